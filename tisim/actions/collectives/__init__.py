@@ -1,0 +1,1 @@
+"""Collective algorithms: pure functions that write one rank's schedule of messages."""

@@ -1,0 +1,189 @@
+"""The schedule of one rank in one collective call.
+
+A collective algorithm is a function ``algorithm(script, ...)`` that calls the methods of a
+:class:`Script` in the order in which the rank makes its point-to-point calls. Nothing is
+simulated here: the core executes the finished schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+#: A receive that takes a message of its tag from any rank of the communicator.
+ANY_SOURCE = -555
+
+# Operation codes of a schedule. The core exports the same table; a test compares the two.
+SEND, SSEND, ISEND, RECV, IRECV, WAIT, WAITALL, SENDRECV, RECV_HALF, COMPUTE = range(10)
+
+
+class Endpoint(Protocol):
+    """What an algorithm sees: a rank of a communicator that can make calls.
+
+    `Script` is one; `Group` is one too, for the ranks of a part of the communicator.
+    """
+
+    rank: int
+    size: int
+
+    def send(self, dst: int, nbytes: int, tag: int = 0) -> None: ...
+    def ssend(self, dst: int, nbytes: int, tag: int = 0) -> None: ...
+    def recv(self, src: int, nbytes: int, tag: int = 0) -> None: ...
+    def isend(self, dst: int, nbytes: int, tag: int = 0) -> int: ...
+    def irecv(self, src: int, nbytes: int, tag: int = 0) -> int: ...
+    def wait(self, request: int) -> None: ...
+    def waitall(self, requests: Sequence[int]) -> None: ...
+    def sendrecv(
+        self, dst: int, send_bytes: int, send_tag: int, src: int, recv_bytes: int, recv_tag: int
+    ) -> None: ...
+
+
+class Script:
+    """Writes the schedule of rank `rank` of a communicator of `size` ranks.
+
+    Parameters
+    ----------
+    rank, size
+        This rank and the number of ranks of the communicator.
+    placement
+        For each rank of the communicator a number that is equal for ranks of one host and
+        different otherwise. The two-level algorithms and selectors use it.
+
+    Notes
+    -----
+    Tags of collectives live in a space of their own: they never match a user's receive. Equal
+    tags of one (source, destination) pair match in order, as MPI's do. Methods take peers as
+    ranks of the communicator and sizes in bytes. A peer may be this rank itself (the message
+    then takes the loopback), but ``sendrecv`` with itself on both sides costs nothing.
+    """
+
+    __slots__ = ("rank", "size", "placement", "kinds", "peers", "sizes", "tags", "slots", "requests")
+
+    def __init__(self, rank: int, size: int, placement: Sequence[int] | None = None) -> None:
+        self.rank = rank
+        self.size = size
+        self.placement: Sequence[int] = range(size) if placement is None else placement
+        self.kinds: list[int] = []
+        self.peers: list[int] = []
+        self.sizes: list[float] = []
+        self.tags: list[int] = []
+        self.slots: list[int] = []
+        self.requests = 0
+
+    def _add(self, kind: int, peer: int, size: float, tag: int, slot: int = -1) -> None:
+        self.kinds.append(kind)
+        self.peers.append(peer)
+        self.sizes.append(size)
+        self.tags.append(tag)
+        self.slots.append(slot)
+
+    def send(self, dst: int, nbytes: int, tag: int = 0) -> None:
+        """MPI_Send: blocks as the size and the thresholds of the protocol say."""
+        self._add(SEND, dst, nbytes, tag)
+
+    def ssend(self, dst: int, nbytes: int, tag: int = 0) -> None:
+        """MPI_Ssend."""
+        self._add(SSEND, dst, nbytes, tag)
+
+    def recv(self, src: int, nbytes: int, tag: int = 0) -> None:
+        """MPI_Recv; `src` may be `ANY_SOURCE`."""
+        self._add(RECV, src, nbytes, tag)
+
+    def isend(self, dst: int, nbytes: int, tag: int = 0) -> int:
+        """MPI_Isend; returns the request's number, to be waited for exactly once."""
+        self.requests += 1
+        self._add(ISEND, dst, nbytes, tag, self.requests - 1)
+        return self.requests - 1
+
+    def irecv(self, src: int, nbytes: int, tag: int = 0) -> int:
+        """MPI_Irecv; returns the request's number, to be waited for exactly once."""
+        self.requests += 1
+        self._add(IRECV, src, nbytes, tag, self.requests - 1)
+        return self.requests - 1
+
+    def wait(self, request: int) -> None:
+        """MPI_Wait."""
+        self._add(WAIT, 0, 0, 0, request)
+
+    def waitall(self, requests: Sequence[int]) -> None:
+        """MPI_Waitall: requests are finished in the order in which they complete.
+
+        Written as a header that carries the number of requests, then one row a request.
+        """
+        if requests:
+            self._add(WAITALL, len(requests), 0, 0)
+            for request in requests:
+                self._add(WAITALL, 0, 0, 0, request)
+
+    def sendrecv(
+        self, dst: int, send_bytes: int, send_tag: int, src: int, recv_bytes: int, recv_tag: int
+    ) -> None:
+        """MPI_Sendrecv: both halves are posted, the sending one first, then both waited for."""
+        if dst == self.rank and src == self.rank:
+            return
+        self._add(SENDRECV, dst, send_bytes, send_tag)
+        self._add(RECV_HALF, src, recv_bytes, recv_tag)
+
+    def compute(self, flops: float) -> None:
+        """Compute `flops` on this rank's host."""
+        if flops > 0:
+            self._add(COMPUTE, 0, flops, 0)
+
+    def group(self, members: Sequence[int], context: int) -> Group:
+        """The ranks `members` as a communicator of their own, with a matching context."""
+        return Group(self, members, context)
+
+
+class Group:
+    """An :class:`Endpoint` for the ranks of a part of a communicator (two-level algorithms).
+
+    Parameters
+    ----------
+    script
+        The schedule that is written to.
+    members
+        Ranks of the communicator, in the group's order; this rank must be one of them.
+    context
+        1, 2, ...: messages of different contexts never match one another.
+    """
+
+    __slots__ = ("script", "members", "offset", "rank", "size")
+
+    def __init__(self, script: Script, members: Sequence[int], context: int) -> None:
+        self.script = script
+        self.members = members
+        self.offset = context << 20
+        self.rank = members.index(script.rank)
+        self.size = len(members)
+
+    def _peer(self, peer: int) -> int:
+        return peer if peer == ANY_SOURCE else self.members[peer]
+
+    def send(self, dst: int, nbytes: int, tag: int = 0) -> None:
+        self.script.send(self._peer(dst), nbytes, tag + self.offset)
+
+    def ssend(self, dst: int, nbytes: int, tag: int = 0) -> None:
+        self.script.ssend(self._peer(dst), nbytes, tag + self.offset)
+
+    def recv(self, src: int, nbytes: int, tag: int = 0) -> None:
+        self.script.recv(self._peer(src), nbytes, tag + self.offset)
+
+    def isend(self, dst: int, nbytes: int, tag: int = 0) -> int:
+        return self.script.isend(self._peer(dst), nbytes, tag + self.offset)
+
+    def irecv(self, src: int, nbytes: int, tag: int = 0) -> int:
+        return self.script.irecv(self._peer(src), nbytes, tag + self.offset)
+
+    def wait(self, request: int) -> None:
+        self.script.wait(request)
+
+    def waitall(self, requests: Sequence[int]) -> None:
+        self.script.waitall(requests)
+
+    def sendrecv(
+        self, dst: int, send_bytes: int, send_tag: int, src: int, recv_bytes: int, recv_tag: int
+    ) -> None:
+        self.script.sendrecv(
+            self._peer(dst), send_bytes, send_tag + self.offset,
+            self._peer(src), recv_bytes, recv_tag + self.offset,
+        )
