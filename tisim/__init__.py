@@ -1,0 +1,84 @@
+"""Predict how long an MPI program takes on a machine that need not exist.
+
+The public names are loaded when they are first used, so that ``import tisim`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tisim.actions.collectives.registry import collective
+    from tisim.actions.custom import action
+    from tisim.config import Config
+    from tisim.errors import InputError, SimulationError, TisimError
+    from tisim.formats import Trace
+    from tisim.platform import Platform
+    from tisim.platform.deployment import Deployment
+    from tisim.replay import replay
+    from tisim.result import Result
+    from tisim.sweep import sweep
+
+    __version__: str
+
+_HOME_OF = {
+    "Config": "tisim.config",
+    "Deployment": "tisim.platform.deployment",
+    "InputError": "tisim.errors",
+    "Platform": "tisim.platform",
+    "Result": "tisim.result",
+    "SimulationError": "tisim.errors",
+    "TisimError": "tisim.errors",
+    "Trace": "tisim.formats",
+    "action": "tisim.actions.custom",
+    "collective": "tisim.actions.collectives.registry",
+    "replay": "tisim.replay",
+    "sweep": "tisim.sweep",
+}
+
+__all__ = [
+    "Config",
+    "Deployment",
+    "InputError",
+    "Platform",
+    "Result",
+    "SimulationError",
+    "TisimError",
+    "Trace",
+    "__version__",
+    "action",
+    "collective",
+    "replay",
+    "sweep",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: object = version("tisim")
+    elif name in _HOME_OF:
+        value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    else:
+        raise AttributeError(f"module 'tisim' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """Keeps ``tisim.replay`` the function when the submodule of that name is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOME_OF and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,84 @@
+# One command a task. `make` lists them.
+#
+# VENV=DIR uses or makes another virtual environment than .venv; PYTHON=... makes it with another
+# interpreter; JOBS=N limits the build to N compilers at once.
+
+VENV ?= .venv
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
+SEED ?= 1
+CASES ?= 200
+
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+BUILT := $(VENV)/.tisim-built
+NATIVE := $(shell find core bindings -name "*.[ch]pp")
+PY_FILES := tisim tests $(wildcard benchmarks examples)
+# Two builds at once must not share a build directory.
+LOCK := $(if $(shell command -v flock),flock build/.lock)
+
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test pytest core-test fuzz lint format bench verify clean
+
+help: ## list the tasks
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+build: $(BUILT) ## make the virtual environment and compile the core into it
+
+$(PY):
+	@.ci/find-tools "$(PYTHON)" > /dev/null
+	$$(.ci/find-tools "$(PYTHON)") -m venv $(VENV)
+
+$(BUILT): $(PY) pyproject.toml CMakeLists.txt $(NATIVE)
+	@.ci/find-tools $(PY) > /dev/null
+	@mkdir -p build
+	$(PY) -m pip install -q "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+	$(LOCK) $(PY) -m pip install -q --no-build-isolation -e '.[dev]'
+	@touch $@
+
+demo: $(BUILT) ## predict LU on graphene from a real trace
+	@$(BIN)/tisim replay --platform platforms/graphene.xml --deploy platforms/graphene.deploy.xml traces/lu.A.8.tar.xz
+
+test: lint core-test pytest ## everything that CI checks
+
+pytest: $(BUILT)
+	$(PY) -m pytest -n $(JOBS)
+
+core-test: $(BUILT) ## the core alone, under the address and undefined-behaviour sanitizers
+	@mkdir -p build/core
+	$(BIN)/cmake -S . -B build/core -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTISIM_BUILD_TESTS=ON -DTISIM_SANITIZE=ON -DTISIM_WERROR=ON > build/core/configure.log || { cat build/core/configure.log; exit 1; }
+	$(LOCK) $(BIN)/cmake --build build/core
+	$(BIN)/ctest --test-dir build/core --output-on-failure
+
+# The newest clang that is installed, under whatever name the distribution gives it.
+CLANGXX = $(shell command -v clang++ || ls /usr/bin/clang++-* 2>/dev/null | sort -V | tail -n 1)
+FUZZ_SECONDS ?= 60
+
+fuzz: $(BUILT) ## feed rubbish to the readers for FUZZ_SECONDS each (needs clang)
+	@test -n "$(CLANGXX)" || { echo "tisim: fuzzing needs clang; apt-get install clang and try again." >&2; exit 1; }
+	@mkdir -p build/fuzz
+	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_CXX_COMPILER=$(CLANGXX) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTISIM_FUZZ=ON -DTISIM_SANITIZE=ON > build/fuzz/configure.log || { cat build/fuzz/configure.log; exit 1; }
+	$(LOCK) $(BIN)/cmake --build build/fuzz
+	for target in build/fuzz/fuzz_*; do $$target -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 || exit 1; done
+
+lint: $(BUILT) ## ruff, mypy --strict, clang-format
+	$(BIN)/ruff check $(PY_FILES)
+	$(BIN)/ruff format --check $(PY_FILES)
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
+
+format: $(BUILT) ## rewrite the sources in the project's style
+	$(BIN)/ruff check --fix $(PY_FILES)
+	$(BIN)/ruff format $(PY_FILES)
+	$(BIN)/clang-format -i $(NATIVE)
+
+bench: $(BUILT) ## speed and memory, answers checked first
+	$(PY) -m benchmarks
+
+verify: $(BUILT) ## compare CASES random cases, drawn from SEED, with SimGrid
+	$(PY) -m tests.oracle.campaign --cases $(CASES) --seed $(SEED)
+
+clean: ## remove what was built, and the virtual environment
+	rm -rf build .venv

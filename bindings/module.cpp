@@ -1,0 +1,6 @@
+// The module `tisim._core`: a table of contents.
+#include "bindings.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled core of tisim; use it through the Python packages above it.";
+}

@@ -1,0 +1,94 @@
+// A test runner in one header: TEST cases register themselves, CHECK reports and goes on.
+#pragma once
+
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tisim::test {
+
+struct Case {
+  const char* name;
+  void (*body)();
+};
+
+inline std::vector<Case>& cases() {
+  static std::vector<Case> all;
+  return all;
+}
+
+inline int& failures() {
+  static int count = 0;
+  return count;
+}
+
+struct Registration {
+  Registration(const char* name, void (*body)()) { cases().push_back({name, body}); }
+};
+
+inline void check(bool holds, const char* what, const char* file, int line) {
+  if (!holds) {
+    ++failures();
+    std::fprintf(stderr, "%s:%d: %s does not hold\n", file, line, what);
+  }
+}
+
+// Equal to the last bits that a different order of the same operations can change.
+inline bool close(double a, double b, double relative = 1e-14) {
+  return a == b || std::fabs(a - b) <= relative * std::fmax(std::fabs(a), std::fabs(b));
+}
+
+// Runs the cases whose name contains `filter`; the result is the exit status.
+inline int run(std::string_view filter) {
+  int ran = 0;
+  int failed = 0;
+  for (const Case& one : cases()) {
+    if (std::string_view(one.name).find(filter) == std::string_view::npos) continue;
+    const int before = failures();
+    try {
+      one.body();
+    } catch (const std::exception& error) {
+      ++failures();
+      std::fprintf(stderr, "%s: unexpected exception: %s\n", one.name, error.what());
+    }
+    ++ran;
+    if (failures() != before) {
+      ++failed;
+      std::fprintf(stderr, "FAILED %s\n", one.name);
+    }
+  }
+  std::printf("%d cases, %d failed\n", ran, failed);
+  return failed == 0 && ran > 0 ? 0 : 1;
+}
+
+}  // namespace tisim::test
+
+#define TISIM_JOIN2(a, b) a##b
+#define TISIM_JOIN(a, b) TISIM_JOIN2(a, b)
+
+// TEST("what holds") { ... }
+#define TEST(name)                                                            \
+  static void TISIM_JOIN(test_case_, __LINE__)();                             \
+  static const ::tisim::test::Registration TISIM_JOIN(registered_, __LINE__)( \
+      name, &TISIM_JOIN(test_case_, __LINE__));                               \
+  static void TISIM_JOIN(test_case_, __LINE__)()
+
+#define CHECK(condition) \
+  ::tisim::test::check(static_cast<bool>(condition), #condition, __FILE__, __LINE__)
+
+// CHECK_THROWS(expression, Type, "part of the message")
+#define CHECK_THROWS(expression, Type, part)                                                       \
+  do {                                                                                             \
+    std::string caught = "nothing";                                                                \
+    try {                                                                                          \
+      static_cast<void>(expression);                                                               \
+    } catch (const Type& error) {                                                                  \
+      caught = error.what();                                                                       \
+    }                                                                                              \
+    const bool as_said = caught.find(part) != std::string::npos;                                   \
+    if (!as_said) std::fprintf(stderr, "caught: %s\n", caught.c_str());                            \
+    ::tisim::test::check(as_said, #expression " throws " #Type " with " part, __FILE__, __LINE__); \
+  } while (false)

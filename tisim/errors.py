@@ -1,0 +1,59 @@
+"""Errors that a user can meet, each with its place, its cause and its remedy."""
+
+from __future__ import annotations
+
+import os
+
+
+class TisimError(Exception):
+    """Whatever tisim raises on purpose; its text is meant for the user."""
+
+
+class InputError(TisimError):
+    """A trace, platform, deployment or option that cannot be used.
+
+    Parameters
+    ----------
+    message
+        What is wrong and what to do about it, without the place.
+    file
+        The file at fault, when there is one.
+    line
+        The line in that file, counted from 1, when it is known.
+
+    Notes
+    -----
+    ``str(error)`` is ``file:line: message``, without the parts that are not known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | os.PathLike[str] | None = None,
+        line: int | None = None,
+    ) -> None:
+        self.message = message
+        self.file = None if file is None else os.fspath(file)
+        self.line = line
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        if self.file is None:
+            return self.message
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.message}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _input_error, (type(self), self.message, self.file, self.line)
+
+
+class SimulationError(TisimError):
+    """A simulation that started and cannot go on, such as a deadlock."""
+
+
+def _input_error(
+    kind: type[InputError], message: str, file: str | None, line: int | None
+) -> InputError:
+    """Rebuild an error that another process raised (its arguments are keyword-only)."""
+    return kind(message, file=file, line=line)
