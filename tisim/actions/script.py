@@ -47,7 +47,13 @@ class Script:
         This rank and the number of ranks of the communicator.
     placement
         For each rank of the communicator a number that is equal for ranks of one host and
-        different otherwise. The two-level algorithms and selectors use it.
+        different otherwise. The two-level algorithms and selectors use it (`actions.nodes`).
+    order
+        For each rank of the communicator its rank in the world: the order in which the ranks
+        of one host are listed. Differs from the ranks' own order after a `comm_split` with keys.
+    surveyed
+        The parts of the communicator (0: all of it) on which an earlier call already exchanged
+        where the ranks are. Afterwards the attribute holds those of this call too, for the next.
 
     Notes
     -----
@@ -57,12 +63,25 @@ class Script:
     then takes the loopback), but ``sendrecv`` with itself on both sides costs nothing.
     """
 
-    __slots__ = ("rank", "size", "placement", "kinds", "peers", "sizes", "tags", "slots", "requests")
+    __slots__ = (
+        "rank", "size", "placement", "order", "surveyed",
+        "kinds", "peers", "sizes", "tags", "slots", "requests",
+    )  # fmt: skip
 
-    def __init__(self, rank: int, size: int, placement: Sequence[int] | None = None) -> None:
+    def __init__(
+        self,
+        rank: int,
+        size: int,
+        placement: Sequence[int] | None = None,
+        *,
+        order: Sequence[int] | None = None,
+        surveyed: frozenset[int] = frozenset(),
+    ) -> None:
         self.rank = rank
         self.size = size
         self.placement: Sequence[int] = range(size) if placement is None else placement
+        self.order: Sequence[int] = range(size) if order is None else order
+        self.surveyed = surveyed
         self.kinds: list[int] = []
         self.peers: list[int] = []
         self.sizes: list[float] = []
@@ -147,11 +166,12 @@ class Group:
         1, 2, ...: messages of different contexts never match one another.
     """
 
-    __slots__ = ("script", "members", "offset", "rank", "size")
+    __slots__ = ("script", "members", "context", "offset", "rank", "size")
 
     def __init__(self, script: Script, members: Sequence[int], context: int) -> None:
         self.script = script
         self.members = members
+        self.context = context
         self.offset = context << 20
         self.rank = members.index(script.rank)
         self.size = len(members)
@@ -184,6 +204,10 @@ class Group:
         self, dst: int, send_bytes: int, send_tag: int, src: int, recv_bytes: int, recv_tag: int
     ) -> None:
         self.script.sendrecv(
-            self._peer(dst), send_bytes, send_tag + self.offset,
-            self._peer(src), recv_bytes, recv_tag + self.offset,
+            self._peer(dst),
+            send_bytes,
+            send_tag + self.offset,
+            self._peer(src),
+            recv_bytes,
+            recv_tag + self.offset,
         )
