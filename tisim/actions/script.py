@@ -7,7 +7,7 @@ simulated here: the core executes the finished schedule.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 #: A receive that takes a message of its tag from any rank of the communicator.
@@ -26,6 +26,7 @@ class Endpoint(Protocol):
     rank: int
     size: int
 
+    def chosen(self, operation: str) -> Callable[..., None]: ...
     def send(self, dst: int, nbytes: int, tag: int = 0) -> None: ...
     def ssend(self, dst: int, nbytes: int, tag: int = 0) -> None: ...
     def recv(self, src: int, nbytes: int, tag: int = 0) -> None: ...
@@ -54,6 +55,9 @@ class Script:
     surveyed
         The parts of the communicator (0: all of it) on which an earlier call already exchanged
         where the ranks are. Afterwards the attribute holds those of this call too, for the next.
+    choose
+        The algorithm that the configuration names for an operation: some algorithms hand a part
+        of their work to it. The algorithm `default` of the operation when not given.
 
     Notes
     -----
@@ -64,7 +68,7 @@ class Script:
     """
 
     __slots__ = (
-        "rank", "size", "placement", "order", "surveyed",
+        "rank", "size", "placement", "order", "surveyed", "choose",
         "kinds", "peers", "sizes", "tags", "slots", "requests",
     )  # fmt: skip
 
@@ -76,12 +80,14 @@ class Script:
         *,
         order: Sequence[int] | None = None,
         surveyed: frozenset[int] = frozenset(),
+        choose: Callable[[str], Callable[..., None]] | None = None,
     ) -> None:
         self.rank = rank
         self.size = size
         self.placement: Sequence[int] = range(size) if placement is None else placement
         self.order: Sequence[int] = range(size) if order is None else order
         self.surveyed = surveyed
+        self.choose = choose
         self.kinds: list[int] = []
         self.peers: list[int] = []
         self.sizes: list[float] = []
@@ -95,6 +101,14 @@ class Script:
         self.sizes.append(size)
         self.tags.append(tag)
         self.slots.append(slot)
+
+    def chosen(self, operation: str) -> Callable[..., None]:
+        """The algorithm that the configuration names for `operation`."""
+        if self.choose is not None:
+            return self.choose(operation)
+        from tisim.actions.collectives.registry import algorithm
+
+        return algorithm(operation, "default")
 
     def send(self, dst: int, nbytes: int, tag: int = 0) -> None:
         """MPI_Send: blocks as the size and the thresholds of the protocol say."""
@@ -175,6 +189,9 @@ class Group:
         self.offset = context << 20
         self.rank = members.index(script.rank)
         self.size = len(members)
+
+    def chosen(self, operation: str) -> Callable[..., None]:
+        return self.script.chosen(operation)
 
     def _peer(self, peer: int) -> int:
         return peer if peer == ANY_SOURCE else self.members[peer]

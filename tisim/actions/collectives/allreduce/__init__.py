@@ -1,0 +1,1 @@
+"""Reduction algorithms whose result reaches every rank."""

@@ -1,0 +1,1 @@
+"""Barrier algorithms: no rank leaves before all have entered."""

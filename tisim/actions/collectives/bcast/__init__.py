@@ -1,0 +1,1 @@
+"""Broadcast algorithms: the root's data reach every rank."""

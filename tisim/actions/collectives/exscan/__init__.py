@@ -1,0 +1,1 @@
+"""Exclusive prefix reductions."""

@@ -1,0 +1,1 @@
+"""Reduction algorithms: the ranks' data are combined on the root."""

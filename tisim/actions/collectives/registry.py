@@ -1,0 +1,239 @@
+"""Finds collective algorithms and selectors by name, and takes those of the user.
+
+An algorithm is a function ``algorithm(s, ...)`` that writes what one rank does, as calls on the
+endpoint `s` (`tisim.actions.script`). Its other arguments depend on the operation; counts are in
+elements, and a size is the width of one element in bytes:
+
+- ``barrier(s)``, ``bcast(s, count, size, root)``, ``reduce(s, count, size, root)``,
+  ``allreduce(s, count, size)``, ``scan(s, count, size)``, ``exscan(s, count, size)``;
+- ``gather(s, scount, ssize, rcount, rsize, root)``, ``gatherv(s, scount, ssize, rcounts, rsize,
+  root)``, ``scatter(s, scount, ssize, rcount, rsize, root)``, ``scatterv(s, scounts, ssize,
+  rcount, rsize, root)``;
+- ``allgather(s, scount, ssize, rcount, rsize)``, ``allgatherv(s, scount, ssize, rcounts, rsize)``,
+  ``alltoall(s, scount, ssize, rcount, rsize)``, ``alltoallv(s, scounts, ssize, rcounts, rsize)``,
+  ``reduce_scatter(s, rcounts, size)``.
+
+Names are those of SimGrid's options (``smpi/bcast:NTSB``). The algorithm `NTSB` of `bcast` is the
+function `ntsb` of the module `tisim.actions.collectives.bcast.ntsb`, which is imported when it is
+first asked for. A *selector* (`SELECTORS`) is a name too: a function that decides and calls.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from tisim.errors import InputError
+
+Algorithm = Callable[..., None]
+F = TypeVar("F", bound=Algorithm)
+
+#: Names that stand for a decision on size, ranks and placement, for every operation.
+SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi")
+
+#: The algorithms of each operation, by their SimGrid names.
+ALGORITHMS: dict[str, tuple[str, ...]] = {
+    "allgather": (
+        "2dmesh", "3dmesh", "bruck", "GB", "loosely_lr", "NTSLR", "NTSLR_NB", "pair", "rdb", "rhv",
+        "ring", "SMP_NTS", "smp_simple", "spreading_simple", "ompi_neighborexchange",
+        "mvapich2_smp",
+    ),
+    "allgatherv": (
+        "GB", "pair", "ring", "ompi_neighborexchange", "ompi_bruck", "mpich_rdb", "mpich_ring",
+    ),
+    "allreduce": (
+        "lr", "rab", "rab1", "rab2", "rab_rdb", "rdb", "redbcast", "smp_binomial",
+        "smp_binomial_pipeline", "smp_rdb", "smp_rsag", "smp_rsag_lr", "smp_rsag_rab",
+        "ompi_ring_segmented", "mvapich2_rs", "mvapich2_two_level",
+    ),
+    "alltoall": (
+        "2dmesh", "3dmesh", "basic_linear", "bruck", "pair", "pair_light_barrier",
+        "pair_mpi_barrier", "pair_one_barrier", "rdb", "ring", "ring_light_barrier",
+        "ring_mpi_barrier", "ring_one_barrier", "mvapich2_scatter_dest",
+    ),
+    "alltoallv": (
+        "bruck", "pair", "pair_light_barrier", "pair_mpi_barrier", "pair_one_barrier", "ring",
+        "ring_light_barrier", "ring_mpi_barrier", "ring_one_barrier", "ompi_basic_linear",
+    ),
+    "barrier": (
+        "ompi_basic_linear", "ompi_two_procs", "ompi_tree", "ompi_bruck",
+        "ompi_recursivedoubling", "ompi_doublering", "mpich_smp", "mvapich2_pair",
+    ),
+    "bcast": (
+        "binomial_tree", "flattree", "flattree_pipeline", "NTSB", "NTSL", "NTSL_Isend",
+        "scatter_LR_allgather", "scatter_rdb_allgather", "SMP_binary", "SMP_binomial",
+        "SMP_linear", "ompi_split_bintree", "ompi_pipeline", "mvapich2_inter_node",
+        "mvapich2_intra_node", "mvapich2_knomial_intra_node",
+    ),
+    "exscan": (),
+    "gather": ("ompi_basic_linear", "ompi_binomial", "ompi_linear_sync", "mvapich2_two_level"),
+    "gatherv": (),
+    "reduce": (
+        "binomial", "flat_tree", "NTSL", "rab", "scatter_gather", "ompi_chain", "ompi_pipeline",
+        "ompi_basic_linear", "ompi_in_order_binary", "ompi_binary", "ompi_binomial",
+        "mvapich2_knomial", "mvapich2_two_level",
+    ),
+    "reduce_scatter": (
+        "ompi_basic_recursivehalving", "ompi_ring", "ompi_butterfly", "mpich_pair", "mpich_rdb",
+        "mpich_noncomm",
+    ),
+    "scan": (),
+    "scatter": (
+        "ompi_basic_linear", "ompi_linear_nb", "ompi_binomial", "mvapich2_two_level_binomial",
+        "mvapich2_two_level_direct",
+    ),
+    "scatterv": (),
+}  # fmt: skip
+
+# These have one algorithm, whatever the selector.
+_SINGLE = frozenset({"exscan", "gatherv", "scan", "scatterv"})
+
+# SimGrid's names that no schedule can stand for, and why.
+_PROBES = "probes for messages and branches on what has arrived"
+_UNSCHEDULABLE = {
+    ("alltoall", "pair_rma"): "uses one-sided communication",
+    ("bcast", "arrival_pattern_aware"): _PROBES,
+    ("bcast", "arrival_pattern_aware_wait"): _PROBES,
+    ("bcast", "arrival_scatter"): _PROBES,
+    ("reduce", "arrival_pattern_aware"): _PROBES,
+    **{(operation, "automatic"): "runs and times all the others" for operation in ALGORITHMS},
+}
+
+_MODULES = {"2dmesh": "mesh_2d", "3dmesh": "mesh_3d"}
+
+_loaded: dict[tuple[str, str], Algorithm] = {}
+_registered: dict[tuple[str, str], Algorithm] = {}
+
+
+def algorithm(operation: str, name: str) -> Algorithm:
+    """Return the algorithm or selector `name` of `operation`.
+
+    Parameters
+    ----------
+    operation
+        Such as ``"allreduce"``; see the module's description for all of them.
+    name
+        A SimGrid name such as ``"rdb"``, a selector such as ``"ompi"``, or a registered name.
+
+    Raises
+    ------
+    InputError
+        There is no such operation or algorithm; the message has the nearest names.
+    """
+    key = (operation, name)
+    found = _registered.get(key) or _loaded.get(key)
+    if found is None:
+        found = _loaded[key] = _load(operation, name)
+    return found
+
+
+def names(operation: str) -> tuple[str, ...]:
+    """Return all names that `algorithm` knows for `operation`: selectors first, the user's last.
+
+    Raises
+    ------
+    InputError
+        There is no such operation.
+    """
+    _check_operation(operation)
+    own = (name for op, name in _registered if op == operation)
+    return (*SELECTORS, *ALGORITHMS[operation], *own)
+
+
+def register(operation: str, name: str, function: Algorithm) -> None:
+    """Make `function` the algorithm `name` of `operation`.
+
+    Parameters
+    ----------
+    operation
+        One of the operations above.
+    name
+        The name by which the option ``smpi/<operation>`` selects it. A name that was registered
+        before is replaced, so that a notebook's cell can run twice.
+    function
+        An algorithm with the arguments of `operation`.
+
+    Raises
+    ------
+    InputError
+        There is no such operation, or tisim has an algorithm of that name itself.
+    """
+    _check_operation(operation)
+    if name in SELECTORS or name in ALGORITHMS[operation] or (operation, name) in _UNSCHEDULABLE:
+        raise InputError(
+            f"the algorithm {name!r} of {operation} exists already; register yours by another name"
+        )
+    _registered[operation, name] = function
+
+
+def collective(operation: str, name: str) -> Callable[[F], F]:
+    """Decorate a function to make it the algorithm `name` of `operation`.
+
+    Parameters
+    ----------
+    operation
+        Such as ``"allreduce"``.
+    name
+        The name that ``smpi/<operation>`` selects it by.
+
+    Raises
+    ------
+    InputError
+        There is no such operation, or tisim has an algorithm of that name itself.
+
+    Examples
+    --------
+    >>> @collective("barrier", "silent")
+    ... def silent(s):
+    ...     "A barrier that waits for nobody."
+    """
+
+    def decorate(function: F) -> F:
+        register(operation, name, function)
+        return function
+
+    return decorate
+
+
+def _load(operation: str, name: str) -> Algorithm:
+    _check_operation(operation)
+    if name in SELECTORS:
+        selector = "default" if operation in _SINGLE else name
+        module = importlib.import_module(f"tisim.actions.selectors.{selector}")
+        return _function(module, operation)
+    reason = _UNSCHEDULABLE.get((operation, name))
+    if reason is not None:
+        raise InputError(
+            f"{operation} algorithm {name!r} is not available: it {reason}; "
+            f"choose another one: {', '.join(names(operation))}"
+        )
+    if name not in ALGORITHMS[operation]:
+        raise InputError(
+            f"{operation} has no algorithm {name!r}; {_nearest(name, names(operation))}"
+        )
+    stem = _MODULES.get(name, name.lower())
+    module = importlib.import_module(f"tisim.actions.collectives.{operation}.{stem}")
+    return _function(module, stem)
+
+
+def _function(module: object, name: str) -> Algorithm:
+    function: Algorithm = getattr(module, name)
+    return function
+
+
+def _check_operation(operation: str) -> None:
+    if operation not in ALGORITHMS:
+        raise InputError(
+            f"there is no collective operation {operation!r}; {_nearest(operation, ALGORITHMS)}"
+        )
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    candidates = list(known)
+    folded = {candidate.lower(): candidate for candidate in candidates}
+    near = difflib.get_close_matches(name.lower(), folded, n=3)
+    if near:
+        return "did you mean " + " or ".join(repr(folded[n]) for n in near) + "?"
+    return "known names: " + ", ".join(candidates)

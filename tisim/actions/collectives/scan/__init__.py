@@ -1,0 +1,1 @@
+"""Inclusive prefix reductions."""

@@ -1,0 +1,1 @@
+"""Selectors: which algorithm an MPI library takes, by size, number of ranks and placement."""
