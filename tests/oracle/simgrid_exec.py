@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Execute a trace with real MPI calls in SimGrid, and say when each rank ends.
+
+As a program: ``simgrid_exec.py PLATFORM.xml HOSTFILE TRACE_DIR [KEY:VALUE ...]`` prints JSON.
+TRACE_DIR holds rank-0.txt, rank-1.txt, ... (modern dialect). Each KEY:VALUE is an item of
+SimGrid's configuration, such as smpi/coll-selector:ompi. The network runs with
+network/optim:Full: exact max-min shares at every instant. Needs smpicc and smpirun on the PATH
+(Debian: apt-get install libsimgrid-dev).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+SOURCE = Path(__file__).with_name("ti_exec.c")
+CACHE = Path(__file__).resolve().parents[2] / "build" / "oracle"
+FIXED = (
+    "--cfg=smpi/simulate-computation:no",
+    "--cfg=smpi/wtime:0",
+    "--cfg=network/optim:Full",
+    "--log=root.thres:critical",
+)
+
+
+class OracleError(Exception):
+    """SimGrid gave no answer; the text is the cause, in one line."""
+
+
+def missing() -> str | None:
+    """Why the oracle cannot run here, or None when it can."""
+    for tool in ("smpirun", "smpicc"):
+        if shutil.which(tool) is None:
+            return f"{tool} is not installed (Debian: apt-get install libsimgrid-dev)"
+    return None
+
+
+@functools.cache
+def program() -> Path:
+    """The executable that makes the MPI calls, compiled once for each version of its source."""
+    version = subprocess.run(["smpirun", "-version"], capture_output=True, text=True, check=True)
+    key = hashlib.sha256(SOURCE.read_bytes() + version.stdout.encode()).hexdigest()[:16]
+    path = CACHE / f"ti_exec-{key}"
+    if not path.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_suffix(f".{os.getpid()}")
+        subprocess.run(["smpicc", "-O2", str(SOURCE), "-o", str(fresh)], check=True)
+        fresh.replace(path)
+    return path
+
+
+def cause_of(run: subprocess.CompletedProcess[str]) -> str:
+    """One line out of what SimGrid printed when it failed."""
+    text = run.stdout + run.stderr
+    for pattern in (
+        r"(?:Oops.*|.*[Dd]eadlock.*)",
+        r".*terminate called.*\n(.*what\(\).*)",
+        r".*(?:[Aa]ssertion|Internal error|[Ee]rror:|exception).*",
+        r".*(?:Segmentation fault|signal).*",
+    ):
+        found = re.search(pattern, text)
+        if found:
+            return found.group(found.lastindex or 0).strip()[:200]
+    last = text.strip().splitlines()[-1:] or ["nothing printed"]
+    return f"exit status {run.returncode}: {last[0][:200]}"
+
+
+def run_oracle(
+    platform: str | os.PathLike[str],
+    hostfile: str | os.PathLike[str],
+    trace_dir: str | os.PathLike[str],
+    cfg: Sequence[str] = (),
+    *,
+    timeout: float = 120.0,
+) -> list[float]:
+    """When each rank ends, in seconds.
+
+    Parameters
+    ----------
+    platform, hostfile
+        SimGrid's platform file, and a file with one host a line; rank r runs on line r.
+    trace_dir
+        A directory with ``rank-<r>.txt`` for every rank, in the modern dialect.
+    cfg
+        Items of SimGrid's configuration, each ``KEY:VALUE``.
+    timeout
+        Seconds of real time after which SimGrid is given up.
+
+    Raises
+    ------
+    OracleError
+        SimGrid crashed, deadlocked or took too long.
+    """
+    ranks = len(list(Path(trace_dir).glob("rank-*.txt")))
+    command = ["smpirun", "-np", str(ranks), "-no-privatize"]
+    command += ["-platform", os.fspath(platform), "-hostfile", os.fspath(hostfile), *FIXED]
+    command += [f"--cfg={item}" for item in cfg]
+    command += [str(program()), os.fspath(trace_dir)]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise OracleError(f"no end after {timeout:g} s") from None
+    ends = {int(r): float(t) for r, t in re.findall(r"rank (\d+) finish ([-+\d.e]+)", run.stdout)}
+    if len(ends) != ranks or run.returncode != 0:
+        raise OracleError(cause_of(run))
+    return [ends[r] for r in range(ranks)]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the program; see the module's text."""
+    if len(arguments) < 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        ends = run_oracle(*arguments[:3], arguments[3:])
+    except OracleError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(json.dumps({"total": max(ends), "ends": ends}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
