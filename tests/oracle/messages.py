@@ -1,0 +1,349 @@
+"""The messages of collective calls: those that SimGrid makes, those that tisim schedules.
+
+Both are brought to one form, a list of events for each rank of each call:
+
+- ``(kind, peer, bytes)`` with kind ``send``, ``isend``, ``ssend`` or ``recv`` starts a request
+  (a ``send`` blocks, a ``recv`` may or may not);
+- ``("wait", numbers)`` waits for the requests of these numbers, counted from 0 in the order in
+  which the rank started them, as one MPI_Wait or MPI_Waitall.
+
+`check` demands that they are equal, and that the same send meets the same receive.
+SimGrid's side comes from its log of requests, from one run of `messages.cpp` for many calls.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.oracle.simgrid_exec import CACHE, OracleError, cause_of
+from tisim.actions import script as codes
+from tisim.actions.vocabulary import expand
+
+SOURCE = Path(__file__).with_name("messages.cpp")
+OPERATIONS = (
+    "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "gather",
+    "reduce", "reduce_scatter", "scatter",
+)  # fmt: skip
+PLATFORM = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="c" prefix="h" suffix="" radical="0-63" speed="1Gf" bw="1GBps" lat="10us"/>
+</platform>
+"""
+
+Event = tuple[str, int, int] | tuple[str, frozenset[int]]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One collective call of all ranks.
+
+    Parameters
+    ----------
+    lines
+        The line of the trace without the rank, such as ``"bcast 100 0 6"``; one for all ranks or
+        one for each.
+    choose
+        The algorithm or selector of each operation that is not `default`.
+    """
+
+    lines: str | Sequence[str]
+    choose: Mapping[str, str] = field(default_factory=dict)
+
+    def line(self, rank: int) -> str:
+        """The line of a rank."""
+        return self.lines if isinstance(self.lines, str) else self.lines[rank]
+
+    def collective(self, operation: str) -> str:
+        """The name of the algorithm or selector of `operation`, as a configuration says it."""
+        return self.choose.get(operation, "default")
+
+
+def selected(selector: str) -> dict[str, str]:
+    """Every operation's algorithm is decided by `selector`."""
+    return dict.fromkeys(OPERATIONS, selector)
+
+
+@dataclass
+class Trail:
+    """What one rank does in one call, and the tag of each request that it starts."""
+
+    events: list[Event] = field(default_factory=list)
+    tags: list[int] = field(default_factory=list)
+
+    def start(self, kind: str, peer: int, nbytes: int, tag: int) -> int:
+        """Add a request; returns its number."""
+        self.events.append((kind, peer, nbytes))
+        self.tags.append(tag)
+        return len(self.tags) - 1
+
+    def wait(self, numbers: frozenset[int]) -> None:
+        """Add a wait, unless there is nothing to wait for."""
+        if numbers:
+            self.events.append(("wait", numbers))
+
+
+def check(calls: Sequence[Call], hosts: Sequence[int], cfg: Sequence[str] = ()) -> None:
+    """Assert that SimGrid and tisim make the same messages in the same order.
+
+    Parameters
+    ----------
+    calls
+        What the ranks call, one after the other, on the world.
+    hosts
+        The number of the host of each rank, below 64.
+    cfg
+        Items of SimGrid's configuration, each ``KEY:VALUE``.
+    """
+    theirs = simgrid(calls, hosts, cfg)
+    ours = tisim(calls, hosts)
+    for call, their, our in zip(calls, theirs, ours, strict=True):
+        for rank in range(len(hosts)):
+            a, b = their[rank].events, our[rank].events
+            if a != b:
+                at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))  # noqa: B905
+                raise AssertionError(
+                    f"{call} on {list(hosts)}: rank {rank} differs at event {at} "
+                    f"of {len(a)} and {len(b)}\n"
+                    f"  SimGrid {a[max(0, at - 3) : at + 6]}\n"
+                    f"  tisim   {b[max(0, at - 3) : at + 6]}"
+                )
+        assert meetings(their) == meetings(our), f"{call} on {list(hosts)}: other messages meet"
+
+
+def meetings(call: Sequence[Trail]) -> set[tuple[int, int, int, int]]:
+    """Which sends meet which receives: (source, its request, destination, its request)."""
+    sent: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+    received: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for rank, trail in enumerate(call):
+        starts = [event for event in trail.events if event[0] != "wait"]
+        for number, (start, tag) in enumerate(zip(starts, trail.tags, strict=True)):
+            peer = start[1]
+            assert isinstance(peer, int)
+            if start[0] == "recv":
+                received[peer, rank, tag].append(number)
+            else:
+                sent[rank, peer, tag].append(number)
+    return {
+        (key[0], send, key[1], receive)
+        for key in sent
+        for send, receive in zip(sent[key], received[key], strict=True)
+    }
+
+
+def tisim(calls: Sequence[Call], hosts: Sequence[int]) -> list[list[Trail]]:
+    """What tisim schedules: for each call, for each rank."""
+    size = len(hosts)
+    surveyed: list[frozenset[int]] = [frozenset()] * size
+    result = []
+    for call in calls:
+        trails = []
+        for rank in range(size):
+            script = expand_line(call, rank, hosts, surveyed[rank])
+            surveyed[rank] = script.surveyed
+            trails.append(trail_of(script))
+        result.append(trails)
+    return result
+
+
+def expand_line(
+    call: Call, rank: int, hosts: Sequence[int], surveyed: frozenset[int] = frozenset()
+) -> codes.Script:
+    """The schedule of one rank."""
+    word, *numbers = call.line(rank).split()
+    return expand(
+        word,
+        [float(number) for number in numbers],
+        double_default=False,
+        rank=rank,
+        size=len(hosts),
+        placement=tuple(hosts),
+        config=call,
+        surveyed=surveyed,
+    )
+
+
+def trail_of(script: codes.Script) -> Trail:
+    """The common form of a schedule."""
+    trail = Trail()
+    number: dict[int, int] = {}
+    half, group, left = -1, set[int](), 0
+    rows = zip(script.kinds, script.peers, script.sizes, script.tags, script.slots, strict=True)
+    for kind, peer, nbytes, tag, slot in rows:
+        size = int(nbytes)
+        if kind in (codes.SEND, codes.SSEND, codes.RECV):
+            name = {codes.SEND: "send", codes.SSEND: "ssend", codes.RECV: "recv"}[kind]
+            trail.wait(frozenset({trail.start(name, peer, size, tag)}))
+        elif kind == codes.ISEND:
+            number[slot] = trail.start("isend", peer, size, tag)
+        elif kind == codes.IRECV:
+            number[slot] = trail.start("recv", peer, size, tag)
+        elif kind == codes.SENDRECV:
+            half = trail.start("isend", peer, size, tag)
+        elif kind == codes.RECV_HALF:
+            trail.wait(frozenset({half, trail.start("recv", peer, size, tag)}))
+        elif kind == codes.WAIT:
+            trail.wait(frozenset({number.pop(slot)}))
+        elif kind == codes.WAITALL and left == 0:
+            group, left = set(), peer
+        elif kind == codes.WAITALL:
+            group.add(number.pop(slot))
+            left -= 1
+            if left == 0:
+                trail.wait(frozenset(group))
+    assert not number, "requests are left"
+    return trail
+
+
+@functools.cache
+def program() -> Path:
+    """The executable that makes the calls, compiled once for each version of its source."""
+    key = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
+    path = CACHE / f"messages-{key}"
+    if not path.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_suffix(f".{os.getpid()}")
+        subprocess.run(["smpicxx", "-O1", "-w", str(SOURCE), "-o", str(fresh)], check=True)
+        fresh.replace(path)
+    return path
+
+
+def simgrid(
+    calls: Sequence[Call], hosts: Sequence[int], cfg: Sequence[str] = ()
+) -> list[list[Trail]]:
+    """What SimGrid does: for each call, for each rank.
+
+    Raises
+    ------
+    OracleError
+        SimGrid failed; the text names the call where it was.
+    """
+    size = len(hosts)
+    with tempfile.TemporaryDirectory() as tmp:
+        folder = Path(tmp)
+        (folder / "platform.xml").write_text(PLATFORM)
+        (folder / "hosts").write_text("".join(f"h{host}\n" for host in hosts))
+        for rank in range(size):
+            (folder / f"rank-{rank}.txt").write_text("\n".join(_lines(calls, rank)) + "\n")
+        command = ["smpirun", "-np", str(size), "-platform", str(folder / "platform.xml")]
+        command += ["-hostfile", str(folder / "hosts"), "--cfg=smpi/simulate-computation:no"]
+        command += [f"--cfg={item}" for item in cfg]
+        command += ["--log=root.thres:critical", "--log=smpi_request.thres:debug"]
+        command += ["--log=smpi_request.fmt:%i|%m%n", str(program()), tmp]
+        try:
+            run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            raise OracleError("no end after 120 s") from None
+    log = _Log(size)
+    for line in run.stderr.splitlines():
+        log.read(line)
+    done = min(len(rank.trails) for rank in log.ranks)
+    if run.returncode != 0 or done != len(calls):
+        where = calls[max(0, done - 1)]
+        run.stderr = "\n".join(li for li in run.stderr.splitlines() if "|" not in li[:5])
+        raise OracleError(f"near {where} on {list(hosts)}: {cause_of(run)}")
+    return [[rank.trails[i] for rank in log.ranks] for i in range(len(calls))]
+
+
+def _lines(calls: Sequence[Call], rank: int) -> list[str]:
+    lines, before = [], dict.fromkeys(OPERATIONS, "default")
+    for call in calls:
+        for operation in OPERATIONS:
+            name = call.collective(operation)
+            if name != before[operation]:
+                lines.append(f"choose {operation} {name}")
+                before[operation] = name
+        lines.append(call.line(rank))
+    return lines
+
+
+class _Log:
+    """Reads SimGrid's log of requests, a line at a time."""
+
+    START = re.compile(
+        r"(\d+)\|New (send|recv)  request (\w+)  \[.* size = (\d+), src = (-?\d+), "
+        r"dst = (-?\d+), tag = (-?\d+), flags = (\w+)\]"
+    )
+    DONE = re.compile(r"(\d+)\|(Waiting|Finishing|Destroying|Decrementing)  request (\w+) ")
+    WAITALL = re.compile(r"(\d+)\|Wait for one of (\d+)")
+    MARK = re.compile(r"@(begin|end) (\d+)")
+
+    def __init__(self, size: int) -> None:
+        self.ranks = [_Rank() for _ in range(size)]
+
+    def read(self, line: str) -> None:
+        """Take one line of the log."""
+        if found := self.START.match(line):
+            pid, what, pointer, nbytes, src, dst, tag, flags = found.groups()
+            bits = int(flags, 16)
+            kind = what if what == "recv" else _send_kind(bits)
+            peer = int(src if what == "recv" else dst) - 1
+            self.ranks[int(pid) - 1].start(pointer, kind, peer, int(nbytes), int(tag))
+        elif found := self.DONE.match(line):
+            self.ranks[int(found[1]) - 1].done(found[2], found[3])
+        elif found := self.WAITALL.match(line):
+            self.ranks[int(found[1]) - 1].waitall(int(found[2]))
+        elif found := self.MARK.match(line):
+            self.ranks[int(found[2])].mark(found[1] == "begin")
+
+
+def _send_kind(flags: int) -> str:
+    if flags & 0x40:
+        return "ssend"
+    return "isend" if flags & 0x20 else "send"
+
+
+class _Rank:
+    """One rank's requests as the log tells of them."""
+
+    def __init__(self) -> None:
+        self.trails: list[Trail] = []
+        self.inside = False
+        self.live: dict[str, int] = {}
+        self.group: set[int] = set()
+        self.expected = 0
+        self.rounds = 0
+
+    def mark(self, begin: bool) -> None:
+        """A call begins or ends."""
+        self._close()
+        if begin:
+            self.trails.append(Trail())
+            self.live.clear()
+        self.inside = begin
+
+    def start(self, pointer: str, kind: str, peer: int, nbytes: int, tag: int) -> None:
+        """A request is started."""
+        self._close()
+        if self.inside:
+            self.live[pointer] = self.trails[-1].start(kind, peer, nbytes, tag)
+
+    def waitall(self, count: int) -> None:
+        """A round of MPI_Waitall begins: SimGrid waits for any of `count`, `count` times."""
+        if count != self.expected or self.rounds == count:
+            self._close()
+        self.expected = count
+        self.rounds += 1
+
+    def done(self, how: str, pointer: str) -> None:
+        """A request is waited for on its own, or has ended in the current round."""
+        if how == "Waiting" and pointer in self.live:
+            self._close()
+            self.trails[-1].wait(frozenset({self.live.pop(pointer)}))
+        elif self.rounds and pointer in self.live:
+            self.group.add(self.live.pop(pointer))
+
+    def _close(self) -> None:
+        if self.inside:
+            self.trails[-1].wait(frozenset(self.group))
+        self.group = set()
+        self.rounds = self.expected = 0
