@@ -1,0 +1,30 @@
+"""Alltoall: the exchanges of `pair`, after one barrier."""
+
+from __future__ import annotations
+
+from tisim.actions.collectives.preconditions import demand_power_of_two
+from tisim.actions.script import Endpoint
+
+
+def pair_one_barrier(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """In step i exchange with the rank whose number differs by exclusive or with i.
+
+    The barrier that is chosen makes all ranks start together.
+
+    References
+    ----------
+    A. Faraj, X. Yuan: Automatic Generation and Tuning of MPI Collective Communication Routines.
+    Int. Conf. on Supercomputing, 2005.
+
+    Raises
+    ------
+    InputError
+        When the number of ranks is not a power of two.
+    """
+    demand_power_of_two(s.size, "alltoall algorithm pair_one_barrier")
+    s.chosen("barrier")(s)
+    rank, size, sendrecv = s.rank, s.size, s.sendrecv
+    sent, received = scount * ssize, rcount * rsize
+    for step in range(1, size):
+        peer = rank ^ step
+        sendrecv(peer, sent, 0, peer, received, 0)
