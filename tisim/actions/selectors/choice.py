@@ -1,0 +1,54 @@
+"""What a selector decides, and how it looks a threshold up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from tisim.actions.script import Endpoint
+
+#: The bound of the last row of a table: it holds for everything above the row before it.
+REST = math.inf
+
+#: A bound and a name.
+Entry = tuple[float, str]
+#: A bound, a name, and whether the algorithm works in two levels, on hosts and among them.
+TwoLevelEntry = tuple[float, str, bool]
+#: For each bound on the ranks the entries by size.
+Table = tuple[tuple[float, tuple[Entry, ...]], ...]
+TwoLevelTable = tuple[tuple[float, tuple[TwoLevelEntry, ...]], ...]
+#: The same with algorithms' numbers in place of their names.
+NumberedTable = tuple[tuple[float, tuple[tuple[float, int], ...]], ...]
+
+Row = TypeVar("Row", bound=tuple[Any, ...])
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An algorithm, by its name, and the keyword arguments that it is called with."""
+
+    name: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    def call(self, operation: str, s: Endpoint, *arguments: object) -> None:
+        """Write this choice for `operation` into the schedule of `s`."""
+        from tisim.actions.collectives.registry import algorithm
+
+        algorithm(operation, self.name)(s, *arguments, **self.parameters)
+
+
+def by_size(table: Table, ranks: int, nbytes: float) -> Choice:
+    """Return the choice of a table whose bounds exclude the values themselves."""
+    return Choice(below(below(table, ranks)[1], nbytes)[1])
+
+
+def up_to(rows: Iterable[Row], value: float) -> Row:
+    """Return the first row whose bound, its first element, is at least `value`."""
+    return next(row for row in rows if value <= row[0])
+
+
+def below(rows: Iterable[Row], value: float) -> Row:
+    """Return the first row whose bound, its first element, is greater than `value`."""
+    return next(row for row in rows if value < row[0])
