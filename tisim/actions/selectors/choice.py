@@ -22,6 +22,10 @@ TwoLevelTable = tuple[tuple[float, tuple[TwoLevelEntry, ...]], ...]
 #: The same with algorithms' numbers in place of their names.
 NumberedTable = tuple[tuple[float, tuple[tuple[float, int], ...]], ...]
 
+# Algorithms of SimGrid that end with an error when the number of ranks is no power of two, and what
+# they are in the MPI libraries then.
+_ANY_RANKS = {"pair": "ring", "rab1": "rab_rdb"}
+
 Row = TypeVar("Row", bound=tuple[Any, ...])
 
 
@@ -39,9 +43,14 @@ class Choice:
         algorithm(operation, self.name)(s, *arguments, **self.parameters)
 
 
+def able(name: str, ranks: int) -> str:
+    """Return `name`, or what stands in for it on `ranks` ranks."""
+    return name if ranks & (ranks - 1) == 0 else _ANY_RANKS.get(name, name)
+
+
 def by_size(table: Table, ranks: int, nbytes: float) -> Choice:
     """Return the choice of a table whose bounds exclude the values themselves."""
-    return Choice(below(below(table, ranks)[1], nbytes)[1])
+    return Choice(able(below(below(table, ranks)[1], nbytes)[1], ranks))
 
 
 def up_to(rows: Iterable[Row], value: float) -> Row:

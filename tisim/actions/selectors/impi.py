@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from tisim.actions.nodes import nodes
 from tisim.actions.script import Endpoint
 from tisim.actions.selectors import impi_tables as tables
-from tisim.actions.selectors.choice import Choice, NumberedTable, below, up_to
+from tisim.actions.selectors.choice import Choice, NumberedTable, able, below, up_to
 
 # What stands for the algorithms 1, 2, ... of each I_MPI_ADJUST_<operation>.
 _ALLREDUCE = (
@@ -169,7 +169,8 @@ def _choose(
     per_host: int,
 ) -> Choice:
     table = by_host.get(per_host, by_host[1])
-    return Choice(names[below(up_to(table, ranks)[1], nbytes)[1] - 1])
+    name = names[below(up_to(table, ranks)[1], nbytes)[1] - 1]
+    return Choice(able(name, ranks))
 
 
 def _per_host(s: Endpoint) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from tisim.actions.nodes import layout, nodes, surveyed
 from tisim.actions.script import Endpoint
 from tisim.actions.selectors import mvapich2_tables as tables
-from tisim.actions.selectors.choice import Choice, up_to
+from tisim.actions.selectors.choice import Choice, able, up_to
 
 
 def choose_barrier() -> Choice:
@@ -104,7 +104,7 @@ def choose_allgatherv(ranks: int, nbytes: int) -> Choice:
 
 def choose_alltoall(ranks: int, nbytes: int) -> Choice:
     """The choice for blocks of `nbytes` bytes."""
-    return Choice(up_to(up_to(tables.ALLTOALL, ranks)[1], nbytes)[1])
+    return Choice(able(up_to(up_to(tables.ALLTOALL, ranks)[1], nbytes)[1], ranks))
 
 
 def choose_alltoallv() -> Choice:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tisim.actions.script import Endpoint
 from tisim.actions.selectors import ompi_tables as tables
-from tisim.actions.selectors.choice import Choice, below, by_size
+from tisim.actions.selectors.choice import Choice, able, below, by_size
 
 
 def choose_barrier(ranks: int) -> Choice:
@@ -61,7 +61,7 @@ def choose_alltoall(ranks: int, nbytes: int) -> Choice:
 
 def choose_alltoallv(ranks: int) -> Choice:
     """The choice for `ranks` ranks."""
-    return Choice(below(tables.ALLTOALLV, ranks)[1])
+    return Choice(able(below(tables.ALLTOALLV, ranks)[1], ranks))
 
 
 def choose_reduce_scatter(ranks: int, nbytes: int) -> Choice:

@@ -1,0 +1,193 @@
+"""Calls across the thresholds of the selectors, for the comparison with SimGrid.
+
+``python -m tests.oracle.selector_grid [SELECTOR ...] [--seed N] [--ranks N ...]`` runs the full
+grid, every selector and operation on every placement, and prints what differs and what SimGrid
+itself cannot do; it takes about an hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+from tests.oracle.messages import OPERATIONS, Call, check, selected
+from tests.oracle.simgrid_exec import OracleError
+from tisim.actions.selectors import impi_tables, mvapich2_tables, ompi_tables
+
+SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
+RANKS = (2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64)
+
+#: No call moves more bytes than this over all pairs of ranks, and none has a larger vector.
+MAX_VOLUME = 96 << 20
+MAX_BYTES = 4 << 20
+
+_DOUBLE, _INT, _BYTE = 0, 1, 6
+_WIDTH = {_DOUBLE: 8, _INT: 4, _BYTE: 1}
+_TABLES: dict[str, ModuleType] = {
+    "ompi": ompi_tables,
+    "mvapich2": mvapich2_tables,
+    "impi": impi_tables,
+}
+_MPICH = (256, 2048, 12288, 32768, 81920, 524288)
+
+
+def placements(ranks: int, rng: random.Random) -> Iterator[list[int]]:
+    """Hosts of the ranks: 1, 2, 4, 16 on a host, dealt out in turn, and uneven."""
+    for each in (1, 2, 4, 8, 16):
+        if ranks % each == 0 and (each == 1 or ranks >= each):
+            yield [rank // each for rank in range(ranks)]
+    if ranks > 2:
+        yield [rank % ((ranks + 1) // 2) for rank in range(ranks)]
+        uneven = sorted(rng.randrange(max(2, ranks // 3)) for _ in range(ranks))
+        yield uneven
+        shuffled = list(uneven)
+        rng.shuffle(shuffled)
+        yield shuffled
+
+
+def thresholds(selector: str, operation: str) -> list[int]:
+    """Sizes in bytes at which the selector's decision may change, and those around them."""
+    bounds = {0, 1}
+    found = getattr(_TABLES.get(selector), operation.upper(), None)
+    bounds |= set(_numbers(found)) if found else set(_MPICH)
+    bounds |= {1 << k for k in range(4, 23, 3)}
+    return sorted({b + d for b in bounds for d in (-1, 0, 1) if 0 <= b + d <= MAX_BYTES})
+
+
+def _numbers(table: Any) -> Iterator[int]:
+    """The bounds of the entries in a table, at whatever depth: numbers in front of a name."""
+    for row in table.values() if isinstance(table, dict) else table:
+        if isinstance(row[1], str):
+            if row[0] < MAX_BYTES:
+                yield int(row[0])
+        elif isinstance(row, tuple) and row and isinstance(row[0], tuple):
+            yield from _numbers(row)
+        else:
+            yield from (int(e[0]) for part in row[1:] if isinstance(part, tuple) for e in part
+                        if e[0] < MAX_BYTES)  # fmt: skip
+
+
+def draw(
+    selector: str, operation: str, ranks: int, rng: random.Random, sizes: Sequence[int]
+) -> list[Call]:
+    """Calls of `operation` of `sizes` bytes: any root, several types."""
+    return [
+        Call(line(operation, ranks, nbytes, rng), selected(selector))
+        for nbytes in sizes
+        if nbytes * _blocks(operation, ranks) <= MAX_VOLUME
+    ]
+
+
+def _blocks(operation: str, ranks: int) -> int:
+    if operation in ("alltoall", "alltoallv", "allgather"):
+        return ranks * ranks
+    return ranks
+
+
+def line(operation: str, ranks: int, nbytes: int, rng: random.Random) -> str:
+    """The line of a call of about `nbytes` bytes."""
+    kind = rng.choice((_BYTE, _BYTE, _BYTE, _INT, _DOUBLE))
+    count, root = nbytes // _WIDTH[kind], rng.choice((0, rng.randrange(ranks)))
+    if operation == "barrier":
+        return "barrier"
+    if operation in ("bcast", "reduce"):
+        return f"{operation} {count} {root} {kind}"
+    if operation == "allreduce":
+        return f"allreduce {count} {kind}"
+    if operation in ("gather", "scatter"):
+        return f"{operation} {count} {count} {root} {kind} {kind}"
+    if operation in ("allgather", "alltoall"):
+        return f"{operation} {count} {count} {kind} {kind}"
+    if operation == "alltoallv":
+        words = " ".join([str(count)] * ranks)
+        return f"alltoallv {count * ranks} {words} {count * ranks} {words} {kind} {kind}"
+    mean = count // ranks
+    counts = [mean] * ranks
+    if rng.random() < 0.5:  # the same sum, unequal
+        for _ in range(ranks // 2):
+            a, b = rng.randrange(ranks), rng.randrange(ranks)
+            moved = rng.randint(0, counts[a])
+            counts[a] -= moved
+            counts[b] += moved
+    counts[-1] += count - mean * ranks
+    words = " ".join(map(str, counts))
+    return f"reducescatter {words} 0 {kind}"
+
+
+def allgatherv_lines(ranks: int, nbytes: int, rng: random.Random) -> list[str]:
+    """An allgatherv of `nbytes` bytes in all: each rank's line names what it sends itself."""
+    counts = [int(word) for word in line("reduce_scatter", ranks, nbytes, rng).split()[1:-2]]
+    words = " ".join(map(str, counts))
+    return [f"allgatherv {counts[rank]} {words} {_BYTE} {_BYTE}" for rank in range(ranks)]
+
+
+def calls_across(
+    selector: str, operation: str, ranks: int, rng: random.Random, most: int
+) -> list[Call]:
+    """At most `most` calls whose sizes are at the thresholds of the selector."""
+    sizes = thresholds(selector, operation)
+    if operation == "barrier":
+        sizes = [0]
+    chosen = sorted(rng.sample(sizes, min(most, len(sizes))))
+    if operation != "allgatherv":
+        return draw(selector, operation, ranks, rng, chosen)
+    chosen = [nbytes * rng.choice((1, ranks)) for nbytes in chosen]
+    return [
+        Call(allgatherv_lines(ranks, nbytes, rng), selected(selector))
+        for nbytes in chosen
+        if nbytes * ranks <= MAX_VOLUME
+    ]
+
+
+def mixed_calls(selector: str, ranks: int, rng: random.Random, length: int) -> list[Call]:
+    """Calls of all operations in random order: what the first of them learns matters later."""
+    calls: list[Call] = []
+    while len(calls) < length:
+        calls += calls_across(selector, rng.choice(OPERATIONS), ranks, rng, 1)
+    return calls
+
+
+def main() -> int:
+    """Run the full grid."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("selectors", nargs="*", default=SELECTORS)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ranks", type=int, nargs="*", default=RANKS)
+    parser.add_argument("--operations", nargs="*", default=(*OPERATIONS, "mixed"))
+    parser.add_argument("--calls", type=int, default=12)
+    options = parser.parse_args()
+    outcomes: Counter[str] = Counter()
+    for selector in options.selectors:
+        for ranks in options.ranks:
+            rng = random.Random(f"{options.seed} {selector} {ranks}")
+            for hosts in placements(ranks, rng):
+                for operation in options.operations:
+                    if operation == "mixed":
+                        calls = mixed_calls(selector, ranks, rng, options.calls)
+                    else:
+                        calls = calls_across(selector, operation, ranks, rng, options.calls)
+                    outcome = _compare(calls, hosts)
+                    outcomes[outcome.split(":")[0]] += 1
+                    if outcome != "same":
+                        print(f"{selector} {operation} on {hosts}: {outcome}", flush=True)
+    print(dict(outcomes))
+    return 1 if outcomes["differs"] else 0
+
+
+def _compare(calls: Sequence[Call], hosts: Sequence[int]) -> str:
+    try:
+        check(calls, hosts)
+    except AssertionError as error:
+        return f"differs: {error}"
+    except OracleError as error:
+        return f"SimGrid fails: {error}"
+    return "same"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
