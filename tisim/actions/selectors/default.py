@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from tisim.actions.collectives import nonblocking
 from tisim.actions.collectives.barrier.ompi_basic_linear import ompi_basic_linear
 from tisim.actions.collectives.bcast.binomial_tree import binomial_tree
+from tisim.actions.collectives.registry import algorithm
 from tisim.actions.script import Endpoint
 
 
@@ -81,9 +82,7 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
 
 def alltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     """What the selector `ompi` takes."""
-    from tisim.actions.selectors import ompi
-
-    ompi.alltoall(s, scount, ssize, rcount, rsize)
+    algorithm("alltoall", "ompi")(s, scount, ssize, rcount, rsize)
 
 
 def alltoallv(
@@ -96,9 +95,7 @@ def alltoallv(
 def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
     """A reduction to rank 0 and a scatter from it; what `mpich` takes if the counts differ."""
     if any(count != rcounts[0] for count in rcounts):
-        from tisim.actions.selectors import mpich
-
-        mpich.reduce_scatter(s, rcounts, size)
+        algorithm("reduce_scatter", "mpich")(s, rcounts, size)
         return
     reduce(s, sum(rcounts), size, 0)
     scatterv(s, rcounts, size, rcounts[s.rank], size, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tisim.actions.collectives.binomial import bcast_down
 from tisim.actions.script import Endpoint
 
 
@@ -23,17 +24,4 @@ def binomial_tree(s: Endpoint, count: int, size: int, root: int) -> None:
     "Optimization of collective communication operations in MPICH", IJHPCA 19 (2005); SimGrid
     took this one from A. Faraj and X. Yuan's STAR-MPI (ICS 2006).
     """
-    nbytes = count * size
-    rank, ranks = s.rank, s.size
-    relative = (rank - root) % ranks
-    mask = 1
-    while mask < ranks:
-        if relative & mask:
-            s.recv((rank - mask) % ranks, nbytes)
-            break
-        mask <<= 1
-    mask >>= 1
-    while mask:
-        if relative + mask < ranks:
-            s.send((rank + mask) % ranks, nbytes)
-        mask >>= 1
+    bcast_down(s, count * size, (s.rank - root) % s.size, s.size, root)

@@ -1,0 +1,58 @@
+"""Ranks in blocks of equal length: how STAR-MPI's two-level algorithms see hosts.
+
+They take the first c ranks to be on one host, the next c on another, and so on, where c is the
+number of ranks of a host, whatever the placement.
+"""
+
+from __future__ import annotations
+
+from tisim.actions.collectives.binomial import bcast_down, reduce_up
+from tisim.actions.script import Endpoint
+
+
+class Blocks:
+    """One rank's place in the blocks of its communicator.
+
+    Parameters
+    ----------
+    s
+        This rank.
+    cores
+        The number of ranks of a block; it divides the number of ranks.
+
+    Attributes
+    ----------
+    cores, number
+        Ranks of a block, and blocks.
+    block, core
+        The index of this rank's block, and its place in it; place 0 is the block's leader.
+    leader
+        The rank of the leader of this rank's block.
+    """
+
+    __slots__ = ("s", "cores", "number", "block", "core", "leader")
+
+    def __init__(self, s: Endpoint, cores: int) -> None:
+        self.s = s
+        self.cores = cores
+        self.number = s.size // cores
+        self.block, self.core = divmod(s.rank, cores)
+        self.leader = s.rank - self.core
+
+    def bcast_among(self, nbytes: int) -> None:
+        """Broadcast from rank 0 to all leaders."""
+        if self.core == 0:
+            bcast_down(self.s, nbytes, self.block, self.number, 0, self.cores)
+
+    def bcast_within(self, nbytes: int) -> None:
+        """Broadcast from the leader to its block."""
+        bcast_down(self.s, nbytes, self.core, self.cores, self.leader)
+
+    def reduce_within(self, nbytes: int) -> None:
+        """Reduce from the block to its leader."""
+        reduce_up(self.s, nbytes, self.core, self.cores, self.leader)
+
+    def reduce_among(self, nbytes: int) -> None:
+        """Reduce from all leaders to rank 0."""
+        if self.core == 0:
+            reduce_up(self.s, nbytes, self.block, self.number, 0, self.cores)
