@@ -1,0 +1,124 @@
+"""Latency and bandwidth factors: what a message takes on the wire, relative to the nominal values.
+
+In SimGrid's SMPI model the transfer of ``k`` bytes over a route takes
+``latency * lat_factor(k + 16) + (k + 16) / (bandwidth * bw_factor(k + 16))``: messages carry 16
+bytes of envelope, and the factors are looked up for the size with it (Clauss et al. 2011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tisim.calibration.measurements import Curve
+from tisim.calibration.overheads import Overheads
+from tisim.calibration.piecewise import Piecewise, fit_piecewise
+from tisim.errors import InputError
+
+#: Bytes that a message carries beside its payload.
+ENVELOPE = 16
+# Within a segment, bytes do not move faster than this many times the best rate ever measured: a
+# flatter line is a step in the data, and would take bandwidth out of the model.
+_FASTEST = 4.0
+
+
+@dataclass(frozen=True)
+class Route:
+    """Nominal values of the route on which the messages were measured.
+
+    Parameters
+    ----------
+    latency
+        Sum of the latencies of its links, in seconds.
+    bandwidth
+        What a single large message gets, in bytes/s.
+    """
+
+    latency: float
+    bandwidth: float
+
+    def __post_init__(self) -> None:
+        if self.latency <= 0:
+            raise InputError(
+                "the nominal latency of the route is zero, and no factor can scale it; give its "
+                "links a latency"
+            )
+        if self.bandwidth <= 0:
+            raise InputError("the nominal bandwidth of the route is zero; give its links one")
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Factors of one class of sizes.
+
+    Parameters
+    ----------
+    above
+        The class holds messages of more bytes than this (payload).
+    latency, bandwidth
+        Factors on the nominal values.
+    """
+
+    above: int
+    latency: float
+    bandwidth: float
+
+
+def fit_transfer(
+    ping_pong: Curve,
+    overheads: Overheads,
+    breakpoints: Sequence[int] | None = None,
+) -> Piecewise:
+    """Fit what is left of the one-way time when the software overheads are taken off.
+
+    Parameters
+    ----------
+    ping_pong
+        One-way times.
+    overheads
+        What the simulator will add to the transfer.
+    breakpoints
+        Boundaries in bytes that the user gives; found if None.
+
+    Returns
+    -------
+    Piecewise
+        The transfer alone. Its residuals are relative to the whole one-way time.
+    """
+    rate = float(np.max(ping_pong.nbytes / ping_pong.seconds))
+    thresholds = overheads.thresholds
+    changes = [] if thresholds is None else [thresholds.async_small - 1, thresholds.detached - 1]
+    return fit_piecewise(
+        ping_pong,
+        breakpoints=breakpoints,
+        changes=sorted(set(changes)),
+        offset=overheads.in_a_message(ping_pong.nbytes),
+        least_slope=1.0 / (_FASTEST * rate),
+    )
+
+
+def factors(transfer: Piecewise, route: Route) -> tuple[Factor, ...]:
+    """Express the lines of a transfer as factors on the nominal values of its route."""
+    return tuple(
+        Factor(
+            segment.above,
+            max(segment.line.intercept - ENVELOPE * segment.line.slope, 0.0) / route.latency,
+            1.0 / (segment.line.slope * route.bandwidth),
+        )
+        for segment in transfer.segments
+    )
+
+
+def tables(found: Sequence[Factor]) -> dict[str, str]:
+    """The two configuration tables ``boundary:factor;...``; boundaries include the envelope."""
+    bounds = [factor.above + ENVELOPE if factor.above else 0 for factor in found]
+    return {
+        "smpi/lat-factor": ";".join(
+            f"{bound}:{factor.latency:.6g}" for bound, factor in zip(bounds, found, strict=True)
+        ),
+        "smpi/bw-factor": ";".join(
+            f"{bound}:{factor.bandwidth:.6g}" for bound, factor in zip(bounds, found, strict=True)
+        ),
+    }

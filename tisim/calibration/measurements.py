@@ -1,0 +1,169 @@
+"""Measured times, as one frame whatever files they came from, and the curve of each operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tisim.calibration.line import Floats
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What is timed; ``pingpong`` is one way, ``recv`` the receive of a message that has arrived.
+OPERATIONS = ("pingpong", "send", "isend", "recv", "transfer")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The times of one operation over the message sizes: the median at each size.
+
+    Parameters
+    ----------
+    operation
+        One of `OPERATIONS`.
+    nbytes, seconds
+        Distinct sizes in ascending order, and the median time of each, shape ``(n,)``.
+    counts
+        Measured times at each size, shape ``(n,)``.
+    """
+
+    operation: str
+    nbytes: Floats
+    seconds: Floats
+    counts: NDArray[np.int64]
+
+    @property
+    def weights(self) -> Floats:
+        """Relative weight of each size, between 0 and 2.
+
+        A size measured more often counts more, but never more than twice as much as a usual one:
+        repetitions at one size share what is particular to it.
+        """
+        return np.asarray(2.0 * self.counts / (self.counts + np.median(self.counts)))
+
+    def below(self, limit: float) -> Curve:
+        """The part of the curve with sizes below `limit` bytes."""
+        inside = self.nbytes < limit
+        return Curve(
+            self.operation, self.nbytes[inside], self.seconds[inside], self.counts[inside]
+        )
+
+    def at(self, nbytes: Floats) -> Floats:
+        """Times at `nbytes`, interpolated between the measured sizes on logarithms, in seconds."""
+        known = np.log(self.nbytes + 1.0)
+        return np.exp(np.interp(np.log(nbytes + 1.0), known, np.log(self.seconds)))
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Measured times and what is worth knowing about them.
+
+    Parameters
+    ----------
+    frame
+        One row a measured time: ``operation`` (str, see `OPERATIONS`), ``bytes`` (int), ``seconds``
+        (float, positive), ``pairs`` and ``directions`` (int), ``file`` (str).
+    remarks
+        What the user should know: rows that are not used, measurements inside one host.
+    """
+
+    frame: pd.DataFrame
+    remarks: tuple[str, ...] = ()
+
+    def has(self, operation: str) -> bool:
+        """Whether any time of `operation` was measured."""
+        return bool((self.frame["operation"] == operation).any())
+
+    def curve(self, operation: str) -> Curve:
+        """The median time at each size of `operation`.
+
+        Raises
+        ------
+        InputError
+            If fewer than two sizes were measured.
+        """
+        rows = self.frame[self.frame["operation"] == operation]
+        groups = rows.groupby("bytes", sort=True)["seconds"]
+        medians, counts = groups.median(), groups.size()
+        if len(medians) < 2:
+            found = "no size" if medians.empty else f"a single size, {medians.index[0]} bytes,"
+            raise InputError(
+                f"{found} of {operation} was measured; a start-up time and a time for a byte need "
+                "two sizes at least, and good ones fifty, from 1 byte to the largest message",
+                file=None if rows.empty else str(rows["file"].iloc[0]),
+            )
+        return Curve(
+            operation,
+            medians.index.to_numpy(dtype=np.float64),
+            medians.to_numpy(dtype=np.float64),
+            counts.to_numpy(dtype=np.int64),
+        )
+
+
+def read_measurements(files: Iterable[str | PathLike[str]]) -> Measurements:
+    """Read measurement files of any of the known formats, recognised by content.
+
+    Parameters
+    ----------
+    files
+        SKaMPI, OSU, IMB, platform-calibration or tisim's own files, in any mixture.
+
+    Raises
+    ------
+    InputError
+        If a file is of no known format, damaged or empty, or none of them holds a measurement
+        that is used.
+    """
+    import pandas as pd
+
+    from tisim.calibration.readers import read_file
+
+    frames, remarks = [], []
+    for file in files:
+        path = Path(file)
+        samples, own_remarks = read_file(path)
+        remarks.extend(own_remarks)
+        if samples:
+            part = pd.DataFrame(samples).rename(columns={"nbytes": "bytes"})
+            frames.append(part.assign(file=str(path)))
+    if not frames:
+        raise InputError("no measurement in these files that calibration uses")
+    frame = pd.concat(frames, ignore_index=True)
+    frame = _without_zeros(frame, remarks)
+    frame = _between_hosts(frame, remarks)
+    return Measurements(frame.drop(columns="same_host"), tuple(remarks))
+
+
+def _without_zeros(frame: pd.DataFrame, remarks: list[str]) -> pd.DataFrame:
+    """Drop times that the clock could not resolve; they have no logarithm."""
+    zeros = frame["seconds"] == 0
+    if zeros.all():
+        raise InputError("every measured time is zero: the clock is too coarse")
+    if zeros.any():
+        remarks.append(f"{zeros.sum()} times of zero are not used: the clock is too coarse")
+    return frame[~zeros]
+
+
+def _between_hosts(frame: pd.DataFrame, remarks: list[str]) -> pd.DataFrame:
+    """Drop measurements inside one host where there are others; say so either way."""
+    inside = frame["same_host"].eq(True)
+    if not inside.any():
+        return frame
+    if inside.all():
+        remarks.append(
+            "both processes were on one host: this calibrates the host's loopback, not the network"
+        )
+        return frame
+    remarks.append(
+        f"intra-node measurements mixed in: {inside.sum()} of {len(frame)} times are between "
+        "processes of one host and are not used"
+    )
+    return frame[~inside]
