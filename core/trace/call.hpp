@@ -1,0 +1,72 @@
+// Lines whose arguments do not fit an operation: collectives, communicators, custom actions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tisim {
+
+enum class Operation : std::uint8_t {
+  barrier,
+  bcast,
+  reduce,
+  allreduce,
+  alltoall,
+  alltoallv,
+  gather,
+  gatherv,
+  scatter,
+  scatterv,
+  allgather,
+  allgatherv,
+  reducescatter,
+  scan,
+  exscan,
+  comm_split,  // arguments: parent, new, color, key
+  comm_dup,    // arguments: parent, new
+  comm_free,   // arguments: the communicator
+  custom,      // words: the action and its arguments
+};
+
+// The numbers of a collective stand as in its line, in its order: counts, root, types. Only the
+// flops of reduce, allreduce, scan and exscan, the second number of their lines, are left out:
+// they are an operation of their own. Every number is whole, but for the flops of reducescatter.
+struct Call {
+  Operation operation = Operation::barrier;
+  bool double_default = false;  // the type of a collective that names none: double, else byte
+  std::uint16_t comm = 0;
+  std::vector<double> arguments;
+  std::vector<std::string> words;
+
+  friend bool operator==(const Call&, const Call&) = default;
+};
+
+// The calls of one simulation: equal calls have equal numbers. Not to be shared by threads.
+class CallTable {
+ public:
+  std::uint32_t intern(const Call& call);
+  const Call& operator[](std::uint32_t id) const { return calls_[id]; }
+  std::size_t size() const { return calls_.size(); }
+
+  // Room that readers use while they take a line to pieces, one after the other.
+  struct Scratch {
+    std::vector<std::string_view> words;
+    Call call;
+  };
+  Scratch& scratch() { return scratch_; }
+
+ private:
+  void grow();
+
+  std::deque<Call> calls_;             // a reference to a call stays good
+  std::vector<std::uint32_t> hashes_;  // of each call, so that growing needs no second look
+  std::vector<std::uint32_t> slots_;   // open addressing: number of a call plus 1, or 0
+  Scratch scratch_;
+};
+
+}  // namespace tisim

@@ -1,0 +1,25 @@
+// What is wrong with a trace, where, and what to do about it.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace tisim {
+
+// `line` is 1-based, 0: no line in particular. what() is "file:line: message".
+struct TraceError : std::runtime_error {
+  TraceError(std::string in_file, std::uint64_t at_line, std::string what_is_wrong)
+      : std::runtime_error(in_file + (at_line > 0 ? ":" + std::to_string(at_line) : "") + ": " +
+                           what_is_wrong),
+        file(std::move(in_file)),
+        line(at_line),
+        message(std::move(what_is_wrong)) {}
+
+  std::string file;
+  std::uint64_t line;
+  std::string message;
+};
+
+}  // namespace tisim

@@ -1,0 +1,76 @@
+// The operations of one rank, in batches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "op.hpp"
+#include "trace/file.hpp"
+#include "trace/line_buffer.hpp"
+#include "trace/line_parser.hpp"
+#include "trace/quick_line.hpp"
+
+namespace tisim {
+
+// In a rank's part of a split file, a line with this byte and a number says which line of the file
+// comes next.
+inline constexpr char kLineMark = '\x02';
+
+class RankReader {
+ public:
+  virtual ~RankReader() = default;
+  RankReader(const RankReader&) = delete;
+  RankReader& operator=(const RankReader&) = delete;
+
+  // The next operations, at most `capacity`; their number, 0 at the end of the trace. Throws
+  // TraceError.
+  virtual std::size_t read(Op* out, std::size_t capacity) = 0;
+
+  // Bytes of the trace that have been read, of those that TraceSet::bytes() counts.
+  virtual std::uint64_t bytes_read() const = 0;
+
+  // The file that the operations' lines are in.
+  const std::string& file() const { return *file_; }
+  // Whether a source of -333 was taken for ANY_SOURCE, or a type of unknown width for 0 bytes.
+  bool uses_mistaken_null() const { return parser_.uses_mistaken_null(); }
+  bool uses_lost_type() const { return parser_.uses_lost_type(); }
+
+ protected:
+  // `owner` keeps `grammar` and `file` alive.
+  RankReader(std::shared_ptr<const void> owner, const TraceGrammar& grammar, std::int32_t rank,
+             const std::string& file, CallTable& calls)
+      : owner_(std::move(owner)), file_(&file), parser_(grammar, rank, file, calls) {}
+
+  std::shared_ptr<const void> owner_;
+  const std::string* file_;
+  LineParser parser_;
+};
+
+class TextReader final : public RankReader {
+ public:
+  // `marked`: the file is a part of a split one. `owner` keeps `grammar` and `file` alive; `calls`
+  // must outlive the reader.
+  TextReader(std::shared_ptr<const void> owner, const TraceGrammar& grammar, std::int32_t rank,
+             const TraceFile& file, bool marked, std::size_t buffer_size, CallTable& calls);
+
+  std::size_t read(Op* out, std::size_t capacity) override;
+  std::uint64_t bytes_read() const override { return lines_.position(); }
+
+ private:
+  std::size_t read_quickly(Op* out, std::size_t capacity);
+  std::size_t read_line(Op* out, std::size_t capacity);
+
+  LineBuffer lines_;
+  QuickLine quick_;
+  const char* next_ = nullptr;
+  std::uint64_t line_ = 0;  // of the line before `next_`
+  bool may_be_quick_;
+  bool marked_;
+  bool has_pending_ = false;
+  Op pending_;  // the second operation of a line when there was room for one
+};
+
+}  // namespace tisim
