@@ -13,6 +13,11 @@ def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     ----------
     R. Thakur, R. Rabenseifner, W. Gropp: Optimization of Collective Communication Operations in
     MPICH. Int. J. High Performance Computing Applications 19(1), 2005.
+
+    Notes
+    -----
+    When the types of the two sides differ in width SimGrid takes the elements of one for those of
+    the other, and sends too few or fatally many; here all blocks travel.
     """
     block = rcount * rsize
     for step in recursive_doubling_steps(s.rank, s.size):

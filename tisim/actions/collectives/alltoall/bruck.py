@@ -13,9 +13,14 @@ def bruck(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None
     J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby: Efficient Algorithms for All-to-All
     Communications in Multiport Message-Passing Systems. IEEE Trans. Parallel and Distributed
     Systems 8(11), 1997; as in MPICH.
+
+    Notes
+    -----
+    SimGrid gives a block `scount` elements of `rsize` bytes, too few or fatally many when the types
+    of the two sides differ in width; here all of it travels.
     """
     rank, size = s.rank, s.size
-    block = scount * rsize
+    block = scount * ssize
     distance = 1
     while distance < size:
         # how many of 1 to P - 1 have this bit

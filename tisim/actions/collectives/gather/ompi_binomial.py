@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tisim.actions.collectives.binomial_subtrees import binomial_subtrees
+from tisim.actions.collectives.topology import in_order_binomial_tree
 from tisim.actions.script import Endpoint
 
 
@@ -13,11 +13,14 @@ def ompi_binomial(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int,
     ----------
     Open MPI, ``coll/tuned``: binomial gather (in-order binomial tree).
     """
-    parent, children = binomial_subtrees(s.rank, s.size, root)
-    block = rcount * rsize if s.rank == root else scount * ssize
+    place = (s.rank - root) % s.size
+    parent, children = in_order_binomial_tree(s.rank, s.size, root)
+    block = scount * ssize if place else rcount * rsize
     total = block
-    for child, ranks in children:
-        s.recv(child, ranks * block)
-        total += ranks * block
-    if s.rank != root:
+    for child in children:
+        below = (child - root) % s.size
+        nbytes = min(below - place, s.size - below) * block
+        s.recv(child, nbytes)
+        total += nbytes
+    if parent is not None:
         s.send(parent, total)

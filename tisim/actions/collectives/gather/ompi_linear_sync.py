@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tisim.actions.collectives.topology import segment_elements
 from tisim.actions.script import Endpoint
 
 _LARGE_BLOCK = 92160  # bytes
@@ -41,9 +42,5 @@ def ompi_linear_sync(
 def _segments(count: int, size: int) -> tuple[int, int]:
     """Bytes of the first segment and of the rest."""
     segment = _LARGE_SEGMENT if count * size > _LARGE_BLOCK else _SMALL_SEGMENT
-    first = count
-    if size <= segment < count * size:
-        first = segment // size
-        if segment % size > size // 2:
-            first += 1
+    first = segment_elements(segment, size, count)
     return first * size, (count - first) * size

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from tisim.actions.collectives.topology import power_of_two_up_to
+
 
 class Folding(NamedTuple):
     """`workers` of the ranks work, numbered from 0; the first `pairs` of them for two ranks.
@@ -43,5 +45,5 @@ class Folding(NamedTuple):
 
 def fold(ranks: int) -> Folding:
     """The folding of `ranks` ranks."""
-    workers = 1 << (ranks.bit_length() - 1)
+    workers = power_of_two_up_to(ranks)
     return Folding(workers, ranks - workers)

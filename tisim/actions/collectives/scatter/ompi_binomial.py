@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tisim.actions.collectives.binomial_subtrees import binomial_subtrees
+from tisim.actions.collectives.topology import in_order_binomial_tree
 from tisim.actions.script import Endpoint
 
 
@@ -15,11 +15,11 @@ def ompi_binomial(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int,
     ----------
     Open MPI, ``coll/tuned``: binomial scatter (in-order binomial tree).
     """
-    parent, children = binomial_subtrees(s.rank, s.size, root)
-    block = scount * ssize
-    if s.rank != root:
-        block = rcount * rsize
-        leaf = (s.rank - root) % s.size % 2
-        s.recv(parent, block if leaf else block * s.size)
-    for child, ranks in children:
-        s.send(child, ranks * block)
+    place = (s.rank - root) % s.size
+    parent, children = in_order_binomial_tree(s.rank, s.size, root)
+    block = rcount * rsize if place else scount * ssize
+    if parent is not None:
+        s.recv(parent, block if place % 2 else block * s.size)
+    for child in children:
+        below = (child - root) % s.size
+        s.send(child, min(below - place, s.size - below) * block)
