@@ -3,4 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
-namespace tisim {}  // namespace tisim
+namespace tisim {
+
+void register_platform(nanobind::module_& m);
+void register_simulation(nanobind::module_& m);
+
+}  // namespace tisim

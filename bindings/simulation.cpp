@@ -1,0 +1,245 @@
+// One simulation, as Python drives it.
+#include "engine/simulation.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "trace/vocabulary.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+namespace {
+
+template <class T>
+nb::object to_numpy(std::vector<T> values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+template <class T, class Get>
+nb::object column(const Simulation& simulation, const Job& job, Get get) {
+  std::vector<T> values(static_cast<std::size_t>(job.size));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = get(simulation.ranks()[static_cast<std::size_t>(job.first) + i]);
+  }
+  return to_numpy(std::move(values));
+}
+
+// One column a quantity, one row a rank of the job.
+nb::dict rank_columns(const Simulation& s, std::int32_t index) {
+  const Job& job = s.job(index);
+  nb::dict columns;
+  columns["finish"] = column<double>(s, job, [](const Rank& r) { return r.finish; });
+  columns["compute"] = column<double>(s, job, [](const Rank& r) { return r.compute; });
+  columns["other"] = column<double>(s, job, [](const Rank& r) { return r.other; });
+  columns["actions"] = column<std::int64_t>(
+      s, job, [](const Rank& r) { return static_cast<std::int64_t>(r.actions); });
+  columns["bytes_sent"] = column<std::int64_t>(s, job, [](const Rank& r) { return r.bytes_sent; });
+  columns["messages_sent"] = column<std::int64_t>(
+      s, job, [](const Rank& r) { return static_cast<std::int64_t>(r.messages_sent); });
+  return columns;
+}
+
+nb::tuple need_of(const Simulation& s) {
+  const Need& need = s.need();
+  const Rank& rank = s.ranks()[static_cast<std::size_t>(need.rank)];
+  const Call& call = s.job(rank.job).calls[need.call];
+  const std::int32_t number = s.communicator(need.comm).number_of(need.rank);
+  return nb::make_tuple(need.rank, need.comm, number, static_cast<int>(call.operation),
+                        call.arguments, call.words, call.double_default);
+}
+
+nb::object comm_hosts(const Simulation& s, std::int32_t index) {
+  const Communicator& communicator = s.communicator(index);
+  std::vector<std::int32_t> hosts(static_cast<std::size_t>(communicator.size));
+  for (std::int32_t i = 0; i < communicator.size; ++i) {
+    hosts[static_cast<std::size_t>(i)] =
+        s.ranks()[static_cast<std::size_t>(communicator.member(i))].host;
+  }
+  return to_numpy(std::move(hosts));
+}
+
+nb::tuple describe(const OpenCollective& collective) {
+  return nb::make_tuple(collective.rank, static_cast<int>(collective.operation), collective.line,
+                        collective.entered);
+}
+
+// A rank that has not finished: what it was doing, for the report of a deadlock.
+nb::dict rank_state(Simulation& s, std::int32_t index) {
+  const Rank& rank = s.ranks()[static_cast<std::size_t>(index)];
+  nb::dict state;
+  const Op& call = rank.schedule >= 0 ? rank.collective : rank.op;
+  state["rank"] = rank.number;
+  state["job"] = rank.job;
+  state["phase"] = static_cast<int>(rank.phase);
+  state["kind"] = static_cast<int>(call.kind);
+  state["peer"] = call.peer;
+  state["tag"] = call.tag;
+  state["bytes"] = call.bytes;
+  state["comm"] = call.comm;
+  state["flags"] = call.flags;
+  state["line"] = call.line;
+  state["file"] = s.file_of(rank);
+  state["call"] = call.kind == Kind::collective
+                      ? static_cast<int>(s.job(rank.job).calls[static_cast<std::uint32_t>(call.call)].operation)
+                      : -1;
+  state["awaited"] = rank.awaited;
+  if (rank.phase == Phase::waiting) {
+    const Message& m = s.message(rank.waiting);
+    state["message"] = nb::make_tuple(m.source, m.destination, m.tag, m.bytes, m.flowing);
+  }
+  return state;
+}
+
+nb::list open_collectives(const Simulation& s, std::int32_t comm) {
+  nb::list open;
+  for (const OpenCollective& collective : s.communicator(comm).open) open.append(describe(collective));
+  return open;
+}
+
+Kind kind_of(const std::string& name) {
+  for (const Action& action : known_actions()) {
+    if (action.name == name) return action.kind;
+  }
+  throw std::invalid_argument("no action is named " + name);
+}
+
+std::string name_of(int operation) {
+  for (const Action& action : known_actions()) {
+    if (action.form == Form::collective && static_cast<int>(action.operation) == operation &&
+        action.kind == Kind::collective) {
+      return std::string(action.name);
+    }
+  }
+  throw std::invalid_argument("no collective has that number");
+}
+
+void post_operation(Simulation& s, std::int32_t rank, int kind, std::int32_t peer, double amount,
+                    std::int32_t tag, std::uint8_t flags) {
+  Op op;
+  op.kind = static_cast<Kind>(kind);
+  op.peer = peer;
+  op.tag = tag;
+  op.flags = flags;
+  if (op.kind == Kind::compute || op.kind == Kind::sleep) {
+    op.amount = amount;
+  } else {
+    op.bytes = static_cast<std::int64_t>(amount);
+  }
+  s.post(rank, op);
+}
+
+void post_collective(Simulation& s, std::int32_t rank, const std::string& name,
+                     const std::vector<double>& arguments) {
+  Call call;
+  for (const Action& action : known_actions()) {
+    if (action.name == name && action.form == Form::collective) call.operation = action.operation;
+  }
+  call.arguments = arguments;
+  s.post_collective(rank, call);
+}
+
+}  // namespace
+
+void register_simulation(nb::module_& m) {
+  nb::enum_<Stop>(m, "Stop", "Why a run stopped.")
+      .value("DONE", Stop::done)
+      .value("TIME", Stop::time)
+      .value("MAX_EVENTS", Stop::max_events)
+      .value("NEED_OPS", Stop::need_schedule)
+      .value("NEED_ROUTE", Stop::need_route)
+      .value("NEED_ACTION", Stop::need_action)
+      .value("WAKE", Stop::wake)
+      .value("MISMATCH", Stop::mismatch)
+      .value("DEADLOCK", Stop::deadlock);
+
+  nb::enum_<WokenType>(m, "WokenType", "Who was woken.")
+      .value("ACTIVITY", WokenType::activity)
+      .value("RANK", WokenType::rank)
+      .value("JOB", WokenType::job);
+
+  m.attr("BY_NUMBER") = static_cast<int>(kByNumber);
+  m.def("kind_number", [](const std::string& name) { return static_cast<int>(kind_of(name)); });
+  m.def("operation_name", &name_of);
+
+  nb::class_<Simulation>(m, "Simulation", "Ranks that execute operations on a platform.")
+      .def("__init__",
+           [](Simulation* self, const Model& model, std::shared_ptr<PlatformData> platform) {
+             new (self) Simulation(model, std::move(platform));
+           })
+      .def("add_job",
+           [](Simulation& s, std::shared_ptr<const TraceSet> traces,
+              const nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& hosts) {
+             return s.add_job(std::move(traces), {hosts.data(), hosts.size()});
+           },
+           "traces"_a.none(), "hosts"_a)
+      .def("run", &Simulation::run, "until"_a, "max_events"_a,
+           nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("now", &Simulation::now)
+      .def("actions", &Simulation::actions)
+      .def("need", &need_of)
+      .def("provide_schedule",
+           [](Simulation& s, const std::vector<std::int32_t>& codes,
+              const std::vector<std::int32_t>& peers, const std::vector<double>& sizes,
+              const std::vector<std::int32_t>& tags, const std::vector<std::int32_t>& slots,
+              bool last) { s.provide_schedule(codes, peers, sizes, tags, slots, last);
+           })
+      .def("missing_route", &Simulation::missing_route)
+      .def("add_route",
+           [](Simulation& s, std::int32_t source, std::int32_t destination,
+              const std::vector<std::int32_t>& links, double latency) {
+             s.add_route(source, destination, Route{links, latency});
+           })
+      .def("retry", &Simulation::retry)
+      .def("resume", &Simulation::resume)
+      .def("post", &post_operation)
+      .def("post_collective", &post_collective)
+      .def("next_event", &Simulation::next_event)
+      .def("last_request",
+           [](const Simulation& s, std::int32_t rank) {
+             return s.ranks()[static_cast<std::size_t>(rank)].pending_last;
+           })
+      .def("world_size",
+           [](const Simulation& s, std::int32_t rank) {
+             return s.job(s.ranks()[static_cast<std::size_t>(rank)].job).size;
+           })
+      .def("execute", &Simulation::execute)
+      .def("transfer", &Simulation::transfer)
+      .def("take_woken",
+           [](Simulation& s) {
+             nb::list woken;
+             for (const Woken& w : s.take_woken()) woken.append(nb::make_tuple(w.type, w.index));
+             return woken;
+           })
+      .def("comm_hosts", &comm_hosts)
+      .def("comm_number", [](const Simulation& s, std::int32_t comm, std::int32_t rank) {
+        return s.communicator(comm).number_of(rank);
+      })
+      .def("world", [](const Simulation& s, std::int32_t job) { return s.job(job).world; })
+      .def("first_rank", [](const Simulation& s, std::int32_t job) { return s.job(job).first; })
+      .def("rank_columns", &rank_columns)
+      .def("rank_state", &rank_state)
+      .def("unfinished",
+           [](const Simulation& s) {
+             nb::list ranks;
+             for (std::size_t i = 0; i < s.ranks().size(); ++i) {
+               const Rank& rank = s.ranks()[i];
+               if (rank.phase != Phase::finished && rank.phase != Phase::idle) ranks.append(i);
+             }
+             return ranks;
+           })
+      .def("open_collectives", &open_collectives)
+      .def("mismatch", [](const Simulation& s) {
+        return nb::make_tuple(describe(s.mismatch().first), describe(s.mismatch().second));
+      });
+}
+
+}  // namespace tisim

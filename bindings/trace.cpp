@@ -1,0 +1,271 @@
+// Traces: opened from Python, read by simulations and, for analysis, by Python itself.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bindings.hpp"
+#include "op.hpp"
+#include "trace/call.hpp"
+#include "trace/datatype.hpp"
+#include "trace/error.hpp"
+#include "trace/trace_set.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+namespace {
+
+std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+nb::object decoded(const std::string& name) {
+  return nb::steal(
+      PyUnicode_DecodeFSDefaultAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+}
+
+// A TraceError becomes tisim.errors.InputError.
+void raise_input_error(const std::exception_ptr& error, void*) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const TraceError& wrong) {
+    const nb::object type = nb::module_::import_("tisim.errors").attr("InputError");
+    const nb::object line = wrong.line == 0 ? nb::none() : nb::cast(wrong.line);
+    const nb::object raised =
+        type(decoded(wrong.message), "file"_a = decoded(wrong.file), "line"_a = line);
+    PyErr_SetObject(type.ptr(), raised.ptr());
+  }
+}
+
+// Part of a file: its name for the user, its path or the number of an open file, where it begins
+// and how many bytes it has (none: all).
+using FilePart = std::tuple<nb::bytes, std::optional<nb::bytes>, int, std::uint64_t,
+                            std::optional<std::uint64_t>>;
+
+std::vector<TraceFile> files_of(const std::vector<FilePart>& parts) {
+  std::vector<TraceFile> files;
+  files.reserve(parts.size());
+  std::shared_ptr<const Descriptor> descriptor;
+  int number = -1;
+  for (const auto& [name, path, from, offset, length] : parts) {
+    TraceFile file;
+    file.name = text_of(name);
+    if (path) {
+      file.path = text_of(*path);
+    } else {
+      // The same open file usually holds many parts: one descriptor serves them all.
+      if (!descriptor || from != number) {
+        const int copy = ::dup(from);
+        if (copy < 0) throw TraceError(file.name, 0, "has lost its temporary file");
+        descriptor = std::make_shared<const Descriptor>(copy);
+        number = from;
+      }
+      file.descriptor = descriptor;
+    }
+    file.offset = offset;
+    file.length = length.value_or(kToTheEnd);
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+std::shared_ptr<TraceSet> open_trace(const std::vector<FilePart>& parts, const nb::bytes& name,
+                                     Dialect dialect, bool mistaken_null_is_any,
+                                     std::vector<std::string> custom_actions) {
+  std::vector<TraceFile> files = files_of(parts);
+  std::string called = text_of(name);
+  const TraceOptions options{dialect, mistaken_null_is_any, std::move(custom_actions)};
+  const nb::gil_scoped_release unlocked;
+  return std::const_pointer_cast<TraceSet>(
+      TraceSet::open(std::move(files), std::move(called), options));
+}
+
+// The next operations as rows of OP_LAYOUT's type, in bytes.
+nb::object read_operations(RankReader& reader, std::size_t capacity) {
+  auto ops = std::make_unique<std::vector<Op>>(capacity);
+  {
+    const nb::gil_scoped_release unlocked;
+    ops->resize(reader.read(ops->data(), capacity));
+  }
+  const std::size_t bytes = ops->size() * sizeof(Op);
+  auto* const data = reinterpret_cast<std::uint8_t*>(ops->data());
+  nb::capsule owner(ops.release(),
+                    [](void* p) noexcept { delete static_cast<std::vector<Op>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(data, {bytes}, owner));
+}
+
+// What numpy.dtype() takes to see an Op: names, formats, offsets and the size of a row.
+nb::dict op_layout() {
+  nb::list names;
+  nb::list formats;
+  nb::list offsets;
+  const auto field = [&](const char* name, const char* format, std::size_t offset) {
+    names.append(name);
+    formats.append(format);
+    offsets.append(offset);
+  };
+  field("kind", "u1", offsetof(Op, kind));
+  field("flags", "u1", offsetof(Op, flags));
+  field("comm", "u2", offsetof(Op, comm));
+  field("peer", "i4", offsetof(Op, peer));
+  field("amount", "f8", offsetof(Op, amount));
+  field("bytes", "i8", offsetof(Op, bytes));
+  field("call", "i8", offsetof(Op, call));
+  field("tag", "i4", offsetof(Op, tag));
+  field("line", "u4", offsetof(Op, line));
+  nb::dict layout;
+  layout["names"] = names;
+  layout["formats"] = formats;
+  layout["offsets"] = offsets;
+  layout["itemsize"] = sizeof(Op);
+  return layout;
+}
+
+void register_kinds(nb::module_& m) {
+  nb::enum_<Kind>(m, "Kind", nb::is_arithmetic(), "What an operation does.")
+      .value("END", Kind::end)
+      .value("NOP", Kind::nop)
+      .value("COMPUTE", Kind::compute)
+      .value("SLEEP", Kind::sleep)
+      .value("SEND", Kind::send)
+      .value("SSEND", Kind::ssend)
+      .value("BSEND", Kind::bsend)
+      .value("ISEND", Kind::isend)
+      .value("ISSEND", Kind::issend)
+      .value("IBSEND", Kind::ibsend)
+      .value("RECV", Kind::recv)
+      .value("IRECV", Kind::irecv)
+      .value("SENDRECV", Kind::sendrecv)
+      .value("RECV_HALF", Kind::recv_half)
+      .value("WAIT", Kind::wait)
+      .value("WAIT_LAST", Kind::wait_last)
+      .value("WAITALL", Kind::waitall)
+      .value("WAITANY", Kind::waitany)
+      .value("WAITSOME", Kind::waitsome)
+      .value("TEST", Kind::test)
+      .value("TEST_LAST", Kind::test_last)
+      .value("TESTALL", Kind::testall)
+      .value("TESTANY", Kind::testany)
+      .value("TESTSOME", Kind::testsome)
+      .value("PROBE", Kind::probe)
+      .value("IPROBE", Kind::iprobe)
+      .value("SEND_INIT", Kind::send_init)
+      .value("SSEND_INIT", Kind::ssend_init)
+      .value("BSEND_INIT", Kind::bsend_init)
+      .value("RECV_INIT", Kind::recv_init)
+      .value("START", Kind::start)
+      .value("STARTALL", Kind::startall)
+      .value("COLLECTIVE", Kind::collective)
+      .value("ICOLLECTIVE", Kind::icollective)
+      .value("WAIT_ICOLLECTIVE", Kind::wait_icollective)
+      .value("COMM_SPLIT", Kind::comm_split)
+      .value("COMM_DUP", Kind::comm_dup)
+      .value("COMM_FREE", Kind::comm_free)
+      .value("CUSTOM", Kind::custom);
+
+  nb::enum_<Operation>(m, "Operation", nb::is_arithmetic(), "The operation of a call.")
+      .value("BARRIER", Operation::barrier)
+      .value("BCAST", Operation::bcast)
+      .value("REDUCE", Operation::reduce)
+      .value("ALLREDUCE", Operation::allreduce)
+      .value("ALLTOALL", Operation::alltoall)
+      .value("ALLTOALLV", Operation::alltoallv)
+      .value("GATHER", Operation::gather)
+      .value("GATHERV", Operation::gatherv)
+      .value("SCATTER", Operation::scatter)
+      .value("SCATTERV", Operation::scatterv)
+      .value("ALLGATHER", Operation::allgather)
+      .value("ALLGATHERV", Operation::allgatherv)
+      .value("REDUCESCATTER", Operation::reducescatter)
+      .value("SCAN", Operation::scan)
+      .value("EXSCAN", Operation::exscan)
+      .value("COMM_SPLIT", Operation::comm_split)
+      .value("COMM_DUP", Operation::comm_dup)
+      .value("COMM_FREE", Operation::comm_free)
+      .value("CUSTOM", Operation::custom);
+}
+
+}  // namespace
+
+void register_trace(nb::module_& m) {
+  nb::register_exception_translator(raise_input_error);
+  register_kinds(m);
+  m.attr("OP_LAYOUT") = op_layout();
+  m.attr("ANY_SOURCE") = kAnySource;
+  m.attr("ANY_TAG") = kAnyTag;
+  m.attr("PROC_NULL") = kProcNull;
+  m.attr("CONTINUATION") = kContinuation;
+  m.attr("NULL_IS_MISTAKEN") = kNullIsMistaken;
+  m.attr("SOURCE_LOST") = kSourceLost;
+  m.def("type_width", [](std::int64_t id) -> std::optional<int> {
+    const std::uint8_t width = type_width(id);
+    return width == kNoType ? std::nullopt : std::optional<int>(width);
+  });
+
+  nb::enum_<Dialect>(m, "Dialect", "How the lines of a trace are written.")
+      .value("AUTOMATIC", Dialect::automatic)
+      .value("MODERN", Dialect::modern)
+      .value("LEGACY", Dialect::legacy);
+
+  nb::class_<Call>(m, "Call", "The arguments of a collective, communicator or custom action.")
+      .def_ro("operation", &Call::operation)
+      .def_ro("comm", &Call::comm)
+      .def_ro("double_default", &Call::double_default)
+      .def_ro("arguments", &Call::arguments)
+      .def_ro("words", &Call::words);
+
+  nb::class_<CallTable>(m, "CallTable", "The calls of one simulation, each different one once.")
+      .def(nb::init<>())
+      .def("__len__", &CallTable::size)
+      .def(
+          "__getitem__",
+          [](const CallTable& calls, std::size_t id) -> const Call& {
+            if (id >= calls.size()) throw nb::index_error();
+            return calls[static_cast<std::uint32_t>(id)];
+          },
+          nb::rv_policy::reference_internal);
+
+  nb::class_<RankReader>(m, "RankReader", "The operations of one rank, in batches.")
+      .def("read", &read_operations, "capacity"_a)
+      .def_prop_ro("bytes_read", &RankReader::bytes_read)
+      .def_prop_ro("file", [](const RankReader& reader) { return decoded(reader.file()); })
+      .def_prop_ro("uses_mistaken_null", &RankReader::uses_mistaken_null)
+      .def_prop_ro("uses_lost_type", &RankReader::uses_lost_type);
+
+  nb::class_<TraceSet>(m, "TraceSet", "The files of a trace; immutable.")
+      .def_prop_ro("ranks", &TraceSet::ranks)
+      .def_prop_ro("dialect", &TraceSet::dialect)
+      .def_prop_ro("bytes", &TraceSet::bytes)
+      .def(
+          "file",
+          [](const TraceSet& set, std::int32_t rank) {
+            if (rank < 0 || rank >= set.ranks()) throw nb::index_error();
+            return decoded(set.file(rank));
+          },
+          "rank"_a)
+      .def(
+          "open",
+          [](const TraceSet& set, std::int32_t rank, CallTable& calls) {
+            if (rank < 0 || rank >= set.ranks()) throw nb::index_error();
+            return set.open(rank, calls);
+          },
+          "rank"_a, "calls"_a, nb::keep_alive<0, 3>());
+
+  m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a, "mistaken_null_is_any"_a,
+        "custom_actions"_a);
+}
+
+}  // namespace tisim

@@ -1,0 +1,49 @@
+// What will happen at a known date: ends of sleeps and computations, latencies that are paid.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "support/heap.hpp"
+
+namespace tisim {
+
+enum class EventType : std::uint32_t { wake_rank = 0, cpu = 1, latency = 2, wake_activity = 3 };
+
+// Only events of type `cpu` change their dates, so only theirs have a position.
+class Agenda {
+ public:
+  explicit Agenda(std::size_t hosts) : positions_(hosts, -1), heap_(Positions{this}) {}
+
+  static std::uint32_t id(EventType type, std::int32_t index) {
+    return static_cast<std::uint32_t>(type) << 30 | static_cast<std::uint32_t>(index);
+  }
+  static EventType type(std::uint32_t id) { return static_cast<EventType>(id >> 30); }
+  static std::int32_t index(std::uint32_t id) {
+    return static_cast<std::int32_t>(id & 0x3fffffffU);
+  }
+
+  bool empty() const { return heap_.empty(); }
+  double next() const { return heap_.top_date(); }
+  std::uint32_t top() const { return heap_.top_id(); }
+  void pop() { heap_.pop(); }
+  void push(double date, EventType type, std::int32_t index) { heap_.push(date, id(type, index)); }
+  void update_cpu(double date, std::int32_t host) { heap_.update(date, id(EventType::cpu, host)); }
+  void remove_cpu(std::int32_t host) { heap_.remove(id(EventType::cpu, host)); }
+
+ private:
+  struct Positions {
+    Agenda* agenda;
+    void set(std::uint32_t id, std::int32_t position) const {
+      if (type(id) == EventType::cpu) agenda->positions_[static_cast<std::size_t>(index(id))] = position;
+    }
+    std::int32_t get(std::uint32_t id) const {
+      return agenda->positions_[static_cast<std::size_t>(index(id))];
+    }
+  };
+
+  std::vector<std::int32_t> positions_;
+  EventHeap<Positions> heap_;
+};
+
+}  // namespace tisim

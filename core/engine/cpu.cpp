@@ -1,0 +1,56 @@
+#include "engine/cpu.hpp"
+
+#include <algorithm>
+
+namespace tisim {
+
+Cpu::Cpu(const PlatformData& platform, double precision, Agenda& agenda)
+    : hosts_(platform.host_speed.size()), precision_(precision), agenda_(agenda) {
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    hosts_[i].speed = platform.host_speed[i];
+    hosts_[i].capacity = platform.host_speed[i] * platform.host_cores[i];
+  }
+}
+
+void Cpu::advance_clock(Host& host, double now) {
+  host.clock += host.rate * (now - host.updated);
+  host.updated = now;
+}
+
+void Cpu::date_end(std::int32_t index, double now) {
+  Host& host = hosts_[static_cast<std::size_t>(index)];
+  if (host.running.empty()) {
+    agenda_.remove_cpu(index);
+    return;
+  }
+  host.rate = std::min(host.speed, host.capacity / static_cast<double>(host.running.size()));
+  const double left = host.running.front().finish - host.clock;
+  agenda_.update_cpu(left > 0 ? now + left / host.rate : now, index);
+}
+
+void Cpu::start(std::int32_t index, double flops, std::int32_t owner, double now) {
+  Host& host = hosts_[static_cast<std::size_t>(index)];
+  if (host.running.empty()) {
+    host.clock = 0.0;
+    host.updated = now;
+  } else {
+    advance_clock(host, now);
+  }
+  host.running.push_back({host.clock + flops, order_++, owner});
+  std::push_heap(host.running.begin(), host.running.end(), later);
+  date_end(index, now);
+}
+
+void Cpu::collect_ended(std::int32_t index, double now, std::vector<std::int32_t>& owners) {
+  Host& host = hosts_[static_cast<std::size_t>(index)];
+  advance_clock(host, now);
+  const double done = host.clock + precision_ * host.rate;
+  while (!host.running.empty() && host.running.front().finish < done) {
+    owners.push_back(host.running.front().owner);
+    std::pop_heap(host.running.begin(), host.running.end(), later);
+    host.running.pop_back();
+  }
+  date_end(index, now);
+}
+
+}  // namespace tisim

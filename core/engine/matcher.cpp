@@ -1,0 +1,156 @@
+#include "engine/matcher.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tisim {
+
+Matcher::Matcher() : table_(64), mask_(63) {}
+
+std::size_t Matcher::hash(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                          std::int32_t context) {
+  const auto u = [](std::int32_t x) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(x)); };
+  std::uint64_t h = (u(source) << 32 | u(destination)) * 0x9e3779b97f4a7c15ULL;
+  h ^= (u(tag) << 32 | u(context)) * 0xc2b2ae3d27d4eb4fULL;
+  h ^= h >> 29;
+  h *= 0xbf58476d1ce4e5b9ULL;
+  return static_cast<std::size_t>(h ^ h >> 32);
+}
+
+Channel& Matcher::channel(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                          std::int32_t context) {
+  for (std::size_t at = hash(source, destination, tag, context);; ++at) {
+    Channel& place = table_[at & mask_];
+    if (place.source == source && place.destination == destination && place.tag == tag &&
+        place.context == context) {
+      return place;
+    }
+    if (place.context >= 0) continue;
+    if (2 * (used_ + 1) > table_.size()) {
+      rebuild();
+      return channel(source, destination, tag, context);
+    }
+    ++used_;
+    place.source = source;
+    place.destination = destination;
+    place.tag = tag;
+    place.context = context;
+    return place;
+  }
+}
+
+// Empty channels are dropped; the table grows only when few of them are empty. So memory follows
+// the messages that wait at one time, not the tags a program ever uses.
+void Matcher::rebuild() {
+  const std::vector<Channel> old = std::exchange(table_, {});
+  const auto live = static_cast<std::size_t>(std::count_if(
+      old.begin(), old.end(), [](const Channel& c) { return c.context >= 0 && c.head >= 0; }));
+  table_.resize(4 * live > old.size() || old.size() < 65536 ? 2 * old.size() : old.size());
+  mask_ = table_.size() - 1;
+  const bool keep_empty = table_.size() > old.size() && old.size() < 65536;
+  used_ = 0;
+  for (const Channel& c : old) {
+    if (c.context < 0 || (c.head < 0 && !keep_empty)) continue;
+    std::size_t at = hash(c.source, c.destination, c.tag, c.context);
+    while (table_[at & mask_].context >= 0) ++at;
+    table_[at & mask_] = c;
+    ++used_;
+  }
+}
+
+void Matcher::append(Channel& channel, std::int32_t message) {
+  messages_[message].next = -1;
+  messages_[message].posted = posted_++;
+  if (channel.head < 0) {
+    channel.head = message;
+  } else {
+    messages_[channel.tail].next = message;
+  }
+  channel.tail = message;
+}
+
+std::int32_t Matcher::pop(Channel& channel) {
+  const std::int32_t message = channel.head;
+  channel.head = messages_[message].next;
+  return message;
+}
+
+std::int32_t Matcher::take_receive(Channel& exact) {
+  const bool here = holds(exact, MessageState::posted_receive);
+  Inbox& inbox = inboxes_[static_cast<std::size_t>(exact.destination)];
+  if (inbox.wildcards == 0) return here ? pop(exact) : -1;
+
+  // The receive that was posted first wins, wherever it waits.
+  const Channel key = exact;
+  const std::array<std::pair<std::int32_t, std::int32_t>, 3> patterns = {
+      {{kAnySource, key.tag}, {key.source, kAnyTag}, {kAnySource, kAnyTag}}};
+  std::int32_t best = here ? key.head : -1;
+  std::pair<std::int32_t, std::int32_t> where = {key.source, key.tag};
+  for (const auto& [source, tag] : patterns) {
+    const Channel& other = channel(source, key.destination, tag, key.context);
+    if (other.head < 0) continue;
+    if (best < 0 || static_cast<std::int32_t>(messages_[other.head].posted -
+                                              messages_[best].posted) < 0) {
+      best = other.head;
+      where = {source, tag};
+    }
+  }
+  if (best < 0) return -1;
+  if (where.first == kAnySource || where.second == kAnyTag) --inbox.wildcards;
+  return pop(channel(where.first, key.destination, where.second, key.context));
+}
+
+std::int32_t Matcher::find_unexpected(std::int32_t source, std::int32_t destination,
+                                      std::int32_t tag, std::int32_t context) {
+  std::int32_t at = inboxes_[static_cast<std::size_t>(destination)].oldest;
+  for (; at >= 0; at = messages_[at].newer) {
+    const Message& m = messages_[at];
+    if (m.context == context && (source == kAnySource || m.source == source) &&
+        (tag == kAnyTag || m.tag == tag)) {
+      return at;
+    }
+  }
+  return -1;
+}
+
+std::int32_t Matcher::peek(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                           std::int32_t context) {
+  if (source == kAnySource || tag == kAnyTag) {
+    return find_unexpected(source, destination, tag, context);
+  }
+  const Channel& exact = channel(source, destination, tag, context);
+  return holds(exact, MessageState::unexpected) ? exact.head : -1;
+}
+
+std::int32_t Matcher::take_message(std::int32_t source, std::int32_t destination,
+                                   std::int32_t tag, std::int32_t context) {
+  const std::int32_t found = peek(source, destination, tag, context);
+  if (found < 0) return -1;
+  const Message& m = messages_[found];
+  pop(channel(m.source, m.destination, m.tag, m.context));
+  Inbox& inbox = inboxes_[static_cast<std::size_t>(destination)];
+  (m.older >= 0 ? messages_[m.older].newer : inbox.oldest) = m.newer;
+  (m.newer >= 0 ? messages_[m.newer].older : inbox.newest) = m.older;
+  return found;
+}
+
+void Matcher::post_receive(std::int32_t index) {
+  const Message& m = messages_[index];
+  if (m.source == kAnySource || m.tag == kAnyTag) {
+    ++inboxes_[static_cast<std::size_t>(m.destination)].wildcards;
+  }
+  append(channel(m.source, m.destination, m.tag, m.context), index);
+}
+
+void Matcher::leave_unexpected(std::int32_t index) {
+  Message& m = messages_[index];
+  append(channel(m.source, m.destination, m.tag, m.context), index);
+  Inbox& inbox = inboxes_[static_cast<std::size_t>(m.destination)];
+  m.older = inbox.newest;
+  m.newer = -1;
+  (inbox.newest >= 0 ? messages_[inbox.newest].newer : inbox.oldest) = index;
+  inbox.newest = index;
+}
+
+}  // namespace tisim

@@ -1,0 +1,105 @@
+// MPI matching: sends and receives that wait for one another.
+//
+// Messages of one (source, destination, tag, context) wait in one *channel*, in order: sends or
+// receives, never both. Receives from any source or of any tag wait in channels of their own; a
+// destination counts them, so that programs without wildcards never look.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "op.hpp"
+#include "support/pool.hpp"
+
+namespace tisim {
+
+enum class MessageState : std::uint8_t {
+  posted_receive,  // waits for its send
+  unexpected,      // waits for its receive (an eager one may be on its way or arrived meanwhile)
+  matched          // both ends are known
+};
+
+inline constexpr std::int32_t kBlockingCall = -1;  // a rank waits for the message itself
+inline constexpr std::int32_t kNobody = -2;        // that end does not wait
+
+// The two ends of a message.
+enum Side : std::uint8_t { kSender = 0, kReceiver = 1 };
+
+struct Message {
+  std::int64_t bytes = 0;   // of the send once it is known, of the buffer before
+  std::int32_t source = kAnySource;
+  std::int32_t destination = 0;
+  std::int32_t tag = 0;
+  std::int32_t context = 0;
+  std::int32_t pair = -1;   // of the network, known from the sender
+  std::int32_t next = -1;   // in its channel
+  std::int32_t older = -1;  // unexpected messages of the destination, by arrival
+  std::int32_t newer = -1;
+  std::uint32_t posted = 0;  // order of posting
+  std::int32_t request[2] = {kNobody, kNobody};
+  MessageState state = MessageState::posted_receive;
+  Side first_waiter = kSender;  // whose wait was registered first
+  bool waited = false;
+  bool detached = false;  // the sender went on at once
+  bool flowing = false;   // its transfer has started
+  bool arrived = false;   // and is over
+  std::uint8_t holders = 0;
+};
+
+struct Channel {
+  std::int32_t source = 0, destination = 0, tag = 0, context = -1;  // context -1: a free place
+  std::int32_t head = -1, tail = -1;
+  std::int32_t pair = -1;
+  std::int32_t spare = 0;
+};
+
+class Matcher {
+ public:
+  Matcher();
+
+  void add_destinations(std::size_t count) { inboxes_.resize(inboxes_.size() + count); }
+  Pool<Message>& messages() { return messages_; }
+  Message& message(std::int32_t index) { return messages_[index]; }
+
+  // The channel of a key, made when it is new. Valid until the next call.
+  Channel& channel(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                   std::int32_t context);
+
+  // The posted receive that a send of this channel takes, -1: none.
+  std::int32_t take_receive(Channel& channel);
+  // The unexpected message that such a receive takes, -1: none; `peek` leaves it there.
+  std::int32_t take_message(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                            std::int32_t context);
+  std::int32_t peek(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                    std::int32_t context);
+
+  void post_receive(std::int32_t message);     // fields source .. context are set
+  void leave_unexpected(std::int32_t message);
+
+ private:
+  struct Inbox {
+    std::int32_t oldest = -1, newest = -1;  // unexpected messages
+    std::int32_t wildcards = 0;             // posted receives that name no source or no tag
+  };
+
+  static std::size_t hash(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                          std::int32_t context);
+  void rebuild();
+  void append(Channel& channel, std::int32_t message);
+  std::int32_t pop(Channel& channel);
+  std::int32_t find_unexpected(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                               std::int32_t context);
+  bool holds(const Channel& channel, MessageState state) {
+    return channel.head >= 0 && messages_[channel.head].state == state;
+  }
+
+  Pool<Message> messages_;
+  std::vector<Inbox> inboxes_;
+  std::vector<Channel> table_;
+  std::size_t used_ = 0;  // places of the table that are taken
+  std::size_t mask_ = 0;
+  std::uint32_t posted_ = 0;
+};
+
+}  // namespace tisim

@@ -1,0 +1,156 @@
+// Flows that share links max-min fairly.
+//
+// All flows from one host to another take the same route and get the same share, so they are one
+// variable of the system, a *pair*, with a multiplicity. A pair has a virtual clock that counts the
+// bytes a flow of unit factor has moved; a flow ends when that clock reaches its `finish`, so that
+// a change of the share costs nothing for each flow.
+//
+// The system that is solved (Casanova and Marchal 2002; Velho et al. 2013): maximise the smallest
+// value * penalty subject to  sum of weight * multiplicity * value <= capacity  on shared links,
+// max of weight * value <= capacity  on fat pipes, and  value <= bound.
+//
+// A link whose flows cannot saturate it even at their bounds is *slack*: it constrains nobody and
+// connects nothing. A change is propagated through links that are not slack only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/model.hpp"
+#include "engine/routes.hpp"
+#include "support/heap.hpp"
+#include "support/pool.hpp"
+
+namespace tisim {
+
+struct Flow {
+  double finish = 0.0;   // on the clock of its pair
+  double amount = 0.0;   // bytes divided by the bandwidth factor
+  std::int32_t pair = -1;
+  std::int32_t owner = 0;  // whoever is told of the end
+  std::uint64_t order = 0;  // flows that end together are reported in the order of their start
+};
+
+class Network {
+ public:
+  Network(const Model& model, const PlatformData& platform);
+
+  // The pair of two hosts, -1 when its route is not known yet (see `missing`).
+  std::int32_t pair(std::int32_t source, std::int32_t destination);
+  void add_route(std::int32_t source, std::int32_t destination, Route route);
+  std::int32_t missing_source() const { return missing_source_; }
+  std::int32_t missing_destination() const { return missing_destination_; }
+
+  // A new flow. Where `latency` comes back positive, the caller calls `activate` that much later;
+  // otherwise the flow is active already.
+  std::int32_t start(std::int32_t pair, double bytes, std::int32_t owner, double now,
+                     double* latency);
+  void activate(std::int32_t flow, double now);
+
+  // Share the links anew after all changes of an instant.
+  void solve(double now);
+
+  bool idle() const { return ends_.empty(); }
+  double next_end() const { return ends_.top_date(); }
+  // Appends the owners of the flows that end at `now`, in the order in which they started.
+  void collect_ended(double now, std::vector<std::int32_t>& owners);
+
+  std::size_t flows_in_progress() const { return flows_.in_use(); }
+  std::size_t solves() const { return solves_; }
+
+ private:
+  // A link on the way of a pair, forward or (with crosstraffic) backward.
+  struct Element {
+    std::int32_t link;
+    std::int32_t position;  // in the link's members, -1: not listed
+    double weight;
+  };
+  struct Active {
+    double finish;
+    std::int32_t flow;
+  };
+  struct Pair {
+    double penalty = 1.0;   // the inverse of the weight
+    double bound = -1.0;    // bytes/s of one flow, negative: none
+    double value = 0.0;     // bytes/s that one flow of factor 1 gets
+    double clock = 0.0;     // bytes
+    double updated = 0.0;   // seconds, when `clock` was right
+    double latency = 0.0;   // seconds, without factor
+    std::vector<Active> active;  // a heap on `finish`
+    std::int32_t count = 0;      // == active.size(), the multiplicity
+    std::int32_t elements = 0;   // first of its elements
+    std::int32_t element_count = 0;
+    std::int32_t heap_position = -1;
+    std::int32_t unpaid = -1;  // the pair of the same hosts for flows that pay no latency
+    std::uint32_t visit = 0;
+    bool stale = false;  // its next end must be dated anew
+    bool fixed = false;  // scratch of the solver
+  };
+  struct Member {
+    std::int32_t pair;
+    std::int32_t element;
+  };
+  struct Link {
+    double capacity = 0.0;
+    double load = 0.0;       // shared: what its flows could ask for at most
+    double penalty_low = 0.0, penalty_high = 0.0;  // fat pipe: of its flows since it was idle
+    double remaining = 0.0, usage = 0.0;           // scratch of the solver
+    std::int32_t count = 0;  // flows
+    std::int32_t open = 0;   // scratch of the solver: pairs that are not fixed
+    std::uint32_t visit = 0;
+    bool fatpipe = false;
+    bool dirty = false;
+    std::vector<Member> members;
+  };
+  struct PairPositions {
+    Network* network;
+    void set(std::uint32_t id, std::int32_t position) const {
+      network->pairs_[id].heap_position = position;
+    }
+    std::int32_t get(std::uint32_t id) const { return network->pairs_[id].heap_position; }
+  };
+
+  std::int32_t make_pair(const Route& forward, const Route& backward);
+  void add_element(std::size_t first, std::int32_t link, double weight);
+  std::int32_t without_latency(std::int32_t pair);
+  static bool slack(const Link& link);
+  void change_count(std::int32_t pair, std::int32_t by);
+  void enlist(std::int32_t pair);
+  void advance_clock(Pair& pair, double now);
+  void set_value(Pair& pair, double value, double now);
+  void date_end(std::int32_t pair, double now);
+  void touch(std::int32_t pair);
+  void gather(std::int32_t seed);
+  void solve_component(double now);
+  void solve_pair_alone(std::int32_t pair);
+  void fill_up();
+  void fix(std::int32_t pair, double value);
+  void prepare_link(Link& link);
+  double fatpipe_usage(const Link& link) const;
+  std::size_t index_of(std::int32_t i) const { return static_cast<std::size_t>(i); }
+
+  const Model& model_;
+  const PlatformData& platform_;
+  RouteTable routes_;
+  std::vector<Link> links_;
+  std::vector<Pair> pairs_;
+  std::vector<Element> elements_;
+  std::unordered_map<std::uint64_t, std::int32_t> pair_of_;
+  Pool<Flow> flows_;
+  EventHeap<PairPositions> ends_;
+  std::uint64_t order_ = 0;
+  std::size_t solves_ = 0;
+  std::uint32_t visit_ = 0;
+  std::int32_t missing_source_ = -1, missing_destination_ = -1;
+
+  std::vector<std::int32_t> dirty_links_;
+  std::vector<std::int32_t> touched_;          // pairs whose count changed
+  std::vector<std::int32_t> component_pairs_;  // scratch
+  std::vector<std::int32_t> component_links_;
+  std::vector<std::int32_t> open_links_;
+  std::vector<Flow> ended_;
+  std::vector<double> values_;  // scratch: new value of each pair of the component
+};
+
+}  // namespace tisim

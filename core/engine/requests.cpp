@@ -1,0 +1,142 @@
+// Pending requests of a rank, and waiting for several of them.
+
+#include <algorithm>
+
+#include "engine/simulation.hpp"
+
+namespace tisim {
+
+// A new request for the operation that the rank executes; message -1: nothing to wait for. In a
+// schedule it goes to the operation's slot, a sendrecv awaits it at once, and otherwise it is
+// pending under the key that a later wait or test names.
+std::int32_t Simulation::add_request(Rank& rank, Side side, std::int32_t message) {
+  const Op& op = rank.op;
+  const std::int32_t index = requests_.acquire();
+  Request& request = requests_[index];
+  request.message = message;
+  request.side = side;
+  request.order = rank.request_order++;
+  request.complete = message < 0 || matcher_.message(message).arrived;
+  if (message >= 0) matcher_.message(message).request[side] = index;
+  if (op.kind == Kind::sendrecv || op.kind == Kind::recv_half) {
+    await(rank, index);
+  } else if (rank.schedule >= 0) {
+    rank.slots[op.line] = index;
+  } else {
+    const std::int32_t me = op.comm == 0 ? rank.number : number_in(rank, op.comm);
+    request.source = side == kSender ? me : op.peer;
+    request.destination = side == kSender ? op.peer : me;
+    request.tag = op.tag;
+    request.comm = op.comm;
+    request.listed = true;
+    request.previous = rank.pending_last;
+    (rank.pending_last >= 0 ? requests_[rank.pending_last].next : rank.pending_first) = index;
+    rank.pending_last = index;
+  }
+  return index;
+}
+
+// The oldest pending request of the key that the rank's operation names, -1: none.
+std::int32_t Simulation::find_request(const Rank& rank) const {
+  const Op& op = rank.op;
+  const auto destination = static_cast<std::int32_t>(op.bytes);
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    const Request& request = requests_[at];
+    if (request.source == op.peer && request.destination == destination &&
+        request.tag == op.tag && request.comm == op.comm) {
+      return at;
+    }
+  }
+  return -1;
+}
+
+void Simulation::drop_request(Rank& rank, std::int32_t index) {
+  const Request& request = requests_[index];
+  if (request.listed) {
+    (request.previous >= 0 ? requests_[request.previous].next : rank.pending_first) = request.next;
+    (request.next >= 0 ? requests_[request.next].previous : rank.pending_last) = request.previous;
+  }
+  requests_.release(index);
+}
+
+bool Simulation::wait_request(Rank& rank, std::int32_t index, std::int32_t found) {
+  const Request request = requests_[found];
+  drop_request(rank, found);
+  if (request.message < 0) return true;
+  const auto side = static_cast<Side>(request.side);
+  matcher_.message(request.message).request[side] = kBlockingCall;
+  return wait_for(rank, index, request.message, side);
+}
+
+// Puts a request among those that `wait_all` finishes.
+void Simulation::await(Rank& rank, std::int32_t index) {
+  Request& request = requests_[index];
+  if (request.message < 0) {
+    drop_request(rank, index);
+    return;
+  }
+  request.awaited = true;
+  ++rank.awaited;
+  if (request.complete) {
+    add_ready(rank, index);
+    return;
+  }
+  Message& message = matcher_.message(request.message);
+  if (!message.waited) {
+    message.waited = true;
+    message.first_waiter = static_cast<Side>(request.side);
+  }
+}
+
+void Simulation::add_ready(Rank& rank, std::int32_t request) {
+  rank.ready.push_back(request);
+  std::push_heap(rank.ready.begin(), rank.ready.end(), [this](std::int32_t a, std::int32_t b) {
+    return requests_[a].order > requests_[b].order;
+  });
+}
+
+// Finishes the awaited requests one after the other, as they complete; of several complete ones
+// that which was posted first. Each receive may cost its overhead.
+bool Simulation::wait_all(Rank& rank, std::int32_t index) {
+  while (rank.awaited > 0) {
+    if (rank.ready.empty()) {
+      rank.phase = Phase::waiting_all;
+      return false;
+    }
+    std::pop_heap(rank.ready.begin(), rank.ready.end(), [this](std::int32_t a, std::int32_t b) {
+      return requests_[a].order > requests_[b].order;
+    });
+    const std::int32_t found = rank.ready.back();
+    rank.ready.pop_back();
+    --rank.awaited;
+    const Request request = requests_[found];
+    drop_request(rank, found);
+    const double seconds = request.side == kReceiver
+                               ? receive_overhead(rank, matcher_.message(request.message))
+                               : 0.0;
+    let_go(request.message);
+    if (seconds > 0) {
+      sleep(index, seconds, Phase::finishing_all);
+      return false;
+    }
+  }
+  return true;
+}
+
+// The waitall of a trace takes all pending requests, that of a schedule the slots that follow it.
+bool Simulation::await_pending(Rank& rank, std::int32_t index) {
+  if (rank.schedule >= 0) {
+    const std::vector<Op>& ops = schedules_[at(rank.schedule)].ops;
+    for (std::int32_t left = rank.op.peer; left > 0; --left) {
+      await(rank, rank.slots[ops[rank.step++].line]);
+    }
+  } else {
+    for (std::int32_t next = -1, at = rank.pending_first; at >= 0; at = next) {
+      next = requests_[at].next;
+      await(rank, at);
+    }
+  }
+  return wait_all(rank, index);
+}
+
+}  // namespace tisim

@@ -1,0 +1,200 @@
+// The clock: from instant to instant.
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/simulation.hpp"
+
+namespace tisim {
+
+namespace {
+void forget_if_zero(OverheadTable& table) {
+  if (table.is_zero()) table = OverheadTable{};
+}
+}  // namespace
+
+Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform)
+    : model_(std::move(model)),
+      shared_platform_(std::move(platform)),
+      platform_(*shared_platform_),
+      agenda_(platform_.host_speed.size()),
+      cpu_(platform_, model_.precision_timing, agenda_),
+      network_(model_, platform_) {
+  for (Overheads& overheads : model_.overheads) {
+    forget_if_zero(overheads.send);
+    forget_if_zero(overheads.isend);
+    forget_if_zero(overheads.receive);
+  }
+}
+
+Stop Simulation::run(double until, std::uint64_t max_events) {
+  for (std::uint64_t events = 0;;) {
+    while (next_ready_ < ready_.size()) {
+      const std::int32_t rank = ready_[next_ready_++];
+      if (!run_rank(rank)) return stop_;
+    }
+    ready_.clear();
+    next_ready_ = 0;
+    // Whoever outside is woken acts in this instant, before the network is shared anew.
+    if (!woken_.empty()) return Stop::wake;
+    network_.solve(now_);
+    if (events++ == max_events) return Stop::max_events;
+    Stop stop = Stop::done;
+    if (!advance(until, &stop)) return stop;
+  }
+}
+
+double Simulation::next_event() {
+  if (next_ready_ < ready_.size() || !woken_.empty()) return now_;
+  network_.solve(now_);
+  double date = std::numeric_limits<double>::infinity();
+  if (!agenda_.empty()) date = agenda_.next();
+  if (!network_.idle()) date = std::min(date, network_.next_end());
+  return std::max(date, now_);
+}
+
+// Moves the clock to the next instant at which something ends, and wakes whoever waits for that.
+bool Simulation::advance(double until, Stop* stop) {
+  double date = std::numeric_limits<double>::infinity();
+  if (!agenda_.empty()) date = agenda_.next();
+  if (!network_.idle()) date = std::min(date, network_.next_end());
+  if (date > until) {
+    if (until < std::numeric_limits<double>::infinity()) {
+      now_ = std::max(now_, until);
+      *stop = Stop::time;
+      return false;
+    }
+    const bool running = std::any_of(jobs_.begin(), jobs_.end(), [](const Job& job) {
+      return job.traces != nullptr && job.running > 0;
+    });
+    *stop = running ? Stop::deadlock : Stop::done;
+    return false;
+  }
+  now_ = std::max(now_, date);
+  owners_.clear();
+  // Ends of computations and sleeps that are closer than the precision happen together; so do
+  // latencies. Ends of transfers do not.
+  while (!agenda_.empty() && agenda_.next() - now_ < model_.precision_timing) {
+    const std::uint32_t id = agenda_.top();
+    agenda_.pop();
+    const std::int32_t index = Agenda::index(id);
+    switch (Agenda::type(id)) {
+      case EventType::wake_rank: owners_.push_back(index); break;
+      case EventType::wake_activity: owners_.push_back(~index); break;
+      case EventType::cpu: cpu_.collect_ended(index, now_, owners_); break;
+      case EventType::latency: network_.activate(index, now_); break;
+    }
+  }
+  for (const std::int32_t owner : owners_) wake_owner(owner);
+  owners_.clear();
+  network_.collect_ended(now_, owners_);
+  for (const std::int32_t owner : owners_) {
+    if (owner >= 0) {
+      complete(owner);
+    } else {
+      wake_owner(owner);
+    }
+  }
+  return true;
+}
+
+void Simulation::wake_owner(std::int32_t owner) {
+  if (owner >= 0) {
+    wake(owner);
+    return;
+  }
+  woken_.push_back({WokenType::activity, ~owner});
+  activities_.release(~owner);
+}
+
+void Simulation::start_flow(std::int32_t pair, double bytes, std::int32_t owner) {
+  double latency = 0.0;
+  const std::int32_t flow = network_.start(pair, bytes, owner, now_, &latency);
+  if (latency > 0) agenda_.push(now_ + latency, EventType::latency, flow);
+}
+
+void Simulation::sleep(std::int32_t index, double seconds, Phase phase) {
+  ranks_[at(index)].phase = phase;
+  agenda_.push(now_ + std::max(seconds, model_.precision_timing), EventType::wake_rank, index);
+}
+
+void Simulation::compute(std::int32_t index, double flops, Phase phase) {
+  Rank& rank = ranks_[at(index)];
+  rank.phase = phase;
+  cpu_.start(rank.host, flops, index, now_);
+}
+
+std::int32_t Simulation::execute(std::int32_t host, double flops) {
+  const std::int32_t activity = activities_.acquire();
+  cpu_.start(host, flops, ~activity, now_);
+  return activity;
+}
+
+std::int32_t Simulation::transfer(std::int32_t source, std::int32_t destination, double bytes) {
+  const std::int32_t pair = network_.pair(source, destination);
+  if (pair < 0) return -1;
+  const std::int32_t activity = activities_.acquire();
+  start_flow(pair, bytes, ~activity);
+  return activity;
+}
+
+std::vector<Woken> Simulation::take_woken() { return std::exchange(woken_, {}); }
+
+std::int32_t Simulation::add_job(std::shared_ptr<const TraceSet> traces,
+                                 std::span<const std::int32_t> hosts) {
+  const auto index = static_cast<std::int32_t>(jobs_.size());
+  Job& job = jobs_.emplace_back();
+  job.first = static_cast<std::int32_t>(ranks_.size());
+  job.size = job.running = static_cast<std::int32_t>(hosts.size());
+  job.world = static_cast<std::int32_t>(communicators_.size());
+  job.traces = std::move(traces);
+  Communicator& world = communicators_.emplace_back();
+  world.first = job.first;
+  world.size = job.size;
+  matcher_.add_destinations(hosts.size());
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    Rank& rank = ranks_.emplace_back();
+    rank.host = hosts[i];
+    rank.job = index;
+    rank.first = job.first;
+    rank.number = static_cast<std::int32_t>(i);
+    rank.driven = job.traces == nullptr;
+    rank.phase = rank.driven ? Phase::idle : Phase::next;
+    if (!rank.driven) wake(job.first + rank.number);
+  }
+  return index;
+}
+
+void Simulation::post(std::int32_t index, const Op& op) {
+  Rank& rank = ranks_[at(index)];
+  rank.op = op;
+  rank.phase = Phase::posted;
+  wake(index);
+}
+
+void Simulation::post_collective(std::int32_t index, const Call& call) {
+  Op op;
+  op.kind = Kind::collective;
+  op.call = jobs_[at(ranks_[at(index)].job)].calls.intern(call);
+  post(index, op);
+}
+
+void Simulation::resume(std::int32_t index) {
+  Rank& rank = ranks_[at(index)];
+  rank.driven = false;
+  rank.other += now_ - rank.since;
+  rank.phase = Phase::next;
+  wake(index);
+}
+
+std::uint64_t Simulation::actions() const {
+  std::uint64_t sum = 0;
+  for (const Rank& rank : ranks_) sum += rank.actions;
+  return sum;
+}
+
+std::string Simulation::file_of(const Rank& rank) const {
+  return rank.reader ? rank.reader->file() : std::string{};
+}
+
+}  // namespace tisim

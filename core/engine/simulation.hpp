@@ -1,0 +1,232 @@
+// One simulation: ranks that execute operations on a platform. No global state.
+//
+// `run` goes from instant to instant: first everything that ends at the instant, then the ranks
+// that this wakes, in the order in which they were woken, each as far as it comes; then, once all
+// is quiet, the network is shared anew and the clock moves on. It returns when somebody outside
+// has to do something; see `Stop`.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/agenda.hpp"
+#include "engine/cpu.hpp"
+#include "engine/matcher.hpp"
+#include "engine/model.hpp"
+#include "engine/network.hpp"
+#include "engine/rank.hpp"
+#include "engine/routes.hpp"
+#include "support/pool.hpp"
+#include "trace/call.hpp"
+#include "trace/reader.hpp"
+#include "trace/trace_set.hpp"
+
+namespace tisim {
+
+enum class Stop : std::uint8_t {
+  done,           // every rank has finished, nothing is under way
+  time,           // nothing more happens up to the given time
+  max_events,     // as many instants as allowed have passed
+  need_schedule,  // see `need()`, answer with `provide_schedule`
+  need_route,     // see `missing_route()`, answer with `add_route`
+  need_action,    // see `need()`: a custom action, answer with `resume` when it is over
+  wake,           // see `take_woken()`
+  mismatch,       // ranks of a communicator call different collectives, see `mismatch()`
+  deadlock        // ranks are left and nothing will ever happen by itself
+};
+
+// What a rank asks for.
+struct Need {
+  std::int32_t rank = -1;    // in the simulation
+  std::int32_t comm = 0;     // index of the communicator
+  std::uint32_t call = 0;    // in the job's call table
+};
+
+enum class WokenType : std::uint8_t { activity, rank, job };
+struct Woken {
+  WokenType type;
+  std::int32_t index;
+};
+
+// A collective that some ranks of a communicator have entered and others have not.
+struct OpenCollective {
+  Operation operation = Operation::barrier;
+  std::int32_t rank = 0;  // who entered first
+  std::uint32_t line = 0;
+  std::int32_t entered = 0;
+};
+
+struct Communicator {
+  std::int32_t first = 0;  // of ranks that follow one another, when `members` is empty
+  std::int32_t size = 0;
+  std::vector<std::int32_t> members;
+  std::vector<std::uint64_t> entered;  // collectives that each member has entered
+  std::deque<OpenCollective> open;
+  std::uint64_t first_open = 0;
+
+  std::int32_t member(std::int32_t i) const {
+    return members.empty() ? first + i : members[static_cast<std::size_t>(i)];
+  }
+  std::int32_t number_of(std::int32_t rank) const;
+};
+
+struct Job {
+  std::shared_ptr<const TraceSet> traces;  // null: driven from outside
+  CallTable calls;
+  std::int32_t first = 0, size = 0;  // its ranks
+  std::int32_t world = 0;            // index of its communicator
+  std::int32_t running = 0;          // ranks that have not finished
+};
+
+class Simulation {
+ public:
+  Simulation(Model model, std::shared_ptr<const PlatformData> platform);
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  // A job of one rank for each of `hosts`; its ranks start at the present instant.
+  std::int32_t add_job(std::shared_ptr<const TraceSet> traces,
+                       std::span<const std::int32_t> hosts);
+
+  Stop run(double until = std::numeric_limits<double>::infinity(),
+           std::uint64_t max_events = std::numeric_limits<std::uint64_t>::max());
+  double now() const { return now_; }
+
+  const Need& need() const { return need_; }
+  // Rows of a schedule; peers are ranks of the communicator. `last`: calls that are the same from
+  // now on need other schedules.
+  const std::pair<OpenCollective, OpenCollective>& mismatch() const { return mismatch_; }
+  void provide_schedule(std::span<const std::int32_t> codes, std::span<const std::int32_t> peers,
+                        std::span<const double> sizes, std::span<const std::int32_t> tags,
+                        std::span<const std::int32_t> slots, bool last);
+  std::pair<std::int32_t, std::int32_t> missing_route() const {
+    return {network_.missing_source(), network_.missing_destination()};
+  }
+  void add_route(std::int32_t source, std::int32_t destination, Route route) {
+    network_.add_route(source, destination, std::move(route));
+  }
+
+  // Operations from outside. A driven rank reports by `WokenType::rank` when one is done.
+  void post(std::int32_t rank, const Op& op);
+  void post_collective(std::int32_t rank, const Call& call);
+  // The date of the next event, after sharing the network; infinite when nothing will happen.
+  double next_event();
+  void resume(std::int32_t rank);
+  // The route that a rank needed is there: it goes on.
+  void retry() { wake_first(need_.rank); }
+  std::int32_t execute(std::int32_t host, double flops);
+  // -1: the route is missing.
+  std::int32_t transfer(std::int32_t source, std::int32_t destination, double bytes);
+  std::vector<Woken> take_woken();
+
+  const Job& job(std::int32_t index) const { return jobs_[static_cast<std::size_t>(index)]; }
+  Job& job(std::int32_t index) { return jobs_[static_cast<std::size_t>(index)]; }
+  const std::vector<Rank>& ranks() const { return ranks_; }
+  const Communicator& communicator(std::int32_t index) const {
+    return communicators_[static_cast<std::size_t>(index)];
+  }
+  std::uint64_t actions() const;
+  std::string file_of(const Rank& rank) const;
+  const Message& message(std::int32_t index) { return matcher_.message(index); }
+  const Network& network() const { return network_; }
+  const Request& request(std::int32_t index) const { return requests_[index]; }
+
+ private:
+  // The clock (run.cpp)
+  bool advance(double until, Stop* stop);
+  void start_flow(std::int32_t pair, double bytes, std::int32_t owner);
+  void wake(std::int32_t rank) { ready_.push_back(rank); }
+  // The rank that asked for something goes on before the others that were woken with it.
+  void wake_first(std::int32_t rank) { ready_[--next_ready_] = rank; }
+  void wake_owner(std::int32_t owner);
+  void sleep(std::int32_t rank, double seconds, Phase phase);
+  void compute(std::int32_t rank, double flops, Phase phase);
+
+  // The interpreter (interpreter.cpp). The functions that execute an operation say whether it is
+  // done; otherwise the rank's phase says what comes next.
+  bool run_rank(std::int32_t rank);
+  bool fetch(Rank& rank, std::int32_t index);
+  void refill(Rank& rank, std::int32_t index);
+  Op take_half(Rank& rank);
+  bool begin(Rank& rank, std::int32_t index);
+  bool continue_operation(Rank& rank, std::int32_t index);
+  bool finish_rank(Rank& rank, std::int32_t index);
+  bool finish_test(Rank& rank, std::int32_t index);
+  bool begin_probe(Rank& rank, std::int32_t index);
+  bool finish_probe(Rank& rank, std::int32_t index);
+
+  // Messages (messages.cpp)
+  bool send(Rank& rank, std::int32_t index);
+  bool post_send(Rank& rank, std::int32_t index);
+  bool receive(Rank& rank, std::int32_t index);
+  bool sendrecv(Rank& rank, std::int32_t index);
+  bool wait_for(Rank& rank, std::int32_t index, std::int32_t message, Side side);
+  bool finish_receive(Rank& rank, std::int32_t index, std::int32_t message);
+  void complete(std::int32_t message);
+  void notify(std::int32_t message, Side side);
+  void let_go(std::int32_t message);
+  bool receive_half(Rank& rank, std::int32_t index);
+  bool is_detached(const Op& op) const;
+  const Overheads& overheads_of(const Rank& rank) const;
+  double receive_overhead(const Rank& rank, const Message& message) const;
+  std::int32_t global(const Rank& rank, std::int32_t peer) const;
+  std::int32_t context_of(const Rank& rank) const;
+
+  // Requests (requests.cpp)
+  std::int32_t add_request(Rank& rank, Side side, std::int32_t message);
+  std::int32_t find_request(const Rank& rank) const;
+  bool wait_request(Rank& rank, std::int32_t index, std::int32_t request);
+  void drop_request(Rank& rank, std::int32_t request);
+  void await(Rank& rank, std::int32_t request);
+  void add_ready(Rank& rank, std::int32_t request);
+  bool wait_all(Rank& rank, std::int32_t index);
+  bool await_pending(Rank& rank, std::int32_t index);
+
+  // Collectives (collectives.cpp)
+  bool enter_collective(Rank& rank, std::int32_t index);
+  void leave_collective(Rank& rank);
+  void start_schedule(Rank& rank, std::int32_t schedule);
+  bool count_collective(const Rank& rank, std::int32_t comm, Operation operation);
+  std::int32_t comm_index(const Rank& rank, std::uint16_t id) const;
+  std::int32_t number_in(const Rank& rank, std::uint16_t comm) const;
+  static std::uint64_t schedule_key(std::int32_t rank, std::uint32_t call) {
+    return static_cast<std::uint64_t>(rank) << 32 | call;
+  }
+
+  std::size_t at(std::int32_t i) const { return static_cast<std::size_t>(i); }
+
+  Model model_;
+  std::shared_ptr<const PlatformData> shared_platform_;
+  const PlatformData& platform_;
+  Agenda agenda_;
+  Cpu cpu_;
+  Network network_;
+  Matcher matcher_;
+  Pool<Request> requests_;
+  std::vector<Rank> ranks_;
+  std::deque<Job> jobs_;  // readers refer to the call tables
+  std::vector<Communicator> communicators_;
+  std::vector<Schedule> schedules_;
+  std::unordered_map<std::uint64_t, std::int32_t> schedule_of_;
+  std::unordered_map<std::uint64_t, std::int32_t> comm_of_;  // of (rank, id in its trace)
+  std::pair<OpenCollective, OpenCollective> mismatch_;
+
+  double now_ = 0.0;
+  std::vector<std::int32_t> ready_;
+  std::size_t next_ready_ = 0;
+  Stop stop_ = Stop::done;  // why the rank that runs cannot go on
+  Need need_;
+  std::vector<Woken> woken_;
+  std::vector<std::int32_t> owners_;  // scratch
+  Pool<std::int32_t> activities_;
+  std::int64_t test_sleeps_ = 1;   // how many times smpi/test the next test takes; for all ranks
+  std::int64_t probe_sleeps_ = 1;
+};
+
+}  // namespace tisim

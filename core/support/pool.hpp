@@ -1,0 +1,36 @@
+// Objects addressed by number, reused after release: no allocation once warm.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tisim {
+
+template <class T>
+class Pool {
+ public:
+  std::int32_t acquire() {
+    if (free_.empty()) {
+      items_.emplace_back();
+      return static_cast<std::int32_t>(items_.size()) - 1;
+    }
+    const std::int32_t index = free_.back();
+    free_.pop_back();
+    items_[static_cast<std::size_t>(index)] = T{};
+    return index;
+  }
+
+  void release(std::int32_t index) { free_.push_back(index); }
+
+  T& operator[](std::int32_t index) { return items_[static_cast<std::size_t>(index)]; }
+  const T& operator[](std::int32_t index) const { return items_[static_cast<std::size_t>(index)]; }
+  std::size_t in_use() const { return items_.size() - free_.size(); }
+  std::size_t capacity() const { return items_.size(); }
+
+ private:
+  std::vector<T> items_;
+  std::vector<std::int32_t> free_;
+};
+
+}  // namespace tisim

@@ -1,0 +1,122 @@
+"""Runs the core and answers its questions: routes, and the schedules of collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from tisim import _core
+from tisim._core import Stop
+from tisim.errors import InputError
+
+
+class Schedule(Protocol):
+    """The rows of a schedule (`tisim.actions.script.Script`)."""
+
+    kinds: list[int]
+    peers: list[int]
+    sizes: list[float]
+    tags: list[int]
+    slots: list[int]
+    surveyed: frozenset[int]
+
+
+class Routes(Protocol):
+    """A compiled platform, as far as the driver needs one."""
+
+    def route(self, source: int, destination: int) -> tuple[Sequence[int], float]:
+        """Links from one host to another, and the latency in seconds."""
+        ...
+
+
+class Settings(Protocol):
+    """The models of a simulation (`tisim.models.settings.Settings`)."""
+
+    model: Any
+    data: Any
+    routes: Routes
+
+    def expand(
+        self,
+        operation: str,
+        arguments: Sequence[float],
+        *,
+        double_default: bool,
+        rank: int,
+        placement: Sequence[int],
+        order: Sequence[int] | None,
+        surveyed: frozenset[int],
+    ) -> Schedule:
+        """Write the schedule of one rank in one collective."""
+        ...
+
+
+class Driver:
+    """One simulation in the core, with everything that the core asks Python for.
+
+    Parameters
+    ----------
+    settings
+        Models, platform and collective algorithms.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.core = _core.Simulation(settings.model, settings.data)
+        self._placements: dict[int, list[int]] = {}
+        self._surveyed: dict[tuple[int, int], frozenset[int]] = {}
+
+    def run(self, until: float = float("inf"), max_events: int = 2**63) -> Stop:
+        """Run until something happens that only the caller can answer.
+
+        Parameters
+        ----------
+        until
+            Simulated time in seconds; what happens at that very time is still done.
+        max_events
+            Instants to go through at most.
+        """
+        run = self.core.run
+        while True:
+            stop = run(until, max_events)
+            if stop == Stop.NEED_OPS:
+                self._provide_schedule()
+            elif stop == Stop.NEED_ROUTE:
+                self._provide_route()
+            else:
+                return stop
+
+    def _provide_schedule(self) -> None:
+        rank, comm, number, operation, arguments, _, double_default = self.core.need()
+        placement = self._placements.get(comm)
+        if placement is None:
+            placement = self._placements[comm] = self.core.comm_hosts(comm).tolist()
+        before = self._surveyed.get((comm, rank), frozenset())
+        try:
+            schedule = self.settings.expand(
+                _core.operation_name(operation),
+                arguments,
+                double_default=double_default,
+                rank=number,
+                placement=placement,
+                order=None,
+                surveyed=before,
+            )
+        except InputError as error:
+            state = self.core.rank_state(rank)
+            raise InputError(error.message, file=state["file"], line=state["line"]) from None
+        changed = schedule.surveyed != before
+        if changed:
+            self._surveyed[comm, rank] = schedule.surveyed
+        self.core.provide_schedule(
+            schedule.kinds, schedule.peers, schedule.sizes, schedule.tags, schedule.slots, changed
+        )
+
+    def _provide_route(self) -> None:
+        self.add_route(*self.core.missing_route())
+        self.core.retry()
+
+    def add_route(self, source: int, destination: int) -> None:
+        """Look a route up and hand it to the core; hosts by their indices."""
+        links, latency = self.settings.routes.route(source, destination)
+        self.core.add_route(source, destination, list(links), latency)

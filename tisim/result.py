@@ -1,0 +1,133 @@
+"""What a replay gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+#: Columns of `Result.ranks`, in order.
+COLUMNS = (
+    "rank",
+    "host",
+    "finish",
+    "compute",
+    "communication",
+    "actions",
+    "bytes_sent",
+    "messages_sent",
+)
+
+
+class Result:
+    """The outcome of a replay.
+
+    Attributes
+    ----------
+    hosts
+        Name of the host of each rank.
+    finish
+        Seconds at which each rank has done its last action, shape (ranks,).
+    compute, communication, other
+        Seconds that each rank spent computing, in MPI calls, and in sleeps and custom actions;
+        together they are its `finish`. Shape (ranks,).
+    rank_actions, bytes_sent, messages_sent
+        Actions of each rank; bytes and messages that it sent, those inside collectives
+        included. Shape (ranks,).
+    wall_time
+        Seconds that reading the files and simulating took.
+    config
+        The configuration that was used, canonical key to value.
+    warnings
+        What was noticed and may matter.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, NDArray[Any]],
+        hosts: Sequence[str],
+        *,
+        start: float = 0.0,
+        wall_time: float,
+        config: Mapping[str, object],
+        warnings: Sequence[str] = (),
+    ) -> None:
+        self.hosts = list(hosts)
+        self.finish: NDArray[np.float64] = columns["finish"] - start if start else columns["finish"]
+        self.compute: NDArray[np.float64] = columns["compute"]
+        self.other: NDArray[np.float64] = columns["other"]
+        self.communication: NDArray[np.float64] = self.finish - self.compute - self.other
+        self.rank_actions: NDArray[np.int64] = columns["actions"]
+        self.bytes_sent: NDArray[np.int64] = columns["bytes_sent"]
+        self.messages_sent: NDArray[np.int64] = columns["messages_sent"]
+        self.wall_time = wall_time
+        self.config = dict(config)
+        self.warnings = list(warnings)
+
+    @property
+    def simulated_time(self) -> float:
+        """Seconds until the last rank has finished."""
+        return float(self.finish.max())
+
+    @property
+    def actions(self) -> int:
+        """Actions of all ranks."""
+        return int(self.rank_actions.sum())
+
+    @cached_property
+    def ranks(self) -> pd.DataFrame:
+        """One row a rank, with the columns `rank`, `host`, `finish`, ... (`COLUMNS`)."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "rank": range(len(self.hosts)),
+                "host": self.hosts,
+                "finish": self.finish,
+                "compute": self.compute,
+                "communication": self.communication,
+                "actions": self.rank_actions,
+                "bytes_sent": self.bytes_sent,
+                "messages_sent": self.messages_sent,
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain numbers, lists and dicts: what `to_json` writes."""
+        from tisim import __version__
+
+        rows = zip(
+            range(len(self.hosts)),
+            self.hosts,
+            self.finish.tolist(),
+            self.compute.tolist(),
+            self.communication.tolist(),
+            self.rank_actions.tolist(),
+            self.bytes_sent.tolist(),
+            self.messages_sent.tolist(),
+            strict=True,
+        )
+        return {
+            "tisim": __version__,
+            "simulated_time": self.simulated_time,
+            "actions": self.actions,
+            "wall_time": self.wall_time,
+            "config": self.config,
+            "ranks": [dict(zip(COLUMNS, row, strict=True)) for row in rows],
+        }
+
+    def to_json(self) -> str:
+        """The result as JSON, numbers in full precision."""
+        return json.dumps(self.to_dict(), indent=1)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Result: {self.simulated_time:.9g} s simulated, {len(self.hosts)} ranks, "
+            f"{self.actions:,} actions>"
+        )
