@@ -41,7 +41,7 @@ $(BUILT): $(PY) pyproject.toml CMakeLists.txt $(NATIVE)
 demo: $(BUILT) ## predict LU on graphene from a real trace
 	@$(BIN)/tisim replay --platform platforms/graphene.xml --deploy platforms/graphene.deploy.xml traces/lu.A.8.tar.xz
 
-test: lint core-test pytest ## everything that CI checks
+test: core-test pytest lint ## everything that CI checks
 
 pytest: $(BUILT)
 	$(PY) -m pytest -n $(JOBS)

@@ -27,7 +27,7 @@ FIXED = (
     "--cfg=smpi/simulate-computation:no",
     "--cfg=smpi/wtime:0",
     "--cfg=network/optim:Full",
-    "--log=root.thres:critical",
+    "--log=root.thres:error",
 )
 
 
@@ -59,16 +59,18 @@ def program() -> Path:
 
 def cause_of(run: subprocess.CompletedProcess[str]) -> str:
     """One line out of what SimGrid printed when it failed."""
-    text = run.stdout + run.stderr
+    text = run.stderr + run.stdout
     for pattern in (
-        r"(?:Oops.*|.*[Dd]eadlock.*)",
-        r".*terminate called.*\n(.*what\(\).*)",
-        r".*(?:[Aa]ssertion|Internal error|[Ee]rror:|exception).*",
-        r".*(?:Segmentation fault|signal).*",
+        r"\[[\w.]+/CRITICAL\] (.*)",
+        r"\[[\w.]+/ERROR\] (.*)",
+        r"what\(\): +(.*)",
+        r"(rank \d+: unknown action .*)",
+        r"(Segmentation fault)",
+        r"(Floating point exception)",
     ):
         found = re.search(pattern, text)
         if found:
-            return found.group(found.lastindex or 0).strip()[:200]
+            return found.group(1).strip()[:200]
     last = text.strip().splitlines()[-1:] or ["nothing printed"]
     return f"exit status {run.returncode}: {last[0][:200]}"
 

@@ -1,0 +1,165 @@
+"""Compare tisim with SimGrid on many random cases: ``make verify CASES=2000 SEED=1``.
+
+Every case is drawn from a number of its own, so a campaign can be stopped and started again: the
+cases that have agreed are not repeated. A case that disagrees is shrunk and written, with both
+answers, into ``build/verify/<seed>/``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.oracle import simgrid_exec
+from tests.oracle.cases import Case
+from tests.oracle.compare import BAD, ORACLE_FAILED, Verdict, judge
+from tests.oracle.configs import SELECTORS
+from tests.oracle.platforms import FAMILIES
+from tests.oracle.shrink import Shrinker
+
+#: Numbers of cases between the first case of one seed and of the next.
+STRIDE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which cases a campaign draws."""
+
+    families: tuple[str, ...]
+    selectors: tuple[str, ...]
+    out: Path
+
+    def case(self, number: int) -> Case:
+        return Case.draw(number, families=self.families, selectors=self.selectors)
+
+    def name(self) -> str:
+        """What results of the same numbers have in common."""
+        return f"{','.join(self.families)} {','.join(self.selectors)}"
+
+
+def examine(plan: Plan, number: int) -> tuple[int, str, Verdict]:
+    """Judge one case; shrink it and write it down when the simulators disagree."""
+    case = plan.case(number)
+    verdict = judge(case)
+    if verdict.kind in BAD:
+        small = Shrinker(lambda other: judge(other).kind == verdict.kind).shrink(case)
+        record(small, judge(small), plan.out / str(number))
+    return number, case.label, verdict
+
+
+def record(case: Case, verdict: Verdict, directory: Path) -> None:
+    """Write a shrunk case, and how to run it, into a directory."""
+    case.write(directory)
+    options = " ".join(f"{key}:{value}" for key, value in case.config.items())
+    (directory / "README").write_text(
+        f"Shrunk from {case.label}.\n"
+        f"{verdict.kind}: {verdict.cause}\n"
+        f"relative difference {verdict.worst:.3g}, sensitivity {verdict.sensitivity:.3g}\n\n"
+        f"python -m tests.oracle.simgrid_exec {directory}/platform.xml {directory}/hosts "
+        f"{directory}/traces {options}\n"
+    )
+
+
+class Ledger:
+    """The results of a campaign, one JSON object a line, kept between runs.
+
+    Parameters
+    ----------
+    plan
+        The campaign; results of other plans in the same file are left alone.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.path = plan.out / "results.jsonl"
+        self.verdicts: dict[int, Verdict] = {}
+        self.labels: dict[int, str] = {}
+        if self.path.exists():
+            for line in self.path.read_text().splitlines():
+                entry = json.loads(line)
+                if entry["plan"] == plan.name():
+                    self.note(entry["number"], entry["label"], Verdict(**entry["verdict"]))
+
+    def note(self, number: int, label: str, verdict: Verdict) -> None:
+        self.verdicts[number] = verdict
+        self.labels[number] = label
+
+    def add(self, number: int, label: str, verdict: Verdict) -> None:
+        self.note(number, label, verdict)
+        entry = {"plan": self.plan.name(), "number": number, "label": label}
+        with self.path.open("a") as file:
+            file.write(json.dumps({**entry, "verdict": asdict(verdict)}) + "\n")
+
+    def open_numbers(self, numbers: Iterable[int]) -> list[int]:
+        """The numbers without a result, or with one that should be better by now."""
+        return [
+            number
+            for number in numbers
+            if number not in self.verdicts or self.verdicts[number].kind in BAD
+        ]
+
+    def summary(self, numbers: Sequence[int]) -> str:
+        """What came out, in a few lines."""
+        verdicts = {number: self.verdicts[number] for number in numbers}
+        kinds = Counter(verdict.kind for verdict in verdicts.values())
+        causes = Counter(
+            verdict.cause for verdict in verdicts.values() if verdict.kind == ORACLE_FAILED
+        )
+        lines = [f"{count:6d}  {kind}" for kind, count in kinds.most_common()]
+        lines += [f"{count:6d}    because: {cause}" for cause, count in causes.most_common()]
+        for number, verdict in verdicts.items():
+            if verdict.kind in BAD:
+                place = self.plan.out / str(number)
+                lines.append(f"{verdict.kind}: {self.labels[number]}: {verdict.cause} -> {place}")
+        worst = max((v.worst for v in verdicts.values() if v.kind not in BAD), default=0.0)
+        return "\n".join(
+            [*lines, f"largest relative difference among those that agree: {worst:.2g}"]
+        )
+
+
+def arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="campaign", description=__doc__)
+    parser.add_argument("--cases", type=int, default=200, help="how many cases")
+    parser.add_argument("--seed", type=int, default=1, help="which cases")
+    parser.add_argument("--families", default=",".join(FAMILIES), help="kinds of platform")
+    parser.add_argument("--selectors", default=",".join(SELECTORS), help="collective selectors")
+    parser.add_argument("--out", type=Path, default=Path("build/verify"), help="directory")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    return parser.parse_args(words)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a campaign; the exit status is 1 when a case disagrees."""
+    chosen = arguments(words)
+    if reason := simgrid_exec.missing():
+        print(f"campaign: {reason}", file=sys.stderr)
+        return 2
+    plan = Plan(tuple(chosen.families.split(",")), tuple(chosen.selectors.split(",")), chosen.out)
+    plan.out.mkdir(parents=True, exist_ok=True)
+    simgrid_exec.program()
+    ledger = Ledger(plan)
+    numbers = range(chosen.seed * STRIDE, chosen.seed * STRIDE + chosen.cases)
+    todo = ledger.open_numbers(numbers)
+    print(f"{len(numbers) - len(todo)} of {len(numbers)} cases were done before", flush=True)
+    with ProcessPoolExecutor(chosen.jobs) as pool:
+        futures = [pool.submit(examine, plan, number) for number in todo]
+        for done, future in enumerate(as_completed(futures), 1):
+            number, label, verdict = future.result()
+            ledger.add(number, label, verdict)
+            if verdict.kind in BAD:
+                print(f"{verdict.kind}: {label}: {verdict.cause}", flush=True)
+            if done % 100 == 0:
+                print(f"{done} of {len(todo)}", flush=True)
+    print(ledger.summary(numbers))
+    return any(ledger.verdicts[number].kind in BAD for number in numbers)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+"""Random cases: a program, a platform, where the ranks run, and a configuration.
+
+``Case.draw(seed)`` always gives the same case for the same arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.oracle.collective_calls import OPERATIONS, CollectiveAuthor
+from tests.oracle.configs import draw_config, thresholds
+from tests.oracle.platforms import FAMILIES, draw_platform
+from tests.oracle.programs import Line, Program
+from tests.oracle.simgrid_exec import run_oracle
+from tests.oracle.sizes import Sizes
+
+MAX_RANKS = 32
+
+
+@dataclass(frozen=True)
+class Case:
+    """Everything that a simulator needs to know.
+
+    Attributes
+    ----------
+    label
+        How the case was drawn.
+    program
+        What the ranks do.
+    init
+        The first words of each trace after the rank: ``init``, or ``init 1`` (double is the
+        default type).
+    platform
+        The text of the platform file.
+    hosts
+        The host of each rank.
+    config
+        Options of SimGrid.
+    """
+
+    label: str
+    program: Program
+    init: str
+    platform: str
+    hosts: tuple[str, ...]
+    config: dict[str, str]
+
+    @classmethod
+    def draw(
+        cls,
+        seed: int,
+        *,
+        families: Sequence[str] = tuple(FAMILIES),
+        selectors: Sequence[str] = ("default",),
+    ) -> Case:
+        """The case of a seed."""
+        rng = random.Random(seed)
+        family = rng.choice(list(families))
+        platform, names = draw_platform(rng, family)
+        ranks = min(rng.choice([2, 3, 4, 5, 6, 8, 8, 12, 16, 16, 24, 32]), 2 * len(names))
+        config = draw_config(rng, selectors)
+        double = rng.random() < 0.2
+        eager = config.get("smpi/async-small-thresh", "0") != "0"
+        sizes = Sizes(rng, thresholds(config))
+        author = CollectiveAuthor(rng, ranks, sizes, double=double, eager=eager)
+        if config.get("smpi/coll-selector", "default") in ("default", "ompi"):
+            # Above, these choose a pairwise exchange that SimGrid has for powers of two only.
+            author.most_alltoall = 2999
+        kinds = write_program(author)
+        return cls(
+            label=f"seed {seed}: {family}, {ranks} ranks, {kinds}",
+            program=Program(ranks, tuple(author.lines)),
+            init="init 1" if double else "init",
+            platform=platform,
+            hosts=place(rng, ranks, names),
+            config=config,
+        )
+
+    def write(self, directory: Path) -> None:
+        """Write ``platform.xml``, ``hosts``, ``config.json`` and the traces into a directory."""
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "platform.xml").write_text(self.platform)
+        (directory / "hosts").write_text("".join(f"{host}\n" for host in self.hosts))
+        (directory / "config.json").write_text(json.dumps(self.config, indent=1) + "\n")
+        traces = directory / "traces"
+        traces.mkdir(exist_ok=True)
+        for rank, text in enumerate(self.program.texts()):
+            (traces / f"rank-{rank}.txt").write_text(f"{rank} {self.init}\n{text}{rank} finalize\n")
+
+    def without_rank(self, rank: int) -> Case:
+        hosts = self.hosts[:rank] + self.hosts[rank + 1 :]
+        return replace(self, program=self.program.without_rank(rank), hosts=hosts)
+
+    def perturbed(self, instructions: float = 1e-6) -> Iterator[Case]:
+        """The case with one compute volume changed: the first, the middle, the last one."""
+        lines = self.program.lines
+        computes = [
+            i
+            for i, line in enumerate(lines)
+            if line.words[0] == "compute" and float(str(line.words[1])) > 0
+        ]
+        for i in sorted({computes[k] for k in (0, len(computes) // 2, -1)} if computes else ()):
+            volume = float(str(lines[i].words[1])) + instructions
+            changed = Line(lines[i].event, lines[i].rank, ("compute", repr(volume)))
+            program = replace(self.program, lines=(*lines[:i], changed, *lines[i + 1 :]))
+            yield replace(self, program=program)
+
+
+def write_program(author: CollectiveAuthor) -> str:
+    """Let an author write a program of a random character, whose name is returned."""
+    rng = author.rng
+    with_messages = rng.random() < 0.75
+    moves = [author.compute, author.sleep]
+    weights = [2.0, 0.3]
+    kinds = []
+    if with_messages:
+        moves += [author.message, author.half, author.meet, author.wait, author.waitall]
+        weights += [6, 5, 4, 4, 1]
+        kinds.append("messages")
+        if rng.random() < 0.3:
+            moves.append(author.test)
+            weights.append(5)
+            kinds.append("tests")
+        if rng.random() < 0.4:
+            moves += [author.sendrecv, author.nobody]
+            weights += [2, 0.3]
+            kinds.append("sendrecv")
+    if not with_messages or rng.random() < 0.4:
+        some = rng.sample(OPERATIONS, rng.randint(1, 4))
+        moves += [lambda name=name: author.collective(name) for name in some]  # type: ignore[misc]
+        weights += [2.0] * len(some)
+        kinds += some
+    author.run(rng.choice([5, 15, 40, 100]), moves, weights)
+    return " ".join(kinds)
+
+
+def place(rng: random.Random, ranks: int, names: Sequence[str]) -> tuple[str, ...]:
+    """A host for each rank: in order, shuffled, or several ranks on a host."""
+    style = rng.random()
+    pool = list(names)
+    if style < 0.4:
+        rng.shuffle(pool)
+    elif style < 0.6:
+        pool = rng.sample(pool, rng.randint(1, len(pool)))
+    elif style < 0.8:
+        each = rng.randint(2, 4)
+        pool = [name for name in pool for _ in range(each)]
+    return tuple(pool[rank % len(pool)] for rank in range(ranks))
+
+
+def run_simgrid(case: Case, directory: Path, *, timeout: float = 60.0) -> list[float]:
+    """When each rank ends in SimGrid; the case is written into `directory` first."""
+    case.write(directory)
+    items = [f"{key}:{value}" for key, value in case.config.items()]
+    return run_oracle(
+        directory / "platform.xml",
+        directory / "hosts",
+        directory / "traces",
+        items,
+        timeout=timeout,
+    )

@@ -1,0 +1,280 @@
+"""Random platforms in SimGrid's XML, a family at a time."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations
+
+HEAD = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+SPEEDS = ("1Gf", "3.68Gf", "500Mf", "1e9f", "2.5Gf")
+BANDWIDTHS = ("125MBps", "1Gbps", "1.25GBps", "10Gbps", "12.5MBps", "100MiBps", "3e8Bps")
+LATENCIES = ("50us", "15us", "1us", "500us", "0s", "1.5e-5s", "100ns", "24.0us")
+
+
+@dataclass
+class Zone:
+    """A zone's XML, the hosts in it, and the netpoint by which other zones reach it."""
+
+    id: str
+    xml: list[str]
+    hosts: list[str]
+    gateway: str
+
+
+@dataclass
+class Builder:
+    """Draws the parts of one platform.
+
+    Parameters
+    ----------
+    rng
+        The source of chance.
+    """
+
+    rng: random.Random
+    names: dict[str, int] = field(default_factory=dict)
+
+    def name(self, prefix: str) -> str:
+        self.names[prefix] = self.names.get(prefix, 0) + 1
+        return f"{prefix}{self.names[prefix]}"
+
+    def bandwidth(self) -> str:
+        if self.rng.random() < 0.6:
+            return self.rng.choice(BANDWIDTHS)
+        return f"{round(10 ** self.rng.uniform(6.5, 10), 3)}Bps"
+
+    def latency(self) -> str:
+        if self.rng.random() < 0.7:
+            return self.rng.choice(LATENCIES)
+        return f"{round(10 ** self.rng.uniform(-7, -3), 9)}s"
+
+    def speed(self) -> str:
+        return self.rng.choice(SPEEDS)
+
+    # -- parts -----------------------------------------------------------------------------
+
+    def host(self) -> tuple[str, str]:
+        """Name and XML."""
+        name = self.name("host")
+        core = f' core="{self.rng.randint(2, 4)}"' if self.rng.random() < 0.2 else ""
+        return name, f'<host id="{name}" speed="{self.speed()}"{core}/>'
+
+    def link(self) -> tuple[str, str]:
+        """The XML of a reference to the link, and the link's own XML."""
+        name = self.name("link")
+        policy = self.rng.choices(["SHARED", "FATPIPE", "SPLITDUPLEX"], [5, 1, 3])[0]
+        own = (
+            f'<link id="{name}" bandwidth="{self.bandwidth()}" latency="{self.latency()}" '
+            f'sharing_policy="{policy}"/>'
+        )
+        if policy == "SPLITDUPLEX":
+            direction = self.rng.choice(["UP", "DOWN"])
+            return f'<link_ctn id="{name}" direction="{direction}"/>', own
+        return f'<link_ctn id="{name}"/>', own
+
+    def links(self, most: int) -> tuple[list[str], list[str]]:
+        """References to one or several fresh links, and the links' own XML."""
+        pairs = [self.link() for _ in range(self.rng.randint(1, most))]
+        return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+    # -- zones -----------------------------------------------------------------------------
+
+    def cluster(self, *, topology: str = "", size: int | None = None) -> Zone:
+        """A `<cluster>`: flat unless the attributes in `topology` say otherwise."""
+        name = self.name("cluster")
+        size = self.rng.randint(2, 16) if size is None else size
+        first = self.rng.choice([0, 0, 7])
+        attributes = {
+            "id": name,
+            "prefix": f"{name}-",
+            "suffix": ".org",
+            "radical": f"{first}-{first + size - 1}",
+            "speed": self.speed(),
+            "bw": self.bandwidth(),
+            "lat": self.latency(),
+            "router_id": f"{name}-gate",
+        }
+        if self.rng.random() < 0.6:
+            attributes["sharing_policy"] = self.rng.choice(["SHARED", "SPLITDUPLEX", "FATPIPE"])
+        if self.rng.random() < 0.25:
+            attributes["core"] = str(self.rng.randint(2, 4))
+        # SimGrid gives two links of a fat tree with limiters the same name.
+        if "FAT_TREE" not in topology and self.rng.random() < 0.3:
+            attributes["limiter_link"] = self.bandwidth()
+        # Without a loopback these topologies have no route from a host to itself.
+        if topology or self.rng.random() < 0.4:
+            attributes["loopback_bw"] = self.bandwidth()
+            attributes["loopback_lat"] = self.latency()
+        if not topology and self.rng.random() < 0.6:
+            attributes["bb_bw"] = self.bandwidth()
+            attributes["bb_lat"] = self.latency()
+            if self.rng.random() < 0.3:
+                attributes["bb_sharing_policy"] = self.rng.choice(["SHARED", "FATPIPE"])
+        text = " ".join(f'{key}="{value}"' for key, value in attributes.items())
+        hosts = [f"{name}-{i}.org" for i in range(first, first + size)]
+        return Zone(name, [f"<cluster {text} {topology}/>"], hosts, f"{name}-gate")
+
+    def full(self) -> Zone:
+        """A zone with a route, of links of its own or shared with others, for every pair."""
+        name = self.name("full")
+        hosts, xml = self.hosts_of(self.rng.randint(2, 6))
+        gateway = self.name("router")
+        xml.append(f'<router id="{gateway}"/>')
+        pool = [self.link() for _ in range(self.rng.randint(3, 8))]
+        xml += [own for _, own in pool]
+        for src, dst in combinations([*hosts, gateway], 2):
+            for ends in self.both_ways(src, dst):
+                chosen = self.rng.sample(pool, self.rng.randint(1, 3))
+                xml.append(self.route(ends, [reference for reference, _ in chosen]))
+        return Zone(name, self.zone(name, "Full", xml), hosts, gateway)
+
+    def graph(self, routing: str) -> Zone:
+        """A tree of hosts and routers, in which the shortest path is the only one."""
+        name = self.name("graph")
+        hosts, xml = self.hosts_of(self.rng.randint(2, 8))
+        routers = [self.name("router") for _ in range(self.rng.randint(1, 4))]
+        xml += [f'<router id="{router}"/>' for router in routers]
+        nodes = [*routers, *hosts]
+        for i, node in enumerate(nodes[1:], 1):
+            other = self.rng.choice(nodes[: min(i, len(routers))])
+            ends, more = self.rng.sample([node, other], 2), self.rng.random() < 0.2
+            references, links = self.links(2 if more else 1)
+            xml += [*links, self.route((ends[0], ends[1], True), references)]
+        return Zone(name, self.zone(name, routing, xml), hosts, routers[0])
+
+    def host_links(self) -> Zone:
+        """A Cluster zone of hosts with a link each, perhaps with cabinets and a backbone."""
+        name = self.name("hostlinks")
+        hosts, xml = self.hosts_of(self.rng.randint(2, 6))
+        for i, host in enumerate(hosts):
+            policy = self.rng.choice(["SHARED", "SPLITDUPLEX", "FATPIPE"])
+            xml.append(
+                f'<link id="{name}-{i}" bandwidth="{self.bandwidth()}" latency="{self.latency()}" '
+                f'sharing_policy="{policy}"/>'
+            )
+            up, down = ("_UP", "_DOWN") if policy == "SPLITDUPLEX" else ("", "")
+            xml.append(f'<host_link id="{host}" up="{name}-{i}{up}" down="{name}-{i}{down}"/>')
+        if self.rng.random() < 0.5:
+            size = self.rng.randint(2, 5)
+            xml.append(
+                f'<cabinet id="{name}-cabinet" prefix="{name}-" suffix=".cab" '
+                f'radical="0-{size - 1}" speed="{self.speed()}" bw="{self.bandwidth()}" '
+                f'lat="{self.latency()}"/>'
+            )
+            hosts += [f"{name}-{i}.cab" for i in range(size)]
+        if self.rng.random() < 0.7:
+            xml.append(
+                f'<backbone id="{name}-backbone" bandwidth="{self.bandwidth()}" '
+                f'latency="{self.latency()}"/>'
+            )
+        return Zone(name, self.zone(name, "Cluster", xml), hosts, hosts[0])
+
+    def hosts_of(self, count: int) -> tuple[list[str], list[str]]:
+        pairs = [self.host() for _ in range(count)]
+        return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+    def both_ways(self, src: str, dst: str) -> list[tuple[str, str, bool]]:
+        """One symmetrical route, or one for each direction."""
+        if self.rng.random() < 0.6:
+            return [(src, dst, True)]
+        return [(src, dst, False), (dst, src, False)]
+
+    def route(self, ends: tuple[str, str, bool], references: list[str]) -> str:
+        src, dst, symmetrical = ends
+        kept = "" if symmetrical else ' symmetrical="NO"'
+        return f'<route src="{src}" dst="{dst}"{kept}>{"".join(references)}</route>'
+
+    def zone(self, name: str, routing: str, xml: list[str]) -> list[str]:
+        """A zone's XML, as one element; the format wants its routes last."""
+        routes = [line for line in xml if line.startswith(("<route ", "<zoneRoute "))]
+        parts = [line for line in xml if line not in routes]
+        body = "\n".join([*parts, *routes])
+        return [f'<zone id="{name}" routing="{routing}">\n{body}\n</zone>']
+
+    def leaf(self) -> Zone:
+        """A zone without zones in it."""
+        makers: list[Callable[[], Zone]] = [
+            self.cluster,
+            self.full,
+            lambda: self.graph("Floyd"),
+            lambda: self.graph("Dijkstra"),
+            lambda: self.graph("DijkstraCache"),
+        ]
+        return self.rng.choice(makers)()
+
+    def zones(self, depth: int = 1) -> Zone:
+        """Zones in a zone, joined by zone routes between their gateways."""
+        name = self.name("zone")
+        inner = [
+            self.zones(depth - 1) if depth > 1 and self.rng.random() < 0.5 else self.leaf()
+            for _ in range(self.rng.randint(2, 4))
+        ]
+        routing = self.rng.choice(["Full", "Floyd", "Dijkstra"])
+        xml = [line for zone in inner for line in zone.xml]
+        if routing == "Full":
+            joined = list(combinations(inner, 2))
+        else:
+            joined = [(self.rng.choice(inner[:i]), inner[i]) for i in range(1, len(inner))]
+        for a, b in joined:
+            ways = self.both_ways("a", "b") if routing == "Full" else [("a", "b", True)]
+            for src, _, symmetrical in ways:
+                start, end = (a, b) if src == "a" else (b, a)
+                references, links = self.links(3)
+                kept = "" if symmetrical else ' symmetrical="NO"'
+                xml += links
+                xml.append(
+                    f'<zoneRoute src="{start.id}" dst="{end.id}" gw_src="{start.gateway}" '
+                    f'gw_dst="{end.gateway}"{kept}>{"".join(references)}</zoneRoute>'
+                )
+        hosts = [host for zone in inner for host in zone.hosts]
+        return Zone(name, self.zone(name, routing, xml), hosts, self.rng.choice(inner).gateway)
+
+    def torus(self) -> Zone:
+        # SimGrid refuses a platform with two sides of length 1: two links get the same name.
+        sides = [self.rng.randint(2, 4) for _ in range(self.rng.randint(1, 3))]
+        if self.rng.random() < 0.2:
+            sides.insert(self.rng.randint(0, len(sides)), 1)
+        size = math.prod(sides)
+        parameters = ",".join(str(side) for side in sides)
+        return self.cluster(topology=f'topology="TORUS" topo_parameters="{parameters}"', size=size)
+
+    def fat_tree(self) -> Zone:
+        levels = self.rng.randint(1, 3)
+        down = [self.rng.randint(2, 4) for _ in range(levels)]
+        up = [1, *(self.rng.randint(1, 3) for _ in range(levels - 1))]
+        parallel = [self.rng.randint(1, 2) for _ in range(levels)]
+        words = ";".join(",".join(map(str, row)) for row in (down, up, parallel))
+        topology = f'topology="FAT_TREE" topo_parameters="{levels};{words}"'
+        return self.cluster(topology=topology, size=math.prod(down))
+
+    def dragonfly(self) -> Zone:
+        # The router of a chassis that leads to group g is its g-th; SimGrid crashes without it.
+        groups, chassis, nodes = (self.rng.randint(1, 3) for _ in range(3))
+        routers = self.rng.randint(max(groups, 2), 4)
+        counts = (f"{n},{self.rng.randint(1, 3)}" for n in (groups, chassis, routers))
+        topology = f'topology="DRAGONFLY" topo_parameters="{";".join(counts)};{nodes}"'
+        return self.cluster(topology=topology, size=groups * chassis * routers * nodes)
+
+
+FAMILIES: dict[str, Callable[[Builder], Zone]] = {
+    "cluster": lambda build: build.cluster(),
+    "full": lambda build: build.full(),
+    "floyd": lambda build: build.graph("Floyd"),
+    "dijkstra": lambda build: build.graph("Dijkstra"),
+    "zones": lambda build: build.zones(),
+    "nested": lambda build: build.zones(depth=3),
+    "host_links": lambda build: build.host_links(),
+    "torus": lambda build: build.torus(),
+    "fat_tree": lambda build: build.fat_tree(),
+    "dragonfly": lambda build: build.dragonfly(),
+}
+
+
+def draw_platform(rng: random.Random, family: str) -> tuple[str, list[str]]:
+    """The text of a platform file, and the names of its hosts."""
+    zone = FAMILIES[family](Builder(rng))
+    body = "\n".join(zone.xml)
+    return f'{HEAD}<platform version="4.1">\n{body}\n</platform>\n', zone.hosts
