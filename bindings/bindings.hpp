@@ -5,6 +5,7 @@
 
 namespace tisim {
 
+void register_trace(nanobind::module_& m);
 void register_platform(nanobind::module_& m);
 void register_simulation(nanobind::module_& m);
 

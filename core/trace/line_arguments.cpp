@@ -21,7 +21,7 @@ bool is_control(char c) {
 std::string hexadecimal(char c) {
   constexpr char kDigits[] = "0123456789abcdef";
   const auto byte = static_cast<unsigned char>(c);
-  return {'0', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+  return {'x', kDigits[byte >> 4], kDigits[byte & 15]};
 }
 
 std::string listed(std::size_t number, std::string_view noun) {
@@ -34,7 +34,11 @@ std::string quoted(std::string_view word) {
   std::string text = "'";
   for (const char c : word.substr(0, kLongestQuote)) {
     const bool plain = !is_control(c) && static_cast<unsigned char>(c) < 0x80;
-    text += plain ? std::string(1, c) : "\\" + hexadecimal(c).substr(1);
+    if (plain) {
+      text += c;
+    } else {
+      text.append("\\").append(hexadecimal(c));
+    }
   }
   return text + (word.size() > kLongestQuote ? "...'" : "'");
 }
@@ -43,7 +47,7 @@ void fail_line(const std::string& file, std::uint64_t number, std::string_view l
                std::string message) {
   const auto rubbish = std::find_if(line.begin(), line.end(), is_control);
   if (rubbish != line.end()) {
-    message = "is no text: the byte " + hexadecimal(*rubbish) + " at column " +
+    message = "is no text: the byte 0" + hexadecimal(*rubbish) + " at column " +
               std::to_string(rubbish - line.begin() + 1) +
               "; is this a trace, and has it been copied whole?";
   }
