@@ -10,8 +10,8 @@ def ntslr_nb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> N
 
     References
     ----------
-    A. Faraj, P. Patarasuk, X. Yuan: Bandwidth Efficient All-to-all Broadcast on Switched
-    Clusters. Int. J. Parallel Programming 36, 2008.
+    A. Faraj, P. Patarasuk, X. Yuan: Bandwidth Efficient All-to-All Broadcast on Switched
+    Clusters. IEEE Int. Conf. on Cluster Computing, 2005.
 
     Notes
     -----

@@ -13,8 +13,8 @@ def smp_nts(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> No
 
     References
     ----------
-    A. Faraj, P. Patarasuk, X. Yuan: Bandwidth Efficient All-to-all Broadcast on Switched
-    Clusters. Int. J. Parallel Programming 36, 2008 (the scheme for clusters of SMP hosts).
+    A. Faraj, X. Yuan, D. Lowenthal: STAR-MPI: Self Tuned Adaptive Routines for MPI Collective
+    Operations. Int. Conf. on Supercomputing, 2006 (SimGrid names no source of this one).
 
     Notes
     -----
