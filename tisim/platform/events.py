@@ -1,0 +1,120 @@
+"""Reads ``<trace>``, ``<trace_connect>`` and the ``*_file`` attributes: what changes over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tisim.platform import profiles
+from tisim.platform.profiles import Profile, ResourceProfile
+from tisim.platform.topology import did_you_mean
+from tisim.platform.values import read_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tisim.platform.builder import Builder
+    from tisim.platform.xml import Node
+
+_OFF = Profile((0.0,), (0.0,))
+_HOST_FILES = (("speed_file", profiles.SPEED), ("state_file", profiles.STATE))
+_LINK_FILES = (
+    ("bandwidth_file", profiles.BANDWIDTH),
+    ("latency_file", profiles.LATENCY),
+    ("state_file", profiles.STATE),
+)
+_KINDS = {
+    "HOST_AVAIL": profiles.STATE,
+    "SPEED": profiles.SPEED,
+    "LINK_AVAIL": profiles.STATE,
+    "BANDWIDTH": profiles.BANDWIDTH,
+    "LATENCY": profiles.LATENCY,
+}
+
+
+class EventReader:
+    """Collects the profiles of a platform's resources.
+
+    Attributes
+    ----------
+    profiles
+        What has been attached so far.
+    connections
+        The ``<trace_connect>`` elements, to be resolved when all names are known.
+    """
+
+    def __init__(self, builder: Builder) -> None:
+        self.profiles: list[ResourceProfile] = []
+        self.connections: list[Node] = []
+        self._builder = builder
+        self._traces: dict[str, Profile] = {}
+
+    def add_trace(self, node: Node) -> None:
+        """Read a ``<trace>``, from its text or from the file that it names."""
+        period = read_number(node, "periodicity")
+        if node["file"]:
+            profile = profiles.read_profile(self._builder.find_file(node, node["file"]))
+        else:
+            profile = profiles.parse_profile(
+                node.text,
+                period,
+                loop_after=self._builder.version < 4,
+                file=node.file,
+                line=node.line,
+            )
+        if self._traces.setdefault(node["id"], profile) is not profile:
+            raise node.error(f"trace {node['id']!r} is declared twice")
+
+    def add_host_profiles(self, node: Node, first: int, count: int) -> None:
+        """Attach the files of a host, peer or cluster, and the state of a version 3 host."""
+        indices = range(first, first + count)
+        for attribute, what in _HOST_FILES:
+            self._attach_file(node, attribute, False, indices, what)
+        if node.attributes.get("state") == "OFF":
+            self._attach(_OFF, False, indices, profiles.STATE)
+
+    def add_link_profiles(self, node: Node, indices: range) -> None:
+        """Attach the files of a link, both halves of it, and the state of a version 3 link."""
+        for attribute, what in _LINK_FILES:
+            self._attach_file(node, attribute, True, indices, what)
+        if node["state"] == "OFF":
+            self._attach(_OFF, True, indices, profiles.STATE)
+
+    def _attach_file(
+        self, node: Node, attribute: str, is_link: bool, indices: range, what: int
+    ) -> None:
+        if node[attribute]:
+            path = self._builder.find_file(node, node[attribute])
+            self._attach(profiles.read_profile(path), is_link, indices, what)
+
+    def _attach(self, profile: Profile, is_link: bool, indices: Iterable[int], what: int) -> None:
+        self.profiles += (ResourceProfile(is_link, index, what, profile) for index in indices)
+
+    def connect_traces(self) -> None:
+        """Attach the traces that ``<trace_connect>`` elements name."""
+        for node in self.connections:
+            profile = self._traces.get(node["trace"])
+            if profile is None:
+                hint = did_you_mean(node["trace"], self._traces)
+                raise node.error(f"there is no trace {node['trace']!r}{hint}")
+            is_link = node["kind"] not in ("HOST_AVAIL", "SPEED")
+            indices = self._links_of(node) if is_link else [self._host_of(node)]
+            self._attach(profile, is_link, indices, _KINDS[node["kind"]])
+
+    def _host_of(self, node: Node) -> int:
+        topology = self._builder.topology
+        host = topology.hosts.find(node["element"])
+        if host is None:
+            hint = did_you_mean(node["element"], topology.host_names())
+            raise node.error(f"there is no host {node['element']!r}{hint}")
+        return host
+
+    def _links_of(self, node: Node) -> list[int]:
+        links = self._builder.topology.links
+        link = links.find(node["element"])
+        if link is not None:
+            return [link]
+        up = links.find_split(node["element"])
+        if up is None:
+            hint = did_you_mean(node["element"], links.listed_names())
+            raise node.error(f"there is no link {node['element']!r}{hint}")
+        return [up, up + 1]

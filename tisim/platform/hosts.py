@@ -1,0 +1,267 @@
+"""The hosts of a platform: listed one by one, or numbered by a cluster.
+
+A numbered host has no object and no stored name; both are made when somebody asks.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tisim.platform.radical import Radical
+    from tisim.platform.zones.base import Point, Zone
+
+_DIGITS = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One host of a platform.
+
+    Attributes
+    ----------
+    name
+        The host's name.
+    speed
+        Speed of one core, in flop/s.
+    cores
+        Number of cores.
+    zone
+        Name of the zone that holds the host.
+    properties
+        The ``<prop>`` elements of the host.
+    index
+        Position in ``platform.hosts`` and in the arrays of the compiled platform.
+    """
+
+    name: str
+    speed: float
+    cores: int
+    zone: str
+    properties: Mapping[str, str]
+    index: int
+
+
+class HostBlock(Protocol):
+    """Hosts with consecutive indices that are stored in the same way."""
+
+    def __len__(self) -> int: ...
+    def name(self, position: int) -> str: ...
+    def point(self, position: int) -> Point: ...
+    def properties(self, position: int) -> Mapping[str, str]: ...
+    def speeds(self) -> NDArray[np.float64]: ...
+    def cores(self) -> NDArray[np.int32]: ...
+
+
+@dataclass(slots=True)
+class ListedHosts:
+    """Hosts that the file names one by one."""
+
+    names: list[str] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
+    speed_list: list[float] = field(default_factory=list)
+    core_list: list[int] = field(default_factory=list)
+    property_list: list[Mapping[str, str]] = field(default_factory=list)
+
+    def append(
+        self, name: str, point: Point, speed: float, cores: int, properties: Mapping[str, str]
+    ) -> None:
+        self.names.append(name)
+        self.points.append(point)
+        self.speed_list.append(speed)
+        self.core_list.append(cores)
+        self.property_list.append(properties)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def name(self, position: int) -> str:
+        return self.names[position]
+
+    def point(self, position: int) -> Point:
+        return self.points[position]
+
+    def properties(self, position: int) -> Mapping[str, str]:
+        return self.property_list[position]
+
+    def speeds(self) -> NDArray[np.float64]:
+        import numpy as np
+
+        return np.array(self.speed_list, dtype=np.float64)
+
+    def cores(self) -> NDArray[np.int32]:
+        import numpy as np
+
+        return np.array(self.core_list, dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedHosts:
+    """The hosts of one cluster: equal but for the number in their names."""
+
+    zone: Zone
+    prefix: str
+    radical: Radical
+    suffix: str
+    speed: float
+    core_count: int
+    shared_properties: Mapping[str, str]
+
+    def __len__(self) -> int:
+        return len(self.radical)
+
+    def name(self, position: int) -> str:
+        return f"{self.prefix}{self.radical[position]}{self.suffix}"
+
+    def point(self, position: int) -> Point:
+        return self.zone, position
+
+    def properties(self, position: int) -> Mapping[str, str]:
+        return self.shared_properties
+
+    def speeds(self) -> NDArray[np.float64]:
+        import numpy as np
+
+        return np.full(len(self), self.speed)
+
+    def cores(self) -> NDArray[np.int32]:
+        import numpy as np
+
+        return np.full(len(self), self.core_count, dtype=np.int32)
+
+
+class HostTable:
+    """All hosts of a platform, by index and by name."""
+
+    def __init__(self) -> None:
+        self._blocks: list[HostBlock] = []
+        self._starts: list[int] = []
+        self._count = 0
+        self._listed: dict[str, int] = {}
+        # (prefix, suffix) -> blocks whose names have them, with their first index
+        self._numbered: dict[tuple[str, str], list[tuple[NumberedHosts, int]]] = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add_listed(
+        self, name: str, point: Point, speed: float, cores: int, properties: Mapping[str, str]
+    ) -> int:
+        """Add one host (whose name is new) and return its index."""
+        block = self._blocks[-1] if self._blocks else None
+        if not isinstance(block, ListedHosts):
+            block = ListedHosts()
+            self._push(block)
+        block.append(name, point, speed, cores, properties)
+        index = self._count
+        self._listed[name] = index
+        self._count += 1
+        return index
+
+    def add_numbered(self, block: NumberedHosts) -> int:
+        """Add the hosts of a cluster and return the index of the first."""
+        first = self._count
+        self._push(block)
+        self._numbered.setdefault((block.prefix, block.suffix), []).append((block, first))
+        self._count += len(block)
+        return first
+
+    def _push(self, block: HostBlock) -> None:
+        self._blocks.append(block)
+        self._starts.append(self._count)
+
+    def find(self, name: str) -> int | None:
+        """The index of the host of that name, or None."""
+        index = self._listed.get(name)
+        if index is None and self._numbered:
+            index = self._find_numbered(name)
+        return index
+
+    def _find_numbered(self, name: str) -> int | None:
+        for digits in _DIGITS.finditer(name):
+            first, last = digits.span()
+            for start, stop in itertools.combinations(range(first, last + 1), 2):
+                blocks = self._numbered.get((name[:start], name[stop:]))
+                if blocks is None or (name[start] == "0" and stop > start + 1):
+                    continue
+                number = int(name[start:stop])
+                for block, offset in blocks:
+                    position = block.radical.find(number)
+                    if position is not None:
+                        return offset + position
+        return None
+
+    def duplicate(self) -> str | None:
+        """A name that two hosts have, or None. Listed hosts among themselves are not looked at."""
+        for name in self._listed:
+            if self._numbered and self._find_numbered(name) is not None:
+                return name
+        alike: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for (prefix, suffix), blocks in self._numbered.items():
+            number = _overlap([block.radical for block, _ in blocks])
+            if number is not None:
+                return f"{prefix}{number}{suffix}"
+            stem = prefix.rstrip("0123456789"), suffix.lstrip("0123456789")
+            alike.setdefault(stem, []).append((prefix, suffix))
+        for keys in alike.values():
+            if len(keys) > 1:
+                names: set[str] = set()
+                for key in keys:
+                    for block, _ in self._numbered[key]:
+                        for position in range(len(block)):
+                            name = block.name(position)
+                            if name in names:
+                                return name
+                            names.add(name)
+        return None
+
+    def _locate(self, index: int) -> tuple[HostBlock, int]:
+        at = bisect_right(self._starts, index) - 1
+        return self._blocks[at], index - self._starts[at]
+
+    def name(self, index: int) -> str:
+        block, position = self._locate(index)
+        return block.name(position)
+
+    def point(self, index: int) -> Point:
+        """Where the host is: its zone and its number in the zone."""
+        at = bisect_right(self._starts, index) - 1
+        return self._blocks[at].point(index - self._starts[at])
+
+    def properties(self, index: int) -> Mapping[str, str]:
+        block, position = self._locate(index)
+        return block.properties(position)
+
+    def blocks(self) -> list[tuple[int, HostBlock]]:
+        """The blocks, each with the index of its first host."""
+        return list(zip(self._starts, self._blocks, strict=True))
+
+    def speeds(self) -> NDArray[np.float64]:
+        """Speed of a core of each host, flop/s; shape (hosts,)."""
+        import numpy as np
+
+        return np.concatenate([block.speeds() for block in self._blocks] or [np.empty(0)])
+
+    def cores(self) -> NDArray[np.int32]:
+        """Number of cores of each host; shape (hosts,)."""
+        import numpy as np
+
+        empty = np.empty(0, dtype=np.int32)
+        return np.concatenate([block.cores() for block in self._blocks] or [empty])
+
+
+def _overlap(radicals: list[Radical]) -> int | None:
+    """A number that two of the radicals have, or None."""
+    ranges = sorted((r for radical in radicals for r in radical.ranges), key=lambda r: r.start)
+    for before, after in itertools.pairwise(ranges):
+        if after.start < before.stop:
+            return after.start
+    return None

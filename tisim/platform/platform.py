@@ -1,0 +1,281 @@
+"""A platform: its hosts, its links, and the route between any two hosts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
+
+from tisim.errors import InputError
+from tisim.platform.builder import Builder, ConfigItem
+from tisim.platform.hosts import Host
+from tisim.platform.links import Link
+from tisim.platform.profiles import ResourceProfile
+from tisim.platform.routing import find_route
+from tisim.platform.topology import Topology, did_you_mean
+from tisim.platform.zones.base import NoRoute, Zone
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tisim.platform.compiled import CompiledPlatform
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way of a message from one host to another.
+
+    Attributes
+    ----------
+    links
+        The links in the order in which a message takes them.
+    latency
+        In seconds: the sum of the links', and of distances where coordinates give the latency.
+    """
+
+    links: tuple[Link, ...]
+    latency: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Resources:
+    """The numbers of a platform, apart from its shape.
+
+    Attributes
+    ----------
+    host_speed, host_cores
+        Of each host: flop/s of a core, number of cores; shape (hosts,).
+    link_bandwidth, link_latency, link_fatpipe
+        Of each link: bytes/s, seconds, 1 if it is a FATPIPE; shape (links,).
+    """
+
+    host_speed: NDArray[np.float64]
+    host_cores: NDArray[np.int32]
+    link_bandwidth: NDArray[np.float64]
+    link_latency: NDArray[np.float64]
+    link_fatpipe: NDArray[np.uint8]
+
+
+class Sequenced(Sequence[_T], Generic[_T]):
+    """Hosts or links of a platform, made when they are looked at."""
+
+    def __init__(self, count: int, make: Callable[[int], _T]) -> None:
+        self._count = count
+        self._make = make
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> _T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[_T]: ...
+    def __getitem__(self, index: int | slice) -> _T | list[_T]:
+        if isinstance(index, slice):
+            return [self._make(i) for i in range(self._count)[index]]
+        return self._make(range(self._count)[index])
+
+    def __iter__(self) -> Iterator[_T]:
+        return map(self._make, range(self._count))
+
+
+class Platform:
+    """Hosts, links and routes, as a SimGrid platform file describes them.
+
+    A platform does not change; it serves any number of simulations, from any number of threads.
+    Make one with `Platform.load`.
+
+    Attributes
+    ----------
+    file
+        The file it was read from.
+    hosts, links
+        Sequences of `Host` and `Link`, in the order of the file.
+    config
+        The options of the file's ``<config>``, names and values as written.
+    config_items
+        The same with file and line of each.
+    profiles
+        How speeds, bandwidths, latencies and states change over time.
+    warnings
+        What the reader found worth telling, each with file and line.
+    root
+        The outermost zone.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        resources: Resources,
+        *,
+        file: str,
+        config_items: tuple[ConfigItem, ...] = (),
+        profiles: tuple[ResourceProfile, ...] = (),
+        warnings: tuple[str, ...] = (),
+    ) -> None:
+        if topology.root is None:
+            raise ValueError("a platform needs a zone")
+        self._topology = topology
+        self._resources = resources
+        self.file = file
+        self.root: Zone = topology.root
+        self.config_items = config_items
+        self.config: Mapping[str, str] = MappingProxyType(
+            {item.key: item.value for item in config_items}
+        )
+        self.profiles = profiles
+        self.warnings = warnings
+        self._latency_of = resources.link_latency.data
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Platform:
+        """Read a platform file (XML, versions 3 to 4.1 of SimGrid's format).
+
+        Parameters
+        ----------
+        path
+            The file. Files that it includes or takes profiles from are found beside it.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read or is not a sound platform; with file and line.
+        """
+        builder = Builder()
+        builder.build(path)
+        hosts, links = builder.topology.hosts, builder.topology.links
+        resources = Resources(
+            hosts.speeds(), hosts.cores(), links.bandwidths(), links.latencies(), links.fatpipes()
+        )
+        for array in (resources.host_speed, resources.host_cores, resources.link_bandwidth):
+            array.setflags(write=False)
+        resources.link_latency.setflags(write=False)
+        resources.link_fatpipe.setflags(write=False)
+        return cls(
+            builder.topology,
+            resources,
+            file=os.fspath(path),
+            config_items=tuple(builder.config.values()),
+            profiles=tuple(builder.events.profiles),
+            warnings=tuple(builder.warnings),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Platform {self.file}: {len(self.hosts)} hosts, {len(self.links)} links>"
+
+    @cached_property
+    def hosts(self) -> Sequenced[Host]:
+        """All hosts."""
+        return Sequenced(len(self._topology.hosts), self._make_host)
+
+    @cached_property
+    def links(self) -> Sequenced[Link]:
+        """All links; a SPLITDUPLEX link is two. The last may be the network model's loopback."""
+        return Sequenced(len(self._topology.links), self._make_link)
+
+    @property
+    def resources(self) -> Resources:
+        """The numbers of hosts and links as arrays."""
+        return self._resources
+
+    @property
+    def topology(self) -> Topology:
+        """Names, zones and the tables of hosts and links."""
+        return self._topology
+
+    def _make_host(self, index: int) -> Host:
+        table = self._topology.hosts
+        return Host(
+            table.name(index),
+            float(self._resources.host_speed[index]),
+            int(self._resources.host_cores[index]),
+            table.point(index)[0].name,
+            MappingProxyType(dict(table.properties(index))),
+            index,
+        )
+
+    def _make_link(self, index: int) -> Link:
+        table, numbers = self._topology.links, self._resources
+        return Link(
+            table.name(index),
+            float(numbers.link_bandwidth[index]),
+            float(numbers.link_latency[index]),
+            bool(numbers.link_fatpipe[index]),
+            MappingProxyType(dict(table.properties(index))),
+            index,
+        )
+
+    def host_index(self, host: str | Host) -> int:
+        """The position of a host, given by its name or itself.
+
+        Raises
+        ------
+        InputError
+            If the platform has no such host; the message names similar ones.
+        """
+        name = host if isinstance(host, str) else host.name
+        index = self._topology.hosts.find(name)
+        if index is None:
+            hint = did_you_mean(name, self._topology.host_names())
+            if not hint:
+                hint = f"; its {len(self.hosts)} hosts begin with {self.hosts[0].name!r}"
+            raise InputError(f"the platform {self.file} has no host {name!r}{hint}")
+        return index
+
+    def host(self, name: str) -> Host:
+        """The host of that name; see `host_index` for what is raised."""
+        return self._make_host(self.host_index(name))
+
+    def link(self, name: str) -> Link:
+        """The link of that name; halves of a SPLITDUPLEX link end in ``_UP`` and ``_DOWN``."""
+        index = self._topology.links.find(name)
+        if index is None:
+            hint = did_you_mean(name, self._topology.links.listed_names())
+            raise InputError(f"the platform {self.file} has no link {name!r}{hint}")
+        return self._make_link(index)
+
+    def route(self, src: str | Host, dst: str | Host) -> Route:
+        """The route between two hosts, given by name or as `Host`.
+
+        Raises
+        ------
+        InputError
+            If there is no such host, or no route between the two.
+        """
+        links, latency = self.route_links(self.host_index(src), self.host_index(dst))
+        return Route(tuple(map(self._make_link, links)), latency)
+
+    def route_links(self, src: int, dst: int) -> tuple[list[int], float]:
+        """Indices of the links between two hosts given by index, and the latency in seconds."""
+        hosts = self._topology.hosts
+        links: list[int] = []
+        try:
+            latency = find_route(hosts.point(src), hosts.point(dst), links)
+        except NoRoute as reason:
+            raise InputError(
+                f"there is no route from host {hosts.name(src)!r} to {hosts.name(dst)!r}: {reason}",
+                file=self.file,
+            ) from None
+        latency_of = self._latency_of
+        for link in links:
+            latency += latency_of[link]
+        if not links and latency == 0.0:
+            raise InputError(
+                f"the route from host {hosts.name(src)!r} to {hosts.name(dst)!r} has no link and "
+                "no latency",
+                file=self.file,
+            )
+        return links, latency
+
+    @cached_property
+    def compiled(self) -> CompiledPlatform:
+        """The platform as arrays, for the core."""
+        from tisim.platform.compiled import compile_platform
+
+        return compile_platform(self)

@@ -1,0 +1,162 @@
+"""Profiles: how a speed, a bandwidth, a latency or a state changes with time.
+
+The text format is SimGrid's: lines ``date value`` in order of dates, ``PERIODICITY p`` (the
+pattern starts again every p seconds), ``LOOPAFTER d`` (it starts again d seconds after its last
+date), comments after ``#`` or ``%``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tisim.errors import InputError
+
+#: What a profile changes: a host's speed (its values are fractions of the declared speed), a
+#: link's bandwidth (bytes/s) or latency (s), or whether the resource is on (value > 0).
+SPEED, BANDWIDTH, LATENCY, STATE = range(4)
+
+_STOCHASTIC: Final = re.compile("STOCHASTIC|DET|NORM|NORMAL|GAUSS|GAUSSIAN|EXP.*|UNIF.*")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A list of changes, perhaps repeated.
+
+    Attributes
+    ----------
+    times
+        When each change happens in the first round, in seconds, not decreasing.
+    values
+        What the quantity is from then on.
+    period
+        Seconds between the starts of two rounds; None if there is one round only.
+    """
+
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+    period: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceProfile:
+    """A profile of one resource: `what` is one of SPEED, BANDWIDTH, LATENCY, STATE."""
+
+    is_link: bool
+    index: int
+    what: int
+    profile: Profile
+
+
+def read_profile(path: str | os.PathLike[str]) -> Profile:
+    """Read a profile from a file of its own.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is not a profile.
+    """
+    file = os.fspath(path)
+    try:
+        text = Path(file).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not text"
+        raise InputError(f"cannot read this profile: {reason}", file=file) from None
+    return parse_profile(text, file=file, line=1)
+
+
+def parse_profile(
+    text: str,
+    period: float | None = None,
+    *,
+    loop_after: bool = False,
+    file: str | None = None,
+    line: int = 1,
+) -> Profile:
+    """Read a profile from its text.
+
+    Parameters
+    ----------
+    text
+        The lines.
+    period
+        Of the ``periodicity`` attribute: seconds between two rounds; None or 0: one round.
+    loop_after
+        Take `period` as the time after the last date, as SimGrid did before version 3.13.
+    file, line
+        Where the text begins, for the messages of errors.
+    """
+    times: list[float] = []
+    values: list[float] = []
+    period = period if period and period > 0 else None
+    pause: float | None = None
+    if loop_after:
+        period, pause = None, period
+    for number, raw in enumerate(text.splitlines(), line):
+        words = raw.split()
+        if not words or words[0][0] in "#%":
+            continue
+        if _STOCHASTIC.fullmatch(words[0]):
+            raise InputError(
+                "a profile that is drawn at random is not supported; write its dates and values",
+                file=file,
+                line=number,
+            )
+        if words[0] == "PERIODICITY":
+            period = _number(words, file, number)
+        elif words[0] == "LOOPAFTER":
+            pause = _number(words, file, number)
+        else:
+            date, value = _event(words, times, file, number)
+            times.append(date)
+            values.append(value)
+    if not times:
+        raise InputError("the profile has no line 'date value'", file=file, line=line)
+    return Profile(tuple(times), tuple(values), _round(times[-1], period, pause, file, line))
+
+
+def _number(words: list[str], file: str | None, line: int) -> float:
+    try:
+        return float(words[1])
+    except (IndexError, ValueError):
+        raise InputError(f"{words[0]} needs a number of seconds", file=file, line=line) from None
+
+
+def _event(
+    words: list[str], times: list[float], file: str | None, line: int
+) -> tuple[float, float]:
+    try:
+        date, value = float(words[0]), float(words[1])
+    except (IndexError, ValueError):
+        raise InputError(
+            f"a line of a profile is 'date value', not {' '.join(words)!r}", file=file, line=line
+        ) from None
+    if date < (times[-1] if times else 0.0):
+        raise InputError(
+            f"dates of a profile start at 0 and do not go back, {date:g} does",
+            file=file,
+            line=line,
+        )
+    return date, value
+
+
+def _round(
+    last: float, period: float | None, pause: float | None, file: str | None, line: int
+) -> float | None:
+    """Seconds from the start of one round to the start of the next."""
+    if period is not None and pause is not None:
+        raise InputError("a profile has PERIODICITY or LOOPAFTER, not both", file=file, line=line)
+    if pause is not None:
+        period = last + pause
+    if period is None:
+        return None
+    if period < last or period <= 0:
+        raise InputError(
+            f"a profile cannot start again every {period:g} s: its last date is {last:g} s",
+            file=file,
+            line=line,
+        )
+    return period

@@ -1,0 +1,153 @@
+"""Reads ``<route>``, ``<zoneRoute>`` and the bypasses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tisim.platform.topology import Topology, did_you_mean
+from tisim.platform.zones.base import LocalRoute, Zone
+from tisim.platform.zones.star import Arms, StarZone
+from tisim.platform.zones.table import TableZone
+
+if TYPE_CHECKING:
+    from tisim.platform.xml import Node
+    from tisim.platform.zones.base import Point
+
+
+class _Hops(NamedTuple):
+    """The links of a route and those of the way back."""
+
+    there: tuple[int, ...]
+    back: tuple[int, ...]
+
+
+def add_route(topology: Topology, zone: Zone, node: Node) -> None:
+    """Declare a route between two hosts or two zones of a zone."""
+    src, dst = _end(topology, zone, node, "src"), _end(topology, zone, node, "dst")
+    gateways = _gateways(topology, zone, node, src, dst)
+    hops = _hops(topology, node)
+    if isinstance(zone, StarZone):
+        _add_star_loopback(zone, node, src, dst, hops)
+        return
+    if not isinstance(zone, TableZone):
+        raise node.error(f"zone {zone.name} (routing={zone.kind}) takes no declared routes")
+    gw_src, gw_dst = gateways
+    if not zone.add_route(src, dst, LocalRoute(hops.there, gw_src, gw_dst)):
+        raise node.error(
+            f"zone {zone.name} has a route from {node['src']} to {node['dst']} already "
+            "(routes serve both directions unless symmetrical=NO)"
+        )
+    if node["symmetrical"] == "NO" or src == dst:
+        return
+    if not zone.add_route(dst, src, LocalRoute(hops.back, gw_dst, gw_src)):
+        raise node.error(
+            f"zone {zone.name} has a route from {node['dst']} to {node['src']} already; "
+            "declare this one with symmetrical=NO"
+        )
+
+
+def add_bypass(topology: Topology, zone: Zone, node: Node) -> None:
+    """Declare a route that replaces those that the zones would find."""
+    src, dst = _point(topology, node, "src"), _point(topology, node, "dst")
+    hops = _hops(topology, node)
+    gw_src = gw_dst = None
+    if node.tag == "bypassZoneRoute":
+        gw_src = _gateway(topology, node, "gw_src", _inner_zone(zone, node, src, "src"))
+        gw_dst = _gateway(topology, node, "gw_dst", _inner_zone(zone, node, dst, "dst"))
+    elif src[0] is not zone or dst[0] is not zone:
+        raise node.error(f"both ends of a bypassRoute must be right in its zone {zone.name}")
+    if (src, dst) in zone.bypasses:
+        raise node.error(f"there is a bypass from {node['src']} to {node['dst']} already")
+    zone.bypasses[src, dst] = LocalRoute(hops.there, gw_src, gw_dst)
+
+
+def _add_star_loopback(zone: StarZone, node: Node, src: int, dst: int, hops: _Hops) -> None:
+    if src != dst:
+        raise node.error(
+            f"zone {zone.name} (routing={zone.kind}) routes through the links of its hosts; only a "
+            "route from a host to itself can be declared"
+        )
+    arms = zone.arms_of(src)
+    zone.arms[src] = Arms(arms.up, arms.down, hops.there)
+
+
+def _point(topology: Topology, node: Node, attribute: str) -> Point:
+    name = node[attribute]
+    point = topology.find_point(name)
+    if point is None:
+        hint = did_you_mean(name, topology.points, topology.host_names())
+        raise node.error(f"{attribute}={name!r} is no host, router or zone declared so far{hint}")
+    return point
+
+
+def _end(topology: Topology, zone: Zone, node: Node, attribute: str) -> int:
+    """The vertex of this zone at one end of a route."""
+    holder, local = _point(topology, node, attribute)
+    if holder is not zone:
+        raise node.error(
+            f"{attribute}={node[attribute]!r} is in zone {holder.name}, not right in zone "
+            f"{zone.name}"
+        )
+    return local
+
+
+def _inner_zone(zone: Zone, node: Node, point: Point, attribute: str) -> Zone:
+    """The zone that a point stands for."""
+    holder, local = point
+    if not holder.children:
+        raise node.error(f"{attribute}={node[attribute]!r} of a <{node.tag}> must be a zone")
+    if not zone.contains(point):
+        raise node.error(f"zone {node[attribute]} is not in zone {zone.name}")
+    return holder.children[local]
+
+
+def _gateways(
+    topology: Topology, zone: Zone, node: Node, src: int, dst: int
+) -> tuple[Point | None, Point | None]:
+    if node.tag == "route":
+        if zone.children:
+            raise node.error(f"zone {zone.name} holds zones: use <zoneRoute> with gateways")
+        return None, None
+    inner_src = _inner_zone(zone, node, (zone, src), "src")
+    inner_dst = _inner_zone(zone, node, (zone, dst), "dst")
+    gw_src = _gateway(topology, node, "gw_src", inner_src)
+    gw_dst = _gateway(topology, node, "gw_dst", inner_dst)
+    if gw_src == gw_dst:
+        raise node.error(f"the gateways of a <{node.tag}> must differ")
+    return gw_src, gw_dst
+
+
+def _gateway(topology: Topology, node: Node, attribute: str, inner: Zone) -> Point:
+    point = _point(topology, node, attribute)
+    if point[0].children:
+        raise node.error(f"{attribute}={node[attribute]!r} must be a host or a router, not a zone")
+    if not inner.contains(point):
+        raise node.error(
+            f"{attribute}={node[attribute]!r} is in zone {point[0].name}, not in {inner.name}"
+        )
+    return point
+
+
+def _hops(topology: Topology, node: Node) -> _Hops:
+    there: list[int] = []
+    back: list[int] = []
+    for child in node.children:
+        name, direction = child["id"], child["direction"]
+        split = topology.links.find_split(name) if direction != "NONE" else None
+        link = topology.links.find(name) if direction == "NONE" else split
+        if link is None:
+            raise child.error(_why_no_link(topology, name, direction))
+        forward = link + 1 if direction == "DOWN" else link
+        there.append(forward)
+        back.append(forward if split is None else 2 * split + 1 - forward)
+    if not there:
+        raise node.error(f"the route from {node['src']} to {node['dst']} has no <link_ctn>")
+    return _Hops(tuple(there), tuple(reversed(back)))
+
+
+def _why_no_link(topology: Topology, name: str, direction: str) -> str:
+    if direction == "NONE" and topology.links.find_split(name) is not None:
+        return f"link {name!r} is SPLITDUPLEX: say direction=UP or direction=DOWN"
+    if direction != "NONE" and topology.links.find(name) is not None:
+        return f"link {name!r} is not SPLITDUPLEX: it has no direction {direction}"
+    return f"there is no link {name!r}{did_you_mean(name, topology.links.listed_names())}"

@@ -1,0 +1,115 @@
+"""Routes across zones: from the source up to a common zone, through it, down to the destination.
+
+The algorithm is that of Bobelin et al., "Scalable multi-purpose network representation for
+large scale distributed system simulation", CCGrid 2012.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tisim.platform.zones.base import LocalRoute, NoRoute, Zone
+
+if TYPE_CHECKING:
+    from tisim.platform.zones.base import Point
+
+
+def find_route(src: Point, dst: Point, links: list[int]) -> float:
+    """Append the links from `src` to `dst`.
+
+    Returns
+    -------
+    float
+        Latency in seconds beyond that of the links.
+
+    Raises
+    ------
+    NoRoute
+        If a zone on the way has no route.
+    """
+    common, src_zone, dst_zone = _meeting(src[0], dst[0])
+    if common.bypasses:
+        bypass = _find_bypass(common, src, dst)
+        if bypass is not None:
+            return _take_bypass(src, dst, bypass, links)
+    if src_zone is dst_zone:
+        route = common.local_route(src[1], dst[1])
+        links += route.links
+        return route.latency
+    route = common.local_route(src_zone.local, dst_zone.local)
+    if route.gw_src is None or route.gw_dst is None:
+        raise NoRoute(
+            f"the route of zone {common.name} from {src_zone.name} to {dst_zone.name} has no "
+            "gateways"
+        )
+    return _take(src, dst, route, links)
+
+
+def _take(src: Point, dst: Point, route: LocalRoute, links: list[int]) -> float:
+    """Append a route between gateways, with the way to its begin and from its end."""
+    latency = route.latency
+    if route.gw_src is not None and route.gw_src != src:
+        latency += find_route(src, route.gw_src, links)
+    links += route.links
+    if route.gw_dst is not None and route.gw_dst != dst:
+        latency += find_route(route.gw_dst, dst, links)
+    return latency
+
+
+def _take_bypass(src: Point, dst: Point, route: LocalRoute, links: list[int]) -> float:
+    """Append a bypass; as in SimGrid, a gateway that is an end itself takes its own loopback."""
+    latency = route.latency
+    if route.gw_src is not None:
+        latency += find_route(src, route.gw_src, links)
+    links += route.links
+    if route.gw_dst is not None:
+        latency += find_route(route.gw_dst, dst, links)
+    return latency
+
+
+def _meeting(src: Zone, dst: Zone) -> tuple[Zone, Zone, Zone]:
+    """The innermost zone around both, and the zones right in it that lead to each."""
+    below_src, below_dst = src, dst
+    while src is not dst:
+        if src.depth >= dst.depth:
+            below_src, src = src, _outer(src)
+        else:
+            below_dst, dst = dst, _outer(dst)
+    if below_src is src or below_dst is dst:
+        return src, src, src
+    return src, below_src, below_dst
+
+
+def _outer(zone: Zone) -> Zone:
+    if zone.parent is None:
+        raise NoRoute(f"zone {zone.name} is in no common zone with the other end")
+    return zone.parent
+
+
+def _find_bypass(common: Zone, src: Point, dst: Point) -> LocalRoute | None:
+    """The bypass that spares the longest way up, among those declared in the common zone."""
+    if src[0] is common and dst[0] is common:
+        return common.bypasses.get((src, dst))
+    ups = _path(src[0], common)
+    downs = _path(dst[0], common)
+    for most in range(max(len(ups), len(downs))):
+        for less in range(most):
+            for i, j in ((less, most), (most, less)):
+                if i < len(ups) and j < len(downs):
+                    found = common.bypasses.get((ups[i], downs[j]))
+                    if found is not None:
+                        return found
+        if most < len(ups) and most < len(downs):
+            found = common.bypasses.get((ups[most], downs[most]))
+            if found is not None:
+                return found
+    return None
+
+
+def _path(zone: Zone, common: Zone) -> list[Point]:
+    """The zones from `zone` outwards, below the common one."""
+    path: list[Point] = []
+    while zone is not common:
+        path.append(zone.point)
+        zone = _outer(zone)
+    return path

@@ -1,0 +1,69 @@
+"""A platform while it is built: its tables, its names, and the tree of its zones."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from tisim.platform.hosts import HostTable
+from tisim.platform.links import DEFAULT_LOOPBACK, LinkTable
+
+if TYPE_CHECKING:
+    from tisim.platform.zones.base import Point, Zone
+
+# More names than this are not searched for one that looks like a misspelt one.
+_SEARCHED_NAMES = 5000
+
+
+@dataclass(slots=True)
+class Topology:
+    """Hosts, links, zones and how to find them by name.
+
+    Attributes
+    ----------
+    hosts, links
+        The tables; indices in them are those of the finished platform.
+    root
+        The outermost zone.
+    points
+        Hosts that the file names, routers and zones, by name.
+    """
+
+    hosts: HostTable = field(default_factory=HostTable)
+    links: LinkTable = field(default_factory=LinkTable)
+    root: Zone | None = None
+    points: dict[str, Point] = field(default_factory=dict)
+    _loopback: int = -1
+
+    def find_point(self, name: str) -> Point | None:
+        """The host, router or zone of that name, or None."""
+        point = self.points.get(name)
+        if point is None:
+            host = self.hosts.find(name)
+            point = None if host is None else self.hosts.point(host)
+        return point
+
+    def host_names(self) -> Iterable[str]:
+        """All names of hosts, made one by one."""
+        return (self.hosts.name(index) for index in range(len(self.hosts)))
+
+    def default_loopback(self) -> int:
+        """Index of the network model's own loopback, which comes to be when it is asked for."""
+        if self._loopback < 0:
+            self._loopback = self.links.add_listed(DEFAULT_LOOPBACK, 1.0, 0.0, fatpipe=True)
+        return self._loopback
+
+    @property
+    def loopback(self) -> int:
+        """Index of the default loopback, or -1 if no zone uses it."""
+        return self._loopback
+
+
+def did_you_mean(name: str, *known: Iterable[str]) -> str:
+    """``"; did you mean a or b?"`` for the known names that look like `name`, or nothing."""
+    searched = islice(chain.from_iterable(known), _SEARCHED_NAMES)
+    close = difflib.get_close_matches(name, list(searched), n=3)
+    return f"; did you mean {' or '.join(close)}?" if close else ""

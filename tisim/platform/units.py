@@ -1,0 +1,153 @@
+"""Quantities with units, as SimGrid's platform files write them.
+
+The units are those of the comment in ``simgrid.dtd``; a bare number is in base units (flop/s,
+bytes/s, seconds, bytes). Prefixes without ``i`` are powers of 1000, those with it powers of
+1024; ``B`` is a byte and ``b`` a bit.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from tisim.errors import InputError
+
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
+
+_DECIMAL: Final = ("k", "M", "G", "T", "P", "E", "Z", "Y")
+_BINARY: Final = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi")
+_WORDS: Final = ("kilo", "mega", "giga", "tera", "peta", "exa", "zetta", "yotta")
+
+
+def _scale(unit: str, value: float, prefixes: tuple[str, ...], step: float) -> dict[str, float]:
+    """`unit` and its multiples; each is the one before times `step`, as SimGrid computes them."""
+    units = {unit: value}
+    for prefix in prefixes:
+        value *= step
+        units[prefix + unit] = value
+    return units
+
+
+def _bits_and_bytes(suffix: str) -> dict[str, float]:
+    units: dict[str, float] = {}
+    for name, value in (("b" + suffix, 0.125), ("B" + suffix, 1.0)):
+        units |= _scale(name, value, _DECIMAL, 1000.0)
+        units |= _scale(name, value, _BINARY, 1024.0)
+    return units
+
+
+_SPEED: Final = _scale("f", 1.0, _DECIMAL, 1000.0) | _scale("flops", 1.0, _WORDS, 1000.0)
+_BANDWIDTH: Final = _bits_and_bytes("ps")
+_SIZE: Final = _bits_and_bytes("")
+_TIME: Final = {
+    "w": 7 * 24 * 3600.0,
+    "d": 24 * 3600.0,
+    "h": 3600.0,
+    "m": 60.0,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "ns": 1e-9,
+    "ps": 1e-12,
+}
+
+
+def parse_speed(
+    text: str,
+    what: str = "speed",
+    *,
+    file: str | os.PathLike[str] | None = None,
+    line: int | None = None,
+) -> float:
+    """Read a speed such as ``3.68Gf`` or ``2megaflops``.
+
+    Parameters
+    ----------
+    text
+        The number and its unit; no unit stands for flop/s.
+    what
+        What the quantity is, for the message of an error.
+    file, line
+        Where the text stands, for the message of an error.
+
+    Returns
+    -------
+    float
+        The speed in flop/s.
+
+    Raises
+    ------
+    InputError
+        If there is no number, the unit is unknown, or the quantity is negative or not finite.
+    """
+    return _parse(text, _SPEED, "f", what, file, line)
+
+
+def parse_bandwidth(
+    text: str,
+    what: str = "bandwidth",
+    *,
+    file: str | os.PathLike[str] | None = None,
+    line: int | None = None,
+) -> float:
+    """Read a bandwidth such as ``125MBps`` or ``1Gbps``, in bytes/s; see `parse_speed`."""
+    return _parse(text, _BANDWIDTH, "Bps", what, file, line)
+
+
+def parse_time(
+    text: str,
+    what: str = "time",
+    *,
+    file: str | os.PathLike[str] | None = None,
+    line: int | None = None,
+) -> float:
+    """Read a duration such as ``15us`` or ``2h``, in seconds; see `parse_speed`."""
+    return _parse(text, _TIME, "s", what, file, line)
+
+
+def parse_size(
+    text: str,
+    what: str = "size",
+    *,
+    file: str | os.PathLike[str] | None = None,
+    line: int | None = None,
+) -> float:
+    """Read a size such as ``64KiB`` or ``8kb``, in bytes; see `parse_speed`."""
+    return _parse(text, _SIZE, "B", what, file, line)
+
+
+def _parse(
+    text: str,
+    units: Mapping[str, float],
+    base: str,
+    what: str,
+    file: str | os.PathLike[str] | None,
+    line: int | None,
+) -> float:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        message = f"{what} must be a number with a unit, such as 1{base}, not {text!r}"
+        raise InputError(message, file=file, line=line)
+    number, unit = match.groups()
+    factor = units.get(unit or base)
+    if factor is None:
+        message = f"unknown unit {unit!r} in the {what} {text!r}: {_suggestion(unit, units, base)}"
+        raise InputError(message, file=file, line=line)
+    value = float(number) * factor
+    if value < 0 or value == float("inf"):
+        raise InputError(
+            f"{what} must be finite and not negative, not {text!r}", file=file, line=line
+        )
+    return value
+
+
+def _suggestion(unit: str, units: Mapping[str, float], base: str) -> str:
+    folded = unit.casefold()
+    alike = [known for known in units if known.casefold() == folded]
+    alike = alike or difflib.get_close_matches(unit, units, n=3)
+    if alike:
+        return "did you mean " + " or ".join(alike) + "?"
+    return f"use {base}, or a multiple of it such as {next(u for u in units if u != base)}"

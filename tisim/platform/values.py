@@ -1,0 +1,51 @@
+"""Attributes that several elements have in common, read and checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tisim.platform.units import parse_bandwidth, parse_speed
+
+if TYPE_CHECKING:
+    from tisim.platform.xml import Node
+
+
+def read_number(node: Node, attribute: str) -> float:
+    """A plain number."""
+    try:
+        return float(node[attribute])
+    except ValueError:
+        raise node.error(f"{attribute} must be a number, not {node[attribute]!r}") from None
+
+
+def read_bandwidth(node: Node, attribute: str, what: str) -> float:
+    """A bandwidth that must be above zero, in bytes/s."""
+    bandwidth = parse_bandwidth(node[attribute], what, file=node.file, line=node.line)
+    if bandwidth <= 0:
+        raise node.error(f"{what} must be above zero, not {node[attribute]!r}")
+    return bandwidth
+
+
+def read_speed(node: Node, what: str) -> float:
+    """The speed of an element in flop/s: the first of a list, or that of the ``pstate``."""
+    texts = node["speed"].split(",")
+    speeds = [parse_speed(text, what, file=node.file, line=node.line) for text in texts]
+    state = int(read_number(node, "pstate")) if "pstate" in node.attributes else 0
+    if not 0 <= state < len(speeds):
+        raise node.error(f"pstate {state} is none of the {len(speeds)} speeds of the host")
+    scale = read_number(node, "availability") if "availability" in node.attributes else 1.0
+    speed = speeds[state] * scale
+    if speed <= 0:
+        raise node.error(f"{what} must be above zero, not {node['speed']!r}")
+    return speed
+
+
+def read_cores(node: Node) -> int:
+    """The number of cores of an element."""
+    try:
+        cores = int(node["core"])
+    except ValueError:
+        cores = 0
+    if cores < 1:
+        raise node.error(f"core must be a whole number above zero, not {node['core']!r}")
+    return cores

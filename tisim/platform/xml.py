@@ -1,0 +1,221 @@
+"""Reads the XML of platform and deployment files into plain nodes.
+
+Nothing is fetched, no entity is expanded and no DTD is loaded. The nodes that come out have the
+words of version 4.1, every attribute that has a default, and their place in the file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from tisim.errors import InputError
+from tisim.platform.schema import (
+    ATTRIBUTE_SYNONYMS,
+    ELEMENTS,
+    IGNORED,
+    REMOVED,
+    TAG_SYNONYMS,
+    VALUE_SYNONYMS,
+    Element,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lxml.etree import _Element
+
+_OLDEST, _NEWEST = 3.0, 4.1
+_PROLOG = re.compile(rb"^\s*(<\?xml[^>]*\?>)?\s*(<!DOCTYPE[^>\[]*>)?")
+
+
+@dataclass(slots=True)
+class Node:
+    """One element: its version 4.1 name, attributes, children, and where it stands."""
+
+    tag: str
+    attributes: dict[str, str]
+    file: str
+    line: int
+    children: list[Node] = field(default_factory=list)
+    text: str = ""
+
+    def __getitem__(self, attribute: str) -> str:
+        return self.attributes[attribute]
+
+    def error(self, message: str) -> InputError:
+        """An error about this element, with its file and line."""
+        return InputError(message, file=self.file, line=self.line)
+
+    def properties(self) -> dict[str, str]:
+        """The ``<prop>`` children by name; the first of a name counts, as in SimGrid."""
+        found: dict[str, str] = {}
+        for child in self.children:
+            if child.tag == "prop":
+                found.setdefault(child["id"], child["value"])
+        return found
+
+
+@dataclass(slots=True)
+class Document:
+    """A whole file: its root element, its version and what is worth a warning."""
+
+    root: Node
+    version: float
+    warnings: list[str]
+
+
+def read_document(path: str | os.PathLike[str]) -> Document:
+    """Read a platform or deployment file, without its included files.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not well-formed, declares entities, is of a version that
+        is not understood, or has an element or attribute that does not belong there.
+    """
+    file = os.fspath(path)
+    data = _read(file)
+    root = _parse(data, file)
+    if root.tag not in ("platform", "platform_description"):
+        raise InputError(
+            f"the file's outermost element is <{root.tag}>; a platform or deployment file is one "
+            '<platform version="4.1"> element',
+            file=file,
+            line=root.sourceline,
+        )
+    warnings: list[str] = []
+    node = _convert(root, file, warnings)
+    return Document(node, _version(node), warnings)
+
+
+def read_fragment(path: str | os.PathLike[str], warnings: list[str]) -> list[Node]:
+    """Read a file that an ``<include>`` names: elements without a common root, or a platform."""
+    file = os.fspath(path)
+    data = _read(file)
+    _refuse_entities(data, file)
+    body = _PROLOG.sub(lambda prolog: re.sub(rb"[^\n]", b" ", prolog.group()), data)
+    root = _parse(b"<platform>" + body + b"</platform>", file)
+    node = _convert(root, file, warnings)
+    if len(node.children) == 1 and node.children[0].tag == "platform":
+        return node.children[0].children
+    return node.children
+
+
+def _read(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot read this file: {reason}", file=file) from None
+
+
+def _refuse_entities(data: bytes, file: str) -> None:
+    # UTF-16 has a zero byte in each of these letters.
+    at = data.replace(b"\0", b"").find(b"<!ENTITY")
+    if at >= 0:
+        raise InputError(
+            "the file declares an XML entity; entities are not expanded here, write the text out",
+            file=file,
+            line=data.replace(b"\0", b"").count(b"\n", 0, at) + 1,
+        )
+
+
+def _parse(data: bytes, file: str) -> _Element:
+    from lxml import etree
+
+    if not data.strip():
+        raise InputError("the file is empty", file=file)
+    _refuse_entities(data, file)
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True
+    )
+    try:
+        return etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        line = error.lineno or None
+        message = (error.msg or "not well-formed").split(", line ")[0]
+        raise InputError(f"this is not complete XML: {message}", file=file, line=line) from None
+
+
+def _version(root: Node) -> float:
+    try:
+        version = float(root["version"])
+    except ValueError:
+        raise root.error(f"version must be a number, not {root['version']!r}") from None
+    if not _OLDEST <= version <= _NEWEST:
+        raise root.error(
+            f"version {root['version']} of the platform format is not understood; versions "
+            f"{_OLDEST:g} to {_NEWEST:g} are"
+        )
+    return version
+
+
+def _convert(element: _Element, file: str, warnings: list[str]) -> Node:
+    """Check one element and everything in it, in the words of version 4.1."""
+    written = str(element.tag)
+    tag = TAG_SYNONYMS.get(written, written)
+    line = element.sourceline or 1
+    schema = ELEMENTS[tag]
+    node = Node(tag, _attributes(element, written, schema, file, line), file, line)
+    if tag == "trace":
+        node.text = element.text or ""
+    for child in element:
+        if not isinstance(child.tag, str):
+            continue  # a processing instruction
+        if not _belongs(child, written, schema, file, warnings):
+            continue
+        node.children.append(_convert(child, file, warnings))
+    return node
+
+
+def _belongs(child: _Element, parent: str, schema: Element, file: str, warnings: list[str]) -> bool:
+    """Whether to read a child: False for what a replay does not use, an error for rubbish."""
+    written = str(child.tag)
+    tag = TAG_SYNONYMS.get(written, written)
+    if tag in schema.children or (tag == "platform" and parent == "platform"):
+        return True
+    if tag in IGNORED:
+        return False
+    line = child.sourceline or 1
+    if tag in REMOVED:
+        warnings.append(f"{file}:{line}: <{written}> is ignored: a replay uses no disk")
+        return False
+    if tag in ELEMENTS:
+        raise InputError(f"<{written}> does not belong in <{parent}>", file=file, line=line)
+    _unknown(f"unknown element <{written}>", written, [*ELEMENTS, *TAG_SYNONYMS], file, line)
+
+
+def _attributes(
+    element: _Element, tag: str, schema: Element, file: str, line: int
+) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for key, written in element.attrib.items():
+        name = ATTRIBUTE_SYNONYMS.get(str(key), str(key))
+        attribute = schema.attributes.get(name)
+        if attribute is None:
+            known = schema.attributes
+            _unknown(f"<{tag}> has no attribute {key!s}", str(key), known, file, line)
+        value = VALUE_SYNONYMS.get((name, str(written)), str(written))
+        if attribute.choices and value not in attribute.choices:
+            choices = ", ".join(attribute.choices)
+            raise InputError(
+                f"{name}={written!r} of <{tag}> must be one of {choices}", file=file, line=line
+            )
+        values[name] = value
+    for name, attribute in schema.attributes.items():
+        if name not in values:
+            if attribute.default is None:
+                raise InputError(f"<{tag}> needs the attribute {name}", file=file, line=line)
+            values[name] = attribute.default
+    return values
+
+
+def _unknown(message: str, word: str, known: Iterable[str], file: str, line: int) -> NoReturn:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    raise InputError(message + hint, file=file, line=line)

@@ -1,0 +1,171 @@
+"""What all ``<cluster>`` zones share: their parameters, and links numbered by arithmetic."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from tisim.platform.zones.base import Zone
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tisim.platform.radical import Radical
+
+
+class LinkKind(NamedTuple):
+    """Bandwidth (bytes/s), latency (s) and sharing of links that are all alike."""
+
+    bandwidth: float
+    latency: float = 0.0
+    fatpipe: bool = False
+
+
+class ClusterSpec(NamedTuple):
+    """A ``<cluster>`` element, read and checked.
+
+    Attributes
+    ----------
+    name, prefix, radical, suffix
+        The cluster's id, and the parts of its hosts' names.
+    link
+        The links of its network.
+    split
+        True if each of these is two, one a direction (SPLITDUPLEX).
+    loopback, limiter, backbone
+        Of each host, of each node, of the cluster; None where there is none.
+    router
+        Name of the router through which a flat cluster is reached.
+    """
+
+    name: str
+    prefix: str
+    radical: Radical
+    suffix: str
+    link: LinkKind
+    split: bool
+    loopback: LinkKind | None
+    limiter: LinkKind | None
+    backbone: LinkKind | None
+    router: str
+
+
+class Band(NamedTuple):
+    """Rows of links, the same columns in each: one row a host, a switch or a cable."""
+
+    rows: int
+    columns: tuple[LinkKind, ...]
+    name: Callable[[int, int], str]
+
+
+class BandedLinks:
+    """The links that a cluster generates, one band after the other.
+
+    Parameters
+    ----------
+    bands
+        Links of a band are numbered row by row.
+    prefixes
+        Every name begins with one of these.
+    """
+
+    def __init__(self, bands: Sequence[Band], prefixes: tuple[str, ...]) -> None:
+        self._bands = [band for band in bands if band.rows and band.columns]
+        self._prefixes = prefixes
+        self._starts: list[int] = []
+        self._count = 0
+        for band in self._bands:
+            self._starts.append(self._count)
+            self._count += band.rows * len(band.columns)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def name(self, position: int) -> str:
+        at = bisect_right(self._starts, position) - 1
+        band = self._bands[at]
+        return band.name(*divmod(position - self._starts[at], len(band.columns)))
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        positions: dict[str, int] = {}
+        for position in range(self._count):
+            positions.setdefault(self.name(position), position)
+        return positions
+
+    def find(self, name: str) -> int | None:
+        if not name.startswith(self._prefixes):
+            return None
+        return self._positions.get(name)
+
+    def bandwidths(self) -> NDArray[np.float64]:
+        return self._column_values([[k.bandwidth for k in band.columns] for band in self._bands])
+
+    def latencies(self) -> NDArray[np.float64]:
+        return self._column_values([[k.latency for k in band.columns] for band in self._bands])
+
+    def fatpipes(self) -> NDArray[np.uint8]:
+        import numpy as np
+
+        values = [[float(k.fatpipe) for k in band.columns] for band in self._bands]
+        return self._column_values(values).astype(np.uint8)
+
+    def _column_values(self, values: list[list[float]]) -> NDArray[np.float64]:
+        import numpy as np
+
+        parts = [np.tile(row, band.rows) for row, band in zip(values, self._bands, strict=True)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+
+class ClusterZone(Zone):
+    """A zone of numbered hosts; its vertices are computed, not stored.
+
+    Parameters
+    ----------
+    spec
+        The cluster.
+    parent
+        The zone around it.
+    first_link
+        Index of the first of the links that `make_links` returns.
+    """
+
+    def __init__(self, spec: ClusterSpec, parent: Zone | None, first_link: int) -> None:
+        super().__init__(spec.name, parent)
+        self.spec = spec
+        self.first_link = first_link
+        #: Index of the first host, once it is in the platform's table.
+        self.first_host = -1
+        self.hosts = len(spec.radical)
+
+    @property
+    def size(self) -> int:
+        return self.hosts
+
+    def label(self, local: int) -> str:
+        return f"{self.spec.prefix}{self.spec.radical[local]}{self.spec.suffix}"
+
+    def make_links(self) -> BandedLinks:
+        """The links of this cluster, to be added to the platform's table."""
+        raise NotImplementedError
+
+    def _own_links(self) -> tuple[LinkKind, ...]:
+        """The columns that every host has: its loopback and its limiter, where declared."""
+        spec = self.spec
+        return tuple(kind for kind in (spec.loopback, spec.limiter) if kind is not None)
+
+    def _own_name(self, host: int, column: int) -> str:
+        spec = self.spec
+        if column == 0 and spec.loopback is not None:
+            return f"{spec.name}_link_{spec.radical[host]}_loopback"
+        return f"{spec.name}_link_{host}_limiter"
+
+    def _pair(self, kind: LinkKind) -> tuple[LinkKind, ...]:
+        """One cable: two links if they are split, else one for both directions."""
+        return (kind, kind) if self.spec.split else (kind,)
+
+    def _direction(self, column: int) -> str:
+        return ("_UP", "_DOWN")[column] if self.spec.split else ""

@@ -1,0 +1,81 @@
+"""Clusters of hosts on one switch: topology FLAT."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from tisim.platform.zones.base import LocalRoute, Zone
+from tisim.platform.zones.cluster import Band, BandedLinks, ClusterSpec, ClusterZone
+
+
+class FlatCluster(ClusterZone):
+    """Hosts with a link each (and a limiter), joined by a backbone or by nothing.
+
+    The vertex after the last host is the router; it has no link of its own.
+    """
+
+    kind = "Cluster"
+
+    def __init__(self, spec: ClusterSpec, parent: Zone | None, first_link: int) -> None:
+        super().__init__(spec, parent, first_link)
+        #: Links before the hosts' rows: the backbone.
+        self.head = 0 if spec.backbone is None else 1
+        self.row = len(self._own_links()) + (2 if spec.split else 1)
+
+    @property
+    def size(self) -> int:
+        return self.hosts + 1
+
+    def label(self, local: int) -> str:
+        return self.spec.router if local == self.hosts else super().label(local)
+
+    def make_links(self) -> BandedLinks:
+        spec = self.spec
+        bands = [Band(self.hosts, self._own_links() + self._pair(spec.link), self._name)]
+        if spec.backbone is not None:
+            bands.insert(0, Band(1, (spec.backbone,), lambda row, column: f"{spec.name}_backbone"))
+        return BandedLinks(bands, (f"{spec.name}_link_", f"{spec.name}_backbone"))
+
+    def _name(self, host: int, column: int) -> str:
+        link = f"{self.spec.name}_link_{self.spec.radical[host]}"
+        own = len(self._own_links())
+        if column >= own:
+            return link + self._direction(column - own)
+        is_loopback = column == 0 and self.spec.loopback is not None
+        return link + ("_loopback" if is_loopback else "_limiter")
+
+    @cached_property
+    def loopback_column(self) -> int | None:
+        """The column of the loopbacks in the hosts' rows."""
+        return None if self.spec.loopback is None else 0
+
+    @cached_property
+    def up_columns(self) -> tuple[int, ...]:
+        """The columns that a message takes upwards: the limiter, the link."""
+        return tuple(range(0 if self.spec.loopback is None else 1, len(self._own_links()) + 1))
+
+    @cached_property
+    def down_columns(self) -> tuple[int, ...]:
+        """The columns that a message takes downwards: the link, the limiter."""
+        limiters = self.up_columns[:-1]
+        return (self.row - 1, *limiters)
+
+    @cached_property
+    def backbone_links(self) -> tuple[int, ...]:
+        """Index of the backbone, if there is one."""
+        return (self.first_link,) if self.head else ()
+
+    def local_route(self, src: int, dst: int) -> LocalRoute:
+        base = self.first_link + self.head
+        if src == dst and src < self.hosts and self.loopback_column is not None:
+            return LocalRoute((base + src * self.row + self.loopback_column,))
+        links: list[int] = []
+        if src < self.hosts:
+            links += [base + src * self.row + column for column in self.up_columns]
+            links += self.backbone_links
+        if dst < self.hosts:
+            down = [base + dst * self.row + column for column in self.down_columns]
+            if src >= self.hosts:
+                links += self.backbone_links
+            links += down if src != dst else [link for link in down if link not in links]
+        return LocalRoute(links)

@@ -1,0 +1,79 @@
+"""Zones in which every vertex has links of its own up to a centre and down from it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from tisim.platform.zones.base import LocalRoute, NoRoute, Zone
+
+if TYPE_CHECKING:
+    from tisim.platform.zones.base import Point
+
+
+class Arms(NamedTuple):
+    """The links of one vertex of a star: up to the centre, down from it, to itself."""
+
+    up: tuple[int, ...] = ()
+    down: tuple[int, ...] = ()
+    loopback: tuple[int, ...] | None = None
+
+
+class StarZone(Zone):
+    """A zone made of ``host_link``, ``cabinet`` and ``backbone`` (routing Cluster).
+
+    A link that is on the way up and on the way down is taken once.
+    """
+
+    kind = "Cluster"
+
+    def __init__(self, name: str, parent: Zone | None) -> None:
+        super().__init__(name, parent)
+        self.arms: dict[int, Arms] = {}
+
+    def arms_of(self, local: int) -> Arms:
+        """The links of a vertex; none at all for one that has no ``host_link``."""
+        return self.arms.get(local, _NO_LINKS)
+
+    def local_route(self, src: int, dst: int) -> LocalRoute:
+        up, _, loopback = self.arms_of(src)
+        if src == dst and loopback is not None:
+            return LocalRoute(loopback)
+        return LocalRoute(tuple(dict.fromkeys(up + self.arms_of(dst).down)))
+
+
+_NO_LINKS = Arms()
+
+
+class VivaldiZone(StarZone):
+    """Peers with coordinates: the latency is a distance (Dabek et al., SIGCOMM 2004).
+
+    Between points (x, y, z) of the source and the destination, in milliseconds, it is
+    ``hypot(x1 - x2, y1 - y2) + |z1| + |z2|``; z is what it takes to get to the network. A zone
+    in here has the coordinates of its router ``router_<zone>``, through which it is reached.
+    """
+
+    kind = "Vivaldi"
+
+    def __init__(self, name: str, parent: Zone | None) -> None:
+        super().__init__(name, parent)
+        self.coordinates: dict[int, tuple[float, float, float]] = {}
+        #: For each zone in here the router through which it is reached.
+        self.gateways: dict[int, Point] = {}
+
+    def local_route(self, src: int, dst: int) -> LocalRoute:
+        links = super().local_route(src, dst).links
+        latency = self._distance(src, dst) / 1000.0
+        return LocalRoute(links, self.gateways.get(src), self.gateways.get(dst), latency)
+
+    def _distance(self, src: int, dst: int) -> float:
+        for vertex in (src, dst):
+            if vertex not in self.coordinates:
+                missing = f"a router router_{self.label(vertex)} with " if self.children else ""
+                raise NoRoute(
+                    f"{self.label(vertex)} in zone {self.name} (Vivaldi) has no {missing}"
+                    "coordinates"
+                )
+        x1, y1, z1 = self.coordinates[src]
+        x2, y2, z2 = self.coordinates[dst]
+        return math.sqrt((x1 - x2) * (x1 - x2) + (y1 - y2) * (y1 - y2)) + abs(z1) + abs(z2)
