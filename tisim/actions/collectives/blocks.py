@@ -7,6 +7,7 @@ number of ranks of a host, whatever the placement.
 from __future__ import annotations
 
 from tisim.actions.collectives.binomial import bcast_down, reduce_up
+from tisim.actions.nodes import nodes
 from tisim.actions.script import Endpoint
 
 
@@ -56,3 +57,14 @@ class Blocks:
         """Reduce from all leaders to rank 0."""
         if self.core == 0:
             reduce_up(self.s, nbytes, self.block, self.number, 0, self.cores)
+
+    def neighbours(self) -> tuple[int, int]:
+        """The leaders of the next and of the previous block, around all of them."""
+        size = self.s.size
+        return (self.leader + self.cores) % size, (self.leader - self.cores) % size
+
+
+def blocks_of_hosts(s: Endpoint) -> Blocks:
+    """Blocks of as many ranks as a host has; of one rank if the hosts have unequal numbers."""
+    layout = nodes(s).layout
+    return Blocks(s, layout.sizes[0] if layout.uniform else 1)
