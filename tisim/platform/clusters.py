@@ -181,7 +181,7 @@ def connect_star(builder: Builder, zone: StarZone, parts: list[Node]) -> None:
         if node.tag == "backbone":
             if backbone:
                 raise node.error(f"zone {zone.name} has two backbones")
-            backbone = (_add_backbone(builder, node),)
+            backbone = zone.backbone = (_add_backbone(builder, node),)
     for node in parts:
         if node.tag == "host_link":
             local = _host_in(builder, zone, node)

@@ -62,7 +62,7 @@ class EventReader:
                 line=node.line,
             )
         if self._traces.setdefault(node["id"], profile) is not profile:
-            raise node.error(f"trace {node['id']!r} is declared twice")
+            self._builder.warn(node, f"trace {node['id']!r} is declared twice; the first counts")
 
     def add_host_profiles(self, node: Node, first: int, count: int) -> None:
         """Attach the files of a host, peer or cluster, and the state of a version 3 host."""

@@ -251,27 +251,43 @@ class Platform:
         links, latency = self.route_links(self.host_index(src), self.host_index(dst))
         return Route(tuple(map(self._make_link, links)), latency)
 
-    def route_links(self, src: int, dst: int) -> tuple[list[int], float]:
-        """Indices of the links between two hosts given by index, and the latency in seconds."""
+    def find_links(self, src: int, dst: int) -> tuple[list[int], float]:
+        """Links between two hosts, all given by index, and the latency (s) that no link has.
+
+        Raises
+        ------
+        InputError
+            If there is no route between the two.
+        """
         hosts = self._topology.hosts
         links: list[int] = []
         try:
-            latency = find_route(hosts.point(src), hosts.point(dst), links)
+            return links, find_route(hosts.point(src), hosts.point(dst), links)
         except NoRoute as reason:
-            raise InputError(
-                f"there is no route from host {hosts.name(src)!r} to {hosts.name(dst)!r}: {reason}",
-                file=self.file,
-            ) from None
-        latency_of = self._latency_of
+            raise self._no_route(src, dst, str(reason)) from None
+
+    def route_links(
+        self, src: int, dst: int, link_latency: NDArray[np.float64] | None = None
+    ) -> tuple[list[int], float]:
+        """Links between two hosts, all given by index, and the latency in seconds.
+
+        `link_latency` are other latencies than the file's, in seconds; shape (links,). See
+        `find_links` for what is raised.
+        """
+        links, latency = self.find_links(src, dst)
+        latency_of = self._latency_of if link_latency is None else link_latency.data
         for link in links:
             latency += latency_of[link]
         if not links and latency == 0.0:
-            raise InputError(
-                f"the route from host {hosts.name(src)!r} to {hosts.name(dst)!r} has no link and "
-                "no latency",
-                file=self.file,
-            )
+            raise self._no_route(src, dst, "the zones connect them by nothing at all")
         return links, latency
+
+    def _no_route(self, src: int, dst: int, reason: str) -> InputError:
+        name = self._topology.hosts.name
+        return InputError(
+            f"there is no route from host {name(src)!r} to host {name(dst)!r}: {reason}",
+            file=self.file,
+        )
 
     @cached_property
     def compiled(self) -> CompiledPlatform:

@@ -7,6 +7,7 @@ ordering providing contention free traffic for MPI global collectives", JPDC 201
 from __future__ import annotations
 
 import math
+import operator
 from typing import NamedTuple
 
 from tisim.platform.zones.base import LocalRoute, Zone
@@ -148,7 +149,7 @@ class FatTreeCluster(ClusterZone):
         return digits
 
     def _position(self, level: int, label: list[int]) -> int:
-        return sum(d * s for d, s in zip(label, self._strides[level], strict=True))
+        return sum(map(operator.mul, label, self._strides[level]))
 
     def _limiter_of(self, level: int, label: list[int]) -> int:
         position = self._position(level, label)

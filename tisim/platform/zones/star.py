@@ -30,6 +30,8 @@ class StarZone(Zone):
     def __init__(self, name: str, parent: Zone | None) -> None:
         super().__init__(name, parent)
         self.arms: dict[int, Arms] = {}
+        #: The link at the inner end of every arm, if there is one.
+        self.backbone: tuple[int, ...] = ()
 
     def arms_of(self, local: int) -> Arms:
         """The links of a vertex; none at all for one that has no ``host_link``."""
