@@ -67,7 +67,10 @@ class Case:
         eager = config.get("smpi/async-small-thresh", "0") != "0"
         sizes = Sizes(rng, thresholds(config))
         author = CollectiveAuthor(rng, ranks, sizes, double=double, eager=eager)
-        if config.get("smpi/coll-selector", "default") in ("default", "ompi"):
+        selector = config.get("smpi/coll-selector", "default")
+        # SimGrid's tuned algorithms take the count of the one side for that of the other.
+        author.one_type = selector != "default"
+        if selector in ("default", "ompi"):
             # Above, these choose a pairwise exchange that SimGrid has for powers of two only.
             author.most_alltoall = 2999
         kinds = write_program(author)

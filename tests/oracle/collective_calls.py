@@ -33,9 +33,12 @@ class CollectiveAuthor(Author):
     ----------
     most_alltoall
         The largest block, in bytes, of an alltoall among ranks that are not a power of two.
+    one_type
+        Whether what is sent and what is received always have one type and one count.
     """
 
     most_alltoall = MAX_BYTES
+    one_type = False
 
     def collective(self, operation: str) -> None:
         """One call of `operation` on every rank."""
@@ -103,7 +106,8 @@ class CollectiveAuthor(Author):
             most = min(most, self.most_alltoall)
         count, sent = self.typed(most)
         expected, received = count, sent
-        if sent is not None and self.width(sent) > 1 and self.rng.random() < 0.2:
+        mixed = not self.one_type and self.rng.random() < 0.2
+        if mixed and sent is not None and self.width(sent) > 1:
             expected, received = count * self.width(sent), 6  # the same bytes, counted singly
         root = self.root()
         for rank in range(self.ranks):
