@@ -83,14 +83,17 @@ std::vector<TraceFile> files_of(const std::vector<FilePart>& parts) {
 }
 
 std::shared_ptr<TraceSet> open_trace(const std::vector<FilePart>& parts, const nb::bytes& name,
-                                     Dialect dialect, bool mistaken_null_is_any,
-                                     std::vector<std::string> custom_actions) {
+                                     Dialect dialect) {
   std::vector<TraceFile> files = files_of(parts);
-  std::string called = text_of(name);
-  const TraceOptions options{dialect, mistaken_null_is_any, std::move(custom_actions)};
+  const std::string called = text_of(name);
   const nb::gil_scoped_release unlocked;
-  return std::const_pointer_cast<TraceSet>(
-      TraceSet::open(std::move(files), std::move(called), options));
+  return std::const_pointer_cast<TraceSet>(TraceSet::open(std::move(files), called, dialect));
+}
+
+std::shared_ptr<TraceSet> with_options(const TraceSet& set, bool mistaken_null_is_any,
+                                       std::vector<std::string> custom_actions) {
+  const TraceOptions options{mistaken_null_is_any, std::move(custom_actions)};
+  return std::const_pointer_cast<TraceSet>(set.with(options));
 }
 
 // The next operations as rows of OP_LAYOUT's type, in bytes.
@@ -256,6 +259,7 @@ void register_trace(nb::module_& m) {
             return decoded(set.file(rank));
           },
           "rank"_a)
+      .def("with_options", &with_options, "mistaken_null_is_any"_a, "custom_actions"_a)
       .def(
           "open",
           [](const TraceSet& set, std::int32_t rank, CallTable& calls) {
@@ -264,8 +268,7 @@ void register_trace(nb::module_& m) {
           },
           "rank"_a, "calls"_a, nb::keep_alive<0, 3>());
 
-  m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a, "mistaken_null_is_any"_a,
-        "custom_actions"_a);
+  m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a);
 }
 
 }  // namespace tisim

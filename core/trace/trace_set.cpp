@@ -36,26 +36,36 @@ std::int64_t rank_of(const TraceFile& file) {
 
 }  // namespace
 
-std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files, std::string name,
-                                               const TraceOptions& options) {
-  if (files.empty()) throw TraceError(name, 0, "has no trace file in it");
-  const std::shared_ptr<TraceSet> set(new TraceSet(options));
-  set->grammar_.vocabulary = &set->vocabulary_;
-  set->grammar_.mistaken_null_is_any = options.mistaken_null_is_any;
-  set->grammar_.dialect =
-      options.dialect == Dialect::automatic ? detect_dialect(files) : options.dialect;
-  if (files.size() == 1) {
-    const MergedFile merged(files.front());
-    set->split_ = merged.ranks() > 1;
-    set->files_ = set->split_ ? merged.split() : std::move(files);
-  } else {
-    set->sort_by_rank(std::move(files), name);
-  }
-  set->grammar_.ranks = static_cast<std::int32_t>(set->files_.size());
-  return set;
+TraceSet::TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const TraceOptions& options)
+    : files_(std::move(files)), vocabulary_(options.custom_actions) {
+  grammar_.ranks = static_cast<std::int32_t>(files_->by_rank.size());
+  grammar_.dialect = dialect;
+  grammar_.mistaken_null_is_any = options.mistaken_null_is_any;
+  grammar_.vocabulary = &vocabulary_;
 }
 
-void TraceSet::sort_by_rank(std::vector<TraceFile> files, const std::string& name) {
+std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files,
+                                               const std::string& name, Dialect dialect,
+                                               const TraceOptions& options) {
+  if (files.empty()) throw TraceError(name, 0, "has no trace file in it");
+  if (dialect == Dialect::automatic) dialect = detect_dialect(files);
+  Files sorted;
+  if (files.size() == 1) {
+    const MergedFile merged(files.front());
+    sorted.split = merged.ranks() > 1;
+    sorted.by_rank = sorted.split ? merged.split() : std::move(files);
+  } else {
+    sorted = sorted_by_rank(std::move(files), name);
+  }
+  return std::shared_ptr<const TraceSet>(
+      new TraceSet(std::make_shared<const Files>(std::move(sorted)), dialect, options));
+}
+
+std::shared_ptr<const TraceSet> TraceSet::with(const TraceOptions& options) const {
+  return std::shared_ptr<const TraceSet>(new TraceSet(files_, grammar_.dialect, options));
+}
+
+TraceSet::Files TraceSet::sorted_by_rank(std::vector<TraceFile> files, const std::string& name) {
   std::vector<std::pair<std::int64_t, std::size_t>> order;
   order.reserve(files.size());
   for (std::size_t i = 0; i < files.size(); ++i) order.emplace_back(rank_of(files[i]), i);
@@ -71,23 +81,23 @@ void TraceSet::sort_by_rank(std::vector<TraceFile> files, const std::string& nam
     ranks.push_back(order[i].first);
   }
   check_ranks_complete(ranks, name, "file");
-  files_.reserve(files.size());
-  for (const auto& [rank, index] : order) files_.push_back(std::move(files[index]));
+  Files sorted;
+  sorted.by_rank.reserve(files.size());
+  for (const auto& [rank, index] : order) sorted.by_rank.push_back(std::move(files[index]));
+  return sorted;
 }
 
 std::uint64_t TraceSet::bytes() const {
   return std::accumulate(
-      files_.begin(), files_.end(), std::uint64_t{0},
+      files_->by_rank.begin(), files_->by_rank.end(), std::uint64_t{0},
       [](std::uint64_t sum, const TraceFile& file) { return sum + file.size(); });
 }
 
-std::size_t TraceSet::buffer_size() const {
-  return std::clamp(kAllBuffers / files_.size(), kLeastBuffer, kMostBuffer);
-}
-
 std::unique_ptr<RankReader> TraceSet::open(std::int32_t rank, CallTable& calls) const {
+  const std::vector<TraceFile>& files = files_->by_rank;
+  const std::size_t buffer = std::clamp(kAllBuffers / files.size(), kLeastBuffer, kMostBuffer);
   return std::make_unique<TextReader>(shared_from_this(), grammar_, rank,
-                                      files_[static_cast<std::size_t>(rank)], split_, buffer_size(),
+                                      files[static_cast<std::size_t>(rank)], files_->split, buffer,
                                       calls);
 }
 

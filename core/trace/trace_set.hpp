@@ -14,11 +14,11 @@
 
 namespace tisim {
 
+// How its lines are read.
 struct TraceOptions {
-  Dialect dialect = Dialect::automatic;
   // Whether -333 as the source of a receive is ANY_SOURCE; else it is PROC_NULL.
   bool mistaken_null_is_any = true;
-  std::vector<std::string> custom_actions;
+  std::vector<std::string> custom_actions = {};
 };
 
 // Immutable: any number of simulations and threads read it at once.
@@ -27,14 +27,18 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   // `files`: one a rank in any order, or one of all ranks. `name` stands for all of them in
   // errors. Throws TraceError, and std::invalid_argument for names of custom actions that cannot
   // be.
-  static std::shared_ptr<const TraceSet> open(std::vector<TraceFile> files, std::string name,
-                                              const TraceOptions& options);
+  static std::shared_ptr<const TraceSet> open(std::vector<TraceFile> files, const std::string& name,
+                                              Dialect dialect = Dialect::automatic,
+                                              const TraceOptions& options = {});
+
+  // The same files, read with other options. Throws std::invalid_argument.
+  std::shared_ptr<const TraceSet> with(const TraceOptions& options) const;
 
   std::int32_t ranks() const { return grammar_.ranks; }
   Dialect dialect() const { return grammar_.dialect; }
   // The file of a rank as errors name it.
   const std::string& file(std::int32_t rank) const {
-    return files_[static_cast<std::size_t>(rank)].name;
+    return files_->by_rank[static_cast<std::size_t>(rank)].name;
   }
   // All bytes that its readers read.
   std::uint64_t bytes() const;
@@ -44,14 +48,17 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   std::unique_ptr<RankReader> open(std::int32_t rank, CallTable& calls) const;
 
  private:
-  explicit TraceSet(const TraceOptions& options) : vocabulary_(options.custom_actions) {}
-  void sort_by_rank(std::vector<TraceFile> files, const std::string& name);
-  std::size_t buffer_size() const;
+  struct Files {
+    std::vector<TraceFile> by_rank;
+    bool split = false;  // they are parts of one file
+  };
 
+  TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const TraceOptions& options);
+  static Files sorted_by_rank(std::vector<TraceFile> files, const std::string& name);
+
+  std::shared_ptr<const Files> files_;
   Vocabulary vocabulary_;
   TraceGrammar grammar_;
-  std::vector<TraceFile> files_;  // by rank
-  bool split_ = false;            // they are parts of one file
 };
 
 }  // namespace tisim

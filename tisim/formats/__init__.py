@@ -1,0 +1,5 @@
+"""Traces: finding their files and reading them."""
+
+from tisim.formats.trace import Trace
+
+__all__ = ["Trace"]

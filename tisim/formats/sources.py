@@ -1,0 +1,282 @@
+"""Which files a trace consists of, in whatever form a user names it."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tisim.errors import InputError
+from tisim.formats.archive import Archive, is_archive
+from tisim.formats.spool import HEAD, Spool, compression, reading, unpacked
+
+# A line of a trace begins with a rank and an action; one of an index names a file.
+_TRACE_LINE = re.compile(rb"\s*\d+\s+\S")
+_MOST_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A trace file: a file of its own or a part of a temporary one.
+
+    Parameters
+    ----------
+    name
+        What the user calls it.
+    path
+        Where it is; None when it is behind `descriptor`.
+    descriptor
+        The number of an open file.
+    offset, length
+        The bytes of that file that belong to it; all of them without a length.
+    """
+
+    name: str
+    path: Path | None = None
+    descriptor: int = -1
+    offset: int = 0
+    length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The files of one trace.
+
+    Parameters
+    ----------
+    name
+        What stands for all of them in an error.
+    parts
+        The files.
+    spool
+        Keeps the temporary file that some of them are in.
+    index
+        The text of the index that names them, and its name, if there is one.
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+    spool: Spool | None = None
+    index: tuple[str, bytes] | None = None
+
+
+def find_source(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+) -> Source:
+    """Find the files of a trace.
+
+    Parameters
+    ----------
+    source
+        A directory (its files, without hidden ones and sub-directories), a file with the actions
+        of one rank or of all, a file that lists one trace file a line, a tar archive of any of
+        these or ``archive.tar/directory/in/it``, or a sequence of files. All of them may be
+        compressed with gzip, bzip2, xz or zstd.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    InputError
+        When there is no such file, or none that a trace can be in.
+    """
+    if isinstance(source, str | os.PathLike):
+        return _Finder().single(Path(source))
+    paths = [Path(one) for one in source]
+    if len(paths) == 1:
+        return _Finder().single(paths[0])
+    if not paths:
+        raise InputError("no trace file is named; name a directory or files")
+    return _Finder().several(paths)
+
+
+class _Finder:
+    """Looks for the files of one trace and unpacks those that are compressed."""
+
+    def __init__(self) -> None:
+        self._spool: Spool | None = None
+
+    def single(self, path: Path) -> Source:
+        """The trace that one path stands for."""
+        with reading(str(path)):
+            if not path.exists():
+                return self._in_archive(path)
+            if path.is_dir():
+                return self._directory(path)
+            return self._file(path)
+
+    def several(self, paths: Iterable[Path]) -> Source:
+        """The trace whose files are `paths`, each of one rank."""
+        parts = tuple(self._part(path) for path in paths)
+        return Source(f"{parts[0].name} and {len(parts) - 1} more", parts, self._spool)
+
+    def _directory(self, path: Path) -> Source:
+        files: list[str] = []
+        directories: list[str] = []
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if not entry.name.startswith("."):
+                    (directories if entry.is_dir() else files).append(entry.name)
+        if not files:
+            raise InputError(_nothing_in(directories), file=path)
+        if len(files) == 1:
+            return self._file(path / files[0])
+        files.sort(key=natural_key)
+        return Source(str(path), tuple(self._part(path / name) for name in files), self._spool)
+
+    def _file(self, path: Path) -> Source:
+        if is_archive(_head(path)):
+            return self._archive(path, "")
+        part = self._part(path)
+        return self._listed(part, path) or Source(str(path), (part,), self._spool)
+
+    def _part(self, path: Path) -> Part:
+        """One trace file, unpacked when it is compressed."""
+        name = str(path)
+        with reading(name):
+            if path.is_dir():
+                raise InputError("is a directory; among several traces name files", file=path)
+            with path.open("rb") as file:
+                # What cannot be read twice, such as a pipe, is kept in a temporary file too.
+                regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+                kind = compression(file.peek(HEAD))
+                if regular and kind is None:
+                    return Part(name, path)
+                spool = self._unpacked()
+                offset, length = spool.append(unpacked(file, kind))
+        if is_archive(spool.head(offset, length)):
+            raise InputError("is an archive; it has to be the only trace that is named", file=path)
+        return Part(name, None, spool.number, offset, length)
+
+    def _unpacked(self) -> Spool:
+        if self._spool is None:
+            self._spool = Spool()
+        return self._spool
+
+    # A file that lists files
+
+    def _listed(self, index: Part, path: Path) -> Source | None:
+        """The trace whose files `index` lists; None when it is a trace itself."""
+        text = _index_text(index)
+        if text is None:
+            return None
+        parts: list[Part] = []
+        for number, entry in _entries(text):
+            found = next((p for p in (path.parent / entry, Path(entry)) if p.exists()), None)
+            if found is None:
+                if not parts and not _looks_like_path(entry):
+                    return None  # no index; reading it as a trace says what it is
+                raise InputError(
+                    f"lists the file '{entry}', which is neither in {path.parent} nor in the "
+                    "working directory",
+                    file=index.name,
+                    line=number,
+                )
+            parts.append(self._part(found))
+        return Source(str(path), tuple(parts), self._spool, (path.name, text))
+
+    # Archives
+
+    def _archive(self, path: Path, inner: str) -> Source:
+        archive = Archive(path, inner, self._unpacked)
+        names = archive.set_of_files()
+        called = str(path / inner) if inner else str(path)
+        if len(names) > 1:
+            return Source(called, tuple(self._member(archive, n) for n in names), self._spool)
+        part = self._member(archive, names[0])
+        text = _index_text(part)
+        if text is None:
+            return Source(called, (part,), self._spool)
+        directory, index = posixpath.split(names[0])
+        listed: list[Part] = []
+        for number, entry in _entries(text):
+            name = posixpath.normpath(posixpath.join(directory, entry))
+            if name not in archive.members:
+                raise InputError(
+                    f"lists the file '{entry}', which is not in the archive",
+                    file=part.name,
+                    line=number,
+                )
+            listed.append(self._member(archive, name))
+        return Source(called, tuple(listed), self._spool, (index, text))
+
+    def _member(self, archive: Archive, name: str) -> Part:
+        offset, length = archive.members[name]
+        return Part(str(archive.path / name), None, self._unpacked().number, offset, length)
+
+    def _in_archive(self, path: Path) -> Source:
+        """The trace at a path that goes on inside an archive."""
+        outer = Path(str(path).replace("::", "/"))
+        inner: list[str] = []
+        while not outer.exists() and outer != outer.parent:
+            inner.insert(0, outer.name)
+            outer = outer.parent
+        if outer.is_file() and is_archive(_head(outer)):
+            return self._archive(outer, "/".join(inner))
+        raise InputError("there is no such file or directory", file=path)
+
+
+def _head(path: Path) -> bytes:
+    """Return the first bytes of a file, unpacked; none of what can be read once only."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        return b""
+    with path.open("rb") as file:
+        kind = compression(file.peek(HEAD))
+        with unpacked(file, kind) as stream:
+            return stream.read(HEAD)
+
+
+def natural_key(name: str) -> list[tuple[int, str]]:
+    """Sort key in which rank-2 comes before rank-10."""
+    return [
+        (int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d+)", name)
+    ]
+
+
+def _nothing_in(directories: list[str]) -> str:
+    if not directories:
+        return "has no file in it"
+    directories.sort(key=natural_key)
+    shown = ", ".join(directories[:_MOST_SHOWN])
+    more = ", ..." if len(directories) > _MOST_SHOWN else ""
+    return f"has no file in it, only directories; name one of them: {shown}{more}"
+
+
+def _index_text(part: Part) -> bytes | None:
+    """The text of a file whose first line could name a file; None when it is a trace."""
+    with reading(part.name), _opened(part) as file:
+        file.seek(part.offset)
+        length = part.length if part.length is not None else os.fstat(file.fileno()).st_size
+        head = file.read(min(length, HEAD))
+        lines = [line for line in head.splitlines() if _content(line)]
+        if not lines or _TRACE_LINE.match(lines[0]) or b"\0" in head:
+            return None
+        return head + file.read(length - len(head))
+
+
+def _opened(part: Part) -> IO[bytes]:
+    if part.path is not None:
+        return part.path.open("rb")
+    return os.fdopen(os.dup(part.descriptor), "rb")
+
+
+def _content(line: bytes) -> bytes:
+    return line.partition(b"#")[0].strip()
+
+
+def _entries(text: bytes) -> Iterable[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        entry = line.strip()
+        if entry and not entry.startswith(b"#"):
+            yield number, os.fsdecode(entry)
+
+
+def _looks_like_path(entry: str) -> bool:
+    return not re.search(r"\s", entry) and bool(re.search(r"[./]", entry))

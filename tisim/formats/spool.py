@@ -1,0 +1,127 @@
+"""Compressed files, unpacked into temporary files that have no name.
+
+Nothing is left behind, however the program ends: a file without a name vanishes with the last
+process that has it open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import tempfile
+import zlib
+from collections.abc import Iterator
+from typing import IO, cast
+
+from tisim.errors import InputError
+
+_CHUNK = 1 << 20
+
+# The first bytes of a compressed file -> the name of the format.
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+#: Enough of a file's beginning to recognise it, a tar archive included.
+HEAD = 512
+
+
+def compression(head: bytes) -> str | None:
+    """Name the compression of a file that begins with `head`; None when it is not compressed."""
+    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+
+
+def unpacked(stream: IO[bytes], kind: str | None) -> IO[bytes]:
+    """Return a stream of what `stream` holds once unpacked.
+
+    Parameters
+    ----------
+    stream
+        An open file.
+    kind
+        What `compression` says about it.
+    """
+    import bz2
+    import gzip
+    import lzma
+
+    if kind == "gzip":
+        return cast("IO[bytes]", gzip.open(stream))
+    if kind == "bzip2":
+        return bz2.open(stream)
+    if kind == "xz":
+        return lzma.open(stream)
+    return stream if kind is None else _unpacked_zstd(stream)
+
+
+def _unpacked_zstd(stream: IO[bytes]) -> IO[bytes]:
+    try:
+        zstandard = importlib.import_module("zstandard")
+    except ImportError:
+        raise InputError(
+            "is compressed with zstd, for which tisim needs one more package: "
+            "pip install zstandard, or unpack it first",
+            file=stream.name,
+        ) from None
+    opened: IO[bytes] = zstandard.open(stream, "rb")
+    return opened
+
+
+@contextlib.contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn what goes wrong while `name` is unpacked into an :class:`InputError`."""
+    import lzma
+
+    try:
+        yield
+    except InputError:
+        raise
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
+        raise InputError(f"is damaged or not whole ({error}); get it again", file=name) from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot be read: {reason}", file=name) from None
+    except Exception as error:
+        # zstandard's own error, which can be named only where that package is installed.
+        if type(error).__module__.partition(".")[0] != "zstandard":
+            raise
+        raise InputError(f"is damaged or not whole ({error}); get it again", file=name) from None
+
+
+class Spool:
+    """A temporary file that takes one unpacked file behind the other."""
+
+    def __init__(self) -> None:
+        # It lives as long as the spool.
+        self._file = tempfile.TemporaryFile(prefix="tisim-")  # noqa: SIM115
+        self._size = 0
+
+    @property
+    def number(self) -> int:
+        """The file's descriptor."""
+        return self._file.fileno()
+
+    def append(self, stream: IO[bytes]) -> tuple[int, int]:
+        """Copy what is left of `stream`; return where it begins and its number of bytes."""
+        offset = self._size
+        while chunk := stream.read(_CHUNK):
+            self._write(chunk)
+        self._file.flush()
+        return offset, self._size - offset
+
+    def head(self, offset: int, length: int) -> bytes:
+        """Return the first bytes of what was appended at `offset`."""
+        return os.pread(self.number, min(length, HEAD), offset)
+
+    def _write(self, chunk: bytes) -> None:
+        try:
+            self._file.write(chunk)
+        except OSError as error:
+            raise InputError(
+                f"no room to unpack the trace in {tempfile.gettempdir()} ({error.strerror}); "
+                "set TMPDIR to a directory with more room"
+            ) from None
+        self._size += len(chunk)

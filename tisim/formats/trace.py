@@ -1,0 +1,199 @@
+"""A trace as the rest of tisim uses it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from tisim import _core
+from tisim.errors import InputError
+from tisim.formats.sources import Part, find_source
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_DIALECTS = {
+    "auto": _core.Dialect.AUTOMATIC,
+    "modern": _core.Dialect.MODERN,
+    "legacy": _core.Dialect.LEGACY,
+}
+
+
+class Trace:
+    """The actions of every rank of one run of an MPI program.
+
+    A trace is immutable: one serves any number of simulations, in any number of threads. Its
+    actions stay in their files and are read when a simulation needs them. Make one with
+    :meth:`Trace.open`.
+
+    Examples
+    --------
+    >>> trace = Trace.open("traces/ring")  # doctest: +SKIP
+    >>> trace.ranks  # doctest: +SKIP
+    4
+    """
+
+    def __init__(self, core: Any, name: str, reopen: tuple[Any, ...]) -> None:
+        self._core = core
+        self._name = name
+        self._reopen = reopen
+        self._variants: dict[tuple[bool, tuple[str, ...]], Any] = {(True, ()): core}
+
+    @classmethod
+    def open(
+        cls,
+        source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        *,
+        ranks: int | None = None,
+        dialect: str = "auto",
+    ) -> Self:
+        """Open the trace that `source` names.
+
+        Parameters
+        ----------
+        source
+            A directory (its files, without hidden ones and sub-directories), the files, a file
+            that lists one file a line (relative to it or to the working directory), one file with
+            the actions of all ranks, a tar archive of any of these, or
+            ``archive.tar.xz/directory`` when an archive holds several traces. Any of them may be
+            compressed with gzip, bzip2, xz or zstd.
+        ranks
+            How many ranks it must have; any number by default.
+        dialect
+            ``"modern"`` (SimGrid 3.20 and later: messages have tags), ``"legacy"`` or ``"auto"``,
+            which tells them apart by their lines.
+
+        Returns
+        -------
+        Trace
+
+        Raises
+        ------
+        InputError
+            When a file is missing or cannot be read, when it is no trace, or when the ranks are
+            not 0, 1, 2 and so on, each once.
+        """
+        if dialect not in _DIALECTS:
+            known = ", ".join(_DIALECTS)
+            raise InputError(f"there is no dialect '{dialect}' of traces; there are {known}")
+        found = find_source(source)
+        core = _core.open_trace(
+            [_core_part(part) for part in found.parts], os.fsencode(found.name), _DIALECTS[dialect]
+        )
+        if ranks is not None and core.ranks != ranks:
+            have = "1 rank" if core.ranks == 1 else f"{core.ranks} ranks"
+            raise InputError(f"has {have}, not {ranks}", file=found.name)
+        return cls(core, found.name, (_absolute(source), ranks, dialect))
+
+    @property
+    def ranks(self) -> int:
+        """The number of ranks."""
+        return int(self._core.ranks)
+
+    @property
+    def name(self) -> str:
+        """What the user called it."""
+        return self._name
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The file of each rank; the same for all when one file has the actions of all."""
+        return tuple(self._core.file(rank) for rank in range(self.ranks))
+
+    @property
+    def dialect(self) -> str:
+        """``"modern"`` or ``"legacy"``."""
+        return str(self._core.dialect.name).lower()
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes that a simulation reads, for progress bars."""
+        return int(self._core.bytes)
+
+    @property
+    def core(self) -> Any:
+        """The core's `TraceSet`, without custom actions."""
+        return self._core
+
+    def core_with(
+        self, *, mistaken_null_is_any: bool = True, custom_actions: Sequence[str] = ()
+    ) -> Any:
+        """Return the core's `TraceSet` for reading with other options.
+
+        Parameters
+        ----------
+        mistaken_null_is_any
+            Whether a receive from -333, which SimGrid's tracer writes for both, is one from
+            MPI_ANY_SOURCE; else it is one from MPI_PROC_NULL.
+        custom_actions
+            Names of actions of the user's own.
+
+        Raises
+        ------
+        InputError
+            When a custom action has a name that cannot be.
+        """
+        key = (mistaken_null_is_any, tuple(custom_actions))
+        if key not in self._variants:
+            try:
+                self._variants[key] = self._core.with_options(key[0], list(key[1]))
+            except ValueError as error:
+                raise InputError(str(error)) from None
+        return self._variants[key]
+
+    def operations(self, rank: int, *, batch: int = 65536) -> Iterator[np.ndarray[Any, Any]]:
+        """Read the operations of a rank, a batch at a time.
+
+        Parameters
+        ----------
+        rank
+            The rank.
+        batch
+            The most operations at once.
+
+        Yields
+        ------
+        numpy.ndarray
+            At most `batch` rows with the fields ``kind`` (see ``tisim._core.Kind``), ``flags``,
+            ``comm``, ``peer``, ``amount`` (flops or seconds), ``bytes``, ``call``, ``tag`` and
+            ``line``; ``amount``, ``bytes`` and ``call`` share their place.
+
+        Raises
+        ------
+        InputError
+            When a line is wrong.
+        """
+        import numpy as np
+
+        layout: Any = _core.OP_LAYOUT
+        row = np.dtype(layout)
+        reader = self._core.open(rank, _core.CallTable())
+        while len(rows := reader.read(batch)):
+            yield rows.view(row)
+
+    def __len__(self) -> int:
+        return self.ranks
+
+    def __repr__(self) -> str:
+        return f"<Trace {self._name!r}, {self.ranks} ranks, {self.dialect}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _open, (type(self), *self._reopen)
+
+
+def _open(kind: type[Trace], source: Any, ranks: int | None, dialect: str) -> Trace:
+    return kind.open(source, ranks=ranks, dialect=dialect)
+
+
+def _absolute(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Any:
+    """Name the same files for a process that works in another directory."""
+    if isinstance(source, str | os.PathLike):
+        return str(Path(source).absolute())
+    return [str(Path(one).absolute()) for one in source]
+
+
+def _core_part(part: Part) -> tuple[bytes, bytes | None, int, int, int | None]:
+    path = None if part.path is None else os.fsencode(part.path)
+    return os.fsencode(part.name), path, part.descriptor, part.offset, part.length
