@@ -1,7 +1,35 @@
-"""Platform descriptions: hosts, links and the routes between them."""
+"""Platform descriptions: hosts, links and the routes between them.
 
-from tisim.platform.hosts import Host
-from tisim.platform.links import Link
-from tisim.platform.platform import Platform, Route
+The names are loaded when they are first used: units alone need none of the readers.
+"""
 
-__all__ = ["Host", "Link", "Platform", "Route"]
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tisim.platform.compiled import CompiledPlatform
+    from tisim.platform.deployment import Deployment
+    from tisim.platform.hosts import Host
+    from tisim.platform.links import Link
+    from tisim.platform.platform import Platform, Route
+
+_HOME_OF = {
+    "CompiledPlatform": "compiled",
+    "Deployment": "deployment",
+    "Host": "hosts",
+    "Link": "links",
+    "Platform": "platform",
+    "Route": "platform",
+}
+
+__all__ = ["CompiledPlatform", "Deployment", "Host", "Link", "Platform", "Route"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value

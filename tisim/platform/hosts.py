@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -239,6 +239,15 @@ class HostTable:
     def properties(self, index: int) -> Mapping[str, str]:
         block, position = self._locate(index)
         return block.properties(position)
+
+    def property_runs(self) -> Iterator[tuple[int, int, Mapping[str, str]]]:
+        """Runs of hosts that share their properties: index of the first, their number, these."""
+        for first, block in self.blocks():
+            if isinstance(block, NumberedHosts):
+                yield first, len(block), block.shared_properties
+            else:
+                for position in range(len(block)):
+                    yield first + position, 1, block.properties(position)
 
     def blocks(self) -> list[tuple[int, HostBlock]]:
         """The blocks, each with the index of its first host."""

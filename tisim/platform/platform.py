@@ -211,6 +211,10 @@ class Platform:
             index,
         )
 
+    def host_properties(self) -> Iterator[tuple[int, int, Mapping[str, str]]]:
+        """Runs of hosts that share their properties: index of the first, their number, these."""
+        return self._topology.hosts.property_runs()
+
     def host_index(self, host: str | Host) -> int:
         """The position of a host, given by its name or itself.
 

@@ -1,0 +1,230 @@
+"""Configurations: SimGrid's options, in any of their historical spellings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+from tisim.errors import InputError
+from tisim.models.factors import OverheadTable, StepTable
+from tisim.models.options import (
+    NETWORK_MODELS,
+    OPTIONS,
+    Option,
+    Value,
+    canonical,
+    parse_value,
+    suggestion,
+)
+
+# Two names of one table: SimGrid 4 renamed the options, SimGrid 3 has both.
+_SAME_TABLE = {
+    "network/latency-factor": "smpi/lat-factor",
+    "network/bandwidth-factor": "smpi/bw-factor",
+}
+_SAME_TABLE |= {old: new for new, old in _SAME_TABLE.items()}
+
+_ITEM = re.compile(r"\s*(?:--cfg=)?([A-Za-z0-9_/-]+)\s*([:=])(.*)", re.DOTALL)
+
+
+class PlacedOption(Protocol):
+    """An option and where it is written (`tisim.platform.builder.ConfigItem`)."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def value(self) -> str: ...
+    @property
+    def file(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+
+
+class Config:
+    """An immutable set of options.
+
+    Parameters
+    ----------
+    options
+        Values by name, in any of SimGrid's spellings: strings as on SimGrid's command line, or
+        Python numbers, booleans and tables.
+
+    Attributes
+    ----------
+    warnings
+        What is worth telling the user.
+    ignored
+        The options that are set and have no effect on a replay.
+
+    Raises
+    ------
+    InputError
+        If an option does not exist (the message names similar ones) or a value is not one that
+        the option accepts.
+
+    Examples
+    --------
+    >>> config = Config({"network/model": "LV08", "smpi/os": "0:1us:0"})
+    >>> config["network/weight-S"]
+    20537.0
+    """
+
+    def __init__(self, options: Mapping[str, object] | None = None) -> None:
+        self._values: dict[str, Value] = {}
+        self.warnings: tuple[str, ...] = ()
+        for key, value in (options or {}).items():
+            self._set(_known(key), value)
+        self._check()
+
+    @classmethod
+    def from_items(cls, items: Iterable[str]) -> Config:
+        """Options as ``KEY=VALUE`` or, as SimGrid writes them, ``KEY:VALUE``; later ones win.
+
+        A ``KEY:VALUE`` may hold several, separated by blanks or commas, and begin with
+        ``--cfg=``.
+        """
+        options: dict[str, str] = {}
+        for item in items:
+            for key, value in _split(item):
+                name = _known(key).key
+                options.pop(name, None)
+                options[name] = value
+        return cls(options)
+
+    @classmethod
+    def from_platform(cls, items: Iterable[PlacedOption]) -> Config:
+        """The options of a platform's ``<config>`` (`Platform.config_items`).
+
+        An unknown option becomes a warning; a bad value is an error with its file and line.
+        """
+        config = cls()
+        for item in items:
+            key = canonical(item.key)
+            if key is None:
+                message = f"unknown option {item.key!r} is ignored{suggestion(item.key)}"
+                config.warnings += (f"{item.file}:{item.line}: {message}",)
+                continue
+            try:
+                config._set(OPTIONS[key], item.value)
+            except InputError as error:
+                raise InputError(error.message, file=item.file, line=item.line) from None
+        return config
+
+    def merged(self, stronger: Config) -> Config:
+        """These options, and those of `stronger` in the place of equal ones.
+
+        Raises
+        ------
+        InputError
+            If the two together make no sense.
+        """
+        result = Config()
+        result._values = dict(self._values)
+        for key, value in stronger._values.items():
+            result._values.pop(_SAME_TABLE.get(key, key), None)
+            result._values[key] = value
+        result.warnings = self.warnings + stronger.warnings
+        result._check()
+        return result
+
+    def _set(self, option: Option, value: object) -> None:
+        self._values[option.key] = parse_value(option, value)
+        if not option.used and option.default not in ("", str(value).strip()):
+            self.warnings += (f"option {option.key}={value} is not simulated and has no effect",)
+
+    def _check(self) -> None:
+        eager = self["smpi/async-small-thresh"]
+        detached = self["smpi/send-is-detached-thresh"]
+        if isinstance(eager, int) and isinstance(detached, int) and eager > detached:
+            raise InputError(
+                f"smpi/async-small-thresh ({eager}) must not be above "
+                f"smpi/send-is-detached-thresh ({detached})"
+            )
+
+    @property
+    def network_model(self) -> str:
+        """Name of the network model."""
+        return str(self._values.get("network/model", OPTIONS["network/model"].default))
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and canonical(key) in self._values
+
+    def __getitem__(self, key: str) -> Value:
+        """The value of an option, in any spelling; its default if it is not set."""
+        option = _known(key)
+        value = self._values.get(option.key)
+        if value is not None:
+            return value
+        other = self._values.get(_SAME_TABLE.get(option.key, ""))
+        if other is not None and self._shares_tables(option.key):
+            return other
+        default = NETWORK_MODELS[self.network_model].get(option.key, option.default)
+        return parse_value(option, default)
+
+    def _shares_tables(self, key: str) -> bool:
+        # SimGrid 3.32 reads smpi/bw-factor and smpi/lat-factor in the SMPI model only.
+        return self.network_model == "SMPI" or not key.startswith("network/")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Config) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
+
+    def __repr__(self) -> str:
+        return f"Config({ {key: _plain(value) for key, value in self._values.items()} })"
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The options that are set and have no effect on a replay."""
+        unused = {key for key in self._values if not OPTIONS[key].used}
+        if self.network_model != "SMPI":
+            unused |= {"smpi/lat-factor", "smpi/bw-factor"}
+        return tuple(key for key in self._values if key in unused)
+
+    def as_dict(self) -> dict[str, bool | int | float | str]:
+        """Every option that a replay uses, by its canonical name, with defaults; for JSON."""
+        values: dict[str, bool | int | float | str] = {}
+        for key, option in OPTIONS.items():
+            if option.used and key not in ("smpi/lat-factor", "smpi/bw-factor"):
+                value = _plain(self[self.factor_option(key)])
+                if value != "":
+                    values[key] = value
+        return values
+
+    def factor_option(self, key: str) -> str:
+        """The option that the network model reads for a table that has two names."""
+        return _SAME_TABLE.get(key, key) if self.network_model == "SMPI" else key
+
+
+def _known(key: str) -> Option:
+    name = canonical(key)
+    if name is None:
+        raise InputError(f"unknown option {key!r}{suggestion(key)}")
+    return OPTIONS[name]
+
+
+def _split(item: str) -> Iterator[tuple[str, str]]:
+    match = _ITEM.fullmatch(item)
+    if match is None:
+        raise InputError(f"an option is KEY=VALUE or KEY:VALUE, not {item!r}")
+    key, separator, value = match.groups()
+    if separator == "=":
+        yield key, value
+        return
+    for word in re.split(r"[\s,]+", item.strip().removeprefix("--cfg=")):
+        inner = _ITEM.fullmatch(word)
+        if inner is None:
+            raise InputError(f"an option is KEY=VALUE or KEY:VALUE, not {word!r}")
+        yield inner.group(1), inner.group(3)
+
+
+def _plain(value: Value) -> bool | int | float | str:
+    return str(value) if isinstance(value, StepTable | OverheadTable) else value
