@@ -35,9 +35,9 @@ class Overheads:
         Of completing a receive whose send was detached (``smpi/or``).
     """
 
-    send: OverheadTable = OverheadTable()
-    isend: OverheadTable = OverheadTable()
-    receive: OverheadTable = OverheadTable()
+    send: OverheadTable = field(default_factory=OverheadTable)
+    isend: OverheadTable = field(default_factory=OverheadTable)
+    receive: OverheadTable = field(default_factory=OverheadTable)
 
     def overridden(self, properties: Mapping[str, str]) -> Overheads:
         """The overheads of a host, whose properties may replace those of the configuration.
@@ -90,7 +90,7 @@ class Protocol:
 
     eager_threshold: int = 0
     detached_threshold: int = 65536
-    overheads: Overheads = Overheads()
+    overheads: Overheads = field(default_factory=Overheads)
     test_sleep: float = 1e-4
     iprobe_sleep: float = 1e-4
     iprobe_cpu_usage: float = 1.0

@@ -1,0 +1,256 @@
+"""Deployments: which host each rank runs on."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    from tisim.platform.platform import Platform
+    from tisim.platform.xml import Node
+
+_RANK = re.compile(r"p?(\d+)")
+# host, host:4, or Open MPI's host slots=4
+_HOST = re.compile(r"(?P<host>[^:]+?)\s*(:\s*(?P<colon>\d+)|\s+slots=(?P<slots>\d+)(\s.*)?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where one rank runs.
+
+    Attributes
+    ----------
+    host
+        Name of its host.
+    trace
+        File of its trace, if the deployment names one, as written there.
+    start_time
+        Seconds after which the rank starts.
+    kill_time
+        Seconds after which it is killed; None: never.
+    line
+        Line of the deployment, for messages.
+    """
+
+    host: str
+    trace: str | None = None
+    start_time: float = 0.0
+    kill_time: float | None = None
+    line: int | None = None
+
+
+class Deployment(Sequence[Placement]):
+    """The placements of ranks 0, 1, 2, ...
+
+    A deployment does not change. Make one with `load` (XML), `from_hostfile` or `round_robin`.
+
+    Parameters
+    ----------
+    placements
+        In the order of the ranks.
+    file
+        Where they come from, for messages.
+    repeat
+        Whether further ranks go round the same hosts again.
+    """
+
+    def __init__(
+        self, placements: Iterable[Placement], *, file: str | None = None, repeat: bool = False
+    ) -> None:
+        self._placements = tuple(placements)
+        self.file = file
+        self._repeat = repeat
+        if not self._placements:
+            raise InputError("the deployment names no host for any rank", file=file)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Deployment:
+        """Read a deployment: ``<actor host= function= >`` elements, one a rank.
+
+        The rank is the property ``rank`` or the function, a number perhaps after a ``p``
+        (``function="p3"``); a first ``<argument>`` that is no number of a rank is its trace.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, a rank comes twice, is missing, or is no number.
+        """
+        from tisim.platform.xml import read_document
+
+        document = read_document(path)
+        file = os.fspath(path)
+        actors = [node for node in document.root.children if node.tag == "actor"]
+        if not actors:
+            raise InputError(
+                'the deployment has no <actor host="..." function="RANK"/> element', file=file
+            )
+        placements: dict[int, Placement] = {}
+        for node in actors:
+            rank = _rank_of(node)
+            if rank in placements:
+                earlier = placements[rank].line
+                raise node.error(f"rank {rank} is deployed twice, first in line {earlier}")
+            placements[rank] = _placement(node)
+        for rank in range(len(placements)):
+            if rank not in placements:
+                raise InputError(
+                    f"rank {rank} is missing: the deployment has {len(placements)} ranks, the "
+                    f"highest is {max(placements)}",
+                    file=file,
+                )
+        return cls((placements[rank] for rank in range(len(placements))), file=file)
+
+    @classmethod
+    def from_hostfile(cls, path: str | os.PathLike[str], ranks: int | None = None) -> Deployment:
+        """Read a host file: a host a line; ``host:4`` takes four ranks; ``#`` starts a comment.
+
+        Parameters
+        ----------
+        path
+            The file.
+        ranks
+            Number of ranks, which go round the hosts as often as it takes; None: one for each
+            place in the file, more when `for_ranks` asks for them.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read or names no host.
+        """
+        file = os.fspath(path)
+        try:
+            text = Path(file).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "not text"
+            raise InputError(f"cannot read this host file: {reason}", file=file) from None
+        places = [
+            place
+            for number, line in enumerate(text.splitlines(), 1)
+            for place in _host_line(line, file, number)
+        ]
+        if not places:
+            raise InputError(
+                "the host file names no host; write one a line, such as node-1:4", file=file
+            )
+        deployment = cls(places, file=file, repeat=True)
+        return deployment if ranks is None else deployment.for_ranks(ranks)
+
+    @classmethod
+    def round_robin(cls, hosts: Platform | Iterable[str], ranks: int) -> Deployment:
+        """Rank after rank on the hosts of a platform, or on those of the given names."""
+        from tisim.platform.platform import Platform
+
+        if isinstance(hosts, Platform):
+            count = min(ranks, len(hosts.hosts))
+            names: Iterable[str] = (hosts.hosts[index].name for index in range(count))
+        else:
+            names = hosts
+        return cls((Placement(name) for name in names), repeat=True).for_ranks(ranks)
+
+    def __len__(self) -> int:
+        return len(self._placements)
+
+    @overload
+    def __getitem__(self, rank: int) -> Placement: ...
+    @overload
+    def __getitem__(self, rank: slice) -> tuple[Placement, ...]: ...
+    def __getitem__(self, rank: int | slice) -> Placement | tuple[Placement, ...]:
+        return self._placements[rank]
+
+    def __repr__(self) -> str:
+        return f"<Deployment of {len(self)} ranks from {self.file or 'Python'}>"
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Names of the hosts, rank by rank."""
+        return tuple(placement.host for placement in self._placements)
+
+    def for_ranks(self, ranks: int) -> Deployment:
+        """The deployment of exactly that many ranks.
+
+        Raises
+        ------
+        InputError
+            If the deployment has fewer and does not go round its hosts, or if `ranks` < 1.
+        """
+        if ranks < 1:
+            raise InputError(f"the number of ranks must be at least 1, not {ranks}")
+        count = len(self._placements)
+        if ranks == count:
+            return self
+        if ranks > count and not self._repeat:
+            raise InputError(
+                f"the trace has {ranks} ranks, the deployment only {count}: add an <actor> for "
+                f"each of the ranks {count} to {ranks - 1}",
+                file=self.file,
+            )
+        wanted = (self._placements[rank % count] for rank in range(ranks))
+        return Deployment(wanted, file=self.file, repeat=self._repeat)
+
+    def host_indices(self, platform: Platform) -> list[int]:
+        """The index of each rank's host in the platform.
+
+        Raises
+        ------
+        InputError
+            If the platform lacks a host; with file and line of the deployment.
+        """
+        known: dict[str, int] = {}
+        for placement in self._placements:
+            if placement.host not in known:
+                try:
+                    known[placement.host] = platform.host_index(placement.host)
+                except InputError as error:
+                    raise InputError(error.message, file=self.file, line=placement.line) from None
+        return [known[placement.host] for placement in self._placements]
+
+
+def _rank_of(node: Node) -> int:
+    written = node.properties().get("rank", node["function"])
+    match = _RANK.fullmatch(written.strip())
+    if match is None:
+        raise node.error(
+            f'function={node["function"]!r} is no rank; write function="3", function="p3" or '
+            'a <prop id="rank" value="3"/>'
+        )
+    return int(match.group(1))
+
+
+def _placement(node: Node) -> Placement:
+    arguments = [child["value"] for child in node.children if child.tag == "argument"]
+    trace = next((word for word in arguments if not word.isdigit()), None)
+    start, kill = (_seconds(node, attribute) for attribute in ("start_time", "kill_time"))
+    return Placement(
+        host=node["host"],
+        trace=trace,
+        start_time=max(start, 0.0),
+        kill_time=kill if kill >= 0 else None,
+        line=node.line,
+    )
+
+
+def _seconds(node: Node, attribute: str) -> float:
+    try:
+        return float(node[attribute])
+    except ValueError:
+        raise node.error(f"{attribute} must be a number, not {node[attribute]!r}") from None
+
+
+def _host_line(line: str, file: str, number: int) -> list[Placement]:
+    """The places that one line of a host file offers."""
+    text = line.split("#", 1)[0].strip()
+    if not text:
+        return []
+    match = _HOST.fullmatch(text)
+    if match is None:
+        raise InputError(
+            f"a line of a host file is 'host' or 'host:ranks', not {text!r}", file=file, line=number
+        )
+    count = match["colon"] or match["slots"] or "1"
+    return [Placement(match["host"], line=number)] * int(count)
