@@ -61,7 +61,7 @@ fuzz: $(BUILT) ## feed rubbish to the readers for FUZZ_SECONDS each (needs clang
 	@mkdir -p build/fuzz
 	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_CXX_COMPILER=$(CLANGXX) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTISIM_FUZZ=ON -DTISIM_SANITIZE=ON > build/fuzz/configure.log || { cat build/fuzz/configure.log; exit 1; }
 	$(LOCK) $(BIN)/cmake --build build/fuzz
-	for target in build/fuzz/fuzz_*; do $$target -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 || exit 1; done
+	for target in build/fuzz/fuzz_*; do $$target -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -artifact_prefix=build/fuzz/ || exit 1; done
 
 lint: $(BUILT) ## ruff, mypy --strict, clang-format
 	$(BIN)/ruff check $(PY_FILES)
