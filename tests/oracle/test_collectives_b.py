@@ -111,5 +111,8 @@ def test_same_messages_of_nested_collectives(where: str) -> None:
         Call(
             ["allgatherv 9 " + words(*[9] * len(hosts)) + " 6 6"] * len(hosts), {"allgatherv": "GB"}
         ),
+        Call("alltoall 9 9 6 6", {"alltoall": "ring_mpi_barrier", "barrier": "ompi_bruck"}),
+        Call("alltoall 9 9 6 6", {"alltoall": "ring_one_barrier", "barrier": "ompi_doublering"}),
+        Call("allgather 9 9 6 6", {"allgather": "SMP_NTS", "bcast": "NTSL"}),
     ]
     check(nested, hosts)
