@@ -246,9 +246,9 @@ def simgrid(
     log = _Log(size)
     for line in run.stderr.splitlines():
         log.read(line)
-    done = min(len(rank.trails) for rank in log.ranks)
+    done = min(rank.ended for rank in log.ranks)
     if run.returncode != 0 or done != len(calls):
-        where = calls[max(0, done - 1)]
+        where = calls[min(done, len(calls) - 1)]
         run.stderr = "\n".join(li for li in run.stderr.splitlines() if "|" not in li[:5])
         raise OracleError(f"near {where} on {list(hosts)}: {cause_of(run)}")
     return [[rank.trails[i] for rank in log.ranks] for i in range(len(calls))]
@@ -308,6 +308,7 @@ class _Rank:
     def __init__(self) -> None:
         self.trails: list[Trail] = []
         self.inside = False
+        self.ended = 0
         self.live: dict[str, int] = {}
         self.group: set[int] = set()
         self.expected = 0
@@ -319,6 +320,8 @@ class _Rank:
         if begin:
             self.trails.append(Trail())
             self.live.clear()
+        else:
+            self.ended += 1
         self.inside = begin
 
     def start(self, pointer: str, kind: str, peer: int, nbytes: int, tag: int) -> None:

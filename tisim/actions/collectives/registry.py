@@ -33,7 +33,7 @@ F = TypeVar("F", bound=Algorithm)
 #: Names that stand for a decision on size, ranks and placement, for every operation.
 SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi")
 
-#: The algorithms of each operation, by their SimGrid names.
+#: The algorithms of each operation that make the messages of SimGrid's, by their SimGrid names.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "allgather": (
         "2dmesh", "3dmesh", "bruck", "GB", "loosely_lr", "NTSLR", "NTSLR_NB", "pair", "rdb", "rhv",
@@ -87,13 +87,15 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "scatterv": (),
 }  # fmt: skip
 
+#: Algorithms that move data in other ways in SimGrid, and whose messages here come near to it.
+APPROXIMATIONS: dict[str, tuple[str, ...]] = {"alltoall": ("pair_rma",)}
+
 # These have one algorithm, whatever the selector.
 _SINGLE = frozenset({"exscan", "gatherv", "scan", "scatterv"})
 
 # SimGrid's names that no schedule can stand for, and why.
 _PROBES = "probes for messages and branches on what has arrived"
 _UNSCHEDULABLE = {
-    ("alltoall", "pair_rma"): "uses one-sided communication",
     ("bcast", "arrival_pattern_aware"): _PROBES,
     ("bcast", "arrival_pattern_aware_wait"): _PROBES,
     ("bcast", "arrival_scatter"): _PROBES,
@@ -139,7 +141,7 @@ def names(operation: str) -> tuple[str, ...]:
     """
     _check_operation(operation)
     own = (name for op, name in _registered if op == operation)
-    return (*SELECTORS, *ALGORITHMS[operation], *own)
+    return (*SELECTORS, *_built_in(operation), *own)
 
 
 def register(operation: str, name: str, function: Algorithm) -> None:
@@ -161,7 +163,8 @@ def register(operation: str, name: str, function: Algorithm) -> None:
         There is no such operation, or tisim has an algorithm of that name itself.
     """
     _check_operation(operation)
-    if name in SELECTORS or name in ALGORITHMS[operation] or (operation, name) in _UNSCHEDULABLE:
+    taken = (*SELECTORS, *_built_in(operation))
+    if name in taken or (operation, name) in _UNSCHEDULABLE:
         raise InputError(
             f"the algorithm {name!r} of {operation} exists already; register yours by another name"
         )
@@ -209,13 +212,17 @@ def _load(operation: str, name: str) -> Algorithm:
             f"{operation} algorithm {name!r} is not available: it {reason}; "
             f"choose another one: {', '.join(names(operation))}"
         )
-    if name not in ALGORITHMS[operation]:
+    if name not in _built_in(operation):
         raise InputError(
             f"{operation} has no algorithm {name!r}; {_nearest(name, names(operation))}"
         )
     stem = _MODULES.get(name, name.lower())
     module = importlib.import_module(f"tisim.actions.collectives.{operation}.{stem}")
     return _function(module, stem)
+
+
+def _built_in(operation: str) -> tuple[str, ...]:
+    return ALGORITHMS[operation] + APPROXIMATIONS.get(operation, ())
 
 
 def _function(module: object, name: str) -> Algorithm:

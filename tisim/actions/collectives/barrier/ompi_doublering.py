@@ -17,6 +17,8 @@ def ompi_doublering(s: Endpoint) -> None:
     -----
     Open MPI's `coll/base` (`barrier_intra_doublering`).
     """
+    if s.size == 1:
+        return
     left, right = (s.rank - 1) % s.size, (s.rank + 1) % s.size
     for _ in range(2):
         if s.rank:
