@@ -17,7 +17,16 @@ from typing import Any
 
 from tests.oracle.messages import OPERATIONS, Call, check, selected
 from tests.oracle.simgrid_exec import OracleError
-from tisim.actions.selectors import impi_tables, mvapich2_tables, ompi_tables
+from tisim.actions import nodes
+from tisim.actions.script import Script
+from tisim.actions.selectors import (
+    impi,
+    impi_tables,
+    mvapich2,
+    mvapich2_tables,
+    ompi,
+    ompi_tables,
+)
 
 SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
 RANKS = (2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64)
@@ -33,6 +42,10 @@ _TABLES: dict[str, ModuleType] = {
     "mvapich2": mvapich2_tables,
     "impi": impi_tables,
 }
+_SEGMENTED = {
+    "ompi_pipeline", "ompi_chain", "ompi_binary", "ompi_binomial", "ompi_in_order_binary",
+    "ompi_ring_segmented",
+}  # fmt: skip
 _MPICH = (256, 2048, 12288, 32768, 81920, 524288)
 
 
@@ -60,16 +73,17 @@ def thresholds(selector: str, operation: str) -> list[int]:
 
 
 def _numbers(table: Any) -> Iterator[int]:
-    """The bounds of the entries in a table, at whatever depth: numbers in front of a name."""
-    for row in table.values() if isinstance(table, dict) else table:
-        if isinstance(row[1], str):
-            if row[0] < MAX_BYTES:
-                yield int(row[0])
-        elif isinstance(row, tuple) and row and isinstance(row[0], tuple):
-            yield from _numbers(row)
-        else:
-            yield from (int(e[0]) for part in row[1:] if isinstance(part, tuple) for e in part
-                        if e[0] < MAX_BYTES)  # fmt: skip
+    """The bounds of the entries in a table: the numbers in front of an algorithm."""
+    if isinstance(table, dict):
+        table = tuple(table.values())
+    if not isinstance(table, tuple):
+        return
+    if len(table) > 1 and isinstance(table[1], str | int):
+        if table[0] < MAX_BYTES:
+            yield int(table[0])
+    else:
+        for part in table:
+            yield from _numbers(part)
 
 
 def draw(
@@ -152,6 +166,84 @@ def mixed_calls(selector: str, ranks: int, rng: random.Random, length: int) -> l
     return calls
 
 
+def beyond_simgrid(call: Call, hosts: Sequence[int]) -> str | None:
+    """Why SimGrid's own choice cannot do the call, or does it wrongly; None: it can."""
+    word, *numbers = call.line(0).split()
+    ranks, selector = len(hosts), call.collective("bcast")
+    layout = nodes.layout(Script(0, ranks, tuple(hosts)))
+    per_host = layout.sizes[0] if layout.uniform else 1
+    nbytes = int(numbers[0]) * _WIDTH[int(numbers[-1])] if numbers else 0
+    if word in ("alltoall", "alltoallv"):
+        return _exchange(word, selector, ranks, nbytes, per_host)
+    if word == "allgatherv":
+        nbytes = sum(map(int, numbers[1:-2])) * _WIDTH[int(numbers[-1])]
+    if nbytes == 0 and _SEGMENTED & set(_nothing(word, selector, ranks, per_host)):
+        return "divides by zero"
+    if word == "bcast" and layout.uniform and per_host & (per_host - 1) and ranks > per_host:
+        name = impi.choose_bcast(ranks, nbytes, per_host).name if selector == "impi" else selector
+        return "sends messages to nobody" if name in ("mpich", "SMP_binomial") else None
+    if word == "gather" and layout.blocked and not layout.uniform:
+        name = impi.choose_gather(ranks, nbytes, per_host).name if selector == "impi" else selector
+        choice = mvapich2.choose_gather(ranks, nbytes, blocked=True)
+        if name == "mvapich2" and choice.name == "mvapich2_two_level":
+            return "reads counts that it did not fill in"
+    if selector == "impi":
+        return _impi(word, ranks, nbytes, per_host, one_a_host=layout.sizes == (1,) * ranks)
+    few = word == "allgather" and nbytes <= 1024
+    if few and selector == "mvapich2" and layout.uniform and per_host == 16 and ranks > 16:
+        return "sends nothing"
+    return None
+
+
+def _nothing(word: str, selector: str, ranks: int, per_host: int) -> Iterator[str]:
+    """The algorithms of a call of no elements that may not know how to share nothing."""
+    if selector == "impi" and word == "allreduce":
+        yield impi.choose_allreduce(ranks, 0, per_host).name
+    if selector != "ompi":
+        return
+    if word in ("reduce", "allreduce"):
+        yield getattr(ompi, f"choose_{word}")(ranks, 0).name
+    if word in ("bcast", "allreduce", "allgatherv"):  # the others end with a broadcast
+        yield ompi.choose_bcast(ranks, 0).name
+
+
+def _exchange(word: str, selector: str, ranks: int, nbytes: int, per_host: int) -> str | None:
+    """Pairs that need a power of two."""
+    if ranks & (ranks - 1) == 0:
+        return None
+    if selector == "mpich":
+        pairs = word == "alltoall" and ranks % 2 == 1 and nbytes >= 32768
+    elif word == "alltoallv":
+        pairs = selector == "ompi" and ompi.choose_alltoallv(ranks).name == "ring"
+    else:
+        names = {
+            "ompi": ompi.choose_alltoall(ranks, nbytes).name,
+            "mvapich2": mvapich2.choose_alltoall(ranks, nbytes).name,
+            "impi": impi.choose_alltoall(ranks, nbytes, per_host).name,
+        }
+        pairs = "ring" in (names[selector], names.get(names[selector]))
+    return "needs a power of two" if pairs else None
+
+
+def _impi(word: str, ranks: int, nbytes: int, per_host: int, *, one_a_host: bool) -> str | None:
+    """A Rabenseifner that needs a power of two, and a broadcast that sends everything twice."""
+    if word == "allreduce":
+        name = impi.choose_allreduce(ranks, nbytes, per_host).name
+        if name == "rab_rdb":
+            return "needs a power of two"
+    elif word == "allgather":
+        name = impi.choose_allgather(ranks, nbytes, per_host).name
+        nbytes *= ranks
+    elif word == "allgatherv":
+        name = impi.choose_allgatherv(ranks, nbytes, per_host).name
+    else:
+        name = word
+    if name not in ("bcast", "redbcast", "GB") or not one_a_host or ranks == 1:
+        return None
+    linear = impi.choose_bcast(ranks, nbytes, per_host).name == "SMP_linear"
+    return "sends everything twice" if linear else None
+
+
 def main() -> int:
     """Run the full grid."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -171,8 +263,12 @@ def main() -> int:
                         calls = mixed_calls(selector, ranks, rng, options.calls)
                     else:
                         calls = calls_across(selector, operation, ranks, rng, options.calls)
-                    outcome = _compare(calls, hosts)
-                    outcomes[outcome.split(":")[0]] += 1
+                    causes = [beyond_simgrid(call, hosts) for call in calls]
+                    outcomes.update(f"calls that SimGrid cannot do: {c}" for c in causes if c)
+                    able = [call for call, c in zip(calls, causes, strict=True) if c is None]
+                    outcomes["calls"] += len(able)
+                    outcome = _compare(able, hosts)
+                    outcomes[outcome.partition(":")[0]] += 1
                     if outcome != "same":
                         print(f"{selector} {operation} on {hosts}: {outcome}", flush=True)
     print(dict(outcomes))
