@@ -19,8 +19,8 @@ def mvapich2_two_level(
     count, size
         Number of elements and the width of one in bytes.
     intra
-        The reduction on a host, an allreduce; or `reduce`: the reduction of all ranks to rank 0
-        that the configuration names.
+        The reduction on a host, an allreduce; or `reduce`: the reduction of the host's ranks to
+        their leader that the configuration names.
     inter
         The reduction among the leaders: `rdb` or `mvapich2_rs`.
 
@@ -34,7 +34,7 @@ def mvapich2_two_level(
     if count == 0:
         return
     if intra == "reduce":
-        s.chosen("reduce")(s, count, size, 0)
+        s.chosen("reduce")(where.intra, count, size, 0)
     else:
         algorithm("allreduce", intra)(where.intra, count, size)
     if where.leaders is not None and where.leaders.size > 1:
