@@ -58,8 +58,9 @@ bool Simulation::advance(double until, Stop* stop) {
   double date = std::numeric_limits<double>::infinity();
   if (!agenda_.empty()) date = agenda_.next();
   if (!network_.idle()) date = std::min(date, network_.next_end());
-  if (date > until) {
-    if (until < std::numeric_limits<double>::infinity()) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  if (date > until || date == kNever) {
+    if (until < kNever) {
       now_ = std::max(now_, until);
       *stop = Stop::time;
       return false;
