@@ -11,7 +11,26 @@ from itertools import combinations
 HEAD = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
 SPEEDS = ("1Gf", "3.68Gf", "500Mf", "1e9f", "2.5Gf")
 BANDWIDTHS = ("125MBps", "1Gbps", "1.25GBps", "10Gbps", "12.5MBps", "100MiBps", "3e8Bps")
+ROUTE_TAGS = ("<route ", "<zoneRoute ", "<bypassRoute ", "<bypassZoneRoute ")
 LATENCIES = ("50us", "15us", "1us", "500us", "0s", "1.5e-5s", "100ns", "24.0us")
+
+
+def has_unique_paths(nodes: list[str], edges: dict[tuple[str, str], int]) -> bool:
+    """Whether there is one shortest path between any two nodes of an undirected graph."""
+    width = {**edges, **{(b, a): length for (a, b), length in edges.items()}}
+    far = float("inf")
+    distance = {(a, b): 0 if a == b else width.get((a, b), far) for a in nodes for b in nodes}
+    for via in nodes:
+        for a in nodes:
+            for b in nodes:
+                detour = distance[a, via] + distance[via, b]
+                distance[a, b] = min(distance[a, b], detour)
+    return all(
+        sum(distance[a, v] + width[v, b] == distance[a, b] for v in nodes if (v, b) in width) == 1
+        for a in nodes
+        for b in nodes
+        if a != b
+    )
 
 
 @dataclass
@@ -129,21 +148,45 @@ class Builder:
             for ends in self.both_ways(src, dst):
                 chosen = self.rng.sample(pool, self.rng.randint(1, 3))
                 xml.append(self.route(ends, [reference for reference, _ in chosen]))
+        if self.rng.random() < 0.3:
+            a, b = self.rng.sample(hosts, 2)
+            xml.append(f'<bypassRoute src="{a}" dst="{b}">{self.rng.choice(pool)[0]}</bypassRoute>')
         return Zone(name, self.zone(name, "Full", xml), hosts, gateway)
 
     def graph(self, routing: str) -> Zone:
-        """A tree of hosts and routers, in which the shortest path is the only one."""
+        """Hosts and routers joined by routes, with one shortest path between any two of them."""
         name = self.name("graph")
         hosts, xml = self.hosts_of(self.rng.randint(2, 8))
         routers = [self.name("router") for _ in range(self.rng.randint(1, 4))]
         xml += [f'<router id="{router}"/>' for router in routers]
         nodes = [*routers, *hosts]
+        edges: dict[tuple[str, str], int] = {}
         for i, node in enumerate(nodes[1:], 1):
             other = self.rng.choice(nodes[: min(i, len(routers))])
-            ends, more = self.rng.sample([node, other], 2), self.rng.random() < 0.2
-            references, links = self.links(2 if more else 1)
-            xml += [*links, self.route((ends[0], ends[1], True), references)]
+            edges[node, other] = 2 if self.rng.random() < 0.2 else 1
+        for _ in range(self.rng.randint(0, 4)):
+            a, b = self.rng.sample(nodes, 2)
+            more = {**edges, (a, b): self.rng.randint(1, 3)}
+            if (b, a) not in edges and has_unique_paths(nodes, more):
+                edges = more
+        for (a, b), length in edges.items():
+            pairs = [self.link() for _ in range(length)]
+            xml += [own for _, own in pairs]
+            xml.append(self.route((a, b, True), [reference for reference, _ in pairs]))
         return Zone(name, self.zone(name, routing, xml), hosts, routers[0])
+
+    def vivaldi(self) -> Zone:
+        """Peers with coordinates, whose distance is a latency in milliseconds."""
+        name = self.name("vivaldi")
+        hosts = [self.name("peer") for _ in range(self.rng.randint(2, 8))]
+        xml = []
+        for host in hosts:
+            place = " ".join(str(round(self.rng.uniform(0, 20), 2)) for _ in range(3))
+            xml.append(
+                f'<peer id="{host}" coordinates="{place}" speed="{self.speed()}" '
+                f'bw_in="{self.bandwidth()}" bw_out="{self.bandwidth()}"/>'
+            )
+        return Zone(name, self.zone(name, "Vivaldi", xml), hosts, hosts[0])
 
     def host_links(self) -> Zone:
         """A Cluster zone of hosts with a link each, perhaps with cabinets and a backbone."""
@@ -189,7 +232,7 @@ class Builder:
 
     def zone(self, name: str, routing: str, xml: list[str]) -> list[str]:
         """A zone's XML, as one element; the format wants its routes last."""
-        routes = [line for line in xml if line.startswith(("<route ", "<zoneRoute "))]
+        routes = [line for line in xml if line.startswith(ROUTE_TAGS)]
         parts = [line for line in xml if line not in routes]
         body = "\n".join([*parts, *routes])
         return [f'<zone id="{name}" routing="{routing}">\n{body}\n</zone>']
@@ -229,6 +272,14 @@ class Builder:
                     f'<zoneRoute src="{start.id}" dst="{end.id}" gw_src="{start.gateway}" '
                     f'gw_dst="{end.gateway}"{kept}>{"".join(references)}</zoneRoute>'
                 )
+        if self.rng.random() < 0.2:
+            a, b = self.rng.sample(inner, 2)
+            reference, link = self.link()
+            xml.append(link)
+            xml.append(
+                f'<bypassZoneRoute src="{a.id}" dst="{b.id}" gw_src="{a.gateway}" '
+                f'gw_dst="{b.gateway}">{reference}</bypassZoneRoute>'
+            )
         hosts = [host for zone in inner for host in zone.hosts]
         return Zone(name, self.zone(name, routing, xml), hosts, self.rng.choice(inner).gateway)
 
@@ -267,6 +318,7 @@ FAMILIES: dict[str, Callable[[Builder], Zone]] = {
     "zones": lambda build: build.zones(),
     "nested": lambda build: build.zones(depth=3),
     "host_links": lambda build: build.host_links(),
+    "vivaldi": lambda build: build.vivaldi(),
     "torus": lambda build: build.torus(),
     "fat_tree": lambda build: build.fat_tree(),
     "dragonfly": lambda build: build.dragonfly(),
