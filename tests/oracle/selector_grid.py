@@ -177,7 +177,8 @@ def beyond_simgrid(call: Call, hosts: Sequence[int]) -> str | None:
         return _exchange(word, selector, ranks, nbytes, per_host)
     if word == "allgatherv":
         nbytes = sum(map(int, numbers[1:-2])) * _WIDTH[int(numbers[-1])]
-    if nbytes == 0 and _SEGMENTED & set(_nothing(word, selector, ranks, per_host)):
+    shares = word in ("bcast", "reduce", "allreduce", "allgatherv")
+    if shares and nbytes == 0 and _SEGMENTED & set(_nothing(word, selector, ranks, per_host)):
         return "divides by zero"
     if word == "bcast" and layout.uniform and per_host & (per_host - 1) and ranks > per_host:
         name = impi.choose_bcast(ranks, nbytes, per_host).name if selector == "impi" else selector
@@ -201,9 +202,11 @@ def _nothing(word: str, selector: str, ranks: int, per_host: int) -> Iterator[st
         yield impi.choose_allreduce(ranks, 0, per_host).name
     if selector != "ompi":
         return
-    if word in ("reduce", "allreduce"):
-        yield getattr(ompi, f"choose_{word}")(ranks, 0).name
-    if word in ("bcast", "allreduce", "allgatherv"):  # the others end with a broadcast
+    name = getattr(ompi, f"choose_{word}")(ranks, 0).name
+    yield name
+    if name in ("lr", "redbcast"):
+        yield ompi.choose_reduce(ranks, 0).name
+    if name in ("lr", "redbcast", "GB"):
         yield ompi.choose_bcast(ranks, 0).name
 
 
@@ -276,6 +279,8 @@ def main() -> int:
 
 
 def _compare(calls: Sequence[Call], hosts: Sequence[int]) -> str:
+    if not calls:
+        return "same"
     try:
         check(calls, hosts)
     except AssertionError as error:

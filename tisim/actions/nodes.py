@@ -78,13 +78,12 @@ def nodes(s: Endpoint) -> Nodes:
     """
     script, context = _script_and_context(s)
     found = layout(s)
-    members = s.members if isinstance(s, Group) else range(s.size)
-    mine = found.ranks[found.node[s.rank]]
     # The parts of a communicator are numbered like the nodes of a binary heap.
-    intra = script.group([members[r] for r in mine], 2 * context + 1)
+    mine = _members(s, found.ranks[found.node[s.rank]])
+    intra = script.group(mine, 2 * context + 1)
     leaders = None
     if intra.rank == 0:
-        leaders = script.group([members[r] for r in found.leaders], 2 * context + 2)
+        leaders = script.group(_members(s, found.leaders), 2 * context + 2)
     result = Nodes(found, intra, leaders)
     if context not in script.surveyed:
         script.surveyed |= {context}
@@ -106,10 +105,32 @@ def is_part(s: Endpoint) -> bool:
 def layout(s: Endpoint) -> Layout:
     """Where the ranks of `s` are, without any exchange."""
     script, _ = _script_and_context(s)
-    members: Sequence[int] = s.members if isinstance(s, Group) else range(s.size)
-    return _layout(
-        tuple(script.placement[m] for m in members), tuple(script.order[m] for m in members)
-    )
+    if isinstance(s, Group):
+        hosts = tuple(script.placement[m] for m in s.members)
+        return _layout_of(hosts, tuple(script.order[m] for m in s.members))
+    # The ranks of a communicator share these sequences, which are long and do not change.
+    key = _identity(script.placement), _identity(script.order)
+    known = _of_communicator.get(key)
+    if known is None:
+        if len(_of_communicator) >= _MAX_KNOWN:
+            _of_communicator.clear()
+        found = _layout_of(tuple(script.placement), tuple(script.order))
+        known = _of_communicator[key] = (script.placement, script.order, found)
+    return known[2]
+
+
+# The layouts of the communicators met last; the sequences are kept so that none takes their place.
+_of_communicator: dict[tuple[object, object], tuple[Sequence[int], Sequence[int], Layout]] = {}
+_MAX_KNOWN = 64
+
+
+def _identity(sequence: Sequence[int]) -> object:
+    return sequence if isinstance(sequence, range) else id(sequence)
+
+
+def _members(s: Endpoint, ranks: Sequence[int]) -> Sequence[int]:
+    """Ranks of `s` as ranks of the whole communicator."""
+    return [s.members[r] for r in ranks] if isinstance(s, Group) else ranks
 
 
 def _script_and_context(s: Endpoint) -> tuple[Script, int]:
@@ -121,7 +142,7 @@ def _script_and_context(s: Endpoint) -> tuple[Script, int]:
 
 
 @lru_cache(maxsize=256)
-def _layout(hosts: tuple[int, ...], order: tuple[int, ...]) -> Layout:
+def _layout_of(hosts: tuple[int, ...], order: tuple[int, ...]) -> Layout:
     ranks_of: dict[int, list[int]] = {}
     for rank in sorted(range(len(hosts)), key=order.__getitem__):
         ranks_of.setdefault(hosts[rank], []).append(rank)
