@@ -86,6 +86,7 @@ nb::dict rank_state(Simulation& s, std::int32_t index) {
   state["bytes"] = call.bytes;
   state["comm"] = call.comm;
   state["flags"] = call.flags;
+  state["host"] = rank.host;
   state["line"] = call.line;
   state["file"] = s.file_of(rank);
   state["call"] = call.kind == Kind::collective
@@ -94,15 +95,35 @@ nb::dict rank_state(Simulation& s, std::int32_t index) {
   state["awaited"] = rank.awaited;
   if (rank.phase == Phase::waiting) {
     const Message& m = s.message(rank.waiting);
-    state["message"] = nb::make_tuple(m.source, m.destination, m.tag, m.bytes, m.flowing);
+    state["receives"] = rank.waiting_side == kReceiver;
+    state["message"] = nb::make_tuple(m.source < 0 ? m.source : m.source - rank.first,
+                                      m.destination - rank.first, m.tag, m.bytes, m.flowing);
   }
   return state;
 }
 
-nb::list open_collectives(const Simulation& s, std::int32_t comm) {
-  nb::list open;
-  for (const OpenCollective& collective : s.communicator(comm).open) open.append(describe(collective));
-  return open;
+// The ranks of a communicator that have not entered the oldest collective that others are in.
+std::vector<std::int32_t> absent(const Simulation& s, std::int32_t comm) {
+  const Communicator& communicator = s.communicator(comm);
+  std::vector<std::int32_t> ranks;
+  if (communicator.open.empty()) return ranks;
+  for (std::size_t i = 0; i < communicator.entered.size(); ++i) {
+    if (communicator.entered[i] <= communicator.first_open) ranks.push_back(static_cast<std::int32_t>(i));
+  }
+  return ranks;
+}
+
+// How much of the traces has been read, 0 to 1.
+double fraction_read(const Simulation& s) {
+  double read = 0;
+  double all = 0;
+  for (std::int32_t job = 0; job < s.job_count(); ++job) {
+    if (s.job(job).traces) all += static_cast<double>(s.job(job).traces->bytes());
+  }
+  for (const Rank& rank : s.ranks()) {
+    if (rank.reader) read += static_cast<double>(rank.reader->bytes_read());
+  }
+  return all > 0 ? read / all : 1.0;
 }
 
 Kind kind_of(const std::string& name) {
@@ -110,6 +131,13 @@ Kind kind_of(const std::string& name) {
     if (action.name == name) return action.kind;
   }
   throw std::invalid_argument("no action is named " + name);
+}
+
+std::string kind_name(int kind) {
+  for (const Action& action : known_actions()) {
+    if (static_cast<int>(action.kind) == kind) return std::string(action.name);
+  }
+  return static_cast<Kind>(kind) == Kind::end ? "the end of its trace" : "an operation";
 }
 
 std::string name_of(int operation) {
@@ -168,6 +196,7 @@ void register_simulation(nb::module_& m) {
 
   m.attr("BY_NUMBER") = static_cast<int>(kByNumber);
   m.def("kind_number", [](const std::string& name) { return static_cast<int>(kind_of(name)); });
+  m.def("kind_name", &kind_name);
   m.def("operation_name", &name_of);
 
   nb::class_<Simulation>(m, "Simulation", "Ranks that execute operations on a platform.")
@@ -236,7 +265,9 @@ void register_simulation(nb::module_& m) {
              }
              return ranks;
            })
-      .def("open_collectives", &open_collectives)
+      .def("absent", &absent)
+      .def("fraction_read", &fraction_read)
+      .def_prop_ro("mismatched", &Simulation::mismatched)
       .def("mismatch", [](const Simulation& s) {
         return nb::make_tuple(describe(s.mismatch().first), describe(s.mismatch().second));
       });

@@ -36,6 +36,7 @@ _HOME_OF = {
     "action": "tisim.actions.custom",
     "collective": "tisim.actions.collectives.registry",
     "replay": "tisim.replay",
+    "start_replay": "tisim.replay",
     "sweep": "tisim.sweep",
 }
 

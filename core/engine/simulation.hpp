@@ -102,6 +102,7 @@ class Simulation {
   // Rows of a schedule; peers are ranks of the communicator. `last`: calls that are the same from
   // now on need other schedules.
   const std::pair<OpenCollective, OpenCollective>& mismatch() const { return mismatch_; }
+  bool mismatched() const { return stop_ == Stop::mismatch; }
   void provide_schedule(std::span<const std::int32_t> codes, std::span<const std::int32_t> peers,
                         std::span<const double> sizes, std::span<const std::int32_t> tags,
                         std::span<const std::int32_t> slots, bool last);
@@ -127,6 +128,7 @@ class Simulation {
 
   const Job& job(std::int32_t index) const { return jobs_[static_cast<std::size_t>(index)]; }
   Job& job(std::int32_t index) { return jobs_[static_cast<std::size_t>(index)]; }
+  std::int32_t job_count() const { return static_cast<std::int32_t>(jobs_.size()); }
   const std::vector<Rank>& ranks() const { return ranks_; }
   const Communicator& communicator(std::int32_t index) const {
     return communicators_[static_cast<std::size_t>(index)];

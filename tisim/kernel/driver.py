@@ -51,6 +51,18 @@ class Settings(Protocol):
         ...
 
 
+class Progress(Protocol):
+    """Is told now and then how far a simulation has come."""
+
+    def __call__(self, simulated_time: float, actions: int, fraction: float) -> None:
+        """Simulated seconds, actions done, and the part of the traces that has been read."""
+        ...
+
+
+# Instants between two looks at Ctrl-C: a fraction of a second.
+_SLICE = 100_000
+
+
 class Driver:
     """One simulation in the core, with everything that the core asks Python for.
 
@@ -58,33 +70,43 @@ class Driver:
     ----------
     settings
         Models, platform and collective algorithms.
+    progress
+        Is told how far the simulation has come.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, progress: Progress | None = None) -> None:
         self.settings = settings
         self.core = _core.Simulation(settings.model, settings.data)
+        self._progress = progress
         self._placements: dict[int, list[int]] = {}
         self._surveyed: dict[tuple[int, int], frozenset[int]] = {}
 
-    def run(self, until: float = float("inf"), max_events: int = 2**63) -> Stop:
+    def add_job(self, traces: Any, hosts: Sequence[int]) -> int:
+        """Start the ranks of a trace (None: ranks that are driven from outside) on hosts."""
+        import numpy as np
+
+        job: int = self.core.add_job(traces, np.asarray(hosts, dtype=np.int32))
+        return job
+
+    def run(self, until: float = float("inf")) -> Stop:
         """Run until something happens that only the caller can answer.
 
         Parameters
         ----------
         until
             Simulated time in seconds; what happens at that very time is still done.
-        max_events
-            Instants to go through at most.
         """
-        run = self.core.run
+        core = self.core
         while True:
-            stop = run(until, max_events)
+            stop = core.run(until, _SLICE)
             if stop == Stop.NEED_OPS:
                 self._provide_schedule()
             elif stop == Stop.NEED_ROUTE:
                 self._provide_route()
-            else:
+            elif stop != Stop.MAX_EVENTS:
                 return stop
+            elif self._progress is not None:
+                self._progress(core.now, core.actions(), core.fraction_read())
 
     def _provide_schedule(self) -> None:
         rank, comm, number, operation, arguments, _, double_default = self.core.need()

@@ -182,9 +182,28 @@ class Environment(simpy.Environment):
             A `tisim.Deployment`, or a list of host names, one a rank; round-robin over the hosts
             of the platform when not given.
         """
+        from tisim import start_replay
+
+        event: simpy.Event = start_replay(self, trace, deployment)
+        return event
+
+    def start_job(
+        self, traces: Any, hosts: Sequence[int], result: Callable[[dict[str, Any]], object]
+    ) -> simpy.Event:
+        """Start the ranks of a trace; an event whose value is what `result` makes of them.
+
+        Parameters
+        ----------
+        traces
+            The core's `TraceSet`.
+        hosts
+            Index of the host of each rank.
+        result
+            Takes the columns of the core's results, one row a rank.
+        """
+        job = self._driver.add_job(traces, hosts)
         event = self._pending()
-        job, result = self.platform.start_job(self._driver, trace, deployment)
-        self._jobs[job] = event, result
+        self._jobs[job] = event, lambda: result(self._driver.core.rank_columns(job))
         return event
 
     def call(self, rank: MpiRank, post: Callable[[], None]) -> simpy.Event:

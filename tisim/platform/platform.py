@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tisim.config import Config
+    from tisim.models.settings import Settings
     from tisim.platform.compiled import CompiledPlatform
 
 _T = TypeVar("_T")
@@ -283,7 +285,7 @@ class Platform:
         for link in links:
             latency += latency_of[link]
         if not links and latency == 0.0:
-            raise self._no_route(src, dst, "the zones connect them by nothing at all")
+            raise self._no_route(src, dst, "no link connects them (loopback_bw declares one)")
         return links, latency
 
     def _no_route(self, src: int, dst: int, reason: str) -> InputError:
@@ -299,3 +301,9 @@ class Platform:
         from tisim.platform.compiled import compile_platform
 
         return compile_platform(self)
+
+    def settings(self, config: Config | Mapping[str, object] | None = None) -> Settings:
+        """This platform with a configuration that wins over its own; what a simulation needs."""
+        from tisim.models.settings import Settings
+
+        return Settings(self, config)

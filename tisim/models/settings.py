@@ -1,0 +1,102 @@
+"""Everything that a simulation is made with: platform, models, algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tisim.actions.vocabulary import expand
+from tisim.config import Config
+from tisim.models.network import NetworkModel
+from tisim.models.protocol import Protocol
+
+if TYPE_CHECKING:
+    from tisim.actions.script import Script
+    from tisim.platform.platform import Platform
+
+
+class Settings:
+    """A platform with a configuration; what a `tisim.kernel.driver.Driver` runs with.
+
+    Parameters
+    ----------
+    platform
+        The platform; its own ``<config>`` holds where `config` says nothing.
+    config
+        Options that win over the platform's.
+
+    Attributes
+    ----------
+    config
+        The options of both together.
+    model, data
+        The core's parameters, and its arrays of the platform.
+    routes
+        The compiled platform.
+    warnings
+        What was noticed while reading the platform and its options.
+    """
+
+    def __init__(
+        self, platform: Platform, config: Config | Mapping[str, object] | None = None
+    ) -> None:
+        import numpy as np
+
+        from tisim.kernel.records import core_model, core_platform
+
+        given = config if isinstance(config, Config) else Config(config)
+        self.platform = platform
+        self.config = Config.from_platform(platform.config_items).merged(given)
+        self.warnings = (*platform.warnings, *self.config.warnings)
+        network = NetworkModel.from_config(self.config)
+        self.protocol = Protocol.from_config(self.config)
+        overheads, numbers = self.protocol.by_host(platform)
+        if len(overheads) == 1:
+            numbers = np.empty(0, dtype=np.int32)
+        self.routes = platform.compiled.with_loopback(
+            network.loopback_bandwidth, network.loopback_latency
+        )
+        self.model: Any = core_model(network, self.protocol, overheads)
+        self.data: Any = core_platform(self.routes, numbers)
+
+    def collective(self, operation: str) -> str:
+        """Name of the algorithm or selector of an operation."""
+        return str(self.config[f"smpi/{operation}"] or self.config["smpi/coll-selector"])
+
+    def expand(
+        self,
+        operation: str,
+        arguments: Sequence[float],
+        *,
+        double_default: bool,
+        rank: int,
+        placement: Sequence[int],
+        order: Sequence[int] | None,
+        surveyed: frozenset[int],
+    ) -> Script:
+        """Write the schedule of one rank in one collective (`tisim.actions.vocabulary`)."""
+        return expand(
+            operation,
+            arguments,
+            double_default=double_default,
+            rank=rank,
+            size=len(placement),
+            placement=placement,
+            config=self,
+            order=order,
+            surveyed=surveyed,
+        )
+
+    def action(self, name: str) -> Callable[..., Any]:
+        """The generator function that carries out an action of the user's."""
+        from tisim.actions.custom import registered
+
+        return registered()[name]
+
+    def host_index(self, name: str) -> int:
+        """Index of a host."""
+        return self.platform.host_index(name)
+
+    def host_name(self, index: int) -> str:
+        """Name of a host."""
+        return self.routes.host_name(index)

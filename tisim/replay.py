@@ -1,0 +1,147 @@
+"""Replay a trace on a platform."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tisim._core import Stop
+from tisim.actions.custom import registered
+from tisim.config import Config
+from tisim.errors import InputError
+from tisim.formats import Trace
+from tisim.kernel.driver import Driver, Progress
+from tisim.kernel.report import check_progress
+from tisim.models.settings import Settings
+from tisim.platform import Platform
+from tisim.platform.deployment import Deployment
+from tisim.result import Result
+
+if TYPE_CHECKING:
+    from tisim.kernel.environment import Environment
+
+_Path = str | os.PathLike[str]
+
+def replay(
+    trace: Trace | _Path | Sequence[_Path],
+    *,
+    platform: Platform | _Path,
+    deployment: Deployment | _Path | None = None,
+    hosts: Sequence[str] | None = None,
+    config: Config | Mapping[str, object] | None = None,
+    ranks: int | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Predict how long the run that a trace was taken from takes on a platform.
+
+    Parameters
+    ----------
+    trace
+        A `Trace`, or what `Trace.open` takes: a directory, files, an index, an archive.
+    platform
+        A `Platform` or its file.
+    deployment
+        Which host each rank runs on: a `Deployment` or its XML file.
+    hosts
+        Instead of a deployment: names of hosts, used round-robin. With neither, the hosts of the
+        platform in their order.
+    config
+        Options that win over those of the platform, such as ``{"smpi/coll-selector": "ompi"}``.
+    ranks
+        How many ranks the trace must have; any number when not given.
+    progress
+        Is called now and then while the simulation runs.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    InputError
+        When a file, an option or an action cannot be used; says where and what to do.
+    SimulationError
+        When the simulation cannot proceed: a deadlock, or ranks that call different collectives.
+
+    Examples
+    --------
+    >>> result = tisim.replay("traces/ring.4", platform="platforms/graphene.xml")
+    >>> result.simulated_time  # doctest: +SKIP
+    """
+    start = time.perf_counter()
+    opened = trace if isinstance(trace, Trace) else Trace.open(trace)
+    if ranks is not None and opened.ranks != ranks:
+        raise InputError(f"has {opened.ranks} ranks, not {ranks}", file=opened.name)
+    machine = platform if isinstance(platform, Platform) else Platform.load(platform)
+    settings = Settings(machine, config)
+    placements = _placements(machine, deployment, hosts, opened.ranks)
+    if registered():  # only SimPy can carry out actions that are written in Python
+        from tisim.kernel.environment import Environment
+
+        env = Environment(machine, settings.config)
+        event = start_replay(env, opened, placements)
+        env.run()
+        result: Result = event.value
+        result.wall_time = time.perf_counter() - start
+        return result
+    driver = Driver(settings, progress)
+    job = driver.add_job(opened.core, placements.host_indices(machine))
+    while driver.run() == Stop.WAKE:
+        driver.core.take_woken()
+    check_progress(driver)
+    return Result(
+        driver.core.rank_columns(job),
+        placements.hosts,
+        wall_time=time.perf_counter() - start,
+        config=settings.config.as_dict(),
+        warnings=settings.warnings,
+    )
+
+
+def _placements(
+    platform: Platform,
+    deployment: Deployment | _Path | None,
+    hosts: Sequence[str] | None,
+    ranks: int,
+) -> Deployment:
+    if deployment is not None and hosts is not None:
+        raise InputError("give a deployment or hosts, not both")
+    if hosts is not None:
+        return Deployment.round_robin(hosts, ranks)
+    if deployment is None:
+        return Deployment.round_robin(platform, ranks)
+    if not isinstance(deployment, Deployment):
+        deployment = Deployment.load(deployment)
+    return deployment.for_ranks(ranks)
+
+
+def start_replay(
+    env: Environment, trace: Any, deployment: Deployment | Sequence[str] | None = None
+) -> Any:
+    """Start a trace in an environment; see `tisim.kernel.Environment.replay`."""
+    opened = trace if isinstance(trace, Trace) else Trace.open(trace)
+    settings = env.settings
+    assert isinstance(settings, Settings)
+    if deployment is None:
+        deployment = Deployment.round_robin(settings.platform, opened.ranks)
+    elif not isinstance(deployment, Deployment):
+        deployment = Deployment.round_robin(deployment, opened.ranks)
+    placements = deployment.for_ranks(opened.ranks)
+    core = opened.core_with(custom_actions=tuple(registered()))
+    begin, wall = env.now, time.perf_counter()
+
+    def result(columns: Mapping[str, Any]) -> Result:
+        return Result(
+            columns,
+            placements.hosts,
+            start=begin,
+            wall_time=time.perf_counter() - wall,
+            config=settings.config.as_dict(),
+            warnings=settings.warnings,
+        )
+
+    return env.start_job(core, placements.host_indices(settings.platform), result)
+
+
