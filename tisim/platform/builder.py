@@ -190,7 +190,7 @@ class Builder:
         if real in self._includes or len(self._includes) > _MAX_INCLUDES:
             raise node.error(f"{node['file']} includes itself")
         self._includes.append(real)
-        for child in read_fragment(path, self.warnings):
+        for child in [*read_fragment(path, self.warnings), *node.children]:
             action = self._actions.get(child.tag)
             if action is not None:
                 action(child)

@@ -34,7 +34,10 @@ def find_route(src: Point, dst: Point, links: list[int]) -> float:
             return _take_bypass(src, dst, bypass, links)
     if src_zone is dst_zone:
         route = common.local_route(src[1], dst[1])
-        links += route.links
+        if common.prepends:
+            links[:0] = route.links
+        else:
+            links += route.links
         return route.latency
     route = common.local_route(src_zone.local, dst_zone.local)
     if route.gw_src is None or route.gw_dst is None:

@@ -77,10 +77,15 @@ _ATTRIBUTES: Final = {
     "argument": "value*",
 }
 
+_IN_PLATFORM: Final = "config include cluster cabinet peer zone trace trace_connect actor"
+_IN_ZONE: Final = (
+    "prop zone include link backbone cluster cabinet peer host router host_link"
+    " route zoneRoute bypassRoute bypassZoneRoute trace trace_connect"
+)
 _CHILDREN: Final = {
-    "platform": "config include cluster cabinet peer zone trace trace_connect actor",
-    "zone": "prop zone include link backbone cluster cabinet peer host router host_link"
-    " route zoneRoute bypassRoute bypassZoneRoute trace trace_connect",
+    "platform": _IN_PLATFORM,
+    "zone": _IN_ZONE,
+    "include": f"platform {_IN_PLATFORM} {_IN_ZONE}",
     "config": "prop",
     "host": "prop",
     "cluster": "prop",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -180,14 +180,16 @@ def _compose_star(
 ) -> None:
     backbone = zone.backbone
     size = len(backbone)
+    if not _are_apart(zone):
+        return
     members: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
     for host in hosts:
         local = topology.hosts.point(host)[1]
-        arms = zone.arms_of(local)
-        joined = arms.up[len(arms.up) - size :] == backbone and arms.down[:size] == backbone
-        if joined and local not in gateways and len(arms.up) > size:
-            members.append((host, arms.up[: len(arms.up) - size], arms.down[size:]))
-    if not members or not _are_apart(members, backbone):
+        up, down, _ = zone.arms_of(local)
+        # A host without a host_link has not even the backbone on its way.
+        if local not in gateways and up:
+            members.append((host, up[: len(up) - size], down[size:]))
+    if not members:
         return
     for host, up, down in members:
         composition.group[host] = len(composition.groups)
@@ -200,17 +202,18 @@ def _compose_star(
     composition.groups.append(Group(backbone, *members[0]))
 
 
-def _are_apart(
-    members: Iterable[tuple[int, tuple[int, ...], tuple[int, ...]]], backbone: tuple[int, ...]
-) -> bool:
-    """Whether no link is on one host's way up and on another's way down, or comes twice."""
-    owner: dict[int, int] = dict.fromkeys(backbone, -1)
-    ups: list[tuple[int, int]] = []
-    for host, up, down in members:
-        if len(set(up)) < len(up) or len(set(down)) < len(down):
-            return False
-        ups += ((link, host) for link in up)
-        for link in down:
-            if owner.setdefault(link, host) != host:
+def _are_apart(zone: StarZone) -> bool:
+    """Whether no link but the backbone is on one vertex's way up and on another's way down.
+
+    A star takes such a link once, so that a route is not what its two ends say.
+    """
+    size = len(zone.backbone)
+    ups: dict[int, int] = {}
+    for local, arms in zone.arms.items():
+        for link in arms.up[: len(arms.up) - size]:
+            ups[link] = local if ups.setdefault(link, local) == local else -1
+    for local, arms in zone.arms.items():
+        for link in arms.down[size:]:
+            if ups.get(link, local) != local or link in zone.backbone:
                 return False
-    return all(owner.get(link, host) == host for link, host in ups)
+    return not any(link in zone.backbone for link in ups)

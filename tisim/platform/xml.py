@@ -99,7 +99,7 @@ def read_fragment(path: str | os.PathLike[str], warnings: list[str]) -> list[Nod
     data = _read(file)
     _refuse_entities(data, file)
     body = _PROLOG.sub(lambda prolog: re.sub(rb"[^\n]", b" ", prolog.group()), data)
-    root = _parse(b"<platform>" + body + b"</platform>", file)
+    root = _parse(b"<include file=''>" + body + b"</include>", file)
     node = _convert(root, file, warnings)
     if len(node.children) == 1 and node.children[0].tag == "platform":
         return node.children[0].children
@@ -177,7 +177,7 @@ def _belongs(child: _Element, parent: str, schema: Element, file: str, warnings:
     """Whether to read a child: False for what a replay does not use, an error for rubbish."""
     written = str(child.tag)
     tag = TAG_SYNONYMS.get(written, written)
-    if tag in schema.children or (tag == "platform" and parent == "platform"):
+    if tag in schema.children:
         return True
     if tag in IGNORED:
         return False

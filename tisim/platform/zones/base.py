@@ -47,6 +47,8 @@ class Zone:
     """
 
     kind = "None"
+    #: Whether routes inside this zone are put before the links of the way so far.
+    prepends = False
 
     def __init__(self, name: str, parent: Zone | None) -> None:
         self.name = name

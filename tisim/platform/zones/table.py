@@ -120,9 +120,15 @@ class FloydZone(TableZone):
 
 
 class DijkstraZone(TableZone):
-    """Shortest paths by number of links, computed for one source when it first sends."""
+    """Shortest paths by number of links, computed for one source when it first sends.
+
+    SimGrid builds these routes from their end: the links of each declared route come in reverse,
+    and before those of other zones on the way. That changes no time, and routes here are equal
+    to SimGrid's link by link.
+    """
 
     kind = "Dijkstra"
+    prepends = True
 
     @cached_property
     def _order(self) -> dict[int, int]:
@@ -172,13 +178,17 @@ class DijkstraZone(TableZone):
             own = self.routes.get((src, dst))
             if own is None:
                 raise self._missing(src, dst)
-            return own
+            return _reversed(own)
         before = self._tree(src)
         steps: list[LocalRoute] = []
         at = dst
         while at != src:
             if at not in before:
                 raise self._missing(src, dst)
-            steps.append(self.routes[before[at], at])
+            steps.append(_reversed(self.routes[before[at], at]))
             at = before[at]
         return self._join(steps[::-1])
+
+
+def _reversed(route: LocalRoute) -> LocalRoute:
+    return route._replace(links=route.links[::-1])

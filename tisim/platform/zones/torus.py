@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tisim.platform.zones.base import LocalRoute, NoRoute, Zone
+from tisim.platform.zones.base import LocalRoute, Zone
 from tisim.platform.zones.cluster import Band, BandedLinks, ClusterSpec, ClusterZone
 
 
@@ -67,10 +67,8 @@ class TorusCluster(ClusterZone):
 
     def local_route(self, src: int, dst: int) -> LocalRoute:
         base, row = self.first_link, self._row
-        if src == dst:
-            if self._loopback is not None:
-                return LocalRoute((base + src * row + self._loopback,))
-            raise NoRoute(f"cluster {self.name} has no loopback, declare loopback_bw")
+        if src == dst and self._loopback is not None:
+            return LocalRoute((base + src * row + self._loopback,))
         links: list[int] = []
         host = src
         for dimension, (size, stride) in enumerate(zip(self.sizes, self._strides, strict=True)):
