@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _Path = str | os.PathLike[str]
 
+
 def replay(
     trace: Trace | _Path | Sequence[_Path],
     *,
@@ -143,5 +144,3 @@ def start_replay(
         )
 
     return env.start_job(core, placements.host_indices(settings.platform), result)
-
-

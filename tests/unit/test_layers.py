@@ -17,6 +17,7 @@ PACKAGE = ROOT / "tisim"
 # From the top: a module may import what stands in its own row or below.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "__main__"}),
+    frozenset({"commands"}),
     frozenset({"sweep", "viz", "calibration"}),
     frozenset({"replay", "result"}),
     frozenset({"formats", "actions", "platform", "models", "config"}),

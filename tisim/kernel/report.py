@@ -92,9 +92,7 @@ def _waits(state: dict[str, Any], missing: dict[int, str]) -> str:
             return f"{kind}: the message of {nbytes} bytes is on a link without bandwidth"
         if state["receives"]:
             return f"{kind}, waits for a message from {_name(source)} with {_tag(tag)}"
-        return (
-            f"{kind} of {nbytes} bytes, waits for rank {destination} to receive with {_tag(tag)}"
-        )
+        return f"{kind} of {nbytes} bytes, waits for rank {destination} to receive with {_tag(tag)}"
     if state["awaited"]:
         count = state["awaited"]
         return f"{kind}, waits for {count} pending request{'s' if count > 1 else ''}"

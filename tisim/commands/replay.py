@@ -1,0 +1,128 @@
+"""``tisim replay``."""
+
+from __future__ import annotations
+
+import time
+
+# Whatever is imported here is loaded before the command line is read: `wall_time` measures the
+# replay, not the interpreter's start.
+import click
+
+from tisim.commands.output import Meter, format_seconds, print_rows, write_text
+from tisim.config import Config
+from tisim.errors import InputError
+from tisim.formats import Trace
+from tisim.platform import Platform
+from tisim.platform.deployment import Deployment
+from tisim.replay import replay
+from tisim.result import Result
+
+
+@click.command(
+    "replay",
+    epilog="""\b
+Examples:
+  tisim replay --platform graphene.xml --deploy deploy.xml traces/
+  tisim replay --platform graphene.xml --hostfile hosts.txt lu.A.8.tar.xz
+  tisim replay --platform p.xml --config smpi/coll-selector=ompi --json out.json traces/
+  tisim replay --platform p.xml --json - trace.index | jq .simulated_time
+""",
+)
+@click.option(
+    "--platform", "platform_file", required=True, metavar="FILE", help="Platform, SimGrid's XML."
+)
+@click.option(
+    "--deploy", "deployment_file", metavar="FILE", help="Which host each rank runs on, XML."
+)
+@click.option(
+    "--hostfile", metavar="FILE", help="Instead of --deploy: hosts, one a line, used round-robin."
+)
+@click.option(
+    "--config",
+    "--cfg",
+    "items",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Set an option, as SimGrid's --cfg=KEY:VALUE; wins over the platform's. Repeatable.",
+)
+@click.option("--np", "ranks", type=int, metavar="N", help="Number of ranks the trace must have.")
+@click.option(
+    "--json", "json_file", metavar="FILE", help="Write the result as JSON; - is standard output."
+)
+@click.argument("traces", nargs=-1, required=True)
+def replay_command(
+    platform_file: str,
+    deployment_file: str | None,
+    hostfile: str | None,
+    items: tuple[str, ...],
+    ranks: int | None,
+    json_file: str | None,
+    traces: tuple[str, ...],
+) -> int:
+    """Predict how long a run takes, from its time-independent trace.
+
+    TRACES is a directory, files, a file that lists one file a line, one file of all ranks, or a
+    tar archive; compressed ones too.
+    """
+    start = time.perf_counter()
+    if deployment_file is not None and hostfile is not None:
+        raise InputError("give --deploy or --hostfile, not both")
+    config = Config.from_items(items)
+    platform = Platform.load(platform_file)
+    trace = Trace.open(traces[0] if len(traces) == 1 else list(traces))
+    deployment = None
+    if deployment_file is not None:
+        deployment = Deployment.load(deployment_file)
+    elif hostfile is not None:
+        deployment = Deployment.from_hostfile(hostfile, trace.ranks)
+    with Meter("replay") as meter:
+        result = replay(
+            trace,
+            platform=platform,
+            deployment=deployment,
+            config=config,
+            ranks=ranks,
+            progress=meter.update,
+        )
+    result.wall_time = time.perf_counter() - start
+    for warning in result.warnings:
+        click.echo(f"tisim: warning: {warning}", err=True)
+    if json_file == "-":
+        click.echo(result.to_json())
+        return 0
+    if json_file is not None:
+        write_text(json_file, result.to_json() + "\n")
+    print_rows(_rows(result))
+    return 0
+
+
+def _rows(result: Result) -> list[tuple[str, str]]:
+    finish, compute, mpi = result.finish, result.compute, result.communication
+    slow, fast = int(finish.argmax()), int(finish.argmin())
+    wall = result.wall_time
+
+    def ranked(rank: int) -> str:
+        return f"{format_seconds(finish[rank])}  rank {rank} on {result.hosts[rank]}"
+
+    def spread(values: object) -> str:
+        import numpy as np
+
+        v = np.asarray(values)
+        return (
+            f"{format_seconds(v.mean())}  mean over ranks "
+            f"({format_seconds(v.min()).strip()} to {format_seconds(v.max()).strip()})"
+        )
+
+    return [
+        ("simulated time", format_seconds(result.simulated_time)),
+        ("ranks", f"{len(finish):,}"),
+        ("actions", f"{result.actions:,}"),
+        ("slowest", ranked(slow)),
+        ("fastest", ranked(fast)),
+        ("computing", spread(compute)),
+        ("communicating", spread(mpi)),
+        (
+            "simulation took",
+            f"{format_seconds(wall)}  {result.actions / wall:,.0f} actions a second",
+        ),
+    ]
