@@ -94,12 +94,13 @@ def fit_transfer(
         ping_pong,
         breakpoints=breakpoints,
         changes=sorted(set(changes)),
+        hints=overheads.breakpoints,
         offset=overheads.in_a_message(ping_pong.nbytes),
         least_slope=1.0 / (_FASTEST * rate),
     )
 
 
-def factors(transfer: Piecewise, route: Route) -> tuple[Factor, ...]:
+def factors_of(transfer: Piecewise, route: Route) -> tuple[Factor, ...]:
     """Express the lines of a transfer as factors on the nominal values of its route."""
     return tuple(
         Factor(

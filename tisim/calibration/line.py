@@ -55,11 +55,9 @@ class Line:
         return np.asarray(self.intercept + self.slope * nbytes, dtype=np.float64)
 
     def steeper(self, slope: float) -> Line:
-        """This line with `slope` seconds a byte more."""
+        """The line with `slope` seconds a byte more."""
         low, high = self.slope_interval
-        return replace(
-            self, slope=self.slope + slope, slope_interval=(low + slope, high + slope)
-        )
+        return replace(self, slope=self.slope + slope, slope_interval=(low + slope, high + slope))
 
 
 def robust_sigma(residuals: Floats) -> float:

@@ -52,9 +52,7 @@ class Curve:
     def below(self, limit: float) -> Curve:
         """The part of the curve with sizes below `limit` bytes."""
         inside = self.nbytes < limit
-        return Curve(
-            self.operation, self.nbytes[inside], self.seconds[inside], self.counts[inside]
-        )
+        return Curve(self.operation, self.nbytes[inside], self.seconds[inside], self.counts[inside])
 
     def at(self, nbytes: Floats) -> Floats:
         """Times at `nbytes`, interpolated between the measured sizes on logarithms, in seconds."""

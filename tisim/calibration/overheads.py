@@ -53,6 +53,12 @@ class Overheads:
             return None
         return self.recv.below(self.thresholds.async_small)
 
+    @property
+    def breakpoints(self) -> tuple[int, ...]:
+        """Boundaries seen in any of the operations, in bytes."""
+        fits = (self.send, self.isend, self.recv)
+        return tuple(sorted({size for fit in fits if fit is not None for size in fit.breakpoints}))
+
     def in_a_message(self, nbytes: Floats) -> Floats:
         """Seconds of software in one message of `nbytes` bytes from MPI_Send to MPI_Recv."""
         total = np.zeros_like(nbytes)
@@ -69,7 +75,7 @@ class Overheads:
     def tables(self) -> dict[str, str]:
         """The three configuration tables ``boundary:seconds:seconds a byte;...``."""
         if self.thresholds is None:
-            return {name: NOTHING for name in ("smpi/os", "smpi/ois", "smpi/or")}
+            return dict.fromkeys(("smpi/os", "smpi/ois", "smpi/or"), NOTHING)
         detached, async_small = self.thresholds.detached, self.thresholds.async_small
         isend = self.isend if self.isend is not None else self.sender
         isend_end = None if self.isend is not None else detached
@@ -101,7 +107,7 @@ def fit_overheads(
     Parameters
     ----------
     measurements
-        Times of ``send``, ``isend`` and ``recv``, as far as there are any.
+        Times of ``pingpong``, and of ``send``, ``isend`` and ``recv`` as far as there are any.
     breakpoints
         Boundaries in bytes that the user gives; found if None.
 
@@ -115,14 +121,14 @@ def fit_overheads(
         for name in ("send", "isend", "recv")
         if measurements.has(name)
     }
-    fits = {name: fit_piecewise(curve, breakpoints=breakpoints) for name, curve in curves.items()}
-    pairs = {name: (curves[name], fits[name]) for name in curves}
-    thresholds = find_thresholds(pairs.get("send"), curves.get("isend"), pairs.get("recv"))
+    thresholds = find_thresholds(
+        measurements.curve("pingpong"), curves.get("send"), curves.get("isend"), curves.get("recv")
+    )
+    changes: dict[str, list[int]] = {}
     if thresholds is not None:
-        changes = {"send": thresholds.detached, "recv": thresholds.async_small}
-        for name, limit in changes.items():
-            if name in curves:
-                fits[name] = fit_piecewise(
-                    curves[name], breakpoints=breakpoints, changes=[limit - 1]
-                )
+        changes = {"send": [thresholds.detached - 1], "recv": [thresholds.async_small - 1]}
+    fits = {
+        name: fit_piecewise(curve, breakpoints=breakpoints, changes=changes.get(name, ()))
+        for name, curve in curves.items()
+    }
     return Overheads(fits.get("send"), fits.get("isend"), fits.get("recv"), thresholds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -110,6 +111,7 @@ def fit_piecewise(
     *,
     breakpoints: Sequence[int] | None = None,
     changes: Sequence[int] = (),
+    hints: Sequence[int] = (),
     offset: Floats | None = None,
     least_slope: float = 0.0,
 ) -> Piecewise:
@@ -123,6 +125,8 @@ def fit_piecewise(
         Boundaries in bytes, as a user gives them; found in the curve if None.
     changes
         Boundaries that are known (a change of protocol) and stand beside the ones found.
+    hints
+        Boundaries seen in other operations: taken where this curve shows them, if faintly.
     offset
         Seconds known to be in each time beside the line's, shape of ``curve.nbytes``.
     least_slope
@@ -134,14 +138,12 @@ def fit_piecewise(
         If no size was measured between two breakpoints that the user gave.
     """
     known = np.zeros_like(curve.seconds) if offset is None else offset
-    points = Points(
-        curve.nbytes, curve.seconds, known + least_slope * curve.nbytes, curve.weights
-    )
+    points = Points(curve.nbytes, curve.seconds, known + least_slope * curve.nbytes, curve.weights)
     places = _given(curve, changes)
     if breakpoints is not None:
         places |= _given(curve, breakpoints)
     else:
-        places |= _found(points, sorted(places))
+        places |= _found(points, sorted(places), _given(curve, hints, strict=False))
     starts = [0, *sorted(places)]
     ends = [*starts[1:], len(curve.nbytes)]
     segments = []
@@ -159,12 +161,14 @@ def fit_piecewise(
     return Piecewise(curve.operation, tuple(segments))
 
 
-def _given(curve: Curve, breakpoints: Sequence[int]) -> dict[int, int]:
+def _given(
+    curve: Curve, breakpoints: Sequence[int], *, strict: bool = True
+) -> dict[int, int]:
     """Position in the curve and boundary of each breakpoint inside the measured sizes."""
     places: dict[int, int] = {}
     for size in sorted(breakpoints):
         start = int(np.searchsorted(curve.nbytes, size, side="right"))
-        if start in places:
+        if start in places and strict:
             raise InputError(
                 f"no {curve.operation} was measured between the breakpoints {places[start]} and "
                 f"{size} bytes; give one of them, or measure sizes between them"
@@ -174,12 +178,14 @@ def _given(curve: Curve, breakpoints: Sequence[int]) -> dict[int, int]:
     return places
 
 
-def _found(points: Points, changes: list[int]) -> dict[int, int]:
+def _found(points: Points, changes: list[int], hints: dict[int, int]) -> dict[int, int]:
     """Position and boundary of each breakpoint found between the known `changes`."""
     edges = [0, *changes, len(points.nbytes)]
     places: dict[int, int] = {}
-    for first, end in zip(edges[:-1], edges[1:], strict=True):
-        for place in find_breaks(points.part(first, end)):
+    for first, end in pairwise(edges):
+        inside = [place - first for place in hints if first < place < end]
+        for place in find_breaks(points.part(first, end), inside):
             start = first + place
-            places[start] = boundary(points.nbytes[start - 1], points.nbytes[start])
+            between = boundary(points.nbytes[start - 1], points.nbytes[start])
+            places[start] = hints.get(start, between)
     return places

@@ -9,7 +9,10 @@ differs from size to size, quiet sizes weigh more.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +25,11 @@ LEAST_SIZES = 4
 MOST_SEGMENTS = 12
 #: A segment's sizes span nearly a doubling: steps in finer succession are packets, not protocols.
 LEAST_SPAN = 1.75
-# Parameters that one more segment costs in the criterion: two coefficients and a place that was
-# searched for, which counts about twice (Zhang & Siegmund, Biometrics 63, 2007).
-_COST_OF_A_SEGMENT = 4.0
+# Parameters that one more segment costs in the criterion: its two coefficients...
+_COST_OF_A_LINE = 2.0
+# ... and its place, which costs more than a coefficient since it is searched for (Zhang &
+# Siegmund, Biometrics 63, 2007).
+_COST_OF_A_PLACE = 3.0
 # What a line need not explain: a change below this relative size is no protocol change.
 _INDIFFERENCE = 0.005
 # The dynamic programme looks at this many places for a breakpoint first, then at all around them.
@@ -60,8 +65,16 @@ class Points:
         )
 
 
-def find_breaks(points: Points) -> list[int]:
+def find_breaks(points: Points, hints: Sequence[int] = ()) -> list[int]:
     """Find where `points` change from one line to another.
+
+    Parameters
+    ----------
+    points
+        The curve.
+    hints
+        Positions where another operation changes: they need less evidence, since they need not be
+        searched for.
 
     Returns
     -------
@@ -83,7 +96,7 @@ def find_breaks(points: Points) -> list[int]:
         residuals = _residuals(points, weights, breaks)
         noise = _noise_profile(residuals)
         trust = _trust(residuals / noise)
-    return breaks
+    return _adopt(points, weights / weights.mean(), breaks, hints)
 
 
 def _trust(deviations: Floats) -> Floats:
@@ -200,7 +213,46 @@ def _best(points: Points, weights: Floats, unit: float) -> list[int]:
 def _criterion(squares: float, n: int, segments: int) -> float:
     """Schwarz's criterion for `segments` lines that leave the squared relative residual."""
     mean = squares / n + _INDIFFERENCE**2
-    return float(n * np.log(mean) + _COST_OF_A_SEGMENT * segments * np.log(n))
+    parameters = (_COST_OF_A_LINE + _COST_OF_A_PLACE) * segments
+    return float(n * np.log(mean) + parameters * np.log(n))
+
+
+def _adopt(
+    points: Points, weights: Floats, breaks: list[int], hints: Sequence[int]
+) -> list[int]:
+    """Add those of the hints that the criterion accepts where their place costs nothing."""
+    n = len(points.nbytes)
+    edges = [0, *breaks, n]
+    while True:
+        squares = _squares(points, weights, edges)
+        wider = {
+            hint: sorted([*edges, hint]) for hint in hints if _fits_between(points, edges, hint)
+        }
+        fewer = {hint: _squares(points, weights, wider[hint]) for hint in wider}
+        best = min(fewer, key=lambda hint: fewer[hint], default=None)
+        if best is None:
+            return edges[1:-1]
+        gain = n * np.log((squares / n + _INDIFFERENCE**2) / (fewer[best] / n + _INDIFFERENCE**2))
+        if gain <= _COST_OF_A_LINE * np.log(n):
+            return edges[1:-1]
+        edges = wider[best]
+
+
+def _squares(points: Points, weights: Floats, edges: list[int]) -> float:
+    """Squared relative residual of the best lines between the edges."""
+    return sum(_square(points, weights, first, end) for first, end in pairwise(edges))
+
+
+def _fits_between(points: Points, edges: list[int], hint: int) -> bool:
+    """Whether a break at `hint` leaves segments on both sides that are long enough."""
+    if not 0 < hint < edges[-1]:
+        return False
+    after = bisect_right(edges, hint)
+    sizes = np.append(points.nbytes, points.nbytes[-1])
+    return all(
+        b - a >= LEAST_SIZES and sizes[b] >= LEAST_SPAN * sizes[a]
+        for a, b in ((edges[after - 1], hint), (hint, edges[after]))
+    )
 
 
 def _refine(
@@ -213,7 +265,9 @@ def _refine(
     for i, place in enumerate(breaks):
         low = refined[i - 1] if i else 0
         high = breaks[i + 1] if i + 1 < len(breaks) else n
-        candidates = range(max(low + LEAST_SIZES, place - step), min(high - LEAST_SIZES, place + step) + 1)
+        candidates = range(
+            max(low + LEAST_SIZES, place - step), min(high - LEAST_SIZES, place + step) + 1
+        )
         sides = [
             _square(points, weights, low, c) + _square(points, weights, c, high) for c in candidates
         ]
@@ -232,7 +286,7 @@ def _residuals(points: Points, weights: Floats, breaks: list[int]) -> Floats:
 
     edges = [0, *breaks, len(points.nbytes)]
     parts = []
-    for first, end in zip(edges[:-1], edges[1:], strict=True):
+    for first, end in pairwise(edges):
         x, y = points.nbytes[first:end], points.seconds[first:end]
         known = points.offset[first:end]
         line = fit_line(x, y, weights=weights[first:end], offset=known)

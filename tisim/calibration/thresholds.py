@@ -10,15 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tisim.calibration.line import Floats
 from tisim.calibration.measurements import Curve
-from tisim.calibration.piecewise import Piecewise, boundary
+from tisim.calibration.piecewise import boundary
 
-# A call that waits for the other side takes more than this many times as long as one that does not.
+# MPI_Send that waits takes more than this many times as long as before, relative to MPI_Isend (or,
+# without that, to the ping-pong).
 _WAITS = 2.0
-# So many sizes must show it.
-_LEAST_SIZES = 3
+# MPI_Recv that has to fetch its message takes so many times as long as before, relative to the
+# ping-pong, and then most of its time.
+_FETCHES = 1.5
+_MOST = 0.6
+# So many sizes on both sides must show it: few where few were measured.
+_LEAST_SIZES, _MOST_SIZES = 3, 8
 
 
 @dataclass(frozen=True)
@@ -41,19 +46,18 @@ class Thresholds:
 
 
 def find_thresholds(
-    send: tuple[Curve, Piecewise] | None,
-    isend: Curve | None,
-    recv: tuple[Curve, Piecewise] | None,
+    ping_pong: Curve, send: Curve | None, isend: Curve | None, recv: Curve | None
 ) -> Thresholds | None:
     """Find from which size MPI_Send waits for the receiver.
 
     Parameters
     ----------
-    send, recv
-        Times inside MPI_Send, and inside MPI_Recv of messages that had time to arrive: the curve
-        and the lines fitted to it.
-    isend
-        Times inside MPI_Isend: what MPI_Send takes when it does not wait.
+    ping_pong
+        One-way times.
+    send, isend
+        Times inside MPI_Send, and inside MPI_Isend: what MPI_Send takes when it does not wait.
+    recv
+        Times inside MPI_Recv of messages that had time to arrive.
 
     Returns
     -------
@@ -62,18 +66,18 @@ def find_thresholds(
     """
     waits = None
     if send is not None:
-        waits = _slower_than(send[0], isend) if isend is not None else _first_jump(send[1])
-    transfers = _first_jump(recv[1]) if recv is not None else None
+        waits = _rise(send, isend if isend is not None else ping_pong, _WAITS)
+    fetches = _rise(recv, ping_pong, _FETCHES, _MOST) if recv is not None else None
     if waits is not None:
-        eager = min(transfers, waits) if transfers is not None else waits
+        eager = min(fetches, waits) if fetches is not None else waits
         evidence = f"MPI_Send waits for the receiver above {waits} bytes"
         if eager < waits:
             evidence += f"; above {eager} bytes nothing arrives before its receive is posted"
         return Thresholds(eager + 1, waits + 1, evidence)
-    if transfers is not None:
-        evidence = f"above {transfers} bytes nothing arrives before its receive is posted"
-        return Thresholds(transfers + 1, transfers + 1, evidence)
-    curves = [pair[0] for pair in (send, recv) if pair is not None]
+    if fetches is not None:
+        evidence = f"above {fetches} bytes nothing arrives before its receive is posted"
+        return Thresholds(fetches + 1, fetches + 1, evidence)
+    curves = [curve for curve in (send, recv) if curve is not None]
     if not curves:
         return None
     largest = int(max(curve.nbytes[-1] for curve in curves))
@@ -84,22 +88,36 @@ def find_thresholds(
     )
 
 
-def _slower_than(send: Curve, isend: Curve) -> int | None:
-    """Boundary from which MPI_Send takes far longer than MPI_Isend, or None."""
-    slow: NDArray[np.bool_] = send.seconds > _WAITS * isend.at(send.nbytes)
-    # errors[i]: sizes on the wrong side if MPI_Send waits from the i-th size on.
-    slow_before = np.concatenate([[0], np.cumsum(slow)])
-    quick_after = np.concatenate([np.cumsum(~slow[::-1])[::-1], [0]])
-    start = int(np.argmin(slow_before + quick_after))
-    if slow[start:].sum() < _LEAST_SIZES:
+def _rise(call: Curve, reference: Curve, times: float, least: float = 0.0) -> int | None:
+    """Boundary at which a call's time rises most, relative to another, if it is far; or None.
+
+    Parameters
+    ----------
+    times
+        How many times as long as just below the boundary.
+    least
+        Least ratio of the call to the reference above the boundary.
+    """
+    logs = np.log(call.seconds / reference.at(call.nbytes))
+    n = len(logs)
+    if n < 2 * _LEAST_SIZES:
         return None
-    return boundary(send.nbytes[start - 1], send.nbytes[start]) if start else 0
+    width = min(max(n // 20, _LEAST_SIZES), _MOST_SIZES)
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(logs, width), axis=1)
+    # At position i: the window that begins there over the one that ends there.
+    rises = np.full(n, -np.inf)
+    rises[width : n - width + 1] = medians[width:] - medians[:-width]
+    stays = [np.median(logs[place:]) > np.log(max(least, 1e-9)) for place in range(n)]
+    rises[~np.array(stays)] = -np.inf
+    highest = int(np.argmax(rises))
+    if rises[highest] <= np.log(times):
+        return None
+    low, high = highest - width, highest + width
+    run = range(low + 1, high)
+    start = min(run, key=lambda place: _deviation(logs[low:place]) + _deviation(logs[place:high]))
+    return boundary(call.nbytes[start - 1], call.nbytes[start])
 
 
-def _first_jump(fit: Piecewise) -> int | None:
-    """First breakpoint at which the time jumps to a multiple of what it was, or None."""
-    for before, after in zip(fit.segments[:-1], fit.segments[1:], strict=True):
-        at = np.array([float(after.above)])
-        if after.line.seconds(at)[0] > _WAITS * before.line.seconds(at)[0]:
-            return after.above
-    return None
+def _deviation(values: Floats) -> float:
+    """Sum of the absolute deviations from the median."""
+    return float(np.abs(values - np.median(values)).sum())

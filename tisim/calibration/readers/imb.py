@@ -50,9 +50,7 @@ def read(text: Text) -> tuple[list[Sample], list[str]]:
                 number,
             )
     if not samples:
-        raise text.error(
-            f"no row of PingPong, PingPing or Sendrecv in this file{_listed(others)}"
-        )
+        raise text.error(f"no row of PingPong, PingPing or Sendrecv in this file{_listed(others)}")
     return samples, [f"{text.path}: {name} of IMB is not used" for name in others]
 
 
@@ -60,9 +58,7 @@ def _listed(others: dict[str, None]) -> str:
     return f", only of {', '.join(others)}" if others else ": it is cut; measure it again"
 
 
-def _sample(
-    text: Text, section: str, columns: list[str], words: list[str], line: int
-) -> Sample:
+def _sample(text: Text, section: str, columns: list[str], words: list[str], line: int) -> Sample:
     if len(words) != len(columns):
         raise text.cut(line, " ".join(columns))
     place = next((columns.index(name) for name in _TIMES if name in columns), None)

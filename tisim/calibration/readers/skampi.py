@@ -18,7 +18,9 @@ _MARK = re.compile(r'#?\s*(begin|end)\s+result\s+"([^"]*)"')
 _VARIABLE = re.compile(r"\w+=\s*\S+\s+")
 _ROW = "(variable= value)* bytes time stderr repetitions [a time a process]*"
 # Ping-pongs whose calls are not MPI_Send and MPI_Recv have a time of their own.
-_OTHER_CALLS = frozenset("isend issend ssend bsend rsend irecv probe iprobe sendrecv".split())
+_OTHER_CALLS = frozenset(
+    ("isend", "issend", "ssend", "bsend", "rsend", "irecv", "probe", "iprobe", "sendrecv")
+)
 _MICROSECOND = 1e-6
 
 
@@ -76,9 +78,7 @@ def _is_ping_pong(name: str) -> bool:
     return ping_pong and not _OTHER_CALLS.intersection(words)
 
 
-def _numbers(
-    text: Text, line: str, number: int, widths: dict[str, int], block: str
-) -> list[str]:
+def _numbers(text: Text, line: str, number: int, widths: dict[str, int], block: str) -> list[str]:
     """The words of a row without its loop variables; all rows of a block have as many."""
     row = line.strip() + " "
     while match := _VARIABLE.match(row):

@@ -1,0 +1,211 @@
+"""Known parameters come back from noisy synthetic measurements.
+
+The measurements are drawn from the model's closed form for two processes on an idle route (one
+message at a time, so that nothing is shared and nothing is scheduled). That it is the simulator's
+model is checked in tests/unit/test_calibration_simulation.py. To run more cases:
+``python -m tests.property.test_calibration_recovery CASES [SEED]``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+from tisim.calibration import Measurements, Route, factors_of, fit_overheads, fit_transfer
+
+ENVELOPE = 16
+ROUTE = Route(30e-6, 125e6)
+LARGEST = 4e6
+CASES = 200
+NOISES = (0.02, 0.05, 0.10)
+SIZES = 160
+REPETITIONS = 40
+OUTLIERS = 0.01
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Parameters to find: a line a segment for each operation, and factors."""
+
+    breaks: NDArray[np.int64]
+    detached: int
+    send: Floats
+    isend: Floats
+    recv: Floats
+    factors: Floats
+
+    def lines(self, table: Floats, nbytes: Floats) -> Floats:
+        rows = table[np.searchsorted(self.breaks, nbytes, side="left")]
+        return rows[:, 0] + rows[:, 1] * nbytes
+
+    def transfer(self, nbytes: Floats) -> Floats:
+        rows = self.factors[np.searchsorted(self.breaks, nbytes, side="left")]
+        wire = nbytes + ENVELOPE
+        return ROUTE.latency * rows[:, 0] + wire / (ROUTE.bandwidth * rows[:, 1])
+
+    def times(self, nbytes: Floats) -> dict[str, Floats]:
+        eager = nbytes < self.detached
+        transfer = self.transfer(nbytes)
+        send = self.lines(self.send, nbytes)
+        recv = self.lines(self.recv, nbytes)
+        return {
+            "pingpong": transfer + np.where(eager, send + recv, 0.0),
+            "send": np.where(eager, send, transfer),
+            "isend": self.lines(self.isend, nbytes),
+            "recv": np.where(eager, recv, transfer),
+        }
+
+
+def jumps(lines: Floats, breaks: Floats) -> Floats:
+    """By what factor the time jumps at each breakpoint."""
+    before = lines[:-1, 0] + lines[:-1, 1] * breaks
+    return (lines[1:, 0] + lines[1:, 1] * breaks) / before
+
+
+def draw_transfer(rng: np.random.Generator, edges: Floats) -> Floats:
+    """Lines whose two coefficients both matter in their range of sizes."""
+    lines: list[tuple[float, float]] = []
+    intercept = rng.uniform(1e-5, 5e-5)
+    for high in edges[1:]:
+        slope = intercept / high * rng.uniform(1, 4)
+        lines.append((intercept, slope))
+        intercept = (intercept + slope * high) * rng.uniform(0.4, 1.3)
+    return np.array(lines)
+
+
+def notable(lines: Floats, breaks: Floats) -> bool:
+    """Whether every breakpoint can be seen: a jump of 15 % at least, and none of a protocol."""
+    factor = jumps(lines, breaks)
+    return bool((np.abs(np.log(factor)) > 0.15).all() and factor.max() < 1.8)
+
+
+def seen_in_ping_pong(transfer: Floats, overheads: list[Floats], breaks: Floats) -> bool:
+    """Whether each jump of the transfer is 15 % of the ping-pong too, overheads included."""
+    at = [t[:-1, 0] + t[:-1, 1] * breaks for t in (transfer, *overheads)]
+    jump = transfer[1:, 0] + transfer[1:, 1] * breaks - at[0]
+    return bool((np.abs(jump) > 0.15 * sum(at)).all())
+
+
+def draw_until_notable(draw: Callable[[], Floats], breaks: Floats) -> Floats:
+    while not notable(lines := draw(), breaks):
+        pass
+    return lines
+
+
+def draw_truth(rng: np.random.Generator) -> Truth:
+    """Breakpoints a decade apart; the last but one or the last is where MPI_Send starts to wait."""
+    count = int(rng.integers(2, 5))
+    while True:
+        breaks = np.sort(np.exp(rng.uniform(np.log(200), np.log(4e5), count))).astype(np.int64)
+        edges = np.array([1.0, *breaks, LARGEST])
+        if (edges[1:] / edges[:-1]).min() > 9:
+            break
+    transfer = draw_until_notable(lambda: draw_transfer(rng, edges), breaks)
+
+    def draw_overhead() -> Floats:
+        """A part of what the transfer takes, and a jump wherever that jumps."""
+        return transfer * rng.uniform(0.05, 0.3) * rng.uniform(0.75, 1.33, transfer.shape)
+
+    send, recv = (draw_until_notable(draw_overhead, breaks) for _ in range(2))
+
+    def draw_isend() -> Floats:
+        """MPI_Isend does what MPI_Send does, as long as that does not wait."""
+        return send * rng.uniform(0.8, 1.2, send.shape)
+
+    isend = draw_until_notable(draw_isend, breaks)
+    if not seen_in_ping_pong(transfer, [send, recv], breaks):
+        return draw_truth(rng)
+    factors = np.column_stack(
+        [transfer[:, 0] / ROUTE.latency, 1 / (transfer[:, 1] * ROUTE.bandwidth)]
+    )
+    detached = int(breaks[rng.integers(count - 2, count)]) + 1
+    return Truth(breaks, detached, send, isend, recv, factors)
+
+
+def measure(rng: np.random.Generator, truth: Truth, sizes: Floats, noise: float) -> Measurements:
+    nbytes = np.repeat(sizes, REPETITIONS)
+    frames = []
+    for operation, exact in truth.times(sizes).items():
+        seconds = np.repeat(exact, REPETITIONS) * np.exp(noise * rng.standard_normal(len(nbytes)))
+        outliers = rng.random(len(nbytes)) < OUTLIERS
+        seconds[outliers] *= rng.uniform(2, 10, outliers.sum())
+        frames.append(
+            pd.DataFrame({"operation": operation, "bytes": nbytes.astype(int), "seconds": seconds})
+        )
+    frame = pd.concat(frames, ignore_index=True)
+    return Measurements(frame.assign(pairs=1, directions=1, file="synthetic"))
+
+
+def check(found: object, truth: object, sizes: Floats, what: str) -> str:
+    """Whether breakpoints came back within one sampled size; says what is wrong."""
+    places = np.searchsorted(sizes, np.asarray(found), side="right")
+    wanted = np.searchsorted(sizes, np.asarray(truth), side="right")
+    if len(places) != len(wanted) or np.abs(places - wanted).max(initial=0) > 1:
+        return f"{what}: breakpoints {found}, should be {truth}; "
+    return ""
+
+
+def compare(found: Floats, truth: Floats, noise: float, what: str) -> str:
+    error = np.abs(found / truth - 1).max()
+    return f"{what}: off by {error:.3f}; " if error > noise else ""
+
+
+def run_case(seed: int, noise: float) -> str:
+    """Draw a truth, measure it, calibrate; what did not come back, or an empty string."""
+    rng = np.random.default_rng(seed)
+    sizes = np.unique(np.exp(rng.uniform(0, np.log(LARGEST), SIZES)).astype(np.int64))
+    sizes = sizes.astype(np.float64)
+    truth = draw_truth(rng)
+    measured = measure(rng, truth, sizes, noise)
+    overheads = fit_overheads(measured)
+    transfer = fit_transfer(measured.curve("pingpong"), overheads)
+    wrong = check(transfer.breakpoints, truth.breaks, sizes, "transfer")
+    if overheads.thresholds is None:
+        return wrong + "no threshold"
+    wrong += check(
+        [overheads.thresholds.detached - 1], [truth.detached - 1], sizes, "threshold"
+    )
+    eager = truth.breaks < truth.detached - 1
+    pairs = [
+        ("os", overheads.sender, truth.send[: eager.sum() + 1], truth.breaks[eager]),
+        ("or", overheads.receiver, truth.recv[: eager.sum() + 1], truth.breaks[eager]),
+        ("ois", overheads.isend, truth.isend, truth.breaks),
+    ]
+    for what, fit, table, breaks in pairs:
+        assert fit is not None
+        problem = check(fit.breakpoints, breaks, sizes, what)
+        if not problem:
+            lines = np.array([(s.line.intercept, s.line.slope) for s in fit.segments])
+            problem = compare(lines, table, noise, what)
+        wrong += problem
+    if len(transfer.segments) == len(truth.factors):
+        found = np.array([(f.latency, f.bandwidth) for f in factors_of(transfer, ROUTE)])
+        wrong += compare(found, truth.factors, noise, "factors")
+    return wrong
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_parameters_come_back(noise: float) -> None:
+    cases = range(NOISES.index(noise), CASES, len(NOISES))
+    wrong = {seed: problem for seed in cases if (problem := run_case(seed, noise))}
+    assert wrong == {}
+
+
+if __name__ == "__main__":
+    cases = int(sys.argv[1])
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    failed = 0
+    for seed in range(first, first + cases):
+        noise = NOISES[seed % len(NOISES)]
+        if problem := run_case(seed, noise):
+            failed += 1
+            print(f"seed {seed}, noise {noise}: {problem}")
+    print(f"{failed} of {cases} cases failed")

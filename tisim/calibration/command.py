@@ -1,0 +1,221 @@
+"""The commands ``tisim calibrate`` and ``tisim benchmark``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from tisim.calibration.cpu import CpuCalibration
+
+_FILE = click.Path(path_type=Path)
+
+
+class _Calibrate(click.Group):
+    """A group whose command ``messages`` needs no name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or args[0] not in self.commands:
+            args = ["messages", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("calibrate", cls=_Calibrate)
+def calibrate_command() -> None:
+    """Find the parameters of a platform from measurements."""
+
+
+def _value(parse: Callable[..., float]) -> Callable[..., float | None]:
+    """A callback of click's that reads a quantity with its unit."""
+
+    def callback(_ctx: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+        return None if text is None else parse(text, parameter.opts[0])
+
+    return callback
+
+
+def _bandwidth(text: str, what: str) -> float:
+    from tisim.platform.units import parse_bandwidth
+
+    return parse_bandwidth(text, what)
+
+
+def _time(text: str, what: str) -> float:
+    from tisim.platform.units import parse_time
+
+    return parse_time(text, what)
+
+
+def _size(text: str, what: str) -> float:
+    from tisim.platform.units import parse_size
+
+    return parse_size(text, what)
+
+
+def _breakpoints(
+    _ctx: click.Context, parameter: click.Parameter, text: str | None
+) -> list[int] | None:
+    if text is None:
+        return None
+    return sorted({int(_size(word, parameter.opts[0])) for word in text.split(",")})
+
+
+def _pair(
+    _ctx: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise click.BadParameter("two host names, separated by a comma", param=parameter)
+    return names[0], names[1]
+
+
+@calibrate_command.command("messages", hidden=True)
+@click.argument("files", nargs=-1, required=True, type=_FILE)
+@click.option("--platform", type=_FILE, help="Platform file with nominal values.")
+@click.option(
+    "--hosts", callback=_pair, help="The two hosts that measured: A,B. Default: the first two."
+)
+@click.option("--bandwidth", callback=_value(_bandwidth), help="Nominal bandwidth, as 125MBps.")
+@click.option("--latency", callback=_value(_time), help="Nominal latency of one link, as 15us.")
+@click.option(
+    "--links", type=int, default=2, show_default=True, help="Links between the two hosts."
+)
+@click.option(
+    "--breakpoints", callback=_breakpoints, help="Sizes above which a segment begins: 1420,64KiB."
+)
+@click.option("-o", "--output", type=_FILE, help="Platform file to write.")
+@click.option("--plot", type=_FILE, help="Picture to write (.png, .svg, .pdf).")
+@click.option("--json", "as_json", is_flag=True, help="Print everything found as JSON.")
+def _messages(
+    files: tuple[Path, ...],
+    output: Path | None,
+    plot: Path | None,
+    as_json: bool,
+    **nominal: Any,
+) -> None:
+    """Find the parameters of a platform from measured messages, or from timed computations.
+
+    FILES are results of SKaMPI, the OSU micro-benchmarks, the Intel MPI Benchmarks,
+    platform-calibration or 'tisim benchmark', in any mixture. What is found is written into the
+    platform file, or, without one, into a platform of two hosts with the nominal values; without
+    -o its <config> block is printed.
+
+    For the speed of hosts see 'tisim calibrate cpu --help'.
+    """
+    from tisim.calibration.calibration import calibrate
+    from tisim.calibration.measurements import read_measurements
+    from tisim.calibration.progress import progress_bar
+
+    with progress_bar() as progress:
+        found = calibrate(read_measurements(files), **nominal, progress=progress)
+    if as_json:
+        click.echo(found.to_json())
+    else:
+        from tisim.calibration.report import report
+
+        click.echo(report(found), nl=False)
+        if output is None:
+            click.echo(f"\n{found.config_block}", nl=False)
+    if output is not None:
+        found.platform.write(output)
+    if plot is not None:
+        from tisim.calibration.plot import save
+
+        save(found, plot)
+
+
+@calibrate_command.command("cpu")
+@click.argument("traces", nargs=-1, type=_FILE)
+@click.option(
+    "--times",
+    multiple=True,
+    required=True,
+    type=_FILE,
+    help="CSV of timed computations (repeat for several runs).",
+)
+@click.option("--class", "problem_class", help="Use the rate of this class of problems.")
+@click.option(
+    "--working-set", callback=_value(_size), help="Use the rate of this working set, as 4MiB."
+)
+@click.option("--platform", type=_FILE, help="Platform file to complete.")
+@click.option("-o", "--output", type=_FILE, help="Platform file to write.")
+@click.option(
+    "--host-speeds", is_flag=True, help="Give every measured host its own speed (column host)."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the rates as JSON.")
+def _cpu(
+    traces: tuple[Path, ...],
+    times: tuple[Path, ...],
+    problem_class: str | None,
+    working_set: float | None,
+    platform: Path | None,
+    output: Path | None,
+    host_speeds: bool,
+    as_json: bool,
+) -> None:
+    """Find instructions a second from timed computations.
+
+    TRACES is the trace whose compute actions were timed; it is not needed if the CSV has a column
+    'volume'. The CSV has a header; its columns are seconds, volume, rank, action (number of the
+    compute action, from 1), run, class, working_set (bytes) and host, of which seconds and volume,
+    or seconds and rank, must be there.
+    """
+    import json
+
+    from tisim.calibration.cpu import calibrate_cpu
+    from tisim.calibration.timed import read_timed, read_volumes
+
+    found = calibrate_cpu(read_timed(times, read_volumes(traces) if traces else None))
+    rate = found.rate_for(problem_class=problem_class, working_set=working_set)
+    if as_json:
+        click.echo(json.dumps({**found.to_dict(), "used": rate.what}, indent=1))
+    else:
+        _print_rates(found, rate.what)
+    if (platform is None) != (output is None):
+        raise click.UsageError("--platform and -o go together: the file to complete, and its name")
+    if platform is not None and output is not None:
+        from tisim.calibration.speeds import complete
+
+        for remark in complete(platform, output, rate, found.hosts if host_speeds else {}):
+            click.echo(f"warning: {remark}", err=True)
+
+
+def _print_rates(found: CpuCalibration, used: str) -> None:
+    from tisim.calibration.report import table
+
+    rows = [
+        [
+            f"{row.per_second:.5g}",
+            f"{row.spread:.1%}",
+            str(row.computations),
+            row.what + (" (used)" if row.what == used else ""),
+        ]
+        for row in found.frame().itertuples()
+    ]
+    click.echo(table(["per second", "spread", "computations", "of"], rows))
+    for warning in found.warnings:
+        click.echo(f"warning: {warning}")
+
+
+@click.command("benchmark")
+@click.option("--print", "as_source", is_flag=True, help="Print the C source.")
+def benchmark_command(as_source: bool) -> None:
+    r"""Print a small MPI program that measures what 'tisim calibrate' needs.
+
+    \b
+    tisim benchmark --print > benchmark.c
+    mpicc -O2 -o benchmark benchmark.c -lm
+    mpirun -n 2 --host hostA,hostB ./benchmark > measured.csv
+    tisim calibrate measured.csv --bandwidth 125MBps --latency 15us -o platform.xml
+    """
+    from tisim.calibration.benchmark import benchmark_source
+
+    if as_source:
+        click.echo(benchmark_source(), nl=False)
+    else:
+        click.echo(click.get_current_context().get_help())

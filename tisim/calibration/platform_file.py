@@ -1,0 +1,246 @@
+"""Writes the calibrated numbers into a platform file that tisim and SimGrid read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim.calibration.factors import Route
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element, _ElementTree
+
+_DOCTYPE = '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
+# Older spellings of what calibration writes; left in place they could win over it.
+_SYNONYMS = {
+    "smpi/async-small-thres": "smpi/async-small-thresh",
+    "smpi/send-is-detached-thres": "smpi/send-is-detached-thresh",
+    "network/bandwidth-factor": "smpi/bw-factor",
+    "network/latency-factor": "smpi/lat-factor",
+}
+_NOMINAL_HOSTS = ("host-0", "host-1")
+
+
+class PlatformFile:
+    """A platform file in the making.
+
+    Parameters
+    ----------
+    tree
+        The platform's XML.
+    source
+        The file it came from, if any.
+    """
+
+    def __init__(self, tree: _ElementTree, source: Path | None) -> None:
+        self._tree = tree
+        self._source = source
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> PlatformFile:
+        """Read a platform file; nothing is fetched and no entity expanded.
+
+        Raises
+        ------
+        InputError
+            If it is not a platform file.
+        """
+        from lxml import etree
+
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+        try:
+            tree = etree.parse(os.fspath(path), parser)
+        except OSError as error:
+            raise InputError(f"cannot read the platform: {error}", file=path) from None
+        except etree.XMLSyntaxError as error:
+            raise InputError(f"not XML: {error.msg}", file=path, line=error.lineno) from None
+        if tree.getroot().tag != "platform":
+            raise InputError(
+                f"a platform file begins with <platform>, this one with <{tree.getroot().tag}>",
+                file=path,
+            )
+        return cls(tree, Path(path))
+
+    @classmethod
+    def nominal(cls, route: Route) -> PlatformFile:
+        """Two hosts on a switch, with a route of these nominal values between them."""
+        from lxml import etree
+
+        root = etree.fromstring(
+            '<platform version="4.1">\n'
+            "  <!-- Two hosts with the nominal route between them; set speed and radical. -->\n"
+            f'  <cluster id="nominal" prefix="host-" suffix="" radical="0-1" speed="1Gf" '
+            f'bw="{route.bandwidth:.12g}Bps" lat="{route.latency / 2:.12g}s"/>\n'
+            "</platform>"
+        )
+        return cls(etree.ElementTree(root), None)
+
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """Put `settings` into the platform's ``<config>``, in the place of older values."""
+        from lxml import etree
+
+        root = self._tree.getroot()
+        blocks = root.findall("config")
+        for block in blocks:
+            for prop in block.findall("prop"):
+                if _canonical(prop.get("id", "")) in settings:
+                    block.remove(prop)
+        if blocks:
+            block = blocks[0]
+        else:
+            block = etree.Element("config", id="General")
+            root.insert(0, block)
+        for name, value in settings.items():
+            etree.SubElement(block, "prop", id=name, value=value)
+        _indent(block)
+
+    def limit(self, hosts: tuple[str, str], bandwidth: float) -> bool:
+        """Give the clusters of two hosts a limiter link; False if they are in no cluster.
+
+        Parameters
+        ----------
+        hosts
+            Names of the two hosts.
+        bandwidth
+            What both directions of a host's link carry together, in bytes/s.
+        """
+        clusters = [self.cluster_of(host) for host in hosts]
+        for cluster in clusters:
+            if cluster is None:
+                return False
+        for cluster in clusters:
+            if cluster is not None:
+                cluster.set("limiter_link", f"{bandwidth:.9g}Bps")
+        return True
+
+    def cluster_of(self, host: str) -> _Element | None:
+        """The ``<cluster>`` that a host belongs to, or None."""
+        from tisim.platform.radical import Radical
+
+        for cluster in self._tree.getroot().iter("cluster"):
+            prefix, suffix = cluster.get("prefix", ""), cluster.get("suffix", "")
+            number = host.removeprefix(prefix).removesuffix(suffix)
+            if (
+                number.isdigit()
+                and host == prefix + number + suffix
+                and Radical(cluster.get("radical", "")).find(int(number)) is not None
+            ):
+                return cluster
+        return None
+
+    def set_speed(self, host: str, flops: float) -> bool:
+        """Set the speed of a host that has an element of its own; False if it has none."""
+        for element in self._tree.getroot().iter("host"):
+            if element.get("id") == host:
+                _set_speed(element, flops)
+                return True
+        return False
+
+    def set_cluster_speed(self, cluster_id: str, flops: float) -> None:
+        """Set the speed of the hosts of a cluster."""
+        for element in self._tree.getroot().iter("cluster"):
+            if element.get("id") == cluster_id:
+                _set_speed(element, flops)
+
+    def set_all_speeds(self, flops: float) -> None:
+        """Set the speed of every host and cluster."""
+        for tag in ("host", "cluster", "peer", "cabinet"):
+            for element in self._tree.getroot().iter(tag):
+                _set_speed(element, flops)
+
+    def overriding_hosts(self) -> list[str]:
+        """Hosts with ``smpi/os``, ``smpi/ois`` or ``smpi/or`` of their own, which win."""
+        names = {"smpi/os", "smpi/ois", "smpi/or"}
+        return [
+            host.get("id", "")
+            for host in self._tree.getroot().iter("host")
+            if any(prop.get("id") in names for prop in host.findall("prop"))
+        ]
+
+    @property
+    def nominal_hosts(self) -> tuple[str, str]:
+        """The two hosts of `nominal`."""
+        return _NOMINAL_HOSTS
+
+    def to_bytes(self) -> bytes:
+        """The file's content."""
+        from lxml import etree
+
+        doctype = self._tree.docinfo.doctype or _DOCTYPE
+        content: bytes = etree.tostring(
+            self._tree, xml_declaration=True, encoding="UTF-8", doctype=doctype
+        )
+        return content.rstrip() + b"\n"
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, whole or not at all."""
+        with replacing(path) as temporary:
+            temporary.write_bytes(self.to_bytes())
+
+
+def config_block(settings: Mapping[str, str]) -> str:
+    """A ``<config>`` block to paste into a platform file, right below ``<platform>``."""
+    from lxml import etree
+
+    block = etree.Element("config", id="General")
+    for name, value in settings.items():
+        etree.SubElement(block, "prop", id=name, value=value)
+    etree.indent(block)
+    return str(etree.tostring(block, encoding="unicode"))
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary file beside `path` that takes its name when the block ends without an error.
+
+    Raises
+    ------
+    InputError
+        If nothing can be written there.
+    """
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix
+        )
+    except OSError as error:
+        raise InputError(f"cannot write here: {error.strerror}", file=target) from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _canonical(name: str) -> str:
+    spelled = name.replace("_", "-").lower()
+    return _SYNONYMS.get(spelled, spelled)
+
+
+def _set_speed(element: _Element, flops: float) -> None:
+    element.attrib.pop("power", None)
+    element.set("speed", f"{flops:.9g}f")
+
+
+def _indent(block: _Element) -> None:
+    """Lay out a block inside the root element."""
+    from lxml import etree
+
+    etree.indent(block, level=1)
+    if not (block.tail or "").strip():
+        block.tail = "\n  "
+    parent = block.getparent()
+    if parent is not None and not re.search(r"\S", parent.text or ""):
+        parent.text = "\n  "

@@ -1,0 +1,111 @@
+"""The calibration as text: tables of segments and breakpoints, warnings, the configuration."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tisim.calibration.line import Line
+from tisim.calibration.piecewise import Piecewise
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tisim.calibration.calibration import Calibration
+
+_TITLES = {
+    "pingpong": "Transfer: the ping-pong, one way, without the overheads",
+    "send": "Time inside MPI_Send (smpi/os)",
+    "isend": "Time inside MPI_Isend (smpi/ois)",
+    "recv": "Time inside MPI_Recv of a message that had time to arrive (smpi/or)",
+}
+_WIDTH = 100
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns aligned to the right, two blanks apart; the last one to the left."""
+    widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
+    lines = []
+    for row in [heads, *rows]:
+        cells = [cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False)]
+        lines.append("  ".join([*cells, row[-1]]).rstrip())
+    return "\n".join(lines)
+
+
+def report(calibration: Calibration) -> str:
+    """What was found, for a person to read."""
+    return "\n\n".join(_sections(calibration)) + "\n"
+
+
+def _sections(calibration: Calibration) -> Iterator[str]:
+    route, hosts = calibration.route, calibration.hosts
+    yield (
+        f"Nominal route from {hosts[0]} to {hosts[1]}: latency {route.latency * 1e6:.4g} us, "
+        f"bandwidth {route.bandwidth / 1e6:.4g} MB/s"
+    )
+    errors = calibration.errors()
+    for fit in calibration.fits:
+        yield f"{_TITLES[fit.operation]}\n{_segments(calibration, fit, errors)}"
+    if calibration.changes:
+        yield f"Breakpoints\n{_breakpoints(calibration)}"
+    if calibration.overheads.thresholds is not None:
+        yield f"Protocol: {calibration.overheads.thresholds.evidence}."
+    if calibration.contention is not None:
+        yield (
+            f"Contention: both directions together reach {calibration.contention.fraction:.1%} of "
+            "twice the bandwidth of one."
+        )
+    yield "\n".join(
+        textwrap.fill(f"warning: {text}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        for text in calibration.warnings
+    )
+
+
+def _segments(calibration: Calibration, fit: Piecewise, errors: pd.DataFrame) -> str:
+    heads = ["bytes", "start-up us", "+-", "ns/byte", "+-"]
+    transfer = fit is calibration.transfer
+    if transfer:
+        heads += ["lat x", "bw x"]
+    heads += ["residual", "simulated", "sizes", "times"]
+    own = errors[errors["operation"] == fit.operation]
+    rows = []
+    for number, segment in enumerate(fit.segments):
+        line = segment.line
+        row = [f"{segment.first}-{segment.last}", *_coefficients(line)]
+        if transfer:
+            factor = calibration.factors[number]
+            row += [f"{factor.latency:.4g}", f"{factor.bandwidth:.4g}"]
+        error = own.loc[own["above_bytes"] == segment.above, "error"].abs().median()
+        row += [f"{line.residual:.1%}", f"{error:.1%}", str(line.sizes), str(line.measurements)]
+        rows.append(row)
+    return table(heads, rows)
+
+
+def _coefficients(line: Line) -> list[str]:
+    """Both coefficients, each with half the width of its 95 % interval."""
+    return [
+        f"{line.intercept * 1e6:.4g}",
+        _half_width(line.intercept, line.intercept_interval[1], 1e6),
+        f"{line.slope * 1e9:.4g}",
+        _half_width(line.slope, line.slope_interval[1], 1e9),
+    ]
+
+
+def _half_width(value: float, high: float, unit: float) -> str:
+    return f"{(high - value) * unit:.2g}" if np.isfinite(high) else "?"
+
+
+def _breakpoints(calibration: Calibration) -> str:
+    rows = [
+        [
+            str(change.above),
+            f"{change.after}..{change.before}",
+            change.operation,
+            change.explanation,
+        ]
+        for change in calibration.changes
+    ]
+    return table(["above bytes", "between sizes", "seen in", "what happens"], rows)
