@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
+import functools
 import inspect
 import math
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -26,6 +29,7 @@ OPERATIONS = (
     "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "gather",
     "reduce", "reduce_scatter", "scatter",
 )  # fmt: skip
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "selectors.md"
 MODULES = {"ompi": ompi, "mpich": mpich, "mvapich2": mvapich2, "impi": impi}
 
 
@@ -61,10 +65,11 @@ def check_bounds(where: str, rows: Any) -> None:
     assert bounds[-1] == math.inf, where
 
 
+@functools.cache
 def choices() -> list[tuple[str, str, Choice]]:
     """Every (selector, operation, choice) over many ranks, sizes and placements."""
     found: list[tuple[str, str, Choice]] = []
-    sizes = sorted({0, 1, *((1 << k) + d for k in range(1, 24) for d in (-1, 0))})
+    sizes = sorted({0, 1, *(1 << k for k in range(1, 24)), 45, 10000, 170000})
     for ranks in (1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 300, 600, 1200, 3000, 9000):
         for nbytes in sizes:
             found += [("ompi", op, choice) for op, choice in choices_of(ompi, ranks, nbytes)]
@@ -292,3 +297,31 @@ def test_impi_counts_other_placements_as_one_rank_a_host() -> None:
     for per_host in (3, 5, 6, 32):
         assert impi.choose_allreduce(6, 20000, per_host) == impi.choose_allreduce(6, 20000, 1)
     assert impi.choose_allreduce(8, 15000, 2) != impi.choose_allreduce(8, 15000, 1)
+
+
+def test_the_documentation_has_every_choice() -> None:
+    documented = set()
+    for operation, section in sections():
+        for row in section.split("\n"):
+            cells = [cell.strip() for cell in row.strip("|").split("|")]
+            if row.startswith("| `") and len(cells) == 1 + len(MODULES):
+                name = cells[0].strip("`")
+                takers = [s for s, cell in zip(MODULES, cells[1:], strict=True) if cell]
+                documented |= {(selector, operation, name) for selector in takers}
+    assert documented == {(selector, op, choice.name) for selector, op, choice in choices()}
+
+
+def test_the_documentation_has_every_algorithm() -> None:
+    for operation, section in sections():
+        for name in ALGORITHMS[operation]:
+            assert f"`{name}`" in section, (operation, name)
+
+
+def test_the_documentation_s_examples() -> None:
+    assert doctest.testfile(str(DOCUMENTATION), module_relative=False).failed == 0
+
+
+def sections() -> list[tuple[str, str]]:
+    """The operations of the documentation with their texts."""
+    parts = DOCUMENTATION.read_text().split("### ")[1:]
+    return [(part.split()[0], part) for part in parts]
