@@ -21,6 +21,11 @@ def ompi_linear_sync(
     References
     ----------
     Open MPI, ``coll/tuned``: synchronized linear gather.
+
+    Notes
+    -----
+    SimGrid hangs in it when one segment is below `smpi/async-small-thresh` and the other is not:
+    the second segment's receive takes the first one.
     """
     if s.rank != root:
         first, second = _segments(scount, ssize)
