@@ -23,7 +23,8 @@ PLACEMENTS = {
     "4 on each of 4": [rank // 4 for rank in range(16)],
     "dealt out to 3": [rank % 3 for rank in range(9)],
     "uneven": [0, 0, 0, 1, 2, 2, 2, 2, 3, 3, 1, 1],
-    "34 hosts": list(range(34)),
+    "18 hosts": list(range(18)),
+    "16 on each of 2": [rank // 16 for rank in range(32)],
 }
 
 
