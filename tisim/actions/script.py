@@ -7,6 +7,7 @@ simulated here: the core executes the finished schedule.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -167,6 +168,14 @@ class Script:
         return Group(self, members, context)
 
 
+def _index(members: Sequence[int], rank: int) -> int:
+    """Where `rank` is in `members`, which are in ascending order but for comm_split's keys."""
+    place = bisect_left(members, rank)
+    if place < len(members) and members[place] == rank:
+        return place
+    return members.index(rank)
+
+
 class Group:
     """An :class:`Endpoint` for the ranks of a part of a communicator (two-level algorithms).
 
@@ -187,7 +196,7 @@ class Group:
         self.members = members
         self.context = context
         self.offset = context << 20
-        self.rank = members.index(script.rank)
+        self.rank = _index(members, script.rank)
         self.size = len(members)
 
     def chosen(self, operation: str) -> Callable[..., None]:
