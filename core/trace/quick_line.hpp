@@ -42,9 +42,8 @@ class QuickLine {
     const Word& action = kWords[hash(static_cast<std::uint32_t>(word))];
     if ((word & action.mask) != action.text) return nullptr;
     p += action.length;
+    op = Op{};
     op.kind = action.kind;
-    op.flags = 0;
-    op.comm = 0;
     if (action.kind == Kind::compute) return parse_compute(p, op);
     return parse_three(p, action, op);
   }

@@ -1,0 +1,138 @@
+#include "trace/reader.hpp"
+
+#include <random>
+
+#include "support/test.hpp"
+#include "trace/reference_reading.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr const char* kPlain[] = {"init",
+                                  "compute 1000",
+                                  "send 1 5 100",
+                                  "recv 1 5 100 1",
+                                  "isend 3 0 7 0",
+                                  "irecv 2 0 7",
+                                  "wait 2 0 0",
+                                  "test 0 3 0",
+                                  "compute 1.59373e+06",
+                                  "compute 0",
+                                  "bcast 5 1 0",
+                                  "barrier",
+                                  "allreduce 1 10",
+                                  "sendRecv 1 1 1 1",
+                                  "recv -333 1 9999999",
+                                  "compute 1e-3",
+                                  "compute 1.5",
+                                  "send 0 0 0",
+                                  "irecv 1 1234567 12345678",
+                                  "wait 0 1 2",
+                                  "isend 1 2 3 4",
+                                  "finalize",
+                                  "compute 123456789012345678"};
+
+constexpr const char kRubbish[] = "0123456789 \t\r\n#.-+eE_xsendrecvcomputwa\0\x01\x7f\xff";
+
+std::string plain_text(std::mt19937& random, int lines) {
+  std::string text;
+  for (int i = 0; i < lines; ++i) {
+    text.append("0 ").append(kPlain[random() % std::size(kPlain)]).append("\n");
+  }
+  return text;
+}
+
+void mutate(std::string& text, std::mt19937& random) {
+  const std::size_t at = random() % text.size();
+  const char other = kRubbish[random() % (sizeof kRubbish - 1)];
+  switch (random() % 5) {
+    case 0:
+      text[at] = other;
+      break;
+    case 1:
+      text.insert(at, 1, other);
+      break;
+    case 2:
+      text.erase(at, 1 + random() % 3);
+      break;
+    case 3:
+      text.insert(at, text.substr(random() % text.size(), random() % 20));
+      break;
+    default:
+      text.resize(at);
+  }
+  if (text.empty()) text = "0";
+}
+
+}  // namespace
+
+TEST("reader: batches of any size give the same operations") {
+  std::mt19937 random(1);
+  const std::string text = plain_text(random, 500);
+  for (const std::size_t batch : {1U, 2U, 3U, 7U, 64U, 1000U}) {
+    CHECK(test::reads_alike(text, 4, Dialect::modern, batch));
+  }
+}
+
+TEST("reader: a file of many buffers, and lines longer than one") {
+  std::string text;
+  for (int i = 0; i < 40000; ++i) text += "0 send 1 " + std::to_string(i) + " 100\n";
+  text += "0 compute " + std::string(600000, ' ') + "5\n0 compute 7\n";
+  CHECK(test::reads_alike(text, 4, Dialect::modern, 256));
+}
+
+TEST("reader: damaged lines are read, or refused, as the parser does alone") {
+  std::mt19937 random(20);
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = plain_text(random, 1 + static_cast<int>(random() % 8));
+    for (std::size_t i = 0; i <= random() % 3; ++i) mutate(text, random);
+    const Dialect dialect = random() % 4 == 0 ? Dialect::legacy : Dialect::modern;
+    const bool alike = test::reads_alike(text, 4, dialect, 1 + random() % 5);
+    CHECK(alike);
+    if (!alike) std::fprintf(stderr, "%s\n", text.c_str());
+  }
+}
+
+TEST("reader: numbers of every length") {
+  std::mt19937 random(3);
+  std::string text;
+  for (int digits = 1; digits <= 18; ++digits) {
+    std::string number = "1";
+    for (int i = 1; i < digits; ++i) number += static_cast<char>('0' + random() % 10);
+    text += "0 compute " + number + "\n0 send 1 0 " + number + "\n0 recv 1 0 " + number + " 0\n";
+    text += "0 compute " + number + ".25\n0 compute 0." + number + "\n0 compute " + number +
+            "e+06\n0 compute " + number + "e-06\n";
+  }
+  CHECK(test::reads_alike(text, 4, Dialect::modern, 64));
+}
+
+TEST("reader: ranks of every length") {
+  for (const std::int32_t rank : {0, 9, 10, 99, 12345, 1234567, 12345678, 123456789}) {
+    const Vocabulary vocabulary({});
+    const TraceGrammar grammar{.ranks = 1000000000, .vocabulary = &vocabulary};
+    const std::string text = std::to_string(rank) + " compute 5\n" + std::to_string(rank) +
+                             " send " + std::to_string(rank) + " 1 2\n";
+    const TraceFile file = test::file_of(text);
+    CallTable calls;
+    TextReader reader(nullptr, grammar, rank, file, false, 4096, calls);
+    Op ops[4];
+    CHECK(reader.read(ops, 4) == 2);
+    CHECK(ops[0].amount == 5 && ops[1].peer == rank && ops[1].line == 2);
+    CHECK(reader.read(ops, 4) == 0 && reader.bytes_read() == text.size());
+  }
+}
+
+TEST("reader: says what it made up for") {
+  const auto set =
+      TraceSet::open(test::files_of({"0 recv -333 0 1\n0 send 1 0 5 -1\n", "1 init\n"}), "sample");
+  CallTable calls;
+  const auto reader = set->open(0, calls);
+  Op ops[4];
+  CHECK(!reader->uses_mistaken_null() && !reader->uses_lost_type());
+  CHECK(reader->read(ops, 4) == 2);
+  CHECK(reader->uses_mistaken_null() && reader->uses_lost_type());
+  CHECK(ops[1].bytes == 0 && reader->file() == "rank-0");
+}
+
+}  // namespace tisim
