@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
+import re
+import sys
+from pathlib import Path
+
 import pytest
 
 import tisim
@@ -9,6 +14,8 @@ from tisim.actions.collectives import registry
 from tisim.actions.collectives.registry import ALGORITHMS, SELECTORS, algorithm, names, register
 from tisim.actions.script import Endpoint, Script
 from tisim.errors import InputError
+
+DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "collectives.md"
 
 
 @pytest.fixture
@@ -89,3 +96,31 @@ def test_what_does_not_exist(operation: str, name: str, message: str) -> None:
 def test_names_of_an_unknown_operation() -> None:
     with pytest.raises(InputError, match="no collective operation 'broadcast'"):
         names("broadcast")
+
+
+def documented() -> dict[str, list[tuple[str, str]]]:
+    """The rows of each operation's table of algorithms in the documentation."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    section = ""
+    for line in DOCUMENTATION.read_text().splitlines():
+        if line.startswith("#"):
+            section = line.removeprefix("### ")
+        elif row := re.fullmatch(r"\| `(\w+)` \| ([^|]+) \|", line):
+            found.setdefault(section, []).append((row[1], row[2]))
+    return found
+
+
+def test_the_documentation_lists_all_algorithms() -> None:
+    rows = documented()
+    for operation in ALGORITHMS:
+        for name in names(operation)[len(SELECTORS) :]:
+            title = sys.modules[algorithm(operation, name).__module__].__doc__
+            assert title is not None
+            row = (name, title.splitlines()[0].rstrip("."))
+            assert row in rows[operation], f"docs/collectives.md, {operation}: {row}"
+
+
+@pytest.mark.usefixtures("own_names")
+def test_the_documentation_s_example_works() -> None:
+    assert doctest.testfile(str(DOCUMENTATION), module_relative=False).failed == 0
+    assert callable(algorithm("barrier", "star"))
