@@ -87,7 +87,9 @@ class CollectiveAuthor(Author):
         return count, (words[0] if words else None)
 
     def one_count(self, operation: str) -> None:
-        count, kind = self.typed(MAX_BYTES)
+        # In SimGrid's scans every rank sends to all that follow.
+        many = operation in ("scan", "exscan")
+        count, kind = self.typed(MAX_VOLUME // self.ranks**2 if many else MAX_BYTES)
         root, flops = self.root(), self.flops()
         uneven = self.rng.random() < 0.2
         for rank in range(self.ranks):
