@@ -130,7 +130,8 @@ class Config:
 
     def _set(self, option: Option, value: object) -> None:
         self._values[option.key] = parse_value(option, value)
-        if not option.used and option.default not in ("", str(value).strip()):
+        known = option.kind != "text" or option.default in ("", str(value).strip())
+        if not option.used and not known:
             self.warnings += (f"option {option.key}={value} is not simulated and has no effect",)
 
     def _check(self) -> None:

@@ -21,7 +21,7 @@ HEAD = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/s
 
 
 class Drawing:
-    """One platform in the making; `points` are hosts and routers of a zone that can be a gateway."""
+    """One platform in the making. The points of a zone are hosts and routers: its gateways."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)

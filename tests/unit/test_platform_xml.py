@@ -212,7 +212,7 @@ def test_clusters_with_the_same_hosts(load: Load) -> None:
     [
         ("", "the file is empty", None),
         ("\x00\x01\x02\xff", "not complete XML", 1),
-        (zone(TWO_HOSTS + LINK)[:-20], "not complete XML", 3),
+        (zone(TWO_HOSTS + LINK)[: -len("</platform>")], "not complete XML", 3),
         ('<platform version="4.1"></platform>', "neither a <zone> nor a <cluster>", 1),
         ('<platform version="5"><zone id="z" routing="Full"/></platform>', "version 5 .* not", 1),
         ('<platform version="2"><zone id="z" routing="Full"/></platform>', "version 2 .* not", 1),

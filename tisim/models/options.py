@@ -181,6 +181,7 @@ _RENAMED: Final = {
     "smpi/running-power": "smpi/host-speed",
     "smpi/privatize-global-variables": "smpi/privatization",
     "smpi/use-shared-malloc": "smpi/shared-malloc",
+    "smpi/reducescatter": "smpi/reduce_scatter",
 }
 # SimGrid wrote "_" where it writes "-" now.
 _SPELLINGS: Final = {key.replace("_", "-"): key for key in OPTIONS} | _RENAMED

@@ -303,7 +303,7 @@ class Platform:
         return compile_platform(self)
 
     def settings(self, config: Config | Mapping[str, object] | None = None) -> Settings:
-        """This platform with a configuration that wins over its own; what a simulation needs."""
+        """The platform with a configuration that wins over its own: what a simulation needs."""
         from tisim.models.settings import Settings
 
         return Settings(self, config)

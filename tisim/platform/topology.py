@@ -65,5 +65,5 @@ class Topology:
 def did_you_mean(name: str, *known: Iterable[str]) -> str:
     """``"; did you mean a or b?"`` for the known names that look like `name`, or nothing."""
     searched = islice(chain.from_iterable(known), _SEARCHED_NAMES)
-    close = difflib.get_close_matches(name, list(searched), n=3)
+    close = difflib.get_close_matches(name, dict.fromkeys(searched), n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -1,0 +1,100 @@
+"""What must hold for every platform: composition, lookups, immutability of what was scaled."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.oracle.random_platforms import draw
+from tisim.errors import InputError
+from tisim.platform import CompiledPlatform, Platform
+from tisim.platform.radical import Radical
+
+
+def load(seed: int) -> Platform:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "platform.xml"
+        path.write_text(draw(seed))
+        return Platform.load(path)
+
+
+def composed(compiled: CompiledPlatform, src: int, dst: int) -> tuple[list[int], float] | None:
+    """The route as the core puts it together; None if it has to ask."""
+    groups = compiled.host_group
+    if src == dst and compiled.host_loopback[src] >= 0:
+        segments = [compiled.host_loopback[src]]
+    else:
+        pair = (compiled.pair_src == groups[src]) & (compiled.pair_dst == groups[dst])
+        if groups[src] < 0 or not pair.any():
+            return None
+        (middle,) = compiled.pair_segment[pair]
+        segments = [compiled.host_up[src], middle, compiled.host_down[dst]]
+    links: list[int] = []
+    for segment in segments:
+        start, stop = compiled.segment_offset[segment : segment + 2]
+        links += compiled.segment_links[start:stop].tolist()
+    return links, float(sum(compiled.segment_latency[segment] for segment in segments))
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_segments_compose_to_routes(seed: int) -> None:
+    platform = load(seed)
+    compiled = platform.compiled
+    rng = random.Random(seed)
+    for _ in range(40):
+        src, dst = (rng.randrange(len(platform.hosts)) for _ in range(2))
+        found = composed(compiled, src, dst)
+        if found is None:
+            continue
+        links, latency = platform.route_links(src, dst)
+        assert found[0] == links
+        assert abs(found[1] - latency) <= 1e-12 * latency
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=25, deadline=None)
+def test_names_find_what_they_name(seed: int) -> None:
+    platform = load(seed)
+    for host in platform.hosts:
+        assert platform.host_index(host.name) == host.index
+    for link in platform.links:
+        assert platform.link(link.name).name == link.name
+    assert platform.topology.hosts.find("no-such-host") is None
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=25, deadline=None)
+def test_reading_twice_gives_the_same(seed: int) -> None:
+    one, two = load(seed), load(seed)
+    rng = random.Random(seed)
+    for _ in range(10):
+        src, dst = (rng.randrange(len(one.hosts)) for _ in range(2))
+        try:
+            first = one.route_links(src, dst)
+        except InputError:
+            continue
+        # The other platform has answered other pairs before: no order of questions matters.
+        two.find_links(dst, src)
+        assert two.route_links(src, dst) == first
+
+
+@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 20)), min_size=1, max_size=12))
+def test_radicals_count_and_find(pieces: list[tuple[int, int]]) -> None:
+    numbers = [n for first, more in pieces for n in range(first, first + more + 1)]
+    text = ",".join(f"{first}-{first + more}" if more else str(first) for first, more in pieces)
+    if len(set(numbers)) < len(numbers):
+        try:
+            Radical(text)
+        except ValueError as error:
+            assert "comes twice" in str(error)
+            return
+        raise AssertionError("a number that comes twice was accepted")
+    radical = Radical(text)
+    assert list(radical) == numbers
+    assert [radical.find(number) for number in numbers] == list(range(len(numbers)))
+    assert [radical[position] for position in range(len(radical))] == numbers
