@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -34,7 +33,7 @@ class Archive:
     inner
         The directory or file in it that is wanted; empty for all of it.
     spool
-        Gives the temporary file that the files are unpacked to.
+        Takes the files.
 
     Raises
     ------
@@ -42,7 +41,7 @@ class Archive:
         When the archive is damaged.
     """
 
-    def __init__(self, path: Path, inner: str, spool: Callable[[], Spool]) -> None:
+    def __init__(self, path: Path, inner: str, spool: Spool) -> None:
         self.path = path
         #: Name in the archive -> offset and length of its text in the temporary file.
         self.members: dict[str, tuple[int, int]] = {}
@@ -89,7 +88,7 @@ class Archive:
         shown = ", ".join(f"{self.path}/{name}" for name in sorted(names)[:_MOST_SHOWN])
         return shown + (", ..." if len(names) > _MOST_SHOWN else "")
 
-    def _unpack(self, spool: Callable[[], Spool]) -> None:
+    def _unpack(self, spool: Spool) -> None:
         import tarfile
 
         with self.path.open("rb") as file:
@@ -100,7 +99,7 @@ class Archive:
                     while (member := tar.next()) is not None:
                         cast("Any", tar).members = []  # a long archive's would add up
                         if member.isfile():
-                            self._take(tar, member, spool())
+                            self._take(tar, member, spool)
             except tarfile.ReadError as error:
                 raise InputError(
                     f"is damaged or not whole ({error}); get it again", file=self.path

@@ -53,20 +53,17 @@ class Source:
         What stands for all of them in an error.
     parts
         The files.
-    spool
-        Keeps the temporary file that some of them are in.
     index
         The text of the index that names them, and its name, if there is one.
     """
 
     name: str
     parts: tuple[Part, ...]
-    spool: Spool | None = None
     index: tuple[str, bytes] | None = None
 
 
 def find_source(
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], spool: Spool
 ) -> Source:
     """Find the files of a trace.
 
@@ -77,6 +74,8 @@ def find_source(
         of one rank or of all, a file that lists one trace file a line, a tar archive of any of
         these or ``archive.tar/directory/in/it``, or a sequence of files. All of them may be
         compressed with gzip, bzip2, xz or zstd.
+    spool
+        Takes what is compressed or can be read once only.
 
     Returns
     -------
@@ -88,20 +87,20 @@ def find_source(
         When there is no such file, or none that a trace can be in.
     """
     if isinstance(source, str | os.PathLike):
-        return _Finder().single(Path(source))
+        return _Finder(spool).single(Path(source))
     paths = [Path(one) for one in source]
     if len(paths) == 1:
-        return _Finder().single(paths[0])
+        return _Finder(spool).single(paths[0])
     if not paths:
         raise InputError("no trace file is named; name a directory or files")
-    return _Finder().several(paths)
+    return _Finder(spool).several(paths)
 
 
 class _Finder:
     """Looks for the files of one trace and unpacks those that are compressed."""
 
-    def __init__(self) -> None:
-        self._spool: Spool | None = None
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
 
     def single(self, path: Path) -> Source:
         """The trace that one path stands for."""
@@ -115,7 +114,7 @@ class _Finder:
     def several(self, paths: Iterable[Path]) -> Source:
         """The trace whose files are `paths`, each of one rank."""
         parts = tuple(self._part(path) for path in paths)
-        return Source(f"{parts[0].name} and {len(parts) - 1} more", parts, self._spool)
+        return Source(f"{parts[0].name} and {len(parts) - 1} more", parts)
 
     def _directory(self, path: Path) -> Source:
         files: list[str] = []
@@ -129,13 +128,13 @@ class _Finder:
         if len(files) == 1:
             return self._file(path / files[0])
         files.sort(key=natural_key)
-        return Source(str(path), tuple(self._part(path / name) for name in files), self._spool)
+        return Source(str(path), tuple(self._part(path / name) for name in files))
 
     def _file(self, path: Path) -> Source:
         if is_archive(_head(path)):
             return self._archive(path, "")
         part = self._part(path)
-        return self._listed(part, path) or Source(str(path), (part,), self._spool)
+        return self._listed(part, path) or Source(str(path), (part,))
 
     def _part(self, path: Path) -> Part:
         """One trace file, unpacked when it is compressed."""
@@ -149,16 +148,10 @@ class _Finder:
                 kind = compression(file.peek(HEAD))
                 if regular and kind is None:
                     return Part(name, path)
-                spool = self._unpacked()
-                offset, length = spool.append(unpacked(file, kind))
-        if is_archive(spool.head(offset, length)):
+                offset, length = self._spool.append(unpacked(file, kind))
+        if is_archive(self._spool.head(offset, length)):
             raise InputError("is an archive; it has to be the only trace that is named", file=path)
-        return Part(name, None, spool.number, offset, length)
-
-    def _unpacked(self) -> Spool:
-        if self._spool is None:
-            self._spool = Spool()
-        return self._spool
+        return Part(name, None, self._spool.number, offset, length)
 
     # A file that lists files
 
@@ -180,20 +173,20 @@ class _Finder:
                     line=number,
                 )
             parts.append(self._part(found))
-        return Source(str(path), tuple(parts), self._spool, (path.name, text))
+        return Source(str(path), tuple(parts), (path.name, text))
 
     # Archives
 
     def _archive(self, path: Path, inner: str) -> Source:
-        archive = Archive(path, inner, self._unpacked)
+        archive = Archive(path, inner, self._spool)
         names = archive.set_of_files()
         called = str(path / inner) if inner else str(path)
         if len(names) > 1:
-            return Source(called, tuple(self._member(archive, n) for n in names), self._spool)
+            return Source(called, tuple(self._member(archive, n) for n in names))
         part = self._member(archive, names[0])
         text = _index_text(part)
         if text is None:
-            return Source(called, (part,), self._spool)
+            return Source(called, (part,))
         directory, index = posixpath.split(names[0])
         listed: list[Part] = []
         for number, entry in _entries(text):
@@ -205,11 +198,11 @@ class _Finder:
                     line=number,
                 )
             listed.append(self._member(archive, name))
-        return Source(called, tuple(listed), self._spool, (index, text))
+        return Source(called, tuple(listed), (index, text))
 
     def _member(self, archive: Archive, name: str) -> Part:
         offset, length = archive.members[name]
-        return Part(str(archive.path / name), None, self._unpacked().number, offset, length)
+        return Part(str(archive.path / name), None, self._spool.number, offset, length)
 
     def _in_archive(self, path: Path) -> Source:
         """The trace at a path that goes on inside an archive."""

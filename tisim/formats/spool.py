@@ -12,7 +12,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import Iterator
-from typing import IO, cast
+from typing import IO, Self, cast
 
 from tisim.errors import InputError
 
@@ -92,36 +92,47 @@ def reading(name: str) -> Iterator[None]:
 
 
 class Spool:
-    """A temporary file that takes one unpacked file behind the other."""
+    """A temporary file that takes one unpacked file behind the other; made when it is needed."""
 
     def __init__(self) -> None:
-        # It lives as long as the spool.
-        self._file = tempfile.TemporaryFile(prefix="tisim-")  # noqa: SIM115
+        self._file: IO[bytes] | None = None
         self._size = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
 
     @property
     def number(self) -> int:
         """The file's descriptor."""
-        return self._file.fileno()
+        return self._opened().fileno()
 
     def append(self, stream: IO[bytes]) -> tuple[int, int]:
         """Copy what is left of `stream`; return where it begins and its number of bytes."""
         offset = self._size
+        file = self._opened()
         while chunk := stream.read(_CHUNK):
-            self._write(chunk)
-        self._file.flush()
+            rest = memoryview(chunk)
+            try:
+                while rest:
+                    rest = rest[file.write(rest) :]
+            except OSError as error:
+                raise InputError(
+                    f"no room to unpack the trace in {tempfile.gettempdir()} ({error.strerror}); "
+                    "set TMPDIR to a directory with more room"
+                ) from None
+            self._size += len(chunk)
         return offset, self._size - offset
 
     def head(self, offset: int, length: int) -> bytes:
         """Return the first bytes of what was appended at `offset`."""
         return os.pread(self.number, min(length, HEAD), offset)
 
-    def _write(self, chunk: bytes) -> None:
-        try:
-            self._file.write(chunk)
-        except OSError as error:
-            raise InputError(
-                f"no room to unpack the trace in {tempfile.gettempdir()} ({error.strerror}); "
-                "set TMPDIR to a directory with more room"
-            ) from None
-        self._size += len(chunk)
+    def _opened(self) -> IO[bytes]:
+        if self._file is None:
+            # Without a buffer: others read it through its descriptor.
+            self._file = tempfile.TemporaryFile(prefix="tisim-", buffering=0)  # noqa: SIM115
+        return self._file

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tisim import _core
 from tisim.errors import InputError
 from tisim.formats.sources import Part, find_source
+from tisim.formats.spool import Spool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,10 +79,10 @@ class Trace:
         if dialect not in _DIALECTS:
             known = ", ".join(_DIALECTS)
             raise InputError(f"there is no dialect '{dialect}' of traces; there are {known}")
-        found = find_source(source)
-        core = _core.open_trace(
-            [_core_part(part) for part in found.parts], os.fsencode(found.name), _DIALECTS[dialect]
-        )
+        with Spool() as spool:
+            found = find_source(source, spool)
+            parts = [_core_part(part) for part in found.parts]
+            core = _core.open_trace(parts, os.fsencode(found.name), _DIALECTS[dialect])
         if ranks is not None and core.ranks != ranks:
             have = "1 rank" if core.ranks == 1 else f"{core.ranks} ranks"
             raise InputError(f"has {have}, not {ranks}", file=found.name)
