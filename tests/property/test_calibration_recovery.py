@@ -72,13 +72,13 @@ def jumps(lines: Floats, breaks: Floats) -> Floats:
 
 def draw_transfer(rng: np.random.Generator, edges: Floats) -> Floats:
     """Lines whose two coefficients both matter in their range of sizes."""
-    lines: list[tuple[float, float]] = []
+    lines = np.empty((len(edges) - 1, 2))
     intercept = rng.uniform(1e-5, 5e-5)
-    for high in edges[1:]:
+    for row, high in enumerate(edges[1:]):
         slope = intercept / high * rng.uniform(1, 4)
-        lines.append((intercept, slope))
+        lines[row] = intercept, slope
         intercept = (intercept + slope * high) * rng.uniform(0.4, 1.3)
-    return np.array(lines)
+    return lines
 
 
 def notable(lines: Floats, breaks: Floats) -> bool:
@@ -170,9 +170,7 @@ def run_case(seed: int, noise: float) -> str:
     wrong = check(transfer.breakpoints, truth.breaks, sizes, "transfer")
     if overheads.thresholds is None:
         return wrong + "no threshold"
-    wrong += check(
-        [overheads.thresholds.detached - 1], [truth.detached - 1], sizes, "threshold"
-    )
+    wrong += check([overheads.thresholds.detached - 1], [truth.detached - 1], sizes, "threshold")
     eager = truth.breaks < truth.detached - 1
     pairs = [
         ("os", overheads.sender, truth.send[: eager.sum() + 1], truth.breaks[eager]),

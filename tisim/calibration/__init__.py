@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tisim.calibration.overheads import Overheads, fit_overheads
     from tisim.calibration.piecewise import Piecewise, Segment, fit_piecewise
     from tisim.calibration.route import route_between
-    from tisim.calibration.simulation import simulate
+    from tisim.calibration.simulation import simulate, simulate_rate
     from tisim.calibration.thresholds import Thresholds, find_thresholds
     from tisim.calibration.timed import read_timed
 
@@ -55,6 +55,7 @@ _HOME_OF = {
     "read_timed": "timed",
     "route_between": "route",
     "simulate": "simulation",
+    "simulate_rate": "simulation",
 }
 
 __all__ = [
@@ -85,6 +86,7 @@ __all__ = [
     "read_timed",
     "route_between",
     "simulate",
+    "simulate_rate",
 ]
 
 

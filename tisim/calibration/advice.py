@@ -17,7 +17,7 @@ _LARGE_RESIDUAL = 0.10
 # Ping-pongs this many times shorter than others of their size took another way...
 _SHORTER = 3.0
 # ... if they are this part of all.
-_NOTABLE_PART = 0.05
+_NOTABLE_PART = 0.10
 
 
 def advise(calibration: Calibration) -> tuple[str, ...]:
@@ -112,6 +112,7 @@ def _overheads(calibration: Calibration) -> Iterator[str]:
 
 def _contention(calibration: Calibration) -> Iterator[str]:
     contention = calibration.contention
+    yield from _bandwidth(calibration)
     if contention is None:
         yield (
             "contention was not measured (osu_bibw, IMB PingPing or Sendrecv, 'tisim benchmark'): "
@@ -129,6 +130,22 @@ def _contention(calibration: Calibration) -> Iterator[str]:
             "only a <cluster> has a limiter_link: put a shared link of "
             f"{contention.ratio * calibration.route.bandwidth:.3g} Bps into both routes between "
             f"{calibration.hosts[0]} and {calibration.hosts[1]}"
+        )
+
+
+def _bandwidth(calibration: Calibration) -> Iterator[str]:
+    """Whether transfers in one direction reach what large ping-pongs promise."""
+    frame = calibration.measurements.frame
+    rows = frame[(frame["operation"] == "transfer") & (frame["directions"] == 1)]
+    rows = rows[(rows["bytes"] == rows["bytes"].max()) & (rows["pairs"] == 1)]
+    if rows.empty:
+        return
+    reached = float((rows["bytes"] / rows["seconds"]).median())
+    promised = 1 / calibration.transfer.segments[-1].line.slope
+    if abs(reached / promised - 1) > _LARGE_RESIDUAL:
+        yield (
+            f"single transfers reach {reached / 1e6:.4g} MB/s, the last segment of the ping-pong "
+            f"means {promised / 1e6:.4g} MB/s: were they measured under the same conditions?"
         )
 
 

@@ -58,7 +58,7 @@ static void receive_data(int bytes)
 static void measure(int bytes, int print)
 {
   MPI_Request request;
-  double start = MPI_Wtime(), sent, round_trip;
+  double start = MPI_Wtime(), sent, received, round_trip;
   send_data(bytes);
   sent = MPI_Wtime() - start;
   receive_data(bytes);
@@ -77,10 +77,14 @@ static void measure(int bytes, int print)
     print_row("isend", bytes, 1, 1, sent);
 
   send_number(2 * round_trip); /* by then the next message has arrived, if it may */
+  start = MPI_Wtime();
   send_data(bytes);
-  sent = receive_number();
-  if (print)
-    print_row("recv", bytes, 1, 1, sent);
+  sent = MPI_Wtime() - start;
+  received = receive_number();
+  if (print) {
+    print_row("late_send", bytes, 1, 1, sent);
+    print_row("recv", bytes, 1, 1, received);
+  }
 }
 
 static void answer(int bytes)

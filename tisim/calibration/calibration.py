@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -154,7 +155,7 @@ class Calibration:
             "config": self.config,
             "route": {"latency_s": self.route.latency, "bandwidth_Bps": self.route.bandwidth},
             "thresholds": thresholds and vars(thresholds),
-            "segments": self.segments().replace({np.nan: None}).to_dict("records"),
+            "segments": [_known(row) for row in self.segments().to_dict("records")],
             "breakpoints": [vars(change) for change in self.changes],
             "contention": contention
             and {
@@ -168,14 +169,15 @@ class Calibration:
 
     def to_json(self) -> str:
         """Everything found, as JSON, numbers in full precision."""
-        return json.dumps(self.to_dict(), indent=1, default=_plain)
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
 
 
-def _plain(value: object) -> object:
-    """A numpy number as Python's own; an infinite interval as nothing known."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r} has no place in JSON")
+def _known(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with None for what is not known: an open interval, a factor of what has none."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in row.items()
+    }
 
 
 def settings(overheads: Overheads, found: Sequence[Factor]) -> dict[str, str]:

@@ -170,18 +170,20 @@ def _cpu(
     from tisim.calibration.cpu import calibrate_cpu
     from tisim.calibration.timed import read_timed, read_volumes
 
-    found = calibrate_cpu(read_timed(times, read_volumes(traces) if traces else None))
+    if (platform is None) != (output is None):
+        raise click.UsageError("--platform and -o go together: the file to complete, and its name")
+    timed = read_timed(times, read_volumes(traces) if traces else None)
+    found = calibrate_cpu(timed)
     rate = found.rate_for(problem_class=problem_class, working_set=working_set)
     if as_json:
         click.echo(json.dumps({**found.to_dict(), "used": rate.what}, indent=1))
     else:
         _print_rates(found, rate.what)
-    if (platform is None) != (output is None):
-        raise click.UsageError("--platform and -o go together: the file to complete, and its name")
     if platform is not None and output is not None:
         from tisim.calibration.speeds import complete
 
-        for remark in complete(platform, output, rate, found.hosts if host_speeds else {}):
+        hosts = calibrate_cpu(rate.of(timed)).hosts if host_speeds else {}
+        for remark in complete(platform, output, rate, hosts):
             click.echo(f"warning: {remark}", err=True)
 
 
@@ -202,17 +204,19 @@ def _print_rates(found: CpuCalibration, used: str) -> None:
         click.echo(f"warning: {warning}")
 
 
-@click.command("benchmark")
+@click.command(
+    "benchmark",
+    epilog="""\b
+How to use it:
+  tisim benchmark --print > benchmark.c
+  mpicc -O2 -o benchmark benchmark.c -lm
+  mpirun -n 2 --host hostA,hostB ./benchmark > measured.csv
+  tisim calibrate measured.csv --bandwidth 125MBps --latency 15us -o platform.xml
+""",
+)
 @click.option("--print", "as_source", is_flag=True, help="Print the C source.")
 def benchmark_command(as_source: bool) -> None:
-    r"""Print a small MPI program that measures what 'tisim calibrate' needs.
-
-    \b
-    tisim benchmark --print > benchmark.c
-    mpicc -O2 -o benchmark benchmark.c -lm
-    mpirun -n 2 --host hostA,hostB ./benchmark > measured.csv
-    tisim calibrate measured.csv --bandwidth 125MBps --latency 15us -o platform.xml
-    """
+    """A small MPI program that measures what 'tisim calibrate' needs."""
     from tisim.calibration.benchmark import benchmark_source
 
     if as_source:

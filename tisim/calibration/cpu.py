@@ -7,7 +7,7 @@ problems or working sets, and the rate to use is that of the program to be predi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -39,12 +39,23 @@ class Rate:
         Relative standard deviation of the single rates, weighted by time.
     computations
         Number of timed computations.
+    column, low, high
+        What they have in common: a column of the frame and the range of its values.
     """
 
     what: str
     per_second: float
     spread: float
     computations: int
+    column: str | None = None
+    low: Any = None
+    high: Any = None
+
+    def of(self, timed: pd.DataFrame) -> pd.DataFrame:
+        """The timed computations that this is the rate of."""
+        if self.column is None:
+            return timed
+        return timed[timed[self.column].between(self.low, self.high)]
 
 
 @dataclass(frozen=True)
@@ -117,12 +128,16 @@ class CpuCalibration:
         return "; measure classes of problems or working sets apart (columns class, working_set)"
 
     def frame(self) -> pd.DataFrame:
-        """One row a rate: ``what``, ``per_second``, ``spread``, ``computations``."""
+        """One row a rate of what there is more than one of.
+
+        Columns ``what``, ``per_second``, ``spread``, ``computations``.
+        """
         import pandas as pd
 
         groups = (self.classes, self.working_sets, self.hosts, self.ranks, self.runs)
-        rates = [self.overall, *(rate for group in groups for rate in group.values())]
-        return pd.DataFrame([vars(rate) for rate in rates])
+        apart = [rate for group in groups if len(group) > 1 for rate in group.values()]
+        columns = ["what", "per_second", "spread", "computations"]
+        return pd.DataFrame([vars(rate) for rate in (self.overall, *apart)], columns=columns)
 
     def to_dict(self) -> dict[str, Any]:
         """All rates and warnings, as plain numbers, lists and dicts."""
@@ -170,7 +185,10 @@ def _rate(what: str, timed: pd.DataFrame) -> Rate:
 def _groups(timed: pd.DataFrame, column: str, what: str) -> dict[Any, Rate]:
     if column not in timed:
         return {}
-    return {key: _rate(what.format(key), part) for key, part in timed.groupby(column, sort=True)}
+    return {
+        key: replace(_rate(what.format(key), part), column=column, low=key, high=key)
+        for key, part in timed.groupby(column, sort=True)
+    }
 
 
 def _working_sets(timed: pd.DataFrame) -> dict[float, Rate]:
@@ -183,9 +201,16 @@ def _working_sets(timed: pd.DataFrame) -> dict[float, Rate]:
     found: dict[float, Rate] = {}
     for first, end in pairwise(edges):
         low, high = sets[first], sets[end - 1]
-        inside = timed["working_set"].between(low, high)
-        found[float(high)] = _rate(f"working sets of {low:.4g} to {high:.4g} bytes", timed[inside])
+        what = f"working sets of {_binary(low)}" + ("" if low == high else f" to {_binary(high)}")
+        inside = timed[timed["working_set"].between(low, high)]
+        found[float(high)] = replace(_rate(what, inside), column="working_set", low=low, high=high)
     return found
+
+
+def _binary(nbytes: float) -> str:
+    """Bytes in the unit of memories, such as 4 MiB."""
+    power = min(int(np.log2(max(nbytes, 1)) // 10), 4)
+    return f"{nbytes / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
 def _steps(logs: Floats, weights: Floats, first: int, end: int) -> list[int]:

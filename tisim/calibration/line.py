@@ -21,7 +21,7 @@ Floats: TypeAlias = NDArray[np.float64]
 _HUBER = 1.345
 _MAD_TO_SIGMA = 1.4826
 _ITERATIONS = 30
-_TOLERANCE = 1e-10
+_TOLERANCE = 1e-8
 # Rounding of the printed times: a residual below this is no information about the noise.
 _LEAST_SIGMA = 1e-9
 
@@ -94,9 +94,18 @@ def fit_line(
     """
     base = np.ones_like(seconds) if weights is None else weights
     known = np.zeros_like(seconds) if offset is None else offset
+    intercept, slope, robust = robust_line(nbytes, seconds, base, known)
+    return _with_intervals(nbytes, seconds, known, robust, (intercept, slope), counts)
+
+
+def robust_line(
+    nbytes: Floats, seconds: Floats, base: Floats, known: Floats
+) -> tuple[float, float, Floats]:
+    """Intercept and slope as `fit_line` finds them, and the weight that each point was left."""
     positive = np.maximum(seconds - known, 1e-3 * seconds)
     intercept, slope = _nonnegative(nbytes, positive, base / seconds**2)
     robust = base
+    reach = nbytes.max()
     for _ in range(_ITERATIONS):
         fitted = np.maximum(intercept + slope * nbytes + known, 1e-3 * seconds)
         residuals = np.log(seconds / fitted)
@@ -106,12 +115,10 @@ def fit_line(
         target = fitted * (1.0 + np.clip(residuals, -1.0, 1.0)) - known
         before = intercept, slope
         intercept, slope = _nonnegative(nbytes, target, robust / fitted**2)
-        reach = nbytes.max()
-        if abs(intercept - before[0]) + abs(slope - before[1]) * reach <= _TOLERANCE * (
-            intercept + slope * reach
-        ):
+        moved = abs(intercept - before[0]) + abs(slope - before[1]) * reach
+        if moved <= _TOLERANCE * (intercept + slope * reach):
             break
-    return _with_intervals(nbytes, seconds, known, robust, (intercept, slope), counts)
+    return intercept, slope, robust
 
 
 def _nonnegative(nbytes: Floats, seconds: Floats, weights: Floats) -> tuple[float, float]:

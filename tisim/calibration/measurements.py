@@ -17,8 +17,9 @@ from tisim.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What is timed; ``pingpong`` is one way, ``recv`` the receive of a message that has arrived.
-OPERATIONS = ("pingpong", "send", "isend", "recv", "transfer")
+#: What is timed: a ping-pong one way; MPI_Send, with the receiver ready or late; MPI_Isend; the
+#: MPI_Recv of a message that had time to arrive; concurrent messages until the last is there.
+OPERATIONS = ("pingpong", "send", "late_send", "isend", "recv", "transfer")
 
 
 @dataclass(frozen=True)

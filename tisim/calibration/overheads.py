@@ -118,12 +118,11 @@ def fit_overheads(
     """
     curves = {
         name: measurements.curve(name)
-        for name in ("send", "isend", "recv")
+        for name in ("send", "late_send", "isend", "recv")
         if measurements.has(name)
     }
-    thresholds = find_thresholds(
-        measurements.curve("pingpong"), curves.get("send"), curves.get("isend"), curves.get("recv")
-    )
+    thresholds = find_thresholds(measurements.curve("pingpong"), **curves)
+    curves.pop("late_send", None)
     changes: dict[str, list[int]] = {}
     if thresholds is not None:
         changes = {"send": [thresholds.detached - 1], "recv": [thresholds.async_small - 1]}

@@ -161,9 +161,7 @@ def fit_piecewise(
     return Piecewise(curve.operation, tuple(segments))
 
 
-def _given(
-    curve: Curve, breakpoints: Sequence[int], *, strict: bool = True
-) -> dict[int, int]:
+def _given(curve: Curve, breakpoints: Sequence[int], *, strict: bool = True) -> dict[int, int]:
     """Position in the curve and boundary of each breakpoint inside the measured sizes."""
     places: dict[int, int] = {}
     for size in sorted(breakpoints):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tisim.calibration.atomic import replacing
 from tisim.calibration.factors import Route
 from tisim.errors import InputError
 
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from lxml.etree import _Element, _ElementTree
 
 _DOCTYPE = '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
-# Older spellings of what calibration writes; left in place they could win over it.
-_SYNONYMS = {
-    "smpi/async-small-thres": "smpi/async-small-thresh",
-    "smpi/send-is-detached-thres": "smpi/send-is-detached-thresh",
-    "network/bandwidth-factor": "smpi/bw-factor",
-    "network/latency-factor": "smpi/lat-factor",
-}
 _NOMINAL_HOSTS = ("host-0", "host-1")
 
 
@@ -60,7 +53,7 @@ class PlatformFile:
             raise InputError(f"cannot read the platform: {error}", file=path) from None
         except etree.XMLSyntaxError as error:
             raise InputError(f"not XML: {error.msg}", file=path, line=error.lineno) from None
-        if tree.getroot().tag != "platform":
+        if tree.getroot().tag not in ("platform", "platform_description"):
             raise InputError(
                 f"a platform file begins with <platform>, this one with <{tree.getroot().tag}>",
                 file=path,
@@ -101,7 +94,7 @@ class PlatformFile:
         _indent(block)
 
     def limit(self, hosts: tuple[str, str], bandwidth: float) -> bool:
-        """Give the clusters of two hosts a limiter link; False if they are in no cluster.
+        """Give limiter links to the clusters of two hosts, and to all like them.
 
         Parameters
         ----------
@@ -109,13 +102,18 @@ class PlatformFile:
             Names of the two hosts.
         bandwidth
             What both directions of a host's link carry together, in bytes/s.
+
+        Returns
+        -------
+        bool
+            False, and nothing done, if one of the hosts is in no cluster.
         """
-        clusters = [self.cluster_of(host) for host in hosts]
-        for cluster in clusters:
-            if cluster is None:
-                return False
-        for cluster in clusters:
-            if cluster is not None:
+        own = [self.cluster_of(host) for host in hosts]
+        if any(cluster is None for cluster in own):
+            return False
+        links = {(cluster.get("bw"), cluster.get("lat")) for cluster in own if cluster is not None}
+        for cluster in self._tree.getroot().iter("cluster"):
+            if (cluster.get("bw"), cluster.get("lat")) in links:
                 cluster.set("limiter_link", f"{bandwidth:.9g}Bps")
         return True
 
@@ -168,20 +166,20 @@ class PlatformFile:
         """The two hosts of `nominal`."""
         return _NOMINAL_HOSTS
 
-    def to_bytes(self) -> bytes:
-        """The file's content."""
-        from lxml import etree
-
-        doctype = self._tree.docinfo.doctype or _DOCTYPE
-        content: bytes = etree.tostring(
-            self._tree, xml_declaration=True, encoding="UTF-8", doctype=doctype
-        )
-        return content.rstrip() + b"\n"
+    def to_bytes(self, folder: str | os.PathLike[str]) -> bytes:
+        """The content of the file for a folder: files that it names are named relative to it."""
+        root = deepcopy(self._tree.getroot())
+        if self._source is not None:
+            _move_references(root, self._source.parent, Path(folder))
+        lines = ["<?xml version='1.0' encoding='UTF-8'?>", self._tree.docinfo.doctype or _DOCTYPE]
+        above = self._tree.getroot().itersiblings(preceding=True)
+        lines += [_text(node) for node in reversed(list(above))]
+        return "\n".join([*lines, _text(root), ""]).encode()
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the file, whole or not at all."""
         with replacing(path) as temporary:
-            temporary.write_bytes(self.to_bytes())
+            temporary.write_bytes(self.to_bytes(Path(path).parent))
 
 
 def config_block(settings: Mapping[str, str]) -> str:
@@ -195,38 +193,29 @@ def config_block(settings: Mapping[str, str]) -> str:
     return str(etree.tostring(block, encoding="unicode"))
 
 
-@contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its name when the block ends without an error.
-
-    Raises
-    ------
-    InputError
-        If nothing can be written there.
-    """
-    target = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix
-        )
-    except OSError as error:
-        raise InputError(f"cannot write here: {error.strerror}", file=target) from None
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 def _canonical(name: str) -> str:
-    spelled = name.replace("_", "-").lower()
-    return _SYNONYMS.get(spelled, spelled)
+    """The name under which calibration writes an option; other spellings could win over it."""
+    from tisim.models.options import canonical
+
+    known = canonical(name) or name
+    return {
+        "network/bandwidth-factor": "smpi/bw-factor",
+        "network/latency-factor": "smpi/lat-factor",
+    }.get(known, known)
+
+
+def _text(node: _Element) -> str:
+    from lxml import etree
+
+    return str(etree.tostring(node, encoding="unicode", with_tail=False)).strip()
+
+
+def _move_references(root: _Element, old: Path, new: Path) -> None:
+    """Name the files that a platform refers to from another folder."""
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            if name == "file" or name.endswith("_file"):
+                element.set(name, os.path.relpath(old / value, new))
 
 
 def _set_speed(element: _Element, flops: float) -> None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tisim.calibration.atomic import replacing
 from tisim.calibration.piecewise import Piecewise
-from tisim.calibration.platform_file import replacing
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -26,6 +27,7 @@ _LOOKS = {
     "recv": ("#cc79a7", "MPI_Recv, arrived message"),
 }
 _SIMULATED = "#d55e00"
+_CIRCLES = 60
 
 
 def figure(calibration: Calibration) -> Figure:
@@ -41,7 +43,7 @@ def figure(calibration: Calibration) -> Figure:
     axes.set(xscale="log", yscale="log", xlabel="message size in bytes", ylabel="time in seconds")
     for fit in calibration.fits:
         _measured(axes, calibration, fit)
-    simulated = calibration.simulated.dropna()
+    simulated = _thinned(calibration.simulated)
     axes.plot(
         _on_log(simulated["bytes"].to_numpy(dtype=np.float64)),
         simulated["pingpong"],
@@ -85,6 +87,13 @@ def _measured(axes: Axes, calibration: Calibration, fit: Piecewise) -> None:
         axes.plot(
             sizes, times, color=colour, linewidth=1.5, label=label if number == 0 else "_again"
         )
+
+
+def _thinned(simulated: pd.DataFrame) -> pd.DataFrame:
+    """Rows about evenly spaced on the axis, few enough for circles to stand apart."""
+    sizes = simulated["bytes"].to_numpy(dtype=np.float64)
+    places = np.searchsorted(sizes, np.geomspace(max(sizes[0], 1), sizes[-1], _CIRCLES))
+    return simulated.iloc[np.unique(np.minimum(places, len(sizes) - 1))]
 
 
 def _on_log(nbytes: np.ndarray) -> np.ndarray:

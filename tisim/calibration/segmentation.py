@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tisim.calibration.line import Floats, robust_sigma
+from tisim.calibration.line import Floats, robust_line, robust_sigma
 
 #: A segment found automatically has at least this many sizes: two make a line, two more test it.
 LEAST_SIZES = 4
@@ -217,9 +217,7 @@ def _criterion(squares: float, n: int, segments: int) -> float:
     return float(n * np.log(mean) + parameters * np.log(n))
 
 
-def _adopt(
-    points: Points, weights: Floats, breaks: list[int], hints: Sequence[int]
-) -> list[int]:
+def _adopt(points: Points, weights: Floats, breaks: list[int], hints: Sequence[int]) -> list[int]:
     """Add those of the hints that the criterion accepts where their place costs nothing."""
     n = len(points.nbytes)
     edges = [0, *breaks, n]
@@ -282,13 +280,11 @@ def _square(points: Points, weights: Floats, first: int, end: int) -> float:
 
 def _residuals(points: Points, weights: Floats, breaks: list[int]) -> Floats:
     """Log residuals of the lines between `breaks`."""
-    from tisim.calibration.line import fit_line
-
     edges = [0, *breaks, len(points.nbytes)]
     parts = []
     for first, end in pairwise(edges):
-        x, y = points.nbytes[first:end], points.seconds[first:end]
-        known = points.offset[first:end]
-        line = fit_line(x, y, weights=weights[first:end], offset=known)
-        parts.append(np.log(y / np.maximum(line.seconds(x) + known, 1e-3 * y)))
+        part = points.part(first, end)
+        x, y, known = part.nbytes, part.seconds, part.offset
+        intercept, slope, _ = robust_line(x, y, weights[first:end], known)
+        parts.append(np.log(y / np.maximum(intercept + slope * x + known, 1e-3 * y)))
     return np.concatenate(parts)

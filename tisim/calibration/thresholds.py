@@ -18,6 +18,8 @@ from tisim.calibration.piecewise import boundary
 # MPI_Send that waits takes more than this many times as long as before, relative to MPI_Isend (or,
 # without that, to the ping-pong).
 _WAITS = 2.0
+# MPI_Send that waits for a late receiver takes so many times as long as a ping-pong.
+_LATE = 2.0
 # MPI_Recv that has to fetch its message takes so many times as long as before, relative to the
 # ping-pong, and then most of its time.
 _FETCHES = 1.5
@@ -46,7 +48,12 @@ class Thresholds:
 
 
 def find_thresholds(
-    ping_pong: Curve, send: Curve | None, isend: Curve | None, recv: Curve | None
+    ping_pong: Curve,
+    *,
+    send: Curve | None = None,
+    late_send: Curve | None = None,
+    isend: Curve | None = None,
+    recv: Curve | None = None,
 ) -> Thresholds | None:
     """Find from which size MPI_Send waits for the receiver.
 
@@ -56,16 +63,20 @@ def find_thresholds(
         One-way times.
     send, isend
         Times inside MPI_Send, and inside MPI_Isend: what MPI_Send takes when it does not wait.
+    late_send
+        Times inside MPI_Send when the receiver is late by several times that of the ping-pong.
     recv
         Times inside MPI_Recv of messages that had time to arrive.
 
     Returns
     -------
     Thresholds or None
-        None where neither MPI_Send nor MPI_Recv was timed on its own.
+        None where neither MPI_Send nor MPI_Recv was timed.
     """
     waits = None
-    if send is not None:
+    if late_send is not None:
+        waits = _rise(late_send, ping_pong, _WAITS, _LATE)
+    elif send is not None:
         waits = _rise(send, isend if isend is not None else ping_pong, _WAITS)
     fetches = _rise(recv, ping_pong, _FETCHES, _MOST) if recv is not None else None
     if waits is not None:
@@ -77,7 +88,7 @@ def find_thresholds(
     if fetches is not None:
         evidence = f"above {fetches} bytes nothing arrives before its receive is posted"
         return Thresholds(fetches + 1, fetches + 1, evidence)
-    curves = [curve for curve in (send, recv) if curve is not None]
+    curves = [curve for curve in (late_send, send, recv) if curve is not None]
     if not curves:
         return None
     largest = int(max(curve.nbytes[-1] for curve in curves))
@@ -107,8 +118,9 @@ def _rise(call: Curve, reference: Curve, times: float, least: float = 0.0) -> in
     # At position i: the window that begins there over the one that ends there.
     rises = np.full(n, -np.inf)
     rises[width : n - width + 1] = medians[width:] - medians[:-width]
-    stays = [np.median(logs[place:]) > np.log(max(least, 1e-9)) for place in range(n)]
-    rises[~np.array(stays)] = -np.inf
+    for place in np.flatnonzero(rises > np.log(times)):
+        if least > 0 and np.median(logs[place:]) < np.log(least):
+            rises[place] = -np.inf
     highest = int(np.argmax(rises))
     if rises[highest] <= np.log(times):
         return None

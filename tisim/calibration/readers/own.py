@@ -2,9 +2,9 @@
 
 Columns, in any order: ``operation``, ``bytes``, ``seconds``; and, where they apply, ``pairs`` and
 ``directions`` (of concurrent transfers), ``host`` and ``peer`` (where the two processes ran).
-Operations: ``pingpong`` (round trip), ``send``, ``isend``, ``recv`` (of a message that has
-arrived) and ``transfer`` (until the last of the concurrent messages is there). Lines that begin
-with ``#`` are comments.
+Operations: ``pingpong`` (round trip), ``send``, ``late_send`` (MPI_Send to a receiver that is late
+by two round trips), ``isend``, ``recv`` (of a message that has arrived) and ``transfer`` (until the
+last of the concurrent messages is there). Lines that begin with ``#`` are comments.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tisim.calibration.readers.text import Sample, Text
 
 NAME = "tisim's CSV with the header operation,bytes,seconds,..."
 
-OPERATIONS = ("pingpong", "send", "isend", "recv", "transfer")
+OPERATIONS = ("pingpong", "send", "late_send", "isend", "recv", "transfer")
 _REQUIRED = ("operation", "bytes", "seconds")
 _OPTIONAL = ("pairs", "directions", "host", "peer")
 

@@ -27,6 +27,7 @@ def read(text: Text) -> tuple[list[Sample], list[str]]:
     """Read the samples, and a remark for each kind of call that is not used."""
     samples: list[Sample] = []
     unused: dict[str, int] = {}
+    width = 0
     sent: tuple[str, str, float] | None = None
     for number, line in enumerate(text.lines, start=1):
         if not line.strip():
@@ -46,5 +47,10 @@ def read(text: Text) -> tuple[list[Sample], list[str]]:
         else:
             samples.append(Sample(operation, nbytes, seconds))
         sent = (size, start, seconds) if operation == "send" else None
+        # All durations are printed with as many digits; fewer in a last line without an end are
+        # what was left of it.
+        if number == len(text.lines) and not text.ended and len(duration) < width:
+            raise text.cut(number, "op,bytes,start,duration")
+        width = max(width, len(duration))
     remarks = [f"{text.path}: {rows} rows of {call} are not used" for call, rows in unused.items()]
     return samples, remarks

@@ -17,8 +17,7 @@ class Sample(NamedTuple):
     Parameters
     ----------
     operation
-        ``pingpong`` (one way), ``send``, ``isend``, ``recv`` (of a message that has arrived),
-        ``transfer`` (concurrent messages), or the name of a call that calibration does not use.
+        One of `tisim.calibration.measurements.OPERATIONS`.
     nbytes
         Size of one message.
     seconds
@@ -39,10 +38,11 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """A measurement file as lines."""
+    """A measurement file as lines; `ended` if the last of them has its end of line."""
 
     path: Path
     lines: Sequence[str]
+    ended: bool
 
     def error(self, message: str, line: int | None = None) -> InputError:
         """An error at `line` (counted from 1) of this file."""
@@ -102,7 +102,8 @@ def read_text(path: Path) -> Text:
         raise InputError(
             "a binary file, not measurements; unpack it if it is an archive", file=path
         )
-    text = Text(path, content.decode("utf-8", errors="replace").splitlines())
+    lines = content.decode("utf-8", errors="replace").splitlines()
+    text = Text(path, lines, content.endswith((b"\n", b"\r")))
     if not any(line.strip() for line in text.lines):
         raise InputError("the file is empty: no measurement in it", file=path)
     return text
