@@ -110,7 +110,7 @@ class CompiledPlatform:
         """Name of a link."""
         return self._platform.topology.links.name(index)
 
-    def route(self, src: int, dst: int) -> tuple[NDArray[np.int32], float]:
+    def route(self, source: int, destination: int) -> tuple[NDArray[np.int32], float]:
         """The links from one host to another, given by index, and the latency in seconds.
 
         Raises
@@ -118,7 +118,7 @@ class CompiledPlatform:
         InputError
             If there is no route.
         """
-        links, latency = self._platform.route_links(src, dst, self.link_latency)
+        links, latency = self._platform.route_links(source, destination, self.link_latency)
         return np.array(links, dtype=np.int32), latency
 
     def group_route(self, src: int, dst: int) -> tuple[NDArray[np.int32], float] | None:

@@ -63,6 +63,12 @@ class Resources:
     link_latency: NDArray[np.float64]
     link_fatpipe: NDArray[np.uint8]
 
+    def frozen(self) -> Resources:
+        """The same, with arrays that refuse to be written to."""
+        for name in self.__slots__:
+            getattr(self, name).setflags(write=False)
+        return self
+
 
 class Sequenced(Sequence[_T], Generic[_T]):
     """Hosts or links of a platform, made when they are looked at."""
@@ -155,13 +161,9 @@ class Platform:
         resources = Resources(
             hosts.speeds(), hosts.cores(), links.bandwidths(), links.latencies(), links.fatpipes()
         )
-        for array in (resources.host_speed, resources.host_cores, resources.link_bandwidth):
-            array.setflags(write=False)
-        resources.link_latency.setflags(write=False)
-        resources.link_fatpipe.setflags(write=False)
         return cls(
             builder.topology,
-            resources,
+            resources.frozen(),
             file=os.fspath(path),
             config_items=tuple(builder.config.values()),
             profiles=tuple(builder.events.profiles),
@@ -293,6 +295,59 @@ class Platform:
         return InputError(
             f"there is no route from host {name(src)!r} to host {name(dst)!r}: {reason}",
             file=self.file,
+        )
+
+    def scaled(
+        self,
+        *,
+        links: str | Sequence[str] = "*",
+        bandwidth: float | str | None = None,
+        latency: float | str | None = None,
+        sharing: str | None = None,
+        hosts: str | Sequence[str] = "*",
+        speed: float | str | None = None,
+        cores: int | None = None,
+    ) -> Platform:
+        """A platform with other numbers; this one stays as it is.
+
+        Parameters
+        ----------
+        links
+            Pattern of the links to change (``*``, ``?``, ``[...]``), or several; a SPLITDUPLEX
+            link is meant by its name with or without ``_UP`` and ``_DOWN``.
+        bandwidth, latency
+            A number multiplies, a string sets: ``2`` or ``"10Gbps"``. Profiles follow a factor
+            and give way to a value that is set.
+        sharing
+            SHARED or FATPIPE.
+        hosts
+            Pattern of the hosts to change, or several.
+        speed
+            Of a core; as for links.
+        cores
+            Number of cores.
+
+        Raises
+        ------
+        InputError
+            If a pattern matches nothing, or a value is impossible.
+        """
+        from tisim.platform.scaling import scale_hosts, scale_links
+
+        numbers, events = self._resources, self.profiles
+        if (bandwidth, latency, sharing) != (None, None, None) or links != "*":
+            numbers, events = scale_links(
+                self._topology, numbers, events, links, bandwidth, latency, sharing
+            )
+        if (speed, cores) != (None, None) or hosts != "*":
+            numbers, events = scale_hosts(self._topology, numbers, events, hosts, speed, cores)
+        return Platform(
+            self._topology,
+            numbers.frozen(),
+            file=self.file,
+            config_items=self.config_items,
+            profiles=events,
+            warnings=self.warnings,
         )
 
     @cached_property
