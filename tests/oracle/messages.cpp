@@ -5,7 +5,8 @@
 //
 // A line is a collective of a time-independent trace without its rank ("bcast 100 0 6"), or
 // "choose <operation> <algorithm>" (the same on every rank), or "split <color> <key>": the next
-// lines run on that part of the world, until "world".
+// lines run on that part of the world, until "world". "comm_split <color> <key>" and "comm_dup"
+// only make a communicator, as calls of their own.
 #include <mpi.h>
 
 #include <cstdio>
@@ -194,13 +195,33 @@ void varying(Line& line) {
   }
 }
 
+void make_communicator(Line& line) {
+  MPI_Comm made = MPI_COMM_NULL;
+  if (line.word == "comm_dup") {
+    MPI_Comm_dup(MPI_COMM_WORLD, &made);
+  } else {
+    const int color = line.number(), key = line.number();
+    MPI_Comm_split(MPI_COMM_WORLD, color < 0 ? MPI_UNDEFINED : color, key, &made);
+  }
+}
+
 void call(Line& line) {
-  static const std::map<std::string, void (*)(Line&)> kinds{
-      {"bcast", rooted},      {"reduce", rooted},        {"gather", rooted},
-      {"scatter", rooted},    {"allreduce", reduction},  {"scan", reduction},
-      {"exscan", reduction},  {"alltoall", all},         {"allgather", all},
-      {"scatterv", varying},  {"gatherv", varying},      {"allgatherv", varying},
-      {"alltoallv", varying}, {"reducescatter", varying}};
+  static const std::map<std::string, void (*)(Line&)> kinds{{"bcast", rooted},
+                                                            {"reduce", rooted},
+                                                            {"gather", rooted},
+                                                            {"scatter", rooted},
+                                                            {"allreduce", reduction},
+                                                            {"scan", reduction},
+                                                            {"exscan", reduction},
+                                                            {"alltoall", all},
+                                                            {"allgather", all},
+                                                            {"scatterv", varying},
+                                                            {"gatherv", varying},
+                                                            {"allgatherv", varying},
+                                                            {"alltoallv", varying},
+                                                            {"reducescatter", varying},
+                                                            {"comm_split", make_communicator},
+                                                            {"comm_dup", make_communicator}};
   if (line.word == "barrier")
     MPI_Barrier(comm);
   else

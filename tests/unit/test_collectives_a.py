@@ -8,6 +8,7 @@ import pytest
 
 from tests.unit.schedule_checks import Outcome, execute, write_schedules
 from tisim.actions.collectives import nonblocking, topology
+from tisim.actions.collectives.communicators import comm_split
 from tisim.actions.collectives.registry import ALGORITHMS, SELECTORS, algorithm
 from tisim.actions.collectives.scatter_pieces import Pieces
 from tisim.actions.script import Script
@@ -121,6 +122,15 @@ def test_non_blocking_collectives_waited_for_at_once(size: int) -> None:
 
     for outcome in execute(write_schedules(size, write)):
         assert outcome.seen == set(range(size)) or size == 1
+
+
+def test_a_split_tells_every_member() -> None:
+    groups = [(6, 2, 0), (5, 1), (3,)]
+    members = {rank for group in groups for rank in group}
+    outcomes = execute(write_schedules(7, lambda s: comm_split(s, s.rank in members, groups)))
+    for rank in members:
+        assert outcomes[rank].seen == set(range(7))
+    assert outcomes[4].seen == {4}
 
 
 def test_a_barrier_s_messages_meet_no_others() -> None:
