@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tisim import _core
 from tisim.actions import script as codes
 from tisim.actions.script import Script
 from tisim.actions.vocabulary import COLLECTIVES, TYPE_WIDTHS, expand
@@ -141,3 +142,13 @@ def test_non_blocking_collectives_start_and_do_not_wait(word: str) -> None:
 def test_wrong_lines(line: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         schedule(line)
+
+
+def test_the_core_s_types_are_the_same() -> None:
+    for number in range(-5, 80):
+        assert _core.type_width(number) == TYPE_WIDTHS.get(number)
+
+
+def test_every_collective_of_the_core_is_known() -> None:
+    words = {_core.operation_name(number) for number in range(15)}
+    assert words == {word for word in COLLECTIVES if not word.startswith("i")}
