@@ -6,7 +6,7 @@
 // A line is a collective of a time-independent trace without its rank ("bcast 100 0 6"), or
 // "choose <operation> <algorithm>" (the same on every rank), or "split <color> <key>": the next
 // lines run on that part of the world, until "world". "comm_split <color> <key>" and "comm_dup"
-// only make a communicator, as calls of their own.
+// only make a communicator, as calls of their own. A non-blocking collective is waited for at once.
 #include <mpi.h>
 
 #include <cstdio>
@@ -195,6 +195,35 @@ void varying(Line& line) {
   }
 }
 
+// Started and waited for at once.
+void nonblocking(Line& line) {
+  MPI_Request request;
+  size_t total;
+  char *a = room(1 << 20), *b = room(1 << 20);
+  if (line.word == "ibarrier") {
+    MPI_Ibarrier(comm, &request);
+  } else if (line.word == "ireducescatter") {
+    const std::vector<int> counts = line.counts();
+    displacements(counts, total);
+    line.number();  // flops
+    const MPI_Datatype type = line.type();
+    MPI_Ireduce_scatter(a, b, counts.data(), type, operation_of(type), comm, &request);
+  } else {
+    const int count = line.number(), other = line.word == "iallreduce" ? 0 : line.number();
+    const MPI_Datatype type = line.type();
+    if (line.word == "ibcast")
+      MPI_Ibcast(a, count, type, other, comm, &request);
+    else if (line.word == "ireduce")
+      MPI_Ireduce(a, b, count, type, operation_of(type), other, comm, &request);
+    else if (line.word == "iallreduce")
+      MPI_Iallreduce(a, b, count, type, operation_of(type), comm, &request);
+    else
+      MPI_Ialltoall(a, count, type, b, other, type, comm, &request);
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  free(a), free(b);
+}
+
 void make_communicator(Line& line) {
   MPI_Comm made = MPI_COMM_NULL;
   if (line.word == "comm_dup") {
@@ -220,6 +249,12 @@ void call(Line& line) {
                                                             {"allgatherv", varying},
                                                             {"alltoallv", varying},
                                                             {"reducescatter", varying},
+                                                            {"ibarrier", nonblocking},
+                                                            {"ibcast", nonblocking},
+                                                            {"ireduce", nonblocking},
+                                                            {"iallreduce", nonblocking},
+                                                            {"ialltoall", nonblocking},
+                                                            {"ireducescatter", nonblocking},
                                                             {"comm_split", make_communicator},
                                                             {"comm_dup", make_communicator}};
   if (line.word == "barrier")

@@ -98,6 +98,17 @@ def test_same_messages_of_prefixes(operation: str, where: str) -> None:
     check(calls(operation, "default", hosts), hosts)
 
 
+@pytest.mark.parametrize("where", ["7 ranks", "4 hosts of 2", "2 ranks"])
+def test_same_messages_of_non_blocking_collectives(where: str) -> None:
+    hosts = list(HOSTS[where])
+    parts = " ".join(str(7 * rank) for rank in range(len(hosts)))
+    lines = [
+        "ibarrier", "ibcast 100 1 6", "ireduce 100 1 6", "iallreduce 100 6", "ialltoall 100 100 6",
+        f"ireducescatter {parts} 0 6", "ibcast 0 0 6",
+    ]  # fmt: skip
+    check([Call(line) for line in lines], hosts)
+
+
 @pytest.mark.parametrize("where", ["2 ranks", "3 ranks"])
 def test_same_messages_of_a_ring_in_segments(where: str) -> None:
     choose = {"allreduce": "ompi_ring_segmented"}
