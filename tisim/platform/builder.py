@@ -266,6 +266,7 @@ class Builder:
     def _router(self, node: Node) -> None:
         zone = self.leaf_zone_of(node)
         local = self.place_new(node, node["id"], zone)
+        zone.routers.add(local)
         self.read_coordinates(node, zone, local)
 
     def read_coordinates(self, node: Node, zone: Zone, local: int) -> None:

@@ -61,6 +61,8 @@ class Zone:
         self.local: int = -1 if parent is None else parent.add_vertex(name)
         self.properties: dict[str, str] = {}
         self.bypasses: dict[tuple[Point, Point], LocalRoute] = {}
+        #: Vertices that are routers.
+        self.routers: set[int] = set()
         self._labels: list[str] = []
         if parent is not None:
             parent.children.append(self)
