@@ -15,8 +15,6 @@ pytestmark = pytest.mark.oracle
 HOSTS = {
     "8 ranks": range(8),
     "7 ranks": range(7),
-    "13 ranks": range(13),
-    "3 ranks": range(3),
     "2 ranks": range(2),
     "1 rank": range(1),
     "4 hosts of 2": [rank // 2 for rank in range(8)],
@@ -109,11 +107,11 @@ def test_same_messages_of_non_blocking_collectives(where: str) -> None:
     check([Call(line) for line in lines], hosts)
 
 
-@pytest.mark.parametrize("where", ["2 ranks", "3 ranks"])
-def test_same_messages_of_a_ring_in_segments(where: str) -> None:
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_same_messages_of_a_ring_in_segments(ranks: int) -> None:
     choose = {"allreduce": "ompi_ring_segmented"}
     lines = ["allreduce 600000 0", "allreduce 1000001 0", "allreduce 450000 0"]
-    check([Call(line, choose) for line in lines], list(HOSTS[where]))
+    check([Call(line, choose) for line in lines], list(range(ranks)))
 
 
 @pytest.mark.parametrize(
