@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tisim.platform.deployment import Deployment
     from tisim.replay import replay
     from tisim.result import Result
-    from tisim.sweep import sweep
 
     __version__: str
 
@@ -37,7 +36,6 @@ _HOME_OF = {
     "collective": "tisim.actions.collectives.registry",
     "replay": "tisim.replay",
     "start_replay": "tisim.replay",
-    "sweep": "tisim.sweep",
 }
 
 __all__ = [
@@ -53,7 +51,6 @@ __all__ = [
     "action",
     "collective",
     "replay",
-    "sweep",
 ]
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.oracle import simgrid_exec
 from tests.oracle.cases import Case
-from tests.oracle.compare import BAD, ORACLE_FAILED, Verdict, judge
+from tests.oracle.compare import AGREES, BAD, ORACLE_FAILED, Verdict, judge
 from tests.oracle.configs import SELECTORS
 from tests.oracle.platforms import FAMILIES
 from tests.oracle.shrink import Shrinker
@@ -61,7 +61,8 @@ def record(case: Case, verdict: Verdict, directory: Path) -> None:
     (directory / "README").write_text(
         f"Shrunk from {case.label}.\n"
         f"{verdict.kind}: {verdict.cause}\n"
-        f"relative difference {verdict.worst:.3g}, sensitivity {verdict.sensitivity:.3g}\n\n"
+        f"relative difference {verdict.worst:.3g}, sensitivity {verdict.sensitivity:.3g}, "
+        f"rounding {verdict.rounding:.3g}\n\n"
         f"python -m tests.oracle.simgrid_exec {directory}/platform.xml {directory}/hosts "
         f"{directory}/traces {options}\n"
     )
@@ -118,10 +119,11 @@ class Ledger:
             if verdict.kind in BAD:
                 place = self.plan.out / str(number)
                 lines.append(f"{verdict.kind}: {self.labels[number]}: {verdict.cause} -> {place}")
-        worst = max((v.worst for v in verdicts.values() if v.kind not in BAD), default=0.0)
-        return "\n".join(
-            [*lines, f"largest relative difference among those that agree: {worst:.2g}"]
+        worst = max((v.worst for v in verdicts.values() if v.kind == AGREES), default=0.0)
+        lines.append(
+            f"largest relative difference, beyond 1e-9 s, of those that agree: {worst:.2g}"
         )
+        return "\n".join(lines)
 
 
 def arguments(words: Sequence[str] | None) -> argparse.Namespace:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +19,8 @@ from tests.oracle.programs import Line, Program
 from tests.oracle.simgrid_exec import run_oracle
 from tests.oracle.sizes import Sizes
 
-MAX_RANKS = 32
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+LATENCY = re.compile(r'(\b(?:\w+_)?lat(?:ency)?)="([\d.e+-]+)(s|ms|us|ns)"')
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,16 @@ class Case:
             changed = Line(lines[i].event, lines[i].rank, ("compute", repr(volume)))
             program = replace(self.program, lines=(*lines[:i], changed, *lines[i + 1 :]))
             yield replace(self, program=program)
+
+    def jittered(self, seed: int, relative: float = 1e-14) -> Case:
+        """The case with every latency changed by a few units in its last place."""
+        rng = random.Random(seed)
+
+        def change(match: re.Match[str]) -> str:
+            seconds = float(match[2]) * SECONDS[match[3]]
+            return f'{match[1]}="{seconds * (1 + rng.choice([-relative, relative]))!r}s"'
+
+        return replace(self, platform=LATENCY.sub(change, self.platform))
 
 
 def write_program(author: CollectiveAuthor) -> str:

@@ -10,7 +10,7 @@ import pytest
 from tests.oracle import compare
 from tests.oracle.campaign import Ledger, Plan
 from tests.oracle.cases import Case, run_simgrid
-from tests.oracle.compare import AGREES, CHAOTIC, DISAGREES, TISIM_FAILED, judge
+from tests.oracle.compare import AGREES, CHAOTIC, DISAGREES, ROUNDING, TISIM_FAILED, judge
 from tests.oracle.platforms import FAMILIES
 from tests.oracle.programs import Each, Line, Peer, Program
 from tests.oracle.shrink import Shrinker
@@ -92,16 +92,32 @@ def test_judge_compares_every_rank(
 
 
 @pytest.mark.oracle
-def test_judge_allows_ten_times_the_sensitivity(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("by_compute", "by_latency", "kind"),
+    [(2e-4, 0.0, CHAOTIC), (2e-5, 2e-4, ROUNDING), (2e-5, 2e-5, DISAGREES)],
+)
+def test_judge_asks_how_sure_simgrid_is(
+    by_compute: float,
+    by_latency: float,
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     case = Case.draw(3, families=("cluster",))
     ends = [end * 1.001 for end in run_simgrid(case, tmp_path)]
+    answers = iter([by_compute, by_latency])
     monkeypatch.setattr(compare, "replay_here", lambda case, directory: ends)
-    monkeypatch.setattr(compare, "sensitivity", lambda case, ends, directory: 2e-4)
-    assert judge(case).kind == CHAOTIC
-    monkeypatch.setattr(compare, "sensitivity", lambda case, ends, directory: 2e-5)
-    assert judge(case).kind == DISAGREES
+    monkeypatch.setattr(compare, "moves", lambda variants, ends, directory: next(answers))
+    assert judge(case).kind == kind
+
+
+def test_jitter_changes_latencies_alone() -> None:
+    case = Case.draw(3, families=("zones",))
+    jittered = case.jittered(0, relative=0.5).platform
+    words, others = case.platform.split(), jittered.split()
+    changed = [word for word, other in zip(words, others, strict=True) if word != other]
+    assert changed
+    assert all("lat" in word for word in changed)
 
 
 @pytest.mark.oracle

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
+from types import ModuleType
 
 import pytest
 
 import tisim
 from tisim.errors import InputError, SimulationError, TisimError
+
+
+def test_every_public_name_resolves() -> None:
+    for name in tisim.__all__:
+        assert not isinstance(getattr(tisim, name), ModuleType)
+        assert name in dir(tisim)
+
+
+def test_replay_stays_the_function_when_its_module_is_imported() -> None:
+    module = importlib.import_module("tisim.replay")
+    assert isinstance(module, ModuleType)
+    assert tisim.replay is module.replay
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
