@@ -22,6 +22,8 @@ _HUBER = 1.345
 _MAD_TO_SIGMA = 1.4826
 _ITERATIONS = 30
 _TOLERANCE = 1e-8
+# A slope this small adds nothing but rounding.
+_ROUNDING = 1e-12
 # Rounding of the printed times: a residual below this is no information about the noise.
 _LEAST_SIGMA = 1e-9
 
@@ -130,7 +132,7 @@ def _nonnegative(nbytes: Floats, seconds: Floats, weights: Floats) -> tuple[floa
     spread = weights @ (nbytes - mean_x) ** 2
     slope = 0.0 if spread <= 0 else (weights @ ((nbytes - mean_x) * (seconds - mean_y))) / spread
     intercept = mean_y - slope * mean_x
-    if slope < 0:
+    if slope < _ROUNDING * mean_y / nbytes.max(initial=1.0):
         return max(float(mean_y), 0.0), 0.0
     if intercept < 0:
         square = weights @ nbytes**2

@@ -1,0 +1,168 @@
+"""Calibrated numbers in a platform file, and files written whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tisim.calibration import Route
+from tisim.calibration.atomic import replacing
+from tisim.calibration.platform_file import PlatformFile, config_block
+from tisim.errors import InputError
+
+PLATFORM = """\
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<!-- kept -->
+<platform version="4.1">
+  <config id="General">
+    <prop id="smpi/async_small_thres" value="1"/>
+    <prop id="network/crosstraffic" value="0"/>
+    <prop id="network/bandwidth-factor" value="0.9"/>
+    <prop id="smpi/bw_factor" value="0:0.8"/>
+  </config>
+  <zone id="world" routing="Full">
+    <cluster id="one" prefix="a-" suffix=".x" radical="0-3,8" speed="1Gf" bw="1GBps" lat="1us"/>
+    <cluster id="two" prefix="b-" suffix="" radical="0-3" speed="1Gf" bw="1GBps" lat="1us"/>
+    <cluster id="slow" prefix="c-" suffix="" radical="0-3" speed="1Gf" bw="1MBps" lat="1us"/>
+  </zone>
+</platform>
+"""
+HOSTS = """\
+<platform version="4.1">
+  <zone id="world" routing="Full">
+    <host id="h0" power="1Gf"><prop id="smpi/os" value="0:1:0"/></host>
+    <host id="h1" speed="1Gf"/>
+  </zone>
+</platform>
+"""
+SETTINGS = {"smpi/async-small-thresh": "100", "smpi/bw-factor": "0:0.5"}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> PlatformFile:
+    path = tmp_path / "platform.xml"
+    path.write_text(PLATFORM)
+    return PlatformFile.read(path)
+
+
+def test_settings_replace_older_ones_in_any_spelling(file: PlatformFile, tmp_path: Path) -> None:
+    file.configure(SETTINGS)
+    file.write(tmp_path / "out.xml")
+    config = tisim.Platform.load(tmp_path / "out.xml").config
+    assert dict(config) == {"network/crosstraffic": "0", **SETTINGS}
+    text = (tmp_path / "out.xml").read_text()
+    assert "<!-- kept -->\n<platform" in text
+    assert text.count("DOCTYPE platform") == 1
+
+
+def test_a_config_is_made_where_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "p.xml").write_text(HOSTS)
+    file = PlatformFile.read(tmp_path / "p.xml")
+    file.configure(SETTINGS)
+    lines = file.to_bytes(tmp_path).decode().splitlines()
+    assert lines[2:7] == [
+        '<platform version="4.1">',
+        '  <config id="General">',
+        '    <prop id="smpi/async-small-thresh" value="100"/>',
+        '    <prop id="smpi/bw-factor" value="0:0.5"/>',
+        "  </config>",
+    ]
+
+
+def test_writing_twice_gives_the_same(file: PlatformFile, tmp_path: Path) -> None:
+    file.configure(SETTINGS)
+    file.write(tmp_path / "1.xml")
+    again = PlatformFile.read(tmp_path / "1.xml")
+    again.configure(SETTINGS)
+    again.write(tmp_path / "2.xml")
+    assert (tmp_path / "1.xml").read_bytes() == (tmp_path / "2.xml").read_bytes()
+
+
+def test_hosts_are_found_in_their_cluster(file: PlatformFile) -> None:
+    found = {host: file.cluster_of(host) for host in ("a-8.x", "b-0", "a-4.x", "a-8", "nobody")}
+    assert [cluster is not None and cluster.get("id") for cluster in found.values()] == [
+        "one",
+        "two",
+        False,
+        False,
+        False,
+    ]
+
+
+def test_clusters_of_the_same_links_get_the_same_limiter(
+    file: PlatformFile, tmp_path: Path
+) -> None:
+    assert file.limit(("a-0.x", "a-1.x"), 1.5e9)
+    assert file.to_bytes(tmp_path).count(b'limiter_link="1.5e+09Bps"') == 2
+    assert not file.limit(("a-0.x", "nobody"), 1.7e9)
+    assert b"1.7e+09" not in file.to_bytes(tmp_path)
+
+
+def test_hosts_with_overheads_of_their_own_are_told(tmp_path: Path) -> None:
+    (tmp_path / "p.xml").write_text(HOSTS)
+    assert PlatformFile.read(tmp_path / "p.xml").overriding_hosts() == ["h0"]
+
+
+def test_speeds(tmp_path: Path) -> None:
+    (tmp_path / "p.xml").write_text(HOSTS)
+    file = PlatformFile.read(tmp_path / "p.xml")
+    file.set_all_speeds(2e9)
+    assert file.set_speed("h1", 3.5e9)
+    assert not file.set_speed("h7", 3.5e9)
+    file.write(tmp_path / "out.xml")
+    assert [host.speed for host in tisim.Platform.load(tmp_path / "out.xml").hosts] == [2e9, 3.5e9]
+
+
+def test_files_that_a_platform_names_are_found_from_another_folder(tmp_path: Path) -> None:
+    (tmp_path / "p.xml").write_text(HOSTS.replace('speed="1Gf"', 'speed="1Gf" speed_file="s.txt"'))
+    (tmp_path / "sub").mkdir()
+    content = PlatformFile.read(tmp_path / "p.xml").to_bytes(tmp_path / "sub")
+    assert b'speed_file="../s.txt"' in content
+
+
+def test_the_nominal_platform(tmp_path: Path) -> None:
+    file = PlatformFile.nominal(Route(30e-6, 125e6))
+    file.write(tmp_path / "p.xml")
+    platform = tisim.Platform.load(tmp_path / "p.xml")
+    assert tuple(host.name for host in platform.hosts) == file.nominal_hosts
+    assert platform.route(*file.nominal_hosts).latency == pytest.approx(30e-6)
+
+
+def test_the_config_block_can_be_pasted() -> None:
+    assert config_block({"smpi/os": "0:1:0"}) == (
+        '<config id="General">\n  <prop id="smpi/os" value="0:1:0"/>\n</config>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("<platform>\n<x</platform>", 2, "not XML"),
+        ("<deployment/>", None, "begins with <platform>, this one with <deployment>"),
+    ],
+)
+def test_what_is_no_platform(tmp_path: Path, text: str, line: int | None, message: str) -> None:
+    (tmp_path / "p.xml").write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        PlatformFile.read(tmp_path / "p.xml")
+    assert caught.value.line == line
+    with pytest.raises(InputError, match="cannot read the platform"):
+        PlatformFile.read(tmp_path / "nowhere.xml")
+
+
+def test_no_partial_file_is_left_behind(tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    with pytest.raises(RuntimeError), replacing(target) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+    assert target.read_text() == "old"
+    with replacing(target) as temporary:
+        temporary.write_text("new")
+    assert target.read_text() == "new"
+    with pytest.raises(InputError, match="cannot write here"), replacing(tmp_path / "no" / "x"):
+        pass
