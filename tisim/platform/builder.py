@@ -104,6 +104,8 @@ class Builder:
             raise document.root.error(
                 "the file describes no platform: it has neither a <zone> nor a <cluster>"
             )
+        if not len(self.topology.hosts):
+            raise document.root.error("the platform has no host")
         self._check_names(document.root)
         self.events.connect_traces()
         for zone in self.topology.root.walk():

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Final
 
 from tisim.platform.units import parse_bandwidth, parse_speed
 
 if TYPE_CHECKING:
     from tisim.platform.xml import Node
 
+# The core counts the cores of a host in 32 bits.
+_MOST_CORES: Final = 2**31
+
 
 def read_number(node: Node, attribute: str) -> float:
     """A plain number."""
     try:
-        return float(node[attribute])
+        number = float(node[attribute])
     except ValueError:
-        raise node.error(f"{attribute} must be a number, not {node[attribute]!r}") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise node.error(f"{attribute} must be a number, not {node[attribute]!r}")
+    return number
 
 
 def read_bandwidth(node: Node, attribute: str, what: str) -> float:
@@ -46,6 +53,6 @@ def read_cores(node: Node) -> int:
         cores = int(node["core"])
     except ValueError:
         cores = 0
-    if cores < 1:
+    if not 1 <= cores < _MOST_CORES:
         raise node.error(f"core must be a whole number above zero, not {node['core']!r}")
     return cores
