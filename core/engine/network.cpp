@@ -18,6 +18,7 @@ Network::Network(const Model& model, const PlatformData& platform)
   links_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     links_[i].capacity = platform.link_bandwidth[i];
+    links_[i].slack_up_to = platform.link_bandwidth[i] * (1 + kRounding);
     links_[i].fatpipe = platform.link_fatpipe[i] != 0;
   }
 }
@@ -47,26 +48,25 @@ std::int32_t Network::pair(std::int32_t source, std::int32_t destination) {
 std::int32_t Network::make_pair(const Route& forward, const Route& backward) {
   Pair pair;
   pair.latency = forward.latency;
-  pair.elements = static_cast<std::int32_t>(elements_.size());
   const std::size_t first = elements_.size();
-  double narrowest = -1.0;
   double penalty = forward.latency;
   for (const std::int32_t link : forward.links) {
     const double bandwidth = links_[index_of(link)].capacity;
-    if (narrowest < 0 || bandwidth < narrowest) narrowest = bandwidth;
+    if (pair.bound < 0 || bandwidth < pair.bound) pair.bound = bandwidth;
     penalty += model_.weight_s / bandwidth;
     add_element(first, link, 1.0);
   }
   for (const std::int32_t link : backward.links) add_element(first, link, kCrosstraffic);
+  pair.elements = static_cast<std::int32_t>(first);
   pair.element_count = static_cast<std::int32_t>(elements_.size() - first);
-  pair.penalty = forward.latency > 0 ? penalty : 1.0;
-  pair.bound = narrowest;
-  if (forward.latency > 0 && model_.tcp_gamma > 0) {
-    const double by_latency = model_.tcp_gamma / (2.0 * forward.latency);
-    if (pair.bound < 0 || by_latency < pair.bound) pair.bound = by_latency;
+  if (forward.latency > 0) {
+    pair.penalty = penalty;
+    if (model_.tcp_gamma > 0) {
+      const double by_latency = model_.tcp_gamma / (2.0 * forward.latency);
+      if (pair.bound < 0 || by_latency < pair.bound) pair.bound = by_latency;
+    }
   }
-  pairs_.push_back(std::move(pair));
-  return static_cast<std::int32_t>(pairs_.size()) - 1;
+  return add_pair(std::move(pair));
 }
 
 void Network::add_element(std::size_t first, std::int32_t link, double weight) {
@@ -77,27 +77,40 @@ void Network::add_element(std::size_t first, std::int32_t link, double weight) {
       return;
     }
   }
-  elements_.push_back({link, -1, weight});
+  elements_.push_back({link, -1, weight, 0.0});
+}
+
+// What each link does to the pair alone goes into its bounds.
+std::int32_t Network::add_pair(Pair pair) {
+  for (std::int32_t i = 0; i < pair.element_count; ++i) {
+    Element& element = elements_[index_of(pair.elements + i)];
+    element.usage = element.weight / pair.penalty;
+    const Link& link = links_[index_of(element.link)];
+    const double most = link.capacity / element.weight;
+    double& limited = link.fatpipe ? pair.bound : pair.narrowest;
+    if (limited < 0 || most < limited) limited = most;
+  }
+  pairs_.push_back(std::move(pair));
+  return static_cast<std::int32_t>(pairs_.size()) - 1;
 }
 
 // A flow whose latency is 0 has weight 1, whatever the others of its pair have.
-std::int32_t Network::without_latency(std::int32_t pair) {
-  if (pairs_[index_of(pair)].latency <= 0) return pair;
-  if (pairs_[index_of(pair)].unpaid < 0) {
+std::int32_t Network::without_latency(std::int32_t index) {
+  if (pairs_[index_of(index)].latency <= 0) return index;
+  if (pairs_[index_of(index)].unpaid < 0) {
+    const Pair& original = pairs_[index_of(index)];
     Pair copy;
-    const Pair& original = pairs_[index_of(pair)];
     copy.bound = original.bound;
     copy.elements = static_cast<std::int32_t>(elements_.size());
     copy.element_count = original.element_count;
     for (std::int32_t i = 0; i < copy.element_count; ++i) {
-      Element element = elements_[index_of(original.elements + i)];
-      element.position = -1;
-      elements_.push_back(element);
+      const Element& element = elements_[index_of(original.elements + i)];
+      elements_.push_back({element.link, -1, element.weight, 0.0});
     }
-    pairs_[index_of(pair)].unpaid = static_cast<std::int32_t>(pairs_.size());
-    pairs_.push_back(std::move(copy));
+    const std::int32_t made = add_pair(std::move(copy));
+    pairs_[index_of(index)].unpaid = made;
   }
-  return pairs_[index_of(pair)].unpaid;
+  return pairs_[index_of(index)].unpaid;
 }
 
 std::int32_t Network::start(std::int32_t pair, double bytes, std::int32_t owner, double now,
@@ -114,46 +127,56 @@ std::int32_t Network::start(std::int32_t pair, double bytes, std::int32_t owner,
 }
 
 void Network::activate(std::int32_t index, double now) {
-  const Flow& flow = flows_[index];
+  Flow& flow = flows_[index];
   Pair& pair = pairs_[index_of(flow.pair)];
   if (pair.count == 0) {
     pair.clock = 0.0;
-    pair.updated = now;
   } else {
-    advance_clock(pair, now);
+    pair.clock += pair.value * (now - pair.updated);
   }
-  const double finish = pair.element_count == 0 ? pair.clock : pair.clock + flow.amount;
-  flows_[index].finish = finish;
-  pair.active.push_back({finish, index});
+  pair.updated = now;
+  flow.finish = pair.element_count == 0 ? pair.clock : pair.clock + flow.amount;
+  pair.active.push_back({flow.finish, index});
   std::push_heap(pair.active.begin(), pair.active.end(),
                  [](const Active& a, const Active& b) { return a.finish > b.finish; });
   change_count(flow.pair, 1);
 }
 
 bool Network::slack(const Link& link) {
-  if (link.fatpipe) {
-    // Every flow reaches its bound before the greediest of them fills the pipe.
-    return link.penalty_low * link.penalty_high <= link.capacity * (1 + kRounding);
-  }
-  return link.load <= link.capacity * (1 + kRounding);
+  // Shared: all pairs at their most do not fill it. Fat pipe: every flow reaches its bound before
+  // the greediest of them fills the pipe.
+  return (link.fatpipe ? link.reach * link.greed : link.load) <= link.slack_up_to;
 }
 
 void Network::change_count(std::int32_t index, std::int32_t by) {
   Pair& pair = pairs_[index_of(index)];
+  const bool appears = pair.count == 0;
   pair.count += by;
-  touch(index);
+  const bool vanishes = pair.count == 0;
+  if (!pair.stale) {
+    pair.stale = true;
+    touched_.push_back(index);
+  }
+  double asked = pair.count * pair.bound;
+  pair.limit = pair.bound;
+  if (pair.narrowest >= 0 && !vanishes && (asked > pair.narrowest || pair.bound < 0)) {
+    asked = pair.narrowest;
+    pair.limit = pair.narrowest / pair.count;
+  }
+  const double more = asked - pair.asked;
+  pair.asked = asked;
   for (std::int32_t i = 0; i < pair.element_count; ++i) {
     Element& element = elements_[index_of(pair.elements + i)];
     Link& link = links_[index_of(element.link)];
     const bool was_slack = slack(link);
-    link.count += by;
+    link.count += static_cast<std::int32_t>(appears) - static_cast<std::int32_t>(vanishes);
     if (link.count == 0) {
-      link.load = link.penalty_low = link.penalty_high = 0.0;
+      link.load = link.reach = link.greed = 0.0;
     } else if (link.fatpipe) {
-      link.penalty_low = std::max(link.penalty_low, pair.bound * pair.penalty);
-      link.penalty_high = std::max(link.penalty_high, element.weight / pair.penalty);
+      link.reach = std::max(link.reach, pair.bound * pair.penalty);
+      link.greed = std::max(link.greed, element.usage);
     } else {
-      link.load += by * element.weight * pair.bound;
+      link.load += element.weight * more;
     }
     if (element.position < 0) {
       element.position = static_cast<std::int32_t>(link.members.size());
@@ -166,21 +189,9 @@ void Network::change_count(std::int32_t index, std::int32_t by) {
   }
 }
 
-void Network::touch(std::int32_t index) {
-  Pair& pair = pairs_[index_of(index)];
-  if (!pair.stale) {
-    pair.stale = true;
-    touched_.push_back(index);
-  }
-}
-
-void Network::advance_clock(Pair& pair, double now) {
+void Network::set_value(Pair& pair, double value, double now) {
   pair.clock += pair.value * (now - pair.updated);
   pair.updated = now;
-}
-
-void Network::set_value(Pair& pair, double value, double now) {
-  advance_clock(pair, now);
   pair.value = value;
 }
 
@@ -191,11 +202,12 @@ void Network::date_end(std::int32_t index, double now) {
     ends_.remove(static_cast<std::uint32_t>(index));
     return;
   }
+  // The clock may be older than now while its rate has not changed: dates are absolute.
   const double left = pair.active.front().finish - pair.clock;
   if (left <= 0) {
     ends_.update(now, static_cast<std::uint32_t>(index));
   } else if (pair.value > 0) {
-    ends_.update(now + left / pair.value, static_cast<std::uint32_t>(index));
+    ends_.update(pair.updated + left / pair.value, static_cast<std::uint32_t>(index));
   } else {
     ends_.remove(static_cast<std::uint32_t>(index));  // starved: some other change must help it
   }

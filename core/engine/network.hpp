@@ -9,8 +9,9 @@
 // value * penalty subject to  sum of weight * multiplicity * value <= capacity  on shared links,
 // max of weight * value <= capacity  on fat pipes, and  value <= bound.
 //
-// A link whose flows cannot saturate it even at their bounds is *slack*: it constrains nobody and
-// connects nothing. A change is propagated through links that are not slack only.
+// What a link does to a pair that is alone on it is a bound of that pair. A link whose pairs cannot
+// saturate it even at their bounds is *slack*: it constrains nobody and connects nothing. A change
+// is propagated through links that are not slack only.
 #pragma once
 
 #include <cstddef>
@@ -65,38 +66,45 @@ class Network {
     std::int32_t link;
     std::int32_t position;  // in the link's members, -1: not listed
     double weight;
+    double usage;  // weight / penalty of the pair
   };
   struct Active {
     double finish;
     std::int32_t flow;
   };
   struct Pair {
-    double penalty = 1.0;   // the inverse of the weight
-    double bound = -1.0;    // bytes/s of one flow, negative: none
-    double value = 0.0;     // bytes/s that one flow of factor 1 gets
+    double penalty = 1.0;     // the inverse of the weight
+    double bound = -1.0;      // bytes/s of one flow, negative: none
+    double narrowest = -1.0;  // bytes/s of all its flows together, negative: no link
+    double asked = 0.0;       // bytes/s that all its flows together can get at most
+    double limit = 0.0;       // bytes/s that one of them can get at most
+    double value = 0.0;       // bytes/s that one flow of factor 1 gets
+    std::int32_t count = 0;   // flows
+    std::int32_t elements = 0;  // first of its elements
+    std::int32_t element_count = 0;
+    std::uint32_t visit = 0;
+    bool stale = false;     // its next end must be dated anew
+    bool fixed = false;     // scratch of the solver
+    double share = 0.0;     // scratch of the solver: the new value
     double clock = 0.0;     // bytes
     double updated = 0.0;   // seconds, when `clock` was right
     double latency = 0.0;   // seconds, without factor
-    std::vector<Active> active;  // a heap on `finish`
-    std::int32_t count = 0;      // == active.size(), the multiplicity
-    std::int32_t elements = 0;   // first of its elements
-    std::int32_t element_count = 0;
     std::int32_t heap_position = -1;
     std::int32_t unpaid = -1;  // the pair of the same hosts for flows that pay no latency
-    std::uint32_t visit = 0;
-    bool stale = false;  // its next end must be dated anew
-    bool fixed = false;  // scratch of the solver
+    std::vector<Active> active;  // a heap on `finish`
   };
   struct Member {
     std::int32_t pair;
     std::int32_t element;
   };
   struct Link {
-    double capacity = 0.0;
-    double load = 0.0;       // shared: what its flows could ask for at most
-    double penalty_low = 0.0, penalty_high = 0.0;  // fat pipe: of its flows since it was idle
-    double remaining = 0.0, usage = 0.0;           // scratch of the solver
-    std::int32_t count = 0;  // flows
+    double load = 0.0;      // shared: what its pairs can ask for at most
+    double slack_up_to = 0.0;
+    double reach = 0.0;     // fat pipe: the largest bound * penalty of its pairs since it was idle
+    double greed = 0.0;     // fat pipe: the largest usage
+    double capacity = 0.0;  // bytes/s
+    double remaining = 0.0, usage = 0.0, level = 0.0;  // scratch of the solver
+    std::int32_t count = 0;  // pairs with flows
     std::int32_t open = 0;   // scratch of the solver: pairs that are not fixed
     std::uint32_t visit = 0;
     bool fatpipe = false;
@@ -113,22 +121,23 @@ class Network {
 
   std::int32_t make_pair(const Route& forward, const Route& backward);
   void add_element(std::size_t first, std::int32_t link, double weight);
+  std::int32_t add_pair(Pair pair);
   std::int32_t without_latency(std::int32_t pair);
   static bool slack(const Link& link);
   void change_count(std::int32_t pair, std::int32_t by);
-  void enlist(std::int32_t pair);
-  void advance_clock(Pair& pair, double now);
   void set_value(Pair& pair, double value, double now);
   void date_end(std::int32_t pair, double now);
-  void touch(std::int32_t pair);
   void gather(std::int32_t seed);
+  void sweep_members(Link& link);
   void solve_component(double now);
-  void solve_pair_alone(std::int32_t pair);
   void fill_up();
-  void fix(std::int32_t pair, double value);
-  void prepare_link(Link& link);
+  double lowest_level();
+  bool fix_bounded(double level);
+  void saturate(double level);
+  void fix(Pair& pair, double value);
+  void prepare(Link& link);
   double fatpipe_usage(const Link& link) const;
-  std::size_t index_of(std::int32_t i) const { return static_cast<std::size_t>(i); }
+  static std::size_t index_of(std::int32_t i) { return static_cast<std::size_t>(i); }
 
   const Model& model_;
   const PlatformData& platform_;
@@ -145,12 +154,11 @@ class Network {
   std::int32_t missing_source_ = -1, missing_destination_ = -1;
 
   std::vector<std::int32_t> dirty_links_;
-  std::vector<std::int32_t> touched_;          // pairs whose count changed
-  std::vector<std::int32_t> component_pairs_;  // scratch
+  std::vector<std::int32_t> touched_;  // pairs whose count changed
+  std::vector<Pair*> component_;       // scratch of the solver
   std::vector<std::int32_t> component_links_;
-  std::vector<std::int32_t> open_links_;
+  std::vector<Link*> open_links_;
   std::vector<Flow> ended_;
-  std::vector<double> values_;  // scratch: new value of each pair of the component
 };
 
 }  // namespace tisim

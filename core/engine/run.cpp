@@ -28,15 +28,25 @@ Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform
 }
 
 Stop Simulation::run(double until, std::uint64_t max_events) {
+  going_on_ = -1;
   for (std::uint64_t events = 0;;) {
     while (next_ready_ < ready_.size()) {
-      const std::int32_t rank = ready_[next_ready_++];
-      if (!run_rank(rank)) return stop_;
+      const std::int32_t owner = ready_[next_ready_++];
+      if (owner < 0) {
+        woken_.push_back({WokenType::activity, ~owner});
+        activities_.release(~owner);
+      } else if (!run_rank(owner)) {
+        if (stop_ == Stop::need_action) going_on_ = owner;
+        return stop_;
+      }
+      if (woken_.empty()) continue;
+      if (woken_.back().type == WokenType::rank) going_on_ = owner;
+      return Stop::wake;
     }
     ready_.clear();
     next_ready_ = 0;
-    // Whoever outside is woken acts in this instant, before the network is shared anew.
-    if (!woken_.empty()) return Stop::wake;
+    // Whoever outside acts at this instant does so before the network is shared anew.
+    if (now_ >= until) return Stop::time;
     network_.solve(now_);
     if (events++ == max_events) return Stop::max_events;
     Stop stop = Stop::done;
@@ -86,26 +96,17 @@ bool Simulation::advance(double until, Stop* stop) {
       case EventType::latency: network_.activate(index, now_); break;
     }
   }
-  for (const std::int32_t owner : owners_) wake_owner(owner);
+  for (const std::int32_t owner : owners_) wake(owner);
   owners_.clear();
   network_.collect_ended(now_, owners_);
   for (const std::int32_t owner : owners_) {
     if (owner >= 0) {
       complete(owner);
     } else {
-      wake_owner(owner);
+      wake(owner);
     }
   }
   return true;
-}
-
-void Simulation::wake_owner(std::int32_t owner) {
-  if (owner >= 0) {
-    wake(owner);
-    return;
-  }
-  woken_.push_back({WokenType::activity, ~owner});
-  activities_.release(~owner);
 }
 
 void Simulation::start_flow(std::int32_t pair, double bytes, std::int32_t owner) {
@@ -170,13 +171,36 @@ void Simulation::post(std::int32_t index, const Op& op) {
   Rank& rank = ranks_[at(index)];
   rank.op = op;
   rank.phase = Phase::posted;
-  wake(index);
+  go_on(index);
+}
+
+// A rank that was just woken goes on before the others that were woken with it, as it would if its
+// next operation came from a trace.
+void Simulation::go_on(std::int32_t index) {
+  if (index == going_on_) {
+    wake_first(index);
+    going_on_ = -1;
+  } else {
+    wake(index);
+  }
+}
+
+// The receiving half lies where a trace would have it: next in the rank's buffer.
+void Simulation::post_sendrecv(std::int32_t index, const Op& op, const Op& half) {
+  Rank& rank = ranks_[at(index)];
+  if (rank.cursor == 0) {
+    rank.buffer.resize(std::max<std::size_t>(rank.buffer.size(), 1));
+    rank.cursor = rank.filled = 1;
+  }
+  rank.buffer[--rank.cursor] = half;
+  post(index, op);
 }
 
 void Simulation::post_collective(std::int32_t index, const Call& call) {
   Op op;
   op.kind = Kind::collective;
   op.call = jobs_[at(ranks_[at(index)].job)].calls.intern(call);
+  op.line = ranks_[at(index)].op.line;
   post(index, op);
 }
 
@@ -185,7 +209,7 @@ void Simulation::resume(std::int32_t index) {
   rank.driven = false;
   rank.other += now_ - rank.since;
   rank.phase = Phase::next;
-  wake(index);
+  go_on(index);
 }
 
 std::uint64_t Simulation::actions() const {

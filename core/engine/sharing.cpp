@@ -8,7 +8,7 @@ namespace tisim {
 
 namespace {
 // Links whose levels differ by rounding only saturate together.
-constexpr double kLevelRounding = 1e-13;
+constexpr double kLevelRounding = 1 + 1e-13;
 }  // namespace
 
 void Network::solve(double now) {
@@ -17,16 +17,16 @@ void Network::solve(double now) {
   for (const std::int32_t seed : dirty_links_) {
     Link& link = links_[index_of(seed)];
     link.dirty = false;
-    if (link.visit == visit_) continue;
+    if (link.visit == visit_ || link.count == 0) continue;
     gather(seed);
     solve_component(now);
   }
   dirty_links_.clear();
-  // Pairs that no link constrains run at their bounds.
+  // Pairs that no link constrains run at their limits.
   for (const std::int32_t index : touched_) {
     Pair& pair = pairs_[index_of(index)];
     if (!pair.stale) continue;
-    if (pair.count > 0 && pair.value != pair.bound) set_value(pair, pair.bound, now);
+    if (pair.count > 0 && pair.value != pair.limit) set_value(pair, pair.limit, now);
     date_end(index, now);
   }
   touched_.clear();
@@ -34,167 +34,168 @@ void Network::solve(double now) {
 
 // The links and pairs that a change of link `seed` can reach, over links that are not slack.
 void Network::gather(std::int32_t seed) {
-  component_pairs_.clear();
+  component_.clear();
   component_links_.assign(1, seed);
   links_[index_of(seed)].visit = visit_;
   for (std::size_t next = 0; next < component_links_.size(); ++next) {
     Link& link = links_[index_of(component_links_[next])];
-    for (std::size_t m = 0; m < link.members.size();) {
-      const Member member = link.members[m];
+    if (static_cast<std::size_t>(link.count) < link.members.size()) sweep_members(link);
+    for (const Member member : link.members) {
       Pair& pair = pairs_[index_of(member.pair)];
-      if (pair.count == 0) {  // left earlier; taken off the list now
-        elements_[index_of(member.element)].position = -1;
-        link.members[m] = link.members.back();
-        link.members.pop_back();
-        if (m < link.members.size()) {
-          elements_[index_of(link.members[m].element)].position = static_cast<std::int32_t>(m);
-        }
-        continue;
-      }
-      ++m;
       if (pair.visit == visit_) continue;
       pair.visit = visit_;
-      component_pairs_.push_back(member.pair);
-      for (std::int32_t i = 0; i < pair.element_count; ++i) {
-        const std::int32_t other = elements_[index_of(pair.elements + i)].link;
-        Link& reached = links_[index_of(other)];
+      pair.fixed = false;
+      component_.push_back(&pair);
+      const Element* element = &elements_[index_of(pair.elements)];
+      for (const Element* end = element + pair.element_count; element != end; ++element) {
+        Link& reached = links_[index_of(element->link)];
         if (reached.visit == visit_ || slack(reached)) continue;
         reached.visit = visit_;
-        component_links_.push_back(other);
+        component_links_.push_back(element->link);
       }
+    }
+  }
+}
+
+// Takes pairs off the list that have no flows any more.
+void Network::sweep_members(Link& link) {
+  for (std::size_t m = 0; m < link.members.size();) {
+    const Member member = link.members[m];
+    if (pairs_[index_of(member.pair)].count > 0) {
+      ++m;
+      continue;
+    }
+    elements_[index_of(member.element)].position = -1;
+    link.members[m] = link.members.back();
+    link.members.pop_back();
+    if (m < link.members.size()) {
+      elements_[index_of(link.members[m].element)].position = static_cast<std::int32_t>(m);
     }
   }
 }
 
 void Network::solve_component(double now) {
   ++solves_;
-  if (component_pairs_.empty()) return;
-  values_.resize(pairs_.size());
-  if (component_pairs_.size() == 1) {
-    solve_pair_alone(component_pairs_.front());
+  if (component_.size() == 1) {
+    component_.front()->share = component_.front()->limit;
   } else {
     fill_up();
   }
-  for (const std::int32_t index : component_pairs_) {
-    Pair& pair = pairs_[index_of(index)];
-    const double value = values_[index_of(index)];
-    if (value != pair.value) {
-      set_value(pair, value, now);
-    } else if (!pair.stale) {
+  for (Pair* pair : component_) {
+    if (pair->share != pair->value) {
+      set_value(*pair, pair->share, now);
+    } else if (!pair->stale) {
       continue;
     }
-    date_end(index, now);
+    date_end(static_cast<std::int32_t>(pair - pairs_.data()), now);
   }
-}
-
-void Network::solve_pair_alone(std::int32_t index) {
-  const Pair& pair = pairs_[index_of(index)];
-  double value = pair.bound;
-  for (std::int32_t i = 0; i < pair.element_count; ++i) {
-    const Element& element = elements_[index_of(pair.elements + i)];
-    const Link& link = links_[index_of(element.link)];
-    const double demand = link.fatpipe ? element.weight : element.weight * pair.count;
-    value = std::min(value, link.capacity / demand);
-  }
-  values_[index_of(index)] = value;
 }
 
 double Network::fatpipe_usage(const Link& link) const {
   double usage = 0.0;
   for (const Member& member : link.members) {
-    const Pair& pair = pairs_[index_of(member.pair)];
-    if (pair.count == 0 || pair.fixed) continue;
-    usage = std::max(usage, elements_[index_of(member.element)].weight / pair.penalty);
+    if (!pairs_[index_of(member.pair)].fixed) {
+      usage = std::max(usage, elements_[index_of(member.element)].usage);
+    }
   }
   return usage;
 }
 
-void Network::prepare_link(Link& link) {
+void Network::prepare(Link& link) {
   link.remaining = link.capacity;
   link.usage = 0.0;
-  link.open = 0;
-  for (const Member& member : link.members) {
-    const Pair& pair = pairs_[index_of(member.pair)];
-    if (pair.count == 0) continue;
-    ++link.open;
-    const double usage = elements_[index_of(member.element)].weight / pair.penalty;
-    link.usage = link.fatpipe ? std::max(link.usage, usage) : link.usage + usage * pair.count;
+  link.open = link.count;
+  if (link.fatpipe) {
+    link.usage = fatpipe_usage(link);
+  } else {
+    for (const Member& member : link.members) {
+      link.usage += elements_[index_of(member.element)].usage *
+                    pairs_[index_of(member.pair)].count;
+    }
   }
+  link.level = link.remaining / link.usage;
 }
 
 // Progressive filling: the link with the least room for each unit of weight saturates next and
-// fixes its pairs, those first whose bounds lie below the level. Levels never fall. The thresholds
-// at which a link counts as full are those of SimGrid's solver (kernel/lmm/maxmin.cpp).
+// fixes its pairs, after all those whose limits lie below that level. Levels never fall. The
+// thresholds at which a link counts as full are those of SimGrid's solver (kernel/lmm/maxmin.cpp).
 void Network::fill_up() {
   open_links_.clear();
   for (const std::int32_t index : component_links_) {
     Link& link = links_[index_of(index)];
     if (slack(link)) continue;
-    prepare_link(link);
-    if (link.open > 0) open_links_.push_back(index);
+    prepare(link);
+    open_links_.push_back(&link);
   }
-  for (const std::int32_t index : component_pairs_) pairs_[index_of(index)].fixed = false;
-
-  std::vector<std::int32_t>& open = open_links_;
-  while (!open.empty()) {
-    double level = -1.0;
-    for (std::size_t i = 0; i < open.size();) {
-      const Link& link = links_[index_of(open[i])];
-      const bool full = link.open == 0 || link.usage <= model_.precision_maxmin ||
-                        link.remaining <= link.capacity * model_.precision_maxmin;
-      if (full) {
-        open[i] = open.back();
-        open.pop_back();
-        continue;
-      }
-      const double reached = link.remaining / link.usage;
-      if (level < 0 || reached < level) level = reached;
-      ++i;
-    }
-    if (open.empty()) break;
-
-    bool bounded = false;
-    for (const bool by_bound : {true, false}) {
-      if (!by_bound && bounded) break;
-      for (const std::int32_t index : open) {
-        const Link& link = links_[index_of(index)];
-        // Links that reach the level together saturate together: compare before anything is fixed.
-        if (!(link.remaining <= level * link.usage * (1 + kLevelRounding))) continue;
-        for (const Member& member : link.members) {
-          const Pair& pair = pairs_[index_of(member.pair)];
-          if (pair.count == 0 || pair.fixed) continue;
-          if (by_bound) {
-            if (pair.bound <= 0 || pair.bound * pair.penalty >= level) continue;
-            bounded = true;
-            fix(member.pair, pair.bound);
-          } else {
-            fix(member.pair, level / pair.penalty);
-          }
-        }
-      }
-    }
+  for (;;) {
+    const double level = lowest_level();
+    if (level < 0) break;
+    if (!fix_bounded(level)) saturate(level);
   }
-  for (const std::int32_t index : component_pairs_) {
-    if (!pairs_[index_of(index)].fixed) values_[index_of(index)] = pairs_[index_of(index)].bound;
+  for (Pair* pair : component_) {
+    if (!pair->fixed) pair->share = pair->limit;
   }
 }
 
-void Network::fix(std::int32_t index, double value) {
-  Pair& pair = pairs_[index_of(index)];
+// The lowest level of the links that still have pairs to fix, -1 when there are none.
+double Network::lowest_level() {
+  double lowest = -1.0;
+  for (std::size_t i = 0; i < open_links_.size();) {
+    Link& link = *open_links_[i];
+    if (link.level < 0) {  // something on it was fixed
+      if (link.open == 0 || link.usage <= model_.precision_maxmin ||
+          link.remaining <= link.capacity * model_.precision_maxmin) {
+        open_links_[i] = open_links_.back();
+        open_links_.pop_back();
+        continue;
+      }
+      link.level = link.remaining / link.usage;
+    }
+    if (lowest < 0 || link.level < lowest) lowest = link.level;
+    ++i;
+  }
+  return lowest;
+}
+
+bool Network::fix_bounded(double level) {
+  bool any = false;
+  for (Pair* pair : component_) {
+    if (pair->fixed || pair->limit * pair->penalty >= level) continue;
+    any = true;
+    fix(*pair, pair->limit);
+  }
+  return any;
+}
+
+void Network::saturate(double level) {
+  for (Link* link : open_links_) {
+    if (link->open == 0) continue;
+    // Something on it may have been fixed a moment ago: that has moved its level by rounding only.
+    const double reached = link->level < 0 ? link->remaining / link->usage : link->level;
+    if (!(reached <= level * kLevelRounding)) continue;
+    for (const Member& member : link->members) {
+      Pair& pair = pairs_[index_of(member.pair)];
+      if (!pair.fixed) fix(pair, level / pair.penalty);
+    }
+  }
+}
+
+void Network::fix(Pair& pair, double value) {
   pair.fixed = true;
-  values_[index_of(index)] = value;
-  for (std::int32_t i = 0; i < pair.element_count; ++i) {
-    const Element& element = elements_[index_of(pair.elements + i)];
-    Link& link = links_[index_of(element.link)];
+  pair.share = value;
+  const Element* element = &elements_[index_of(pair.elements)];
+  for (const Element* end = element + pair.element_count; element != end; ++element) {
+    Link& link = links_[index_of(element->link)];
     if (link.visit != visit_) continue;
     --link.open;
+    link.level = -1.0;
     if (link.fatpipe) {
       link.usage = fatpipe_usage(link);
       continue;
     }
-    link.remaining -= element.weight * value * pair.count;
+    link.remaining -= element->weight * value * pair.count;
     if (link.remaining < link.capacity * model_.precision_maxmin) link.remaining = 0.0;
-    link.usage -= element.weight / pair.penalty * pair.count;
+    link.usage -= element->usage * pair.count;
     if (link.usage < model_.precision_maxmin) link.usage = 0.0;
   }
 }

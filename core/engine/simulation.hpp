@@ -94,6 +94,7 @@ class Simulation {
   std::int32_t add_job(std::shared_ptr<const TraceSet> traces,
                        std::span<const std::int32_t> hosts);
 
+  // What happens at `until` itself is done, but nothing that those who are woken then bring about.
   Stop run(double until = std::numeric_limits<double>::infinity(),
            std::uint64_t max_events = std::numeric_limits<std::uint64_t>::max());
   double now() const { return now_; }
@@ -115,6 +116,7 @@ class Simulation {
 
   // Operations from outside. A driven rank reports by `WokenType::rank` when one is done.
   void post(std::int32_t rank, const Op& op);
+  void post_sendrecv(std::int32_t rank, const Op& op, const Op& half);
   void post_collective(std::int32_t rank, const Call& call);
   // The date of the next event, after sharing the network; infinite when nothing will happen.
   double next_event();
@@ -143,10 +145,10 @@ class Simulation {
   // The clock (run.cpp)
   bool advance(double until, Stop* stop);
   void start_flow(std::int32_t pair, double bytes, std::int32_t owner);
-  void wake(std::int32_t rank) { ready_.push_back(rank); }
+  void wake(std::int32_t owner) { ready_.push_back(owner); }
+  void go_on(std::int32_t rank);
   // The rank that asked for something goes on before the others that were woken with it.
   void wake_first(std::int32_t rank) { ready_[--next_ready_] = rank; }
-  void wake_owner(std::int32_t owner);
   void sleep(std::int32_t rank, double seconds, Phase phase);
   void compute(std::int32_t rank, double flops, Phase phase);
 
@@ -220,8 +222,9 @@ class Simulation {
   std::pair<OpenCollective, OpenCollective> mismatch_;
 
   double now_ = 0.0;
-  std::vector<std::int32_t> ready_;
+  std::vector<std::int32_t> ready_;  // woken at this instant: ranks, ~ activities
   std::size_t next_ready_ = 0;
+  std::int32_t going_on_ = -1;  // the rank that somebody outside was told of last
   Stop stop_ = Stop::done;  // why the rank that runs cannot go on
   Need need_;
   std::vector<Woken> woken_;
