@@ -76,10 +76,11 @@ def test_factors_alone_reproduce_the_ping_pong(examples: Path, files: list[str])
 
 def test_a_limiter_is_written(examples: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.xml"
-    run(examples / "synthetic.csv", "--platform", examples / "nominal.xml", "-o", out)
+    result = run(examples / "synthetic.csv", "--platform", examples / "nominal.xml", "-o", out)
     (cluster,) = [line for line in out.read_text().splitlines() if "<cluster" in line]
     limiter = float(cluster.split('limiter_link="')[1].split("Bps")[0])
     assert limiter == pytest.approx(187.5e6, rel=0.03)
+    assert f"limiter_link is {limiter / 1e6:.4g} MB/s" in result.output
 
 
 def test_without_an_output_the_block_is_printed(examples: Path) -> None:

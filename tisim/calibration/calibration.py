@@ -56,6 +56,9 @@ class Calibration:
         What both directions of a link reach together; None if that was not measured.
     hosts
         The two hosts of the platform that stand for those that measured.
+    limiter
+        Bandwidth of the limiter links in bytes/s; None if contention was not measured or the hosts
+        are in no cluster.
     platform
         The platform with the calibrated configuration.
     """
@@ -66,6 +69,7 @@ class Calibration:
     transfer: Piecewise
     contention: Contention | None
     hosts: tuple[str, str]
+    limiter: float | None
     platform: PlatformFile = field(repr=False)
 
     @property
@@ -161,6 +165,7 @@ class Calibration:
             and {
                 "fraction": contention.fraction,
                 "measured_ratio": contention.measured_ratio,
+                "limiter_Bps": self.limiter,
                 "rates": contention.rates.to_dict("records"),
             },
             "errors": self.errors().to_dict("records"),
@@ -257,10 +262,9 @@ def calibrate(
     file.configure(settings(overheads, factors_of(transfer, route)))
     tell("contention")
     contention = measure_contention(measurements)
-    if contention is not None:
-        _limit(file, pair, route, contention)
+    limiter = None if contention is None else _limit(file, pair, route, contention)
     tell("simulation")
-    result = Calibration(measurements, route, overheads, transfer, contention, pair, file)
+    result = Calibration(measurements, route, overheads, transfer, contention, pair, limiter, file)
     _ = result.simulated
     tell("done")
     return result
@@ -314,10 +318,13 @@ def _first_two(platform: Platform, path: str | PathLike[str]) -> tuple[str, str]
 
 def _limit(
     file: PlatformFile, hosts: tuple[str, str], route: Route, contention: Contention
-) -> None:
-    """Find the limiter with which the simulated exchange reaches the measured ratio; set it."""
+) -> float | None:
+    """Find the limiter with which the simulated exchange reaches the measured ratio; set it.
+
+    Returns its bandwidth, or None if the hosts are in no cluster.
+    """
     if not file.limit(hosts, 2 * route.bandwidth):
-        return
+        return None
 
     def simulated(limiter: float) -> float:
         file.limit(hosts, limiter)
@@ -325,4 +332,6 @@ def _limit(
         one, both = (simulate_rate(platform, hosts, _EXCHANGED, n) for n in (1, 2))
         return both / one
 
-    file.limit(hosts, limiter_bandwidth(contention.ratio, route.bandwidth, simulated))
+    found = limiter_bandwidth(contention.ratio, route.bandwidth, simulated)
+    file.limit(hosts, found)
+    return found

@@ -120,7 +120,7 @@ def _messages(
 
         click.echo(report(found), nl=False)
         if output is None:
-            click.echo(f"\n{found.config_block}", nl=False)
+            click.echo(f"\n{found.config_block}")
     if output is not None:
         found.platform.write(output)
     if plot is not None:
@@ -199,7 +199,7 @@ def _print_rates(found: CpuCalibration, used: str) -> None:
         ]
         for row in found.frame().itertuples()
     ]
-    click.echo(table(["per second", "spread", "computations", "of"], rows))
+    click.echo(table(["per second", "spread", "computations", "of"], rows, words=1))
     for warning in found.warnings:
         click.echo(f"warning: {warning}")
 

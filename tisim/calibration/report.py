@@ -25,13 +25,17 @@ _TITLES = {
 _WIDTH = 100
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns aligned to the right, two blanks apart; the last one to the left."""
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 0) -> str:
+    """Columns two blanks apart: numbers aligned to the right, the last `words` to the left."""
     widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
+    numbers = len(heads) - words
     lines = []
     for row in [heads, *rows]:
-        cells = [cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=False)]
-        lines.append("  ".join([*cells, row[-1]]).rstrip())
+        cells = [
+            cell.rjust(width) if place < numbers else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
 
@@ -44,7 +48,9 @@ def _sections(calibration: Calibration) -> Iterator[str]:
     route, hosts = calibration.route, calibration.hosts
     yield (
         f"Nominal route from {hosts[0]} to {hosts[1]}: latency {route.latency * 1e6:.4g} us, "
-        f"bandwidth {route.bandwidth / 1e6:.4g} MB/s"
+        f"bandwidth {route.bandwidth / 1e6:.4g} MB/s\n"
+        "Behind +-: half the 95 % confidence interval. residual: median relative error of the "
+        "line;\nsimulated: that of the call as tisim simulates it on the calibrated platform."
     )
     errors = calibration.errors()
     for fit in calibration.fits:
@@ -54,9 +60,11 @@ def _sections(calibration: Calibration) -> Iterator[str]:
     if calibration.overheads.thresholds is not None:
         yield f"Protocol: {calibration.overheads.thresholds.evidence}."
     if calibration.contention is not None:
+        limiter = calibration.limiter
         yield (
             f"Contention: both directions together reach {calibration.contention.fraction:.1%} of "
-            "twice the bandwidth of one."
+            "twice the bandwidth of one"
+            + ("." if limiter is None else f": limiter_link is {limiter / 1e6:.4g} MB/s.")
         )
     yield "\n".join(
         textwrap.fill(f"warning: {text}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
@@ -108,4 +116,4 @@ def _breakpoints(calibration: Calibration) -> str:
         ]
         for change in calibration.changes
     ]
-    return table(["above bytes", "between sizes", "seen in", "what happens"], rows)
+    return table(["above bytes", "between sizes", "seen in", "what happens"], rows, words=2)
