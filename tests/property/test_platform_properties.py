@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -81,6 +82,21 @@ def test_reading_twice_gives_the_same(seed: int) -> None:
         # The other platform has answered other pairs before: no order of questions matters.
         two.find_links(dst, src)
         assert two.route_links(src, dst) == first
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=25, deadline=None)
+def test_a_platform_crosses_processes(seed: int) -> None:
+    here = load(seed)
+    there = pickle.loads(pickle.dumps(here))
+    assert [link.name for link in there.links] == [link.name for link in here.links]
+    for src, dst in ((0, -1), (-1, 0)):
+        ends = here.hosts[src].index, here.hosts[dst].index
+        try:
+            expected = here.route_links(*ends)
+        except InputError:
+            continue
+        assert there.route_links(*ends) == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 20)), min_size=1, max_size=12))

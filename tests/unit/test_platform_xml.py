@@ -218,6 +218,7 @@ def test_clusters_with_the_same_hosts(load: Load) -> None:
         (zone(TWO_HOSTS + LINK)[: -len("</platform>")], "not complete XML", 3),
         ('<platform version="4.1"></platform>', "neither a <zone> nor a <cluster>", 1),
         (zone(""), "the platform has no host", 1),
+        ('<platform version="4"><actor host="a" function="0"/></platform>', "a deployment$", 1),
         ('<platform version="5"><zone id="z" routing="Full"/></platform>', "version 5 .* not", 1),
         ('<platform version="2"><zone id="z" routing="Full"/></platform>', "version 2 .* not", 1),
         ('<platform version="x"/>', "version must be a number", 1),

@@ -101,8 +101,10 @@ class Builder:
         self._includes.append(os.path.realpath(path))
         self._children(document.root)
         if self.topology.root is None:
+            is_deployment = any(child.tag == "actor" for child in document.root.children)
+            hint = "; it is a deployment" if is_deployment else ""
             raise document.root.error(
-                "the file describes no platform: it has neither a <zone> nor a <cluster>"
+                f"the file describes no platform: it has neither a <zone> nor a <cluster>{hint}"
             )
         if not len(self.topology.hosts):
             raise document.root.error("the platform has no host")

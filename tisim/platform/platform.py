@@ -170,6 +170,11 @@ class Platform:
             warnings=tuple(builder.warnings),
         )
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # What is worked out from these is worked out again by another process.
+        parts = (self._topology, self._resources, self.file, self.config_items)
+        return _restore, (*parts, self.profiles, self.warnings)
+
     def __repr__(self) -> str:
         return f"<Platform {self.file}: {len(self.hosts)} hosts, {len(self.links)} links>"
 
@@ -362,3 +367,22 @@ class Platform:
         from tisim.models.settings import Settings
 
         return Settings(self, config)
+
+
+def _restore(
+    topology: Topology,
+    resources: Resources,
+    file: str,
+    config_items: tuple[ConfigItem, ...],
+    profiles: tuple[ResourceProfile, ...],
+    warnings: tuple[str, ...],
+) -> Platform:
+    """Make a platform that came from another process."""
+    return Platform(
+        topology,
+        resources.frozen(),
+        file=file,
+        config_items=config_items,
+        profiles=profiles,
+        warnings=warnings,
+    )

@@ -18,10 +18,15 @@ class Attribute(NamedTuple):
 
 
 class Element(NamedTuple):
-    """The attributes and the children that an element may have."""
+    """The attributes and the children that an element may have.
+
+    `required` and `defaults` are the attributes without and with a default.
+    """
 
     attributes: dict[str, Attribute]
     children: frozenset[str]
+    required: frozenset[str]
+    defaults: dict[str, str]
 
 
 TAG_SYNONYMS: Final = {
@@ -106,10 +111,14 @@ def _attribute(text: str) -> tuple[str, Attribute]:
     return name, Attribute(value.split("|")[0], choices)
 
 
-ELEMENTS: Final = {
-    tag: Element(
-        dict(_attribute(text) for text in attributes.split()),
+def _element(tag: str) -> Element:
+    attributes = dict(_attribute(text) for text in _ATTRIBUTES[tag].split())
+    return Element(
+        attributes,
         frozenset(_CHILDREN.get(tag, "").split()),
+        frozenset(name for name, (default, _) in attributes.items() if default is None),
+        {name: default for name, (default, _) in attributes.items() if default is not None},
     )
-    for tag, attributes in _ATTRIBUTES.items()
-}
+
+
+ELEMENTS: Final = {tag: _element(tag) for tag in _ATTRIBUTES}

@@ -165,26 +165,26 @@ def _convert(element: _Element, file: str, warnings: list[str]) -> Node:
     if tag == "trace":
         node.text = element.text or ""
     for child in element:
-        if not isinstance(child.tag, str):
+        name = child.tag
+        if not isinstance(name, str):
             continue  # a processing instruction
-        if not _belongs(child, written, schema, file, warnings):
-            continue
-        node.children.append(_convert(child, file, warnings))
+        if TAG_SYNONYMS.get(name, name) in schema.children:
+            node.children.append(_convert(child, file, warnings))
+        else:
+            _pass_over(child, written, file, warnings)
     return node
 
 
-def _belongs(child: _Element, parent: str, schema: Element, file: str, warnings: list[str]) -> bool:
-    """Whether to read a child: False for what a replay does not use, an error for rubbish."""
+def _pass_over(child: _Element, parent: str, file: str, warnings: list[str]) -> None:
+    """Leave out what a replay does not use; anything else is an error."""
     written = str(child.tag)
     tag = TAG_SYNONYMS.get(written, written)
-    if tag in schema.children:
-        return True
-    if tag in IGNORED:
-        return False
     line = child.sourceline or 1
+    if tag in IGNORED:
+        return
     if tag in REMOVED:
         warnings.append(f"{file}:{line}: <{written}> is ignored: a replay uses no disk")
-        return False
+        return
     if tag in ELEMENTS:
         raise InputError(f"<{written}> does not belong in <{parent}>", file=file, line=line)
     _unknown(f"unknown element <{written}>", written, [*ELEMENTS, *TAG_SYNONYMS], file, line)
@@ -193,25 +193,28 @@ def _belongs(child: _Element, parent: str, schema: Element, file: str, warnings:
 def _attributes(
     element: _Element, tag: str, schema: Element, file: str, line: int
 ) -> dict[str, str]:
-    values: dict[str, str] = {}
-    for key, written in element.attrib.items():
-        name = ATTRIBUTE_SYNONYMS.get(str(key), str(key))
-        attribute = schema.attributes.get(name)
+    values = dict(schema.defaults)
+    for key, value in element.items():
+        attribute = schema.attributes.get(key)
+        if attribute is None:
+            key = ATTRIBUTE_SYNONYMS.get(key, key)
+            attribute = schema.attributes.get(key)
         if attribute is None:
             known = schema.attributes
-            _unknown(f"<{tag}> has no attribute {key!s}", str(key), known, file, line)
-        value = VALUE_SYNONYMS.get((name, str(written)), str(written))
-        if attribute.choices and value not in attribute.choices:
-            choices = ", ".join(attribute.choices)
-            raise InputError(
-                f"{name}={written!r} of <{tag}> must be one of {choices}", file=file, line=line
-            )
-        values[name] = value
-    for name, attribute in schema.attributes.items():
-        if name not in values:
-            if attribute.default is None:
-                raise InputError(f"<{tag}> needs the attribute {name}", file=file, line=line)
-            values[name] = attribute.default
+            _unknown(f"<{tag}> has no attribute {key}", key, known, file, line)
+        if attribute.choices:
+            value = VALUE_SYNONYMS.get((key, value), value)
+            if value not in attribute.choices:
+                raise InputError(
+                    f"{key}={value!r} of <{tag}> must be one of {', '.join(attribute.choices)}",
+                    file=file,
+                    line=line,
+                )
+        values[key] = value
+    missing = schema.required - values.keys()
+    if missing:
+        names = " and ".join(sorted(missing))
+        raise InputError(f"<{tag}> needs the attribute {names}", file=file, line=line)
     return values
 
 

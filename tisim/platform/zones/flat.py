@@ -33,8 +33,11 @@ class FlatCluster(ClusterZone):
         spec = self.spec
         bands = [Band(self.hosts, self._own_links() + self._pair(spec.link), self._name)]
         if spec.backbone is not None:
-            bands.insert(0, Band(1, (spec.backbone,), lambda row, column: f"{spec.name}_backbone"))
+            bands.insert(0, Band(1, (spec.backbone,), self._backbone_name))
         return BandedLinks(bands, (f"{spec.name}_link_", f"{spec.name}_backbone"))
+
+    def _backbone_name(self, row: int, column: int) -> str:
+        return f"{self.spec.name}_backbone"
 
     def _name(self, host: int, column: int) -> str:
         link = f"{self.spec.name}_link_{self.spec.radical[host]}"
