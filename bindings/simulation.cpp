@@ -72,6 +72,23 @@ nb::tuple describe(const OpenCollective& collective) {
                         collective.entered);
 }
 
+nb::tuple describe(const Message& m, const Rank& rank, bool receives) {
+  return nb::make_tuple(receives, m.source < 0 ? m.source : m.source - rank.first,
+                        m.destination - rank.first, m.tag, m.bytes, m.flowing);
+}
+
+// The messages of the pending requests that a rank waits for.
+nb::list awaited(Simulation& s, std::int32_t index) {
+  const Rank& rank = s.ranks()[static_cast<std::size_t>(index)];
+  nb::list messages;
+  for (std::int32_t at = rank.pending_first; at >= 0; at = s.request(at).next) {
+    const Request& request = s.request(at);
+    if (!request.awaited || request.complete || request.message < 0) continue;
+    messages.append(describe(s.message(request.message), rank, request.side == kReceiver));
+  }
+  return messages;
+}
+
 // A rank that has not finished: what it was doing, for the report of a deadlock.
 nb::dict rank_state(Simulation& s, std::int32_t index) {
   const Rank& rank = s.ranks()[static_cast<std::size_t>(index)];
@@ -79,7 +96,7 @@ nb::dict rank_state(Simulation& s, std::int32_t index) {
   const Op& call = rank.schedule >= 0 ? rank.collective : rank.op;
   state["rank"] = rank.number;
   state["job"] = rank.job;
-  state["phase"] = static_cast<int>(rank.phase);
+  state["finished"] = rank.phase == Phase::finished;
   state["kind"] = static_cast<int>(call.kind);
   state["peer"] = call.peer;
   state["tag"] = call.tag;
@@ -94,10 +111,7 @@ nb::dict rank_state(Simulation& s, std::int32_t index) {
                       : -1;
   state["awaited"] = rank.awaited;
   if (rank.phase == Phase::waiting) {
-    const Message& m = s.message(rank.waiting);
-    state["receives"] = rank.waiting_side == kReceiver;
-    state["message"] = nb::make_tuple(m.source < 0 ? m.source : m.source - rank.first,
-                                      m.destination - rank.first, m.tag, m.bytes, m.flowing);
+    state["message"] = describe(s.message(rank.waiting), rank, rank.waiting_side == kReceiver);
   }
   return state;
 }
@@ -109,6 +123,23 @@ std::vector<std::int32_t> absent(const Simulation& s, std::int32_t comm) {
   if (communicator.open.empty()) return ranks;
   for (std::size_t i = 0; i < communicator.entered.size(); ++i) {
     if (communicator.entered[i] <= communicator.first_open) ranks.push_back(static_cast<std::int32_t>(i));
+  }
+  return ranks;
+}
+
+// The oldest collective of a communicator that some of its ranks have not entered, if any.
+nb::object open_collective(const Simulation& s, std::int32_t comm) {
+  const Communicator& communicator = s.communicator(comm);
+  return communicator.open.empty() ? nb::none() : nb::object(describe(communicator.open.front()));
+}
+
+// The ranks of a job whose traces name a type of a width that their tracer lost.
+std::vector<std::int32_t> lost_types(const Simulation& s, std::int32_t index) {
+  const Job& job = s.job(index);
+  std::vector<std::int32_t> ranks;
+  for (std::int32_t i = 0; i < job.size; ++i) {
+    const Rank& rank = s.ranks()[static_cast<std::size_t>(job.first + i)];
+    if (rank.reader && rank.reader->uses_lost_type()) ranks.push_back(i);
   }
   return ranks;
 }
@@ -157,12 +188,31 @@ void post_operation(Simulation& s, std::int32_t rank, int kind, std::int32_t pee
   op.peer = peer;
   op.tag = tag;
   op.flags = flags;
+  op.line = s.ranks()[static_cast<std::size_t>(rank)].op.line;  // of the custom action, if any
   if (op.kind == Kind::compute || op.kind == Kind::sleep) {
     op.amount = amount;
   } else {
     op.bytes = static_cast<std::int64_t>(amount);
   }
   s.post(rank, op);
+}
+
+void post_sendrecv(Simulation& s, std::int32_t rank, std::int32_t destination, std::int64_t sent,
+                   std::int32_t send_tag, std::int32_t source, std::int64_t received,
+                   std::int32_t receive_tag) {
+  Op op;
+  op.kind = Kind::sendrecv;
+  op.peer = destination;
+  op.bytes = sent;
+  op.tag = send_tag;
+  op.line = s.ranks()[static_cast<std::size_t>(rank)].op.line;
+  Op half = op;
+  half.kind = Kind::recv_half;
+  half.peer = source;
+  half.bytes = received;
+  half.tag = receive_tag;
+  half.flags = kContinuation;
+  s.post_sendrecv(rank, op, half);
 }
 
 void post_collective(Simulation& s, std::int32_t rank, const std::string& name,
@@ -177,6 +227,77 @@ void post_collective(Simulation& s, std::int32_t rank, const std::string& name,
 
 }  // namespace
 
+// Records become numpy structured arrays, whose fields are described from the structs themselves.
+struct FieldList {
+  nb::list names, formats, offsets;
+  void add(const char* name, const char* format, std::size_t offset) {
+    names.append(name);
+    formats.append(format);
+    offsets.append(offset);
+  }
+  nb::object dtype(std::size_t size) {
+    nb::dict fields;
+    fields["names"] = names;
+    fields["formats"] = formats;
+    fields["offsets"] = offsets;
+    fields["itemsize"] = size;
+    return nb::module_::import_("numpy").attr("dtype")(fields);
+  }
+};
+
+nb::object action_dtype() {
+  using R = ActionRecord;
+  FieldList f;
+  f.add("start", "f8", offsetof(R, start));
+  f.add("end", "f8", offsetof(R, end));
+  f.add("bytes", "i8", offsetof(R, bytes));
+  f.add("rank", "i4", offsetof(R, rank));
+  f.add("peer", "i4", offsetof(R, peer));
+  f.add("tag", "i4", offsetof(R, tag));
+  f.add("line", "u4", offsetof(R, line));
+  f.add("comm", "u2", offsetof(R, comm));
+  f.add("kind", "u1", offsetof(R, kind));
+  f.add("operation", "i1", offsetof(R, operation));
+  return f.dtype(sizeof(R));
+}
+
+nb::object state_dtype() {
+  using R = StateRecord;
+  FieldList f;
+  f.add("start", "f8", offsetof(R, start));
+  f.add("end", "f8", offsetof(R, end));
+  f.add("message", "i8", offsetof(R, message));
+  f.add("rank", "i4", offsetof(R, rank));
+  f.add("phase", "u1", offsetof(R, phase));
+  f.add("kind", "u1", offsetof(R, kind));
+  f.add("operation", "i1", offsetof(R, operation));
+  return f.dtype(sizeof(R));
+}
+
+nb::object message_dtype() {
+  using R = MessageRecord;
+  FieldList f;
+  f.add("sent", "f8", offsetof(R, sent));
+  f.add("received", "f8", offsetof(R, received));
+  f.add("started", "f8", offsetof(R, started));
+  f.add("arrived", "f8", offsetof(R, arrived));
+  f.add("number", "i8", offsetof(R, number));
+  f.add("bytes", "i8", offsetof(R, bytes));
+  f.add("source", "i4", offsetof(R, source));
+  f.add("destination", "i4", offsetof(R, destination));
+  f.add("tag", "i4", offsetof(R, tag));
+  f.add("collective", "u1", offsetof(R, collective));
+  f.add("detached", "u1", offsetof(R, detached));
+  return f.dtype(sizeof(R));
+}
+
+template <class T>
+nb::object take(std::vector<T>& records, const nb::object& dtype) {
+  const nb::bytes bytes(reinterpret_cast<const char*>(records.data()), records.size() * sizeof(T));
+  records.clear();
+  return nb::module_::import_("numpy").attr("frombuffer")(bytes, dtype);
+}
+
 void register_simulation(nb::module_& m) {
   nb::enum_<Stop>(m, "Stop", "Why a run stopped.")
       .value("DONE", Stop::done)
@@ -186,6 +307,7 @@ void register_simulation(nb::module_& m) {
       .value("NEED_ROUTE", Stop::need_route)
       .value("NEED_ACTION", Stop::need_action)
       .value("WAKE", Stop::wake)
+      .value("RECORDS", Stop::records)
       .value("MISMATCH", Stop::mismatch)
       .value("DEADLOCK", Stop::deadlock);
 
@@ -230,6 +352,7 @@ void register_simulation(nb::module_& m) {
       .def("retry", &Simulation::retry)
       .def("resume", &Simulation::resume)
       .def("post", &post_operation)
+      .def("post_sendrecv", &post_sendrecv)
       .def("post_collective", &post_collective)
       .def("next_event", &Simulation::next_event)
       .def("last_request",
@@ -254,6 +377,11 @@ void register_simulation(nb::module_& m) {
       })
       .def("world", [](const Simulation& s, std::int32_t job) { return s.job(job).world; })
       .def("first_rank", [](const Simulation& s, std::int32_t job) { return s.job(job).first; })
+      .def("record", &Simulation::record, "room"_a)
+      .def("take_actions", [](Simulation& s) { return take(s.recorder()->actions, action_dtype()); })
+      .def("take_states", [](Simulation& s) { return take(s.recorder()->states, state_dtype()); })
+      .def("take_messages",
+           [](Simulation& s) { return take(s.recorder()->messages, message_dtype()); })
       .def("rank_columns", &rank_columns)
       .def("rank_state", &rank_state)
       .def("unfinished",
@@ -265,7 +393,10 @@ void register_simulation(nb::module_& m) {
              }
              return ranks;
            })
+      .def("awaited", &awaited)
       .def("absent", &absent)
+      .def("open_collective", &open_collective)
+      .def("lost_types", &lost_types)
       .def("fraction_read", &fraction_read)
       .def_prop_ro("mismatched", &Simulation::mismatched)
       .def("mismatch", [](const Simulation& s) {

@@ -13,6 +13,7 @@ bool Simulation::run_rank(std::int32_t index) {
   bool done = false;
   {
     Rank& rank = ranks_[at(index)];
+    if (recorder_) recorder_->unblock(rank, index, now_);
     if (rank.phase == Phase::next) {
       done = true;
     } else if (rank.phase == Phase::posted) {
@@ -22,7 +23,10 @@ bool Simulation::run_rank(std::int32_t index) {
     }
   }
   for (;;) {
-    if (!done) return stop_ == Stop::done;
+    if (!done) {
+      if (recorder_) recorder_->block(index, now_);
+      return stop_ == Stop::done;
+    }
     Rank& rank = ranks_[at(index)];
     if (rank.schedule < 0 && rank.driven) {
       rank.phase = rank.reader ? Phase::custom : Phase::idle;
@@ -47,8 +51,25 @@ bool Simulation::fetch(Rank& rank, std::int32_t index) {
   }
   if (rank.cursor == rank.filled) refill(rank, index);
   rank.op = rank.buffer[rank.cursor++];
-  rank.actions += (rank.op.flags & kContinuation) == 0 && rank.op.kind != Kind::end;
+  if ((rank.op.flags & kContinuation) == 0) {
+    rank.actions += rank.op.kind != Kind::end;
+    if (recorder_) record_action(rank, index);
+  }
   return true;
+}
+
+void Simulation::record_action(const Rank& rank, std::int32_t index) {
+  if (rank.op.kind == Kind::end) {
+    recorder_->end_action(index, now_);
+    return;
+  }
+  const bool collective = rank.op.kind == Kind::collective || rank.op.kind == Kind::icollective;
+  std::int8_t operation = -1;
+  if (collective) {
+    const CallTable& calls = jobs_[at(rank.job)].calls;
+    operation = static_cast<std::int8_t>(calls[static_cast<std::uint32_t>(rank.op.call)].operation);
+  }
+  recorder_->begin_action(rank, index, now_, operation);
 }
 
 void Simulation::refill(Rank& rank, std::int32_t index) {

@@ -90,6 +90,7 @@ bool Simulation::post_send(Rank& rank, std::int32_t index) {
     message.state = MessageState::unexpected;
     matcher_.leave_unexpected(found);
   }
+  if (recorder_) recorder_->post_send(found, now_);
   if (matched || eager) {
     message.flowing = true;
     start_flow(pair, static_cast<double>(op.bytes) + model_.envelope, found);
@@ -135,6 +136,7 @@ bool Simulation::receive(Rank& rank, std::int32_t index) {
     message.holders = 1;
     matcher_.post_receive(found);
   }
+  if (recorder_) recorder_->post_receive(found, now_);
   if (immediate) {
     add_request(rank, kReceiver, found);
     return true;
@@ -203,6 +205,7 @@ bool Simulation::finish_receive(Rank& rank, std::int32_t index, std::int32_t fou
 void Simulation::complete(std::int32_t found) {
   Message& message = matcher_.message(found);
   message.arrived = true;
+  if (recorder_) recorder_->arrive(found, now_);
   if (message.state == MessageState::unexpected) return;  // eager, before its receive
   const Side first = message.waited ? message.first_waiter : kSender;
   const Side second = first == kSender ? kReceiver : kSender;
@@ -216,6 +219,7 @@ void Simulation::notify(std::int32_t found, Side side) {
   if (request == kNobody) return;
   const std::int32_t index = side == kSender ? message.source : message.destination;
   if (request == kBlockingCall) {
+    if (recorder_) recorder_->wake(index, found);
     wake(index);
     return;
   }
@@ -225,12 +229,15 @@ void Simulation::notify(std::int32_t found, Side side) {
   add_ready(rank, request);
   if (rank.phase == Phase::waiting_all) {
     rank.phase = Phase::finishing_all;
+    if (recorder_) recorder_->wake(index, found);
     wake(index);
   }
 }
 
 void Simulation::let_go(std::int32_t found) {
-  if (--matcher_.message(found).holders == 0) matcher_.messages().release(found);
+  if (--matcher_.message(found).holders > 0) return;
+  if (recorder_) recorder_->finish(found, matcher_.message(found));
+  matcher_.messages().release(found);
 }
 
 }  // namespace tisim

@@ -109,7 +109,13 @@ bool Simulation::advance(double until, Stop* stop) {
   return true;
 }
 
+void Simulation::record(std::size_t room) {
+  recorder_ = std::make_unique<Recorder>(room);
+  recorder_->add_ranks(ranks_.size());
+}
+
 void Simulation::start_flow(std::int32_t pair, double bytes, std::int32_t owner) {
+  if (recorder_ && owner >= 0) recorder_->start(owner, now_);
   double latency = 0.0;
   const std::int32_t flow = network_.start(pair, bytes, owner, now_, &latency);
   if (latency > 0) agenda_.push(now_ + latency, EventType::latency, flow);
@@ -154,6 +160,7 @@ std::int32_t Simulation::add_job(std::shared_ptr<const TraceSet> traces,
   world.first = job.first;
   world.size = job.size;
   matcher_.add_destinations(hosts.size());
+  if (recorder_) recorder_->add_ranks(hosts.size());
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     Rank& rank = ranks_.emplace_back();
     rank.host = hosts[i];

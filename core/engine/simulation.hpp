@@ -21,6 +21,7 @@
 #include "engine/model.hpp"
 #include "engine/network.hpp"
 #include "engine/rank.hpp"
+#include "engine/recorder.hpp"
 #include "engine/routes.hpp"
 #include "support/pool.hpp"
 #include "trace/call.hpp"
@@ -37,6 +38,7 @@ enum class Stop : std::uint8_t {
   need_route,     // see `missing_route()`, answer with `add_route`
   need_action,    // see `need()`: a custom action, answer with `resume` when it is over
   wake,           // see `take_woken()`
+  records,        // the recorder is full: take what it has
   mismatch,       // ranks of a communicator call different collectives, see `mismatch()`
   deadlock        // ranks are left and nothing will ever happen by itself
 };
@@ -99,6 +101,10 @@ class Simulation {
            std::uint64_t max_events = std::numeric_limits<std::uint64_t>::max());
   double now() const { return now_; }
 
+  // Record what happens from now on; `room`: records of each kind before `run` returns with them.
+  void record(std::size_t room);
+  Recorder* recorder() { return recorder_.get(); }
+
   const Need& need() const { return need_; }
   // Rows of a schedule; peers are ranks of the communicator. `last`: calls that are the same from
   // now on need other schedules.
@@ -156,6 +162,7 @@ class Simulation {
   // done; otherwise the rank's phase says what comes next.
   bool run_rank(std::int32_t rank);
   bool fetch(Rank& rank, std::int32_t index);
+  void record_action(const Rank& rank, std::int32_t index);
   void refill(Rank& rank, std::int32_t index);
   Op take_half(Rank& rank);
   bool begin(Rank& rank, std::int32_t index);
@@ -229,6 +236,7 @@ class Simulation {
   Need need_;
   std::vector<Woken> woken_;
   std::vector<std::int32_t> owners_;  // scratch
+  std::unique_ptr<Recorder> recorder_;
   Pool<std::int32_t> activities_;
   std::int64_t test_sleeps_ = 1;   // how many times smpi/test the next test takes; for all ranks
   std::int64_t probe_sleeps_ = 1;
