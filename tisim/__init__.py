@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tisim.platform import Platform
     from tisim.platform.deployment import Deployment
     from tisim.replay import replay
+    from tisim.replay import start_replay as start_replay
     from tisim.result import Result
 
     __version__: str

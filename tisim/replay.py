@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tisim._core import Stop
 from tisim.actions.custom import registered
@@ -13,13 +13,15 @@ from tisim.config import Config
 from tisim.errors import InputError
 from tisim.formats import Trace
 from tisim.kernel.driver import Driver, Progress
-from tisim.kernel.report import check_progress
+from tisim.kernel.report import check_progress, check_whole
 from tisim.models.settings import Settings
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
 from tisim.result import Result
 
 if TYPE_CHECKING:
+    import simpy
+
     from tisim.kernel.environment import Environment
 
 _Path = str | os.PathLike[str]
@@ -81,23 +83,44 @@ def replay(
     if registered():  # only SimPy can carry out actions that are written in Python
         from tisim.kernel.environment import Environment
 
-        env = Environment(machine, settings.config)
-        event = start_replay(env, opened, placements)
-        env.run()
-        result: Result = event.value
-        result.wall_time = time.perf_counter() - start
-        return result
-    driver = Driver(settings, progress)
-    job = driver.add_job(opened.core, placements.host_indices(machine))
-    while driver.run() == Stop.WAKE:
-        driver.core.take_woken()
-    check_progress(driver)
+        env = Environment(machine, settings.config, progress=progress)
+        result = cast("Result", env.run(start_replay(env, opened, placements)))
+    else:
+        driver = Driver(settings, progress)
+        job = driver.add_job(_readable(opened, settings), placements.host_indices(machine))
+        while driver.run() == Stop.WAKE:
+            driver.core.take_woken()
+        check_progress(driver)
+        check_whole(driver.core, job)
+        result = _result(driver.core, job, placements, settings)
+    result.wall_time = time.perf_counter() - start
+    return result
+
+
+def _readable(trace: Trace, settings: Settings) -> Any:
+    """The core's trace, to be read as the configuration says."""
+    return trace.core_with(
+        mistaken_null_is_any=settings.config["tisim/null-source"] == "any",
+        custom_actions=tuple(registered()),
+    )
+
+
+def _result(
+    core: Any, job: int, placements: Deployment, settings: Settings, begin: float = 0.0
+) -> Result:
+    warnings = list(settings.warnings)
+    if lost := core.lost_types(job):
+        more = f" and {len(lost) - 1} more" if lost[1:] else ""
+        warnings.append(
+            f"the trace of rank {lost[0]}{more} names types of unknown size (-1), which the tracer "
+            "lost: their messages count as 0 bytes"
+        )
     return Result(
-        driver.core.rank_columns(job),
+        core.rank_columns(job),
         placements.hosts,
-        wall_time=time.perf_counter() - start,
+        start=begin,
         config=settings.config.as_dict(),
-        warnings=settings.warnings,
+        warnings=warnings,
     )
 
 
@@ -120,7 +143,7 @@ def _placements(
 
 def start_replay(
     env: Environment, trace: Any, deployment: Deployment | Sequence[str] | None = None
-) -> Any:
+) -> simpy.Event:
     """Start a trace in an environment; see `tisim.kernel.Environment.replay`."""
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
     settings = env.settings
@@ -130,17 +153,12 @@ def start_replay(
     elif not isinstance(deployment, Deployment):
         deployment = Deployment.round_robin(deployment, opened.ranks)
     placements = deployment.for_ranks(opened.ranks)
-    core = opened.core_with(custom_actions=tuple(registered()))
     begin, wall = env.now, time.perf_counter()
 
-    def result(columns: Mapping[str, Any]) -> Result:
-        return Result(
-            columns,
-            placements.hosts,
-            start=begin,
-            wall_time=time.perf_counter() - wall,
-            config=settings.config.as_dict(),
-            warnings=settings.warnings,
-        )
+    def result(core: Any, job: int) -> Result:
+        made = _result(core, job, placements, settings, begin)
+        made.wall_time = time.perf_counter() - wall
+        return made
 
-    return env.start_job(core, placements.host_indices(settings.platform), result)
+    hosts = placements.host_indices(settings.platform)
+    return env.start_job(_readable(opened, settings), hosts, result)

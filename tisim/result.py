@@ -54,7 +54,7 @@ class Result:
         hosts: Sequence[str],
         *,
         start: float = 0.0,
-        wall_time: float,
+        wall_time: float = 0.0,
         config: Mapping[str, object],
         warnings: Sequence[str] = (),
     ) -> None:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tisim.kernel.environment import Environment
+    from tisim.kernel.mpi import ANY_SOURCE, ANY_TAG, PROC_NULL, MpiRank, World
 
-__all__ = ["Environment"]
+_HOME_OF = {
+    "ANY_SOURCE": "mpi",
+    "ANY_TAG": "mpi",
+    "PROC_NULL": "mpi",
+    "Environment": "environment",
+    "MpiRank": "mpi",
+    "World": "mpi",
+}
+
+__all__ = ["ANY_SOURCE", "ANY_TAG", "PROC_NULL", "Environment", "MpiRank", "World"]
 
 
 def __getattr__(name: str) -> object:
-    if name == "Environment":
-        from tisim.kernel.environment import Environment
-
-        return Environment
-    raise AttributeError(f"module 'tisim.kernel' has no attribute {name!r}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value

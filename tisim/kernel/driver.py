@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
 from tisim import _core
@@ -24,17 +24,28 @@ class Schedule(Protocol):
 class Routes(Protocol):
     """A compiled platform, as far as the driver needs one."""
 
-    def route(self, source: int, destination: int) -> tuple[Sequence[int], float]:
-        """Links from one host to another, and the latency in seconds."""
+    def route(self, src: int, dst: int, /) -> tuple[Any, float]:
+        """Links from one host to another, all by index, and the latency in seconds."""
         ...
 
 
 class Settings(Protocol):
     """The models of a simulation (`tisim.models.settings.Settings`)."""
 
-    model: Any
-    data: Any
-    routes: Routes
+    @property
+    def model(self) -> Any:
+        """The core's parameters."""
+        ...
+
+    @property
+    def data(self) -> Any:
+        """The core's arrays of the platform."""
+        ...
+
+    @property
+    def routes(self) -> Routes:
+        """The compiled platform."""
+        ...
 
     def expand(
         self,
@@ -48,6 +59,18 @@ class Settings(Protocol):
         surveyed: frozenset[int],
     ) -> Schedule:
         """Write the schedule of one rank in one collective."""
+        ...
+
+    def action(self, name: str) -> Callable[..., Generator[Any, Any, Any]]:
+        """The function that carries out an action of the user's own."""
+        ...
+
+    def host_index(self, name: str) -> int:
+        """The index of a host."""
+        ...
+
+    def host_name(self, index: int) -> str:
+        """The name of a host."""
         ...
 
 
@@ -112,7 +135,8 @@ class Driver:
         rank, comm, number, operation, arguments, _, double_default = self.core.need()
         placement = self._placements.get(comm)
         if placement is None:
-            placement = self._placements[comm] = self.core.comm_hosts(comm).tolist()
+            hosts: Any = self.core.comm_hosts(comm)
+            placement = self._placements[comm] = hosts.tolist()
         before = self._surveyed.get((comm, rank), frozenset())
         try:
             schedule = self.settings.expand(

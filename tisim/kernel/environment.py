@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Generator, Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import simpy
-from simpy.core import EmptySchedule, Infinity
+from simpy.core import EmptySchedule, Infinity, StopSimulation
 
 from tisim._core import Stop, WokenType
 from tisim.errors import InputError
+from tisim.kernel.custom import CustomActions
 from tisim.kernel.driver import Driver
 from tisim.kernel.mpi import MpiRank, World
-from tisim.kernel.report import check_progress
+from tisim.kernel.report import check_progress, check_whole
 
 if TYPE_CHECKING:
-    from tisim.kernel.driver import Settings
+    from tisim.kernel.driver import Progress, Settings
 
 
 class Environment(simpy.Environment):
     """A `simpy.Environment` with hosts and a network in it.
 
     Ordinary SimPy processes and resources run in it unchanged. The events of the core (ends of
-    computations, transfers and MPI calls) and those of SimPy happen on one clock; at one instant
-    those of the core come first.
+    computations, transfers and MPI calls) and those of SimPy happen on one clock. At one instant
+    those of the core come first, then those of SimPy; what all of them start then shares the
+    network.
 
     Parameters
     ----------
@@ -33,38 +35,51 @@ class Environment(simpy.Environment):
     config
         A `tisim.Config` or a mapping of configuration keys to values; wins over what the platform
         says.
+    progress
+        Is told now and then how far a long simulation has come.
 
     Examples
     --------
-    >>> env = tisim.kernel.Environment(tisim.Platform.load("graphene.xml"))
+    >>> env = tisim.kernel.Environment(tisim.Platform.load("platforms/graphene.xml"))
     >>> def job(env):
     ...     yield env.execute("graphene-0.nancy.grid5000.fr", 3.68e9)
     ...     print(env.now)
-    >>> _ = env.process(job(env))
+    >>> process = env.process(job(env))
     >>> env.run()
     1.0
     """
 
-    def __init__(self, platform: Any, config: Any = None) -> None:
+    def __init__(
+        self, platform: Any, config: Any = None, *, progress: Progress | None = None
+    ) -> None:
         super().__init__()
         self.platform = platform
-        self._driver = Driver(platform.settings(config))
+        self._driver = Driver(platform.settings(config), progress)
+        self._core = self._driver.core
         self._activities: dict[int, simpy.Event] = {}
-        self._calls: dict[int, simpy.Event] = {}
-        self._jobs: dict[int, tuple[simpy.Event, Callable[[], object]]] = {}
-        self._woken: deque[simpy.Event] = deque()
-        self._ranks: dict[int, MpiRank] = {}
+        self._calls: dict[int, tuple[simpy.Event, MpiRank]] = {}
+        self._callers: dict[int, str] = {}
+        self._jobs: dict[int, tuple[simpy.Event, Callable[[Any, int], object]]] = {}
+        self._actions = CustomActions(self)
+        self._woken: simpy.Event | None = None
+
+    @property
+    def driver(self) -> Driver:
+        """What runs the core."""
+        return self._driver
 
     @property
     def settings(self) -> Settings:
         """The models and algorithms in use."""
         return self._driver.settings
 
+    # The clock
+
     def peek(self) -> float:
         """The date of the next event, of SimPy or of the core, in seconds."""
-        if self._woken:
+        if self._woken is not None:
             return self.now
-        return min(super().peek(), self._driver.core.next_event())
+        return min(super().peek(), self._core.next_event())
 
     def step(self) -> None:
         """Process the next event.
@@ -76,57 +91,57 @@ class Environment(simpy.Environment):
         tisim.SimulationError
             MPI ranks are left that will never go on, and nothing else happens any more.
         """
-        if not self._woken:
+        if self._woken is None:
             self._run_core()
-        if self._woken:
-            self._deliver(self._woken.popleft())
-            return
-        if super().peek() == Infinity:
-            check_progress(self._driver)
+        if self._woken is not None:
+            self._deliver(self._woken)
+        elif super().peek() == Infinity:
+            check_progress(self._driver, self._doing())
             raise EmptySchedule
-        super().step()
+        else:
+            super().step()
 
     def _run_core(self) -> None:
         """Let the core go on up to SimPy's next event, or until it wakes somebody."""
-        until = super().peek()
-        while True:
-            stop = self._driver.run(until)
-            self._now = max(self._now, self._driver.core.now)
-            if stop == Stop.NEED_ACTION:
-                self._start_action()
-                until = super().peek()
-            elif stop == Stop.WAKE:
-                for kind, index in self._driver.core.take_woken():
-                    self._wake(kind, index)
-                return
-            elif stop == Stop.MISMATCH:
-                check_progress(self._driver)
-            else:
-                return
+        stop = self._driver.run(super().peek())
+        self._now = max(self._now, self._core.now)
+        if stop == Stop.WAKE:
+            ((kind, index),) = self._core.take_woken()
+            self._wake(kind, index)
+        elif stop == Stop.NEED_ACTION:
+            self._actions.start()
+        elif stop == Stop.MISMATCH:
+            check_progress(self._driver)
 
     def _wake(self, kind: WokenType, index: int) -> None:
+        value: object = None
         if kind == WokenType.ACTIVITY:
-            self._woken.append(self._activities.pop(index))
+            event = self._activities.pop(index)
         elif kind == WokenType.RANK:
-            event = self._calls.pop(index)
-            event._value = self._ranks[index].outcome()
-            self._woken.append(event)
-        elif index in self._jobs:
+            event, rank = self._calls.pop(index)
+            value = rank.returned()
+        else:
             event, result = self._jobs.pop(index)
-            event._value = result()
-            self._woken.append(event)
+            check_whole(self._core, index)
+            value = result(self._core, index)
+        event._ok = True
+        event._value = value
+        self._woken = event
 
     def _deliver(self, event: simpy.Event) -> None:
         """Run the callbacks of an event now, as SimPy's own `step` does."""
-        event._ok = True
+        self._woken = None
         callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
-        for callback in callbacks:
-            callback(event)
+        for position, callback in enumerate(callbacks):
+            try:
+                callback(event)
+            except StopSimulation:
+                # The other callbacks follow when the simulation goes on.
+                event.callbacks = callbacks[position + 1 :]
+                self._woken = event
+                raise
 
-    def _pending(self) -> simpy.Event:
-        event = self.event()
-        event._value = None  # triggered by the core, not by `succeed`
-        return event
+    # Activities
 
     def execute(self, host: str, flops: float) -> simpy.Event:
         """Compute `flops` on a host; an event that happens at the end.
@@ -138,10 +153,10 @@ class Environment(simpy.Environment):
         flops
             Amount of computation, in flops (or instructions), not negative.
         """
-        if not flops >= 0:
-            raise InputError(f"an amount of computation cannot be negative, got {flops!r}")
-        number = self._driver.core.execute(self._host(host), flops)
-        self._activities[number] = event = self._pending()
+        if not 0 <= flops < math.inf:
+            raise InputError(f"an amount of computation is 0 or more flops, got {flops!r}")
+        number = self._core.execute(self._host(host), flops)
+        self._activities[number] = event = self.event()
         return event
 
     def transfer(self, source: str, destination: str, nbytes: float) -> simpy.Event:
@@ -156,20 +171,44 @@ class Environment(simpy.Environment):
         nbytes
             Bytes, not negative.
         """
-        if not nbytes >= 0:
-            raise InputError(f"a number of bytes cannot be negative, got {nbytes!r}")
-        core = self._driver.core
+        if not 0 <= nbytes < math.inf:
+            raise InputError(f"a transfer moves 0 or more bytes, got {nbytes!r}")
         a, b = self._host(source), self._host(destination)
-        while (number := core.transfer(a, b, nbytes)) < 0:
-            self._driver.add_route(*core.missing_route())
-        self._activities[number] = event = self._pending()
+        while (number := self._core.transfer(a, b, nbytes)) < 0:
+            self._driver.add_route(*self._core.missing_route())
+        self._activities[number] = event = self.event()
         return event
 
+    # MPI ranks and traces
+
     def mpi(self, hosts: Sequence[str]) -> World:
-        """A world of MPI ranks that SimPy processes act as, one rank for each host named."""
-        indices = [self._host(host) for host in hosts]
-        job = self._driver.add_job(None, indices)
-        return World(self, job, list(hosts))
+        """A world of MPI ranks that SimPy processes act as, one rank for each host named.
+
+        Parameters
+        ----------
+        hosts
+            Names of hosts; one may come several times.
+
+        Examples
+        --------
+        >>> env = tisim.kernel.Environment(tisim.Platform.load("platforms/backbone.xml"))
+        >>> world = env.mpi(["node-0", "node-1"])
+        >>> def sender():
+        ...     yield world[0].send(1, 1e6)
+        >>> def receiver():
+        ...     yield world[1].recv(0, 1e6)
+        ...     print(f"received after {env.now:.6f} s")
+        >>> processes = env.process(sender()), env.process(receiver())
+        >>> env.run()
+        received after 0.016234 s
+        """
+        if isinstance(hosts, str):
+            raise InputError(f"an MPI world is a list of host names, such as [{hosts!r}]")
+        if not hosts:
+            raise InputError("an MPI world needs the host of at least one rank")
+        job = self._driver.add_job(None, [self._host(host) for host in hosts])
+        first = self._core.first_rank(job)
+        return World(MpiRank(self, first + i, i, host) for i, host in enumerate(hosts))
 
     def replay(self, trace: Any, deployment: Any = None) -> simpy.Event:
         """Start a trace beside whatever runs here; an event whose value is the `tisim.Result`.
@@ -184,11 +223,10 @@ class Environment(simpy.Environment):
         """
         from tisim import start_replay
 
-        event: simpy.Event = start_replay(self, trace, deployment)
-        return event
+        return start_replay(self, trace, deployment)
 
     def start_job(
-        self, traces: Any, hosts: Sequence[int], result: Callable[[dict[str, Any]], object]
+        self, traces: Any, hosts: Sequence[int], result: Callable[[Any, int], object]
     ) -> simpy.Event:
         """Start the ranks of a trace; an event whose value is what `result` makes of them.
 
@@ -199,42 +237,35 @@ class Environment(simpy.Environment):
         hosts
             Index of the host of each rank.
         result
-            Takes the columns of the core's results, one row a rank.
+            Takes the core and the number of the job in it.
         """
         job = self._driver.add_job(traces, hosts)
-        event = self._pending()
-        self._jobs[job] = event, lambda: result(self._driver.core.rank_columns(job))
+        event = self.event()
+        self._jobs[job] = event, result
         return event
 
     def call(self, rank: MpiRank, post: Callable[[], None]) -> simpy.Event:
         """Start an MPI call of a rank; an event that happens when the call returns."""
-        if rank.index in self._calls:
-            raise InputError(
-                f"rank {rank.number} is still in its last call; wait for the event that it gave "
-                "before the next one"
-            )
-        self._ranks[rank.index] = rank
-        self._calls[rank.index] = event = self._pending()
         post()
+        event = self.event()
+        self._calls[rank.index] = event, rank
+        process = self.active_process
+        self._callers[rank.index] = "" if process is None else process.name
         return event
 
-    def _start_action(self) -> None:
-        index, _, number, _, _, words, _ = self._driver.core.need()
-        action: Callable[..., Generator[Any, Any, Any]] = self.settings.action(words[0])
-        state = self._driver.core.rank_state(index)
-        rank = MpiRank(self, index, number, self.settings.host_name(state["host"]))
-        process = self.process(action(rank, *words[1:]))
-        assert process.callbacks is not None
-        process.callbacks.append(lambda event: self._end_action(index, event))
+    def calling(self, rank: MpiRank) -> simpy.Event | None:
+        """The event of the call that a rank is in."""
+        call = self._calls.get(rank.index)
+        return call[0] if call else None
 
-    def _end_action(self, index: int, event: simpy.Event) -> None:
-        if event.ok:
-            self._driver.core.resume(index)
+    def _doing(self) -> dict[int, str]:
+        """Who the ranks are that are not in their traces, for the report of a deadlock."""
+        named = {
+            index: f"rank {rank.number} on {rank.host}"
+            + (f" (process {self._callers[index]})" if self._callers[index] else "")
+            for index, (_, rank) in self._calls.items()
+        }
+        return named | self._actions.doing()
 
     def _host(self, name: str) -> int:
         return self.settings.host_index(name)
-
-    @property
-    def driver(self) -> Driver:
-        """What runs the core."""
-        return self._driver

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, overload
 
 from tisim import _core
+from tisim._core import Kind
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
@@ -13,17 +15,20 @@ if TYPE_CHECKING:
 
     from tisim.kernel.environment import Environment
 
-ANY_SOURCE = -555
-ANY_TAG = -444
+#: A source that stands for every rank, a tag that stands for every tag, and nobody.
+ANY_SOURCE: int = _core.ANY_SOURCE
+ANY_TAG: int = _core.ANY_TAG
+PROC_NULL: int = _core.PROC_NULL
 
 _BYTE = 6  # the type of all counts here, as traces number types
+_LARGEST_TAG = 2**31 - 1
 
 
 class MpiRank:
     """One MPI rank; each call gives an event that happens when the call returns.
 
     The calls are the operations of a trace: they go to the same matcher, CPU and network. A rank
-    makes one call at a time.
+    makes one call at a time. Sizes are in bytes, whole and not negative.
 
     Attributes
     ----------
@@ -33,6 +38,8 @@ class MpiRank:
         Name of its host.
     env
         The environment it lives in.
+    index
+        Its number among all ranks of the environment.
     """
 
     def __init__(self, env: Environment, index: int, number: int, host: str) -> None:
@@ -40,77 +47,99 @@ class MpiRank:
         self.index = index
         self.number = number
         self.host = host
+        self._requests: set[int] = set()
         self._gives_request = False
+        self._retired = ""
 
-    def outcome(self) -> int | None:
-        """What the last call returned: the number of a request, or nothing."""
-        return self.env.driver.core.last_request(self.index) if self._gives_request else None
+    def __repr__(self) -> str:
+        return f"<rank {self.number} on {self.host}>"
 
-    def _post(
-        self, kind: str, peer: int = 0, amount: float = 0, tag: int = 0, flags: int = 0
-    ) -> simpy.Event:
-        core = self.env.driver.core
-        gives_request = kind in ("isend", "irecv")
+    @property
+    def size(self) -> int:
+        """The number of ranks of its world."""
+        return int(self.env.driver.core.world_size(self.index))
 
-        def post() -> None:
-            self._gives_request = gives_request
-            core.post(self.index, _core.kind_number(kind), peer, amount, tag, flags)
+    def returned(self) -> int | None:
+        """What the call that has just ended gives: the number of a request, or nothing."""
+        if not self._gives_request:
+            return None
+        request: int = self.env.driver.core.last_request(self.index)
+        self._requests.add(request)
+        return request
 
-        return self.env.call(self, post)
+    def retire(self, action: str) -> None:
+        """Refuse further calls: the trace goes on after an action of that name."""
+        self._retired = action
 
-    def _check(self, nbytes: float) -> int:
-        if not nbytes >= 0 or nbytes != int(nbytes):
-            raise InputError(f"a message has a whole number of bytes, got {nbytes!r}")
-        return int(nbytes)
-
-    def _peer(self, rank: int, *, wildcard: bool = False) -> int:
-        if wildcard and rank == ANY_SOURCE:
-            return rank
-        size = self.env.driver.core.world_size(self.index)
-        if not 0 <= rank < size:
-            raise InputError(f"there is no rank {rank}; ranks are numbered from 0 to {size - 1}")
-        return rank
+    # Messages
 
     def send(self, dst: int, nbytes: float, tag: int = 0) -> simpy.Event:
-        """MPI_Send of `nbytes` bytes to rank `dst`."""
-        return self._post("send", self._peer(dst), self._check(nbytes), tag)
+        """MPI_Send of `nbytes` bytes to rank `dst` (or `PROC_NULL`)."""
+        return self._post(Kind.SEND, self._peer(dst), _size(nbytes), _tag(tag))
+
+    def ssend(self, dst: int, nbytes: float, tag: int = 0) -> simpy.Event:
+        """MPI_Ssend: waits for the transfer, whatever its size."""
+        return self._post(Kind.SSEND, self._peer(dst), _size(nbytes), _tag(tag))
 
     def recv(self, src: int, nbytes: float, tag: int = 0) -> simpy.Event:
-        """MPI_Recv from rank `src` (or `ANY_SOURCE`) into a buffer of `nbytes` bytes."""
-        return self._post("recv", self._peer(src, wildcard=True), self._check(nbytes), tag)
+        """MPI_Recv from `src` (or `ANY_SOURCE`, `PROC_NULL`); `tag` may be `ANY_TAG`."""
+        return self._post(Kind.RECV, self._source(src), _size(nbytes), _tag(tag, wildcard=True))
 
     def isend(self, dst: int, nbytes: float, tag: int = 0) -> simpy.Event:
         """MPI_Isend; the event's value is a request for `wait`."""
-        return self._post("isend", self._peer(dst), self._check(nbytes), tag)
+        return self._post(Kind.ISEND, self._peer(dst), _size(nbytes), _tag(tag))
 
     def irecv(self, src: int, nbytes: float, tag: int = 0) -> simpy.Event:
         """MPI_Irecv; the event's value is a request for `wait`."""
-        return self._post("irecv", self._peer(src, wildcard=True), self._check(nbytes), tag)
+        return self._post(Kind.IRECV, self._source(src), _size(nbytes), _tag(tag, wildcard=True))
+
+    def sendrecv(
+        self,
+        dst: int,
+        send_bytes: float,
+        src: int,
+        recv_bytes: float,
+        send_tag: int = 0,
+        recv_tag: int = 0,
+    ) -> simpy.Event:
+        """MPI_Sendrecv: both are posted, the send first, then both are waited for."""
+        core = self.env.driver.core
+        out = self._peer(dst), _size(send_bytes), _tag(send_tag)
+        back = self._source(src), _size(recv_bytes), _tag(recv_tag, wildcard=True)
+        return self._call(lambda: core.post_sendrecv(self.index, *out, *back))
 
     def wait(self, request: int) -> simpy.Event:
-        """MPI_Wait for a request that `isend` or `irecv` gave."""
-        return self._post("wait", amount=request, flags=_core.BY_NUMBER)
+        """MPI_Wait for a request that `isend` or `irecv` gave; each can be waited for once."""
+        if request not in self._requests:
+            raise InputError(
+                f"rank {self.number} has no pending request {request!r}; wait takes what isend or "
+                "irecv gave, once"
+            )
+        self._check_free()
+        self._requests.remove(request)
+        return self._post(Kind.WAIT, amount=request, flags=_core.BY_NUMBER)
 
     def waitall(self) -> simpy.Event:
-        """MPI_Waitall for all requests that are pending."""
-        return self._post("waitall")
+        """MPI_Waitall for all requests of the rank that are pending."""
+        self._check_free()
+        self._requests.clear()
+        return self._post(Kind.WAITALL)
+
+    # What takes time without messages
 
     def execute(self, flops: float) -> simpy.Event:
         """Compute `flops` on the rank's host."""
-        return self._post("compute", amount=flops)
+        if not 0 <= flops < math.inf:
+            raise InputError(f"an amount of computation is 0 or more flops, got {flops!r}")
+        return self._post(Kind.COMPUTE, amount=flops)
 
     def sleep(self, seconds: float) -> simpy.Event:
         """Do nothing for some seconds."""
-        return self._post("sleep", amount=seconds)
+        if not 0 <= seconds < math.inf:
+            raise InputError(f"a sleep lasts 0 or more seconds, got {seconds!r}")
+        return self._post(Kind.SLEEP, amount=seconds)
 
-    def _collective(self, operation: str, *arguments: float) -> simpy.Event:
-        core = self.env.driver.core
-
-        def post() -> None:
-            self._gives_request = False
-            core.post_collective(self.index, operation, list(map(float, arguments)))
-
-        return self.env.call(self, post)
+    # Collectives. The computation of a reduction is an `execute` after it.
 
     def barrier(self) -> simpy.Event:
         """MPI_Barrier."""
@@ -118,48 +147,156 @@ class MpiRank:
 
     def bcast(self, nbytes: float, root: int = 0) -> simpy.Event:
         """MPI_Bcast of `nbytes` bytes from `root`."""
-        return self._collective("bcast", self._check(nbytes), self._peer(root), _BYTE)
+        return self._collective("bcast", _size(nbytes), self._rank(root), _BYTE)
 
     def reduce(self, nbytes: float, root: int = 0) -> simpy.Event:
         """MPI_Reduce of `nbytes` bytes to `root`."""
-        return self._collective("reduce", self._check(nbytes), self._peer(root), _BYTE)
+        return self._collective("reduce", _size(nbytes), self._rank(root), _BYTE)
 
     def allreduce(self, nbytes: float) -> simpy.Event:
         """MPI_Allreduce of `nbytes` bytes."""
-        return self._collective("allreduce", self._check(nbytes), _BYTE)
+        return self._collective("allreduce", _size(nbytes), _BYTE)
+
+    def scan(self, nbytes: float) -> simpy.Event:
+        """MPI_Scan of `nbytes` bytes."""
+        return self._collective("scan", _size(nbytes), _BYTE)
+
+    def exscan(self, nbytes: float) -> simpy.Event:
+        """MPI_Exscan of `nbytes` bytes."""
+        return self._collective("exscan", _size(nbytes), _BYTE)
 
     def gather(self, nbytes: float, root: int = 0) -> simpy.Event:
         """MPI_Gather of `nbytes` bytes from each rank to `root`."""
-        n = self._check(nbytes)
-        return self._collective("gather", n, n, self._peer(root), _BYTE, _BYTE)
+        n = _size(nbytes)
+        return self._collective("gather", n, n, self._rank(root), _BYTE, _BYTE)
+
+    def gatherv(self, nbytes: Sequence[float], root: int = 0) -> simpy.Event:
+        """MPI_Gatherv of ``nbytes[r]`` bytes from each rank r to `root`; shape (ranks,)."""
+        counts = self._sizes(nbytes)
+        own = counts[self.number]
+        return self._collective("gatherv", own, *counts, self._rank(root), _BYTE, _BYTE)
 
     def scatter(self, nbytes: float, root: int = 0) -> simpy.Event:
         """MPI_Scatter of `nbytes` bytes to each rank from `root`."""
-        n = self._check(nbytes)
-        return self._collective("scatter", n, n, self._peer(root), _BYTE, _BYTE)
+        n = _size(nbytes)
+        return self._collective("scatter", n, n, self._rank(root), _BYTE, _BYTE)
+
+    def scatterv(self, nbytes: Sequence[float], root: int = 0) -> simpy.Event:
+        """MPI_Scatterv of ``nbytes[r]`` bytes to each rank r from `root`; shape (ranks,)."""
+        counts = self._sizes(nbytes)
+        own = counts[self.number]
+        return self._collective("scatterv", *counts, own, self._rank(root), _BYTE, _BYTE)
 
     def allgather(self, nbytes: float) -> simpy.Event:
         """MPI_Allgather of `nbytes` bytes from each rank."""
-        n = self._check(nbytes)
+        n = _size(nbytes)
         return self._collective("allgather", n, n, _BYTE, _BYTE)
+
+    def allgatherv(self, nbytes: Sequence[float]) -> simpy.Event:
+        """MPI_Allgatherv of ``nbytes[r]`` bytes from each rank r; shape (ranks,)."""
+        counts = self._sizes(nbytes)
+        return self._collective("allgatherv", counts[self.number], *counts, _BYTE, _BYTE)
 
     def alltoall(self, nbytes: float) -> simpy.Event:
         """MPI_Alltoall of `nbytes` bytes between each two ranks."""
-        n = self._check(nbytes)
+        n = _size(nbytes)
         return self._collective("alltoall", n, n, _BYTE, _BYTE)
+
+    def alltoallv(self, sent: Sequence[float], received: Sequence[float]) -> simpy.Event:
+        """MPI_Alltoallv of ``sent[r]`` bytes to and ``received[r]`` from r; shapes (ranks,)."""
+        out, back = self._sizes(sent), self._sizes(received)
+        return self._collective("alltoallv", sum(out), *out, sum(back), *back, _BYTE, _BYTE)
+
+    def reduce_scatter(self, nbytes: Sequence[float]) -> simpy.Event:
+        """MPI_Reduce_scatter that leaves ``nbytes[r]`` bytes with rank r; shape (ranks,)."""
+        return self._collective("reducescatter", *self._sizes(nbytes), 0, _BYTE)
+
+    # How calls reach the core
+
+    def _post(
+        self, kind: Kind, peer: int = 0, amount: float = 0, tag: int = 0, flags: int = 0
+    ) -> simpy.Event:
+        core = self.env.driver.core
+        return self._call(
+            lambda: core.post(self.index, int(kind), peer, amount, tag, flags),
+            gives_request=kind in (Kind.ISEND, Kind.IRECV),
+        )
+
+    def _collective(self, operation: str, *arguments: float) -> simpy.Event:
+        core = self.env.driver.core
+        numbers = [float(number) for number in arguments]
+        return self._call(lambda: core.post_collective(self.index, operation, numbers))
+
+    def _call(self, post: Callable[[], None], *, gives_request: bool = False) -> simpy.Event:
+        self._check_free()
+        self._gives_request = gives_request
+        return self.env.call(self, post)
+
+    def _check_free(self) -> None:
+        if self._retired:
+            raise InputError(
+                f"the action {self._retired} of rank {self.number} is over; the rank is not "
+                "yours any more"
+            )
+        if self.env.calling(self) is not None:
+            raise InputError(
+                f"rank {self.number} is still in its last call; wait for the event that it gave "
+                "before the next one"
+            )
+
+    def _rank(self, rank: int) -> int:
+        size = self.size
+        if rank != int(rank) or not 0 <= rank < size:
+            raise InputError(f"there is no rank {rank!r}; ranks are numbered from 0 to {size - 1}")
+        return int(rank)
+
+    def _peer(self, rank: int) -> int:
+        return rank if rank == PROC_NULL else self._rank(rank)
+
+    def _source(self, rank: int) -> int:
+        return rank if rank == ANY_SOURCE else self._peer(rank)
+
+    def _sizes(self, nbytes: Sequence[float]) -> list[int]:
+        sizes = [_size(n) for n in nbytes]
+        if len(sizes) != self.size:
+            raise InputError(f"give a number of bytes for each of {self.size} ranks")
+        return sizes
+
+
+def _size(nbytes: float) -> int:
+    if not 0 <= nbytes < math.inf or nbytes != int(nbytes):
+        raise InputError(f"a message has a whole number of bytes, got {nbytes!r}")
+    return int(nbytes)
+
+
+def _tag(tag: int, *, wildcard: bool = False) -> int:
+    if wildcard and tag == ANY_TAG:
+        return tag
+    if tag != int(tag) or not 0 <= tag <= _LARGEST_TAG:
+        raise InputError(f"a tag is a whole number from 0 to {_LARGEST_TAG}, got {tag!r}")
+    return int(tag)
 
 
 class World(Sequence[MpiRank]):
-    """The ranks that `Environment.mpi` made, in order."""
+    """The ranks that `Environment.mpi` made, in order.
 
-    def __init__(self, env: Environment, job: int, hosts: list[str]) -> None:
-        first = env.driver.core.first_rank(job)
-        self._ranks = [MpiRank(env, first + i, i, host) for i, host in enumerate(hosts)]
+    Parameters
+    ----------
+    ranks
+        The ranks.
+    """
+
+    def __init__(self, ranks: Iterable[MpiRank]) -> None:
+        self._ranks = tuple(ranks)
 
     def __len__(self) -> int:
         return len(self._ranks)
 
-    def __getitem__(self, rank):  # type: ignore[no-untyped-def]
+    @overload
+    def __getitem__(self, rank: int) -> MpiRank: ...
+    @overload
+    def __getitem__(self, rank: slice) -> tuple[MpiRank, ...]: ...
+    def __getitem__(self, rank: int | slice) -> MpiRank | tuple[MpiRank, ...]:
         return self._ranks[rank]
 
     def __iter__(self) -> Iterator[MpiRank]:

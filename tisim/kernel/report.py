@@ -2,112 +2,165 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tisim import _core
+from tisim._core import Kind
 from tisim.errors import SimulationError
 
 if TYPE_CHECKING:
     from tisim.kernel.driver import Driver
 
-_ANY_SOURCE, _ANY_TAG = -555, -444
-_MISTAKEN = 2  # the flag of a receive whose -333 was read as ANY_SOURCE
-_SHOWN = 32  # blocked ranks that a report lists one by one
+_NAMED = 8  # ranks that a line names one by one
 
 
-def check_progress(driver: Driver) -> None:
+def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> None:
     """Raise the report when ranks are left that will never go on.
+
+    Parameters
+    ----------
+    driver
+        The simulation, in which nothing more will happen.
+    doing
+        Who the ranks are that processes act as, or whose actions they carry out: the beginning
+        of their lines.
 
     Raises
     ------
     SimulationError
         With one line for each blocked rank.
     """
-    if driver.core.mismatched:
-        _raise_mismatch(driver)
-    blocked = driver.core.unfinished()
-    if blocked:
-        raise_deadlock(driver, blocked)
-
-
-def raise_deadlock(driver: Driver, blocked: list[int]) -> NoReturn:
-    """Raise the report of a deadlock; `blocked` are the ranks, numbered over all jobs."""
     core = driver.core
-    missing = _missing_ranks(core, blocked)
-    lines = [
-        f"deadlock at {core.now:.9g} s: {len(blocked)} "
-        f"{'rank waits' if len(blocked) == 1 else 'ranks wait'} for what will never happen"
-    ]
+    if core.mismatched:
+        _raise_mismatch(core)
+    blocked = core.unfinished()
+    if not blocked:
+        return
+    count = f"{len(blocked)} rank{'s wait' if len(blocked) > 1 else ' waits'}"
+    lines = [f"deadlock at {core.now:.9g} s: {count} for what will never happen"]
+    absences: dict[int, str] = {}
     mistaken = False
-    for rank in blocked[:_SHOWN]:
+    for rank in blocked:
         state = core.rank_state(rank)
-        mistaken |= bool(state["flags"] & _MISTAKEN)
-        lines.append(f"  {_place(state)}rank {state['rank']}: {_waits(state, missing)}")
-    if len(blocked) > _SHOWN:
-        lines.append(f"  ... and {len(blocked) - _SHOWN} more")
+        mistaken |= bool(state["flags"] & _core.NULL_IS_MISTAKEN)
+        who = (doing or {}).get(rank) or f"{_place(state)}rank {state['rank']}"
+        lines.append(f"  {who}: {_Blocked(core, rank, state, absences).describe()}")
     if mistaken:
         lines.append(
-            "  (a receive from -333 was taken for one from MPI_ANY_SOURCE; SimGrid's tracer "
-            "writes -333 for MPI_PROC_NULL too: tisim/null-source=proc-null reads it so)"
+            "  (a receive from -333 was taken for one from MPI_ANY_SOURCE; SimGrid's tracer writes "
+            "-333 for MPI_PROC_NULL too: --config tisim/null-source=proc-null reads it so)"
         )
     raise SimulationError("\n".join(lines))
 
 
-def _place(state: dict[str, Any]) -> str:
-    return f"{state['file']}:{state['line']}: " if state["file"] and state["line"] else ""
+def check_whole(core: Any, job: int) -> None:
+    """Raise an error when a job is over although some of its ranks left a collective out.
 
-
-def _name(rank: int) -> str:
-    return "any rank" if rank == _ANY_SOURCE else f"rank {rank}"
-
-
-def _tag(tag: int) -> str:
-    return "any tag" if tag == _ANY_TAG else f"tag {tag}"
-
-
-def _missing_ranks(core: Any, blocked: list[int]) -> dict[int, str]:
-    """For each job the collectives that some ranks have entered and others have not."""
-    notes: dict[int, str] = {}
-    for rank in blocked:
-        job = core.rank_state(rank)["job"]
-        if job in notes:
-            continue
-        absent = core.absent(core.world(job))
-        if absent:
-            some = ", ".join(map(str, absent[:8])) + (", ..." if len(absent) > 8 else "")
-            notes[job] = f"; rank {some} never {'calls' if len(absent) == 1 else 'call'} it"
-        else:
-            notes[job] = ""
-    return notes
-
-
-def _waits(state: dict[str, Any], missing: dict[int, str]) -> str:
-    kind = _core.kind_name(state["kind"])
-    if state["call"] >= 0:
-        operation = _core.operation_name(state["call"])
-        return f"in {operation}, waits for the other ranks{missing.get(state['job'], '')}"
-    if "message" in state:
-        source, destination, tag, nbytes, moving = state["message"]
-        if moving:
-            return f"{kind}: the message of {nbytes} bytes is on a link without bandwidth"
-        if state["receives"]:
-            return f"{kind}, waits for a message from {_name(source)} with {_tag(tag)}"
-        return f"{kind} of {nbytes} bytes, waits for rank {destination} to receive with {_tag(tag)}"
-    if state["awaited"]:
-        count = state["awaited"]
-        return f"{kind}, waits for {count} pending request{'s' if count > 1 else ''}"
-    if kind == "recv":
-        return f"{kind}, looks for a message from {_name(state['peer'])} with {_tag(state['tag'])}"
-    return f"in {kind}"
-
-
-def _raise_mismatch(driver: Driver) -> NoReturn:
-    core = driver.core
-    (first, first_call, first_line, _), (second, second_call, second_line, _) = core.mismatch()
-    a, b = core.rank_state(first), core.rank_state(second)
+    Raises
+    ------
+    SimulationError
+        When a collective was called by some ranks and never by others.
+    """
+    world = core.world(job)
+    entered = core.open_collective(world)
+    if entered is None:
+        return
+    rank, operation, line, _ = entered
+    state = core.rank_state(rank)
+    missing = core.absent(world)
+    name = _core.operation_name(operation)
     raise SimulationError(
-        f"the ranks call different collectives at the same point, at {core.now:.9g} s:\n"
-        f"  {a['file']}:{first_line}: rank {a['rank']} calls {_core.operation_name(first_call)}\n"
-        f"  {b['file']}:{second_line}: rank {b['rank']} calls {_core.operation_name(second_call)}\n"
+        f"a collective is missing: {_who(missing, 'never calls', 'never call')} {name}, "
+        "as all ranks of a communicator must\n"
+        f"  {_place(state, line)}rank {state['rank']} calls it"
+    )
+
+
+class _Blocked:
+    """A rank that will never go on."""
+
+    def __init__(
+        self, core: Any, rank: int, state: Mapping[str, Any], absences: dict[int, str]
+    ) -> None:
+        self._core = core
+        self._rank = rank
+        self._state = state
+        self._absences = absences
+
+    def describe(self) -> str:
+        """Its call, and what it waits for."""
+        state = self._state
+        if state["call"] >= 0:
+            operation = _core.operation_name(state["call"])
+            return f"{operation} waits for the other ranks{self._absence()}"
+        if state["kind"] == Kind.CUSTOM:
+            return "waits for an event"
+        kind = "sendRecv" if state["kind"] == Kind.RECV_HALF else _core.kind_name(state["kind"])
+        if state["kind"] == Kind.END:
+            kind = "the end of its trace"
+        return f"{kind} waits for {self._awaited()}"
+
+    def _awaited(self) -> str:
+        state = self._state
+        if "message" in state:
+            return _message(*state["message"])
+        requests = [_message(*message) for message in self._core.awaited(self._rank)]
+        if requests:
+            shown = "; ".join(requests[:_NAMED])
+            return shown + (f"; and {len(requests) - _NAMED} more" if requests[_NAMED:] else "")
+        if state["kind"] in (Kind.RECV, Kind.IRECV, Kind.RECV_HALF, Kind.PROBE):
+            return _message(True, state["peer"], 0, state["tag"], 0, False)
+        return f"{state['awaited'] or 1} of its requests"
+
+    def _absence(self) -> str:
+        """Who has not entered the collective that the others are in."""
+        job = self._state["job"]
+        if job not in self._absences:
+            first = self._core.first_rank(job)
+            absent = self._core.absent(self._core.world(job))
+            gone = [r for r in absent if self._core.rank_state(first + r)["finished"]]
+            held = [r for r in absent if r not in gone]
+            note = f"; {_who(gone, 'never calls it', 'never call it')}" if gone else ""
+            note += f"; {_who(held, 'does not reach it', 'do not reach it')}" if held else ""
+            self._absences[job] = note
+        return self._absences[job]
+
+
+def _message(
+    receives: bool, source: int, destination: int, tag: int, nbytes: int, moving: bool
+) -> str:
+    if moving:
+        return f"a message of {nbytes} bytes on a link without bandwidth"
+    with_tag = "any tag" if tag == _core.ANY_TAG else f"tag {tag}"
+    if receives:
+        sender = "any rank" if source == _core.ANY_SOURCE else f"rank {source}"
+        return f"a message from {sender} with {with_tag}"
+    return f"rank {destination} to receive {nbytes} bytes with {with_tag}"
+
+
+def _ranks(numbers: list[int]) -> str:
+    some = ", ".join(map(str, numbers[:_NAMED]))
+    more = f" and {len(numbers) - _NAMED} more" if numbers[_NAMED:] else ""
+    return f"rank{'s' if len(numbers) > 1 else ''} {some}{more}"
+
+
+def _who(numbers: list[int], one: str, several: str) -> str:
+    return f"{_ranks(numbers)} {one if len(numbers) == 1 else several}"
+
+
+def _place(state: Mapping[str, Any], line: int | None = None) -> str:
+    number = state["line"] if line is None else line
+    return f"{state['file']}:{number}: " if state["file"] and number else ""
+
+
+def _raise_mismatch(core: Any) -> NoReturn:
+    lines = [f"the ranks call different collectives at the same point, at {core.now:.9g} s:"]
+    for rank, operation, line, _ in core.mismatch():
+        state = core.rank_state(rank)
+        place = _place(state, line)
+        lines.append(f"  {place}rank {state['rank']} calls {_core.operation_name(operation)}")
+    lines.append(
         "  all ranks of a communicator must make the same collective calls in the same order"
     )
+    raise SimulationError("\n".join(lines))

@@ -114,6 +114,9 @@ _USED: Final = (
     Option("smpi/barrier-finalization", "bool", "no"),
     Option("smpi/barrier-collectives", "bool", "no"),
     Option("smpi/coll-selector", "text", "default"),
+    # Who a receive from -333 waits for, which SimGrid's tracer writes for MPI_ANY_SOURCE and for
+    # MPI_PROC_NULL.
+    Option("tisim/null-source", "choice", "any", ("any", "proc-null")),
 )
 _OPERATIONS: Final = (
     "allgather allgatherv allreduce alltoall alltoallv barrier bcast exscan gather gatherv reduce"

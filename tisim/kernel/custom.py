@@ -1,0 +1,110 @@
+"""Custom actions: what a trace line starts and a SimPy process carries out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tisim.errors import InputError, TisimError
+from tisim.kernel.mpi import MpiRank
+
+if TYPE_CHECKING:
+    import simpy
+
+    from tisim.kernel.environment import Environment
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The trace line that an action stands in."""
+
+    words: Sequence[str]
+    rank: int
+    file: str
+    number: int
+
+    def error(self, message: str) -> InputError:
+        """An error about this line."""
+        return InputError(f"action {self.words[0]}: {message}", file=self.file, line=self.number)
+
+
+class CustomActions:
+    """The actions of the user's own that are under way in an environment.
+
+    Parameters
+    ----------
+    env
+        The environment.
+    """
+
+    def __init__(self, env: Environment) -> None:
+        self._env = env
+        self._lines: dict[int, Line] = {}
+
+    def start(self) -> None:
+        """Start the action that the core asks for."""
+        env = self._env
+        core, settings = env.driver.core, env.settings
+        index, _, _, _, _, words, _ = core.need()
+        state = core.rank_state(index)
+        line = Line(words, state["rank"], state["file"], state["line"])
+        rank = MpiRank(env, index, state["rank"], settings.host_name(state["host"]))
+        generator = _called(settings.action(words[0]), rank, line)
+        self._lines[index] = line
+        process = env.process(self._carried_out(generator, rank, line))
+        process.callbacks.append(_fail)
+
+    def _carried_out(
+        self, generator: Generator[Any, Any, Any], rank: MpiRank, line: Line
+    ) -> Generator[Any, Any, None]:
+        try:
+            yield from generator
+        except TisimError as error:
+            if isinstance(error, InputError) and error.file is None:
+                raise line.error(error.message) from error
+            raise
+        except Exception as error:
+            error.add_note(f"in the action '{' '.join(line.words)}' of rank {line.rank}")
+            error.add_note(f"at {line.file}:{line.number}")
+            raise
+        # A call that the action started and did not wait for is part of it all the same.
+        while (event := self._env.calling(rank)) is not None:
+            yield event
+        rank.retire(line.words[0])
+        del self._lines[rank.index]
+        self._env.driver.core.resume(rank.index)
+
+    def doing(self) -> dict[int, str]:
+        """For each rank that is in an action what it does, for a report."""
+        return {
+            index: f"{line.file}:{line.number}: rank {line.rank}: in the action "
+            f"'{' '.join(line.words)}'"
+            for index, line in self._lines.items()
+        }
+
+
+def _fail(process: simpy.Event) -> None:
+    """End the simulation with the error of an action itself, where SimPy would raise a copy."""
+    if not process.ok:
+        error = process.value
+        assert isinstance(error, BaseException)
+        raise error
+
+
+def _called(
+    action: Callable[..., Generator[Any, Any, Any]], rank: MpiRank, line: Line
+) -> Generator[Any, Any, Any]:
+    """The generator of an action; an error when the line's words do not fit the function."""
+    try:
+        generator = action(rank, *line.words[1:])
+    except TypeError as error:
+        try:
+            inspect.signature(action).bind(rank, *line.words[1:])
+        except TypeError as reason:
+            raise line.error(f"its function does not take these words: {reason}") from error
+        raise
+    if not hasattr(generator, "throw"):
+        raise line.error("its function is no generator: it needs a yield in it")
+    return generator
