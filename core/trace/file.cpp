@@ -75,17 +75,25 @@ std::uint64_t TraceFile::size() const {
   return bytes - std::min(bytes, offset);
 }
 
-void write_at(const Descriptor& file, const char* from, std::size_t size, std::uint64_t position,
-              const std::string& what) {
-  std::size_t done = 0;
-  while (done < size) {
+void write_at(const Descriptor& file, std::string_view bytes, std::uint64_t position,
+              const std::string& name) {
+  while (!bytes.empty()) {
     const ssize_t put =
-        ::pwrite(file.number(), from + done, size - done, static_cast<off_t>(position + done));
+        ::pwrite(file.number(), bytes.data(), bytes.size(), static_cast<off_t>(position));
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0)
-      fail(what, "a temporary file cannot be written; set TMPDIR to a directory with room");
-    done += static_cast<std::size_t>(put);
+    if (put < 0) fail(name, "cannot be written");
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+    position += static_cast<std::uint64_t>(put);
   }
+}
+
+std::shared_ptr<const Descriptor> create_file(const std::string& path) {
+  int number;
+  do {
+    number = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  } while (number < 0 && errno == EINTR);
+  if (number < 0) fail(path, "cannot be written");
+  return std::make_shared<const Descriptor>(number);
 }
 
 }  // namespace tisim

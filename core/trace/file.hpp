@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace tisim {
 
@@ -47,8 +48,11 @@ struct TraceFile {
   std::uint64_t size() const;
 };
 
-// Writes all of `size` bytes at `position`. Throws TraceError that names `what`.
-void write_at(const Descriptor& file, const char* from, std::size_t size, std::uint64_t position,
-              const std::string& what);
+// Writes all of `bytes` at `position`. Throws a TraceError that names `name`.
+void write_at(const Descriptor& file, std::string_view bytes, std::uint64_t position,
+              const std::string& name);
+
+// Makes an empty file. Throws TraceError.
+std::shared_ptr<const Descriptor> create_file(const std::string& path);
 
 }  // namespace tisim

@@ -19,22 +19,25 @@ namespace {
 constexpr std::size_t kReadBuffer = 256U << 10;
 constexpr std::size_t kWriteBuffers = 64U << 20;  // of all ranks together
 
-// Calls `take(rank, number, text)` for each line that is no comment; `text` has the newline that
-// the file has.
+// Calls `take(rank, number, text)` for each line; `text` has the newline that the file has.
 template <class Take>
-void for_each_line(const TraceFile& file, Take take) {
+void for_each_line(const TraceFile& file, MergedFile::Comments comments, Take take) {
   LineBuffer lines(file, kReadBuffer);
   std::uint64_t number = 0;
+  std::int64_t rank = 0;
   while (lines.refill()) {
     for (const char* p = lines.begin(); p != lines.end();) {
       const std::string_view line = LineBuffer::line_at(p, lines.end());
       p += line.size() + 1;
       ++number;
       const std::size_t start = std::min(line.find_first_not_of(" \t\r"), line.size());
-      if (start == line.size() || line[start] == '#') continue;
+      if (start < line.size() && line[start] != '#') {
+        rank = leading_rank(line, file.name, number);
+      } else if (comments == MergedFile::Comments::left_out) {
+        continue;
+      }
       const bool cut = lines.is_cut(line.data() + line.size());
-      take(leading_rank(line, file.name, number), number,
-           std::string_view(line.data(), line.size() + (cut ? 0 : 1)));
+      take(rank, number, std::string_view(line.data(), line.size() + (cut ? 0 : 1)));
     }
   }
 }
@@ -43,21 +46,24 @@ std::string mark(std::uint64_t number) { return kLineMark + std::to_string(numbe
 
 }  // namespace
 
-MergedFile::MergedFile(const TraceFile& file) : file_(&file) {
+MergedFile::MergedFile(const TraceFile& file, Comments comments)
+    : file_(&file), comments_(comments) {
   // Every rank has at least one line, so a file of so many bytes has no more ranks.
   const std::uint64_t most = file.size() / 3 + 1;
-  for_each_line(file, [&](std::int64_t rank, std::uint64_t number, std::string_view text) {
-    if (static_cast<std::uint64_t>(rank) >= most) {
-      throw TraceError(file.name, number,
-                       "is of rank " + std::to_string(rank) + ", but ranks below it have no line");
-    }
-    const auto at = static_cast<std::size_t>(rank);
-    if (at >= parts_.size()) parts_.resize(at + 1);
-    Part& part = parts_[at];
-    if (number != part.last_line + 1) part.length += mark(number).size();
-    part.length += text.size();
-    part.last_line = number;
-  });
+  for_each_line(file, comments,
+                [&](std::int64_t rank, std::uint64_t number, std::string_view text) {
+                  if (static_cast<std::uint64_t>(rank) >= most) {
+                    throw TraceError(
+                        file.name, number,
+                        "is of rank " + std::to_string(rank) + ", but ranks below it have no line");
+                  }
+                  const auto at = static_cast<std::size_t>(rank);
+                  if (at >= parts_.size()) parts_.resize(at + 1);
+                  Part& part = parts_[at];
+                  if (number != part.last_line + 1) part.length += mark(number).size();
+                  part.length += text.size();
+                  part.last_line = number;
+                });
   if (parts_.empty()) throw TraceError(file.name, 0, "has no action in it");
   std::vector<std::int64_t> present;
   for (std::size_t rank = 0; rank < parts_.size(); ++rank) {
@@ -111,7 +117,8 @@ class MergedFile::Writer {
   };
 
   void flush(Target& part) {
-    write_at(*target_, part.waiting.data(), part.waiting.size(), part.offset + part.written, name_);
+    write_at(*target_, part.waiting, part.offset + part.written,
+             name_ + " in a temporary file (TMPDIR says where)");
     part.written += part.waiting.size();
     part.waiting.clear();
   }
@@ -124,9 +131,10 @@ class MergedFile::Writer {
 
 std::vector<TraceFile> MergedFile::split() const {
   Writer writer(*this);
-  for_each_line(*file_, [&](std::int64_t rank, std::uint64_t number, std::string_view text) {
-    writer.write(rank, number, text);
-  });
+  for_each_line(*file_, comments_,
+                [&](std::int64_t rank, std::uint64_t number, std::string_view text) {
+                  writer.write(rank, number, text);
+                });
   return writer.finish();
 }
 

@@ -10,15 +10,18 @@ namespace tisim {
 
 class MergedFile {
  public:
+  // Comments and empty lines go with the line before them, or are left out.
+  enum class Comments : bool { left_out, kept };
+
   // Reads the file once, to learn which ranks it has. Throws TraceError: a line that does not
   // begin with a rank, no line at all, a rank missing between others.
-  explicit MergedFile(const TraceFile& file);
+  explicit MergedFile(const TraceFile& file, Comments comments = Comments::left_out);
 
   std::int32_t ranks() const { return static_cast<std::int32_t>(parts_.size()); }
 
-  // Reads it again and writes the lines of each rank, comments left out, into a part of a
-  // temporary file. Where a rank's next line is not the file's next line, a line with kLineMark
-  // says which one it is. The parts have the name of the file.
+  // Reads it again and writes the lines of each rank into a part of a temporary file. Where a
+  // rank's next line is not the file's next line, a line with kLineMark says which one it is. The
+  // parts have the name of the file.
   std::vector<TraceFile> split() const;
 
  private:
@@ -30,6 +33,7 @@ class MergedFile {
   class Writer;
 
   const TraceFile* file_;
+  Comments comments_;
   std::vector<Part> parts_;
 };
 

@@ -3,73 +3,14 @@
 #include <random>
 
 #include "support/test.hpp"
+#include "trace/damaged_lines.hpp"
 #include "trace/reference_reading.hpp"
 
 namespace tisim {
 
-namespace {
-
-constexpr const char* kPlain[] = {"init",
-                                  "compute 1000",
-                                  "send 1 5 100",
-                                  "recv 1 5 100 1",
-                                  "isend 3 0 7 0",
-                                  "irecv 2 0 7",
-                                  "wait 2 0 0",
-                                  "test 0 3 0",
-                                  "compute 1.59373e+06",
-                                  "compute 0",
-                                  "bcast 5 1 0",
-                                  "barrier",
-                                  "allreduce 1 10",
-                                  "sendRecv 1 1 1 1",
-                                  "recv -333 1 9999999",
-                                  "compute 1e-3",
-                                  "compute 1.5",
-                                  "send 0 0 0",
-                                  "irecv 1 1234567 12345678",
-                                  "wait 0 1 2",
-                                  "isend 1 2 3 4",
-                                  "finalize",
-                                  "compute 123456789012345678"};
-
-constexpr const char kRubbish[] = "0123456789 \t\r\n#.-+eE_xsendrecvcomputwa\0\x01\x7f\xff";
-
-std::string plain_text(std::mt19937& random, int lines) {
-  std::string text;
-  for (int i = 0; i < lines; ++i) {
-    text.append("0 ").append(kPlain[random() % std::size(kPlain)]).append("\n");
-  }
-  return text;
-}
-
-void mutate(std::string& text, std::mt19937& random) {
-  const std::size_t at = random() % text.size();
-  const char other = kRubbish[random() % (sizeof kRubbish - 1)];
-  switch (random() % 5) {
-    case 0:
-      text[at] = other;
-      break;
-    case 1:
-      text.insert(at, 1, other);
-      break;
-    case 2:
-      text.erase(at, 1 + random() % 3);
-      break;
-    case 3:
-      text.insert(at, text.substr(random() % text.size(), random() % 20));
-      break;
-    default:
-      text.resize(at);
-  }
-  if (text.empty()) text = "0";
-}
-
-}  // namespace
-
 TEST("reader: batches of any size give the same operations") {
   std::mt19937 random(1);
-  const std::string text = plain_text(random, 500);
+  const std::string text = test::plain_text(random, 500);
   for (const std::size_t batch : {1U, 2U, 3U, 7U, 64U, 1000U}) {
     CHECK(test::reads_alike(text, 4, Dialect::modern, batch));
   }
@@ -85,8 +26,8 @@ TEST("reader: a file of many buffers, and lines longer than one") {
 TEST("reader: damaged lines are read, or refused, as the parser does alone") {
   std::mt19937 random(20);
   for (int round = 0; round < 3000; ++round) {
-    std::string text = plain_text(random, 1 + static_cast<int>(random() % 8));
-    for (std::size_t i = 0; i <= random() % 3; ++i) mutate(text, random);
+    std::string text = test::plain_text(random, 1 + static_cast<int>(random() % 8));
+    for (std::size_t i = 0; i <= random() % 3; ++i) test::mutate(text, random);
     const Dialect dialect = random() % 4 == 0 ? Dialect::legacy : Dialect::modern;
     const bool alike = test::reads_alike(text, 4, dialect, 1 + random() % 5);
     CHECK(alike);

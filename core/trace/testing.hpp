@@ -14,7 +14,7 @@ namespace tisim::test {
 inline TraceFile file_of(std::string_view text, std::string name = "trace") {
   TraceFile file;
   file.descriptor = make_temporary_file();
-  write_at(*file.descriptor, text.data(), text.size(), 0, name);
+  write_at(*file.descriptor, text, 0, name);
   file.name = std::move(name);
   return file;
 }

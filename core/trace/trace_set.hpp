@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "trace/call.hpp"
 #include "trace/file.hpp"
 #include "trace/line_parser.hpp"
+#include "trace/packed_file.hpp"
 #include "trace/reader.hpp"
 #include "trace/vocabulary.hpp"
 
@@ -24,9 +26,9 @@ struct TraceOptions {
 // Immutable: any number of simulations and threads read it at once.
 class TraceSet : public std::enable_shared_from_this<TraceSet> {
  public:
-  // `files`: one a rank in any order, or one of all ranks. `name` stands for all of them in
-  // errors. Throws TraceError, and std::invalid_argument for names of custom actions that cannot
-  // be.
+  // `files`: one a rank in any order, one of all ranks, or a packed one. `name` stands for all of
+  // them in errors. Throws TraceError, and std::invalid_argument for names of custom actions that
+  // cannot be.
   static std::shared_ptr<const TraceSet> open(std::vector<TraceFile> files, const std::string& name,
                                               Dialect dialect = Dialect::automatic,
                                               const TraceOptions& options = {});
@@ -37,11 +39,11 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   std::int32_t ranks() const { return grammar_.ranks; }
   Dialect dialect() const { return grammar_.dialect; }
   // The file of a rank as errors name it.
-  const std::string& file(std::int32_t rank) const {
-    return files_->by_rank[static_cast<std::size_t>(rank)].name;
-  }
+  std::string file(std::int32_t rank) const;
   // All bytes that its readers read.
   std::uint64_t bytes() const;
+  // The number of its actions, when that is known without reading all of them.
+  std::optional<std::uint64_t> actions() const;
 
   // Calls of the trace are interned in `calls`, which must outlive the reader; the set lives as
   // long as its readers.
@@ -50,7 +52,8 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
  private:
   struct Files {
     std::vector<TraceFile> by_rank;
-    bool split = false;  // they are parts of one file
+    bool split = false;                        // they are parts of one file
+    std::unique_ptr<const PackedFile> packed;  // instead of them
   };
 
   TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const TraceOptions& options);

@@ -1,0 +1,11 @@
+// CRC-32C (Castagnoli), the checksum of packed traces.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tisim {
+
+std::uint32_t crc32c(const char* data, std::size_t size);
+
+}  // namespace tisim

@@ -1,0 +1,25 @@
+// A text trace to a packed one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trace/file.hpp"
+#include "trace/line_parser.hpp"
+
+namespace tisim {
+
+// What is to be packed: the files, and the names that they will have when they are unpacked.
+struct PackInput {
+  std::vector<TraceFile> files;
+  std::vector<std::string> names;
+  std::string index_name = {};  // of the file that lists the others, if there is one
+  std::string index_text = {};
+  Dialect dialect = Dialect::automatic;
+};
+
+// Writes the file `output`. The lines are kept as they are, right or wrong. Throws TraceError when
+// a file cannot be read or written, or when it is not clear whose trace it is.
+void pack(const PackInput& input, const std::string& output);
+
+}  // namespace tisim
