@@ -25,7 +25,7 @@ LARGEST = 4e6
 CASES = 200
 NOISES = (0.02, 0.05, 0.10)
 SIZES = 160
-REPETITIONS = 40
+REPETITIONS = 60
 OUTLIERS = 0.01
 
 Floats = NDArray[np.float64]
@@ -64,10 +64,13 @@ class Truth:
         }
 
 
-def jumps(lines: Floats, breaks: Floats) -> Floats:
-    """By what factor the time jumps at each breakpoint."""
-    before = lines[:-1, 0] + lines[:-1, 1] * breaks
-    return (lines[1:, 0] + lines[1:, 1] * breaks) / before
+def gaps(lines: Floats, sizes: Floats, breaks: Floats) -> Floats:
+    """Logarithm of new over old line at the two sizes on either side of each breakpoint."""
+    places = np.searchsorted(sizes, breaks, side="right")[:, None] + np.arange(-2, 2)
+    near = sizes[places]
+    old = lines[:-1, :1] + lines[:-1, 1:] * near
+    new = lines[1:, :1] + lines[1:, 1:] * near
+    return np.log(new / old)
 
 
 def draw_transfer(rng: np.random.Generator, edges: Floats) -> Floats:
@@ -81,26 +84,28 @@ def draw_transfer(rng: np.random.Generator, edges: Floats) -> Floats:
     return lines
 
 
-def notable(lines: Floats, breaks: Floats) -> bool:
-    """Whether every breakpoint can be seen: a jump of 15 % at least, and none of a protocol."""
-    factor = jumps(lines, breaks)
-    return bool((np.abs(np.log(factor)) > 0.15).all() and factor.max() < 1.8)
+def notable(lines: Floats, sizes: Floats, breaks: Floats) -> bool:
+    """Whether every breakpoint can be seen where sizes are: the lines differ by 15 % there.
+
+    They do not cross, and no overhead jumps as if MPI_Send began to wait.
+    """
+    gap = gaps(lines, sizes, breaks)
+    apart = (np.abs(gap) > 0.15).all() and (np.ptp(np.sign(gap), axis=1) == 0).all()
+    return bool(apart and gap.max() < np.log(1.8))
 
 
-def seen_in_ping_pong(transfer: Floats, overheads: list[Floats], breaks: Floats) -> bool:
+def seen_in_ping_pong(
+    transfer: Floats, overheads: list[Floats], sizes: Floats, breaks: Floats
+) -> bool:
     """Whether each jump of the transfer is 15 % of the ping-pong too, overheads included."""
-    at = [t[:-1, 0] + t[:-1, 1] * breaks for t in (transfer, *overheads)]
-    jump = transfer[1:, 0] + transfer[1:, 1] * breaks - at[0]
-    return bool((np.abs(jump) > 0.15 * sum(at)).all())
+    places = np.searchsorted(sizes, breaks, side="right")[:, None] + np.arange(-2, 2)
+    near = sizes[places]
+    total = sum(t[:-1, :1] + t[:-1, 1:] * near for t in (transfer, *overheads))
+    jump = np.diff(transfer[:, 0])[:, None] + np.diff(transfer[:, 1])[:, None] * near
+    return bool((np.abs(jump) > 0.15 * total).all())
 
 
-def draw_until_notable(draw: Callable[[], Floats], breaks: Floats) -> Floats:
-    while not notable(lines := draw(), breaks):
-        pass
-    return lines
-
-
-def draw_truth(rng: np.random.Generator) -> Truth:
+def draw_truth(rng: np.random.Generator, sizes: Floats) -> Truth:
     """Breakpoints a decade apart; the last but one or the last is where MPI_Send starts to wait."""
     count = int(rng.integers(2, 5))
     while True:
@@ -108,26 +113,33 @@ def draw_truth(rng: np.random.Generator) -> Truth:
         edges = np.array([1.0, *breaks, LARGEST])
         if (edges[1:] / edges[:-1]).min() > 9:
             break
-    transfer = draw_until_notable(lambda: draw_transfer(rng, edges), breaks)
+
+    def until_notable(draw: Callable[[], Floats]) -> Floats:
+        while not notable(lines := draw(), sizes, breaks):
+            pass
+        return lines
 
     def draw_overhead() -> Floats:
         """A part of what the transfer takes, and a jump wherever that jumps."""
         return transfer * rng.uniform(0.05, 0.3) * rng.uniform(0.75, 1.33, transfer.shape)
 
-    send, recv = (draw_until_notable(draw_overhead, breaks) for _ in range(2))
-
-    def draw_isend() -> Floats:
-        """MPI_Isend does what MPI_Send does, as long as that does not wait."""
-        return send * rng.uniform(0.8, 1.2, send.shape)
-
-    isend = draw_until_notable(draw_isend, breaks)
-    if not seen_in_ping_pong(transfer, [send, recv], breaks):
-        return draw_truth(rng)
+    while True:
+        transfer = until_notable(lambda: draw_transfer(rng, edges))
+        send, recv = until_notable(draw_overhead), until_notable(draw_overhead)
+        if seen_in_ping_pong(transfer, [send, recv], sizes, breaks):
+            break
+    # MPI_Isend does what MPI_Send does, as long as that does not wait.
+    isend = until_notable(lambda: send * rng.uniform(0.8, 1.2, send.shape))
     factors = np.column_stack(
         [transfer[:, 0] / ROUTE.latency, 1 / (transfer[:, 1] * ROUTE.bandwidth)]
     )
     detached = int(breaks[rng.integers(count - 2, count)]) + 1
     return Truth(breaks, detached, send, isend, recv, factors)
+
+
+def draw_sizes(rng: np.random.Generator) -> Floats:
+    """Sizes evenly spread over the logarithm."""
+    return np.unique(np.exp(rng.uniform(0, np.log(LARGEST), SIZES)).astype(int)).astype(np.float64)
 
 
 def measure(rng: np.random.Generator, truth: Truth, sizes: Floats, noise: float) -> Measurements:
@@ -161,9 +173,8 @@ def compare(found: Floats, truth: Floats, noise: float, what: str) -> str:
 def run_case(seed: int, noise: float) -> str:
     """Draw a truth, measure it, calibrate; what did not come back, or an empty string."""
     rng = np.random.default_rng(seed)
-    sizes = np.unique(np.exp(rng.uniform(0, np.log(LARGEST), SIZES)).astype(np.int64))
-    sizes = sizes.astype(np.float64)
-    truth = draw_truth(rng)
+    sizes = draw_sizes(rng)
+    truth = draw_truth(rng, sizes)
     measured = measure(rng, truth, sizes, noise)
     overheads = fit_overheads(measured)
     transfer = fit_transfer(measured.curve("pingpong"), overheads)

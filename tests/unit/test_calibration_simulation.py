@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 import tisim
-from tests.property.test_calibration_recovery import ENVELOPE, ROUTE, Truth, draw_truth, measure
+from tests.property.test_calibration_recovery import (
+    ENVELOPE,
+    ROUTE,
+    Truth,
+    draw_sizes,
+    draw_truth,
+    measure,
+)
 from tisim.calibration import Route, calibrate, route_between, simulate, simulate_rate
 from tisim.calibration.calibration import load
 from tisim.calibration.platform_file import PlatformFile
@@ -40,7 +47,8 @@ def settings(truth: Truth) -> dict[str, str]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_closed_form_of_the_tests_is_the_simulators_model(seed: int) -> None:
-    truth = draw_truth(np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    truth = draw_truth(rng, draw_sizes(rng))
     file = PlatformFile.nominal(ROUTE)
     file.configure(settings(truth))
     edges = [size for edge in truth.breaks for size in (edge, edge + 1)]
@@ -53,8 +61,8 @@ def test_the_closed_form_of_the_tests_is_the_simulators_model(seed: int) -> None
 def test_a_calibration_from_end_to_end() -> None:
     """Noisy measurements of a truth; the simulator on the calibrated platform reproduces it."""
     rng = np.random.default_rng(10)
-    truth = draw_truth(rng)
-    sizes = np.unique(np.exp(rng.uniform(0, np.log(4e6), 150)).astype(int)).astype(np.float64)
+    sizes = draw_sizes(rng)
+    truth = draw_truth(rng, sizes)
     measured = measure(rng, truth, sizes, 0.03)
     steps: list[tuple[str, int, int]] = []
     found = calibrate(
@@ -85,9 +93,8 @@ def test_the_nominal_route_is_that_of_the_platform(root: Path, name: str) -> Non
 
 
 def test_options_or_a_platform_give_the_nominal_values() -> None:
-    measured = measure(
-        np.random.default_rng(1), draw_truth(np.random.default_rng(1)), np.arange(1.0, 9), 0.02
-    )
+    rng = np.random.default_rng(1)
+    measured = measure(rng, draw_truth(rng, draw_sizes(rng)), np.arange(1.0, 9), 0.02)
     with pytest.raises(InputError, match="give a platform file"):
         calibrate(measured)
     with pytest.raises(InputError, match="give one of both"):
