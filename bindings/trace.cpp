@@ -21,6 +21,10 @@
 #include "trace/call.hpp"
 #include "trace/datatype.hpp"
 #include "trace/error.hpp"
+#include "trace/pack.hpp"
+#include "trace/packed_file.hpp"
+#include "trace/packed_text.hpp"
+#include "trace/packed_writer.hpp"
 #include "trace/trace_set.hpp"
 
 namespace nb = nanobind;
@@ -94,6 +98,43 @@ std::shared_ptr<TraceSet> with_options(const TraceSet& set, bool mistaken_null_i
                                        std::vector<std::string> custom_actions) {
   const TraceOptions options{mistaken_null_is_any, std::move(custom_actions)};
   return std::const_pointer_cast<TraceSet>(set.with(options));
+}
+
+void pack_files(const std::vector<FilePart>& parts, const std::vector<nb::bytes>& names,
+                const nb::bytes& index_name, const nb::bytes& index_text, Dialect dialect,
+                const nb::bytes& output) {
+  PackInput input;
+  input.files = files_of(parts);
+  for (const nb::bytes& name : names) input.names.push_back(text_of(name));
+  input.index_name = text_of(index_name);
+  input.index_text = text_of(index_text);
+  input.dialect = dialect;
+  const std::string path = text_of(output);
+  const nb::gil_scoped_release unlocked;
+  pack(input, path);
+}
+
+void unpack_file(const FilePart& part, const nb::bytes& directory) {
+  const PackedFile file(files_of({part}).front());
+  const std::string path = text_of(directory);
+  const nb::gil_scoped_release unlocked;
+  unpack(file, path);
+}
+
+// Writes the lines of one rank.
+void write_rank(PackedWriter& writer, std::int32_t rank, const nb::bytes& name,
+                const nb::bytes& text) {
+  std::string_view rest(text.c_str(), text.size());
+  writer.begin_rank(rank, text_of(name));
+  std::uint64_t number = 0;
+  bool newline = true;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    newline = end != std::string_view::npos;
+    writer.line(rest.substr(0, end), ++number);
+    rest.remove_prefix(newline ? end + 1 : rest.size());
+  }
+  writer.end_rank(newline);
 }
 
 // The next operations as rows of OP_LAYOUT's type, in bytes.
@@ -252,6 +293,7 @@ void register_trace(nb::module_& m) {
       .def_prop_ro("ranks", &TraceSet::ranks)
       .def_prop_ro("dialect", &TraceSet::dialect)
       .def_prop_ro("bytes", &TraceSet::bytes)
+      .def_prop_ro("actions", &TraceSet::actions)
       .def(
           "file",
           [](const TraceSet& set, std::int32_t rank) {
@@ -269,6 +311,19 @@ void register_trace(nb::module_& m) {
           "rank"_a, "calls"_a, nb::keep_alive<0, 3>());
 
   m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a);
+  m.def("pack", &pack_files, "files"_a, "names"_a, "index_name"_a, "index_text"_a, "dialect"_a,
+        "output"_a);
+  m.def("unpack", &unpack_file, "file"_a, "directory"_a);
+
+  nb::class_<PackedWriter>(m, "PackedWriter", "Writes a packed trace, a rank after the other.")
+      .def(
+          "__init__",
+          [](PackedWriter* self, const nb::bytes& path, std::int32_t ranks) {
+            new (self) PackedWriter(text_of(path), ranks);
+          },
+          "path"_a, "ranks"_a)
+      .def("write_rank", &write_rank, "rank"_a, "name"_a, "text"_a)
+      .def("finish", [](PackedWriter& writer) { writer.finish({}); });
 }
 
 }  // namespace tisim
