@@ -189,7 +189,7 @@ def beyond_simgrid(call: Call, hosts: Sequence[int]) -> str | None:
         if name == "mvapich2" and choice.name == "mvapich2_two_level":
             return "reads counts that it did not fill in"
     if selector == "impi":
-        return _impi(word, ranks, nbytes, per_host, one_a_host=layout.sizes == (1,) * ranks)
+        return _impi(word, ranks, nbytes, per_host, layout.sizes)
     few = word == "allgather" and nbytes <= 1024
     if few and selector == "mvapich2" and layout.uniform and per_host == 16 and ranks > 16:
         return "sends nothing"
@@ -228,20 +228,22 @@ def _exchange(word: str, selector: str, ranks: int, nbytes: int, per_host: int) 
     return "needs a power of two" if pairs else None
 
 
-def _impi(word: str, ranks: int, nbytes: int, per_host: int, *, one_a_host: bool) -> str | None:
-    """A Rabenseifner that needs a power of two, and a broadcast that sends everything twice."""
+def _impi(word: str, ranks: int, nbytes: int, per_host: int, sizes: Sequence[int]) -> str | None:
+    """A Rabenseifner that needs a power of two, and broadcasts that send too much."""
+    name = word
     if word == "allreduce":
         name = impi.choose_allreduce(ranks, nbytes, per_host).name
         if name == "rab_rdb":
             return "needs a power of two"
+        if name == "mvapich2_two_level" and 1 in sizes:  # it broadcasts on each host
+            alone = impi.choose_bcast(1, nbytes, 1).name
+            return "sends to itself" if alone == "NTSL" else None
     elif word == "allgather":
         name = impi.choose_allgather(ranks, nbytes, per_host).name
         nbytes *= ranks
     elif word == "allgatherv":
         name = impi.choose_allgatherv(ranks, nbytes, per_host).name
-    else:
-        name = word
-    if name not in ("bcast", "redbcast", "GB") or not one_a_host or ranks == 1:
+    if name not in ("bcast", "redbcast", "GB") or set(sizes) != {1} or ranks == 1:
         return None
     linear = impi.choose_bcast(ranks, nbytes, per_host).name == "SMP_linear"
     return "sends everything twice" if linear else None
