@@ -212,6 +212,14 @@ def test_send_that_waits_for_a_late_receiver_says_it_best() -> None:
     assert x[x >= found.detached][0] == x[x > 4e4][0]
 
 
+def test_send_that_always_waits() -> None:
+    x = sizes()
+    ping_pong = curve(x, 3e-5 + 1e-8 * x)
+    found = find_thresholds(ping_pong, late_send=curve(x, 4 * ping_pong.seconds, "late_send"))
+    assert found is not None
+    assert (found.async_small, found.detached) == (1, 1)
+
+
 def test_messages_that_do_not_arrive_before_their_receive() -> None:
     x = sizes()
     ping_pong = curve(x, 3e-5 + 1e-8 * x)

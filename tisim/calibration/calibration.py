@@ -253,6 +253,7 @@ def calibrate(
             "no ping-pong among the measurements, and only that shows what the network takes; add "
             "one (osu_latency, IMB PingPong, a SKaMPI Pingpong_Send_Recv, 'tisim benchmark')"
         )
+    measurements = _with_outside(measurements, breakpoints or ())
     tell("overheads")
     overheads = fit_overheads(measurements, breakpoints)
     tell("nominal route")
@@ -268,6 +269,19 @@ def calibrate(
     _ = result.simulated
     tell("done")
     return result
+
+
+def _with_outside(measurements: Measurements, breakpoints: Sequence[int]) -> Measurements:
+    """The measurements, with a remark about breakpoints where nothing was measured."""
+    sizes = measurements.curve("pingpong").nbytes
+    outside = [size for size in breakpoints if not sizes[0] <= size < sizes[-1]]
+    if not outside:
+        return measurements
+    remark = (
+        f"no ping-pong was measured on both sides of {', '.join(map(str, outside))} bytes: these "
+        f"breakpoints are not used (measured: {sizes[0]:.0f} to {sizes[-1]:.0f} bytes)"
+    )
+    return Measurements(measurements.frame, (*measurements.remarks, remark))
 
 
 def _nominal(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tisim.calibration.line import Floats
 from tisim.calibration.measurements import Measurements
 
 if TYPE_CHECKING:
@@ -86,13 +87,14 @@ def _rates(transfers: pd.DataFrame) -> pd.DataFrame:
     return rated.groupby(["bytes", "pairs"], as_index=False)["rate"].median()
 
 
-def _one_way(measurements: Measurements, one: pd.DataFrame, nbytes: np.ndarray) -> object:
+def _one_way(measurements: Measurements, one: pd.DataFrame, nbytes: Floats) -> Floats | None:
     """Bytes a second of one direction at each size in `nbytes`."""
     if not one.empty:
         best = one.groupby("bytes")["rate"].max()
-        return np.interp(np.log(nbytes), np.log(best.index.to_numpy()), best.to_numpy())
+        known = np.log(best.index.to_numpy(dtype=np.float64))
+        return np.asarray(np.interp(np.log(nbytes), known, best.to_numpy(dtype=np.float64)))
     if measurements.has("pingpong"):
-        return nbytes / measurements.curve("pingpong").at(nbytes)
+        return np.asarray(nbytes / measurements.curve("pingpong").at(nbytes))
     return None
 
 

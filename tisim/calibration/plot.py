@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.calibration.atomic import replacing
+from tisim.calibration.line import Floats
 from tisim.calibration.piecewise import Piecewise
 from tisim.errors import InputError
 
@@ -93,10 +94,10 @@ def _thinned(simulated: pd.DataFrame) -> pd.DataFrame:
     """Rows about evenly spaced on the axis, few enough for circles to stand apart."""
     sizes = simulated["bytes"].to_numpy(dtype=np.float64)
     places = np.searchsorted(sizes, np.geomspace(max(sizes[0], 1), sizes[-1], _CIRCLES))
-    return simulated.iloc[np.unique(np.minimum(places, len(sizes) - 1))]
+    return simulated.iloc[np.unique(np.minimum([0, *places], len(sizes) - 1))]
 
 
-def _on_log(nbytes: np.ndarray) -> np.ndarray:
+def _on_log(nbytes: Floats) -> Floats:
     """Sizes for a logarithmic axis: messages without payload stand at half a byte."""
     return np.where(nbytes > 0, nbytes, 0.5)
 

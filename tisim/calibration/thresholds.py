@@ -76,6 +76,8 @@ def find_thresholds(
     waits = None
     if late_send is not None:
         waits = _rise(late_send, ping_pong, _WAITS, _LATE)
+        if waits is None and (late_send.seconds > _LATE * ping_pong.at(late_send.nbytes)).all():
+            waits = 0
     elif send is not None:
         waits = _rise(send, isend if isend is not None else ping_pong, _WAITS)
     fetches = _rise(recv, ping_pong, _FETCHES, _MOST) if recv is not None else None

@@ -1,0 +1,129 @@
+"""Warnings that practice has taught, and the report and the picture that show a calibration."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+from tisim.calibration import Calibration, Measurements, calibrate
+from tisim.calibration.plot import figure
+from tisim.calibration.progress import progress_bar
+from tisim.calibration.report import report, table
+
+Floats = NDArray[np.float64]
+SIZES = np.unique(np.geomspace(1, 1e6, 40).astype(int)).astype(np.float64)
+
+
+def one_way(nbytes: Floats = SIZES) -> Floats:
+    return 4e-5 + 8.5e-9 * nbytes
+
+
+def measured(nbytes: Floats, seconds: Floats, operation: str = "pingpong") -> pd.DataFrame:
+    frame = pd.DataFrame({"operation": operation, "bytes": nbytes.astype(int), "seconds": seconds})
+    return frame.assign(pairs=1, directions=1, file="made up")
+
+
+def calibrated(*frames: pd.DataFrame, **options: object) -> Calibration:
+    measurements = Measurements(pd.concat(frames, ignore_index=True))
+    return calibrate(measurements, bandwidth=125e6, latency=15e-6, **options)  # type: ignore[arg-type]
+
+
+def warned(calibration: Calibration, words: str) -> bool:
+    return any(words in warning for warning in calibration.warnings)
+
+
+def test_a_good_ping_pong_has_few_warnings() -> None:
+    found = calibrated(measured(SIZES, one_way()))
+    assert [warning.split(":")[0].split(" (")[0] for warning in found.warnings] == [
+        "no overhead was measured on its own",
+        "contention was not measured",
+        "no ping-pong above 1000000 bytes was measured",
+    ]
+
+
+def test_few_sizes_in_a_segment() -> None:
+    found = calibrated(measured(SIZES, one_way()), breakpoints=[2, 1000])
+    assert warned(found, "pingpong from 1 to 2 bytes: only 2 sizes were measured")
+
+
+def test_times_that_do_not_lie_on_a_line() -> None:
+    scattered = one_way() * np.where(np.arange(len(SIZES)) % 2, 1.3, 1 / 1.3)
+    assert warned(calibrated(measured(SIZES, scattered)), "the residual is 26%")
+
+
+def test_intra_node_measurements_mixed_in() -> None:
+    network = measured(np.repeat(SIZES, 4), np.repeat(one_way(), 4))
+    inside = measured(SIZES, one_way() / 20)
+    found = calibrated(network, inside)
+    assert warned(found, "intra-node measurements mixed in? 20% of the ping-pongs take less than")
+    assert not warned(calibrated(network), "intra-node")
+
+
+def test_a_ping_pong_faster_than_the_wire() -> None:
+    assert warned(calibrated(measured(SIZES, one_way() / 20)), "were both processes on one host?")
+
+
+def test_overheads_that_leave_nothing_for_the_network() -> None:
+    send = measured(SIZES, 0.95 * one_way(), "send")
+    found = calibrated(measured(SIZES, one_way()), send)
+    assert warned(found, "the overheads alone take nine tenths of the ping-pong or more")
+    assert warned(found, "not measured: MPI_Isend, MPI_Recv of an arrived message")
+
+
+def test_transfers_that_contradict_the_ping_pong() -> None:
+    transfer = measured(np.array([1e6]), np.array([1e6 / 60e6]), "transfer")
+    found = calibrated(measured(SIZES, one_way()), transfer)
+    assert warned(found, "single transfers reach 60 MB/s, the last segment of the ping-pong means")
+
+
+def test_more_than_two_directions() -> None:
+    both = measured(np.array([1e6]), np.array([2e6 / 300e6]), "transfer").assign(directions=2)
+    found = calibrated(measured(SIZES, one_way()), both)
+    assert warned(found, "times the bandwidth of one; 2 is used")
+    assert found.limiter == pytest.approx(2 * 125e6)
+
+
+def test_breakpoints_where_nothing_was_measured() -> None:
+    found = calibrated(measured(SIZES, one_way()), breakpoints=[1000, 10**7])
+    assert warned(found, "both sides of 10000000 bytes: these breakpoints are not used")
+    assert found.transfer.breakpoints == (1000,)
+
+
+def test_the_report_has_every_operation_and_breakpoint() -> None:
+    eager = SIZES <= 65536
+    send = measured(SIZES, np.where(eager, 4e-6 + 2e-10 * SIZES, one_way()), "send")
+    found = calibrated(measured(SIZES, one_way() + np.where(eager, 0, 2e-4)), send)
+    text = report(found)
+    assert "Transfer: the ping-pong, one way" in text
+    assert "Time inside MPI_Send (smpi/os)" in text
+    assert "MPI_Send starts to wait for the receiver" in text
+    assert all(len(line) <= 100 for line in text.splitlines() if line.startswith("warning"))
+    assert text.endswith("\n")
+
+
+def test_columns_are_aligned() -> None:
+    assert table(["a", "bb", "words"], [["1", "2", "x"], ["100", "3", "yy"]], words=1) == (
+        "  a  bb  words\n  1   2  x\n100   3  yy"
+    )
+
+
+def test_the_picture_shows_the_simulated_ping_pong() -> None:
+    found = calibrated(measured(np.append(SIZES, 0), np.append(one_way(), 4e-5)))
+    (axes,) = figure(found).axes
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    circles = lines["ping-pong simulated on the calibrated platform"]
+    sizes, times = circles.get_data()
+    assert sizes.min() == 0.5
+    assert np.interp(1e6, sizes, times) == pytest.approx(one_way(np.array([1e6]))[0], rel=0.01)
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+def test_progress_is_silent_away_from_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar() as tell:
+        for done in itertools.islice(itertools.count(), 3):
+            tell("a step", done, 3)
+    assert capsys.readouterr() == ("", "")
