@@ -3,7 +3,7 @@
 An MPI library changes protocol at a few sizes, and the time jumps there or changes its slope. The
 segmentation with the least squared relative residual is found for every number of segments by
 dynamic programming (Bai & Perron, J. Appl. Econometrics 18, 2003), and the number of segments by an
-information criterion (Schwarz 1978). A few outliers are left out, and where the relative noise
+information criterion (Schwarz 1978). Outliers count little, and where the relative noise
 differs from size to size, quiet sizes weigh more.
 """
 
