@@ -100,12 +100,13 @@ std::shared_ptr<TraceSet> with_options(const TraceSet& set, bool mistaken_null_i
   return std::const_pointer_cast<TraceSet>(set.with(options));
 }
 
-void pack_files(const std::vector<FilePart>& parts, const std::vector<nb::bytes>& names,
-                const nb::bytes& index_name, const nb::bytes& index_text, Dialect dialect,
-                const nb::bytes& output) {
+void pack_files(const std::vector<FilePart>& parts, const nb::bytes& name,
+                const std::vector<nb::bytes>& names, const nb::bytes& index_name,
+                const nb::bytes& index_text, Dialect dialect, const nb::bytes& output) {
   PackInput input;
   input.files = files_of(parts);
-  for (const nb::bytes& name : names) input.names.push_back(text_of(name));
+  input.name = text_of(name);
+  for (const nb::bytes& inner : names) input.names.push_back(text_of(inner));
   input.index_name = text_of(index_name);
   input.index_text = text_of(index_text);
   input.dialect = dialect;
@@ -311,8 +312,8 @@ void register_trace(nb::module_& m) {
           "rank"_a, "calls"_a, nb::keep_alive<0, 3>());
 
   m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a);
-  m.def("pack", &pack_files, "files"_a, "names"_a, "index_name"_a, "index_text"_a, "dialect"_a,
-        "output"_a);
+  m.def("pack", &pack_files, "files"_a, "name"_a, "names"_a, "index_name"_a, "index_text"_a,
+        "dialect"_a, "output"_a);
   m.def("unpack", &unpack_file, "file"_a, "directory"_a);
 
   nb::class_<PackedWriter>(m, "PackedWriter", "Writes a packed trace, a rank after the other.")

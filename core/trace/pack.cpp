@@ -62,7 +62,7 @@ void pack(const PackInput& input, const std::string& output) {
     writer.finish(layout);
     return;
   }
-  const std::vector<std::int64_t> ranks = ranks_of(input.files, output);
+  const std::vector<std::int64_t> ranks = ranks_of(input.files, input.name);
   PackedWriter writer(output, static_cast<std::int32_t>(ranks.size()));
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     pack_rank(writer, input.files[i], static_cast<std::int32_t>(ranks[i]), input.names[i], false);

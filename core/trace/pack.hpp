@@ -12,7 +12,8 @@ namespace tisim {
 // What is to be packed: the files, and the names that they will have when they are unpacked.
 struct PackInput {
   std::vector<TraceFile> files;
-  std::vector<std::string> names;
+  std::string name = {};  // what stands for all of them in errors
+  std::vector<std::string> names = {};
   std::string index_name = {};  // of the file that lists the others, if there is one
   std::string index_text = {};
   Dialect dialect = Dialect::automatic;

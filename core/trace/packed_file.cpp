@@ -31,7 +31,9 @@ void PackedFile::read_header() {
   char bytes[kHeaderSize];
   const std::size_t got = file_.read(0, bytes, sizeof bytes);
   ByteCursor cursor({bytes, got});
-  cursor.bytes(kMagic.size());
+  if (cursor.bytes(kMagic.size()) != kMagic) {
+    throw TraceError(file_.name, 0, "is no packed trace");
+  }
   const auto version = cursor.fixed<std::uint32_t>();
   index_checksum_ = cursor.fixed<std::uint32_t>();
   file_size_ = cursor.fixed<std::uint64_t>();

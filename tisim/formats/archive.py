@@ -43,8 +43,9 @@ class Archive:
 
     def __init__(self, path: Path, inner: str, spool: Spool) -> None:
         self.path = path
-        #: Name in the archive -> offset and length of its text in the temporary file.
-        self.members: dict[str, tuple[int, int]] = {}
+        #: Name in the archive -> offset and length of its text in the temporary file, and how it
+        #: is compressed in the archive.
+        self.members: dict[str, tuple[int, int, str | None]] = {}
         self._inner = posixpath.normpath(inner) if inner else ""
         self._seen: set[str] = set()
         with reading(str(path)):
@@ -115,4 +116,5 @@ class Archive:
         stream = cast("io.BufferedReader", tar.extractfile(member))
         kind = compression(stream.peek(HEAD))
         with reading(f"{self.path}{os.sep}{name}"):
-            self.members[name] = spool.append(unpacked(cast("IO[bytes]", stream), kind))
+            text = unpacked(cast("IO[bytes]", stream), kind)
+            self.members[name] = (*spool.append(text), kind)

@@ -13,7 +13,7 @@ from typing import IO
 
 from tisim.errors import InputError
 from tisim.formats.archive import Archive, is_archive
-from tisim.formats.spool import HEAD, Spool, compression, reading, unpacked
+from tisim.formats.spool import HEAD, Spool, compression, reading, unpacked, without_suffix
 
 # A line of a trace begins with a rank and an action; one of an index names a file.
 _TRACE_LINE = re.compile(rb"\s*\d+\s+\S")
@@ -34,6 +34,8 @@ class Part:
         The number of an open file.
     offset, length
         The bytes of that file that belong to it; all of them without a length.
+    unpacked_name
+        Its name without the suffix of a compression.
     """
 
     name: str
@@ -41,6 +43,12 @@ class Part:
     descriptor: int = -1
     offset: int = 0
     length: int | None = None
+    unpacked_name: str = ""
+
+    def for_core(self) -> tuple[bytes, bytes | None, int, int, int | None]:
+        """What the core takes for a file."""
+        path = None if self.path is None else os.fsencode(self.path)
+        return os.fsencode(self.name), path, self.descriptor, self.offset, self.length
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +62,7 @@ class Source:
     parts
         The files.
     index
-        The text of the index that names them, and its name, if there is one.
+        The name and the text of the file that lists them, if there is one.
     """
 
     name: str
@@ -147,11 +155,11 @@ class _Finder:
                 regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
                 kind = compression(file.peek(HEAD))
                 if regular and kind is None:
-                    return Part(name, path)
+                    return Part(name, path, unpacked_name=name)
                 offset, length = self._spool.append(unpacked(file, kind))
         if is_archive(self._spool.head(offset, length)):
             raise InputError("is an archive; it has to be the only trace that is named", file=path)
-        return Part(name, None, self._spool.number, offset, length)
+        return Part(name, None, self._spool.number, offset, length, without_suffix(name, kind))
 
     # A file that lists files
 
@@ -173,7 +181,7 @@ class _Finder:
                     line=number,
                 )
             parts.append(self._part(found))
-        return Source(str(path), tuple(parts), (path.name, text))
+        return Source(str(path), tuple(parts), (str(path), text))
 
     # Archives
 
@@ -187,7 +195,7 @@ class _Finder:
         text = _index_text(part)
         if text is None:
             return Source(called, (part,))
-        directory, index = posixpath.split(names[0])
+        directory = posixpath.dirname(names[0])
         listed: list[Part] = []
         for number, entry in _entries(text):
             name = posixpath.normpath(posixpath.join(directory, entry))
@@ -198,11 +206,13 @@ class _Finder:
                     line=number,
                 )
             listed.append(self._member(archive, name))
-        return Source(called, tuple(listed), (index, text))
+        return Source(called, tuple(listed), (part.name, text))
 
     def _member(self, archive: Archive, name: str) -> Part:
-        offset, length = archive.members[name]
-        return Part(str(archive.path / name), None, self._spool.number, offset, length)
+        offset, length, kind = archive.members[name]
+        whole = str(archive.path / name)
+        called = without_suffix(whole, kind)
+        return Part(whole, None, self._spool.number, offset, length, called)
 
     def _in_archive(self, path: Path) -> Source:
         """The trace at a path that goes on inside an archive."""

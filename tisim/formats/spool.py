@@ -34,6 +34,12 @@ def compression(head: bytes) -> str | None:
     return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
 
 
+def without_suffix(name: str, kind: str | None) -> str:
+    """Return a file's name without the suffix that its compression gave it."""
+    suffix = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}.get(kind or "", "")
+    return name.removesuffix(suffix) or name
+
+
 def unpacked(stream: IO[bytes], kind: str | None) -> IO[bytes]:
     """Return a stream of what `stream` holds once unpacked.
 

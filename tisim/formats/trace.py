@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tisim import _core
 from tisim.errors import InputError
-from tisim.formats.sources import Part, find_source
+from tisim.formats.sources import find_source
 from tisim.formats.spool import Spool
 
 if TYPE_CHECKING:
     import numpy as np
 
-_DIALECTS = {
+DIALECTS = {
     "auto": _core.Dialect.AUTOMATIC,
     "modern": _core.Dialect.MODERN,
     "legacy": _core.Dialect.LEGACY,
@@ -59,7 +59,7 @@ class Trace:
             that lists one file a line (relative to it or to the working directory), one file with
             the actions of all ranks, a tar archive of any of these, or
             ``archive.tar.xz/directory`` when an archive holds several traces. Any of them may be
-            compressed with gzip, bzip2, xz or zstd.
+            compressed with gzip, bzip2, xz or zstd. Or one packed file (``.tit``).
         ranks
             How many ranks it must have; any number by default.
         dialect
@@ -76,13 +76,11 @@ class Trace:
             When a file is missing or cannot be read, when it is no trace, or when the ranks are
             not 0, 1, 2 and so on, each once.
         """
-        if dialect not in _DIALECTS:
-            known = ", ".join(_DIALECTS)
-            raise InputError(f"there is no dialect '{dialect}' of traces; there are {known}")
+        number = dialect_number(dialect)
         with Spool() as spool:
             found = find_source(source, spool)
-            parts = [_core_part(part) for part in found.parts]
-            core = _core.open_trace(parts, os.fsencode(found.name), _DIALECTS[dialect])
+            parts = [part.for_core() for part in found.parts]
+            core = _core.open_trace(parts, os.fsencode(found.name), number)
         if ranks is not None and core.ranks != ranks:
             have = "1 rank" if core.ranks == 1 else f"{core.ranks} ranks"
             raise InputError(f"has {have}, not {ranks}", file=found.name)
@@ -112,6 +110,18 @@ class Trace:
     def nbytes(self) -> int:
         """The number of bytes that a simulation reads, for progress bars."""
         return int(self._core.bytes)
+
+    @property
+    def actions(self) -> int | None:
+        """The number of actions; None where only reading all of them would tell."""
+        known = self._core.actions
+        return None if known is None else int(known)
+
+    @property
+    def source(self) -> str | list[str]:
+        """What it was opened from, with absolute paths."""
+        source: str | list[str] = self._reopen[0]
+        return source
 
     @property
     def core(self) -> Any:
@@ -184,6 +194,20 @@ class Trace:
         return _open, (type(self), *self._reopen)
 
 
+def dialect_number(name: str) -> Any:
+    """Return the core's number of a dialect.
+
+    Raises
+    ------
+    InputError
+        When there is no dialect of that name.
+    """
+    if name not in DIALECTS:
+        known = ", ".join(DIALECTS)
+        raise InputError(f"there is no dialect '{name}' of traces; there are {known}")
+    return DIALECTS[name]
+
+
 def _open(kind: type[Trace], source: Any, ranks: int | None, dialect: str) -> Trace:
     return kind.open(source, ranks=ranks, dialect=dialect)
 
@@ -193,8 +217,3 @@ def _absolute(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]])
     if isinstance(source, str | os.PathLike):
         return str(Path(source).absolute())
     return [str(Path(one).absolute()) for one in source]
-
-
-def _core_part(part: Part) -> tuple[bytes, bytes | None, int, int, int | None]:
-    path = None if part.path is None else os.fsencode(part.path)
-    return os.fsencode(part.name), path, part.descriptor, part.offset, part.length

@@ -1,0 +1,132 @@
+"""Packed traces (``.tit``): smaller than the text, faster to read, and the text again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import posixpath
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tisim import _core
+from tisim.errors import InputError
+from tisim.formats.sources import Part, Source, find_source
+from tisim.formats.spool import Spool
+from tisim.formats.trace import Trace, dialect_number
+
+
+def pack(
+    source: Trace | str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    dialect: str = "auto",
+) -> None:
+    """Write a trace as one packed file.
+
+    Every byte of the text is kept: comments, spacing and the spelling of numbers too.
+
+    Parameters
+    ----------
+    source
+        A trace in any form that `Trace.open` takes.
+    output
+        The file to write, usually ``something.tit``. It appears when it is whole.
+    dialect
+        The dialect that the packed file says it is in, see `Trace.open`.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read or written, or when the ranks are not 0, 1, 2 and so on.
+    """
+    number = dialect_number(dialect)
+    target = Path(output)
+    if isinstance(source, Trace):
+        if dialect == "auto":
+            number = dialect_number(source.dialect)
+        source = source.source
+    with Spool() as spool:
+        found = find_source(source, spool)
+        names, index_name = _names(found)
+        text = found.index[1] if found.index and index_name else b""
+        with _becoming(target) as unfinished:
+            _core.pack(
+                [part.for_core() for part in found.parts],
+                os.fsencode(found.name),
+                [os.fsencode(name) for name in names],
+                os.fsencode(index_name),
+                text,
+                number,
+                os.fsencode(unfinished),
+            )
+
+
+def unpack(packed: str | os.PathLike[str], directory: str | os.PathLike[str]) -> None:
+    """Write the text of a packed trace, the very bytes that were packed.
+
+    Parameters
+    ----------
+    packed
+        A file that `pack` wrote.
+    directory
+        Where the files go. It must not be there yet, or be empty; it appears when all of them
+        are written.
+
+    Raises
+    ------
+    InputError
+        When `packed` is damaged or no packed trace, or when `directory` cannot be written.
+    """
+    path, target = Path(packed), Path(directory)
+    if not path.is_file():
+        raise InputError("there is no such file", file=path)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise InputError("is there already and not empty; name a new directory", file=target)
+    with _becoming(target) as unfinished:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.mkdir()
+        _core.unpack(Part(str(path), path).for_core(), os.fsencode(unfinished))
+
+
+def _names(found: Source) -> tuple[list[str], str]:
+    """Names for the files once they are unpacked, and one for the file that lists them, if any."""
+    here = str(Path.cwd())
+    called = [posixpath.normpath(posixpath.join(here, part.unpacked_name)) for part in found.parts]
+    index = "" if found.index is None else posixpath.join(here, found.index[0])
+    root = posixpath.dirname(index or called[0])
+    if not index and len(called) > 1:
+        root = posixpath.commonpath([posixpath.dirname(name) for name in called])
+    names = [posixpath.relpath(name, root) for name in called]
+    if any(name.startswith("../") for name in names):
+        # Files from all over the place go into one directory, and no index fits them.
+        return _distinct([posixpath.basename(name) for name in called]), ""
+    compressed = any(part.unpacked_name != part.name for part in found.parts)
+    return names, "" if compressed else posixpath.basename(index)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    if len(set(names)) == len(names):
+        return names
+    return [f"{position}-{name}" for position, name in enumerate(names)]
+
+
+@contextlib.contextmanager
+def _becoming(target: Path) -> Iterator[Path]:
+    """Give a name to write to; what is there in the end gets the name `target`."""
+    unfinished = target.parent / f".{target.name}.{secrets.token_hex(4)}"
+    try:
+        yield unfinished
+        unfinished.replace(target)
+    except InputError as error:
+        if error.file is None or not error.file.startswith(str(unfinished)):
+            raise
+        raise InputError(error.message, file=target) from None
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", file=target) from None
+    finally:
+        if unfinished.is_dir():
+            shutil.rmtree(unfinished, ignore_errors=True)
+        else:
+            unfinished.unlink(missing_ok=True)
