@@ -332,7 +332,7 @@ void register_simulation(nb::module_& m) {
              return s.add_job(std::move(traces), {hosts.data(), hosts.size()});
            },
            "traces"_a.none(), "hosts"_a)
-      .def("run", &Simulation::run, "until"_a, "max_events"_a,
+      .def("run", &Simulation::run, "until"_a, "max_events"_a, "including"_a = true,
            nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("now", &Simulation::now)
       .def("actions", &Simulation::actions)

@@ -27,8 +27,8 @@ Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform
   }
 }
 
-Stop Simulation::run(double until, std::uint64_t max_events) {
-  going_on_ = -1;
+Stop Simulation::run(double until, std::uint64_t max_events, bool including) {
+  going_on_ = kNobodyGoesOn;
   for (std::uint64_t events = 0;;) {
     while (next_ready_ < ready_.size()) {
       const std::int32_t owner = ready_[next_ready_++];
@@ -40,7 +40,7 @@ Stop Simulation::run(double until, std::uint64_t max_events) {
         return stop_;
       }
       if (woken_.empty()) continue;
-      if (woken_.back().type == WokenType::rank) going_on_ = owner;
+      going_on_ = woken_.back().type == WokenType::rank ? owner : kWhoever;
       return Stop::wake;
     }
     ready_.clear();
@@ -50,7 +50,7 @@ Stop Simulation::run(double until, std::uint64_t max_events) {
     network_.solve(now_);
     if (events++ == max_events) return Stop::max_events;
     Stop stop = Stop::done;
-    if (!advance(until, &stop)) return stop;
+    if (!advance(until, including, &stop)) return stop;
   }
 }
 
@@ -64,12 +64,12 @@ double Simulation::next_event() {
 }
 
 // Moves the clock to the next instant at which something ends, and wakes whoever waits for that.
-bool Simulation::advance(double until, Stop* stop) {
+bool Simulation::advance(double until, bool including, Stop* stop) {
   double date = std::numeric_limits<double>::infinity();
   if (!agenda_.empty()) date = agenda_.next();
   if (!network_.idle()) date = std::min(date, network_.next_end());
   constexpr double kNever = std::numeric_limits<double>::infinity();
-  if (date > until || date == kNever) {
+  if (date > until || (date == until && !including) || date == kNever) {
     if (until < kNever) {
       now_ = std::max(now_, until);
       *stop = Stop::time;
@@ -184,9 +184,9 @@ void Simulation::post(std::int32_t index, const Op& op) {
 // A rank that was just woken goes on before the others that were woken with it, as it would if its
 // next operation came from a trace.
 void Simulation::go_on(std::int32_t index) {
-  if (index == going_on_) {
+  if (index == going_on_ || going_on_ == kWhoever) {
     wake_first(index);
-    going_on_ = -1;
+    going_on_ = kNobodyGoesOn;
   } else {
     wake(index);
   }

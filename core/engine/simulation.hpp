@@ -96,9 +96,11 @@ class Simulation {
   std::int32_t add_job(std::shared_ptr<const TraceSet> traces,
                        std::span<const std::int32_t> hosts);
 
-  // What happens at `until` itself is done, but nothing that those who are woken then bring about.
+  // What happens at `until` itself is done (when `including`), but nothing that those who are
+  // woken then bring about.
   Stop run(double until = std::numeric_limits<double>::infinity(),
-           std::uint64_t max_events = std::numeric_limits<std::uint64_t>::max());
+           std::uint64_t max_events = std::numeric_limits<std::uint64_t>::max(),
+           bool including = true);
   double now() const { return now_; }
 
   // Record what happens from now on; `room`: records of each kind before `run` returns with them.
@@ -149,7 +151,7 @@ class Simulation {
 
  private:
   // The clock (run.cpp)
-  bool advance(double until, Stop* stop);
+  bool advance(double until, bool including, Stop* stop);
   void start_flow(std::int32_t pair, double bytes, std::int32_t owner);
   void wake(std::int32_t owner) { ready_.push_back(owner); }
   void go_on(std::int32_t rank);
@@ -231,7 +233,8 @@ class Simulation {
   double now_ = 0.0;
   std::vector<std::int32_t> ready_;  // woken at this instant: ranks, ~ activities
   std::size_t next_ready_ = 0;
-  std::int32_t going_on_ = -1;  // the rank that somebody outside was told of last
+  static constexpr std::int32_t kNobodyGoesOn = -1, kWhoever = -2;
+  std::int32_t going_on_ = kNobodyGoesOn;  // who acts next if somebody outside says so now
   Stop stop_ = Stop::done;  // why the rank that runs cannot go on
   Need need_;
   std::vector<Woken> woken_;

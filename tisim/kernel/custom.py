@@ -25,6 +25,10 @@ class Line:
     file: str
     number: int
 
+    def __str__(self) -> str:
+        words = " ".join(self.words)
+        return f"the action '{words}' of rank {self.rank}, at {self.file}:{self.number}"
+
     def error(self, message: str) -> InputError:
         """An error about this line."""
         return InputError(f"action {self.words[0]}: {message}", file=self.file, line=self.number)
@@ -66,8 +70,7 @@ class CustomActions:
                 raise line.error(error.message) from error
             raise
         except Exception as error:
-            error.add_note(f"in the action '{' '.join(line.words)}' of rank {line.rank}")
-            error.add_note(f"at {line.file}:{line.number}")
+            error.add_note(f"in {line}")
             raise
         # A call that the action started and did not wait for is part of it all the same.
         while (event := self._env.calling(rank)) is not None:

@@ -111,17 +111,19 @@ class Driver:
         job: int = self.core.add_job(traces, np.asarray(hosts, dtype=np.int32))
         return job
 
-    def run(self, until: float = float("inf")) -> Stop:
+    def run(self, until: float = float("inf"), *, including: bool = True) -> Stop:
         """Run until something happens that only the caller can answer.
 
         Parameters
         ----------
         until
-            Simulated time in seconds; what happens at that very time is still done.
+            Simulated time in seconds.
+        including
+            Whether what happens at that very time is still done.
         """
         core = self.core
         while True:
-            stop = core.run(until, _SLICE)
+            stop = core.run(until, _SLICE, including)
             if stop == Stop.NEED_OPS:
                 self._provide_schedule()
             elif stop == Stop.NEED_ROUTE:

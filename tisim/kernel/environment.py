@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import simpy
 from simpy.core import EmptySchedule, Infinity, StopSimulation
+from simpy.events import NORMAL
 
 from tisim._core import Stop, WokenType
 from tisim.errors import InputError
@@ -103,7 +104,9 @@ class Environment(simpy.Environment):
 
     def _run_core(self) -> None:
         """Let the core go on up to SimPy's next event, or until it wakes somebody."""
-        stop = self._driver.run(super().peek())
+        # An urgent event of SimPy's, such as the end of `run(until=...)`, comes before all others.
+        urgent = bool(self._queue) and self._queue[0][1] < NORMAL
+        stop = self._driver.run(super().peek(), including=not urgent)
         self._now = max(self._now, self._core.now)
         if stop == Stop.WAKE:
             ((kind, index),) = self._core.take_woken()
@@ -192,7 +195,7 @@ class Environment(simpy.Environment):
         Examples
         --------
         >>> env = tisim.kernel.Environment(tisim.Platform.load("platforms/backbone.xml"))
-        >>> world = env.mpi(["node-0", "node-1"])
+        >>> world = env.mpi(["c-0.me", "c-1.me"])
         >>> def sender():
         ...     yield world[0].send(1, 1e6)
         >>> def receiver():
