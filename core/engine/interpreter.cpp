@@ -155,7 +155,16 @@ bool Simulation::continue_operation(Rank& rank, std::int32_t index) {
       if (rank.op.kind == Kind::test) test_sleeps_ = 1;
       return true;
     case Phase::finishing_all: return wait_all(rank, index);
-    case Phase::testing: return finish_test(rank, index);
+    case Phase::testing: {
+      // Asking for a message's state takes SimGrid a round of the instant, so that all who test at
+      // once raise or reset their common counter after those who need not ask.
+      const std::int32_t found = find_request(rank);
+      if (found < 0 || requests_[found].message < 0) return finish_test(rank, index);
+      rank.phase = Phase::tested;
+      wake(index);
+      return false;
+    }
+    case Phase::tested: return finish_test(rank, index);
     case Phase::probing: return finish_probe(rank, index);
     case Phase::needs_schedule: return true;  // its first operation is fetched next
     default: return true;

@@ -1,6 +1,7 @@
 #include "engine/network.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tisim {
 
@@ -58,12 +59,15 @@ std::int32_t Network::make_pair(const Route& forward, const Route& backward) {
   }
   for (const std::int32_t link : backward.links) add_element(first, link, kCrosstraffic);
   pair.elements = static_cast<std::int32_t>(first);
-  pair.element_count = static_cast<std::int32_t>(elements_.size() - first);
+  pair.element_count = static_cast<std::uint16_t>(elements_.size() - first);
   if (forward.latency > 0) {
-    pair.penalty = penalty;
-    if (model_.tcp_gamma > 0) {
-      const double by_latency = model_.tcp_gamma / (2.0 * forward.latency);
-      if (pair.bound < 0 || by_latency < pair.bound) pair.bound = by_latency;
+    pair.priority = 1.0 / penalty;
+    // A gamma of 0 leaves a flow that has a latency without any bound, as in SimGrid.
+    const double by_latency = model_.tcp_gamma / (2.0 * forward.latency);
+    if (by_latency <= 0) {
+      pair.bound = -1.0;
+    } else if (pair.bound < 0 || by_latency < pair.bound) {
+      pair.bound = by_latency;
     }
   }
   return add_pair(std::move(pair));
@@ -77,14 +81,13 @@ void Network::add_element(std::size_t first, std::int32_t link, double weight) {
       return;
     }
   }
-  elements_.push_back({link, -1, weight, 0.0});
+  elements_.push_back({link, -1, weight});
 }
 
 // What each link does to the pair alone goes into its bounds.
 std::int32_t Network::add_pair(Pair pair) {
   for (std::int32_t i = 0; i < pair.element_count; ++i) {
-    Element& element = elements_[index_of(pair.elements + i)];
-    element.usage = element.weight / pair.penalty;
+    const Element& element = elements_[index_of(pair.elements + i)];
     const Link& link = links_[index_of(element.link)];
     const double most = link.capacity / element.weight;
     double& limited = link.fatpipe ? pair.bound : pair.narrowest;
@@ -105,7 +108,7 @@ std::int32_t Network::without_latency(std::int32_t index) {
     copy.element_count = original.element_count;
     for (std::int32_t i = 0; i < copy.element_count; ++i) {
       const Element& element = elements_[index_of(original.elements + i)];
-      elements_.push_back({element.link, -1, element.weight, 0.0});
+      elements_.push_back({element.link, -1, element.weight});
     }
     const std::int32_t made = add_pair(std::move(copy));
     pairs_[index_of(index)].unpaid = made;
@@ -118,7 +121,7 @@ std::int32_t Network::start(std::int32_t pair, double bytes, std::int32_t owner,
   *latency = pairs_[index_of(pair)].latency * model_.latency_factor.at(bytes);
   const std::int32_t index = flows_.acquire();
   Flow& flow = flows_[index];
-  flow.amount = bytes / model_.bandwidth_factor.at(bytes);
+  flow.finish = bytes / model_.bandwidth_factor.at(bytes);
   flow.owner = owner;
   flow.order = order_++;
   flow.pair = *latency > 0 ? pair : without_latency(pair);
@@ -135,11 +138,52 @@ void Network::activate(std::int32_t index, double now) {
     pair.clock += pair.value * (now - pair.updated);
   }
   pair.updated = now;
-  flow.finish = pair.element_count == 0 ? pair.clock : pair.clock + flow.amount;
-  pair.active.push_back({flow.finish, index});
-  std::push_heap(pair.active.begin(), pair.active.end(),
-                 [](const Active& a, const Active& b) { return a.finish > b.finish; });
+  flow.finish = pair.element_count == 0 ? pair.clock : pair.clock + flow.finish;
+  add_flow(pair, index);
   change_count(flow.pair, 1);
+}
+
+// A pairing heap (Fredman et al. 1986) through the flows themselves.
+std::int32_t Network::meld(std::int32_t a, std::int32_t b) {
+  if (flows_[b].finish < flows_[a].finish) std::swap(a, b);
+  flows_[b].sibling = flows_[a].child;
+  flows_[a].child = b;
+  return a;
+}
+
+void Network::add_flow(Pair& pair, std::int32_t flow) {
+  pair.first_flow = pair.first_flow < 0 ? flow : meld(pair.first_flow, flow);
+}
+
+std::int32_t Network::take_flow(Pair& pair) {
+  const std::int32_t taken = pair.first_flow;
+  std::int32_t paired = -1;  // a list of heaps of two, the last first
+  for (std::int32_t next = flows_[taken].child; next >= 0;) {
+    const std::int32_t a = next;
+    const std::int32_t b = flows_[a].sibling;
+    next = b >= 0 ? flows_[b].sibling : -1;
+    flows_[a].sibling = -1;
+    std::int32_t two = a;
+    if (b >= 0) {
+      flows_[b].sibling = -1;
+      two = meld(a, b);
+    }
+    flows_[two].sibling = paired;
+    paired = two;
+  }
+  std::int32_t root = paired;
+  if (root >= 0) {
+    paired = flows_[root].sibling;
+    flows_[root].sibling = -1;
+    while (paired >= 0) {
+      const std::int32_t next = flows_[paired].sibling;
+      flows_[paired].sibling = -1;
+      root = meld(root, paired);
+      paired = next;
+    }
+  }
+  pair.first_flow = root;
+  return taken;
 }
 
 bool Network::slack(const Link& link) {
@@ -148,23 +192,27 @@ bool Network::slack(const Link& link) {
   return (link.fatpipe ? link.reach * link.greed : link.load) <= link.slack_up_to;
 }
 
+// What all flows of a pair can get together at most, bytes/s.
+double Network::asked(const Pair& pair) const {
+  const double most = pair.count * pair.bound;
+  const bool narrow = pair.count > 0 && pair.narrowest >= 0 && (pair.bound < 0 || most > pair.narrowest);
+  return narrow ? pair.narrowest : most;
+}
+
 void Network::change_count(std::int32_t index, std::int32_t by) {
   Pair& pair = pairs_[index_of(index)];
   const bool appears = pair.count == 0;
+  const double before = asked(pair);
   pair.count += by;
   const bool vanishes = pair.count == 0;
   if (!pair.stale) {
     pair.stale = true;
     touched_.push_back(index);
   }
-  double asked = pair.count * pair.bound;
-  pair.limit = pair.bound;
-  if (pair.narrowest >= 0 && !vanishes && (asked > pair.narrowest || pair.bound < 0)) {
-    asked = pair.narrowest;
-    pair.limit = pair.narrowest / pair.count;
-  }
-  const double more = asked - pair.asked;
-  pair.asked = asked;
+  const double after = asked(pair);
+  const double more = after - before;
+  pair.limit = pair.count > 1 ? after / pair.count : after;
+  if (pair.count * pair.bound == after) pair.limit = pair.bound;
   for (std::int32_t i = 0; i < pair.element_count; ++i) {
     Element& element = elements_[index_of(pair.elements + i)];
     Link& link = links_[index_of(element.link)];
@@ -173,8 +221,8 @@ void Network::change_count(std::int32_t index, std::int32_t by) {
     if (link.count == 0) {
       link.load = link.reach = link.greed = 0.0;
     } else if (link.fatpipe) {
-      link.reach = std::max(link.reach, pair.bound * pair.penalty);
-      link.greed = std::max(link.greed, element.usage);
+      link.reach = std::max(link.reach, pair.bound / pair.priority);
+      link.greed = std::max(link.greed, element.weight * pair.priority);
     } else {
       link.load += element.weight * more;
     }
@@ -203,7 +251,7 @@ void Network::date_end(std::int32_t index, double now) {
     return;
   }
   // The clock may be older than now while its rate has not changed: dates are absolute.
-  const double left = pair.active.front().finish - pair.clock;
+  const double left = flows_[pair.first_flow].finish - pair.clock;
   if (left <= 0) {
     ends_.update(now, static_cast<std::uint32_t>(index));
   } else if (pair.value > 0) {
@@ -220,15 +268,12 @@ void Network::collect_ended(double now, std::vector<std::int32_t>& owners) {
     const auto index = static_cast<std::int32_t>(ends_.top_id());
     ends_.pop();
     Pair& pair = pairs_[index_of(index)];
-    pair.clock = pair.active.front().finish;
+    pair.clock = flows_[pair.first_flow].finish;
     pair.updated = now;
     const double done = pair.clock * (1 + kSameDate);
     std::int32_t gone = 0;
-    while (!pair.active.empty() && pair.active.front().finish <= done) {
-      const std::int32_t flow = pair.active.front().flow;
-      std::pop_heap(pair.active.begin(), pair.active.end(),
-                    [](const Active& a, const Active& b) { return a.finish > b.finish; });
-      pair.active.pop_back();
+    while (pair.first_flow >= 0 && flows_[pair.first_flow].finish <= done) {
+      const std::int32_t flow = take_flow(pair);
       ended_.push_back(flows_[flow]);
       flows_.release(flow);
       ++gone;

@@ -20,17 +20,18 @@
 
 #include "engine/model.hpp"
 #include "engine/routes.hpp"
+#include "engine/share_cache.hpp"
 #include "support/heap.hpp"
 #include "support/pool.hpp"
 
 namespace tisim {
 
 struct Flow {
-  double finish = 0.0;   // on the clock of its pair
-  double amount = 0.0;   // bytes divided by the bandwidth factor
+  double finish = 0.0;     // on the clock of its pair; until the latency is paid: how far to go
   std::int32_t pair = -1;
   std::int32_t owner = 0;  // whoever is told of the end
   std::uint64_t order = 0;  // flows that end together are reported in the order of their start
+  std::int32_t child = -1, sibling = -1;  // in the heap of its pair's flows
 };
 
 class Network {
@@ -66,32 +67,25 @@ class Network {
     std::int32_t link;
     std::int32_t position;  // in the link's members, -1: not listed
     double weight;
-    double usage;  // weight / penalty of the pair
-  };
-  struct Active {
-    double finish;
-    std::int32_t flow;
   };
   struct Pair {
-    double penalty = 1.0;     // the inverse of the weight
+    double priority = 1.0;    // the weight: the inverse of the penalty
     double bound = -1.0;      // bytes/s of one flow, negative: none
     double narrowest = -1.0;  // bytes/s of all its flows together, negative: no link
-    double asked = 0.0;       // bytes/s that all its flows together can get at most
-    double limit = 0.0;       // bytes/s that one of them can get at most
+    double limit = 0.0;       // bytes/s that one of them can get at most, as many as there are
     double value = 0.0;       // bytes/s that one flow of factor 1 gets
+    double clock = 0.0;       // bytes
+    double updated = 0.0;     // seconds, when `clock` was right
+    double latency = 0.0;     // seconds, without factor
     std::int32_t count = 0;   // flows
-    std::int32_t elements = 0;  // first of its elements
-    std::int32_t element_count = 0;
-    std::uint32_t visit = 0;
-    bool stale = false;     // its next end must be dated anew
-    bool fixed = false;     // scratch of the solver
-    double share = 0.0;     // scratch of the solver: the new value
-    double clock = 0.0;     // bytes
-    double updated = 0.0;   // seconds, when `clock` was right
-    double latency = 0.0;   // seconds, without factor
+    std::int32_t first_flow = -1;  // that ends next; the root of a pairing heap on `finish`
+    std::int32_t elements = 0;     // first of its elements
     std::int32_t heap_position = -1;
     std::int32_t unpaid = -1;  // the pair of the same hosts for flows that pay no latency
-    std::vector<Active> active;  // a heap on `finish`
+    std::uint32_t visit = 0;
+    std::uint16_t element_count = 0;
+    bool stale = false;  // its next end must be dated anew
+    bool fixed = false;  // scratch of the solver
   };
   struct Member {
     std::int32_t pair;
@@ -100,8 +94,8 @@ class Network {
   struct Link {
     double load = 0.0;      // shared: what its pairs can ask for at most
     double slack_up_to = 0.0;
-    double reach = 0.0;     // fat pipe: the largest bound * penalty of its pairs since it was idle
-    double greed = 0.0;     // fat pipe: the largest usage
+    double reach = 0.0;     // fat pipe: the largest bound / priority of its pairs since it was idle
+    double greed = 0.0;     // fat pipe: the largest weight * priority
     double capacity = 0.0;  // bytes/s
     double remaining = 0.0, usage = 0.0, level = 0.0;  // scratch of the solver
     std::int32_t count = 0;  // pairs with flows
@@ -124,17 +118,24 @@ class Network {
   std::int32_t add_pair(Pair pair);
   std::int32_t without_latency(std::int32_t pair);
   static bool slack(const Link& link);
+  double asked(const Pair& pair) const;
+  void add_flow(Pair& pair, std::int32_t flow);
+  std::int32_t take_flow(Pair& pair);
+  std::int32_t meld(std::int32_t a, std::int32_t b);
   void change_count(std::int32_t pair, std::int32_t by);
   void set_value(Pair& pair, double value, double now);
   void date_end(std::int32_t pair, double now);
+  void forget_visits();
   void gather(std::int32_t seed);
   void sweep_members(Link& link);
   void solve_component(double now);
+  bool recall(ShareCache::Solution& place, std::uint64_t hash);
+  void remember(ShareCache::Solution& place, std::uint64_t hash) const;
   void fill_up();
   double lowest_level();
   bool fix_bounded(double level);
   void saturate(double level);
-  void fix(Pair& pair, double value);
+  void fix(Pair& pair, double share);
   void prepare(Link& link);
   double fatpipe_usage(const Link& link) const;
   static std::size_t index_of(std::int32_t i) { return static_cast<std::size_t>(i); }
@@ -150,12 +151,15 @@ class Network {
   EventHeap<PairPositions> ends_;
   std::uint64_t order_ = 0;
   std::size_t solves_ = 0;
-  std::uint32_t visit_ = 0;
+  std::uint32_t visit_ = 0;        // of the component that is gathered
+  std::uint32_t first_visit_ = 0;  // of the first component of this solve
+  ShareCache cache_;
   std::int32_t missing_source_ = -1, missing_destination_ = -1;
 
   std::vector<std::int32_t> dirty_links_;
   std::vector<std::int32_t> touched_;  // pairs whose count changed
   std::vector<Pair*> component_;       // scratch of the solver
+  std::vector<std::pair<Pair*, double>> shares_;
   std::vector<std::int32_t> component_links_;
   std::vector<Link*> open_links_;
   std::vector<Flow> ended_;

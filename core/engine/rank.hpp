@@ -24,6 +24,7 @@ enum class Phase : std::uint8_t {
   waiting_all,        // for any of the awaited requests
   finishing_all,      // one of them is complete, or its overhead is paid
   testing,            // the time that a test takes
+  tested,             // its answer comes after those of the same instant
   probing,
   needs_schedule,     // Python is asked for the schedule of a collective
   needs_route,        // Python is asked for a route, the send is posted again afterwards

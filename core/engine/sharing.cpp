@@ -9,15 +9,19 @@ namespace tisim {
 namespace {
 // Links whose levels differ by rounding only saturate together.
 constexpr double kLevelRounding = 1 + 1e-13;
+// Marks are numbered up to here before they are all taken back.
+constexpr std::uint32_t kVisits = 0xf0000000U;
 }  // namespace
 
 void Network::solve(double now) {
   if (touched_.empty()) return;
-  ++visit_;
+  if (visit_ > kVisits) forget_visits();
+  first_visit_ = visit_ + 1;
   for (const std::int32_t seed : dirty_links_) {
     Link& link = links_[index_of(seed)];
     link.dirty = false;
-    if (link.visit == visit_ || link.count == 0) continue;
+    if (link.visit >= first_visit_ || link.count == 0) continue;
+    ++visit_;
     gather(seed);
     solve_component(now);
   }
@@ -32,6 +36,12 @@ void Network::solve(double now) {
   touched_.clear();
 }
 
+void Network::forget_visits() {
+  visit_ = 0;
+  for (Link& link : links_) link.visit = 0;
+  for (Pair& pair : pairs_) pair.visit = 0;
+}
+
 // The links and pairs that a change of link `seed` can reach, over links that are not slack.
 void Network::gather(std::int32_t seed) {
   component_.clear();
@@ -42,14 +52,14 @@ void Network::gather(std::int32_t seed) {
     if (static_cast<std::size_t>(link.count) < link.members.size()) sweep_members(link);
     for (const Member member : link.members) {
       Pair& pair = pairs_[index_of(member.pair)];
-      if (pair.visit == visit_) continue;
+      if (pair.visit >= first_visit_) continue;
       pair.visit = visit_;
       pair.fixed = false;
       component_.push_back(&pair);
       const Element* element = &elements_[index_of(pair.elements)];
       for (const Element* end = element + pair.element_count; element != end; ++element) {
         Link& reached = links_[index_of(element->link)];
-        if (reached.visit == visit_ || slack(reached)) continue;
+        if (reached.visit >= first_visit_ || slack(reached)) continue;
         reached.visit = visit_;
         component_links_.push_back(element->link);
       }
@@ -76,14 +86,25 @@ void Network::sweep_members(Link& link) {
 
 void Network::solve_component(double now) {
   ++solves_;
+  shares_.clear();
   if (component_.size() == 1) {
-    component_.front()->share = component_.front()->limit;
+    shares_.emplace_back(component_.front(), component_.front()->limit);
+  } else if (component_.size() <= ShareCache::kLargest) {
+    std::uint64_t hash = 0;
+    for (const Pair* pair : component_) {
+      hash += ShareCache::hash(static_cast<std::int32_t>(pair - pairs_.data()), pair->count);
+    }
+    ShareCache::Solution& place = cache_.place(hash);
+    if (!recall(place, hash)) {
+      fill_up();
+      remember(place, hash);
+    }
   } else {
     fill_up();
   }
-  for (Pair* pair : component_) {
-    if (pair->share != pair->value) {
-      set_value(*pair, pair->share, now);
+  for (const auto& [pair, share] : shares_) {
+    if (share != pair->value) {
+      set_value(*pair, share, now);
     } else if (!pair->stale) {
       continue;
     }
@@ -91,11 +112,37 @@ void Network::solve_component(double now) {
   }
 }
 
+// Takes the shares from a kept solution, if it is that of this component.
+bool Network::recall(ShareCache::Solution& place, std::uint64_t hash) {
+  if (place.hash != hash || place.size != component_.size()) return false;
+  for (std::size_t i = 0; i < place.size; ++i) {
+    const ShareCache::Share& share = place.shares[i];
+    Pair& pair = pairs_[index_of(share.pair)];
+    if (pair.visit != visit_ || pair.count != share.count) {
+      shares_.clear();
+      return false;
+    }
+    shares_.emplace_back(&pair, share.value);
+  }
+  return true;
+}
+
+void Network::remember(ShareCache::Solution& place, std::uint64_t hash) const {
+  place.hash = hash;
+  place.size = shares_.size();
+  for (std::size_t i = 0; i < place.size; ++i) {
+    const Pair* pair = shares_[i].first;
+    place.shares[i] = {static_cast<std::int32_t>(pair - pairs_.data()), pair->count,
+                       shares_[i].second};
+  }
+}
+
 double Network::fatpipe_usage(const Link& link) const {
   double usage = 0.0;
   for (const Member& member : link.members) {
-    if (!pairs_[index_of(member.pair)].fixed) {
-      usage = std::max(usage, elements_[index_of(member.element)].usage);
+    const Pair& pair = pairs_[index_of(member.pair)];
+    if (!pair.fixed) {
+      usage = std::max(usage, elements_[index_of(member.element)].weight * pair.priority);
     }
   }
   return usage;
@@ -109,8 +156,8 @@ void Network::prepare(Link& link) {
     link.usage = fatpipe_usage(link);
   } else {
     for (const Member& member : link.members) {
-      link.usage += elements_[index_of(member.element)].usage *
-                    pairs_[index_of(member.pair)].count;
+      const Pair& pair = pairs_[index_of(member.pair)];
+      link.usage += elements_[index_of(member.element)].weight * pair.priority * pair.count;
     }
   }
   link.level = link.remaining / link.usage;
@@ -133,7 +180,7 @@ void Network::fill_up() {
     if (!fix_bounded(level)) saturate(level);
   }
   for (Pair* pair : component_) {
-    if (!pair->fixed) pair->share = pair->limit;
+    if (!pair->fixed) shares_.emplace_back(pair, pair->limit);
   }
 }
 
@@ -160,7 +207,7 @@ double Network::lowest_level() {
 bool Network::fix_bounded(double level) {
   bool any = false;
   for (Pair* pair : component_) {
-    if (pair->fixed || pair->limit * pair->penalty >= level) continue;
+    if (pair->fixed || pair->limit >= level * pair->priority) continue;
     any = true;
     fix(*pair, pair->limit);
   }
@@ -175,14 +222,16 @@ void Network::saturate(double level) {
     if (!(reached <= level * kLevelRounding)) continue;
     for (const Member& member : link->members) {
       Pair& pair = pairs_[index_of(member.pair)];
-      if (!pair.fixed) fix(pair, level / pair.penalty);
+      if (!pair.fixed) fix(pair, level * pair.priority);
     }
   }
 }
 
-void Network::fix(Pair& pair, double value) {
+void Network::fix(Pair& pair, double share) {
   pair.fixed = true;
-  pair.share = value;
+  shares_.emplace_back(&pair, share);
+  const double taken = share * pair.count;
+  const double usage = pair.priority * pair.count;
   const Element* element = &elements_[index_of(pair.elements)];
   for (const Element* end = element + pair.element_count; element != end; ++element) {
     Link& link = links_[index_of(element->link)];
@@ -193,9 +242,9 @@ void Network::fix(Pair& pair, double value) {
       link.usage = fatpipe_usage(link);
       continue;
     }
-    link.remaining -= element->weight * value * pair.count;
+    link.remaining -= element->weight * taken;
     if (link.remaining < link.capacity * model_.precision_maxmin) link.remaining = 0.0;
-    link.usage -= element->usage * pair.count;
+    link.usage -= element->weight * usage;
     if (link.usage < model_.precision_maxmin) link.usage = 0.0;
   }
 }
