@@ -12,9 +12,29 @@ import click
 
 from tisim.errors import InputError, TisimError
 
-# Sub-commands and where they live: loaded when they are used, so that help is quick.
+# Sub-commands: the module and the name of each, loaded when it is used, and what the help says of
+# it, so that help is quick.
 _COMMANDS = {
-    "replay": ("tisim.commands.replay", "replay_command"),
+    "replay": (
+        "tisim.commands.replay",
+        "replay_command",
+        "Predict how long a run takes, from its time-independent trace.",
+    ),
+    "platform": (
+        "tisim.platform.command",
+        "platform_command",
+        "Say what a platform file describes; draw it.",
+    ),
+    "calibrate": (
+        "tisim.calibration.command",
+        "calibrate_command",
+        "Get a platform's parameters from measurements.",
+    ),
+    "benchmark": (
+        "tisim.calibration.command",
+        "benchmark_command",
+        "Print an MPI program that takes such measurements.",
+    ),
 }
 
 
@@ -27,9 +47,24 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module, name = _COMMANDS[cmd_name]
+        module, name, _ = _COMMANDS[cmd_name]
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            ctx.fail(f"No such command '{args[0]}'.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, _, summary) in _COMMANDS.items()])
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -43,6 +78,11 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Examples:
+  tisim replay --platform graphene.xml --deploy deploy.xml traces/
+  tisim replay --help
+""",
 )
 @click.option(
     "--version",
@@ -56,11 +96,6 @@ def tisim() -> None:
     """Predict how long an MPI program takes on a machine that need not exist.
 
     Replays time-independent traces over a description of the platform.
-
-    \b
-    Examples:
-      tisim replay --platform graphene.xml --deploy deploy.xml traces/
-      tisim replay --help
     """
 
 
