@@ -21,7 +21,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-SOURCE = Path(__file__).with_name("ti_exec.c")
+SOURCES = sorted(Path(__file__).parent.glob("ti_*.[ch]"))
 CACHE = Path(__file__).resolve().parents[2] / "build" / "oracle"
 FIXED = (
     "--cfg=smpi/simulate-computation:no",
@@ -29,6 +29,9 @@ FIXED = (
     "--cfg=network/optim:Full",
     "--log=root.thres:error",
 )
+# What SimGrid 4 has and 3.32 has not, or under another name.
+SYNCHRONISED = "smpi/barrier-collectives:yes"
+RENAMED = {"smpi/barrier-finalization:yes": "smpi/finalization-barrier:yes"}
 
 
 class OracleError(Exception):
@@ -45,14 +48,16 @@ def missing() -> str | None:
 
 @functools.cache
 def program() -> Path:
-    """The executable that makes the MPI calls, compiled once for each version of its source."""
+    """The executable that makes the MPI calls, compiled once for each version of its sources."""
     version = subprocess.run(["smpirun", "-version"], capture_output=True, text=True, check=True)
-    key = hashlib.sha256(SOURCE.read_bytes() + version.stdout.encode()).hexdigest()[:16]
+    text = b"".join(source.read_bytes() for source in SOURCES)
+    key = hashlib.sha256(text + version.stdout.encode()).hexdigest()[:16]
     path = CACHE / f"ti_exec-{key}"
     if not path.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(f".{os.getpid()}")
-        subprocess.run(["smpicc", "-O2", str(SOURCE), "-o", str(fresh)], check=True)
+        compiled = [str(source) for source in SOURCES if source.suffix == ".c"]
+        subprocess.run(["smpicc", "-O2", *compiled, "-o", str(fresh)], check=True)
         fresh.replace(path)
     return path
 
@@ -92,7 +97,8 @@ def run_oracle(
     trace_dir
         A directory with ``rank-<r>.txt`` for every rank, in the modern dialect.
     cfg
-        Items of SimGrid's configuration, each ``KEY:VALUE``.
+        Items of SimGrid's configuration, each ``KEY:VALUE``. The names of SimGrid 4 work too;
+        what its ``smpi/barrier-collectives`` does, ``ti_exec`` does itself.
     timeout
         Seconds of real time after which SimGrid is given up.
 
@@ -104,8 +110,9 @@ def run_oracle(
     ranks = len(list(Path(trace_dir).glob("rank-*.txt")))
     command = ["smpirun", "-np", str(ranks), "-no-privatize"]
     command += ["-platform", os.fspath(platform), "-hostfile", os.fspath(hostfile), *FIXED]
-    command += [f"--cfg={item}" for item in cfg]
+    command += [f"--cfg={RENAMED.get(item, item)}" for item in cfg if item != SYNCHRONISED]
     command += [str(program()), os.fspath(trace_dir)]
+    command += ["synchronised"] if SYNCHRONISED in cfg else []
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:

@@ -1,0 +1,68 @@
+/* What the parts of ti_exec share: one rank's state, one line, and the actions by their names. */
+#ifndef TI_EXEC_H
+#define TI_EXEC_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+/* A request of a rank. Its key is what a later line names: ranks of the communicator `comm`, and
+ * the tag. A persistent request stays in the rank's list when it is complete. */
+typedef struct {
+  int src, dst, tag, comm;
+  MPI_Request request;
+  int persistent, active;
+} request_t;
+
+typedef struct {
+  int n, capacity;
+  request_t* at; /* in the order of posting; those of `persistent` in the order of their making */
+} requests_t;
+
+/* What one rank knows. `rank`, `size` and `comm` are those of the line's communicator. */
+typedef struct {
+  int world_rank;
+  int rank, size;
+  int comm_id;
+  MPI_Comm comm;
+  MPI_Comm* comms; /* by their ids in the trace */
+  int n_comms;
+  MPI_Datatype default_type;
+  requests_t pending, persistent;
+  int synchronised; /* all ranks meet before a collective (SimGrid 4's smpi/barrier-collectives) */
+} rank_t;
+
+/* One line: word[0] is the rank, word[1] the action. */
+typedef struct {
+  int n;
+  char** word;
+} line_t;
+
+typedef void (*action_t)(rank_t*, const line_t*);
+
+typedef struct {
+  const char* name;
+  action_t run;
+} named_action_t;
+
+/* Contents do not matter, so every message of every rank is sent from one buffer and received
+ * into the other. */
+extern void *outgoing, *incoming;
+
+extern const named_action_t message_actions[], request_actions[], collective_actions[],
+    communicator_actions[];
+
+_Noreturn void fail(const line_t* line, const char* message);
+double number(const line_t* line, int i);
+int integer(const line_t* line, int i);
+int root_of(const line_t* line, int i);
+MPI_Datatype type_of(const rank_t* me, const line_t* line, int i);
+int source(int rank);
+int receive_tag(int tag);
+void compute(double volume);
+
+/* Adds a request to the end of a list. */
+request_t* add(requests_t* list, request_t request);
+void remember(rank_t* me, int src, int dst, int tag, MPI_Request request);
+void wait_for_all(rank_t* me);
+
+#endif
