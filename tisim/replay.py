@@ -76,7 +76,11 @@ def replay(
     start = time.perf_counter()
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
     if ranks is not None and opened.ranks != ranks:
-        raise InputError(f"has {opened.ranks} ranks, not {ranks}", file=opened.name)
+        raise InputError(
+            f"is a trace of {opened.ranks} ranks, not of {ranks} as asked for; change that number "
+            "or name the other trace",
+            file=opened.name,
+        )
     machine = platform if isinstance(platform, Platform) else Platform.load(platform)
     settings = Settings(machine, config)
     placements = _placements(machine, deployment, hosts, opened.ranks)

@@ -31,6 +31,7 @@ Stop Simulation::run(double until, std::uint64_t max_events, bool including) {
   going_on_ = kNobodyGoesOn;
   for (std::uint64_t events = 0;;) {
     while (next_ready_ < ready_.size()) {
+      if (events++ >= max_events) return Stop::max_events;
       const std::int32_t owner = ready_[next_ready_++];
       if (owner < 0) {
         woken_.push_back({WokenType::activity, ~owner});
@@ -48,7 +49,7 @@ Stop Simulation::run(double until, std::uint64_t max_events, bool including) {
     // Whoever outside acts at this instant does so before the network is shared anew.
     if (now_ >= until) return Stop::time;
     network_.solve(now_);
-    if (events++ == max_events) return Stop::max_events;
+    if (events++ >= max_events) return Stop::max_events;
     Stop stop = Stop::done;
     if (!advance(until, including, &stop)) return stop;
   }

@@ -33,7 +33,7 @@ namespace tisim {
 enum class Stop : std::uint8_t {
   done,           // every rank has finished, nothing is under way
   time,           // nothing more happens up to the given time
-  max_events,     // as many instants as allowed have passed
+  max_events,     // as many instants and wake-ups as allowed have passed
   need_schedule,  // see `need()`, answer with `provide_schedule`
   need_route,     // see `missing_route()`, answer with `add_route`
   need_action,    // see `need()`: a custom action, answer with `resume` when it is over

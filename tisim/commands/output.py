@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import click
+
+from tisim.errors import InputError
 
 # A progress bar appears when something has taken this long, in seconds.
 _PATIENCE = 1.0
@@ -22,12 +26,31 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.9g} s"
 
 
-def print_rows(rows: Iterable[tuple[str, str]]) -> None:
-    """Print names and values in two columns."""
+def print_table(rows: Iterable[tuple[str, str, str]]) -> None:
+    """Print names, values (to the right) and notes in three columns."""
     listed = list(rows)
-    width = max(len(name) for name, _ in listed)
-    for name, value in listed:
-        click.echo(f"{name:<{width}}  {value}")
+    names, values = (max(len(row[column]) for row in listed) for column in (0, 1))
+    for name, value, note in listed:
+        click.echo(f"{name:<{names}}  {value:>{values}}  {note}".rstrip())
+
+
+def check_writable(path: str) -> None:
+    """See to it that a file can be written, before the work is done that it is for.
+
+    Raises
+    ------
+    InputError
+        When it cannot.
+    """
+    target = Path(path).resolve()
+    with _writing(path):
+        if target.is_dir():
+            raise InputError("is a directory; name a file to write", file=path)
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if _is_replaceable(target):
+            with tempfile.TemporaryFile(dir=target.parent):
+                pass
 
 
 def write_text(path: str, text: str) -> None:
@@ -35,21 +58,39 @@ def write_text(path: str, text: str) -> None:
 
     Raises
     ------
-    OSError
+    InputError
         When it cannot be written; what was there before is then still there.
     """
-    target = Path(path)
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    target = Path(path).resolve()
+    with _writing(path):
+        if not _is_replaceable(target):  # a pipe, a terminal, a device
+            target.write_text(text, encoding="utf-8")
+            return
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        temporary = Path(name)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+            umask = os.umask(0)
+            os.umask(umask)
+            temporary.chmod(0o666 & ~umask)
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink()
+            raise
+
+
+def _is_replaceable(target: Path) -> bool:
+    return target.is_file() or not target.exists()
+
+
+@contextmanager
+def _writing(path: str) -> Iterator[None]:
+    """Turn what the system says into an error about the file."""
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        yield
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", file=path) from None
 
 
 class Meter:

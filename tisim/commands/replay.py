@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import time
+from typing import TYPE_CHECKING
 
-# Whatever is imported here is loaded before the command line is read: `wall_time` measures the
-# replay, not the interpreter's start.
 import click
 
-from tisim.commands.output import Meter, format_seconds, print_rows, write_text
+from tisim.commands.output import (
+    Meter,
+    check_writable,
+    format_seconds,
+    print_table,
+    write_text,
+)
 from tisim.config import Config
 from tisim.errors import InputError
 from tisim.formats import Trace
@@ -17,9 +23,31 @@ from tisim.platform.deployment import Deployment
 from tisim.replay import replay
 from tisim.result import Result
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+# What a replay needs beside the modules above.
+_LIBRARIES = ("numpy", "lxml.etree")
+
+
+class _Replay(click.Command):
+    """Loads the libraries before the command line is read, except where it asks for help only.
+
+    `wall_time` measures the replay, not the interpreter's start.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not {*args} & {*self.get_help_option_names(ctx)}:
+            for library in _LIBRARIES:
+                importlib.import_module(library)
+        return super().parse_args(ctx, args)
+
 
 @click.command(
     "replay",
+    cls=_Replay,
     epilog="""\b
 Examples:
   tisim replay --platform graphene.xml --deploy deploy.xml traces/
@@ -45,7 +73,13 @@ Examples:
     multiple=True,
     help="Set an option, as SimGrid's --cfg=KEY:VALUE; wins over the platform's. Repeatable.",
 )
-@click.option("--np", "ranks", type=int, metavar="N", help="Number of ranks the trace must have.")
+@click.option(
+    "--np",
+    "ranks",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of ranks the trace must have.",
+)
 @click.option(
     "--json", "json_file", metavar="FILE", help="Write the result as JSON; - is standard output."
 )
@@ -67,6 +101,8 @@ def replay_command(
     start = time.perf_counter()
     if deployment_file is not None and hostfile is not None:
         raise InputError("give --deploy or --hostfile, not both")
+    if json_file not in (None, "-"):
+        check_writable(json_file)
     config = Config.from_items(items)
     platform = Platform.load(platform_file)
     trace = Trace.open(traces[0] if len(traces) == 1 else list(traces))
@@ -92,37 +128,28 @@ def replay_command(
         return 0
     if json_file is not None:
         write_text(json_file, result.to_json() + "\n")
-    print_rows(_rows(result))
+    print_table(_rows(result))
     return 0
 
 
-def _rows(result: Result) -> list[tuple[str, str]]:
-    finish, compute, mpi = result.finish, result.compute, result.communication
-    slow, fast = int(finish.argmax()), int(finish.argmin())
-    wall = result.wall_time
+def _rows(result: Result) -> list[tuple[str, str, str]]:
+    """Names, values and notes of the table that is printed."""
+    finish, wall = result.finish, result.wall_time
 
-    def ranked(rank: int) -> str:
-        return f"{format_seconds(finish[rank])}  rank {rank} on {result.hosts[rank]}"
+    def ranked(name: str, rank: int) -> tuple[str, str, str]:
+        return name, format_seconds(finish[rank]), f"rank {rank} on {result.hosts[rank]}"
 
-    def spread(values: object) -> str:
-        import numpy as np
-
-        v = np.asarray(values)
-        return (
-            f"{format_seconds(v.mean())}  mean over ranks "
-            f"({format_seconds(v.min()).strip()} to {format_seconds(v.max()).strip()})"
-        )
+    def spread(name: str, seconds: NDArray[np.float64]) -> tuple[str, str, str]:
+        least, most = format_seconds(seconds.min()), format_seconds(seconds.max())
+        return name, format_seconds(seconds.mean()), f"mean over ranks ({least} to {most})"
 
     return [
-        ("simulated time", format_seconds(result.simulated_time)),
-        ("ranks", f"{len(finish):,}"),
-        ("actions", f"{result.actions:,}"),
-        ("slowest", ranked(slow)),
-        ("fastest", ranked(fast)),
-        ("computing", spread(compute)),
-        ("communicating", spread(mpi)),
-        (
-            "simulation took",
-            f"{format_seconds(wall)}  {result.actions / wall:,.0f} actions a second",
-        ),
+        ("simulated time", format_seconds(result.simulated_time), ""),
+        ("ranks", f"{len(finish):,}", ""),
+        ("actions", f"{result.actions:,}", ""),
+        ranked("slowest", int(finish.argmax())),
+        ranked("fastest", int(finish.argmin())),
+        spread("computing", result.compute),
+        spread("communicating", result.communication),
+        ("simulation took", f"{wall:.3g} s", f"{result.actions / wall:,.0f} actions a second"),
     ]

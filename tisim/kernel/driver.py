@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
@@ -77,13 +78,14 @@ class Settings(Protocol):
 class Progress(Protocol):
     """Is told now and then how far a simulation has come."""
 
-    def __call__(self, simulated_time: float, actions: int, fraction: float) -> None:
+    def __call__(self, simulated_time: float, actions: int, fraction: float, /) -> None:
         """Simulated seconds, actions done, and the part of the traces that has been read."""
         ...
 
 
-# Instants between two looks at Ctrl-C: a fraction of a second.
-_SLICE = 100_000
+# The core runs so long (seconds) between two looks at Ctrl-C.
+_LOOK = 0.1
+_FIRST_SLICE = 10_000  # events
 
 
 class Driver:
@@ -101,6 +103,7 @@ class Driver:
         self.settings = settings
         self.core = _core.Simulation(settings.model, settings.data)
         self._progress = progress
+        self._slice = _FIRST_SLICE
         self._placements: dict[int, list[int]] = {}
         self._surveyed: dict[tuple[int, int], frozenset[int]] = {}
 
@@ -123,15 +126,24 @@ class Driver:
         """
         core = self.core
         while True:
-            stop = core.run(until, _SLICE, including)
+            begin = time.perf_counter()
+            stop = core.run(until, self._slice, including)
             if stop == Stop.NEED_OPS:
                 self._provide_schedule()
             elif stop == Stop.NEED_ROUTE:
                 self._provide_route()
             elif stop != Stop.MAX_EVENTS:
                 return stop
-            elif self._progress is not None:
-                self._progress(core.now, core.actions(), core.fraction_read())
+            else:
+                self._look_up(time.perf_counter() - begin)
+
+    def _look_up(self, seconds: float) -> None:
+        """Tell how far it is, and let the next slice last as long as it should."""
+        pace = min(_LOOK / max(seconds, _LOOK / 10), 2.0)
+        self._slice = max(int(self._slice * pace), 1)
+        if self._progress is not None:
+            core = self.core
+            self._progress(core.now, core.actions(), core.fraction_read())
 
     def _provide_schedule(self) -> None:
         rank, comm, number, operation, arguments, _, double_default = self.core.need()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tisim.actions.collectives.registry import ALGORITHMS, SELECTORS, algorithm
 from tisim.actions.vocabulary import expand
 from tisim.config import Config
+from tisim.errors import InputError
 from tisim.models.network import NetworkModel
 from tisim.models.protocol import Protocol
 
@@ -48,6 +50,7 @@ class Settings:
         self.platform = platform
         self.config = Config.from_platform(platform.config_items).merged(given)
         self.warnings = (*platform.warnings, *self.config.warnings)
+        _check_collectives(self.config)
         network = NetworkModel.from_config(self.config)
         self.protocol = Protocol.from_config(self.config)
         overheads, numbers = self.protocol.by_host(platform)
@@ -100,3 +103,25 @@ class Settings:
     def host_name(self, index: int) -> str:
         """Name of a host."""
         return self.routes.host_name(index)
+
+
+def _check_collectives(config: Config) -> None:
+    """See to it that all algorithms exist that a configuration names.
+
+    Raises
+    ------
+    InputError
+        When one does not, whether a trace would call it or not.
+    """
+    selector = str(config["smpi/coll-selector"])
+    if selector not in SELECTORS:
+        raise InputError(
+            f"option smpi/coll-selector: it is one of {', '.join(SELECTORS)}, not {selector!r}"
+        )
+    for operation in ALGORITHMS:
+        name = str(config[f"smpi/{operation}"])
+        if name:
+            try:
+                algorithm(operation, name)
+            except InputError as error:
+                raise InputError(f"option smpi/{operation}: {error.message}") from None
