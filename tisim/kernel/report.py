@@ -151,7 +151,9 @@ def _who(numbers: list[int], one: str, several: str) -> str:
 
 def _place(state: Mapping[str, Any], line: int | None = None) -> str:
     number = state["line"] if line is None else line
-    return f"{state['file']}:{number}: " if state["file"] and number else ""
+    if not state["file"]:
+        return ""
+    return f"{state['file']}:{number}: " if number else f"{state['file']}: "
 
 
 def _raise_mismatch(core: Any) -> NoReturn:

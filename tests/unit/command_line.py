@@ -1,0 +1,61 @@
+"""Runs the command line in this process, as a user would call it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tisim.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+BACKBONE = str(ROOT / "platforms" / "backbone.xml")
+RING = str(ROOT / "traces" / "ring.4")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left: its exit status and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+class CommandLine:
+    """``tisim`` with its arguments; `directory` is for the files that a test makes."""
+
+    def __init__(self, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.directory = directory
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str) -> Outcome:
+        self._capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        printed = self._capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Outcome(ended.value.code, printed.out, printed.err)
+
+    def replay(self, *arguments: str, platform: str = BACKBONE) -> Outcome:
+        return self("replay", "--platform", platform, *arguments)
+
+    def write(self, name: str, content: str | bytes) -> str:
+        """Write a file; its path."""
+        path = self.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return str(path)
+
+    def trace(self, *ranks: str, name: str = "trace") -> str:
+        """A directory with a trace, one rank an argument, lines (without ranks) parted by ``;``."""
+        for rank, text in enumerate(ranks):
+            lines = "".join(f"{rank} {line.strip()}\n" for line in text.split(";"))
+            self.write(f"{name}/r{rank}.txt", lines)
+        return str(self.directory / name)
+
+    def platform(self, *lines: str) -> str:
+        """A platform file; the first of `lines` is its third line."""
+        head = ["<?xml version='1.0'?>", '<platform version="4.1">']
+        return self.write("platform.xml", "\n".join([*head, *lines, "</platform>"]))
