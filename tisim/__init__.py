@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tisim.replay import replay
     from tisim.replay import start_replay as start_replay
     from tisim.result import Result
+    from tisim.sweep import sweep
 
     __version__: str
 
@@ -37,6 +38,7 @@ _HOME_OF = {
     "collective": "tisim.actions.collectives.registry",
     "replay": "tisim.replay",
     "start_replay": "tisim.replay",
+    "sweep": "tisim.sweep",
 }
 
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "action",
     "collective",
     "replay",
+    "sweep",
 ]
 
 

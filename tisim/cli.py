@@ -20,6 +20,16 @@ _COMMANDS = {
         "replay_command",
         "Predict how long a run takes, from its time-independent trace.",
     ),
+    "sweep": (
+        "tisim.commands.sweep",
+        "sweep_command",
+        "Replay a trace in many scenarios: what if?",
+    ),
+    "compare": (
+        "tisim.commands.compare",
+        "compare_command",
+        "Say what differs between two results, and why.",
+    ),
     "platform": (
         "tisim.platform.command",
         "platform_command",
@@ -106,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = outcome if isinstance(outcome, int) else 0
         sys.stdout.flush()
     except click.exceptions.Abort:
-        status = _fail("stopped", 130)
+        status = _fail("stopped by Ctrl-C", 130)
     except click.ClickException as error:
         error.show()
         status = error.exit_code
@@ -115,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except TisimError as error:
         status = _fail(str(error), 1)
     except KeyboardInterrupt:
-        status = _fail("stopped", 130)
+        status = _fail("stopped by Ctrl-C", 130)
     except BrokenPipeError:
         # The reader of our output has gone; what is left must not be reported by the interpreter.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

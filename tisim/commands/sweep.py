@@ -1,0 +1,117 @@
+"""``tisim sweep``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tisim.errors import TisimError
+from tisim.sweep.run import SweepInterrupted, sweep
+from tisim.sweep.study import read_study
+from tisim.sweep.text import align
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# A table of more scenarios than this is left to the file.
+_MOST_SHOWN = 40
+# Texts in a table of scenarios are cut at this length.
+_WIDEST = 72
+
+
+@click.command(
+    "sweep",
+    epilog="""\b
+Examples:
+  tisim sweep study.toml
+  tisim sweep study.toml --output study.parquet --workers 8
+  tisim sweep study.toml --workers dask://head-node:8786
+\b
+A study is a TOML file:
+  trace = "traces/lu.A.8.tar.xz"
+  platform = "platforms/graphene.xml"
+  [vary]
+  bandwidth = [1, 2, 4]                     # of all links, times
+  "latency[*sgraphene1*]" = [1, "5us"]      # of some links; a text sets it
+  "smpi/coll-selector" = ["default", "ompi"]
+""",
+)
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option(
+    "--output",
+    metavar="FILE",
+    help="Where the rows go, .csv or .parquet; by default the study's name with .csv, here.",
+)
+@click.option(
+    "--workers",
+    metavar="N",
+    help="Number of processes (by default that of processors), or dask://host:port.",
+)
+@click.option("--fresh", is_flag=True, help="Simulate again what the output file has already.")
+def sweep_command(study: Path, output: str | None, workers: str | None, fresh: bool) -> int:
+    """Replay a trace in many scenarios, as a STUDY (a TOML file) says.
+
+    Each row is written as soon as it is done. Started again, also after Ctrl-C, the sweep does
+    what is missing or has changed.
+    """
+    arguments = read_study(study)
+    if output is not None:
+        arguments["output"] = output
+    target = arguments.setdefault("output", f"{study.stem}.csv")
+    if workers is not None:
+        arguments["workers"] = int(workers) if workers.isdecimal() else workers
+    try:
+        frame = sweep(**arguments, resume=not fresh)
+    except SweepInterrupted as stopped:
+        click.echo(f"tisim: stopped: {stopped}, in {target}; run it again for the rest", err=True)
+        return 130
+    for warning in _distinct(frame["warnings"]):
+        click.echo(f"tisim: warning: {warning}", err=True)
+    _print(frame, target)
+    failures = frame[frame["error"].notna()]
+    if len(failures):
+        first = failures.iloc[0]
+        raise TisimError(
+            f"{len(failures)} of {len(frame)} scenarios failed; the first, {first['scenario']}: "
+            f"{first['error']}"
+        )
+    return 0
+
+
+def _distinct(texts: pd.Series[Any]) -> list[str]:
+    return list(dict.fromkeys(text for text in texts if text))
+
+
+def _print(frame: pd.DataFrame, target: str) -> None:
+    done = frame[frame["error"].isna()].sort_values("simulated_time", kind="stable")
+    if len(frame) <= _MOST_SHOWN:
+        _print_table(frame)
+    elif len(done):
+        _print_table(done.iloc[[0, -1]])
+    plural = "s" if len(frame) != 1 else ""
+    click.echo(f"\n{len(frame)} scenario{plural} in {target}")
+
+
+def _print_table(frame: pd.DataFrame) -> None:
+    rows = [("scenario", "simulated time", "ratio", "computing", "communicating")]
+    several = "replicate" in frame
+    for _, row in frame.iterrows():
+        title = row["scenario"] + (f", replicate={row['replicate']}" if several else "")
+        if len(title) > _WIDEST:
+            title = title[: _WIDEST - 3] + "..."
+        if row["error"] is not None:
+            rows.append((title, "failed", "", "", ""))
+            continue
+        rows.append(
+            (
+                title,
+                f"{row['simulated_time']:.9g} s",
+                f"{row['ratio']:.4f}",
+                f"{row['compute_mean']:.6g} s",
+                f"{row['communication_mean']:.6g} s",
+            )
+        )
+    for line in align(rows):
+        click.echo(line)

@@ -1,0 +1,289 @@
+"""What differs between two results, and why."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tisim.errors import InputError
+from tisim.result import COLUMNS
+
+# Keys of a result that are looked at one by one; all others are compared as they come.
+_KNOWN = {"tisim", "simulated_time", "actions", "wall_time", "config", "ranks", "warnings"}
+_TIMES = ("compute", "communication", "other")
+# Times nearer than this (relative) are the same: another order of additions.
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A number in both results.
+
+    Attributes
+    ----------
+    name
+        What it is.
+    a, b
+        Its values; None where a result does not have it.
+    """
+
+    name: str
+    a: float | None
+    b: float | None
+
+    @property
+    def change(self) -> float:
+        """How much larger it is in the second one; what is missing counts as 0."""
+        return (self.b or 0.0) - (self.a or 0.0)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it differs by more than rounding."""
+        return not math.isclose(self.a or 0.0, self.b or 0.0, rel_tol=_SAME, abs_tol=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RankDifference:
+    """One rank in both results; times in seconds."""
+
+    rank: int
+    host_a: str
+    host_b: str
+    finish_a: float
+    finish_b: float
+    compute: float
+    communication: float
+    other: float
+
+    @property
+    def finish(self) -> float:
+        """How much later it ends in the second one."""
+        return self.finish_b - self.finish_a
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two results beside each other.
+
+    Attributes
+    ----------
+    simulated_time
+        In seconds.
+    inputs
+        Name and both values of each option, file or the like that is not the same.
+    times
+        Mean over ranks of the seconds that they compute, communicate and do other things, and of
+        the time at which they end.
+    counts
+        Ranks, actions, bytes and messages.
+    ranks
+        Those that end at another time or on another host, the greatest difference first; empty
+        when the results have different numbers of ranks.
+    details
+        Whatever else both results say in numbers, such as a breakdown by kind or wait states:
+        what differs, the greatest difference first.
+    reasons
+        What explains the difference, in words.
+    """
+
+    simulated_time: Difference
+    inputs: tuple[tuple[str, Any, Any], ...]
+    times: tuple[Difference, ...]
+    counts: tuple[Difference, ...]
+    ranks: tuple[RankDifference, ...]
+    details: tuple[Difference, ...]
+    reasons: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain numbers, lists and dicts; for JSON."""
+        a, b = self.simulated_time.a, self.simulated_time.b
+        return {
+            "simulated_time": _pair(self.simulated_time) | {"ratio": b / a if a and b else None},
+            "reasons": list(self.reasons),
+            "inputs": [{"name": name, "a": x, "b": y} for name, x, y in self.inputs],
+            "times": {one.name: _pair(one) for one in self.times},
+            "counts": {one.name: _pair(one) for one in self.counts},
+            "ranks": [asdict(one) | {"finish": one.finish} for one in self.ranks],
+            "details": {one.name: _pair(one) for one in self.details},
+        }
+
+
+def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what `Result.to_json` has written.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is no result.
+    """
+    try:
+        result = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read this result: {error.strerror}", file=path) from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"this is not JSON: {error.msg}", file=path, line=error.lineno) from None
+    except UnicodeDecodeError:
+        raise InputError("this is not JSON", file=path) from None
+    rows = result.get("ranks") if isinstance(result, dict) else None
+    wanted = {"rank", "host", "finish", "compute", "communication"}
+    if not (
+        isinstance(rows, list)
+        and rows
+        and all(isinstance(row, dict) and wanted <= row.keys() for row in rows)
+    ):
+        raise InputError(
+            "this is no result; write one with: tisim replay --json FILE ...", file=path
+        )
+    return dict(result)
+
+
+def compare(a: Mapping[str, Any], b: Mapping[str, Any]) -> Comparison:
+    """Compare two results.
+
+    Parameters
+    ----------
+    a, b
+        What `Result.to_dict` gives, or `read_result`.
+
+    Returns
+    -------
+    Comparison
+    """
+    from tisim.sweep.reasons import find_reasons
+
+    rows_a, rows_b = a["ranks"], b["ranks"]
+    comparison = Comparison(
+        Difference("simulated_time", _end(rows_a), _end(rows_b)),
+        tuple(_inputs(a, b)),
+        tuple(
+            Difference(name, _mean(rows_a, name), _mean(rows_b, name))
+            for name in (*_TIMES, "finish")
+        ),
+        tuple(_counts(rows_a, rows_b)),
+        tuple(_ranks(rows_a, rows_b)),
+        tuple(_details(a, b)),
+    )
+    return find_reasons(comparison)
+
+
+def _pair(one: Difference) -> dict[str, float | None]:
+    return {"a": one.a, "b": one.b, "difference": one.change}
+
+
+def _end(rows: Sequence[Mapping[str, Any]]) -> float:
+    return float(max(row["finish"] for row in rows))
+
+
+def _time(row: Mapping[str, Any], name: str) -> float:
+    if name == "other":
+        return float(row["finish"] - row["compute"] - row["communication"])
+    return float(row[name])
+
+
+def _mean(rows: Sequence[Mapping[str, Any]], name: str) -> float:
+    return math.fsum(_time(row, name) for row in rows) / len(rows)
+
+
+def _inputs(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """What went into the two: their texts (such as names of files), and their options."""
+    for key in dict.fromkeys((*a, *b)):
+        text = isinstance(a.get(key, b.get(key)), str)
+        if text and key not in _KNOWN and a.get(key) != b.get(key):
+            yield key, a.get(key), b.get(key)
+    if a.get("tisim") != b.get("tisim"):
+        yield "tisim", a.get("tisim"), b.get("tisim")
+    options_a, options_b = a.get("config", {}), b.get("config", {})
+    for key in dict.fromkeys((*options_a, *options_b)):
+        if options_a.get(key) != options_b.get(key):
+            yield key, options_a.get(key), options_b.get(key)
+
+
+def _counts(
+    rows_a: Sequence[Mapping[str, Any]], rows_b: Sequence[Mapping[str, Any]]
+) -> Iterator[Difference]:
+    yield Difference("ranks", len(rows_a), len(rows_b))
+    for name in ("actions", "bytes_sent", "messages_sent"):
+        totals = [sum(row.get(name, 0) for row in rows) for rows in (rows_a, rows_b)]
+        yield Difference(name, *totals)
+
+
+def _ranks(
+    rows_a: Sequence[Mapping[str, Any]], rows_b: Sequence[Mapping[str, Any]]
+) -> list[RankDifference]:
+    if len(rows_a) != len(rows_b):
+        return []
+    found = [
+        RankDifference(
+            row_a["rank"],
+            row_a["host"],
+            row_b["host"],
+            row_a["finish"],
+            row_b["finish"],
+            *(_time(row_b, name) - _time(row_a, name) for name in _TIMES),
+        )
+        for row_a, row_b in zip(rows_a, rows_b, strict=True)
+        if row_a["finish"] != row_b["finish"] or row_a["host"] != row_b["host"]
+    ]
+    return sorted(found, key=lambda one: (-abs(one.finish), one.rank))
+
+
+def _details(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
+    numbers_a, numbers_b = dict(_numbers(a)), dict(_numbers(b))
+    found = [
+        Difference(name, numbers_a.get(name), numbers_b.get(name))
+        for name in dict.fromkeys((*numbers_a, *numbers_b))
+    ]
+    return sorted((one for one in found if one.is_one), key=lambda one: -abs(one.change))
+
+
+def _numbers(result: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """The numbers of a result that have no place of their own, by their paths."""
+    for key, value in result.items():
+        if key not in _KNOWN:
+            yield from _leaves(key, value)
+    sums: dict[str, float] = {}
+    for row in result["ranks"]:
+        for key, value in row.items():
+            if key not in COLUMNS:
+                for name, number in _leaves(key, value):
+                    sums[name] = sums.get(name, 0.0) + number
+    for name, total in sums.items():
+        yield f"{name}, mean over ranks", total / len(result["ranks"])
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, float]]:
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return
+    if isinstance(value, int | float):
+        yield path, float(value)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _leaves(f"{path}: {key}", inner)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _leaves(f"{path}: {_label(inner, place)}", _unlabelled(inner))
+
+
+def _label(row: Any, place: int) -> str:
+    """What tells a row of a list from the others: its texts and its rank, or else its place."""
+    if isinstance(row, Mapping):
+        words = [str(v) if isinstance(v, str) else f"rank {v}" for v in _labels(row).values()]
+        if words:
+            return ", ".join(words)
+    return str(place)
+
+
+def _labels(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in row.items() if isinstance(v, str) or k == "rank"}
+
+
+def _unlabelled(row: Any) -> Any:
+    if not isinstance(row, Mapping):
+        return row
+    names = _labels(row)
+    return {key: value for key, value in row.items() if key not in names}

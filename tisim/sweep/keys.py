@@ -1,0 +1,85 @@
+"""Digests of what a scenario depends on, so that nothing is simulated twice."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import pickle
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tisim.formats.sources import Part, find_source
+from tisim.formats.spool import Spool, reading
+
+if TYPE_CHECKING:
+    from tisim.platform import Platform
+    from tisim.sweep.scenario import TraceSource
+
+_CHUNK = 1 << 20
+# Hexadecimal digits of a key: 80 bits, no two alike among millions of scenarios.
+_DIGITS = 20
+
+
+def trace_digest(source: TraceSource) -> str:
+    """The digest of a trace's text, however it is packed and wherever it is.
+
+    Raises
+    ------
+    InputError
+        If there is no such trace, or it is damaged.
+    """
+    files, ranks, dialect = source
+    digest = hashlib.sha256(f"{ranks} {dialect}".encode())
+    with Spool() as spool:
+        for part in find_source(files, spool).parts:
+            digest.update(b"\0file\0")
+            _add_part(digest, part)
+    return digest.hexdigest()
+
+
+def platform_digest(platform: Platform) -> str:
+    """The digest of everything that a platform consists of."""
+    # Zones note down what compiling works out: a platform that was used has it, another has not.
+    _ = platform.compiled
+    parts = (platform.topology, platform.resources, dict(platform.config), platform.profiles)
+    return hashlib.sha256(pickle.dumps(parts, protocol=5)).hexdigest()
+
+
+def modules_digest(modules: Iterable[str]) -> str:
+    """The digest of the source of the user's own modules."""
+    digest = hashlib.sha256()
+    for name in modules:
+        digest.update(name.encode())
+        file = inspect.getsourcefile(sys.modules[name])
+        digest.update(Path(file).read_bytes() if file else b"")
+    return digest.hexdigest()
+
+
+def scenario_key(inputs: Mapping[str, Any]) -> str:
+    """The key of a scenario whose inputs are these digests, numbers and texts."""
+    from tisim import __version__
+
+    text = json.dumps({"tisim": __version__, **inputs}, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def _add_part(digest: Any, part: Part) -> None:
+    left = part.length
+    with reading(part.name):
+        descriptor = os.dup(part.descriptor) if part.path is None else os.open(part.path, 0)
+        try:
+            offset = part.offset
+            while left is None or left > 0:
+                size = _CHUNK if left is None else min(left, _CHUNK)
+                chunk = os.pread(descriptor, size, offset)
+                if not chunk:
+                    break
+                digest.update(chunk)
+                offset += len(chunk)
+                left = None if left is None else left - len(chunk)
+        finally:
+            os.close(descriptor)

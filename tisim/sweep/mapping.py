@@ -1,0 +1,159 @@
+"""Where ranks run: in blocks, round-robin, at random, or as a file says."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tisim.errors import InputError
+from tisim.platform.deployment import Deployment
+
+if TYPE_CHECKING:
+    from tisim.platform import Platform
+
+_RULE = re.compile(r"(block|round-robin|random)(?::(\d+))?")
+_STREAM = 2
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A rule that gives each rank its host.
+
+    Attributes
+    ----------
+    rule
+        ``"block"``: consecutive ranks on one host, as many as it has cores, or as `number` says;
+        ``"round-robin"``: one rank on each host, and round again; over the first `number` hosts;
+        ``"random"``: round-robin over the hosts in an order drawn from the seed `number`, or from
+        the scenario's; ``"given"``: what `deployment` says.
+    number
+        See there; None: not given.
+    deployment
+        The placement, for ``"given"``; otherwise, where the hosts are taken from (None: all hosts
+        of the platform in their order).
+    """
+
+    rule: str
+    number: int | None = None
+    deployment: Deployment | None = None
+
+    @classmethod
+    def parse(cls, value: Any, base: Deployment | None) -> Mapping:
+        """The mapping that a user's value stands for.
+
+        Parameters
+        ----------
+        value
+            ``"block"``, ``"block:4"``, ``"round-robin"``, ``"round-robin:16"``, ``"random"``,
+            ``"random:7"`` (a seed), the name of a host file or of a deployment (``.xml``), a
+            `Deployment` or a list of hosts.
+        base
+            Whose hosts the rules use.
+
+        Raises
+        ------
+        InputError
+            If it is none of these.
+        """
+        if isinstance(value, Deployment):
+            return cls("given", deployment=value)
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            return cls("given", deployment=Deployment.round_robin(value, len(value)))
+        match = _RULE.fullmatch(str(value))
+        if match is not None:
+            number = None if match[2] is None else int(match[2])
+            if number == 0 and match[1] != "random":
+                raise InputError(f"mapping {value!r}: the number of ranks or hosts is at least 1")
+            return cls(match[1], number, base)
+        return cls("given", deployment=load_deployment(value))
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the scenario's seed decides."""
+        return self.rule == "random" and self.number is None
+
+    @property
+    def content(self) -> list[object]:
+        """What it consists of, for the key of a scenario."""
+        places = self.deployment or ()
+        hosts = [[place.host, place.start_time, place.kill_time] for place in places]
+        return [self.rule, self.number, hosts]
+
+    def place(self, platform: Platform, ranks: int, seed: Sequence[int]) -> Deployment:
+        """The placement of so many ranks on a platform.
+
+        Parameters
+        ----------
+        platform
+            Where the hosts and their cores are looked up.
+        ranks
+            Number of ranks.
+        seed
+            The scenario's.
+
+        Raises
+        ------
+        InputError
+            If a given deployment has fewer ranks, or the platform lacks a host.
+        """
+        if self.rule == "given" and self.deployment is not None:
+            return self.deployment.for_ranks(ranks)
+        if self.rule == "block":
+            places = self._blocks(platform, ranks)
+        elif self.rule == "random":
+            hosts = self._hosts(platform, None)
+            places = [hosts[index] for index in self._order(len(hosts), seed)]
+        else:
+            most = ranks if self.number is None else min(ranks, self.number)
+            places = self._hosts(platform, most)
+        return Deployment.round_robin(places, ranks)
+
+    def _hosts(self, platform: Platform, most: int | None) -> list[str]:
+        """The hosts to choose from, not more than `most`."""
+        if self.deployment is not None:
+            return list(dict.fromkeys(self.deployment.hosts))[:most]
+        return [host.name for host in platform.hosts[:most]]
+
+    def _blocks(self, platform: Platform, ranks: int) -> list[str]:
+        """The places of blocks, until there are enough or each host has had its block."""
+        places: list[str] = []
+        for host in self._hosts(platform, ranks):
+            if len(places) >= ranks:
+                break
+            places += [host] * (self.number or platform.host(host).cores)
+        return places
+
+    def _order(self, count: int, seed: Sequence[int]) -> list[int]:
+        import numpy as np
+
+        entropy = list(seed) if self.number is None else [self.number]
+        random = np.random.default_rng([*entropy, _STREAM])
+        order: list[int] = random.permutation(count).tolist()
+        return order
+
+
+def is_rule(value: object) -> bool:
+    """Whether a value of a mapping is a rule, and not the name of a file."""
+    return isinstance(value, str) and _RULE.fullmatch(value) is not None
+
+
+def load_deployment(path: str | os.PathLike[str]) -> Deployment:
+    """Read a deployment (``.xml``) or a host file.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is neither.
+    """
+    if not Path(path).exists():
+        raise InputError(
+            f"the mapping {os.fspath(path)!r} is neither block, round-robin, random nor a file "
+            "(a host file, or a deployment that ends in .xml)"
+        )
+    if Path(path).suffix.lower() == ".xml":
+        return Deployment.load(path)
+    return Deployment.from_hostfile(path)

@@ -1,0 +1,133 @@
+"""Sentences that explain the difference between two results."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tisim.sweep.comparison import Comparison, Difference
+
+# Less than this part of a difference is not worth a sentence.
+_PART = 0.005
+# More inputs that differ than this are counted and not named.
+_FEW = 3
+_WIDEST = 40
+_VERBS = {"compute": "computing", "communication": "communicating", "other": "other actions"}
+
+
+def find_reasons(comparison: Comparison) -> Comparison:
+    """The same comparison with its reasons."""
+    reasons = (
+        *_verdict(comparison),
+        *_where(comparison),
+        *_work(comparison),
+        *_machine(comparison),
+        *_details(comparison),
+    )
+    return dataclasses.replace(comparison, reasons=reasons)
+
+
+def format_time(seconds: float, *, signed: bool = False) -> str:
+    """Seconds in a unit in which they can be read, with six significant digits."""
+    size = abs(seconds)
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if size * factor >= 1 or unit == "us":
+            break
+    if size == 0:
+        unit, factor = "s", 1.0
+    return f"{seconds * factor:{'+' if signed else ''}.6g} {unit}"
+
+
+def _verdict(comparison: Comparison) -> Iterator[str]:
+    time = comparison.simulated_time
+    if not time.is_one:
+        yield "both take the same simulated time"
+    elif time.a:
+        change = format_time(time.change, signed=True)
+        yield f"b takes {(time.b or 0.0) / time.a:.4g} times as long as a ({change})"
+    last = [one for one in comparison.ranks if one.finish_b == time.b]
+    if last and last[0].finish_a != time.a:
+        yield f"rank {last[0].rank} ends last in b, another one in a"
+
+
+def _where(comparison: Comparison) -> Iterator[str]:
+    """Which of computing and communicating it is, over all ranks."""
+    *parts, finish = comparison.times
+    if not finish.is_one:
+        if any(_matters(part, finish) for part in parts):
+            yield "ranks end at the same time on average, and spend it differently"
+        return
+    for part in sorted(parts, key=lambda part: -abs(part.change)):
+        if abs(part.change) >= _PART * abs(finish.change):
+            share = part.change / finish.change
+            change = format_time(part.change, signed=True)
+            against = "" if share > 0 else ", against the rest"
+            yield (
+                f"{_VERBS[part.name]} makes {abs(share):.1%} of it{against} "
+                f"({change} on average over ranks)"
+            )
+
+
+def _matters(part: Difference, whole: Difference) -> bool:
+    return abs(part.change) >= _PART * (whole.a or 0.0)
+
+
+def _work(comparison: Comparison) -> Iterator[str]:
+    """Whether they do the same at all."""
+    counts = {one.name: one for one in comparison.counts}
+    if counts["ranks"].is_one:
+        yield f"a has {counts['ranks'].a:,.0f} ranks, b {counts['ranks'].b:,.0f}"
+    if counts["actions"].is_one:
+        a, b = counts["actions"].a, counts["actions"].b
+        yield f"a has {a:,.0f} actions, b {b:,.0f}: these are not replays of one trace"
+        return
+    if counts["messages_sent"].is_one or counts["bytes_sent"].is_one:
+        messages, sent = counts["messages_sent"].change, counts["bytes_sent"].change
+        yield (
+            f"b sends {messages:+,.0f} messages and {sent:+,.0f} bytes: "
+            "the same calls by other algorithms"
+        )
+
+
+def _machine(comparison: Comparison) -> Iterator[str]:
+    few = len(comparison.inputs) <= _FEW
+    if not few:
+        yield f"{len(comparison.inputs)} options and other inputs differ"
+    for name, a, b in comparison.inputs if few else ():
+        yield f"{name} is {shorten(a)} in a, {shorten(b)} in b"
+    moved = sum(one.host_a != one.host_b for one in comparison.ranks)
+    if moved:
+        plural, verb = ("", "runs") if moved == 1 else ("s", "run")
+        yield f"{moved:,} rank{plural} {verb} on another host in b"
+    compute = comparison.times[0]
+    same_work = not any(one.is_one for one in comparison.counts if one.name != "messages_sent")
+    if compute.a and abs(compute.change) > _PART * compute.a:
+        if same_work:
+            ratio = (compute.b or 0.0) / compute.a
+            yield f"the same work takes {ratio:.4g} times as long: hosts of other speed or load"
+    elif not (moved or comparison.inputs) and same_work and comparison.simulated_time.is_one:
+        yield "options, hosts and computing are the same: the network is another one"
+
+
+def _details(comparison: Comparison) -> Iterator[str]:
+    """The greatest difference of what only some results have, such as a kind of waiting."""
+    times = [one for one in comparison.details if _is_time(one)]
+    if times:
+        first = times[0]
+        yield f"most of all differs {first.name} ({format_time(first.change, signed=True)})"
+
+
+def _is_time(one: Difference) -> bool:
+    """Whether a number can be part of the seconds that ranks spend."""
+    known = [abs(value) for value in (one.a, one.b) if value is not None]
+    words = ("bytes", "count", "messages", "number", "actions", "rank:")
+    return math.isfinite(sum(known)) and not any(word in one.name for word in words)
+
+
+def shorten(value: object) -> str:
+    """A value of an option, cut if it is long."""
+    text = "not set" if value is None else str(value)
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."

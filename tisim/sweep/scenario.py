@@ -1,0 +1,133 @@
+"""One scenario of a sweep: what is shown of it, and what a worker needs to carry it out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tisim.config import Config
+from tisim.sweep.mapping import Mapping as RankMapping
+
+#: How a trace is opened: source, number of ranks it must have, dialect.
+TraceSource = tuple[Any, int | None, str]
+#: What a worker found out about a scenario, by the names of `OUTCOMES`.
+Outcome = dict[str, Any]
+
+#: The columns of an outcome. All times are in seconds; mean and max are over ranks.
+OUTCOMES = (
+    "simulated_time",
+    "compute_mean",
+    "compute_max",
+    "communication_mean",
+    "communication_max",
+    "ranks",
+    "actions",
+    "bytes_sent",
+    "messages_sent",
+    "wall_time",
+    "error",
+    "warnings",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of a platform: a quantity of the hosts or links that a pattern chooses."""
+
+    quantity: str
+    pattern: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker needs to carry out one scenario.
+
+    Attributes
+    ----------
+    trace, platform, mapping
+        Positions in the lists of `Inputs`.
+    changes
+        Changes of the platform, in their order.
+    options
+        Options that win over those of all scenarios.
+    seed
+        What random numbers depend on; empty when nothing is random.
+    failure
+        Why the scenario cannot even start; None if it can.
+    """
+
+    trace: int
+    platform: int
+    mapping: int
+    changes: tuple[Change, ...]
+    options: Mapping[str, Any]
+    seed: tuple[int, ...] = ()
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the scenarios of a sweep share; sent once to each worker.
+
+    Attributes
+    ----------
+    traces
+        How each trace is opened.
+    platforms
+        Pickled platforms.
+    mappings
+        Rules that give ranks their hosts.
+    config
+        Options that win over those of the platforms.
+    modules
+        To be imported: they hold the user's own actions and algorithms.
+    """
+
+    traces: tuple[TraceSource, ...]
+    platforms: tuple[bytes, ...]
+    mappings: tuple[RankMapping, ...]
+    config: Config
+    modules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A row of a sweep.
+
+    Attributes
+    ----------
+    parameters
+        What is shown, by the names of the axes.
+    replicate
+        Number of the repetition with other random numbers.
+    job
+        How to carry it out.
+    key
+        Digest of the content of all inputs: equal keys, equal outcomes.
+    baseline
+        Key of the scenario that it is compared to.
+    """
+
+    parameters: Mapping[str, Any]
+    replicate: int
+    job: Job
+    key: str
+    baseline: str
+
+    @property
+    def title(self) -> str:
+        """The parameters in words."""
+        return ", ".join(f"{name}={value}" for name, value in self.parameters.items()) or "baseline"
+
+
+def failed(error: BaseException) -> Outcome:
+    """The outcome of a scenario that an error ended."""
+    return {"error": describe(error)}
+
+
+def describe(error: BaseException) -> str:
+    """An error in one line: its type, and what it says."""
+    text = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

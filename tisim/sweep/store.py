@@ -1,0 +1,223 @@
+"""The file that the rows of a sweep go to, one by one, and that a later sweep goes on with."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import shutil
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[str, Any]
+
+# A file that is written whole each time: not more often than this (in seconds), and so that
+# writing takes a small part of the time.
+_PAUSE = 0.5
+_SHARE = 20.0
+
+
+def open_store(path: str | os.PathLike[str]) -> Store:
+    """The file of a sweep, by its suffix.
+
+    Raises
+    ------
+    InputError
+        If the suffix is neither ``.csv`` nor ``.parquet``, or Parquet needs another package.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix == ".csv":
+        return CsvStore(target)
+    if suffix != ".parquet":
+        raise InputError(
+            "the rows of a sweep go to a .csv or a .parquet file; name one of these", file=path
+        )
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise InputError(
+            "Parquet needs one more package: pip install 'tisim[parquet]', or name a .csv file",
+            file=path,
+        ) from None
+    return ParquetStore(target)
+
+
+class Store(ABC):
+    """A file of rows, whole at any time: a sweep that is killed leaves what it has done."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._columns: Sequence[str] = ()
+
+    def load(self) -> list[Row]:
+        """The rows that are there, if any.
+
+        Raises
+        ------
+        InputError
+            If the file is something else; it must not be overwritten.
+        """
+        if not self._path.exists() or self._path.stat().st_size == 0:
+            return []
+        try:
+            columns, rows = self._read()
+        except (OSError, ValueError, csv.Error) as error:
+            raise InputError(
+                f"is there already and cannot be read ({error}); name another file, or remove it",
+                file=self._path,
+            ) from None
+        if "key" not in columns:
+            raise InputError(
+                "is there already and not from a sweep (it has no column 'key'); name another "
+                "file, or remove it",
+                file=self._path,
+            )
+        return rows
+
+    def keep_copy(self) -> Path:
+        """Copy the file to one beside it, before rows are dropped; return its name."""
+        copy = self._path.with_name(self._path.name + ".bak")
+        shutil.copy2(self._path, copy)
+        return copy
+
+    def begin(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        """Start with these rows in the place of those that are there.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
+        self._columns = columns
+        self.finish(rows)
+
+    def finish(self, rows: Sequence[Row]) -> None:
+        """Replace what is in the file, at once."""
+        self._whole(lambda temporary: self._write(temporary, rows))
+
+    @abstractmethod
+    def add(self, row: Row) -> None:
+        """Add one row."""
+
+    @abstractmethod
+    def _read(self) -> tuple[Sequence[str], list[Row]]: ...
+
+    @abstractmethod
+    def _write(self, path: Path, rows: Sequence[Row]) -> None: ...
+
+    def _whole(self, write: Callable[[Path], None]) -> None:
+        temporary: Path | None = None
+        target = self._path.resolve()
+        try:
+            descriptor, name = tempfile.mkstemp(
+                dir=target.parent, prefix=f".{target.stem}.", suffix=target.suffix
+            )
+            os.close(descriptor)
+            temporary = Path(name)
+            write(temporary)
+            umask = os.umask(0)
+            os.umask(umask)
+            temporary.chmod(0o666 & ~umask)
+            temporary.replace(target)
+        except BaseException as error:
+            if temporary is not None:
+                temporary.unlink(missing_ok=True)
+            if isinstance(error, OSError):
+                raise self._cannot_write(error) from None
+            raise
+
+    def _cannot_write(self, error: OSError) -> InputError:
+        return InputError(f"cannot be written: {error.strerror or error}", file=self._path)
+
+
+class CsvStore(Store):
+    """Comma-separated values, with numbers in full precision; a row is a line."""
+
+    def add(self, row: Row) -> None:
+        line = self._line([_text(row.get(column)) for column in self._columns])
+        try:
+            # One write of a whole line: whenever the sweep is killed, the line is there or not.
+            with self._path.open("ab", buffering=0) as file:
+                file.write(line)
+        except OSError as error:
+            raise self._cannot_write(error) from None
+
+    def _read(self) -> tuple[Sequence[str], list[Row]]:
+        text = self._path.read_text(encoding="utf-8")
+        # Without its end, the last line is what a crash of the machine left of it.
+        whole = text[: text.rfind("\n") + 1]
+        reader = csv.DictReader(io.StringIO(whole))
+        return reader.fieldnames or (), list(reader)
+
+    def _write(self, path: Path, rows: Sequence[Row]) -> None:
+        lines = [self._line(self._columns)]
+        lines += [self._line([_text(row.get(c)) for c in self._columns]) for row in rows]
+        path.write_bytes(b"".join(lines))
+
+    @staticmethod
+    def _line(values: Sequence[str]) -> bytes:
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="\n").writerow(values)
+        return buffer.getvalue().encode()
+
+
+class ParquetStore(Store):
+    """Parquet, which has no use for a part of a file: it is written anew every now and then."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._rows: list[Row] = []
+        self._next = 0.0
+
+    def begin(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        super().begin(columns, rows)
+        self._rows = list(rows)
+
+    def add(self, row: Row) -> None:
+        self._rows.append(row)
+        start = time.monotonic()
+        if start >= self._next:
+            self.finish(self._rows)
+            end = time.monotonic()
+            self._next = end + max(_PAUSE, _SHARE * (end - start))
+
+    def _read(self) -> tuple[Sequence[str], list[Row]]:
+        import pandas as pd
+
+        frame = pd.read_parquet(self._path, engine="pyarrow")
+        rows = frame.to_dict("records")
+        return list(frame.columns), [{str(k): v for k, v in row.items()} for row in rows]
+
+    def _write(self, path: Path, rows: Sequence[Row]) -> None:
+        from tisim.sweep.table import make_frame
+
+        frame = make_frame(self._columns, rows)
+        for column in frame.columns:
+            if _is_mixed(frame[column]):
+                frame[column] = frame[column].map(_text)
+        frame.to_parquet(path, engine="pyarrow", index=False)
+
+
+def _is_mixed(values: pd.Series[Any]) -> bool:
+    """Whether a column has numbers and texts, for which Parquet has no type."""
+    kinds = {isinstance(value, str) for value in values if not _is_missing(value)}
+    return len(kinds) > 1
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _text(value: Any) -> str:
+    return "" if _is_missing(value) else str(value)

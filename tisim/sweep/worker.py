@@ -1,0 +1,125 @@
+"""Carries out scenarios, one after the other, in whatever process it is made."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import threading
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from tisim.config import Config
+from tisim.sweep.noise import with_noise
+from tisim.sweep.scenario import Change, Inputs, Job, Outcome, failed
+
+if TYPE_CHECKING:
+    from tisim.formats import Trace
+    from tisim.kernel.driver import Progress
+    from tisim.platform import Platform
+    from tisim.result import Result
+
+# Changed platforms that are kept for the next scenarios.
+_KEPT_PLATFORMS = 4
+
+
+class Worker:
+    """Carries out scenarios; opens each trace once, however many need it.
+
+    Any number of threads may use it.
+
+    Parameters
+    ----------
+    inputs
+        What the scenarios share.
+    progress
+        Is called now and then while a simulation runs.
+    """
+
+    def __init__(self, inputs: Inputs, progress: Progress | None = None) -> None:
+        self._inputs = inputs
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._traces: dict[int, Trace] = {}
+        self._platforms: dict[int, Platform] = {}
+        self._changed: OrderedDict[tuple[Any, ...], Platform] = OrderedDict()
+        for name in inputs.modules:
+            importlib.import_module(name)
+
+    def run(self, job: Job) -> Outcome:
+        """Carry out one scenario; what goes wrong becomes part of the outcome."""
+        start = time.perf_counter()
+        if job.failure is not None:
+            outcome: Outcome = {"error": job.failure}
+        else:
+            try:
+                outcome = _outcome(self._replay(job))
+            except Exception as error:
+                outcome = failed(error)
+        outcome["wall_time"] = time.perf_counter() - start
+        return outcome
+
+    def _replay(self, job: Job) -> Result:
+        from tisim.replay import replay
+
+        with self._lock:
+            trace = self._trace(job.trace)
+            platform = self._platform(job)
+        mapping = self._inputs.mappings[job.mapping]
+        return replay(
+            trace,
+            platform=platform,
+            deployment=mapping.place(platform, trace.ranks, job.seed),
+            config=self._inputs.config.merged(Config(job.options)),
+            progress=self._progress,
+        )
+
+    def _trace(self, index: int) -> Trace:
+        if index not in self._traces:
+            from tisim.formats import Trace
+
+            source, ranks, dialect = self._inputs.traces[index]
+            self._traces[index] = Trace.open(source, ranks=ranks, dialect=dialect)
+        return self._traces[index]
+
+    def _platform(self, job: Job) -> Platform:
+        if job.platform not in self._platforms:
+            self._platforms[job.platform] = pickle.loads(self._inputs.platforms[job.platform])
+        platform = self._platforms[job.platform]
+        if not job.changes:
+            return platform
+        key = (job.platform, job.changes, job.seed)
+        if key in self._changed:
+            self._changed.move_to_end(key)
+            return self._changed[key]
+        for change in job.changes:
+            platform = changed(platform, change, job.seed)
+        self._changed[key] = platform
+        if len(self._changed) > _KEPT_PLATFORMS:
+            self._changed.popitem(last=False)
+        return platform
+
+
+def changed(platform: Platform, change: Change, seed: tuple[int, ...]) -> Platform:
+    """A copy of a platform with one change."""
+    quantity, noisy, _ = change.quantity.partition("_noise")
+    if noisy:
+        return with_noise(platform, quantity, change.pattern, change.value, seed)
+    if quantity in ("speed", "cores"):
+        return platform.scaled(hosts=change.pattern, **{quantity: change.value})
+    return platform.scaled(links=change.pattern, **{quantity: change.value})
+
+
+def _outcome(result: Result) -> Outcome:
+    return {
+        "simulated_time": result.simulated_time,
+        "compute_mean": float(result.compute.mean()),
+        "compute_max": float(result.compute.max()),
+        "communication_mean": float(result.communication.mean()),
+        "communication_max": float(result.communication.max()),
+        "ranks": len(result.finish),
+        "actions": result.actions,
+        "bytes_sent": int(result.bytes_sent.sum()),
+        "messages_sent": int(result.messages_sent.sum()),
+        "warnings": "; ".join(result.warnings),
+    }
