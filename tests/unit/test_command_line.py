@@ -1,0 +1,244 @@
+"""What ``tisim replay`` prints and writes, and what it loads."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tisim as package
+from tests.unit.command_line import BACKBONE, RING, ROOT, CommandLine
+
+HEAVY = {"lxml", "matplotlib", "networkx", "numpy", "pandas", "rich", "scipy", "simpy"}
+GRAPHENE = str(ROOT / "platforms" / "graphene.xml")
+
+
+@pytest.fixture
+def tisim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(tmp_path, capsys)
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
+
+
+# Tables and JSON
+
+
+def test_the_table(tisim: CommandLine) -> None:
+    outcome = tisim.replay("--np", "4", RING, platform=GRAPHENE)
+    assert (outcome.status, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[:5] == [
+        "simulated time    0.0366590442 s",
+        "ranks                          4",
+        "actions                       20",
+        "slowest           0.0366590442 s  rank 0 on graphene-0.nancy.grid5000.fr",
+        "fastest           0.0183295221 s  rank 1 on graphene-1.nancy.grid5000.fr",
+    ]
+    assert re.fullmatch(r"computing  +\S+ s  mean over ranks \(\S+ s to \S+ s\)", lines[5])
+    assert re.fullmatch(r"communicating  +\S+ s  mean over ranks \(\S+ s to \S+ s\)", lines[6])
+    assert re.fullmatch(r"simulation took  +\S+ s  [\d,]+ actions a second", lines[7])
+    assert len(lines) == 8
+
+
+def test_json_on_standard_output_is_alone_there(tisim: CommandLine) -> None:
+    platform = tisim.platform(
+        '<config><prop id="xyzzy" value="1"/></config>',
+        '<zone id="z" routing="Full"><host id="a" speed="1e9"/></zone>',
+    )
+    trace = tisim.trace("compute 1e9; sleep 0.5; send 0 0 10; recv 0 0 10")
+    outcome = tisim.replay("--json", "-", trace, platform=platform)
+    assert outcome.status == 0
+    written = json.loads(outcome.out)
+    assert outcome.err == (f"tisim: warning: {platform}:3: unknown option 'xyzzy' is ignored\n")
+    assert list(written) == ["tisim", "simulated_time", "actions", "wall_time", "config", "ranks"]
+    assert written["tisim"] == package.__version__
+    assert written["actions"] == 4
+    assert written["wall_time"] > 0
+    assert written["config"]["smpi/coll-selector"] == "default"
+    (row,) = written["ranks"]
+    assert list(row) == [
+        *("rank", "host", "finish", "compute"),
+        *("communication", "actions", "bytes_sent", "messages_sent"),
+    ]
+    assert (row["rank"], row["host"], row["compute"]) == (0, "a", 1.0)
+    assert row["finish"] == written["simulated_time"] == pytest.approx(1.5, rel=1e-3)
+    assert row["compute"] + row["communication"] + 0.5 == pytest.approx(row["finish"], rel=1e-15)
+    assert (row["actions"], row["bytes_sent"], row["messages_sent"]) == (4, 10, 1)
+
+
+def test_json_has_full_precision(tisim: CommandLine) -> None:
+    target = tisim.directory / "out.json"
+    outcome = tisim.replay("--json", str(target), RING)
+    assert "simulated time" in outcome.out
+    result = package.replay(RING, platform=BACKBONE)
+    rows = json.loads(target.read_text())["ranks"]
+    assert [row["finish"] for row in rows] == result.finish.tolist()
+    assert json.loads(result.to_json())["ranks"] == rows
+    assert target.stat().st_mode & 0o777 == 0o666 & ~_umask()
+    assert [path.name for path in tisim.directory.iterdir()] == ["out.json"]
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
+
+
+def test_json_where_something_is_already(tisim: CommandLine) -> None:
+    old = tisim.directory / "old.json"
+    old.write_text("old")
+    link = tisim.directory / "link.json"
+    link.symlink_to(old)
+    assert tisim.replay("--json", str(link), RING).status == 0
+    assert link.is_symlink()
+    assert json.loads(old.read_text())["actions"] == 20
+    assert tisim.replay("--json", os.devnull, RING).status == 0
+    assert Path(os.devnull).is_char_device()
+
+
+def test_options_in_both_forms(tisim: CommandLine) -> None:
+    texts = []
+    for form in ("smpi/os=0:1e-3:0", "smpi/os:0:1e-3:0", "--cfg=smpi/os:0:1e-3:0"):
+        outcome = tisim.replay("--config", form, "--json", "-", RING)
+        assert outcome.status == 0
+        texts.append(re.sub(r'"wall_time": .*', "", outcome.out))
+    outcome = tisim.replay("--cfg=smpi/os:0:1e-3:0", "--json", "-", RING)
+    texts.append(re.sub(r'"wall_time": .*', "", outcome.out))
+    assert len(set(texts)) == 1
+    assert json.loads(outcome.out)["config"]["smpi/os"] == "0:0.001:0.0"
+
+
+def test_the_command_line_wins_over_the_platform(tisim: CommandLine) -> None:
+    platform = tisim.platform(
+        '<config><prop id="smpi/simulate-computation" value="no"/></config>',
+        '<zone id="z" routing="Full"><host id="a" speed="1e9"/></zone>',
+    )
+    trace = tisim.trace("compute 1e9")
+    assert '"simulated_time": 0.0,' in tisim.replay("--json", "-", trace, platform=platform).out
+    item = "smpi/simulate-computation=yes"
+    outcome = tisim.replay("--config", item, "--json", "-", trace, platform=platform)
+    assert '"simulated_time": 1.0,' in outcome.out
+
+
+def test_host_files_and_deployments_place_ranks(tisim: CommandLine) -> None:
+    def hosts(*arguments: str) -> list[str]:
+        written = json.loads(tisim.replay(*arguments, "--json", "-", RING).out)
+        return [row["host"] for row in written["ranks"]]
+
+    assert hosts() == ["c-0.me", "c-1.me", "c-2.me", "c-3.me"]
+    hostfile = tisim.write("hosts", "c-9.me:2\nc-8.me\n")
+    assert hosts("--hostfile", hostfile) == ["c-9.me", "c-9.me", "c-8.me", "c-9.me"]
+    deploy = str(ROOT / "platforms" / "backbone.deploy.xml")
+    assert hosts("--deploy", deploy) == ["c-0.me", "c-1.me", "c-2.me", "c-3.me"]
+
+
+# Traces that are odd and good
+
+
+def test_sizes_beyond_32_bits(tisim: CommandLine) -> None:
+    trace = tisim.trace("send 1 0 5000000000; compute 1e13", "recv 0 0 5e9")
+    written = json.loads(tisim.replay("--json", "-", trace).out)
+    assert written["ranks"][0]["bytes_sent"] == 5_000_000_000
+    assert written["ranks"][0]["compute"] == pytest.approx(1e4)
+    assert written["ranks"][1]["finish"] > 40
+
+
+def test_waits_without_requests_return_at_once(tisim: CommandLine) -> None:
+    """As in SimGrid: a test may have completed the request."""
+    trace = tisim.trace("wait 0 1 0; waitall; wait 1 0 5; compute 1e9", "compute 1")
+    assert json.loads(tisim.replay("--json", "-", trace).out)["simulated_time"] == 1.0
+
+
+def test_a_type_whose_size_is_lost_is_told_of(tisim: CommandLine) -> None:
+    trace = tisim.trace("send 1 0 10 -1", "recv 0 0 10 -1")
+    outcome = tisim.replay(trace)
+    assert outcome.status == 0
+    assert outcome.err == (
+        "tisim: warning: the trace of rank 0 and 1 more names types of unknown size (-1), which "
+        "the tracer lost: their messages count as 0 bytes\n"
+    )
+
+
+def test_communicators_that_are_only_mentioned(tisim: CommandLine) -> None:
+    trace = tisim.trace("comm_size 2; comm_split; comm_dup; compute 1e9", "compute 1")
+    assert json.loads(tisim.replay("--json", "-", trace).out)["simulated_time"] == 1.0
+
+
+# Help
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--version"], ["--help"], ["-h"], ["replay", "--help"], ["replay", "-h"]]
+)
+def test_help_is_quick(arguments: list[str]) -> None:
+    """It loads none of the libraries that take long."""
+    code = (
+        "import sys\nfrom tisim.cli import main\n"
+        f"try:\n  main({arguments!r})\nexcept SystemExit as end:\n  assert end.code == 0\n"
+        "print(*{name.split('.')[0] for name in sys.modules}, file=sys.stderr)"
+    )
+    run = python("-c", code)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout
+    assert not set(run.stderr.split()) & HEAVY
+
+
+def test_help_has_examples(tisim: CommandLine) -> None:
+    for arguments in (["--help"], ["replay", "--help"]):
+        text = tisim(*arguments).out
+        assert "\nExamples:" in text or "\n  Examples:" in text
+        assert "tisim replay --platform" in text
+        assert max(map(len, text.splitlines())) <= 100
+    assert tisim("--version").out == f"tisim {package.__version__}\n"
+
+
+def test_the_package_is_a_program() -> None:
+    run = python("-m", "tisim", "--version")
+    assert (run.returncode, run.stdout) == (0, f"tisim {package.__version__}\n")
+
+
+# Ends that come from outside
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    command = f"{sys.executable} -m tisim replay --platform {BACKBONE} --json - {RING} | true"
+    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert run.stderr == ""
+
+
+def test_ctrl_c_stops_a_long_run(tisim: CommandLine) -> None:
+    """In the middle of a simulation that would take minutes."""
+    collectives = "; ".join(["alltoall 100000 100000"] * 1000)
+    trace = tisim.trace(*[collectives] * 128)
+    code = (
+        "import sys\nimport tisim.kernel.driver as d\nfrom tisim.cli import main\n"
+        "first = d.Driver._look_up\n"
+        "def look_up(self, seconds):\n"
+        "  print('running', flush=True)\n"
+        "  d.Driver._look_up = first\n"
+        "  first(self, seconds)\n"
+        "d.Driver._look_up = look_up\n"
+        "main(sys.argv[1:])"
+    )
+    target = str(tisim.directory / "out.json")
+    arguments = ["replay", "--platform", GRAPHENE, "--json", target, trace]
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == "running\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        assert process.stderr.read().strip() == "tisim: stopped by Ctrl-C"
+    assert [path.name for path in tisim.directory.iterdir()] == ["trace"]
