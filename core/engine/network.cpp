@@ -252,19 +252,28 @@ void Network::date_end(std::int32_t index, double now) {
   }
   // The clock may be older than now while its rate has not changed: dates are absolute.
   const double left = flows_[pair.first_flow].finish - pair.clock;
-  if (left <= 0) {
-    ends_.update(now, static_cast<std::uint32_t>(index));
-  } else if (pair.value > 0) {
-    ends_.update(pair.updated + left / pair.value, static_cast<std::uint32_t>(index));
-  } else {
-    ends_.remove(static_cast<std::uint32_t>(index));  // starved: some other change must help it
+  if (left > 0 && pair.value <= 0) {  // starved: some other change must help it
+    ends_.remove(static_cast<std::uint32_t>(index));
+    return;
+  }
+  pair.end = left > 0 ? pair.updated + left / pair.value : now;
+  // A date that moves away is corrected when it comes up.
+  const auto id = static_cast<std::uint32_t>(index);
+  if (pair.heap_position < 0 || pair.end < ends_.date_of(id)) ends_.update(pair.end, id);
+}
+
+double Network::next_end() {
+  for (;;) {
+    const Pair& pair = pairs_[ends_.top_id()];
+    if (pair.end <= ends_.top_date()) return pair.end;
+    ends_.update(pair.end, ends_.top_id());
   }
 }
 
 void Network::collect_ended(double now, std::vector<std::int32_t>& owners) {
   ended_.clear();
   const double latest = now * (1 + kSameDate);
-  while (!ends_.empty() && ends_.top_date() <= latest) {
+  while (!ends_.empty() && next_end() <= latest) {
     const auto index = static_cast<std::int32_t>(ends_.top_id());
     ends_.pop();
     Pair& pair = pairs_[index_of(index)];

@@ -54,7 +54,7 @@ class Network {
   void solve(double now);
 
   bool idle() const { return ends_.empty(); }
-  double next_end() const { return ends_.top_date(); }
+  double next_end();
   // Appends the owners of the flows that end at `now`, in the order in which they started.
   void collect_ended(double now, std::vector<std::int32_t>& owners);
 
@@ -77,6 +77,7 @@ class Network {
     double clock = 0.0;       // bytes
     double updated = 0.0;     // seconds, when `clock` was right
     double latency = 0.0;     // seconds, without factor
+    double end = 0.0;         // seconds, when its next flow ends; the heap may have it earlier
     std::int32_t count = 0;   // flows
     std::int32_t first_flow = -1;  // that ends next; the root of a pairing heap on `finish`
     std::int32_t elements = 0;     // first of its elements
@@ -135,6 +136,7 @@ class Network {
   double lowest_level();
   bool fix_bounded(double level);
   void saturate(double level);
+  bool saturate_all(const Link& link, double level);
   void fix(Pair& pair, double share);
   void prepare(Link& link);
   double fatpipe_usage(const Link& link) const;
@@ -159,6 +161,7 @@ class Network {
   std::vector<std::int32_t> dirty_links_;
   std::vector<std::int32_t> touched_;  // pairs whose count changed
   std::vector<Pair*> component_;       // scratch of the solver
+  std::size_t unfixed_ = 0;            // pairs of it
   std::vector<std::pair<Pair*, double>> shares_;
   std::vector<std::int32_t> component_links_;
   std::vector<Link*> open_links_;

@@ -174,6 +174,7 @@ void Network::fill_up() {
     prepare(link);
     open_links_.push_back(&link);
   }
+  unfixed_ = component_.size();
   for (;;) {
     const double level = lowest_level();
     if (level < 0) break;
@@ -220,6 +221,7 @@ void Network::saturate(double level) {
     // Something on it may have been fixed a moment ago: that has moved its level by rounding only.
     const double reached = link->level < 0 ? link->remaining / link->usage : link->level;
     if (!(reached <= level * kLevelRounding)) continue;
+    if (saturate_all(*link, level)) return;
     for (const Member& member : link->members) {
       Pair& pair = pairs_[index_of(member.pair)];
       if (!pair.fixed) fix(pair, level * pair.priority);
@@ -227,8 +229,21 @@ void Network::saturate(double level) {
   }
 }
 
+// When all pairs that are left are on one link, nobody asks for the rooms of the others again.
+bool Network::saturate_all(const Link& link, double level) {
+  if (static_cast<std::size_t>(link.open) != unfixed_) return false;
+  for (Pair* pair : component_) {
+    if (pair->fixed) continue;
+    pair->fixed = true;
+    shares_.emplace_back(pair, level * pair->priority);
+  }
+  open_links_.clear();
+  return true;
+}
+
 void Network::fix(Pair& pair, double share) {
   pair.fixed = true;
+  --unfixed_;
   shares_.emplace_back(&pair, share);
   const double taken = share * pair.count;
   const double usage = pair.priority * pair.count;

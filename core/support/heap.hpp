@@ -48,6 +48,11 @@ class EventHeap {
     }
   }
 
+  // The date under which the event `id`, which is in the heap, stands.
+  double date_of(std::uint32_t id) const {
+    return entries_[static_cast<std::size_t>(positions_.get(id))].date;
+  }
+
   void pop() { remove_at(0); }
 
   void remove(std::uint32_t id) {
