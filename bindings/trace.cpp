@@ -122,20 +122,11 @@ void unpack_file(const FilePart& part, const nb::bytes& directory) {
   unpack(file, path);
 }
 
-// Writes the lines of one rank.
-void write_rank(PackedWriter& writer, std::int32_t rank, const nb::bytes& name,
-                const nb::bytes& text) {
-  std::string_view rest(text.c_str(), text.size());
-  writer.begin_rank(rank, text_of(name));
-  std::uint64_t number = 0;
-  bool newline = true;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    newline = end != std::string_view::npos;
-    writer.line(rest.substr(0, end), ++number);
-    rest.remove_prefix(newline ? end + 1 : rest.size());
-  }
-  writer.end_rank(newline);
+// Writes whole lines of the rank at hand.
+void write_lines(PackedWriter& writer, const nb::bytes& text) {
+  const std::string_view all(text.c_str(), text.size());
+  const nb::gil_scoped_release unlocked;
+  writer.lines(all);
 }
 
 // The next operations as rows of OP_LAYOUT's type, in bytes.
@@ -323,7 +314,14 @@ void register_trace(nb::module_& m) {
             new (self) PackedWriter(text_of(path), ranks);
           },
           "path"_a, "ranks"_a)
-      .def("write_rank", &write_rank, "rank"_a, "name"_a, "text"_a)
+      .def(
+          "begin_rank",
+          [](PackedWriter& writer, std::int32_t rank, const nb::bytes& name) {
+            writer.begin_rank(rank, text_of(name));
+          },
+          "rank"_a, "name"_a)
+      .def("write", &write_lines, "lines"_a)
+      .def("end_rank", [](PackedWriter& writer) { writer.end_rank(true); })
       .def("finish", [](PackedWriter& writer) { writer.finish({}); });
 }
 

@@ -93,6 +93,14 @@ void PackedWriter::line(std::string_view text, std::uint64_t number) {
   if (block_.size() >= block_size_) end_block();
 }
 
+void PackedWriter::lines(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    line(text.substr(0, end), number_ + 1);
+    text.remove_prefix(std::min(end, text.size() - 1) + 1);
+  }
+}
+
 // Says which line comes next when it is not the one that is expected.
 void PackedWriter::step_to(std::uint64_t number) {
   const std::uint64_t gap = number - number_;

@@ -39,6 +39,8 @@ class PackedWriter {
   void begin_rank(std::int32_t rank, std::string_view name);
   // A line without its newline. `number` counts from 1 in its file and grows.
   void line(std::string_view text, std::uint64_t number);
+  // The next lines, each with its newline.
+  void lines(std::string_view text);
   // `newline`: whether the last line had one.
   void end_rank(bool newline);
 
