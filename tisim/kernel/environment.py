@@ -203,7 +203,7 @@ class Environment(simpy.Environment):
         ...     print(f"received after {env.now:.6f} s")
         >>> processes = env.process(sender()), env.process(receiver())
         >>> env.run()
-        received after 0.016234 s
+        received after 0.015491 s
         """
         if isinstance(hosts, str):
             raise InputError(f"an MPI world is a list of host names, such as [{hosts!r}]")
