@@ -101,23 +101,67 @@ std::int32_t Matcher::take_receive(Channel& exact) {
   return pop(channel(where.first, key.destination, where.second, key.context));
 }
 
-std::int32_t Matcher::find_unexpected(std::int32_t source, std::int32_t destination,
-                                      std::int32_t tag, std::int32_t context) {
-  std::int32_t at = inboxes_[static_cast<std::size_t>(destination)].oldest;
-  for (; at >= 0; at = messages_[at].newer) {
-    const Message& m = messages_[at];
-    if (m.context == context && (source == kAnySource || m.source == source) &&
-        (tag == kAnyTag || m.tag == tag)) {
-      return at;
+bool Matcher::fits(const Pattern& pattern, const Message& message) const {
+  return message.context == pattern.context &&
+         (pattern.source == kAnySource || message.source == pattern.source) &&
+         (pattern.tag == kAnyTag || message.tag == pattern.tag);
+}
+
+bool Matcher::waits(const Waiting& waiting) const {
+  const Message& message = messages_[waiting.message];
+  return message.posted == waiting.posted && message.state == MessageState::unexpected;
+}
+
+std::int32_t Matcher::find_unexpected(const Pattern& pattern) {
+  constexpr int kLong = 32;
+  const Inbox& inbox = inboxes_[static_cast<std::size_t>(pattern.destination)];
+  if (inbox.has_backlogs) {
+    const auto found = backlogs_.find(pattern);
+    if (found != backlogs_.end()) {
+      Backlog& backlog = found->second;
+      while (!backlog.empty() && !waits(backlog.front())) backlog.pop_front();
+      return backlog.empty() ? -1 : backlog.front().message;
+    }
+  }
+  int looked_at = 0;
+  for (std::int32_t at = inbox.oldest; at >= 0; at = messages_[at].newer) {
+    if (fits(pattern, messages_[at])) return at;
+    if (++looked_at == kLong) {
+      make_backlog(pattern);
+      return find_unexpected(pattern);
     }
   }
   return -1;
 }
 
+void Matcher::make_backlog(const Pattern& pattern) {
+  Backlog& backlog = backlogs_[pattern];
+  Inbox& inbox = inboxes_[static_cast<std::size_t>(pattern.destination)];
+  inbox.has_backlogs = true;
+  for (std::int32_t at = inbox.oldest; at >= 0; at = messages_[at].newer) {
+    if (fits(pattern, messages_[at])) backlog.push_back({at, messages_[at].posted});
+  }
+}
+
+void Matcher::add_to_backlogs(std::int32_t index) {
+  const Message& m = messages_[index];
+  const Inbox& inbox = inboxes_[static_cast<std::size_t>(m.destination)];
+  for (const auto& [source, tag] : {std::pair{kAnySource, m.tag}, std::pair{m.source, kAnyTag},
+                                    std::pair{kAnySource, kAnyTag}}) {
+    const auto found = backlogs_.find({source, m.destination, tag, m.context});
+    if (found == backlogs_.end()) continue;
+    Backlog& backlog = found->second;
+    backlog.push_back({index, m.posted});
+    if (backlog.size() > 2 * static_cast<std::size_t>(inbox.count) + 64) {
+      std::erase_if(backlog, [this](const Waiting& waiting) { return !waits(waiting); });
+    }
+  }
+}
+
 std::int32_t Matcher::peek(std::int32_t source, std::int32_t destination, std::int32_t tag,
                            std::int32_t context) {
   if (source == kAnySource || tag == kAnyTag) {
-    return find_unexpected(source, destination, tag, context);
+    return find_unexpected({source, destination, tag, context});
   }
   const Channel& exact = channel(source, destination, tag, context);
   return holds(exact, MessageState::unexpected) ? exact.head : -1;
@@ -132,6 +176,7 @@ std::int32_t Matcher::take_message(std::int32_t source, std::int32_t destination
   Inbox& inbox = inboxes_[static_cast<std::size_t>(destination)];
   (m.older >= 0 ? messages_[m.older].newer : inbox.oldest) = m.newer;
   (m.newer >= 0 ? messages_[m.newer].older : inbox.newest) = m.older;
+  --inbox.count;
   return found;
 }
 
@@ -151,6 +196,8 @@ void Matcher::leave_unexpected(std::int32_t index) {
   m.newer = -1;
   (inbox.newest >= 0 ? messages_[inbox.newest].newer : inbox.oldest) = index;
   inbox.newest = index;
+  ++inbox.count;
+  if (inbox.has_backlogs) add_to_backlogs(index);
 }
 
 }  // namespace tisim

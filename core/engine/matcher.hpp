@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <unordered_map>
 #include <vector>
 
 #include "op.hpp"
@@ -61,6 +63,7 @@ class Matcher {
   void add_destinations(std::size_t count) { inboxes_.resize(inboxes_.size() + count); }
   Pool<Message>& messages() { return messages_; }
   Message& message(std::int32_t index) { return messages_[index]; }
+  std::size_t places() const { return table_.size(); }  // of the table of channels
 
   // The channel of a key, made when it is new. Valid until the next call.
   Channel& channel(std::int32_t source, std::int32_t destination, std::int32_t tag,
@@ -81,21 +84,44 @@ class Matcher {
   struct Inbox {
     std::int32_t oldest = -1, newest = -1;  // unexpected messages
     std::int32_t wildcards = 0;             // posted receives that name no source or no tag
+    std::int32_t count = 0;                 // unexpected messages
+    bool has_backlogs = false;
   };
+  // The unexpected messages that one kind of wildcard receive can take, by arrival. Made when
+  // looking through all of a destination's was long once. Those that others have taken meanwhile
+  // are dropped when they come up.
+  struct Waiting {
+    std::int32_t message;
+    std::uint32_t posted;
+  };
+  struct Pattern {
+    std::int32_t source, destination, tag, context;
+    bool operator==(const Pattern&) const = default;
+  };
+  struct PatternHash {
+    std::size_t operator()(const Pattern& p) const {
+      return hash(p.source, p.destination, p.tag, p.context);
+    }
+  };
+  using Backlog = std::deque<Waiting>;
 
   static std::size_t hash(std::int32_t source, std::int32_t destination, std::int32_t tag,
                           std::int32_t context);
   void rebuild();
   void append(Channel& channel, std::int32_t message);
   std::int32_t pop(Channel& channel);
-  std::int32_t find_unexpected(std::int32_t source, std::int32_t destination, std::int32_t tag,
-                               std::int32_t context);
+  std::int32_t find_unexpected(const Pattern& pattern);
+  bool fits(const Pattern& pattern, const Message& message) const;
+  bool waits(const Waiting& waiting) const;
+  void make_backlog(const Pattern& pattern);
+  void add_to_backlogs(std::int32_t message);
   bool holds(const Channel& channel, MessageState state) {
     return channel.head >= 0 && messages_[channel.head].state == state;
   }
 
   Pool<Message> messages_;
   std::vector<Inbox> inboxes_;
+  std::unordered_map<Pattern, Backlog, PatternHash> backlogs_;
   std::vector<Channel> table_;
   std::size_t used_ = 0;  // places of the table that are taken
   std::size_t mask_ = 0;
