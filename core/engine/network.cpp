@@ -61,6 +61,7 @@ std::int32_t Network::make_pair(const Route& forward, const Route& backward) {
   pair.elements = static_cast<std::int32_t>(first);
   pair.element_count = static_cast<std::uint16_t>(elements_.size() - first);
   if (forward.latency > 0) {
+    pair.penalty = penalty;
     pair.priority = 1.0 / penalty;
     // A gamma of 0 leaves a flow that has a latency without any bound, as in SimGrid.
     const double by_latency = model_.tcp_gamma / (2.0 * forward.latency);

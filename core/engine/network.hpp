@@ -69,6 +69,7 @@ class Network {
     double weight;
   };
   struct Pair {
+    double penalty = 1.0;     // seconds; 1 where there is no latency
     double priority = 1.0;    // the weight: the inverse of the penalty
     double bound = -1.0;      // bytes/s of one flow, negative: none
     double narrowest = -1.0;  // bytes/s of all its flows together, negative: no link
