@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,7 @@ def sweep_command(study: Path, output: str | None, workers: str | None, fresh: b
     target = arguments.setdefault("output", f"{study.stem}.csv")
     if workers is not None:
         arguments["workers"] = int(workers) if workers.isdecimal() else workers
+    sys.path.insert(0, str(study.resolve().parent))  # where its modules are
     try:
         frame = sweep(**arguments, resume=not fresh)
     except SweepInterrupted as stopped:

@@ -30,7 +30,7 @@ _WITH_PATTERN = re.compile(r"(\w+)\[(.+)\]", re.DOTALL)
 _RANGES = ("uniform", "log_uniform")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """One value of an axis.
 

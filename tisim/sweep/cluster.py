@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from distributed import Client, KilledWorker, as_completed
+from distributed import CancelledError, Client, KilledWorker, as_completed
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from tisim.errors import TisimError
@@ -81,7 +81,10 @@ def run_on_cluster(
 
 def _run(inputs: Inputs, tasks: Sequence[Task], client: Client) -> Iterator[tuple[str, Outcome]]:
     name = f"tisim-{uuid.uuid4().hex}"
-    client.register_plugin(_Study(name, inputs), name=name)
+    try:
+        client.register_plugin(_Study(name, inputs), name=name)
+    except (ImportError, TisimError) as error:
+        raise TisimError(f"the workers of the cluster cannot start: {error}") from None
     futures: dict[Any, str] = {}
     try:
         for key, job in tasks:
@@ -92,6 +95,8 @@ def _run(inputs: Inputs, tasks: Sequence[Task], client: Client) -> Iterator[tupl
                 outcome: Outcome = future.result()
             except KilledWorker as error:
                 outcome = {"error": f"WorkerDied: {error}", "wall_time": None}
+            except (CancelledError, OSError) as error:
+                raise TisimError(f"the Dask cluster is gone: {error}") from None
             yield futures.pop(future), outcome
     finally:
         client.cancel(list(futures))

@@ -86,15 +86,17 @@ def make_plan(request: Request) -> Plan:
     planner.check_given()
     scenarios: list[Scenario] = []
     baselines: dict[str, Job] = {}
+    references: dict[Choice, str] = {}
     for point in points:
         # A scenario with another trace is compared to the same trace.
-        own_trace = {axis: choice for axis, choice in point.items() if axis == _TRACE}
-        reference, reference_key = planner.job({**base, **own_trace}, 0)
-        baselines[reference_key] = reference
+        trace = point.get(_TRACE, base[_TRACE])
+        if trace not in references:
+            job, references[trace] = planner.job({**base, _TRACE: trace}, 0)
+            baselines[references[trace]] = job
         shown = {axis.name: choice.label for axis, choice in point.items()}
         for replicate in range(request.replicates):
             job, key = planner.job({**base, **point}, replicate)
-            scenarios.append(Scenario(shown, replicate, job, key, reference_key))
+            scenarios.append(Scenario(shown, replicate, job, key, references[trace]))
     names = tuple(axis.name for axis in axes)
     return Plan(names, tuple(scenarios), baselines, planner.inputs(), request.replicates)
 

@@ -151,7 +151,7 @@ def sweep(
     ... )  # doctest: +SKIP
     """
     for name in modules:
-        importlib.import_module(name)
+        _import(name)
     own = [name for name in (*modules, *own_modules()) if name != "__main__"]
     request = Request(
         trace=trace,
@@ -174,6 +174,15 @@ def sweep(
         _begin(store, table, resume=resume)
     _carry_out(plan, table, store, workers, progress=progress)
     return table.frame()
+
+
+def _import(name: str) -> None:
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name.partition(".")[0] and error.name != name:
+            raise
+        raise InputError(f"there is no module {name!r} to import") from None
 
 
 def _begin(store: Store, table: Table, *, resume: bool) -> None:

@@ -121,5 +121,5 @@ def _outcome(result: Result) -> Outcome:
         "actions": result.actions,
         "bytes_sent": int(result.bytes_sent.sum()),
         "messages_sent": int(result.messages_sent.sum()),
-        "warnings": "; ".join(result.warnings),
+        "warnings": "; ".join(result.warnings) or None,
     }

@@ -1,0 +1,25 @@
+"""What the tests of sweeps work with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[3]
+RING = ROOT / "traces" / "ring.4"
+GRAPHENE = ROOT / "platforms" / "graphene.xml"
+BACKBONE = ROOT / "platforms" / "backbone.xml"
+
+
+def write_trace(directory: Path, lines: str) -> Path:
+    """A trace of one file."""
+    file = directory / "trace.txt"
+    file.write_text(lines)
+    return file
+
+
+def same(a: pd.DataFrame, b: pd.DataFrame) -> bool:
+    """Whether two frames are equal in all that does not depend on the machine."""
+    pd.testing.assert_frame_equal(a.drop(columns="wall_time"), b.drop(columns="wall_time"))
+    return True
