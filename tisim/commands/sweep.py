@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 # A table of more scenarios than this is left to the file.
 _MOST_SHOWN = 40
-# Texts in a table of scenarios are cut at this length.
-_WIDEST = 72
+# Texts in it are cut at this length.
+_WIDEST = 28
 
 
 @click.command(
@@ -87,33 +88,42 @@ def _distinct(texts: pd.Series[Any]) -> list[str]:
 
 
 def _print(frame: pd.DataFrame, target: str) -> None:
-    done = frame[frame["error"].isna()].sort_values("simulated_time", kind="stable")
     if len(frame) <= _MOST_SHOWN:
-        _print_table(frame)
-    elif len(done):
-        _print_table(done.iloc[[0, -1]])
+        rows = [("", row) for _, row in frame.iterrows()]
+    else:
+        done = frame[frame["error"].isna()].sort_values("simulated_time", kind="stable")
+        ends = [("fastest", done.iloc[0]), ("slowest", done.iloc[-1])] if len(done) else []
+        rows = list(ends)
+    _print_table(frame, rows)
     plural = "s" if len(frame) != 1 else ""
-    click.echo(f"\n{len(frame)} scenario{plural} in {target}")
+    click.echo(f"\n{len(frame):,} scenario{plural} in {target}")
 
 
-def _print_table(frame: pd.DataFrame) -> None:
-    rows = [("scenario", "simulated time", "ratio", "computing", "communicating")]
-    several = "replicate" in frame
-    for _, row in frame.iterrows():
-        title = row["scenario"] + (f", replicate={row['replicate']}" if several else "")
-        if len(title) > _WIDEST:
-            title = title[: _WIDEST - 3] + "..."
-        if row["error"] is not None:
-            rows.append((title, "failed", "", "", ""))
-            continue
-        rows.append(
-            (
-                title,
-                f"{row['simulated_time']:.9g} s",
-                f"{row['ratio']:.4f}",
-                f"{row['compute_mean']:.6g} s",
-                f"{row['communication_mean']:.6g} s",
-            )
-        )
-    for line in align(rows):
+def _print_table(frame: pd.DataFrame, rows: Sequence[tuple[str, pd.Series[Any]]]) -> None:
+    # What varies stands between the title of a scenario and what came of it.
+    columns = list(frame.columns)
+    varied = columns[1 : columns.index("simulated_time")]
+    named = any(name for name, _ in rows)
+    lines: list[tuple[str, ...]] = []
+    head = (*(_cut(name) for name in varied), "simulated time", "ratio", "computing")
+    lines.append((*(("",) if named else ()), *head, "communicating"))
+    for name, row in rows:
+        values = (_cut(str(row[axis])) if row[axis] == row[axis] else "" for axis in varied)
+        lines.append((*((name,) if named else ()), *values, *_outcome(row)))
+    for line in align(lines, left=len(varied) + named):
         click.echo(line)
+
+
+def _outcome(row: pd.Series[Any]) -> tuple[str, ...]:
+    if row["error"] is not None:
+        return ("failed", "", "", "")
+    return (
+        f"{row['simulated_time']:.9g} s",
+        f"{row['ratio']:.4f}",
+        f"{row['compute_mean']:.6g} s",
+        f"{row['communication_mean']:.6g} s",
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."

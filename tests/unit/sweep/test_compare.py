@@ -1,0 +1,196 @@
+"""What differs between two results, and why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tisim
+from tests.unit.sweep.samples import GRAPHENE, RING, ROOT
+from tisim import InputError
+from tisim.cli import main
+from tisim.sweep.comparison import compare, read_result
+from tisim.sweep.reasons import format_time
+
+CG = ROOT / "traces" / "npb.S.tar.xz" / "cg.S.16"
+
+
+def result(times: list[tuple[float, float]], **more: Any) -> dict[str, Any]:
+    """A result whose ranks compute and communicate so many seconds."""
+    rows = [
+        {
+            "rank": rank,
+            "host": f"h{rank}",
+            "finish": compute + communication,
+            "compute": compute,
+            "communication": communication,
+            "actions": 3,
+            "bytes_sent": 10,
+            "messages_sent": 1,
+        }
+        for rank, (compute, communication) in enumerate(times)
+    ]
+    return {"ranks": rows, "config": {}, **more}
+
+
+def reasons(a: dict[str, Any], b: dict[str, Any]) -> str:
+    return "\n".join(compare(a, b).reasons)
+
+
+def replayed(**arguments: Any) -> dict[str, Any]:
+    return tisim.replay(CG, **{"platform": GRAPHENE, **arguments}).to_dict()
+
+
+def test_equal_results() -> None:
+    comparison = compare(replayed(), replayed())
+    assert comparison.reasons == ("both take the same simulated time",)
+    assert comparison.ranks == comparison.details == comparison.inputs == ()
+
+
+def test_who_makes_the_difference() -> None:
+    a, b = result([(1, 1), (1, 2)]), result([(1, 2), (1, 4)])
+    comparison = compare(a, b)
+    assert comparison.simulated_time.change == 2
+    assert comparison.reasons[:2] == (
+        "b takes 1.667 times as long as a (+2 s)",
+        "communicating makes 100.0% of it (+1.5 s on average over ranks)",
+    )
+    assert [(one.rank, one.finish) for one in comparison.ranks] == [(1, 2), (0, 1)]
+    assert comparison.ranks[0].communication == 2
+
+
+def test_parts_that_go_against_the_rest() -> None:
+    text = reasons(result([(1, 3)]), result([(2, 1)]))
+    assert "communicating makes 200.0% of it (-2 s" in text
+    assert "computing makes 100.0% of it, against the rest (+1 s" in text
+
+
+def test_the_same_end_by_other_ways() -> None:
+    text = reasons(result([(1, 3)]), result([(3, 1)]))
+    assert "both take the same simulated time" in text
+    assert "spend it differently" in text
+
+
+def test_another_rank_ends_last() -> None:
+    text = reasons(result([(1, 1), (1, 2)]), result([(1, 4), (1, 2)]))
+    assert "rank 0 ends last in b, another one in a" in text
+
+
+def test_another_algorithm_is_recognised_by_its_traffic() -> None:
+    a, b = replayed(), replayed(config={"smpi/coll-selector": "mpich"})
+    comparison = compare(a, b)
+    assert comparison.inputs == (("smpi/coll-selector", "default", "mpich"),)
+    text = "\n".join(comparison.reasons)
+    assert "smpi/coll-selector is default in a, mpich in b" in text
+    sent = sum(row["messages_sent"] for row in b["ranks"])
+    sent -= sum(row["messages_sent"] for row in a["ranks"])
+    assert f"b sends {sent:+,} messages" in text
+    assert "by other algorithms" in text
+
+
+def test_other_hosts_and_speeds() -> None:
+    machine = tisim.Platform.load(GRAPHENE)
+    hosts = [f"graphene-{n}.nancy.grid5000.fr" for n in range(16)]
+    fast = reasons(replayed(), replayed(platform=machine.scaled(speed=2)))
+    assert "the same work takes 0.5 times as long: hosts of other speed" in fast
+    moved = reasons(replayed(hosts=hosts), replayed(hosts=hosts[::-1]))
+    assert "16 ranks run on another host in b" in moved
+    wires = reasons(replayed(), replayed(platform=machine.scaled(latency=2)))
+    assert "options, hosts and computing are the same: the network is another one" in wires
+
+
+def test_other_traces_and_numbers_of_ranks() -> None:
+    text = reasons(replayed(), tisim.replay(RING, platform=GRAPHENE).to_dict())
+    assert "a has 16 ranks, b 4" in text
+    assert "not replays of one trace" in text
+
+
+def test_many_options_are_counted() -> None:
+    a = result([(1, 1)], config={f"option/{n}": 1 for n in range(9)})
+    b = result([(1, 1)], config={f"option/{n}": 2 for n in range(9)})
+    assert "9 options and other inputs differ" in reasons(a, b)
+    assert len(compare(a, b).inputs) == 9
+
+
+def test_whatever_else_both_have_is_compared() -> None:
+    a = result([(1, 1)], platform="a.xml", breakdown={"send": 0.5, "wait": {"late sender": 1.0}})
+    b = result([(1, 2)], platform="b.xml", breakdown={"send": 0.5, "wait": {"late sender": 2.0}})
+    comparison = compare(a, b)
+    assert comparison.inputs == (("platform", "a.xml", "b.xml"),)
+    assert [(one.name, one.change) for one in comparison.details] == [
+        ("breakdown: wait: late sender", 1)
+    ]
+    assert "most of all differs breakdown: wait: late sender (+1 s)" in comparison.reasons
+
+
+def test_tables_in_results_are_compared_row_by_row() -> None:
+    a = result([(1, 1)], waits=[{"rank": 0, "kind": "late sender", "seconds": 1.0}])
+    b = result([(1, 1)], waits=[{"rank": 0, "kind": "late sender", "seconds": 3.0}])
+    assert [one.name for one in compare(a, b).details] == ["waits: rank 0, late sender: seconds"]
+    for one, value in ((a, 1.0), (b, 2.0)):
+        del one["waits"]
+        one["ranks"][0]["kinds"] = {"send": value}
+    assert [one.name for one in compare(a, b).details] == ["kinds: send, mean over ranks"]
+
+
+def test_what_only_one_of_them_has_counts_as_nothing() -> None:
+    a, b = result([(1, 1)]), result([(1, 1)], breakdown={"send": 0.5})
+    (detail,) = compare(a, b).details
+    assert (detail.a, detail.b, detail.change) == (None, 0.5, 0.5)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    machine = tisim.Platform.load(GRAPHENE)
+    files[0].write_text(json.dumps(replayed()))
+    files[1].write_text(json.dumps(replayed(platform=machine.scaled(latency=2, speed=2))))
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *map(str, files), "--json", str(tmp_path / "c.json")])
+    out = capsys.readouterr().out
+    assert ended.value.code in (0, None)
+    written = json.loads((tmp_path / "c.json").read_text())
+    assert written["a"] == str(files[0])
+    for reason in written["reasons"]:
+        assert f"- {reason}\n" in out
+    assert "Ranks that end at another time" in out
+    assert "and 6 more" in out
+    assert len(written["ranks"]) == 16
+    total = written["simulated_time"]
+    assert total["difference"] == total["b"] - total["a"]
+    assert total["ratio"] == total["b"] / total["a"]
+    with pytest.raises(SystemExit):
+        main(["compare", *map(str, files), "--json", "-"])
+    assert json.loads(capsys.readouterr().out) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "problem"),
+    [
+        ("{\n\n,", ":3", "this is not JSON"),
+        ("[]", "", "this is no result; write one with"),
+        ('{"ranks": []}', "", "this is no result"),
+        ('{"ranks": [{"rank": 0}]}', "", "this is no result"),
+    ],
+)
+def test_what_is_no_result_is_refused(text: str, place: str, problem: str, tmp_path: Path) -> None:
+    file = tmp_path / "bad.json"
+    file.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_result(file)
+    assert str(error.value).startswith(f"{file}{place}: {problem}")
+
+
+def test_a_missing_result_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read this result: No such file"):
+        read_result(tmp_path / "missing.json")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (2.5, "2.5 s"), (0.0025, "2.5 ms"), (-3e-6, "-3 us"), (1e-9, "0.001 us")],
+)
+def test_times_are_told_in_units_that_can_be_read(seconds: float, text: str) -> None:
+    assert format_time(seconds) == text

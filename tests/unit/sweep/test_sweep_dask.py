@@ -1,0 +1,89 @@
+"""Sweeps on a real Dask cluster of several processes on this machine, one of which is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import tisim
+from tests.unit.sweep.samples import GRAPHENE, ROOT, same
+from tisim.errors import TisimError
+from tisim.sweep.table import Table
+
+distributed = pytest.importorskip("distributed", reason="needs the extra tisim[dask]")
+
+# The cluster's own threads and sockets outlive it by a moment.
+pytestmark = pytest.mark.filterwarnings("default")
+
+LU = ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4"
+SPEC: dict[str, Any] = {
+    "platform": GRAPHENE,
+    "vary": {"latency": [1 + n / 20 for n in range(12)], "smpi/coll-selector": ["ompi", "mpch"]},
+}
+
+
+@pytest.fixture(scope="module")
+def expected() -> pd.DataFrame:
+    """The same without Dask."""
+    return tisim.sweep(LU, **SPEC, workers=1)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Three processes of one thread each."""
+    with (
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_a_client_gives_the_same_frame(client: Any, expected: pd.DataFrame) -> None:
+    assert same(tisim.sweep(LU, **SPEC, workers=client), expected)
+
+
+def test_an_address_gives_the_same_frame(
+    client: Any, expected: pd.DataFrame, tmp_path: Path
+) -> None:
+    address = client.scheduler_info()["address"].removeprefix("tcp://")
+    file = tmp_path / "rows.csv"
+    frame = tisim.sweep(LU, **SPEC, workers=f"dask://{address}", output=file)
+    assert same(frame, expected)
+    assert list(pd.read_csv(file)["key"]) == list(expected["key"])
+
+
+def test_nothing_is_lost_with_a_worker_that_is_killed_half_way(
+    client: Any, expected: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes = client.run(os.getpid)
+    victim = next(iter(processes.values()))
+    done: list[str] = []
+    original = Table.add
+
+    def add(table: Table, key: str, outcome: dict[str, Any]) -> list[dict[str, Any]]:
+        done.append(key)
+        if len(done) == len(expected) // 2:
+            os.kill(victim, signal.SIGKILL)
+        return original(table, key, outcome)
+
+    monkeypatch.setattr(Table, "add", add)
+    assert same(tisim.sweep(LU, **SPEC, workers=client), expected)
+    assert len(set(done)) == len(done) == len(expected) + 1
+    client.wait_for_workers(3)
+    assert victim not in client.run(os.getpid).values()
+
+
+def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tisim.sweep import cluster
+
+    monkeypatch.setattr(cluster, "_CONNECT", 0.2)
+    with pytest.raises(TisimError, match=r"no Dask scheduler answers at 127\.0\.0\.1:9"):
+        tisim.sweep(LU, **SPEC, workers="dask://127.0.0.1:9")

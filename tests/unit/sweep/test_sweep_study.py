@@ -1,0 +1,224 @@
+"""Studies: TOML files, and what is told about those that are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tisim
+from tests.unit.sweep.samples import GRAPHENE, RING, ROOT, same
+from tisim import InputError
+from tisim.cli import main
+from tisim.sweep.study import read_study
+
+STUDY = f"""\
+trace = "{RING}"
+platform = "{GRAPHENE}"
+workers = 1
+"""
+
+
+def write(directory: Path, text: str) -> Path:
+    file = directory / "study.toml"
+    file.write_text(text)
+    return file
+
+
+def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["sweep", *arguments])
+    told = capsys.readouterr()
+    return int(ended.value.code or 0), told.out, told.err
+
+
+def test_a_study_is_the_arguments_of_a_sweep(tmp_path: Path) -> None:
+    text = """
+seed = 3
+replicates = 2
+ranks = 4
+[config]
+"smpi/coll-selector" = "ompi"
+[vary]
+bandwidth = [1, 2]
+"latency[*sgraphene1*]" = ["5us"]
+mapping = "random"
+[baseline]
+speed = 2
+"""
+    frame = tisim.sweep(**read_study(write(tmp_path, STUDY + text)))
+    expected = tisim.sweep(
+        RING,
+        platform=GRAPHENE,
+        seed=3,
+        replicates=2,
+        ranks=4,
+        config={"smpi/coll-selector": "ompi"},
+        vary={"bandwidth": [1, 2], "latency[*sgraphene1*]": ["5us"], "mapping": "random"},
+        baseline={"speed": 2},
+        workers=1,
+    )
+    assert same(frame, expected)
+
+
+def test_files_are_found_beside_the_study(tmp_path: Path) -> None:
+    (tmp_path / "my.hosts").write_text("graphene-5.nancy.grid5000.fr\n")
+    (tmp_path / "my.xml").write_bytes(GRAPHENE.read_bytes())
+    (tmp_path / "my.trace").write_text("0 compute 1e6\n")
+    study = read_study(
+        write(
+            tmp_path,
+            'trace = "my.trace"\nplatform = "my.xml"\ndeployment = "my.hosts"\nworkers = 1\n'
+            'output = "rows.csv"\n[vary]\nmapping = ["my.hosts", "block:2"]\n'
+            'platform = ["my.xml"]\ntrace = ["my.trace"]\n',
+        )
+    )
+    frame = tisim.sweep(**study)
+    assert list(frame["mapping"]) == ["my.hosts", "block:2"]
+    assert list(frame["trace"]) == ["my.trace"] * 2
+    assert frame["error"].isna().all()
+    assert (tmp_path / "rows.csv").exists()
+
+
+def test_a_list_of_points(tmp_path: Path) -> None:
+    (tmp_path / "my.hosts").write_text("graphene-5.nancy.grid5000.fr\n")
+    text = STUDY + '[[vary]]\nbandwidth = 2\n[[vary]]\nmapping = "my.hosts"\n'
+    frame = tisim.sweep(**read_study(write(tmp_path, text)))
+    assert list(frame["scenario"]) == ["bandwidth=2", "mapping=my.hosts"]
+    assert frame["error"].isna().all()
+
+
+def test_ranges_and_labels(tmp_path: Path) -> None:
+    text = STUDY.replace("workers", "sample = 5\nworkers") + (
+        "[vary]\nlatency = { log_uniform = [0.1, 10] }\n[vary.bandwidth]\ntoday = 1\nlater = 10\n"
+    )
+    frame = tisim.sweep(**read_study(write(tmp_path, text)))
+    assert len(frame) == 5
+    assert set(frame["bandwidth"]) == {"today", "later"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("trace = \n", 1, "this is not TOML"),
+        ('tarce = "a"\n', 1, "a study has no 'tarce'; did you mean trace?"),
+        ("\n\n[varry]\nbandwidth = [1]\n", 3, "did you mean vary?"),
+        ("wizardry = 1\n", 1, "there are trace, platform"),
+        ('ranks = "four"\n', 1, "ranks is a whole number, not 'four'"),
+        ("seed = true\n", 1, "seed is a whole number"),
+        ('hosts = "a"\n', 1, "hosts is a list of texts"),
+        ("vary = 3\n", 1, "vary is a table or a list of tables"),
+        ("[vary]\n# speed\nbandwith = [1]\n", 3, "did you mean bandwidth"),
+        ('[vary]\n"latency[a*]" = []\n', 2, "has no values to vary over"),
+        ("[vary]\nspeed = [[1]]\n", 2, "it is a number or a text"),
+        ("[vary.speed]\nuniform = [3]\n", 1, "needs two numbers"),
+        ("[[vary]]\nspeed = 2\n[[vary]]\nsped = 2\n", 4, "did you mean speed?"),
+        ("[baseline]\nsped = 2\n", 2, "did you mean speed?"),
+        ('[config]\n"smpi/coll-selektor" = "a"\n', 2, "did you mean smpi/coll-selector"),
+        ('[config]\n"smpi/os" = "a"\n', 2, "smpi/os"),
+    ],
+)
+def test_mistakes_have_a_line(text: str, line: int, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        read_study(write(tmp_path, text))
+    assert error.value.line == line
+    assert problem in error.value.message
+
+
+def test_a_study_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read this study: No such file"):
+        read_study(tmp_path / "missing.toml")
+    (tmp_path / "study.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="not a text in UTF-8"):
+        read_study(tmp_path / "study.toml")
+
+
+def test_the_command_prints_a_table_and_writes_the_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = write(tmp_path, STUDY + "[vary]\nbandwidth = [1, 2]\n")
+    status, out, err = run([str(study)], capsys)
+    assert (status, err) == (0, "")
+    header, first, second, _, last = out.splitlines()
+    assert header.split() == [
+        "bandwidth",
+        "simulated",
+        "time",
+        "ratio",
+        "computing",
+        "communicating",
+    ]
+    assert first.split()[0] == "1"
+    assert second.split()[0] == "2"
+    assert last == "2 scenarios in study.csv"
+    assert len((tmp_path / "study.csv").read_text().splitlines()) == 3
+
+
+def test_the_command_says_how_many_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = write(tmp_path, STUDY + "[vary]\nbandwidth = [-1, 1]\nlatency = [-1, 1]\n")
+    status, out, err = run([str(study), "--output", str(tmp_path / "rows.csv")], capsys)
+    assert status == 1
+    assert [line.split()[2] for line in out.splitlines()[1:4]] == ["failed"] * 3
+    assert err.startswith("tisim: 3 of 4 scenarios failed; the first, bandwidth=-1, latency=-1: ")
+    assert "InputError: a factor of the bandwidth must not be negative" in err
+
+
+def test_a_long_table_is_left_to_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = write(tmp_path, STUDY + f"[vary]\nbandwidth = {list(range(1, 51))}\n")
+    status, out, _ = run([str(study), "--output", str(tmp_path / "rows.csv")], capsys)
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()[1:3]] == ["fastest", "slowest"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["missing.toml"], "missing.toml: cannot read this study"),
+        (["{study}", "--workers", "many"], "workers is a number, or dask://"),
+        (["{study}", "--output", "rows.xls"], "rows.xls: the rows of a sweep go to"),
+    ],
+)
+def test_mistakes_of_the_command_line(
+    arguments: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = write(tmp_path, STUDY)
+    status, _, err = run([word.format(study=study) for word in arguments], capsys)
+    assert status == 2
+    assert problem in err
+    assert "Traceback" not in err
+
+
+def test_a_module_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = write(tmp_path, STUDY + 'modules = ["no_such_module"]\n')
+    status, _, err = run([str(study)], capsys)
+    assert (status, err) == (2, "tisim: there is no module 'no_such_module' to import\n")
+
+
+def test_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = ROOT / "examples" / "sweeps" / "study.toml"
+    arguments: dict[str, Any] = read_study(study)
+    assert len(arguments["vary"]) == 4
+    target = tmp_path / "rows.csv"
+    status, out, err = run([str(study), "--workers", "1", "--output", str(target)], capsys)
+    assert (status, err) == (0, "")
+    assert out.splitlines()[-1] == f"60 scenarios in {target}"
+
+
+def test_every_key_of_the_example_that_is_a_comment_works_too(tmp_path: Path) -> None:
+    lines = (ROOT / "examples" / "sweeps" / "study.toml").read_text().splitlines()
+    head = lines[: lines.index("[config]")]
+    wanted = ("workers", "output", "sample", "seed", "deployment")
+    shown = [line for line in head if line.removeprefix("# ").split(" = ")[0] in wanted]
+    assert len(shown) == len(wanted)
+    text = "\n".join(line.removeprefix("# ") for line in shown)
+    axes = [line[2:].partition("  #")[0] for line in lines if line.startswith(("# ", '# "'))]
+    axes = [line for line in axes if " = [" in line or " = {" in line]
+    axes = [line for line in axes if not line.startswith("hosts")]
+    assert len(axes) == 7
+    read_study(write(tmp_path, text + "\n[vary]\n" + "\n".join(axes) + "\n"))
