@@ -63,6 +63,7 @@ class Post {
  private:
   std::int64_t released(std::int32_t found) {
     const std::int64_t name = matcher.message(found).bytes;
+    matcher.message(found).state = MessageState::matched;
     matcher.messages().release(found);
     return name;
   }

@@ -1,0 +1,104 @@
+#include "support/heap.hpp"
+
+#include <map>
+#include <random>
+#include <vector>
+
+#include "support/test.hpp"
+
+namespace tisim {
+
+namespace {
+
+struct Positions {
+  std::vector<std::int32_t>* at;
+  void set(std::uint32_t id, std::int32_t position) const { (*at)[id] = position; }
+  std::int32_t get(std::uint32_t id) const { return (*at)[id]; }
+};
+
+struct Sample {
+  explicit Sample(std::size_t ids) : positions(ids, -1), heap(Positions{&positions}) {}
+
+  std::vector<std::uint32_t> drained() {
+    std::vector<std::uint32_t> ids;
+    while (!heap.empty()) {
+      ids.push_back(heap.top_id());
+      heap.pop();
+    }
+    return ids;
+  }
+
+  std::vector<std::int32_t> positions;
+  EventHeap<Positions> heap;
+};
+
+}  // namespace
+
+TEST("heap: events leave by date, equal dates in the order of pushing") {
+  Sample s(6);
+  const double dates[] = {3, 1, 2, 1, 3, 1};
+  for (std::uint32_t id = 0; id < 6; ++id) s.heap.push(dates[id], id);
+  CHECK(s.heap.size() == 6);
+  CHECK(s.heap.top_date() == 1);
+  CHECK((s.drained() == std::vector<std::uint32_t>{1, 3, 5, 2, 0, 4}));
+  for (const std::int32_t position : s.positions) CHECK(position == -1);
+}
+
+TEST("heap: a moved event comes after those of its new date") {
+  Sample s(4);
+  for (std::uint32_t id = 0; id < 4; ++id) s.heap.push(id, id);
+  s.heap.update(3, 0);
+  s.heap.update(1, 2);
+  s.heap.update(3, 3);
+  CHECK(s.heap.date_of(2) == 1);
+  CHECK((s.drained() == std::vector<std::uint32_t>{1, 2, 0, 3}));
+  s.heap.update(5, 1);  // not in the heap: it is pushed
+  CHECK(s.heap.size() == 1);
+  CHECK(s.heap.top_id() == 1);
+}
+
+TEST("heap: removing what is not there does nothing") {
+  Sample s(3);
+  s.heap.push(1, 0);
+  s.heap.push(2, 1);
+  s.heap.remove(2);
+  s.heap.remove(0);
+  s.heap.remove(0);
+  CHECK((s.drained() == std::vector<std::uint32_t>{1}));
+}
+
+TEST("heap: random pushes, moves and removals leave as from a sorted map") {
+  constexpr std::uint32_t kIds = 200;
+  std::mt19937 random(7);
+  Sample s(kIds);
+  // Dates with the order in which they were given, as the heap has to keep them.
+  std::map<std::pair<double, std::uint64_t>, std::uint32_t> expected;
+  std::map<std::uint32_t, std::pair<double, std::uint64_t>> key_of;
+  for (std::uint64_t step = 0; step < 20000; ++step) {
+    const auto id = static_cast<std::uint32_t>(random() % kIds);
+    const auto what = random() % 4;
+    const auto known = key_of.find(id);
+    if (what == 0 && !expected.empty()) {
+      CHECK(s.heap.top_id() == expected.begin()->second);
+      CHECK(s.heap.top_date() == expected.begin()->first.first);
+      key_of.erase(expected.begin()->second);
+      expected.erase(expected.begin());
+      s.heap.pop();
+    } else if (what == 1) {
+      s.heap.remove(id);
+      if (known != key_of.end()) {
+        expected.erase(known->second);
+        key_of.erase(known);
+      }
+    } else {
+      const auto date = static_cast<double>(random() % 50);
+      s.heap.update(date, id);
+      if (known != key_of.end()) expected.erase(known->second);
+      key_of[id] = {date, step};
+      expected[{date, step}] = id;
+    }
+    CHECK(s.heap.size() == expected.size());
+  }
+}
+
+}  // namespace tisim
