@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from tisim._core import Stop
@@ -113,7 +113,7 @@ def _readable(trace: Trace, settings: Settings) -> Any:
 def _result(
     core: Any, job: int, placements: Deployment, settings: Settings, begin: float = 0.0
 ) -> Result:
-    warnings = list(settings.warnings)
+    warnings = [*settings.warnings, *_not_simulated(settings.platform, placements)]
     if lost := core.lost_types(job):
         more = f" and {len(lost) - 1} more" if lost[1:] else ""
         warnings.append(
@@ -127,6 +127,23 @@ def _result(
         config=settings.config.as_dict(),
         warnings=warnings,
     )
+
+
+def _not_simulated(platform: Platform, placements: Deployment) -> Iterator[str]:
+    """What the files say and a replay takes no account of."""
+    if platform.profiles:
+        yield (
+            f"{platform.file}: profiles are not simulated; speeds, bandwidths, latencies and "
+            "states stay what they are at the beginning"
+        )
+    for rank, placement in enumerate(placements):
+        if placement.start_time > 0 or placement.kill_time is not None:
+            place = f"{placements.file}:{placement.line}: " if placements.file else ""
+            yield (
+                f"{place}start_time and kill_time are not simulated; rank {rank} runs from the "
+                "beginning to its end"
+            )
+            return
 
 
 def _placements(

@@ -58,8 +58,8 @@ class Environment(simpy.Environment):
         self._driver = Driver(platform.settings(config), progress)
         self._core = self._driver.core
         self._activities: dict[int, simpy.Event] = {}
-        self._calls: dict[int, tuple[simpy.Event, MpiRank]] = {}
-        self._callers: dict[int, str] = {}
+        # Of each rank that is in a call: its event, and the process that made it.
+        self._calls: dict[int, tuple[simpy.Event, MpiRank, str]] = {}
         self._jobs: dict[int, tuple[simpy.Event, Callable[[Any, int], object]]] = {}
         self._actions = CustomActions(self)
         self._woken: simpy.Event | None = None
@@ -121,7 +121,7 @@ class Environment(simpy.Environment):
         if kind == WokenType.ACTIVITY:
             event = self._activities.pop(index)
         elif kind == WokenType.RANK:
-            event, rank = self._calls.pop(index)
+            event, rank, _ = self._calls.pop(index)
             value = rank.returned()
         else:
             event, result = self._jobs.pop(index)
@@ -251,9 +251,8 @@ class Environment(simpy.Environment):
         """Start an MPI call of a rank; an event that happens when the call returns."""
         post()
         event = self.event()
-        self._calls[rank.index] = event, rank
         process = self.active_process
-        self._callers[rank.index] = "" if process is None else process.name
+        self._calls[rank.index] = event, rank, "" if process is None else process.name
         return event
 
     def calling(self, rank: MpiRank) -> simpy.Event | None:
@@ -265,8 +264,8 @@ class Environment(simpy.Environment):
         """Who the ranks are that are not in their traces, for the report of a deadlock."""
         named = {
             index: f"rank {rank.number} on {rank.host}"
-            + (f" (process {self._callers[index]})" if self._callers[index] else "")
-            for index, (_, rank) in self._calls.items()
+            + (f" (process {process})" if process else "")
+            for index, (_, rank, process) in self._calls.items()
         }
         return named | self._actions.doing()
 
