@@ -183,11 +183,12 @@ def beyond_simgrid(call: Call, hosts: Sequence[int]) -> str | None:
     if word == "bcast" and layout.uniform and per_host & (per_host - 1) and ranks > per_host:
         name = impi.choose_bcast(ranks, nbytes, per_host).name if selector == "impi" else selector
         return "sends messages to nobody" if name in ("mpich", "SMP_binomial") else None
-    if word == "gather" and layout.blocked and not layout.uniform:
+    if word == "gather" and layout.blocked:
+        led = layout.uniform and int(numbers[2]) in layout.leaders
         name = impi.choose_gather(ranks, nbytes, per_host).name if selector == "impi" else selector
         choice = mvapich2.choose_gather(ranks, nbytes, blocked=True)
-        if name == "mvapich2" and choice.name == "mvapich2_two_level":
-            return "reads counts that it did not fill in"
+        if name == "mvapich2" and choice.name == "mvapich2_two_level" and not led:
+            return "gathers into nowhere"
     if selector == "impi":
         return _impi(word, ranks, nbytes, per_host, layout.sizes)
     few = word == "allgather" and nbytes <= 1024
