@@ -30,6 +30,11 @@ _COMMANDS = {
         "compare_command",
         "Say what differs between two results, and why.",
     ),
+    "generate": (
+        "tisim.commands.generate",
+        "generate_command",
+        "Make traces without a machine, for scale studies.",
+    ),
     "platform": (
         "tisim.platform.command",
         "platform_command",

@@ -18,7 +18,7 @@ PACKAGE = ROOT / "tisim"
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "__main__"}),
     frozenset({"commands"}),
-    frozenset({"sweep", "viz", "calibration"}),
+    frozenset({"sweep", "viz", "calibration", "generate"}),
     frozenset({"replay", "result"}),
     frozenset({"formats", "actions", "platform", "models", "config"}),
     frozenset({"kernel"}),

@@ -122,18 +122,17 @@ class Meter:
             self._bar.stop()
 
     def update(self, simulated_time: float, actions: int, fraction: float) -> None:
-        """Show how far it is; see `tisim.kernel.driver.Progress`."""
-        elapsed = time.monotonic() - self._start
-        if not self._active or elapsed < _PATIENCE:
+        """Show how far a simulation is; see `tisim.kernel.driver.Progress`."""
+        rate = actions / max(time.monotonic() - self._start, 1e-9)
+        self.show(fraction, f"{rate:,.0f} actions/s, simulated {simulated_time:.6g} s")
+
+    def show(self, fraction: float, note: str = "") -> None:
+        """Show which part of the work is done, from 0 to 1, and a note."""
+        if not self._active or time.monotonic() - self._start < _PATIENCE:
             return
         if self._bar is None:
             self._open()
-        rate = actions / elapsed
-        self._bar.update(
-            self._task,
-            completed=fraction,
-            note=f"{rate:,.0f} actions/s, simulated {simulated_time:.6g} s",
-        )
+        self._bar.update(self._task, completed=fraction, note=note)
 
     def _open(self) -> None:
         from rich.console import Console

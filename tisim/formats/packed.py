@@ -51,7 +51,7 @@ def pack(
         found = find_source(source, spool)
         names, index_name = _names(found)
         text = found.index[1] if found.index and index_name else b""
-        with _becoming(target) as unfinished:
+        with becoming(target) as unfinished:
             _core.pack(
                 [part.for_core() for part in found.parts],
                 os.fsencode(found.name),
@@ -84,7 +84,7 @@ def unpack(packed: str | os.PathLike[str], directory: str | os.PathLike[str]) ->
         raise InputError("there is no such file", file=path)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise InputError("is there already and not empty; name a new directory", file=target)
-    with _becoming(target) as unfinished:
+    with becoming(target) as unfinished:
         target.parent.mkdir(parents=True, exist_ok=True)
         unfinished.mkdir()
         _core.unpack(Part(str(path), path).for_core(), os.fsencode(unfinished))
@@ -113,7 +113,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def _becoming(target: Path) -> Iterator[Path]:
+def becoming(target: Path) -> Iterator[Path]:
     """Give a name to write to; what is there in the end gets the name `target`."""
     unfinished = target.parent / f".{target.name}.{secrets.token_hex(4)}"
     try:

@@ -1,0 +1,102 @@
+"""Writing a trace, a rank after the other and in bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from tisim import _core
+from tisim.errors import InputError
+from tisim.formats.packed import becoming
+
+#: A target with this suffix is one packed file; any other is a directory.
+PACKED_SUFFIX = ".tit"
+
+
+class TraceWriter(Protocol):
+    """A trace that is being written."""
+
+    def write_rank(self, rank: int, pieces: Iterable[str]) -> None:
+        """Write all lines of a rank.
+
+        Parameters
+        ----------
+        rank
+            The rank.
+        pieces
+            Its lines, some at a time; each line with its newline.
+        """
+        ...
+
+
+@contextlib.contextmanager
+def write_trace(target: str | os.PathLike[str], ranks: int) -> Iterator[TraceWriter]:
+    r"""Open a trace to write; it appears when the ``with`` block ends without an exception.
+
+    Parameters
+    ----------
+    target
+        One packed file when its name ends in ``.tit``; otherwise a directory, with a file a rank,
+        which must not be there yet, or be empty.
+    ranks
+        How many ranks there will be.
+
+    Yields
+    ------
+    TraceWriter
+
+    Raises
+    ------
+    InputError
+        When `target` cannot be written.
+
+    Examples
+    --------
+    >>> with write_trace("ring.tit", ranks=1) as trace:  # doctest: +SKIP
+    ...     trace.write_rank(0, ["0 compute 1e6\n"])
+    """
+    path = Path(target)
+    packed = path.suffix == PACKED_SUFFIX
+    if packed and path.is_dir():
+        raise InputError("is a directory; name a file to write", file=path)
+    if not packed and path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise InputError(
+            f"is there already and not empty; name a new directory, or a {PACKED_SUFFIX} file",
+            file=path,
+        )
+    with becoming(path) as unfinished:
+        if packed:
+            writer = _core.PackedWriter(os.fsencode(unfinished), ranks)
+            yield _PackedFile(writer)
+            writer.finish()
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.mkdir()
+            yield _Directory(unfinished)
+
+
+class _PackedFile:
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+
+    def write_rank(self, rank: int, pieces: Iterable[str]) -> None:
+        self._writer.begin_rank(rank, _name(rank).encode())
+        for piece in pieces:
+            self._writer.write(piece.encode())
+        self._writer.end_rank()
+
+
+class _Directory:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def write_rank(self, rank: int, pieces: Iterable[str]) -> None:
+        with (self._path / _name(rank)).open("w", encoding="utf-8") as file:
+            file.writelines(pieces)
+
+
+def _name(rank: int) -> str:
+    return f"rank-{rank}.txt"

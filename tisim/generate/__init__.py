@@ -1,0 +1,39 @@
+"""Traces without a machine, for scale studies: patterns of communication of any size.
+
+>>> from tisim.generate import Halo3D
+>>> Halo3D(ranks=8, iterations=100, allreduce=8).write("halo.tit")  # doctest: +SKIP
+"""
+
+from tisim.generate.halo import Halo2D, Halo3D
+from tisim.generate.pattern import Pattern
+from tisim.generate.ring import Ring
+from tisim.generate.ring_allreduce import RingAllreduce
+from tisim.generate.sparse import Sparse
+from tisim.generate.transpose import Transpose
+from tisim.generate.tree_allreduce import TreeAllreduce
+from tisim.generate.wavefront import Wavefront
+
+#: What the command line calls each pattern.
+PATTERNS: dict[str, type[Pattern]] = {
+    "ring": Ring,
+    "halo2d": Halo2D,
+    "halo3d": Halo3D,
+    "wavefront": Wavefront,
+    "transpose": Transpose,
+    "ring-allreduce": RingAllreduce,
+    "tree-allreduce": TreeAllreduce,
+    "sparse": Sparse,
+}
+
+__all__ = [
+    "PATTERNS",
+    "Halo2D",
+    "Halo3D",
+    "Pattern",
+    "Ring",
+    "RingAllreduce",
+    "Sparse",
+    "Transpose",
+    "TreeAllreduce",
+    "Wavefront",
+]

@@ -1,0 +1,178 @@
+"""What all patterns have in common: iterations of lines, and computations that vary."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+#: Lines without their rank; a number is a computation of that part of an iteration's flops.
+Program = list[str | float]
+
+# So many characters of a rank's trace are made at once.
+_PIECE = 1 << 20
+# A sum of doubles: one flop for so many bytes.
+_BYTES_PER_FLOP = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pattern(ABC):
+    """A program whose ranks do the same in every iteration.
+
+    Parameters
+    ----------
+    ranks
+        Number of ranks.
+    iterations
+        How often the pattern is repeated.
+    compute
+        Flops of one rank in one iteration.
+    imbalance
+        From 0 to 1. The flops of a rank are multiplied by a factor of its own, uniform between
+        ``1 - imbalance`` and ``1 + imbalance``.
+    noise
+        The same for every single computation.
+    allreduce
+        Bytes of an allreduce of all ranks that follows iterations; 0: none does.
+    allreduce_every
+        It follows every so many iterations.
+    seed
+        Of the random numbers: the same seed gives the same trace.
+
+    Raises
+    ------
+    InputError
+        When a number cannot be.
+    """
+
+    ranks: int
+    iterations: int = 10
+    compute: float = 1e6
+    imbalance: float = 0.0
+    noise: float = 0.0
+    allreduce: int = 0
+    allreduce_every: int = 1
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("ranks", "allreduce_every"):
+            self._check(name, getattr(self, name) >= 1, "at least 1")
+        for name in ("iterations", "compute", "allreduce", "seed"):
+            self._check(name, getattr(self, name) >= 0, "at least 0")
+        for name in ("imbalance", "noise"):
+            self._check(name, 0 <= getattr(self, name) <= 1, "between 0 and 1")
+        self._check("ranks", self.ranks <= 1 << 30, "at most 2^30")
+
+    def _check(self, name: str, holds: bool, what: str) -> None:
+        if not holds:
+            raise InputError(f"{name} must be {what}, not {getattr(self, name)}")
+
+    @abstractmethod
+    def iteration(self, rank: int) -> Program:
+        """What a rank does in one iteration."""
+
+    def write(
+        self, target: str | os.PathLike[str], progress: Callable[[float], None] | None = None
+    ) -> None:
+        """Write the trace.
+
+        Parameters
+        ----------
+        target
+            One packed file when its name ends in ``.tit``; otherwise a directory, with a file a
+            rank, which must not be there yet, or be empty.
+        progress
+            Is told now and then which part is written, from 0 to 1.
+
+        Raises
+        ------
+        InputError
+            When `target` cannot be written.
+        """
+        from tisim.formats.writer import write_trace
+
+        with write_trace(target, self.ranks) as trace:
+            for rank in range(self.ranks):
+                trace.write_rank(rank, self.pieces(rank, progress))
+
+    def pieces(self, rank: int, progress: Callable[[float], None] | None = None) -> Iterator[str]:
+        """The lines of a rank, many at a time."""
+        body = self.iteration(rank)
+        random = self.random(1, rank) if self.noise else None
+        yield f"{rank} init\n"
+        done = 0
+        for program, times in self._repeated(body):
+            lines = _template(rank, program)
+            flops = [x * self._volume(rank) for x in program if isinstance(x, float)]
+            at_once = max(_PIECE // max(len(lines), 1), 1)
+            for first in range(0, times, at_once):
+                count = min(at_once, times - first)
+                if random is None:
+                    yield lines % tuple(map(round, flops)) * count
+                else:
+                    yield lines * count % self._noisy(flops, count, random)
+                done += count * len(program)
+                if progress is not None:
+                    progress((rank + done / self._lines(body)) / self.ranks)
+        yield f"{rank} finalize\n"
+
+    def _lines(self, body: Program) -> int:
+        sums = self.iterations // self.allreduce_every if self.allreduce else 0
+        return max(self.iterations * len(body) + sums, 1)
+
+    def _repeated(self, body: Program) -> Iterator[tuple[Program, int]]:
+        """Programs that follow one another, each so many times."""
+        if not self.allreduce:
+            yield body, self.iterations
+            return
+        flops = max(self.allreduce // _BYTES_PER_FLOP, 1)
+        sums: Program = [f"allreduce {self.allreduce} {flops}"]
+        rounds, rest = divmod(self.iterations, self.allreduce_every)
+        if self.allreduce_every * len(body) <= _PIECE // 32:
+            yield body * self.allreduce_every + sums, rounds
+        else:
+            for _ in range(rounds):
+                yield body, self.allreduce_every
+                yield sums, 1
+        yield body, rest
+
+    def _noisy(
+        self, flops: list[float], times: int, random: np.random.Generator
+    ) -> tuple[int, ...]:
+        """The volumes of computations that are repeated, each with a factor of its own."""
+        drawn = random.random((times, len(flops)))
+        volumes = (1 + self.noise * (2 * drawn - 1)) * flops
+        return tuple(volumes.round().ravel())
+
+    @cached_property
+    def _factors(self) -> list[float]:
+        """What the flops of each rank are multiplied by."""
+        drawn = self.random(0).random(self.ranks)
+        factors: list[float] = (1 + self.imbalance * (2 * drawn - 1)).tolist()
+        return factors
+
+    def _volume(self, rank: int) -> float:
+        """Flops of a rank in one iteration, without noise."""
+        return self.compute * self._factors[rank] if self.imbalance else self.compute
+
+    def random(self, *stream: int) -> np.random.Generator:
+        """One of the independent sequences of random numbers of the seed."""
+        import numpy as np
+
+        return np.random.default_rng([self.seed, *stream])
+
+
+def _template(rank: int, program: Program) -> str:
+    """The lines of a program, with places for its volumes."""
+    return "".join(
+        f"{rank} compute %d\n" if isinstance(line, float) else f"{rank} {line}\n"
+        for line in program
+    )
