@@ -19,8 +19,9 @@ def _size(text: str, what: str) -> int:
     return round(parse_size(text, what))
 
 
-def _sizes(text: str, what: str) -> tuple[int, ...]:
-    return tuple(_size(part, what) for part in text.split(","))
+def _sizes(text: str, what: str) -> int | tuple[int, ...]:
+    sizes = tuple(_size(part, what) for part in text.split(","))
+    return sizes if sizes[1:] else sizes[0]
 
 
 def _grid(text: str, what: str) -> tuple[int, ...]:

@@ -48,8 +48,7 @@ class _Halo(Pattern, ABC):
         """Bytes of a face in each dimension."""
         if isinstance(self.nbytes, int):
             return (self.nbytes,) * self.dimensions
-        sizes = tuple(self.nbytes)
-        return sizes * self.dimensions if len(sizes) == 1 else sizes
+        return tuple(self.nbytes)
 
     def iteration(self, rank: int) -> Program:
         receives: Program = []
