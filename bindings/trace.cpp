@@ -19,6 +19,7 @@
 #include "bindings.hpp"
 #include "op.hpp"
 #include "trace/call.hpp"
+#include "trace/check/check.hpp"
 #include "trace/datatype.hpp"
 #include "trace/error.hpp"
 #include "trace/pack.hpp"
@@ -127,6 +128,34 @@ void write_lines(PackedWriter& writer, const nb::bytes& text) {
   const std::string_view all(text.c_str(), text.size());
   const nb::gil_scoped_release unlocked;
   writer.lines(all);
+}
+
+// Findings as (is an error, rank, file, line or none, message), counts as (name, actions, messages,
+// bytes, amount).
+nb::dict check_trace(const TraceSet& set) {
+  CheckReport report;
+  {
+    const nb::gil_scoped_release unlocked;
+    report = check(set);
+  }
+  nb::list findings;
+  for (const Finding& finding : report.findings.kept()) {
+    const nb::object line = finding.line == 0 ? nb::none() : nb::cast(finding.line);
+    findings.append(nb::make_tuple(finding.severity == Severity::error, finding.rank,
+                                   decoded(finding.file), line, decoded(finding.message)));
+  }
+  nb::list counts;
+  for (const ActionCount& count : report.counts) {
+    counts.append(
+        nb::make_tuple(count.name, count.actions, count.messages, count.bytes, count.amount));
+  }
+  nb::dict result;
+  result["actions"] = report.actions;
+  result["counts"] = counts;
+  result["findings"] = findings;
+  result["errors"] = report.findings.errors();
+  result["warnings"] = report.findings.warnings();
+  return result;
 }
 
 // The next operations as rows of OP_LAYOUT's type, in bytes.
@@ -303,6 +332,7 @@ void register_trace(nb::module_& m) {
           "rank"_a, "calls"_a, nb::keep_alive<0, 3>());
 
   m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a);
+  m.def("check", &check_trace, "set"_a);
   m.def("pack", &pack_files, "files"_a, "name"_a, "names"_a, "index_name"_a, "index_text"_a,
         "dialect"_a, "output"_a);
   m.def("unpack", &unpack_file, "file"_a, "directory"_a);

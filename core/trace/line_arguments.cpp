@@ -93,6 +93,15 @@ void LineParser::unknown_action(std::string_view word) {
   fail(message + "; an action of your own has to be registered");
 }
 
+std::int64_t LineParser::communicator_id(std::string_view word, bool may_be_world) {
+  const std::int64_t id = whole(word, "communicator");
+  if (id < 0 || id > std::numeric_limits<std::uint16_t>::max()) {
+    fail("communicator " + quoted(word) + " is not between 0 and 65535");
+  }
+  if (id == 0 && !may_be_world) fail("communicator 0 is the world; it is neither made nor freed");
+  return id;
+}
+
 std::int64_t LineParser::whole(std::string_view word, std::string_view what) {
   std::int64_t value = 0;
   const char* fault = nullptr;

@@ -136,10 +136,7 @@ std::uint16_t LineParser::take_communicator() {
   Words& words = calls_->scratch().words;
   const std::string_view last = words.back();
   if (words.size() < 2 || last.substr(0, kName.size()) != kName) return 0;
-  const std::int64_t id = whole(last.substr(kName.size()), "communicator");
-  if (id < 0 || id > std::numeric_limits<std::uint16_t>::max()) {
-    fail("communicator " + std::to_string(id) + " is not between 0 and 65535");
-  }
+  const std::int64_t id = communicator_id(last.substr(kName.size()), true);
   words.pop_back();
   return static_cast<std::uint16_t>(id);
 }
@@ -322,10 +319,10 @@ void LineParser::communicator(const Action& action, Op& op) {
   call.arguments.clear();
   call.words.clear();
   for (std::size_t i = 1; i <= arguments; ++i) {
-    const std::int64_t value = whole(words[i], "argument");
-    if (i <= 2 && (value < 0 || value > std::numeric_limits<std::uint16_t>::max())) {
-      fail("communicator " + std::to_string(value) + " is not between 0 and 65535");
-    }
+    const bool is_id = i <= 2;
+    // Only the first of several may be the world, which is neither made nor freed.
+    const std::int64_t value =
+        is_id ? communicator_id(words[i], i == 1 && arguments > 1) : whole(words[i], "argument");
     call.arguments.push_back(static_cast<double>(value));
   }
   call.comm = static_cast<std::uint16_t>(call.arguments.front());

@@ -79,6 +79,7 @@ class LineParser {
 
   double collective_argument(ArgumentRole role, std::string_view word);
 
+  std::int64_t communicator_id(std::string_view word, bool may_be_world);
   std::int64_t whole(std::string_view word, std::string_view what);
   std::int64_t count(std::string_view word, std::string_view what);
   double volume(std::string_view word, std::string_view what);

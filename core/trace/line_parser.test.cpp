@@ -203,8 +203,10 @@ TEST("lines: wrong numbers") {
   says("bcast 1 4", "root 4 does not exist: the ranks of this trace are 0 to 3");
   says("allreduce 1 -2", "flops '-2' is negative");
   says("send 1 0 1 comm=x", "communicator 'x' is not a number");
-  says("send 1 0 1 comm=65536", "communicator 65536 is not between 0 and 65535");
-  says("comm_dup 0 70000", "communicator 70000 is not between 0 and 65535");
+  says("send 1 0 1 comm=65536", "communicator '65536' is not between 0 and 65535");
+  says("comm_dup 0 0", "communicator 0 is the world; it is neither made nor freed");
+  says("comm_free 0", "communicator 0 is the world");
+  says("comm_dup 0 70000", "communicator '70000' is not between 0 and 65535");
 }
 
 TEST("lines: ranks that do not exist") {

@@ -1,0 +1,191 @@
+#include "trace/check/check.hpp"
+
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "trace/check/collective_order.hpp"
+#include "trace/check/communicators.hpp"
+#include "trace/check/message_ledger.hpp"
+#include "trace/check/messages.hpp"
+#include "trace/check/rank_walk.hpp"
+#include "trace/check/requests.hpp"
+#include "trace/error.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::custom) + 1;
+constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::custom) + 1;
+
+bool has_operation(Kind kind) { return kind == Kind::collective || kind == Kind::icollective; }
+
+// Counts actions by kind and, for collectives, by operation.
+class Counter {
+ public:
+  void take(const RankWalk& walk) {
+    const Op& op = walk.op();
+    const bool continues = (op.flags & kContinuation) != 0;
+    const std::size_t operation =
+        has_operation(op.kind) ? static_cast<std::size_t>(walk.call().operation) : 0;
+    // What a line says beside its first operation counts for that.
+    if (!continues) {
+      current_ = &counts_[static_cast<std::size_t>(op.kind)][operation];
+      ++current_->actions;
+      ++actions_;
+    }
+    if (op.kind == Kind::compute || op.kind == Kind::sleep) current_->amount += op.amount;
+  }
+  void take(const Message& message) {
+    if (message.is_receive) return;
+    ++current_->messages;
+    current_->bytes += static_cast<std::uint64_t>(message.bytes);
+  }
+
+  void report(CheckReport& into) const {
+    into.actions = actions_;
+    std::map<std::string, ActionCount> by_name;
+    for (std::size_t kind = 0; kind < kKinds; ++kind) {
+      for (std::size_t operation = 0; operation < kOperations; ++operation) {
+        const ActionCount& count = counts_[kind][operation];
+        if (count.actions == 0) continue;
+        const std::string name =
+            name_of(static_cast<Kind>(kind), static_cast<Operation>(operation));
+        by_name[name] = count;
+        by_name[name].name = name;
+      }
+    }
+    for (auto& [name, count] : by_name) into.counts.push_back(std::move(count));
+  }
+
+ private:
+  static std::string name_of(Kind kind, Operation operation) {
+    if (kind == Kind::nop) return "init, finalize and the like";
+    if (kind == Kind::custom) return "custom";
+    for (const Action& action : known_actions()) {
+      const bool same_operation = !has_operation(kind) || action.operation == operation;
+      if (action.kind == kind && same_operation) return std::string(action.name);
+    }
+    // The kinds that only the legacy dialect or SimGrid's tracer writes.
+    return kind == Kind::wait_last || kind == Kind::wait_icollective ? "wait" : "test";
+  }
+
+  std::array<std::array<ActionCount, kOperations>, kKinds> counts_;
+  ActionCount* current_ = nullptr;
+  std::uint64_t actions_ = 0;
+};
+
+// Reads all ranks once. When one cannot be read, only what is wrong with lines is reported.
+class Pass {
+ public:
+  Pass(const TraceSet& set, const Communicators& communicators)
+      : set_(set),
+        communicators_(communicators),
+        messages_(set, communicators),
+        collectives_(set, communicators) {}
+
+  // What to do about a comm_split or comm_dup.
+  enum class Makings : std::uint8_t { stop, known, ignored };
+
+  // Nothing when it has stopped.
+  std::optional<CheckReport> run(Makings makings) {
+    for (std::int32_t rank = 0; rank < set_.ranks(); ++rank) {
+      try {
+        if (!read(rank, makings)) return std::nullopt;
+      } catch (const TraceError& error) {
+        if (error.line == 0) throw;
+        unreadable_.add({Severity::error, rank, error.file, error.line, error.message});
+      }
+    }
+    CheckReport report;
+    counter_.report(report);
+    if (unreadable_.errors() > 0) {
+      report.findings = std::move(unreadable_);
+      return report;
+    }
+    warn();
+    messages_.report(findings_);
+    collectives_.report(findings_);
+    report.findings = std::move(findings_);
+    return report;
+  }
+
+ private:
+  bool read(std::int32_t rank, Makings makings) {
+    RankWalk walk(set_, communicators_, rank);
+    MessageReader reader;
+    Requests requests(rank, set_.dialect() == Dialect::legacy);
+    std::vector<Message> messages;
+    while (walk.next()) {
+      const Kind kind = walk.op().kind;
+      const bool makes = kind == Kind::comm_split || kind == Kind::comm_dup;
+      if (makes && makings == Makings::stop) return false;
+      messages.clear();
+      reader.read(walk, messages);
+      counter_.take(walk);
+      for (const Message& message : messages) {
+        counter_.take(message);
+        messages_.add(message);
+      }
+      requests.take(walk, findings_);
+      check_communicator(walk, rank);
+      collectives_.take(walk, rank, findings_);
+    }
+    requests.finish(walk, findings_);
+    messages_.end_rank();
+    collectives_.end_rank(rank);
+    if (walk.reader().uses_lost_type()) lost_types_.push_back(rank);
+    if (walk.reader().uses_mistaken_null()) mistaken_nulls_.push_back(rank);
+    return true;
+  }
+
+  void check_communicator(const RankWalk& walk, std::int32_t rank) {
+    const Op& op = walk.op();
+    if (walk.group().group != kNoGroup) return;
+    findings_.add(
+        {Severity::error, rank, walk.reader().file(), op.line,
+         "uses the communicator " + std::to_string(op.comm) + ", which this rank is not in"});
+  }
+
+  void warn() {
+    const auto say = [&](const std::vector<std::int32_t>& ranks, const char* what) {
+      if (ranks.empty()) return;
+      const std::string others =
+          ranks.size() > 1 ? "; so have " + std::to_string(ranks.size() - 1) + " more ranks" : "";
+      findings_.add({Severity::warning, ranks.front(), set_.file(ranks.front()), 0, what + others});
+    };
+    say(lost_types_, "has messages of type -1, whose size the tracer lost; they count as empty");
+    say(mistaken_nulls_, "has receives from -333, which is taken for MPI_ANY_SOURCE");
+  }
+
+  const TraceSet& set_;
+  const Communicators& communicators_;
+  MessageLedger messages_;
+  CollectiveOrder collectives_;
+  Counter counter_;
+  Findings findings_;
+  Findings unreadable_;
+  std::vector<std::int32_t> lost_types_;
+  std::vector<std::int32_t> mistaken_nulls_;
+};
+
+}  // namespace
+
+CheckReport check(const TraceSet& set) {
+  // Few traces make communicators, and only for those is it worth to read all of them twice.
+  const Communicators world(set.ranks());
+  if (std::optional<CheckReport> report = Pass(set, world).run(Pass::Makings::stop)) {
+    return std::move(*report);
+  }
+  try {
+    const Communicators all = Communicators::of(set);
+    return Pass(set, all).run(Pass::Makings::known).value();
+  } catch (const TraceError& error) {
+    if (error.line == 0) throw;
+  }
+  return Pass(set, world).run(Pass::Makings::ignored).value();
+}
+
+}  // namespace tisim

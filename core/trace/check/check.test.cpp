@@ -1,0 +1,232 @@
+#include "trace/check/check.hpp"
+
+#include <sstream>
+
+#include "support/test.hpp"
+#include "trace/testing.hpp"
+
+namespace tisim {
+
+namespace {
+
+// What is said about a trace: each rank's lines come without their rank, separated by ';'.
+CheckReport checked(const std::vector<std::string>& ranks, Dialect dialect = Dialect::modern) {
+  std::vector<std::string> texts;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    std::istringstream lines(ranks[rank]);
+    std::string text;
+    for (std::string line; std::getline(lines, line, ';');) {
+      text.append(std::to_string(rank)).append(" ").append(line).append("\n");
+    }
+    texts.push_back(text);
+  }
+  return check(*TraceSet::open(test::files_of(texts), "trace", dialect));
+}
+
+bool sound(const CheckReport& report) {
+  for (const Finding& finding : report.findings.kept()) {
+    std::fprintf(stderr, "%s:%d: %s\n", finding.file.c_str(), static_cast<int>(finding.line),
+                 finding.message.c_str());
+  }
+  return report.findings.errors() + report.findings.warnings() == 0;
+}
+
+// Whether the only finding is this one.
+bool says(const CheckReport& report, Severity severity, std::int32_t rank, std::uint64_t line,
+          std::string_view part) {
+  const std::vector<Finding>& kept = report.findings.kept();
+  const bool one = kept.size() == 1 && kept[0].severity == severity && kept[0].rank == rank &&
+                   kept[0].line == line && kept[0].message.find(part) != std::string::npos &&
+                   kept[0].file == "rank-" + std::to_string(rank);
+  if (!one) sound(report);
+  return one;
+}
+
+}  // namespace
+
+TEST("check: a sound trace, and what is counted in it") {
+  const CheckReport report =
+      checked({"init;isend 1 5 100 0;compute 7;wait 0 1 5;allreduce 5 10;bcast 5 1;sendRecv 1 1 1 "
+               "1;finalize",
+               "init;recv 0 5 200 0;compute 5;allreduce 5 10;bcast 5 1;sendRecv 1 0 1 0;finalize"});
+  CHECK(sound(report));
+  CHECK(report.actions == 15);
+  const auto count = [&](std::string_view name) {
+    for (const ActionCount& one : report.counts) {
+      if (one.name == name) return one;
+    }
+    return ActionCount{};
+  };
+  CHECK(count("isend").actions == 1 && count("isend").bytes == 800);
+  CHECK(count("compute").actions == 2 && count("compute").amount == 12);
+  CHECK(count("allreduce").actions == 2 && count("allreduce").amount == 20);
+  CHECK(count("sendrecv").actions == 2 && count("sendrecv").messages == 2 &&
+        count("sendrecv").bytes == 2);
+  CHECK(count("recv").messages == 0);
+}
+
+TEST("check: messages that are sent and not received, and the other way round") {
+  CHECK(
+      says(checked({"send 1 0 5;send 1 0 5;send 1 0 5", "recv 0 0 5"}), Severity::error, 0, 2,
+           "sends a message from rank 0 to rank 1 with tag 0 that is never received: 3 are sent, 1 "
+           "received; this is the first of 2"));
+  CHECK(says(
+      checked({"send 1 0 5", "recv 0 0 5;recv 0 0 5"}), Severity::error, 1, 2,
+      "waits for a message from rank 0 to rank 1 with tag 0 that is never sent: 2 are received"));
+  CHECK(checked({"send 1 0 5", "recv 0 1 5"}).findings.errors() == 2);
+  CHECK(sound(checked({"send -666 0 5;recv -666 0 5", "init"})));
+}
+
+TEST("check: receives from any rank and of any tag") {
+  CHECK(sound(checked(
+      {"recv -555 0 9;recv -555 -444 9;recv 1 -444 9", "send 0 0 5;send 0 3 5", "send 0 7 5"})));
+  CHECK(says(checked({"recv -555 0 5;recv -555 0 5", "send 0 0 5"}), Severity::error, 0, 2,
+             "waits for a message from any rank to rank 0 with tag 0 that is never sent"));
+  CHECK(says(checked({"recv -555 0 5", "send 0 0 5", "send 0 0 5"}), Severity::error, 2, 1,
+             "sends a message from rank 2 to rank 0 with tag 0 that is never received"));
+  CHECK(checked({"recv -555 1 5;recv 1 0 5", "send 0 0 5;send 0 2 5"}).findings.errors() == 2);
+}
+
+TEST("check: messages larger than their buffers") {
+  CHECK(says(
+      checked({"send 1 0 5;send 1 0 10", "recv 0 0 10;recv 0 0 9"}), Severity::error, 1, 2,
+      "has room for 9 bytes, and the message from rank 0 to rank 1 with tag 0 has 10 (rank-0:2)"));
+  CHECK(sound(checked({"send 1 0 5;send 1 0 10", "recv 0 0 5;recv 0 0 10"})));
+  CHECK(sound(checked({"send 1 0 5;send 1 0 10", "recv 0 0 -1;irecv 0 0 11;waitall"})));
+  CHECK(sound(checked({"send 1 0 10;send 1 0 5", "recv 0 0 10;recv 0 0 9"})));
+}
+
+TEST("check: requests") {
+  CHECK(says(checked({"isend 1 0 5;isend 1 1 5;wait 0 1 1", "recv 0 0 5;recv 0 1 5"}),
+             Severity::warning, 0, 1, "posts a request that is never waited for"));
+  CHECK(says(
+      checked({"isend 1 0 5;isend 1 0 5;ibarrier;init", "recv 0 0 5;recv 0 0 5;ibarrier;waitall"}),
+      Severity::warning, 0, 1, "posts the first of 3 requests that are never waited for"));
+  CHECK(says(checked({"isend 1 0 5;wait 0 1 0;wait 0 1 0", "recv 0 0 5"}), Severity::warning, 0, 3,
+             "waits for a request that is not pending"));
+  CHECK(sound(checked({"isend 1 0 5;isend 1 0 5;waitany 2;waitAny 2", "recv 0 0 5;recv 0 0 5"})));
+  CHECK(sound(checked({"isend 1 0 5;test 0 1 0;isend 1 0 5;testall", "recv 0 0 5;recv 0 0 5"})));
+  CHECK(sound(checked({"ibcast 5;wait -333 -333 -3335", "ibcast 5;waitall"})));
+  CHECK(sound(
+      checked({"isend 1 5;Irecv 1 5;wait;wait", "isend 0 5;Irecv 0 5;waitAll"}, Dialect::legacy)));
+  CHECK(says(checked({"isend 1 5;wait;wait", "recv 0 5"}, Dialect::legacy), Severity::warning, 0, 3,
+             "waits for a request, and none is pending"));
+}
+
+TEST("check: persistent requests") {
+  CHECK(sound(checked({"send_init 1 0 5;start 0 1 0;wait 0 1 0;start 0 1 0;wait 0 1 0",
+                       "recv_init 0 0 5;startall;waitall;startall;waitall"})));
+  CHECK(says(checked({"send_init 1 0 5;start 0 1 0;wait 0 1 0", "init"}), Severity::error, 0, 2,
+             "is never received"));
+  CHECK(sound(checked({"Start 1 5 80 0;wait 0 1 5", "Start 1 5 80 0;wait 0 1 5"})));
+}
+
+TEST("check: collectives in another order") {
+  CHECK(says(checked({"barrier;bcast 5", "barrier;barrier"}), Severity::error, 1, 2,
+             "calls barrier where rank 0 (rank-0:2) calls bcast"));
+  CHECK(says(checked({"barrier;bcast 5", "barrier"}), Severity::error, 1, 0,
+             "calls no further collective where rank 0 (rank-0:2) calls bcast"));
+  CHECK(says(checked({"barrier", "barrier;bcast 5"}), Severity::error, 1, 2,
+             "calls bcast where rank 0 calls no further collective"));
+  CHECK(says(checked({"barrier", "compute 5"}), Severity::error, 1, 0,
+             "calls no collective where rank 0 (rank-0:1) calls barrier"));
+  CHECK(says(checked({"compute 5", "barrier"}), Severity::error, 0, 0,
+             "calls no collective where rank 1 (rank-1:1) calls barrier"));
+  CHECK(says(checked({"barrier", "ibarrier;waitall"}), Severity::error, 1, 1,
+             "calls ibarrier where rank 0"));
+}
+
+TEST("check: a difference far into a trace") {
+  std::string first;
+  for (int i = 0; i < 2000; ++i) first += "bcast " + std::to_string(i) + ";";
+  std::string second = first;
+  second.replace(second.find("bcast 1500;"), 11, "bcast 9999;");
+  CHECK(sound(checked({first, first, first})));
+  CHECK(says(checked({first, first, second}), Severity::error, 2, 1501,
+             "bcast is of 9999 bytes, and of 1500 where rank 0 (rank-0:1501) calls it"));
+}
+
+TEST("check: arguments of collectives that do not fit") {
+  CHECK(says(checked({"bcast 5 0", "bcast 5 1"}), Severity::error, 1, 1,
+             "bcast has the root 1, and the root 0 where rank 0 (rank-0:1) calls it"));
+  CHECK(sound(checked({"bcast 1 0 0", "bcast 8 0 6"})));
+  CHECK(sound(checked(
+      {"reduce 5 0 1;gather 5 9 1;scatter 7 5 1", "reduce 5 7 1;gather 9 5 1;scatter 5 7 1"})));
+  CHECK(says(checked({"gather 5 9 1", "gather 9 6 1"}), Severity::error, 1, 1,
+             "gather is of 6 bytes, and of 5"));
+  CHECK(says(checked({"alltoall 5 6", "alltoall 5 5"}), Severity::error, 0, 1,
+             "sends 5 bytes and expects 6 from a rank that does the same"));
+  CHECK(says(checked({"allgatherv 5 5 6", "allgatherv 7 5 6"}), Severity::error, 1, 1,
+             "sends 7 bytes and expects 6"));
+  CHECK(says(checked({"reducescatter 5 5 0", "reducescatter 5 6 0"}), Severity::error, 1, 1,
+             "reducescatter has other counts"));
+}
+
+TEST("check: collectives whose counts differ by rank") {
+  CHECK(checked({"alltoallv 9 1 2 9 1 3 6 1", "alltoallv 9 3 4 9 2 4"}, Dialect::modern)
+            .findings.errors() == 1);
+  CHECK(sound(checked({"alltoallv 9 1 2 9 1 3", "alltoallv 9 3 4 9 2 4"})));
+  CHECK(says(checked({"barrier;alltoallv 9 1 2 9 1 3", "barrier;alltoallv 9 3 4 9 5 4"}),
+             Severity::error, 1, 2, "expects 5 bytes of rank 0, which sends 2 (rank-0:2)"));
+  CHECK(sound(checked({"gatherv 5 0 0 1", "gatherv 7 5 7 1"})));
+  CHECK(says(checked({"gatherv 5 0 0 1", "gatherv 7 6 7 1"}), Severity::error, 1, 1,
+             "expects 6 bytes of rank 0, which sends 5 (rank-0:1)"));
+  CHECK(sound(checked({"scatterv 5 7 5", "scatterv 0 0 7"})));
+  CHECK(says(checked({"scatterv 5 7 5", "scatterv 0 0 8"}), Severity::error, 1, 1,
+             "expects 8 bytes of rank 0, which sends 7 (rank-0:1)"));
+}
+
+TEST("check: communicators") {
+  CHECK(sound(checked({"comm_split 0 1 0 1;bcast 5 comm=1;send 0 0 5 comm=1;comm_free 1",
+                       "comm_split 0 1 1 0;barrier comm=1;comm_dup 1 2;barrier comm=2;comm_free 1",
+                       "comm_split 0 1 0 0;bcast 5 comm=1;recv 1 0 5 comm=1;comm_free 1"})));
+  CHECK(checked({"comm_split 0 1 0 0;send 1 0 5 comm=1", "comm_split 0 1 1 0",
+                 "comm_split 0 1 0 0;recv 0 1 5 comm=1;init"})
+            .findings.errors() == 2);
+  const CheckReport unmatched =
+      checked({"comm_split 0 1 0 0;send 1 7 5 comm=1", "comm_split 0 1 1 0", "comm_split 0 1 0 0"});
+  CHECK(says(unmatched, Severity::error, 0, 2,
+             "from rank 0 to rank 2 with tag 7 that is never received"));
+  CHECK(says(checked({"comm_split 0 1 -1 0;barrier comm=1", "comm_split 0 1 0 0;barrier comm=1"}),
+             Severity::error, 0, 2, "uses the communicator 1, which this rank is not in"));
+  CHECK(says(checked({"comm_split 0 1 0 0;barrier comm=1", "comm_split 0 1 0 0;bcast 5 comm=1"}),
+             Severity::error, 1, 2, "calls bcast where rank 0 (rank-0:2) calls barrier"));
+  CHECK(says(checked({"comm_split 0 1 0 0;allgatherv 5 5 5 comm=1",
+                      "comm_split 0 1 0 1;allgatherv 5 5 5 comm=1",
+                      "comm_split 0 1 1 0;allgatherv 5 5 5 5 5 5 comm=1"}),
+             Severity::error, 2, 2, "6 arguments do not fit a communicator of 1 ranks"));
+  CHECK(checked({"comm_dup 0 1;barrier comm=1", "comm_dup 0 1;barrier comm=1", "barrier;barrier"})
+            .findings.errors() == 3);
+}
+
+TEST("check: the same number for one communicator after the other") {
+  CHECK(sound(checked(
+      {"comm_split 0 1 0 0;send 1 0 5 comm=1;comm_free 1;comm_split 0 1 0 1;send 0 0 5 comm=1",
+       "comm_split 0 1 0 1;recv 0 0 5 comm=1;comm_free 1;comm_split 0 1 0 0;recv 1 0 5 comm=1"})));
+}
+
+TEST("check: lines that cannot be read are all that is said") {
+  const CheckReport report = checked({"init;sen 1;send 1 0 5", "init;compute x", "barrier"});
+  CHECK(report.findings.errors() == 2 && report.findings.warnings() == 0);
+  CHECK(report.findings.kept()[0].line == 2 && report.findings.kept()[1].file == "rank-1");
+  CHECK(checked({"comm_split 0 1 0 0;sen 1", "comm_split 0 1 0 0"}).findings.errors() == 1);
+}
+
+TEST("check: warnings about what the tracer lost") {
+  CHECK(says(
+      checked({"send 1 0 5 -1", "recv 0 0 5 -1"}), Severity::warning, 0, 0,
+      "has messages of type -1, whose size the tracer lost; they count as empty; so have 1 more"));
+  CHECK(says(checked({"send 1 0 5", "recv -333 0 5"}), Severity::warning, 1, 0,
+             "has receives from -333"));
+}
+
+TEST("check: thousands of findings are counted, and the first are kept") {
+  std::string lines;
+  for (int tag = 0; tag < 1000; ++tag) lines += "send 1 " + std::to_string(tag) + " 5;";
+  const CheckReport report = checked({lines, "init"});
+  CHECK(report.findings.errors() == 1000);
+  CHECK(report.findings.kept().size() == Findings::kMostKept &&
+        report.findings.kept()[5].line == 6);
+}
+
+}  // namespace tisim

@@ -1,0 +1,66 @@
+#include "trace/check/collective_order.hpp"
+
+#include <algorithm>
+
+namespace tisim {
+
+void CollectiveOrder::take(const RankWalk& walk, std::int32_t rank, Findings& findings) {
+  const std::uint32_t group = walk.group().group;
+  if (group == kNoGroup || !is_collective(walk.op().kind)) return;
+  const std::int64_t size = communicators_->size(group);
+  const CollectiveArguments arguments(walk.call(), size);
+  const auto say = [&](std::string what) {
+    findings.add({Severity::error, rank, walk.reader().file(), walk.op().line, std::move(what)});
+  };
+  const bool has_arguments =
+      walk.op().kind == Kind::collective || walk.op().kind == Kind::icollective;
+  if (has_arguments && !arguments.valid) {
+    say(std::to_string(walk.call().arguments.size()) + " arguments do not fit a communicator of " +
+        std::to_string(size) + " ranks");
+  } else if (const auto slip = own_contradiction(walk, arguments)) {
+    say(*slip);
+  }
+  Progress& progress = of_rank_[group];
+  progress.hash = mixed(progress.hash, hash_of(signature_of(walk, arguments)));
+  if (const std::uint64_t balance = balance_of(walk, arguments)) {
+    std::vector<std::uint64_t>& sums = groups_[group].balance;
+    const auto window = static_cast<std::size_t>(progress.count / kWindow);
+    if (sums.size() <= window) sums.resize(window + 1);
+    sums[window] += balance;
+  }
+  if (++progress.count % kWindow == 0) close_window(group, rank, progress);
+}
+
+// Compares a window with that of the first rank, which is the first to get here.
+void CollectiveOrder::close_window(std::uint32_t group, std::int32_t rank, Progress& progress) {
+  Group& all = groups_[group];
+  const std::uint64_t window = (progress.count - 1) / kWindow;
+  if (!all.has_first || all.first_rank == rank) {
+    all.has_first = true;
+    all.first_rank = rank;
+    all.windows.push_back(progress.hash);
+  } else if (!progress.differs &&
+             (window >= all.windows.size() || all.windows[window] != progress.hash)) {
+    progress.differs = true;
+    progress.differs_in = window;
+  }
+  progress.hash = 0;
+}
+
+void CollectiveOrder::end_rank(std::int32_t rank) {
+  for (auto& [group, progress] : of_rank_) {
+    Group& all = groups_[group];
+    ++all.seen;
+    if (progress.count % kWindow != 0) close_window(group, rank, progress);
+    if (all.first_rank == rank) {
+      all.first_count = progress.count;
+    } else if (progress.differs) {
+      differences_.push_back({group, rank, progress.differs_in});
+    } else if (progress.count != all.first_count) {
+      differences_.push_back({group, rank, std::min(progress.count, all.first_count) / kWindow});
+    }
+  }
+  of_rank_.clear();
+}
+
+}  // namespace tisim

@@ -1,0 +1,64 @@
+// Whether all ranks of a communicator call the same collectives in the same order, with arguments
+// that fit.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/check/collective_signature.hpp"
+#include "trace/check/finding.hpp"
+#include "trace/check/rank_walk.hpp"
+
+namespace tisim {
+
+// The calls of a communicator are taken in windows of so many; a window that differs is read again.
+class CollectiveOrder {
+ public:
+  static constexpr std::uint64_t kWindow = 256;
+
+  // `set` and `communicators` must outlive it.
+  CollectiveOrder(const TraceSet& set, const Communicators& communicators)
+      : set_(&set), communicators_(&communicators), groups_(communicators.groups()) {}
+
+  // Takes the collective at hand into account, of ranks one after the other.
+  void take(const RankWalk& walk, std::int32_t rank, Findings& findings);
+  void end_rank(std::int32_t rank);
+  // Throws TraceError.
+  void report(Findings& findings);
+
+ private:
+  struct Group {
+    bool has_first = false;
+    std::int32_t seen = 0;        // ranks that call any collective
+    std::int32_t first_rank = 0;  // whose calls the others are compared with
+    std::uint64_t first_count = 0;
+    std::vector<std::uint64_t> windows;  // hashes of the first rank's calls
+    std::vector<std::uint64_t> balance;  // by window: what is sent less what is expected, mixed
+  };
+  struct Progress {
+    std::uint64_t count = 0;
+    std::uint64_t hash = 0;
+    bool differs = false;
+    std::uint64_t differs_in = 0;  // the window
+  };
+  struct Difference {
+    std::uint32_t group;
+    std::int32_t rank;
+    std::uint64_t window;
+  };
+
+  void close_window(std::uint32_t group, std::int32_t rank, Progress& progress);
+  void report_absent(std::uint32_t group, Findings& findings);
+  void report_difference(const Difference& difference, Findings& findings);
+  void report_balance(std::uint32_t group, std::uint64_t window, Findings& findings);
+  void report_transfers(std::uint32_t group, std::uint64_t number, Findings& findings);
+
+  const TraceSet* set_;
+  const Communicators* communicators_;
+  std::vector<Group> groups_;
+  std::unordered_map<std::uint32_t, Progress> of_rank_;  // by group
+  std::vector<Difference> differences_;
+};
+
+}  // namespace tisim

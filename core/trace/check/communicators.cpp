@@ -1,0 +1,150 @@
+#include "trace/check/communicators.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace tisim {
+
+namespace {
+
+constexpr std::size_t kBatch = 4096;
+
+// A comm_split or comm_dup of one rank.
+struct Making {
+  std::size_t parent;  // 0: the world, else the number of the rank's making plus 1
+  bool is_split;
+  std::int64_t color;
+  std::int64_t key;
+};
+
+// The makings of one rank, in its order.
+std::vector<Making> makings_of(const TraceSet& set, std::int32_t rank) {
+  CallTable calls;
+  const auto reader = set.open(rank, calls);
+  std::vector<Op> ops(kBatch);
+  std::vector<Making> makings;
+  std::map<std::uint16_t, std::size_t> made = {{std::uint16_t{0}, 0}};  // by the trace's number
+  while (const std::size_t count = reader->read(ops.data(), ops.size())) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (ops[i].kind != Kind::comm_split && ops[i].kind != Kind::comm_dup) continue;
+      const Call& call = calls[static_cast<std::uint32_t>(ops[i].call)];
+      const bool is_split = ops[i].kind == Kind::comm_split;
+      const auto parent = made.find(ops[i].comm);
+      // A parent that is not there: nothing can be made of it.
+      const std::size_t from = parent == made.end() ? makings.size() + 1 : parent->second;
+      makings.push_back({from, is_split,
+                         is_split ? static_cast<std::int64_t>(call.arguments[2]) : 0,
+                         is_split ? static_cast<std::int64_t>(call.arguments[3]) : 0});
+      made[static_cast<std::uint16_t>(call.arguments[1])] = makings.size();
+    }
+  }
+  return makings;
+}
+
+}  // namespace
+
+// Follows the makings, group by group: all ranks of a group make the next one together.
+class CommunicatorBuilder {
+ public:
+  explicit CommunicatorBuilder(const TraceSet& set) : result_(set.ranks()) {
+    makings_.resize(static_cast<std::size_t>(set.ranks()));
+    result_.made_.resize(makings_.size());
+    for (std::int32_t rank = 0; rank < set.ranks(); ++rank) {
+      const auto at = static_cast<std::size_t>(rank);
+      makings_[at] = makings_of(set, rank);
+      result_.made_[at].assign(makings_[at].size(), Membership{kNoGroup, 0, 0});
+    }
+  }
+
+  Communicators build() {
+    std::vector<std::int32_t> world(makings_.size());
+    for (std::size_t i = 0; i < world.size(); ++i) world[i] = static_cast<std::int32_t>(i);
+    follow(world, std::vector<std::size_t>(world.size(), 0));
+    for (std::size_t group = 0; group < result_.members_.size(); ++group) {
+      // Copies: following adds to both.
+      const std::vector<std::int32_t> members = result_.members_[group];
+      const std::vector<std::size_t> parents = made_at_[group];
+      follow(members, parents);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // A member of a new group: color, key, number in the parent, rank in the world, and where its
+  // making stands.
+  using Candidate = std::tuple<std::int64_t, std::int64_t, std::size_t, std::int32_t, std::size_t>;
+
+  // All that the ranks of a group make of it; `parents`: what each of them calls it.
+  void follow(const std::vector<std::int32_t>& members, const std::vector<std::size_t>& parents) {
+    std::vector<std::size_t> next(members.size(), 0);
+    for (;;) {
+      std::vector<Candidate> candidates;
+      bool is_split = false;
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        const std::vector<Making>& makings = makings_[static_cast<std::size_t>(members[i])];
+        std::size_t& at = next[i];
+        while (at < makings.size() && makings[at].parent != parents[i]) ++at;
+        if (at == makings.size()) return;  // not by all of them
+        if (i > 0 && makings[at].is_split != is_split) return;
+        is_split = makings[at].is_split;
+        candidates.emplace_back(makings[at].color, makings[at].key, i, members[i], at);
+        ++at;
+      }
+      if (is_split) std::sort(candidates.begin(), candidates.end());
+      make_groups(candidates);
+    }
+  }
+
+  void make_groups(const std::vector<Candidate>& candidates) {
+    for (std::size_t first = 0; first < candidates.size();) {
+      std::size_t last = first;
+      const std::int64_t color = std::get<0>(candidates[first]);
+      while (last < candidates.size() && std::get<0>(candidates[last]) == color) ++last;
+      if (color >= 0)
+        make_group({candidates.begin() + static_cast<std::ptrdiff_t>(first),
+                    candidates.begin() + static_cast<std::ptrdiff_t>(last)});
+      first = last;
+    }
+  }
+
+  void make_group(const std::vector<Candidate>& candidates) {
+    std::vector<std::int32_t> members;
+    std::vector<std::size_t> made_at;
+    const auto group = static_cast<std::uint32_t>(result_.members_.size() + 1);
+    const auto size = static_cast<std::int32_t>(candidates.size());
+    for (const auto& [color, key, number, rank, at] : candidates) {
+      result_.made_[static_cast<std::size_t>(rank)][at] = {
+          group, static_cast<std::int32_t>(members.size()), size};
+      members.push_back(rank);
+      made_at.push_back(at + 1);
+    }
+    result_.members_.push_back(std::move(members));
+    made_at_.push_back(std::move(made_at));
+  }
+
+  Communicators result_;
+  std::vector<std::vector<Making>> makings_;       // by rank
+  std::vector<std::vector<std::size_t>> made_at_;  // by group: what its ranks call it
+};
+
+Communicators Communicators::of(const TraceSet& set) { return CommunicatorBuilder(set).build(); }
+
+Membership Communicators::made(std::int32_t rank, std::size_t index) const {
+  const auto at = static_cast<std::size_t>(rank);
+  if (at >= made_.size() || index >= made_[at].size()) return {kNoGroup, 0, 0};
+  return made_[at][index];
+}
+
+std::int32_t Communicators::world_rank(std::uint32_t group, std::int32_t rank) const {
+  if (group == 0 || rank < 0) return rank;
+  const std::vector<std::int32_t>& members = members_[group - 1];
+  return static_cast<std::size_t>(rank) < members.size() ? members[static_cast<std::size_t>(rank)]
+                                                         : -1;
+}
+
+std::int32_t Communicators::size(std::uint32_t group) const {
+  return group == 0 ? ranks_ : static_cast<std::int32_t>(members_[group - 1].size());
+}
+
+}  // namespace tisim

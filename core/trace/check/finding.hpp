@@ -1,0 +1,44 @@
+// What a check of a trace finds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tisim {
+
+enum class Severity : std::uint8_t {
+  warning,  // the trace can be replayed, and perhaps not as it was meant
+  error,    // it cannot be, or the program was wrong
+};
+
+struct Finding {
+  Severity severity = Severity::error;
+  std::int32_t rank = 0;
+  std::string file;
+  std::uint64_t line = 0;  // 0: no line in particular
+  std::string message;
+};
+
+// Keeps the first findings and counts the others.
+class Findings {
+ public:
+  static constexpr std::size_t kMostKept = 200;
+
+  void add(Finding finding) {
+    (finding.severity == Severity::error ? errors_ : warnings_) += 1;
+    if (kept_.size() < kMostKept) kept_.push_back(std::move(finding));
+  }
+  bool full() const { return kept_.size() >= kMostKept; }
+  std::uint64_t errors() const { return errors_; }
+  std::uint64_t warnings() const { return warnings_; }
+  const std::vector<Finding>& kept() const { return kept_; }
+
+ private:
+  std::vector<Finding> kept_;
+  std::uint64_t errors_ = 0;
+  std::uint64_t warnings_ = 0;
+};
+
+}  // namespace tisim

@@ -1,0 +1,206 @@
+#include "trace/check/message_ledger.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace tisim {
+
+namespace {
+
+// The messages of one side of a channel, in their order.
+class ChannelWalk {
+ public:
+  ChannelWalk(const TraceSet& set, const Communicators& communicators, const Channel& channel,
+              bool is_receive)
+      : walk_(set, communicators,
+              communicators.world_rank(channel.group,
+                                       is_receive ? channel.destination : channel.source)),
+        channel_(channel),
+        is_receive_(is_receive) {}
+
+  bool next() {
+    for (;;) {
+      while (at_ < messages_.size()) {
+        message_ = messages_[at_++];
+        if (message_.is_receive == is_receive_ && message_.channel == channel_) return true;
+      }
+      messages_.clear();
+      at_ = 0;
+      if (!walk_.next()) return false;
+      reader_.read(walk_, messages_);
+    }
+  }
+  const Message& message() const { return message_; }
+  const std::string& file() const { return walk_.reader().file(); }
+
+ private:
+  RankWalk walk_;
+  MessageReader reader_;
+  Channel channel_;
+  bool is_receive_;
+  std::vector<Message> messages_;
+  std::size_t at_ = 0;
+  Message message_;
+};
+
+std::string described(const Communicators& communicators, const Channel& channel) {
+  const auto rank = [&](std::int32_t number) {
+    return number == kAnySource
+               ? std::string("any rank")
+               : "rank " + std::to_string(communicators.world_rank(channel.group, number));
+  };
+  const std::string tag = channel.tag == kAnyTag ? "any tag" : "tag " + std::to_string(channel.tag);
+  return "from " + rank(channel.source) + " to " + rank(channel.destination) + " with " + tag;
+}
+
+}  // namespace
+
+void MessageLedger::add(const Message& message) {
+  Side& side = of_rank_[{message.channel, message.is_receive}];
+  // A receive that takes what comes has room for everything.
+  const std::int64_t room =
+      message.bytes < 0 ? std::numeric_limits<std::int64_t>::max() : message.bytes;
+  side.least = side.count == 0 ? room : std::min(side.least, room);
+  side.most = side.count == 0 ? room : std::max(side.most, room);
+  side.hash = (side.hash ^ static_cast<std::uint64_t>(room)) * 0x9e3779b97f4a7c15U;
+  side.hash ^= side.hash >> 29;
+  ++side.count;
+}
+
+void MessageLedger::end_rank() {
+  for (const auto& [key, side] : of_rank_) entries_.push_back({key.first, key.second, side});
+  of_rank_.clear();
+}
+
+std::vector<MessageLedger::Pair> MessageLedger::paired() const {
+  std::vector<Pair> pairs;
+  for (const Entry& entry : entries_) {
+    if (pairs.empty() || pairs.back().channel != entry.channel) {
+      pairs.push_back({entry.channel, {}, {}});
+    }
+    (entry.is_receive ? pairs.back().received : pairs.back().sent) = entry.side;
+  }
+  return pairs;
+}
+
+void MessageLedger::report(Findings& findings) {
+  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.channel, a.is_receive) < std::tie(b.channel, b.is_receive);
+  });
+  const std::vector<Pair> pairs = paired();
+  for (std::size_t first = 0; first < pairs.size();) {
+    std::size_t last = first;
+    while (last < pairs.size() && pairs[last].channel.group == pairs[first].channel.group &&
+           pairs[last].channel.destination == pairs[first].channel.destination) {
+      ++last;
+    }
+    report_destination(pairs.data() + first, pairs.data() + last, findings);
+    first = last;
+  }
+}
+
+// All channels to one rank of one group.
+void MessageLedger::report_destination(const Pair* first, const Pair* last, Findings& findings) {
+  std::vector<Pair> wild;     // receives from any rank or of any tag
+  std::vector<Pair> surplus;  // what no receive of its own channel takes
+  for (const Pair* pair = first; pair != last; ++pair) {
+    if (pair->channel.source == kAnySource || pair->channel.tag == kAnyTag) {
+      wild.push_back(*pair);
+    } else if (pair->received.count > pair->sent.count) {
+      report_unmatched(pair->channel, true, pair->sent.count, pair->received.count, findings);
+    } else if (pair->sent.count > pair->received.count) {
+      surplus.push_back(*pair);
+    }
+  }
+  if (wild.empty()) {
+    // Which receive takes which message is known only without receives from anywhere.
+    for (const Pair* pair = first; pair != last; ++pair) report_sizes(*pair, findings);
+  }
+  report_surplus(wild, surplus, findings);
+}
+
+// Lets the receives from any rank, and then those of any tag too, take what is left.
+void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pair>& surplus,
+                                   Findings& findings) {
+  const auto takes = [](const Channel& receive, const Channel& message) {
+    return (receive.source == kAnySource || receive.source == message.source) &&
+           (receive.tag == kAnyTag || receive.tag == message.tag);
+  };
+  // The most particular ones choose first.
+  std::vector<Pair> choosers = wild;
+  std::stable_sort(choosers.begin(), choosers.end(), [](const Pair& a, const Pair& b) {
+    const auto freedom = [](const Channel& c) {
+      return (c.source == kAnySource ? 1 : 0) + (c.tag == kAnyTag ? 1 : 0);
+    };
+    return freedom(a.channel) < freedom(b.channel);
+  });
+  for (Pair& chooser : choosers) {
+    std::uint64_t left = chooser.received.count;
+    for (Pair& pair : surplus) {
+      if (left == 0) break;
+      if (!takes(chooser.channel, pair.channel)) continue;
+      const std::uint64_t taken = std::min(left, pair.sent.count - pair.received.count);
+      pair.received.count += taken;
+      left -= taken;
+    }
+    if (left > 0) {
+      report_unmatched(chooser.channel, true, chooser.received.count - left, chooser.received.count,
+                       findings);
+    }
+  }
+  for (const Pair& pair : surplus) {
+    if (pair.sent.count > pair.received.count) {
+      report_unmatched(pair.channel, false, pair.received.count, pair.sent.count, findings);
+    }
+  }
+}
+
+void MessageLedger::report_unmatched(const Channel& channel, bool is_receive, std::uint64_t matched,
+                                     std::uint64_t total, Findings& findings) {
+  const std::uint64_t left = total - matched;
+  std::string message;
+  if (is_receive) {
+    message = "waits for a message " + described(*communicators_, channel) +
+              " that is never sent: " + std::to_string(total) + " are received, " +
+              std::to_string(matched) + " sent";
+  } else {
+    message = "sends a message " + described(*communicators_, channel) +
+              " that is never received: " + std::to_string(total) + " are sent, " +
+              std::to_string(matched) + " received";
+  }
+  if (left > 1) message += "; this is the first of " + std::to_string(left);
+  const std::int32_t rank =
+      communicators_->world_rank(channel.group, is_receive ? channel.destination : channel.source);
+  Finding finding{Severity::error, rank, set_->file(rank), 0, std::move(message)};
+  if (!findings.full()) {
+    ChannelWalk walk(*set_, *communicators_, channel, is_receive);
+    for (std::uint64_t i = 0; i <= matched; ++i) walk.next();
+    finding.line = walk.message().line;
+  }
+  findings.add(std::move(finding));
+}
+
+// Messages that are larger than the buffer which receives them.
+void MessageLedger::report_sizes(const Pair& pair, Findings& findings) {
+  const std::uint64_t both = std::min(pair.sent.count, pair.received.count);
+  if (both == 0 || pair.sent.most <= pair.received.least) return;
+  if (pair.sent.count == pair.received.count && pair.sent.hash == pair.received.hash) return;
+  if (findings.full()) return;
+  ChannelWalk sends(*set_, *communicators_, pair.channel, false);
+  ChannelWalk receives(*set_, *communicators_, pair.channel, true);
+  for (std::uint64_t i = 0; i < both && sends.next() && receives.next(); ++i) {
+    const std::int64_t room = receives.message().bytes;
+    if (room < 0 || sends.message().bytes <= room) continue;
+    const std::int32_t rank =
+        communicators_->world_rank(pair.channel.group, pair.channel.destination);
+    findings.add({Severity::error, rank, receives.file(), receives.message().line,
+                  "has room for " + std::to_string(room) + " bytes, and the message " +
+                      described(*communicators_, pair.channel) + " has " +
+                      std::to_string(sends.message().bytes) + " (" + sends.file() + ":" +
+                      std::to_string(sends.message().line) + ")"});
+    return;
+  }
+}
+
+}  // namespace tisim

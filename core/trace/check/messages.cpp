@@ -1,0 +1,79 @@
+#include "trace/check/messages.hpp"
+
+namespace tisim {
+
+namespace {
+
+Message sent(const RankWalk& walk, std::int32_t to, std::int32_t tag, std::int64_t bytes) {
+  return {{walk.group().group, to, walk.group().rank, tag}, false, bytes, walk.op().line};
+}
+
+Message received(const RankWalk& walk, std::int32_t from, std::int32_t tag, std::int64_t bytes) {
+  return {{walk.group().group, walk.group().rank, from, tag}, true, bytes, walk.op().line};
+}
+
+}  // namespace
+
+void MessageReader::read(const RankWalk& walk, std::vector<Message>& messages) {
+  const Op& op = walk.op();
+  const std::int32_t me = walk.group().rank;
+  if (walk.group().group == kNoGroup) return;
+  switch (op.kind) {
+    case Kind::send:
+    case Kind::ssend:
+    case Kind::bsend:
+    case Kind::isend:
+    case Kind::issend:
+    case Kind::ibsend:
+    case Kind::sendrecv:
+      if (op.peer != kProcNull) messages.push_back(sent(walk, op.peer, op.tag, op.bytes));
+      break;
+    case Kind::recv:
+    case Kind::irecv:
+    case Kind::recv_half:
+      if (op.peer != kProcNull) messages.push_back(received(walk, op.peer, op.tag, op.bytes));
+      break;
+    case Kind::send_init:
+    case Kind::ssend_init:
+    case Kind::bsend_init:
+      persistent_[{op.comm, me, op.peer, op.tag}] = {false, op.bytes, false};
+      break;
+    case Kind::recv_init:
+      persistent_[{op.comm, op.peer, me, op.tag}] = {true, op.bytes, false};
+      break;
+    case Kind::start: {
+      const auto request = persistent_.find({op.comm, op.peer, op.bytes, op.tag});
+      if (request != persistent_.end()) start(walk, request->first, request->second, messages);
+      break;
+    }
+    case Kind::startall:
+      for (auto& [key, request] : persistent_) {
+        if (!request.active) start(walk, key, request, messages);
+      }
+      break;
+    case Kind::wait: {
+      const auto request = persistent_.find({op.comm, op.peer, op.bytes, op.tag});
+      if (request != persistent_.end()) request->second.active = false;
+      break;
+    }
+    case Kind::waitall:
+      for (auto& [key, request] : persistent_) request.active = false;
+      break;
+    default:
+      break;
+  }
+}
+
+void MessageReader::start(const RankWalk& walk, const Key& key, Persistent& request,
+                          std::vector<Message>& messages) {
+  const auto& [comm, source, destination, tag] = key;
+  request.active = true;
+  if (request.is_receive) {
+    if (source != kProcNull) messages.push_back(received(walk, source, tag, request.bytes));
+  } else if (destination != kProcNull) {
+    const auto to = static_cast<std::int32_t>(destination);
+    messages.push_back(sent(walk, to, tag, request.bytes));
+  }
+}
+
+}  // namespace tisim

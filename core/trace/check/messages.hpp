@@ -1,0 +1,50 @@
+// The messages that operations send and receive.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "trace/check/rank_walk.hpp"
+
+namespace tisim {
+
+// Messages of one channel match in order. The ranks are those of the group.
+struct Channel {
+  std::uint32_t group = 0;
+  std::int32_t destination = 0;
+  std::int32_t source = 0;  // of a receive perhaps kAnySource
+  std::int32_t tag = 0;     // of a receive perhaps kAnyTag
+
+  friend auto operator<=>(const Channel&, const Channel&) = default;
+};
+
+struct Message {
+  Channel channel;
+  bool is_receive = false;
+  std::int64_t bytes = 0;  // of a receive: its buffer, -1 for one that takes what comes
+  std::uint32_t line = 0;
+};
+
+// Finds the messages of a rank's operations, those of persistent requests too.
+class MessageReader {
+ public:
+  // Appends the messages of the operation at hand.
+  void read(const RankWalk& walk, std::vector<Message>& messages);
+
+ private:
+  struct Persistent {
+    bool is_receive;
+    std::int64_t bytes;
+    bool active;
+  };
+  using Key = std::tuple<std::uint16_t, std::int32_t, std::int64_t, std::int32_t>;
+
+  void start(const RankWalk& walk, const Key& key, Persistent& request,
+             std::vector<Message>& messages);
+
+  std::map<Key, Persistent> persistent_;
+};
+
+}  // namespace tisim

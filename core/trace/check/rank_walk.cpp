@@ -1,0 +1,56 @@
+#include "trace/check/rank_walk.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::size_t kBatch = 1024;
+
+}  // namespace
+
+bool is_collective(Kind kind) {
+  return kind == Kind::collective || kind == Kind::icollective || kind == Kind::comm_split ||
+         kind == Kind::comm_dup;
+}
+
+RankWalk::RankWalk(const TraceSet& set, const Communicators& communicators, std::int32_t rank)
+    : communicators_(&communicators),
+      rank_(rank),
+      reader_(set.open(rank, calls_)),
+      ops_(kBatch),
+      world_{communicators.world(rank)} {}
+
+bool RankWalk::next() {
+  if (++at_ >= count_ && !refill()) return false;
+  const Op& op = ops_[at_];
+  Open* open = &world_;
+  if (op.comm != 0) {
+    const auto other = others_.find(op.comm);
+    if (other == others_.end()) {
+      group_ = {kNoGroup, 0, 0};
+      open = nullptr;
+    } else {
+      open = &other->second;
+    }
+  }
+  if (open != nullptr) {
+    group_ = open->membership;
+    number_ = open->collectives;
+    if (is_collective(op.kind)) ++open->collectives;
+  }
+  if (op.kind == Kind::comm_split || op.kind == Kind::comm_dup) {
+    const auto id = static_cast<std::uint16_t>(call().arguments[1]);
+    others_[id] = {communicators_->made(rank_, made_++)};
+  } else if (op.kind == Kind::comm_free) {
+    others_.erase(op.comm);
+  }
+  return true;
+}
+
+bool RankWalk::refill() {
+  at_ = 0;
+  count_ = reader_->read(ops_.data(), ops_.size());
+  return count_ > 0;
+}
+
+}  // namespace tisim

@@ -1,0 +1,55 @@
+// The operations of one rank with their communicators resolved, one at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "trace/check/communicators.hpp"
+#include "trace/trace_set.hpp"
+
+namespace tisim {
+
+class RankWalk {
+ public:
+  // `set` and `communicators` must outlive it.
+  RankWalk(const TraceSet& set, const Communicators& communicators, std::int32_t rank);
+
+  // Goes to the next operation; false at the end. Throws TraceError.
+  bool next();
+
+  const Op& op() const { return ops_[at_]; }
+  const Call& call() const { return calls_[static_cast<std::uint32_t>(op().call)]; }
+  // The communicator of the operation; that of a comm_split is the parent.
+  const Membership& group() const { return group_; }
+  // How many collectives this rank has called on that communicator before this one.
+  std::uint64_t collective_number() const { return number_; }
+  const RankReader& reader() const { return *reader_; }
+
+ private:
+  struct Open {
+    Membership membership;
+    std::uint64_t collectives = 0;
+  };
+
+  bool refill();
+
+  const Communicators* communicators_;
+  std::int32_t rank_;
+  CallTable calls_;
+  std::unique_ptr<RankReader> reader_;
+  std::vector<Op> ops_;
+  std::size_t at_ = 0;
+  std::size_t count_ = 0;
+  std::size_t made_ = 0;
+  Open world_;
+  std::map<std::uint16_t, Open> others_;
+  Membership group_;
+  std::uint64_t number_ = 0;
+};
+
+// Whether the operation is one that all ranks of a communicator have to call.
+bool is_collective(Kind kind);
+
+}  // namespace tisim

@@ -1,0 +1,164 @@
+"""Whether a trace is sound, and what is in it, without simulating it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tisim import _core
+from tisim.formats.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is wrong with a trace, or may be.
+
+    Parameters
+    ----------
+    severity
+        ``"error"`` when the trace cannot be replayed or the program that it is of was wrong,
+        ``"warning"`` when it can be replayed, but perhaps not as it was meant.
+    rank
+        The rank that it is about.
+    file
+        The rank's file.
+    line
+        The line in that file, counted from 1; None when it is about no line in particular.
+    message
+        What is wrong.
+    """
+
+    severity: str
+    rank: int
+    file: str
+    line: int | None
+    message: str
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.severity}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class ActionCount:
+    """All actions of one name.
+
+    Parameters
+    ----------
+    name
+        The action.
+    actions
+        How many there are.
+    messages
+        The messages that they send from rank to rank; those of collectives are not counted.
+    bytes
+        The bytes of those messages.
+    amount
+        What they compute, in flops (or instructions, whatever the trace counts); for ``sleep``
+        the seconds.
+    """
+
+    name: str
+    actions: int
+    messages: int
+    bytes: int
+    amount: float
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What `check` has found.
+
+    Parameters
+    ----------
+    name
+        The trace.
+    ranks
+        The number of its ranks.
+    dialect
+        ``"modern"`` or ``"legacy"``.
+    actions
+        The number of its actions.
+    counts
+        The same by name.
+    findings
+        What is wrong, the first 200 in the order in which they were found.
+    errors, warnings
+        How many findings there are in all.
+    """
+
+    name: str
+    ranks: int
+    dialect: str
+    actions: int
+    counts: tuple[ActionCount, ...]
+    findings: tuple[Finding, ...]
+    errors: int
+    warnings: int
+
+    @property
+    def sound(self) -> bool:
+        """Whether there is no error."""
+        return self.errors == 0
+
+    @property
+    def messages(self) -> int:
+        """The messages from rank to rank."""
+        return sum(count.messages for count in self.counts)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of those messages."""
+        return sum(count.bytes for count in self.counts)
+
+    @property
+    def flops(self) -> float:
+        """What all ranks compute together."""
+        return sum(count.amount for count in self.counts if count.name != "sleep")
+
+
+def check(
+    trace: Trace | str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    custom_actions: Sequence[str] = (),
+) -> CheckReport:
+    """Say whether a trace is sound.
+
+    Every message that is sent has to be received, in a buffer that is large enough; all ranks of
+    a communicator have to call the same collectives in the same order, with arguments that fit;
+    requests have to be completed. What depends on time, such as a deadlock of two ranks that
+    receive from each other first, only a simulation shows. Lines that cannot be read are findings
+    too; when there are any, nothing else is looked for.
+
+    Parameters
+    ----------
+    trace
+        A `Trace`, or what `Trace.open` takes.
+    custom_actions
+        Names of actions of the user's own, which the trace may contain.
+
+    Returns
+    -------
+    CheckReport
+
+    Raises
+    ------
+    InputError
+        When there is no such trace, or when a file of it cannot be read at all.
+    """
+    opened = trace if isinstance(trace, Trace) else Trace.open(trace)
+    found = _core.check(opened.core_with(custom_actions=custom_actions))
+    return CheckReport(
+        name=opened.name,
+        ranks=opened.ranks,
+        dialect=opened.dialect,
+        actions=found["actions"],
+        counts=tuple(ActionCount(*count) for count in found["counts"]),
+        findings=tuple(
+            Finding("error" if is_error else "warning", *rest)
+            for is_error, *rest in found["findings"]
+        ),
+        errors=found["errors"],
+        warnings=found["warnings"],
+    )
