@@ -302,7 +302,7 @@ void register_simulation(nb::module_& m) {
   nb::enum_<Stop>(m, "Stop", "Why a run stopped.")
       .value("DONE", Stop::done)
       .value("TIME", Stop::time)
-      .value("MAX_EVENTS", Stop::max_events)
+      .value("PAUSE", Stop::pause)
       .value("NEED_OPS", Stop::need_schedule)
       .value("NEED_ROUTE", Stop::need_route)
       .value("NEED_ACTION", Stop::need_action)
@@ -332,7 +332,7 @@ void register_simulation(nb::module_& m) {
              return s.add_job(std::move(traces), {hosts.data(), hosts.size()});
            },
            "traces"_a.none(), "hosts"_a)
-      .def("run", &Simulation::run, "until"_a, "max_events"_a, "including"_a = true,
+      .def("run", &Simulation::run, "until"_a, "patience"_a, "including"_a = true,
            nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("now", &Simulation::now)
       .def("actions", &Simulation::actions)

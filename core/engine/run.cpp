@@ -1,6 +1,7 @@
 // The clock: from instant to instant.
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "engine/simulation.hpp"
@@ -11,6 +12,26 @@ namespace {
 void forget_if_zero(OverheadTable& table) {
   if (table.is_zero()) table = OverheadTable{};
 }
+
+// How much longer a run may take. It reads the real clock now and then only; when a run pauses has
+// no influence on what it does.
+class Patience {
+ public:
+  explicit Patience(double seconds) : limited_(seconds < kLimit) {
+    if (limited_)
+      end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
+  }
+  bool is_over() { return limited_ && (++questions_ % kGlance) == 0 && Clock::now() >= end_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Seconds = std::chrono::duration<double>;
+  static constexpr double kLimit = 1e6;
+  static constexpr unsigned kGlance = 16;
+  bool limited_;
+  unsigned questions_ = 0;
+  Clock::time_point end_;
+};
 }  // namespace
 
 Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform)
@@ -27,11 +48,11 @@ Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform
   }
 }
 
-Stop Simulation::run(double until, std::uint64_t max_events, bool including) {
+Stop Simulation::run(double until, double patience, bool including) {
   going_on_ = kNobodyGoesOn;
-  for (std::uint64_t events = 0;;) {
+  for (Patience rest(patience);;) {
     while (next_ready_ < ready_.size()) {
-      if (events++ >= max_events) return Stop::max_events;
+      if (rest.is_over()) return Stop::pause;
       const std::int32_t owner = ready_[next_ready_++];
       if (owner < 0) {
         woken_.push_back({WokenType::activity, ~owner});
@@ -49,7 +70,7 @@ Stop Simulation::run(double until, std::uint64_t max_events, bool including) {
     // Whoever outside acts at this instant does so before the network is shared anew.
     if (now_ >= until) return Stop::time;
     network_.solve(now_);
-    if (events++ >= max_events) return Stop::max_events;
+    if (rest.is_over()) return Stop::pause;
     Stop stop = Stop::done;
     if (!advance(until, including, &stop)) return stop;
   }
@@ -91,10 +112,18 @@ bool Simulation::advance(double until, bool including, Stop* stop) {
     agenda_.pop();
     const std::int32_t index = Agenda::index(id);
     switch (Agenda::type(id)) {
-      case EventType::wake_rank: owners_.push_back(index); break;
-      case EventType::wake_activity: owners_.push_back(~index); break;
-      case EventType::cpu: cpu_.collect_ended(index, now_, owners_); break;
-      case EventType::latency: network_.activate(index, now_); break;
+      case EventType::wake_rank:
+        owners_.push_back(index);
+        break;
+      case EventType::wake_activity:
+        owners_.push_back(~index);
+        break;
+      case EventType::cpu:
+        cpu_.collect_ended(index, now_, owners_);
+        break;
+      case EventType::latency:
+        network_.activate(index, now_);
+        break;
     }
   }
   for (const std::int32_t owner : owners_) wake(owner);

@@ -33,7 +33,7 @@ namespace tisim {
 enum class Stop : std::uint8_t {
   done,           // every rank has finished, nothing is under way
   time,           // nothing more happens up to the given time
-  max_events,     // as many instants and wake-ups as allowed have passed
+  pause,          // it has run for as long as allowed
   need_schedule,  // see `need()`, answer with `provide_schedule`
   need_route,     // see `missing_route()`, answer with `add_route`
   need_action,    // see `need()`: a custom action, answer with `resume` when it is over
@@ -97,9 +97,9 @@ class Simulation {
                        std::span<const std::int32_t> hosts);
 
   // What happens at `until` itself is done (when `including`), but nothing that those who are
-  // woken then bring about.
+  // woken then bring about. `patience`: real seconds after which the run pauses.
   Stop run(double until = std::numeric_limits<double>::infinity(),
-           std::uint64_t max_events = std::numeric_limits<std::uint64_t>::max(),
+           double patience = std::numeric_limits<double>::infinity(),
            bool including = true);
   double now() const { return now_; }
 

@@ -239,13 +239,8 @@ def test_ctrl_c_stops_a_long_run(tisim: CommandLine) -> None:
     collectives = "; ".join(["alltoall 100000 100000"] * 1000)
     trace = tisim.trace(*[collectives] * 128)
     code = (
-        "import sys\nimport tisim.kernel.driver as d\nfrom tisim.cli import main\n"
-        "first = d.Driver._look_up\n"
-        "def look_up(self, seconds):\n"
-        "  print('running', flush=True)\n"
-        "  d.Driver._look_up = first\n"
-        "  first(self, seconds)\n"
-        "d.Driver._look_up = look_up\n"
+        "import sys\nfrom tisim.commands.output import Meter\nfrom tisim.cli import main\n"
+        "Meter.update = lambda *_: print('running', flush=True)\n"
         "main(sys.argv[1:])"
     )
     target = str(tisim.directory / "out.json")

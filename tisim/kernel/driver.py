@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
@@ -83,9 +82,8 @@ class Progress(Protocol):
         ...
 
 
-# The core runs so long (seconds) between two looks at Ctrl-C.
-_LOOK = 0.1
-_FIRST_SLICE = 10_000  # events
+# The core runs so long (seconds) between two looks at Ctrl-C, each with a report of progress.
+_PATIENCE = 0.1
 
 
 class Driver:
@@ -103,7 +101,6 @@ class Driver:
         self.settings = settings
         self.core = _core.Simulation(settings.model, settings.data)
         self._progress = progress
-        self._slice = _FIRST_SLICE
         self._placements: dict[int, list[int]] = {}
         self._surveyed: dict[tuple[int, int], frozenset[int]] = {}
 
@@ -126,24 +123,15 @@ class Driver:
         """
         core = self.core
         while True:
-            begin = time.perf_counter()
-            stop = core.run(until, self._slice, including)
+            stop = core.run(until, _PATIENCE, including)
             if stop == Stop.NEED_OPS:
                 self._provide_schedule()
             elif stop == Stop.NEED_ROUTE:
                 self._provide_route()
-            elif stop != Stop.MAX_EVENTS:
+            elif stop != Stop.PAUSE:
                 return stop
-            else:
-                self._look_up(time.perf_counter() - begin)
-
-    def _look_up(self, seconds: float) -> None:
-        """Tell how far it is, and let the next slice last as long as it should."""
-        pace = min(_LOOK / max(seconds, _LOOK / 10), 2.0)
-        self._slice = max(int(self._slice * pace), 1)
-        if self._progress is not None:
-            core = self.core
-            self._progress(core.now, core.actions(), core.fraction_read())
+            elif self._progress is not None:
+                self._progress(core.now, core.actions(), core.fraction_read())
 
     def _provide_schedule(self) -> None:
         rank, comm, number, operation, arguments, _, double_default = self.core.need()
