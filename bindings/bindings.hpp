@@ -8,5 +8,6 @@ namespace tisim {
 void register_trace(nanobind::module_& m);
 void register_platform(nanobind::module_& m);
 void register_simulation(nanobind::module_& m);
+void register_timeline(nanobind::module_& m);
 
 }  // namespace tisim

@@ -5,5 +5,6 @@ NB_MODULE(_core, m) {
   m.doc() = "The compiled core of tisim; use it through the Python packages above it.";
   tisim::register_trace(m);
   tisim::register_platform(m);
+  tisim::register_timeline(m);
   tisim::register_simulation(m);
 }

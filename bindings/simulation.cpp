@@ -227,77 +227,6 @@ void post_collective(Simulation& s, std::int32_t rank, const std::string& name,
 
 }  // namespace
 
-// Records become numpy structured arrays, whose fields are described from the structs themselves.
-struct FieldList {
-  nb::list names, formats, offsets;
-  void add(const char* name, const char* format, std::size_t offset) {
-    names.append(name);
-    formats.append(format);
-    offsets.append(offset);
-  }
-  nb::object dtype(std::size_t size) {
-    nb::dict fields;
-    fields["names"] = names;
-    fields["formats"] = formats;
-    fields["offsets"] = offsets;
-    fields["itemsize"] = size;
-    return nb::module_::import_("numpy").attr("dtype")(fields);
-  }
-};
-
-nb::object action_dtype() {
-  using R = ActionRecord;
-  FieldList f;
-  f.add("start", "f8", offsetof(R, start));
-  f.add("end", "f8", offsetof(R, end));
-  f.add("bytes", "i8", offsetof(R, bytes));
-  f.add("rank", "i4", offsetof(R, rank));
-  f.add("peer", "i4", offsetof(R, peer));
-  f.add("tag", "i4", offsetof(R, tag));
-  f.add("line", "u4", offsetof(R, line));
-  f.add("comm", "u2", offsetof(R, comm));
-  f.add("kind", "u1", offsetof(R, kind));
-  f.add("operation", "i1", offsetof(R, operation));
-  return f.dtype(sizeof(R));
-}
-
-nb::object state_dtype() {
-  using R = StateRecord;
-  FieldList f;
-  f.add("start", "f8", offsetof(R, start));
-  f.add("end", "f8", offsetof(R, end));
-  f.add("message", "i8", offsetof(R, message));
-  f.add("rank", "i4", offsetof(R, rank));
-  f.add("phase", "u1", offsetof(R, phase));
-  f.add("kind", "u1", offsetof(R, kind));
-  f.add("operation", "i1", offsetof(R, operation));
-  return f.dtype(sizeof(R));
-}
-
-nb::object message_dtype() {
-  using R = MessageRecord;
-  FieldList f;
-  f.add("sent", "f8", offsetof(R, sent));
-  f.add("received", "f8", offsetof(R, received));
-  f.add("started", "f8", offsetof(R, started));
-  f.add("arrived", "f8", offsetof(R, arrived));
-  f.add("number", "i8", offsetof(R, number));
-  f.add("bytes", "i8", offsetof(R, bytes));
-  f.add("source", "i4", offsetof(R, source));
-  f.add("destination", "i4", offsetof(R, destination));
-  f.add("tag", "i4", offsetof(R, tag));
-  f.add("collective", "u1", offsetof(R, collective));
-  f.add("detached", "u1", offsetof(R, detached));
-  return f.dtype(sizeof(R));
-}
-
-template <class T>
-nb::object take(std::vector<T>& records, const nb::object& dtype) {
-  const nb::bytes bytes(reinterpret_cast<const char*>(records.data()), records.size() * sizeof(T));
-  records.clear();
-  return nb::module_::import_("numpy").attr("frombuffer")(bytes, dtype);
-}
-
 void register_simulation(nb::module_& m) {
   nb::enum_<Stop>(m, "Stop", "Why a run stopped.")
       .value("DONE", Stop::done)
@@ -378,10 +307,12 @@ void register_simulation(nb::module_& m) {
       .def("world", [](const Simulation& s, std::int32_t job) { return s.job(job).world; })
       .def("first_rank", [](const Simulation& s, std::int32_t job) { return s.job(job).first; })
       .def("record", &Simulation::record, "room"_a)
-      .def("take_actions", [](Simulation& s) { return take(s.recorder()->actions, action_dtype()); })
-      .def("take_states", [](Simulation& s) { return take(s.recorder()->states, state_dtype()); })
-      .def("take_messages",
-           [](Simulation& s) { return take(s.recorder()->messages, message_dtype()); })
+      .def("take_records",
+           [](Simulation& s, bool last) {
+             if (last) s.recorder()->give_up();
+             return s.recorder()->take();
+           },
+           "last"_a)
       .def("rank_columns", &rank_columns)
       .def("rank_state", &rank_state)
       .def("unfinished",

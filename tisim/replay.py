@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import simpy
 
     from tisim.kernel.environment import Environment
+    from tisim.recording.session import Session
 
 _Path = str | os.PathLike[str]
 
@@ -36,6 +37,8 @@ def replay(
     config: Config | Mapping[str, object] | None = None,
     ranks: int | None = None,
     progress: Progress | None = None,
+    record: bool = False,
+    timeline: _Path | Sequence[_Path] = (),
 ) -> Result:
     """Predict how long the run that a trace was taken from takes on a platform.
 
@@ -56,6 +59,11 @@ def replay(
         How many ranks the trace must have; any number when not given.
     progress
         Is called now and then while the simulation runs.
+    record
+        Keep what happens, on disk, for `Result.breakdown`, `Result.critical_path` and the like.
+    timeline
+        File, or files, that a timeline is written to; the suffix says how: `.perfetto-trace`,
+        `.trace` (Paje), `.prv` (Paraver), `.parquet`, `.csv`, `.timed.csv`.
 
     Returns
     -------
@@ -85,21 +93,64 @@ def replay(
     machine = platform if isinstance(platform, Platform) else Platform.load(platform)
     settings = Settings(machine, config)
     placements = _placements(machine, deployment, hosts, opened.ranks)
+    session = _session(settings, placements, record, timeline)
+    try:
+        result = _simulate(opened, settings, placements, progress, session)
+    except BaseException:
+        if session is not None:
+            session.discard()
+        raise
+    result.wall_time = time.perf_counter() - start
+    return result
+
+
+def _session(
+    settings: Settings,
+    placements: Deployment,
+    record: bool,
+    timeline: _Path | Sequence[_Path],
+) -> Session | None:
+    files = [timeline] if isinstance(timeline, (str, os.PathLike)) else list(timeline)
+    if not record and not files:
+        return None
+    from tisim.recording.session import Session
+
+    return Session(settings, placements.host_indices(settings.platform), record, files)
+
+
+def _simulate(
+    trace: Trace,
+    settings: Settings,
+    placements: Deployment,
+    progress: Progress | None,
+    session: Session | None,
+) -> Result:
     if registered():  # only SimPy can carry out actions that are written in Python
         from tisim.kernel.environment import Environment
 
-        env = Environment(machine, settings.config, progress=progress)
-        result = cast("Result", env.run(start_replay(env, opened, placements)))
+        env = Environment(settings.platform, settings.config, progress=progress)
+        driver = env.driver
+        _start_recording(driver, session)
+        result = cast("Result", env.run(start_replay(env, trace, placements)))
     else:
         driver = Driver(settings, progress)
-        job = driver.add_job(_readable(opened, settings), placements.host_indices(machine))
+        _start_recording(driver, session)
+        hosts = placements.host_indices(settings.platform)
+        job = driver.add_job(_readable(trace, settings), hosts)
         while driver.run() == Stop.WAKE:
             driver.core.take_woken()
         check_progress(driver)
         check_whole(driver.core, job)
         result = _result(driver.core, job, placements, settings)
-    result.wall_time = time.perf_counter() - start
+    if session is not None:
+        result.recorded = session.finish(driver.core, result.finish)
     return result
+
+
+def _start_recording(driver: Driver, session: Session | None) -> None:
+    driver.recording = session
+    if session is not None:
+        session.start(driver.core)
 
 
 def _readable(trace: Trace, settings: Settings) -> Any:

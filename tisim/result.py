@@ -7,10 +7,15 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tisim.errors import TisimError
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
+
+    from tisim.recording.breakdown import Breakdown
+    from tisim.recording.recorded import Recorded
 
 #: Columns of `Result.ranks`, in order.
 COLUMNS = (
@@ -46,6 +51,8 @@ class Result:
         The configuration that was used, canonical key to value.
     warnings
         What was noticed and may matter.
+    recorded
+        What is known of what happened, when the replay was told to record it.
     """
 
     def __init__(
@@ -69,6 +76,7 @@ class Result:
         self.wall_time = wall_time
         self.config = dict(config)
         self.warnings = list(warnings)
+        self.recorded: Recorded | None = None
 
     @property
     def simulated_time(self) -> float:
@@ -97,6 +105,21 @@ class Result:
                 "messages_sent": self.messages_sent,
             }
         )
+
+    @property
+    def timeline(self) -> pd.DataFrame:
+        """What every rank did: one row an action. Like all that follows only if recorded."""
+        return self._known().timeline
+
+    @property
+    def breakdown(self) -> Breakdown:
+        """Where the time of each rank went, by state and by kind of action."""
+        return self._known().breakdown
+
+    def _known(self) -> Recorded:
+        if self.recorded is None:
+            raise TisimError("nothing was recorded: replay with record=True")
+        return self.recorded
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers, lists and dicts: what `to_json` writes."""

@@ -13,7 +13,7 @@ bool Simulation::run_rank(std::int32_t index) {
   bool done = false;
   {
     Rank& rank = ranks_[at(index)];
-    if (recorder_) recorder_->unblock(rank, index, now_);
+    if (recorder_) recorder_->unblock(index, rank.phase, now_);
     if (rank.phase == Phase::next) {
       done = true;
     } else if (rank.phase == Phase::posted) {
@@ -33,6 +33,14 @@ bool Simulation::run_rank(std::int32_t index) {
       woken_.push_back({WokenType::rank, index});
       return true;
     }
+    if (recorder_ && recorder_->full()) {
+      // It goes on from here as soon as there is room.
+      recorder_->block(index, now_);
+      rank.phase = Phase::next;
+      wake_first(index);
+      stop_ = Stop::records;
+      return false;
+    }
     done = fetch(rank, index) ? begin(rank, index) : rank.schedule < 0;
   }
 }
@@ -44,32 +52,51 @@ bool Simulation::fetch(Rank& rank, std::int32_t index) {
     const Schedule& schedule = schedules_[at(rank.schedule)];
     if (rank.step == schedule.ops.size()) {
       leave_collective(rank);
+      if (recorder_) record_action(index, Op{}, 1);
       return false;
     }
     rank.op = schedule.ops[rank.step++];
+    if (recorder_) record_action(index, rank.op, 1);
     return true;
   }
   if (rank.cursor == rank.filled) refill(rank, index);
   rank.op = rank.buffer[rank.cursor++];
   if ((rank.op.flags & kContinuation) == 0) {
     rank.actions += rank.op.kind != Kind::end;
-    if (recorder_) record_action(rank, index);
+    if (recorder_) record_action(index, rank.op, 0);
   }
   return true;
 }
 
-void Simulation::record_action(const Rank& rank, std::int32_t index) {
-  if (rank.op.kind == Kind::end) {
-    recorder_->end_action(index, now_);
-    return;
+void Simulation::record_action(std::int32_t index, const Op& op, std::uint8_t level) {
+  ActionStart action{};
+  action.time = now_;
+  if (op.kind == Kind::compute || op.kind == Kind::sleep) {
+    action.amount = op.amount;
+  } else {
+    action.bytes = op.bytes;
   }
-  const bool collective = rank.op.kind == Kind::collective || rank.op.kind == Kind::icollective;
-  std::int8_t operation = -1;
-  if (collective) {
-    const CallTable& calls = jobs_[at(rank.job)].calls;
-    operation = static_cast<std::int8_t>(calls[static_cast<std::uint32_t>(rank.op.call)].operation);
+  action.rank = index;
+  action.peer = op.peer;
+  action.tag = op.tag;
+  action.line = op.line;
+  action.comm = op.comm;
+  action.kind = static_cast<std::uint8_t>(op.kind);
+  action.operation = -1;
+  action.level = level;
+  if (op.kind == Kind::collective || op.kind == Kind::icollective) {
+    const Rank& rank = ranks_[at(index)];
+    const Call& call = jobs_[at(rank.job)].calls[static_cast<std::uint32_t>(op.call)];
+    action.operation = static_cast<std::int8_t>(call.operation);
+    action.tag = comm_index(rank, op.comm);
+    action.members = communicators_[at(action.tag)].size;
+    const std::int32_t root = root_of(call, action.members);
+    action.peer = root < 0 ? -1 : communicators_[at(action.tag)].member(root) - rank.first;
+  } else if (op.kind >= Kind::send && op.kind <= Kind::recv_half && op.peer >= 0) {
+    const Rank& rank = ranks_[at(index)];
+    action.peer = global(rank, op.peer) - rank.first;
   }
-  recorder_->begin_action(rank, index, now_, operation);
+  recorder_->begin(action);
 }
 
 void Simulation::refill(Rank& rank, std::int32_t index) {

@@ -90,7 +90,7 @@ bool Simulation::post_send(Rank& rank, std::int32_t index) {
     message.state = MessageState::unexpected;
     matcher_.leave_unexpected(found);
   }
-  if (recorder_) recorder_->post_send(found, now_);
+  if (recorder_) recorder_->post_send(found, message, now_);
   if (matched || eager) {
     message.flowing = true;
     start_flow(pair, static_cast<double>(op.bytes) + model_.envelope, found);
@@ -196,6 +196,7 @@ double Simulation::receive_overhead(const Rank& rank, const Message& message) co
 
 bool Simulation::finish_receive(Rank& rank, std::int32_t index, std::int32_t found) {
   const double seconds = receive_overhead(rank, matcher_.message(found));
+  if (recorder_) recorder_->receive(found);
   let_go(found);
   if (seconds <= 0) return true;
   sleep(index, seconds, Phase::injecting_receive);
@@ -236,7 +237,7 @@ void Simulation::notify(std::int32_t found, Side side) {
 
 void Simulation::let_go(std::int32_t found) {
   if (--matcher_.message(found).holders > 0) return;
-  if (recorder_) recorder_->finish(found, matcher_.message(found));
+  if (recorder_) recorder_->release(found);
   matcher_.messages().release(found);
 }
 

@@ -2,57 +2,90 @@
 
 namespace tisim {
 
-void Recorder::begin_action(const Rank& rank, std::int32_t index, double now,
-                            std::int8_t operation) {
-  end_action(index, now);
-  const Op& op = rank.op;
-  Open& open = open_[at(index)];
-  open.has_action = true;
-  ActionRecord& action = open.action;
-  action.start = now;
-  action.rank = index;
-  action.kind = static_cast<std::uint8_t>(op.kind);
-  action.operation = operation;
-  action.line = op.line;
-  action.comm = op.comm;
-  const bool is_message = op.kind >= Kind::send && op.kind <= Kind::recv_half;
-  action.bytes = is_message ? op.bytes : -1;
-  action.peer = is_message ? op.peer : -1;
-  action.tag = is_message ? op.tag : -1;
+void Records::reserve(std::size_t room) {
+  // About as many as programs have of each; more is no error.
+  order.reserve(room + room / 8);
+  actions.reserve(room / 2);
+  states.reserve(room / 2);
+  waits.reserve(room / 4);
+  sent.reserve(room / 4);
+  messages.reserve(room / 4);
 }
 
-void Recorder::end_action(std::int32_t index, double now) {
-  Open& open = open_[at(index)];
-  if (!open.has_action) return;
-  open.has_action = false;
-  open.action.end = now;
-  actions.push_back(open.action);
-}
-
-void Recorder::unblock(const Rank& rank, std::int32_t index, double now) {
-  Open& open = open_[at(index)];
-  if (now > open.blocked) {
-    const bool waited = rank.phase == Phase::waiting || rank.phase == Phase::finishing_all;
-    states.push_back({open.blocked, now, waited ? open.waker : kNoMessage, index,
-                      static_cast<std::uint8_t>(rank.phase), open.action.kind,
-                      open.action.operation});
+std::int32_t root_of(const Call& call, std::int32_t members) {
+  std::size_t place = 0;  // of the root among the arguments, which may leave it out
+  switch (call.operation) {
+    case Operation::bcast:
+    case Operation::reduce:
+      place = 1;
+      break;
+    case Operation::gather:
+    case Operation::scatter:
+      place = 2;
+      break;
+    case Operation::gatherv:
+    case Operation::scatterv:
+      place = 1 + static_cast<std::size_t>(members);
+      break;
+    default:
+      return -1;
   }
-  open.waker = kNoMessage;
+  return place < call.arguments.size() ? static_cast<std::int32_t>(call.arguments[place]) : 0;
 }
 
-Recorder::Times& Recorder::times(std::int32_t message) {
-  if (at(message) >= times_.size()) times_.resize(2 * at(message) + 64);
-  Times& found = times_[at(message)];
-  if (found.number == kNoMessage) found.number = numbers_++;
-  return found;
+Recorder::Recorder(std::size_t room) : room_(room) { records_.reserve(room_); }
+
+Records Recorder::take() {
+  Records taken = std::exchange(records_, {});
+  records_.reserve(room_);
+  return taken;
 }
 
-void Recorder::finish(std::int32_t index, const Message& message) {
-  const Times taken = times(index);
-  times_[at(index)] = Times{};
-  messages.push_back({taken.sent, taken.received, taken.started, taken.arrived, taken.number,
-                      message.bytes, message.source, message.destination, message.tag,
-                      static_cast<std::uint8_t>(message.context & 1), message.detached});
+void Recorder::add_ranks(std::size_t count, double now) {
+  open_.resize(open_.size() + count, Open{now, -1});
+}
+
+void Recorder::unblock(std::int32_t rank, Phase phase, double now) {
+  Open& open = open_[at(rank)];
+  const std::int32_t waker = std::exchange(open.waker, -1);
+  if (now <= open.since) return;
+  records_.states.push_back({open.since, now, rank, static_cast<std::uint8_t>(phase)});
+  if (waker < 0) {
+    records_.order.push_back(Entry::state);
+    return;
+  }
+  const MessageRecord& m = under_way_[at(waker)];
+  records_.order.push_back(Entry::wait);
+  records_.waits.push_back({m.sent, m.received, m.started, m.number, m.bytes, m.source,
+                            m.destination, m.destination == rank});
+}
+
+void Recorder::post_send(std::int32_t index, const Message& message, double now) {
+  MessageRecord& record = under_way(index);
+  record.sent = now;
+  record.number = numbers_++;
+  record.bytes = message.bytes;
+  record.source = message.source;
+  record.destination = message.destination;
+  record.tag = message.tag;
+  record.collective = static_cast<std::uint8_t>(message.context & 1);
+  record.detached = message.detached;
+  records_.order.push_back(Entry::sent);
+  records_.sent.push_back({record.number, record.bytes, record.source});
+}
+
+void Recorder::receive(std::int32_t index) {
+  records_.order.push_back(Entry::received);
+  records_.messages.push_back(under_way_[at(index)]);
+}
+
+void Recorder::give_up() {
+  for (MessageRecord& message : under_way_) {
+    if (message.number == kNoMessage || message.received != kNoTime) continue;
+    records_.order.push_back(Entry::lost);
+    records_.messages.push_back(message);
+    message = MessageRecord{};
+  }
 }
 
 }  // namespace tisim

@@ -114,6 +114,7 @@ bool Simulation::wait_all(Rank& rank, std::int32_t index) {
     const double seconds = request.side == kReceiver
                                ? receive_overhead(rank, matcher_.message(request.message))
                                : 0.0;
+    if (recorder_ && request.side == kReceiver) recorder_->receive(request.message);
     let_go(request.message);
     if (seconds > 0) {
       sleep(index, seconds, Phase::finishing_all);

@@ -141,7 +141,7 @@ bool Simulation::advance(double until, bool including, Stop* stop) {
 
 void Simulation::record(std::size_t room) {
   recorder_ = std::make_unique<Recorder>(room);
-  recorder_->add_ranks(ranks_.size());
+  recorder_->add_ranks(ranks_.size(), now_);
 }
 
 void Simulation::start_flow(std::int32_t pair, double bytes, std::int32_t owner) {
@@ -190,7 +190,7 @@ std::int32_t Simulation::add_job(std::shared_ptr<const TraceSet> traces,
   world.first = job.first;
   world.size = job.size;
   matcher_.add_destinations(hosts.size());
-  if (recorder_) recorder_->add_ranks(hosts.size());
+  if (recorder_) recorder_->add_ranks(hosts.size(), now_);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     Rank& rank = ranks_.emplace_back();
     rank.host = hosts[i];

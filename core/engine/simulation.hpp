@@ -164,7 +164,7 @@ class Simulation {
   // done; otherwise the rank's phase says what comes next.
   bool run_rank(std::int32_t rank);
   bool fetch(Rank& rank, std::int32_t index);
-  void record_action(const Rank& rank, std::int32_t index);
+  void record_action(std::int32_t rank, const Op& op, std::uint8_t level);
   void refill(Rank& rank, std::int32_t index);
   Op take_half(Rank& rank);
   bool begin(Rank& rank, std::int32_t index);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
@@ -82,6 +83,14 @@ class Progress(Protocol):
         ...
 
 
+class Recording(Protocol):
+    """Takes what a simulation records (`tisim.recording.session.Session`)."""
+
+    def take(self, core: Any, /) -> None:
+        """Take what has been recorded up to now."""
+        ...
+
+
 # The core runs so long (seconds) between two looks at Ctrl-C, each with a report of progress.
 _PATIENCE = 0.1
 
@@ -95,11 +104,17 @@ class Driver:
         Models, platform and collective algorithms.
     progress
         Is told how far the simulation has come.
+
+    Attributes
+    ----------
+    recording
+        Takes what the core records, if it was made to.
     """
 
     def __init__(self, settings: Settings, progress: Progress | None = None) -> None:
         self.settings = settings
         self.core = _core.Simulation(settings.model, settings.data)
+        self.recording: Recording | None = None
         self._progress = progress
         self._placements: dict[int, list[int]] = {}
         self._surveyed: dict[tuple[int, int], frozenset[int]] = {}
@@ -122,16 +137,29 @@ class Driver:
             Whether what happens at that very time is still done.
         """
         core = self.core
+        looked = time.perf_counter()
         while True:
             stop = core.run(until, _PATIENCE, including)
             if stop == Stop.NEED_OPS:
                 self._provide_schedule()
             elif stop == Stop.NEED_ROUTE:
                 self._provide_route()
-            elif stop != Stop.PAUSE:
+            elif stop == Stop.RECORDS:
+                assert self.recording is not None
+                self.recording.take(core)
+                if time.perf_counter() - looked > _PATIENCE:
+                    looked = self._tell()
+            elif stop == Stop.PAUSE:
+                looked = self._tell()
+            else:
                 return stop
-            elif self._progress is not None:
-                self._progress(core.now, core.actions(), core.fraction_read())
+
+    def _tell(self) -> float:
+        """Tell how far the simulation is; the time at which that was done."""
+        if self._progress is not None:
+            core = self.core
+            self._progress(core.now, core.actions(), core.fraction_read())
+        return time.perf_counter()
 
     def _provide_schedule(self) -> None:
         rank, comm, number, operation, arguments, _, double_default = self.core.need()

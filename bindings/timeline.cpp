@@ -1,0 +1,232 @@
+// What a simulation records, and what is made of it.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+
+#include "bindings.hpp"
+#include "engine/simulation.hpp"
+#include "timeline/critical_path.hpp"
+#include "timeline/csv.hpp"
+#include "timeline/density.hpp"
+#include "timeline/names.hpp"
+#include "timeline/playback.hpp"
+#include "timeline/profile.hpp"
+#include "timeline/rows.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+namespace {
+
+// The type of an array of rows, as numpy's: made from the struct itself.
+class RowType {
+ public:
+  template <class Field>
+  RowType& add(const char* name, Field /*type*/, std::size_t offset) {
+    names_.append(name);
+    formats_.append(nb::module_::import_("numpy").attr("dtype")(format<Field>()));
+    offsets_.append(offset);
+    return *this;
+  }
+  nb::object make(std::size_t size) {
+    nb::dict fields;
+    fields["names"] = names_;
+    fields["formats"] = formats_;
+    fields["offsets"] = offsets_;
+    fields["itemsize"] = size;
+    return nb::module_::import_("numpy").attr("dtype")(fields);
+  }
+
+ private:
+  template <class Field>
+  static std::string format() {
+    const char kind = std::is_floating_point_v<Field> ? 'f' : std::is_signed_v<Field> ? 'i' : 'u';
+    return kind + std::to_string(sizeof(Field));
+  }
+  nb::list names_, formats_, offsets_;
+};
+
+#define TISIM_FIELD(Row, field) add(#field, decltype(Row::field){}, offsetof(Row, field))
+
+nb::object action_type() {
+  using R = ActionRow;
+  RowType type;
+  type.TISIM_FIELD(R, start).TISIM_FIELD(R, end).TISIM_FIELD(R, volume).TISIM_FIELD(R, bytes);
+  type.TISIM_FIELD(R, rank).TISIM_FIELD(R, peer).TISIM_FIELD(R, line).TISIM_FIELD(R, comm);
+  return type.TISIM_FIELD(R, kind).make(sizeof(R));
+}
+
+nb::object message_type() {
+  using R = MessageRecord;
+  RowType type;
+  type.TISIM_FIELD(R, sent).TISIM_FIELD(R, received).TISIM_FIELD(R, started);
+  type.TISIM_FIELD(R, arrived).TISIM_FIELD(R, number).TISIM_FIELD(R, bytes);
+  type.TISIM_FIELD(R, source).TISIM_FIELD(R, destination).TISIM_FIELD(R, tag);
+  return type.TISIM_FIELD(R, collective).TISIM_FIELD(R, detached).make(sizeof(R));
+}
+
+nb::object state_type() {
+  using R = StateRow;
+  RowType type;
+  type.TISIM_FIELD(R, start).TISIM_FIELD(R, end).TISIM_FIELD(R, started).TISIM_FIELD(R, bytes);
+  type.TISIM_FIELD(R, rank).TISIM_FIELD(R, cause).TISIM_FIELD(R, peer).TISIM_FIELD(R, state);
+  return type.TISIM_FIELD(R, kind).TISIM_FIELD(R, receives).TISIM_FIELD(R, by_peer).make(sizeof(R));
+}
+
+nb::object part_type() {
+  using R = PathPart;
+  RowType type;
+  type.TISIM_FIELD(R, start).TISIM_FIELD(R, end).TISIM_FIELD(R, bytes).TISIM_FIELD(R, source);
+  type.TISIM_FIELD(R, destination).TISIM_FIELD(R, state).TISIM_FIELD(R, kind);
+  return type.make(sizeof(R));
+}
+
+nb::object wait_type() {
+  using R = Profile::WaitRow;
+  RowType type;
+  type.TISIM_FIELD(R, seconds).TISIM_FIELD(R, count).TISIM_FIELD(R, rank).TISIM_FIELD(R, cause);
+  return type.TISIM_FIELD(R, state).TISIM_FIELD(R, kind).make(sizeof(R));
+}
+
+nb::object traffic_type() {
+  using R = Profile::TrafficRow;
+  RowType type;
+  type.TISIM_FIELD(R, bytes).TISIM_FIELD(R, messages).TISIM_FIELD(R, collective_bytes);
+  type.TISIM_FIELD(R, collective_messages).TISIM_FIELD(R, source).TISIM_FIELD(R, destination);
+  return type.make(sizeof(R));
+}
+
+#undef TISIM_FIELD
+
+template <class Row>
+nb::object array_of(const std::vector<Row>& rows, const nb::object& type) {
+  const nb::bytes bytes(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Row));
+  return nb::module_::import_("numpy").attr("frombuffer")(bytes, type);
+}
+
+template <class Source>
+nb::bytes taken(Source& source, std::string_view written) {
+  nb::bytes bytes(written.data(), written.size());
+  source.clear();
+  return bytes;
+}
+
+template <class T>
+nb::object to_numpy(std::vector<T> values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+template <class W>
+void register_writer(nb::module_& m, const char* name) {
+  nb::class_<W, Writer>(m, name).def(nb::init<>());
+}
+
+void register_writers(nb::module_& m) {
+  nb::class_<Listener>(m, "Listener", "Is told what happened.");
+  nb::class_<Writer, Listener>(m, "Writer", "Makes bytes of what happened.")
+      .def(
+          "take", [](Writer& w, bool last) { return taken(w, w.written(last)); },
+          nb::arg("last") = false, "What has been written since the last call.");
+  register_writer<ActionsCsv>(m, "ActionsCsv");
+  register_writer<TimedCsv>(m, "TimedCsv");
+  register_writer<MessagesCsv>(m, "MessagesCsv");
+  register_writer<ActionRows>(m, "ActionRows");
+  register_writer<MessageRows>(m, "MessageRows");
+}
+
+void register_states(nb::module_& m) {
+  nb::class_<StateSink>(m, "StateSink", "Is told the states of all ranks.");
+  nb::class_<States, Listener>(m, "States", "Names the states of ranks, and who is waited for.")
+      .def(nb::init<>())
+      .def("add", &States::add, "sink"_a);
+  nb::class_<StateRows, StateSink>(m, "StateRows", "Rows of states as bytes.")
+      .def(nb::init<>())
+      .def("take", [](StateRows& rows) { return taken(rows, rows.written()); });
+}
+
+nb::list profile_columns(const Profile& profile) {
+  nb::list columns;
+  for (const ProfileColumn& column : profile.columns()) {
+    columns.append(nb::make_tuple(column.state, column.kind, to_numpy(column.seconds)));
+  }
+  return columns;
+}
+
+nb::dict profile_counts(const Profile& profile) {
+  nb::dict counts;
+  for (const auto& [kind, of_rank] : profile.counts()) counts[nb::int_(kind)] = to_numpy(of_rank);
+  return counts;
+}
+
+void register_profile(nb::module_& m) {
+  // It listens and takes states: two objects for Python, which share it.
+  struct ProfileSink : StateSink {
+    explicit ProfileSink(std::shared_ptr<Profile> to) : profile(std::move(to)) {}
+    void row(const StateRow& row) override { profile->row(row); }
+    std::shared_ptr<Profile> profile;
+  };
+  nb::class_<Profile, Listener>(m, "Profile", "Sums over a whole simulation.")
+      .def(nb::init<std::int32_t>(), "ranks"_a)
+      .def(
+          "sink",
+          [](const std::shared_ptr<Profile>& profile) -> std::shared_ptr<StateSink> {
+            return std::make_shared<ProfileSink>(profile);
+          },
+          "What takes the states.")
+      .def("columns", &profile_columns, "(state, kind, seconds of each rank).")
+      .def("counts", &profile_counts, "By kind, the actions of each rank.")
+      .def("waits", [](const Profile& p) { return array_of(p.waits(), wait_type()); })
+      .def("traffic", [](const Profile& p) { return array_of(p.traffic(), traffic_type()); });
+}
+
+}  // namespace
+
+void register_timeline(nb::module_& m) {
+  m.def("action_type", &action_type);
+  m.def("message_type", &message_type);
+  m.def("state_type", &state_type);
+  m.def("kind_names", &kind_names, "By the number of a kind; empty: there is none.");
+  m.def("state_names", [] {
+    nb::list names;
+    for (const char* name : state_names()) names.append(name);
+    return names;
+  });
+
+  nb::class_<Records>(m, "Records", "What a simulation has recorded.")
+      .def("__len__", [](const Records& records) { return records.order.size(); });
+  register_writers(m);
+  register_states(m);
+  register_profile(m);
+  nb::class_<Playback>(m, "Playback", "Plays records to listeners.")
+      .def(nb::init<>())
+      .def("add", &Playback::add, "listener"_a)
+      .def("play", &Playback::play, "records"_a, nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<CriticalPath>(m, "CriticalPath", "What a simulated time consists of.")
+      .def(nb::init<const std::string&, std::int32_t, double, double>(), "states"_a, "rank"_a,
+           "time"_a, "begin"_a)
+      .def(
+          "take",
+          [](CriticalPath& path, std::size_t count) {
+            return array_of(path.take(count), part_type());
+          },
+          "count"_a, "The next parts, the latest first.");
+  m.def(
+      "state_density",
+      [](const std::string& states, double begin, double end, std::size_t bins,
+         const nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& groups,
+         std::size_t count) {
+        return to_numpy(
+            state_density(states, begin, end, bins, {groups.data(), groups.size()}, count));
+      },
+      "states"_a, "begin"_a, "end"_a, "bins"_a, "groups"_a, "count"_a);
+}
+
+}  // namespace tisim

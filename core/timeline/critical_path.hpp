@@ -1,0 +1,46 @@
+// The chain of computations and transfers that a simulated time consists of.
+//
+// From the end of the rank that finishes last one goes back: through what it did until a message
+// woke it, through the transfer of that message, and on from the rank whose call started the
+// transfer. Each part begins where the one before it ended, so that together they are the
+// simulated time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "timeline/state_file.hpp"
+
+namespace tisim {
+
+struct PathPart {
+  double start, end;                 // seconds
+  std::int64_t bytes;                // of a transfer
+  std::int32_t source, destination;  // of a transfer; else both are the rank
+  std::uint8_t state;                // State
+  std::uint8_t kind;                 // of the action, of a transfer that of the rank that it woke
+};
+
+class CriticalPath {
+ public:
+  // `rank` finished last, at `time`; everything began at `begin`.
+  CriticalPath(const std::string& states, std::int32_t rank, double time, double begin);
+
+  // The next parts, the latest first; none when all have been taken.
+  std::vector<PathPart> take(std::size_t count);
+
+ private:
+  const StateRow& find();
+
+  StateFile states_;
+  std::int32_t rank_;
+  double time_;
+  double begin_;
+  std::int64_t next_;   // the row before which to look
+  std::int64_t start_;  // the same for all that ended at `sought_`
+  double sought_;
+};
+
+}  // namespace tisim

@@ -1,0 +1,109 @@
+#include "timeline/playback.hpp"
+
+namespace tisim {
+
+OpenAction& Playback::grown(std::vector<OpenAction>& actions, std::int32_t rank) {
+  const auto place = static_cast<std::size_t>(rank);
+  if (place >= actions.size()) actions.resize(place + place / 2 + 1);
+  return actions[place];
+}
+
+OpenAction* Playback::outermost(std::int32_t rank) {
+  const auto place = static_cast<std::size_t>(rank);
+  return place < outer_.size() && outer_[place].open ? &outer_[place] : nullptr;
+}
+
+OpenAction* Playback::innermost(std::int32_t rank) {
+  const auto place = static_cast<std::size_t>(rank);
+  if (place < inner_.size() && inner_[place].open) return &inner_[place];
+  return outermost(rank);
+}
+
+void Playback::play(const Records& records) {
+  const ActionStart* action = records.actions.data();
+  const StateRecord* state = records.states.data();
+  const WaitRecord* wait = records.waits.data();
+  const SentRecord* sent_record = records.sent.data();
+  const MessageRecord* message = records.messages.data();
+  for (const Entry entry : records.order) {
+    switch (entry) {
+      case Entry::action:
+        begin(*action++);
+        break;
+      case Entry::state:
+      case Entry::wait: {
+        const WaitRecord* ended_by = entry == Entry::wait ? wait++ : nullptr;
+        const OpenAction* during = outermost(state->rank);
+        for (const auto& listener : listeners_) listener->state(*state, ended_by, during);
+        ++state;
+        break;
+      }
+      case Entry::sent:
+        sent(*sent_record++);
+        break;
+      case Entry::received:
+        received(*message++);
+        break;
+      case Entry::lost:
+        for (const auto& listener : listeners_) listener->lost(*message);
+        ++message;
+        break;
+    }
+  }
+}
+
+void Playback::close(OpenAction& action, double time) {
+  if (!action.open) return;
+  action.open = false;
+  action.end = time;
+  for (const auto& listener : listeners_) listener->end(action);
+}
+
+void Playback::begin(const ActionStart& start) {
+  if (start.level > 0 || static_cast<std::size_t>(start.rank) < inner_.size()) {
+    close(grown(inner_, start.rank), start.time);
+  }
+  if (start.level == 0) close(grown(outer_, start.rank), start.time);
+  const auto kind = static_cast<Kind>(start.kind);
+  if (kind == Kind::end) return;
+  OpenAction& action = grown(start.level == 0 ? outer_ : inner_, start.rank);
+  action = OpenAction{};
+  action.open = true;
+  action.start = start;
+  if (kind >= Kind::send && kind <= Kind::recv_half) {
+    action.bytes = start.bytes;
+    if (start.peer >= 0) action.peer = start.peer;
+  } else if (kind == Kind::wait || kind == Kind::test) {
+    const auto destination = static_cast<std::int32_t>(start.bytes);
+    const std::int32_t other = start.peer == start.rank ? destination : start.peer;
+    if (start.level == 0 && other >= 0) action.peer = other;
+  } else if (action.collective()) {
+    action.bytes = 0;
+    action.peer = start.peer;
+  }
+  for (const auto& listener : listeners_) listener->begin(action);
+}
+
+void Playback::sent(const SentRecord& record) {
+  OpenAction* outer = outermost(record.source);
+  if (outer != nullptr && outer->collective()) outer->bytes += record.bytes;
+  const OpenAction* inner = innermost(record.source);
+  for (const auto& listener : listeners_) listener->sent(record, inner);
+}
+
+void Playback::received(const MessageRecord& record) {
+  OpenAction* action = innermost(record.destination);
+  if (action != nullptr) {
+    const Kind kind = action->kind();
+    const bool one = kind == Kind::recv || kind == Kind::wait || kind == Kind::wait_last ||
+                     kind == Kind::test || kind == Kind::test_last;
+    if (one) {
+      action->bytes = record.bytes;
+      action->peer = record.source;
+    }
+    ++action->received;
+  }
+  for (const auto& listener : listeners_) listener->received(record, action);
+}
+
+}  // namespace tisim

@@ -1,0 +1,109 @@
+// What a rank does at a time, and which of the field's wait states it is in.
+//
+// The wait states are those of Wolf and Mohr (2003) and Scalasca's analysis. A state that a message
+// ends is cut in two: up to the time when the other side came, the rank waits for it; from then on
+// the message is on its way. Within a collective `came` means: has entered it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "timeline/playback.hpp"
+
+namespace tisim {
+
+enum class State : std::uint8_t {
+  compute,
+  sleep,
+  custom,         // in an action of the user's own, or driven from outside
+  overhead,       // what the CPU pays for sends and receives
+  polling,        // in tests and probes
+  transfer,       // the message is on its way
+  late_sender,    // the send has not been posted yet
+  late_receiver,  // a sender that needs its receiver, which has not been posted yet
+  barrier,        // some have not entered the barrier
+  n_to_n,         // or the collective from all to all
+  broadcast,      // the root, or who passes the data on, has not entered
+  reduce,         // those whose data are collected have not entered
+  scan,           // the rank before has not entered
+};
+inline constexpr int kStates = static_cast<int>(State::scan) + 1;
+const std::vector<const char*>& state_names();
+
+// A part of the time of a rank in which it is in one state. Those of a rank tile its time.
+struct StateRow {
+  double start, end;   // seconds
+  double started;      // of the message whose arrival is the end: when its transfer began; kNoTime
+  std::int64_t bytes;  // of that message
+  std::int32_t rank;
+  std::int32_t cause;  // the rank that was waited for, -1: none
+  std::int32_t peer;   // the other end of the message, -1: none
+  std::uint8_t state;
+  std::uint8_t kind;      // of the action: a place in `kind_names`
+  std::uint8_t receives;  // the rank receives the message
+  std::uint8_t by_peer;   // the other end's call started the transfer
+};
+
+// Is told the states of all ranks in the order of their ends.
+class StateSink {
+ public:
+  virtual ~StateSink() = default;
+  virtual void row(const StateRow& row) = 0;
+};
+
+class States : public Listener {
+ public:
+  void add(std::shared_ptr<StateSink> sink) { sinks_.push_back(std::move(sink)); }
+
+  void begin(const OpenAction& action) override;
+  void end(const OpenAction& action) override;
+  void state(const StateRecord& state, const WaitRecord* wait, const OpenAction* action) override;
+  void sent(const SentRecord& record, const OpenAction* action) override;
+  void received(const MessageRecord& record, const OpenAction* action) override;
+
+ private:
+  // A collective call of all ranks of a communicator.
+  struct Instance {
+    std::int32_t entered = 0, left = 0;
+    std::int32_t last = -1, root = -1;  // ranks
+    double last_entered = 0.0;
+    double root_entered = kNoTime;
+  };
+  struct Calls {
+    std::deque<Instance> open;
+    std::uint64_t first = 0;  // the number of the first of them
+  };
+  // The collective that a rank is in.
+  struct Inside {
+    std::int32_t communicator = -1;
+    std::uint64_t number = 0;
+    double entered = 0.0;
+  };
+  // Until when a rank waited for whom.
+  struct Blame {
+    double until;
+    std::int32_t cause;
+    State state;
+  };
+  void row(const StateRow& row) const {
+    for (const auto& sink : sinks_) sink->row(row);
+  }
+  Instance& instance(const Inside& inside);
+  Blame blame(const StateRecord& state, const WaitRecord& wait, const OpenAction* action);
+  Blame blame_collective(const StateRecord& state, const WaitRecord& wait,
+                         const OpenAction& action);
+  static Blame blame_message(const WaitRecord& wait);
+
+  std::vector<std::shared_ptr<StateSink>> sinks_;
+  std::unordered_map<std::uint64_t, std::uint64_t> calls_of_;  // of a rank on a communicator
+  std::unordered_map<std::int32_t, Calls> calls_;              // of a communicator
+  std::vector<Inside> inside_;                                 // of each rank
+  // When the senders of collectives' messages under way had entered.
+  std::unordered_map<std::int64_t, double> sender_entered_;
+};
+
+}  // namespace tisim

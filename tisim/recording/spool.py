@@ -1,0 +1,84 @@
+"""Records kept on disk while a simulation goes on, for what is asked about it afterwards."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tisim import _core
+from tisim.errors import TisimError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Spool:
+    """States, actions and messages in temporary files, and sums over all of them in memory.
+
+    Parameters
+    ----------
+    ranks
+        Number of ranks.
+
+    Attributes
+    ----------
+    profile
+        The sums (`tisim._core.Profile`).
+    """
+
+    def __init__(self, ranks: int) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="tisim-")
+        self.profile = _core.Profile(ranks)
+        self._states = _core.States()
+        self._rows = _core.StateRows()
+        self._states.add(self._rows)
+        self._states.add(self.profile.sink())
+        self._actions = _core.ActionRows()
+        self._messages = _core.MessageRows()
+        self._files = {
+            name: self.path(name).open("wb") for name in ("states", "actions", "messages")
+        }
+
+    def path(self, name: str) -> Path:
+        """The file of `states`, `actions` or `messages`."""
+        return Path(self._directory.name) / name
+
+    def listeners(self) -> list[Any]:
+        # States are named before others see what follows from them.
+        return [self._states, self.profile, self._actions, self._messages]
+
+    def drain(self, last: bool) -> None:
+        try:
+            self._files["states"].write(self._rows.take())
+            self._files["actions"].write(self._actions.take(last))
+            self._files["messages"].write(self._messages.take(last))
+            if last:
+                for file in self._files.values():
+                    file.close()
+        except OSError as error:
+            raise TisimError(
+                f"no room for what is recorded, in {self._directory.name}: {error.strerror}; "
+                "the environment variable TMPDIR names another place"
+            ) from None
+
+    def commit(self) -> None:
+        pass
+
+    def discard(self) -> None:
+        for file in self._files.values():
+            file.close()
+        self._directory.cleanup()
+
+    def read(self, name: str) -> NDArray[np.void]:
+        """All rows of `states`, `actions` or `messages`, as a structured array."""
+        import numpy as np
+
+        types = {
+            "states": _core.state_type,
+            "actions": _core.action_type,
+            "messages": _core.message_type,
+        }
+        rows: NDArray[np.void] = np.fromfile(self.path(name), dtype=cast("Any", types[name]()))
+        return rows
