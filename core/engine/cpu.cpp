@@ -17,8 +17,21 @@ void Cpu::advance_clock(Host& host, double now) {
   host.updated = now;
 }
 
+void Cpu::touch(std::int32_t index) {
+  Host& host = hosts_[static_cast<std::size_t>(index)];
+  if (host.stale) return;
+  host.stale = true;
+  stale_.push_back(index);
+}
+
+void Cpu::settle(double now) {
+  for (const std::int32_t index : stale_) date_end(index, now);
+  stale_.clear();
+}
+
 void Cpu::date_end(std::int32_t index, double now) {
   Host& host = hosts_[static_cast<std::size_t>(index)];
+  host.stale = false;
   if (host.running.empty()) {
     agenda_.remove_cpu(index);
     return;
@@ -38,19 +51,20 @@ void Cpu::start(std::int32_t index, double flops, std::int32_t owner, double now
   }
   host.running.push_back({host.clock + flops, order_++, owner});
   std::push_heap(host.running.begin(), host.running.end(), later);
-  date_end(index, now);
+  touch(index);
 }
 
 void Cpu::collect_ended(std::int32_t index, double now, std::vector<std::int32_t>& owners) {
   Host& host = hosts_[static_cast<std::size_t>(index)];
   advance_clock(host, now);
+  // The first has been dated to this instant; others that are as close as the precision go with it.
   const double done = host.clock + precision_ * host.rate;
-  while (!host.running.empty() && host.running.front().finish < done) {
+  do {
     owners.push_back(host.running.front().owner);
     std::pop_heap(host.running.begin(), host.running.end(), later);
     host.running.pop_back();
-  }
-  date_end(index, now);
+  } while (!host.running.empty() && host.running.front().finish < done);
+  touch(index);
 }
 
 }  // namespace tisim

@@ -19,6 +19,9 @@ class Cpu {
   // `owner` is told of the end.
   void start(std::int32_t host, double flops, std::int32_t owner, double now);
 
+  // Dates the ends anew, after all changes of an instant.
+  void settle(double now);
+
   // Appends the owners of the computations of `host` that end at `now` (or within the precision).
   void collect_ended(std::int32_t host, double now, std::vector<std::int32_t>& owners);
 
@@ -36,6 +39,7 @@ class Cpu {
     double clock = 0.0;     // flops
     double updated = 0.0;   // seconds
     double rate = 0.0;      // flop/s that each computation gets
+    bool stale = false;     // its next end must be dated anew
     std::vector<Running> running;  // a heap on (finish, order)
   };
 
@@ -43,9 +47,11 @@ class Cpu {
     return a.finish > b.finish || (a.finish == b.finish && a.order > b.order);
   }
   static void advance_clock(Host& host, double now);
+  void touch(std::int32_t index);
   void date_end(std::int32_t index, double now);
 
   std::vector<Host> hosts_;
+  std::vector<std::int32_t> stale_;
   double precision_;
   Agenda& agenda_;
   std::uint32_t order_ = 0;

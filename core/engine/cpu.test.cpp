@@ -33,6 +33,7 @@ class Machine {
       if (starts) {
         const Start& start = starts_[next];
         cpu.start(start.host, start.flops, static_cast<std::int32_t>(next), start.date);
+        cpu.settle(start.date);
         ++next;
         continue;
       }
@@ -41,6 +42,7 @@ class Machine {
       agenda.pop();
       std::vector<std::int32_t> owners;
       cpu.collect_ended(host, now, owners);
+      cpu.settle(now);
       for (const std::int32_t owner : owners) {
         ends[static_cast<std::size_t>(owner)] = now;
         order.push_back(owner);

@@ -67,18 +67,31 @@ Stop Simulation::run(double until, double patience, bool including) {
     }
     ready_.clear();
     next_ready_ = 0;
+    if (recorder_ && recorder_->full()) return Stop::records;
     // Whoever outside acts at this instant does so before the network is shared anew.
     if (now_ >= until) return Stop::time;
-    network_.solve(now_);
+    settle();
     if (rest.is_over()) return Stop::pause;
     Stop stop = Stop::done;
     if (!advance(until, including, &stop)) return stop;
   }
 }
 
+// Dates what the changes of this instant have moved. Sleeps that end together end in the reverse
+// order of their beginning if they began together, and before computations that did so too: so
+// does SimGrid (cpu_cas01.cpp and Model::next_occurring_event_lazy).
+void Simulation::settle() {
+  for (auto sleep = sleeps_.rbegin(); sleep != sleeps_.rend(); ++sleep) {
+    agenda_.push(sleep->first, EventType::wake_rank, sleep->second);
+  }
+  sleeps_.clear();
+  cpu_.settle(now_);
+  network_.solve(now_);
+}
+
 double Simulation::next_event() {
   if (next_ready_ < ready_.size() || !woken_.empty()) return now_;
-  network_.solve(now_);
+  settle();
   double date = std::numeric_limits<double>::infinity();
   if (!agenda_.empty()) date = agenda_.next();
   if (!network_.idle()) date = std::min(date, network_.next_end());
@@ -153,7 +166,7 @@ void Simulation::start_flow(std::int32_t pair, double bytes, std::int32_t owner)
 
 void Simulation::sleep(std::int32_t index, double seconds, Phase phase) {
   ranks_[at(index)].phase = phase;
-  agenda_.push(now_ + std::max(seconds, model_.precision_timing), EventType::wake_rank, index);
+  sleeps_.emplace_back(now_ + std::max(seconds, model_.precision_timing), index);
 }
 
 void Simulation::compute(std::int32_t index, double flops, Phase phase) {

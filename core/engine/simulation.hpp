@@ -151,6 +151,7 @@ class Simulation {
 
  private:
   // The clock (run.cpp)
+  void settle();
   bool advance(double until, bool including, Stop* stop);
   void start_flow(std::int32_t pair, double bytes, std::int32_t owner);
   void wake(std::int32_t owner) { ready_.push_back(owner); }
@@ -239,6 +240,7 @@ class Simulation {
   Need need_;
   std::vector<Woken> woken_;
   std::vector<std::int32_t> owners_;  // scratch
+  std::vector<std::pair<double, std::int32_t>> sleeps_;  // that began at this instant: end, rank
   std::unique_ptr<Recorder> recorder_;
   Pool<std::int32_t> activities_;
   std::int64_t test_sleeps_ = 1;   // how many times smpi/test the next test takes; for all ranks
