@@ -84,8 +84,7 @@ void register_platform(nb::module_& m) {
       .def("__init__",
            [](OverheadTable* self, std::vector<double> boundary, std::vector<double> base,
               std::vector<double> per_byte) {
-             new (self)
-                 OverheadTable{std::move(boundary), std::move(base), std::move(per_byte)};
+             new (self) OverheadTable{std::move(boundary), std::move(base), std::move(per_byte)};
            })
       .def("at", &OverheadTable::at);
 

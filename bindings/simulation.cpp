@@ -106,9 +106,10 @@ nb::dict rank_state(Simulation& s, std::int32_t index) {
   state["host"] = rank.host;
   state["line"] = call.line;
   state["file"] = s.file_of(rank);
-  state["call"] = call.kind == Kind::collective
-                      ? static_cast<int>(s.job(rank.job).calls[static_cast<std::uint32_t>(call.call)].operation)
-                      : -1;
+  state["call"] =
+      call.kind == Kind::collective
+          ? static_cast<int>(s.job(rank.job).calls[static_cast<std::uint32_t>(call.call)].operation)
+          : -1;
   state["awaited"] = rank.awaited;
   if (rank.phase == Phase::waiting) {
     state["message"] = describe(s.message(rank.waiting), rank, rank.waiting_side == kReceiver);
@@ -122,7 +123,8 @@ std::vector<std::int32_t> absent(const Simulation& s, std::int32_t comm) {
   std::vector<std::int32_t> ranks;
   if (communicator.open.empty()) return ranks;
   for (std::size_t i = 0; i < communicator.entered.size(); ++i) {
-    if (communicator.entered[i] <= communicator.first_open) ranks.push_back(static_cast<std::int32_t>(i));
+    if (communicator.entered[i] <= communicator.first_open)
+      ranks.push_back(static_cast<std::int32_t>(i));
   }
   return ranks;
 }
@@ -255,12 +257,14 @@ void register_simulation(nb::module_& m) {
            [](Simulation* self, const Model& model, std::shared_ptr<PlatformData> platform) {
              new (self) Simulation(model, std::move(platform));
            })
-      .def("add_job",
-           [](Simulation& s, std::shared_ptr<const TraceSet> traces,
-              const nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& hosts) {
-             return s.add_job(std::move(traces), {hosts.data(), hosts.size()});
-           },
-           "traces"_a.none(), "hosts"_a)
+      .def(
+          "add_job",
+          [](Simulation& s, std::shared_ptr<const TraceSet> traces,
+             const nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>&
+                 hosts) {
+            return s.add_job(std::move(traces), {hosts.data(), hosts.size()});
+          },
+          "traces"_a.none(), "hosts"_a)
       .def("run", &Simulation::run, "until"_a, "patience"_a, "including"_a = true,
            nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("now", &Simulation::now)
@@ -270,8 +274,7 @@ void register_simulation(nb::module_& m) {
            [](Simulation& s, const std::vector<std::int32_t>& codes,
               const std::vector<std::int32_t>& peers, const std::vector<double>& sizes,
               const std::vector<std::int32_t>& tags, const std::vector<std::int32_t>& slots,
-              bool last) { s.provide_schedule(codes, peers, sizes, tags, slots, last);
-           })
+              bool last) { s.provide_schedule(codes, peers, sizes, tags, slots, last); })
       .def("missing_route", &Simulation::missing_route)
       .def("add_route",
            [](Simulation& s, std::int32_t source, std::int32_t destination,
@@ -301,18 +304,18 @@ void register_simulation(nb::module_& m) {
              return woken;
            })
       .def("comm_hosts", &comm_hosts)
-      .def("comm_number", [](const Simulation& s, std::int32_t comm, std::int32_t rank) {
-        return s.communicator(comm).number_of(rank);
-      })
+      .def("comm_number", [](const Simulation& s, std::int32_t comm,
+                             std::int32_t rank) { return s.communicator(comm).number_of(rank); })
       .def("world", [](const Simulation& s, std::int32_t job) { return s.job(job).world; })
       .def("first_rank", [](const Simulation& s, std::int32_t job) { return s.job(job).first; })
       .def("record", &Simulation::record, "room"_a)
-      .def("take_records",
-           [](Simulation& s, bool last) {
-             if (last) s.recorder()->give_up();
-             return s.recorder()->take();
-           },
-           "last"_a)
+      .def(
+          "take_records",
+          [](Simulation& s, bool last) {
+            if (last) s.recorder()->give_up();
+            return s.recorder()->take();
+          },
+          "last"_a)
       .def("rank_columns", &rank_columns)
       .def("rank_state", &rank_state)
       .def("unfinished",

@@ -35,7 +35,8 @@ class Agenda {
   struct Positions {
     Agenda* agenda;
     void set(std::uint32_t id, std::int32_t position) const {
-      if (type(id) == EventType::cpu) agenda->positions_[static_cast<std::size_t>(index(id))] = position;
+      if (type(id) == EventType::cpu)
+        agenda->positions_[static_cast<std::size_t>(index(id))] = position;
     }
     std::int32_t get(std::uint32_t id) const {
       return agenda->positions_[static_cast<std::size_t>(index(id))];

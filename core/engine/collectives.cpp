@@ -86,11 +86,11 @@ void Simulation::leave_collective(Rank& rank) {
 
 void Simulation::provide_schedule(std::span<const std::int32_t> codes,
                                   std::span<const std::int32_t> peers,
-                                  std::span<const double> sizes,
-                                  std::span<const std::int32_t> tags,
+                                  std::span<const double> sizes, std::span<const std::int32_t> tags,
                                   std::span<const std::int32_t> slots, bool last) {
-  static constexpr Kind kinds[] = {Kind::send, Kind::ssend,   Kind::isend,    Kind::recv,      Kind::irecv,
-                                   Kind::wait, Kind::waitall, Kind::sendrecv, Kind::recv_half, Kind::compute};
+  static constexpr Kind kinds[] = {Kind::send,      Kind::ssend,  Kind::isend,   Kind::recv,
+                                   Kind::irecv,     Kind::wait,   Kind::waitall, Kind::sendrecv,
+                                   Kind::recv_half, Kind::compute};
   const Communicator& communicator = communicators_[at(need_.comm)];
   Schedule schedule;
   Rank& rank = ranks_[at(need_.rank)];
@@ -103,7 +103,8 @@ void Simulation::provide_schedule(std::span<const std::int32_t> codes,
     op.flags = kContinuation;
     op.tag = tags[i];
     op.peer = peers[i];
-    const bool has_peer = op.kind != Kind::wait && op.kind != Kind::waitall && op.kind != Kind::compute;
+    const bool has_peer =
+        op.kind != Kind::wait && op.kind != Kind::waitall && op.kind != Kind::compute;
     if (has_peer && op.peer != kAnySource) op.peer = communicator.member(op.peer);
     if (op.kind == Kind::compute) {
       op.amount = sizes[i];

@@ -35,11 +35,11 @@ class Cpu {
   };
   struct Host {
     double speed = 0.0;
-    double capacity = 0.0;  // cores * speed
-    double clock = 0.0;     // flops
-    double updated = 0.0;   // seconds
-    double rate = 0.0;      // flop/s that each computation gets
-    bool stale = false;     // its next end must be dated anew
+    double capacity = 0.0;         // cores * speed
+    double clock = 0.0;            // flops
+    double updated = 0.0;          // seconds
+    double rate = 0.0;             // flop/s that each computation gets
+    bool stale = false;            // its next end must be dated anew
     std::vector<Running> running;  // a heap on (finish, order)
   };
 

@@ -107,7 +107,8 @@ void Simulation::refill(Rank& rank, std::int32_t index) {
     rank.buffer.resize(static_cast<std::size_t>(std::clamp(65536 / job.size, 8, 512)));
   }
   rank.cursor = 0;
-  rank.filled = static_cast<std::uint32_t>(rank.reader->read(rank.buffer.data(), rank.buffer.size()));
+  rank.filled =
+      static_cast<std::uint32_t>(rank.reader->read(rank.buffer.data(), rank.buffer.size()));
   if (rank.filled == 0) {
     rank.buffer[0] = Op{};
     rank.filled = 1;
@@ -116,8 +117,10 @@ void Simulation::refill(Rank& rank, std::int32_t index) {
 
 bool Simulation::begin(Rank& rank, std::int32_t index) {
   switch (rank.op.kind) {
-    case Kind::end: return finish_rank(rank, index);
-    case Kind::nop: return true;
+    case Kind::end:
+      return finish_rank(rank, index);
+    case Kind::nop:
+      return true;
     case Kind::compute:
       if (rank.op.amount <= 0 || !model_.simulate_computation) return true;
       rank.since = now_;
@@ -133,10 +136,13 @@ bool Simulation::begin(Rank& rank, std::int32_t index) {
     case Kind::bsend:
     case Kind::isend:
     case Kind::issend:
-    case Kind::ibsend: return send(rank, index);
+    case Kind::ibsend:
+      return send(rank, index);
     case Kind::recv:
-    case Kind::irecv: return receive(rank, index);
-    case Kind::sendrecv: return sendrecv(rank, index);
+    case Kind::irecv:
+      return receive(rank, index);
+    case Kind::sendrecv:
+      return sendrecv(rank, index);
     case Kind::wait: {
       std::int32_t request = -1;
       if (rank.schedule >= 0) {
@@ -150,13 +156,15 @@ bool Simulation::begin(Rank& rank, std::int32_t index) {
     }
     case Kind::wait_last:
       return rank.pending_last < 0 || wait_request(rank, index, rank.pending_last);
-    case Kind::waitall: return await_pending(rank, index);
+    case Kind::waitall:
+      return await_pending(rank, index);
     case Kind::test:
       if (find_request(rank) < 0) return true;
       if (model_.test_sleep <= 0) return finish_test(rank, index);
       sleep(index, static_cast<double>(test_sleeps_) * model_.test_sleep, Phase::testing);
       return false;
-    case Kind::collective: return enter_collective(rank, index);
+    case Kind::collective:
+      return enter_collective(rank, index);
     case Kind::custom:
       rank.since = now_;
       rank.phase = Phase::custom;
@@ -164,16 +172,22 @@ bool Simulation::begin(Rank& rank, std::int32_t index) {
       need_ = {index, 0, static_cast<std::uint32_t>(rank.op.call)};
       stop_ = Stop::need_action;
       return false;
-    default: throw std::logic_error("an operation that the interpreter does not know");
+    default:
+      throw std::logic_error("an operation that the interpreter does not know");
   }
 }
 
 bool Simulation::continue_operation(Rank& rank, std::int32_t index) {
   switch (rank.phase) {
-    case Phase::computing: rank.compute += now_ - rank.since; return true;
-    case Phase::sleeping: rank.other += now_ - rank.since; return true;
+    case Phase::computing:
+      rank.compute += now_ - rank.since;
+      return true;
+    case Phase::sleeping:
+      rank.other += now_ - rank.since;
+      return true;
     case Phase::injecting_send:
-    case Phase::needs_route: return post_send(rank, index);
+    case Phase::needs_route:
+      return post_send(rank, index);
     case Phase::waiting:
       if (rank.waiting_side == kReceiver) return finish_receive(rank, index, rank.waiting);
       let_go(rank.waiting);
@@ -181,7 +195,8 @@ bool Simulation::continue_operation(Rank& rank, std::int32_t index) {
     case Phase::injecting_receive:
       if (rank.op.kind == Kind::test) test_sleeps_ = 1;
       return true;
-    case Phase::finishing_all: return wait_all(rank, index);
+    case Phase::finishing_all:
+      return wait_all(rank, index);
     case Phase::testing: {
       // Asking for a message's state takes SimGrid a round of the instant, so that all who test at
       // once raise or reset their common counter after those who need not ask.
@@ -191,10 +206,14 @@ bool Simulation::continue_operation(Rank& rank, std::int32_t index) {
       wake(index);
       return false;
     }
-    case Phase::tested: return finish_test(rank, index);
-    case Phase::probing: return finish_probe(rank, index);
-    case Phase::needs_schedule: return true;  // its first operation is fetched next
-    default: return true;
+    case Phase::tested:
+      return finish_test(rank, index);
+    case Phase::probing:
+      return finish_probe(rank, index);
+    case Phase::needs_schedule:
+      return true;  // its first operation is fetched next
+    default:
+      return true;
   }
 }
 

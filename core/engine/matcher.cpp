@@ -10,7 +10,9 @@ Matcher::Matcher() : table_(64), mask_(63) {}
 
 std::size_t Matcher::hash(std::int32_t source, std::int32_t destination, std::int32_t tag,
                           std::int32_t context) {
-  const auto u = [](std::int32_t x) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(x)); };
+  const auto u = [](std::int32_t x) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(x));
+  };
   std::uint64_t h = (u(source) << 32 | u(destination)) * 0x9e3779b97f4a7c15ULL;
   h ^= (u(tag) << 32 | u(context)) * 0xc2b2ae3d27d4eb4fULL;
   h ^= h >> 29;
@@ -90,8 +92,8 @@ std::int32_t Matcher::take_receive(Channel& exact) {
   for (const auto& [source, tag] : patterns) {
     const Channel& other = channel(source, key.destination, tag, key.context);
     if (other.head < 0) continue;
-    if (best < 0 || static_cast<std::int32_t>(messages_[other.head].posted -
-                                              messages_[best].posted) < 0) {
+    if (best < 0 ||
+        static_cast<std::int32_t>(messages_[other.head].posted - messages_[best].posted) < 0) {
       best = other.head;
       where = {source, tag};
     }
@@ -167,8 +169,8 @@ std::int32_t Matcher::peek(std::int32_t source, std::int32_t destination, std::i
   return holds(exact, MessageState::unexpected) ? exact.head : -1;
 }
 
-std::int32_t Matcher::take_message(std::int32_t source, std::int32_t destination,
-                                   std::int32_t tag, std::int32_t context) {
+std::int32_t Matcher::take_message(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                                   std::int32_t context) {
   const std::int32_t found = peek(source, destination, tag, context);
   if (found < 0) return -1;
   const Message& m = messages_[found];

@@ -29,7 +29,7 @@ inline constexpr std::int32_t kNobody = -2;        // that end does not wait
 enum Side : std::uint8_t { kSender = 0, kReceiver = 1 };
 
 struct Message {
-  std::int64_t bytes = 0;   // of the send once it is known, of the buffer before
+  std::int64_t bytes = 0;  // of the send once it is known, of the buffer before
   std::int32_t source = kAnySource;
   std::int32_t destination = 0;
   std::int32_t tag = 0;
@@ -77,7 +77,7 @@ class Matcher {
   std::int32_t peek(std::int32_t source, std::int32_t destination, std::int32_t tag,
                     std::int32_t context);
 
-  void post_receive(std::int32_t message);     // fields source .. context are set
+  void post_receive(std::int32_t message);  // fields source .. context are set
   void leave_unexpected(std::int32_t message);
 
  private:

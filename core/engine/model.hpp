@@ -54,10 +54,10 @@ struct Model {
   // Network (network_cm02.cpp, network_smpi.cpp)
   StepTable latency_factor;
   StepTable bandwidth_factor;
-  double weight_s = 8775.0;       // bytes, network/weight-S
-  double tcp_gamma = 4194304.0;   // bytes, 0: no bound from the latency
-  bool crosstraffic = true;       // the reverse route is loaded by 5 %
-  double envelope = 16.0;         // bytes added to every MPI message
+  double weight_s = 8775.0;        // bytes, network/weight-S
+  double tcp_gamma = 4194304.0;    // bytes, 0: no bound from the latency
+  bool crosstraffic = true;        // the reverse route is loaded by 5 %
+  double envelope = 16.0;          // bytes added to every MPI message
   double precision_timing = 1e-9;  // seconds; dates closer than this are one instant
   double precision_maxmin = 1e-5;
 

@@ -196,7 +196,8 @@ bool Network::slack(const Link& link) {
 // What all flows of a pair can get together at most, bytes/s.
 double Network::asked(const Pair& pair) const {
   const double most = pair.count * pair.bound;
-  const bool narrow = pair.count > 0 && pair.narrowest >= 0 && (pair.bound < 0 || most > pair.narrowest);
+  const bool narrow =
+      pair.count > 0 && pair.narrowest >= 0 && (pair.bound < 0 || most > pair.narrowest);
   return narrow ? pair.narrowest : most;
 }
 

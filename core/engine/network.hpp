@@ -27,9 +27,9 @@
 namespace tisim {
 
 struct Flow {
-  double finish = 0.0;     // on the clock of its pair; until the latency is paid: how far to go
+  double finish = 0.0;  // on the clock of its pair; until the latency is paid: how far to go
   std::int32_t pair = -1;
-  std::int32_t owner = 0;  // whoever is told of the end
+  std::int32_t owner = 0;   // whoever is told of the end
   std::uint64_t order = 0;  // flows that end together are reported in the order of their start
   std::int32_t child = -1, sibling = -1;  // in the heap of its pair's flows
 };
@@ -69,17 +69,17 @@ class Network {
     double weight;
   };
   struct Pair {
-    double penalty = 1.0;     // seconds; 1 where there is no latency
-    double priority = 1.0;    // the weight: the inverse of the penalty
-    double bound = -1.0;      // bytes/s of one flow, negative: none
-    double narrowest = -1.0;  // bytes/s of all its flows together, negative: no link
-    double limit = 0.0;       // bytes/s that one of them can get at most, as many as there are
-    double value = 0.0;       // bytes/s that one flow of factor 1 gets
-    double clock = 0.0;       // bytes
-    double updated = 0.0;     // seconds, when `clock` was right
-    double latency = 0.0;     // seconds, without factor
-    double end = 0.0;         // seconds, when its next flow ends; the heap may have it earlier
-    std::int32_t count = 0;   // flows
+    double penalty = 1.0;          // seconds; 1 where there is no latency
+    double priority = 1.0;         // the weight: the inverse of the penalty
+    double bound = -1.0;           // bytes/s of one flow, negative: none
+    double narrowest = -1.0;       // bytes/s of all its flows together, negative: no link
+    double limit = 0.0;            // bytes/s that one of them can get at most, as many as there are
+    double value = 0.0;            // bytes/s that one flow of factor 1 gets
+    double clock = 0.0;            // bytes
+    double updated = 0.0;          // seconds, when `clock` was right
+    double latency = 0.0;          // seconds, without factor
+    double end = 0.0;              // seconds, when its next flow ends; the heap may have it earlier
+    std::int32_t count = 0;        // flows
     std::int32_t first_flow = -1;  // that ends next; the root of a pairing heap on `finish`
     std::int32_t elements = 0;     // first of its elements
     std::int32_t heap_position = -1;
@@ -94,14 +94,14 @@ class Network {
     std::int32_t element;
   };
   struct Link {
-    double load = 0.0;      // shared: what its pairs can ask for at most
+    double load = 0.0;  // shared: what its pairs can ask for at most
     double slack_up_to = 0.0;
     double reach = 0.0;     // fat pipe: the largest bound / priority of its pairs since it was idle
     double greed = 0.0;     // fat pipe: the largest weight * priority
     double capacity = 0.0;  // bytes/s
     double remaining = 0.0, usage = 0.0, level = 0.0;  // scratch of the solver
-    std::int32_t count = 0;  // pairs with flows
-    std::int32_t open = 0;   // scratch of the solver: pairs that are not fixed
+    std::int32_t count = 0;                            // pairs with flows
+    std::int32_t open = 0;  // scratch of the solver: pairs that are not fixed
     std::uint32_t visit = 0;
     bool fatpipe = false;
     bool dirty = false;

@@ -13,9 +13,9 @@ namespace tisim {
 
 // What a rank is doing; the part of its operation that follows when it is woken.
 enum class Phase : std::uint8_t {
-  idle,        // driven from outside, nothing to do
-  next,        // between two operations
-  posted,      // an operation came from outside
+  idle,    // driven from outside, nothing to do
+  next,    // between two operations
+  posted,  // an operation came from outside
   computing,
   sleeping,
   injecting_send,     // the overhead before a send is posted
@@ -26,9 +26,9 @@ enum class Phase : std::uint8_t {
   testing,            // the time that a test takes
   tested,             // its answer comes after those of the same instant
   probing,
-  needs_schedule,     // Python is asked for the schedule of a collective
-  needs_route,        // Python is asked for a route, the send is posted again afterwards
-  custom,             // Python carries out an action
+  needs_schedule,  // Python is asked for the schedule of a collective
+  needs_route,     // Python is asked for a route, the send is posted again afterwards
+  custom,          // Python carries out an action
   finished
 };
 
@@ -37,8 +37,8 @@ inline constexpr std::uint8_t kByNumber = 128;
 
 // A pending request of a rank, or one of a collective's schedule.
 struct Request {
-  std::int32_t message = -1;  // -1: there is nothing to wait for
-  std::int32_t next = -1, previous = -1;  // in the order of posting
+  std::int32_t message = -1;                          // -1: there is nothing to wait for
+  std::int32_t next = -1, previous = -1;              // in the order of posting
   std::int32_t source = 0, destination = 0, tag = 0;  // the key, as the trace names it
   std::uint32_t order = 0;
   std::uint16_t comm = 0;
@@ -72,17 +72,17 @@ struct Rank {
   std::unique_ptr<RankReader> reader;
   std::vector<Op> buffer;
   std::uint32_t cursor = 0, filled = 0;
-  std::int32_t schedule = -1;  // of the collective it is in
-  Op collective;               // the call that the schedule carries out
-  std::uint32_t step = 0;      // in the schedule
+  std::int32_t schedule = -1;       // of the collective it is in
+  Op collective;                    // the call that the schedule carries out
+  std::uint32_t step = 0;           // in the schedule
   std::vector<std::int32_t> slots;  // its requests
-  std::uint32_t epoch = 0;     // raised when the schedules of earlier calls are no longer good
+  std::uint32_t epoch = 0;          // raised when the schedules of earlier calls are no longer good
 
   // What it waits for
   std::int32_t waiting = -1;  // a message
   Side waiting_side = kSender;
-  std::int32_t awaited = 0;          // requests that are still to be finished
-  std::vector<std::int32_t> ready;   // complete ones among them, a heap on the order of posting
+  std::int32_t awaited = 0;         // requests that are still to be finished
+  std::vector<std::int32_t> ready;  // complete ones among them, a heap on the order of posting
   std::int32_t pending_first = -1, pending_last = -1;
   std::uint32_t request_order = 0;
 

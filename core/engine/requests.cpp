@@ -42,8 +42,8 @@ std::int32_t Simulation::find_request(const Rank& rank) const {
   const auto destination = static_cast<std::int32_t>(op.bytes);
   for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
     const Request& request = requests_[at];
-    if (request.source == op.peer && request.destination == destination &&
-        request.tag == op.tag && request.comm == op.comm) {
+    if (request.source == op.peer && request.destination == destination && request.tag == op.tag &&
+        request.comm == op.comm) {
       return at;
     }
   }
@@ -111,9 +111,8 @@ bool Simulation::wait_all(Rank& rank, std::int32_t index) {
     --rank.awaited;
     const Request request = requests_[found];
     drop_request(rank, found);
-    const double seconds = request.side == kReceiver
-                               ? receive_overhead(rank, matcher_.message(request.message))
-                               : 0.0;
+    const double seconds =
+        request.side == kReceiver ? receive_overhead(rank, matcher_.message(request.message)) : 0.0;
     if (recorder_ && request.side == kReceiver) recorder_->receive(request.message);
     let_go(request.message);
     if (seconds > 0) {

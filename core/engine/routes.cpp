@@ -26,7 +26,8 @@ bool RouteTable::find(std::int32_t source, std::int32_t destination, Route& rout
     return true;
   }
   if (data_.host_group[a] < 0 || data_.host_group[b] < 0) return false;
-  const auto middle = data_.middle.find(PlatformData::key(data_.host_group[a], data_.host_group[b]));
+  const auto middle =
+      data_.middle.find(PlatformData::key(data_.host_group[a], data_.host_group[b]));
   if (middle == data_.middle.end()) return false;
   append(data_.host_up[a], route);
   append(middle->second, route);

@@ -205,8 +205,8 @@ double Network::lowest_level() {
   return lowest;
 }
 
-// The flow that fills a fat pipe has the pipe's level as its bound, but for rounding. In SimGrid the
-// last bit of this comparison decides what the others get, so the numbers are the same here
+// The flow that fills a fat pipe has the pipe's level as its bound, but for rounding. In SimGrid
+// the last bit of this comparison decides what the others get, so the numbers are the same here
 // (docs/adr/0010-fat-pipes.md).
 bool Network::fix_bounded(double level) {
   bool any = false;

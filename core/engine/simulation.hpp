@@ -45,9 +45,9 @@ enum class Stop : std::uint8_t {
 
 // What a rank asks for.
 struct Need {
-  std::int32_t rank = -1;    // in the simulation
-  std::int32_t comm = 0;     // index of the communicator
-  std::uint32_t call = 0;    // in the job's call table
+  std::int32_t rank = -1;  // in the simulation
+  std::int32_t comm = 0;   // index of the communicator
+  std::uint32_t call = 0;  // in the job's call table
 };
 
 enum class WokenType : std::uint8_t { activity, rank, job };
@@ -93,14 +93,12 @@ class Simulation {
   Simulation& operator=(const Simulation&) = delete;
 
   // A job of one rank for each of `hosts`; its ranks start at the present instant.
-  std::int32_t add_job(std::shared_ptr<const TraceSet> traces,
-                       std::span<const std::int32_t> hosts);
+  std::int32_t add_job(std::shared_ptr<const TraceSet> traces, std::span<const std::int32_t> hosts);
 
   // What happens at `until` itself is done (when `including`), but nothing that those who are
   // woken then bring about. `patience`: real seconds after which the run pauses.
   Stop run(double until = std::numeric_limits<double>::infinity(),
-           double patience = std::numeric_limits<double>::infinity(),
-           bool including = true);
+           double patience = std::numeric_limits<double>::infinity(), bool including = true);
   double now() const { return now_; }
 
   // Record what happens from now on; `room`: records of each kind before `run` returns with them.
@@ -236,14 +234,14 @@ class Simulation {
   std::size_t next_ready_ = 0;
   static constexpr std::int32_t kNobodyGoesOn = -1, kWhoever = -2;
   std::int32_t going_on_ = kNobodyGoesOn;  // who acts next if somebody outside says so now
-  Stop stop_ = Stop::done;  // why the rank that runs cannot go on
+  Stop stop_ = Stop::done;                 // why the rank that runs cannot go on
   Need need_;
   std::vector<Woken> woken_;
-  std::vector<std::int32_t> owners_;  // scratch
+  std::vector<std::int32_t> owners_;                     // scratch
   std::vector<std::pair<double, std::int32_t>> sleeps_;  // that began at this instant: end, rank
   std::unique_ptr<Recorder> recorder_;
   Pool<std::int32_t> activities_;
-  std::int64_t test_sleeps_ = 1;   // how many times smpi/test the next test takes; for all ranks
+  std::int64_t test_sleeps_ = 1;  // how many times smpi/test the next test takes; for all ranks
   std::int64_t probe_sleeps_ = 1;
 };
 
