@@ -166,7 +166,7 @@ class _Planner:
         changes = tuple(
             Change(axis.kind, axis.target, _number(choice.value))
             for axis, choice in point.items()
-            if axis.kind in QUANTITIES
+            if axis.kind in QUANTITIES and not _is_nothing(axis, choice)
         )
         options = {a.target: choice.value for a, choice in point.items() if a.kind == "config"}
         noisy = any(change.quantity.endswith("_noise") for change in changes)
@@ -237,6 +237,13 @@ def _read_platform(value: Any) -> tuple[bytes, str]:
     platform = value if isinstance(value, Platform) else Platform.load(value)
     digest = platform_digest(platform)
     return pickle.dumps(platform, protocol=5), digest
+
+
+def _is_nothing(axis: Axis, choice: Choice) -> bool:
+    """Whether a change leaves all as it is: the scenario is then the one without it."""
+    neutral = {"speed": 1, "bandwidth": 1, "latency": 1, "speed_noise": 0, "bandwidth_noise": 0}
+    numeric = isinstance(choice.value, int | float) and not isinstance(choice.value, bool)
+    return axis.target == "*" and numeric and neutral.get(axis.kind) == choice.value
 
 
 def _number(value: Any) -> Any:

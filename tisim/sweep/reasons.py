@@ -15,6 +15,7 @@ _PART = 0.005
 # More inputs that differ than this are counted and not named.
 _FEW = 3
 _WIDEST = 40
+_MEAN = "on average over ranks"
 _VERBS = {"compute": "computing", "communication": "communicating", "other": "other actions"}
 
 
@@ -60,15 +61,17 @@ def _where(comparison: Comparison) -> Iterator[str]:
         if any(_matters(part, finish) for part in parts):
             yield "ranks end at the same time on average, and spend it differently"
         return
-    for part in sorted(parts, key=lambda part: -abs(part.change)):
-        if abs(part.change) >= _PART * abs(finish.change):
+    told = [part for part in parts if abs(part.change) >= _PART * abs(finish.change)]
+    together = len({part.change > 0 for part in told}) == 1
+    for part in sorted(told, key=lambda part: -abs(part.change)):
+        change = format_time(abs(part.change))
+        if together:
             share = part.change / finish.change
-            change = format_time(part.change, signed=True)
-            against = "" if share > 0 else ", against the rest"
-            yield (
-                f"{_VERBS[part.name]} makes {abs(share):.1%} of it{against} "
-                f"({change} on average over ranks)"
-            )
+            sign = "+" if part.change > 0 else "-"
+            yield f"{_VERBS[part.name]} makes {share:.1%} of it ({sign}{change} {_MEAN})"
+        else:
+            more = "longer" if part.change > 0 else "less"
+            yield f"{_VERBS[part.name]} takes {change} {more} {_MEAN}"
 
 
 def _matters(part: Difference, whole: Difference) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
+import importlib.util
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -150,6 +150,7 @@ def sweep(
     ...     vary={"bandwidth": [1, 2], "latency": [1, 0.5]},
     ... )  # doctest: +SKIP
     """
+    _check_workers(workers)
     for name in modules:
         _import(name)
     own = [name for name in (*modules, *own_modules()) if name != "__main__"]
@@ -226,28 +227,43 @@ def _run(inputs: Inputs, tasks: Sequence[Task], workers: Any) -> Iterator[tuple[
     if workers is None or isinstance(workers, int):
         count = _count(workers, len(tasks))
         return run_here(inputs, tasks) if count == 1 else run_in_processes(inputs, tasks, count)
+    from tisim.sweep.cluster import run_on_cluster
+
+    return run_on_cluster(inputs, tasks, workers)
+
+
+def _check_workers(workers: Any) -> None:
+    """Raise what is wrong with the workers, before anything is done."""
+    if workers is None:
+        return
+    if isinstance(workers, int):
+        if workers < 1:
+            raise InputError(f"there is at least 1 worker, not {workers}")
+        if workers > 1 and "__main__" in own_modules():
+            raise InputError(
+                "worker processes cannot see the actions and algorithms that are defined in a "
+                "script or notebook: put them into a module and import it, or use workers=1"
+            )
+        return
     if isinstance(workers, str) and not workers.startswith("dask://"):
         raise InputError(
             f"workers is a number, or dask://host:port of a Dask scheduler, not {workers!r}"
         )
-    try:
-        from tisim.sweep.cluster import run_on_cluster
-    except ImportError:
+    if importlib.util.find_spec("distributed") is None:
         raise InputError(
             "Dask needs more packages: pip install 'tisim[dask]'; or give a number of workers"
-        ) from None
-    return run_on_cluster(inputs, tasks, workers)
+        )
 
 
 def _count(workers: int | None, tasks: int) -> int:
-    in_main = "__main__" in own_modules()
     if workers is None:
-        return 1 if in_main else min(tasks, len(os.sched_getaffinity(0)))
-    if workers < 1:
-        raise InputError(f"there is at least 1 worker, not {workers}")
-    if workers > 1 and in_main:
-        raise InputError(
-            "worker processes cannot see the actions and algorithms that are defined in a script "
-            "or notebook: put them into a module and import it, or use workers=1"
-        )
-    return min(workers, tasks)
+        here = "__main__" in own_modules()
+        workers = 1 if here else _processors()
+    return min(tasks, workers)
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -208,6 +208,8 @@ def test_keys_follow_the_content_of_inputs(tmp_path: Path) -> None:
     assert len(set(found)) == len(changed) + 1
     assert keys(vary={"latency": [2]}) == keys(vary={"latency[*]": [2.0]})
     assert keys(seed=1) == keys()
+    assert keys(vary={"latency": [1]}) == keys(vary={"speed_noise": [0]}) == keys()
+    assert keys(vary={"cores": [1]}) != keys()
 
 
 def test_processes_give_the_same_frame() -> None:

@@ -185,13 +185,19 @@ def test_a_long_table_is_left_to_the_file(
     ],
 )
 def test_mistakes_of_the_command_line(
-    arguments: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    problem: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     study = write(tmp_path, STUDY)
     status, _, err = run([word.format(study=study) for word in arguments], capsys)
     assert status == 2
     assert problem in err
     assert "Traceback" not in err
+    assert [file.name for file in tmp_path.iterdir()] == ["study.toml"]
 
 
 def test_a_module_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
