@@ -89,6 +89,19 @@ nb::list awaited(Simulation& s, std::int32_t index) {
   return messages;
 }
 
+// Bytes by [link][bin], of the links that were used.
+nb::tuple load_of(Simulation& s) {
+  const LinkLoad& load = s.load();
+  std::vector<std::int32_t> links;
+  std::vector<double> bytes;
+  for (std::size_t i = 0; i < load.links(); ++i) {
+    if (load.of(i).empty()) continue;
+    links.push_back(static_cast<std::int32_t>(i));
+    bytes.insert(bytes.end(), load.of(i).begin(), load.of(i).end());
+  }
+  return nb::make_tuple(load.width(), to_numpy(std::move(links)), to_numpy(std::move(bytes)));
+}
+
 // A rank that has not finished: what it was doing, for the report of a deadlock.
 nb::dict rank_state(Simulation& s, std::int32_t index) {
   const Rank& rank = s.ranks()[static_cast<std::size_t>(index)];
@@ -316,6 +329,8 @@ void register_simulation(nb::module_& m) {
             return s.recorder()->take();
           },
           "last"_a)
+      .def("record_load", &Simulation::record_load, "bins"_a)
+      .def("load", &load_of, "Width of a bin in seconds, links used, bytes in each bin.")
       .def("rank_columns", &rank_columns)
       .def("rank_state", &rank_state)
       .def("unfinished",

@@ -133,6 +133,7 @@ std::int32_t Network::start(std::int32_t pair, double bytes, std::int32_t owner,
 void Network::activate(std::int32_t index, double now) {
   Flow& flow = flows_[index];
   Pair& pair = pairs_[index_of(flow.pair)];
+  if (load_) charge(index_of(flow.pair), now);
   if (pair.count == 0) {
     pair.clock = 0.0;
   } else {
@@ -240,6 +241,7 @@ void Network::change_count(std::int32_t index, std::int32_t by) {
 }
 
 void Network::set_value(Pair& pair, double value, double now) {
+  if (load_) charge(static_cast<std::size_t>(&pair - pairs_.data()), now);
   pair.clock += pair.value * (now - pair.updated);
   pair.updated = now;
   pair.value = value;
@@ -279,6 +281,7 @@ void Network::collect_ended(double now, std::vector<std::int32_t>& owners) {
     const auto index = static_cast<std::int32_t>(ends_.top_id());
     ends_.pop();
     Pair& pair = pairs_[index_of(index)];
+    if (load_) charge(index_of(index), now);
     pair.clock = flows_[pair.first_flow].finish;
     pair.updated = now;
     const double done = pair.clock * (1 + kSameDate);

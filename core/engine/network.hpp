@@ -16,8 +16,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "engine/load.hpp"
 #include "engine/model.hpp"
 #include "engine/routes.hpp"
 #include "engine/share_cache.hpp"
@@ -57,6 +59,10 @@ class Network {
   double next_end();
   // Appends the owners of the flows that end at `now`, in the order in which they started.
   void collect_ended(double now, std::vector<std::int32_t>& owners);
+
+  // Notes what each link carries from now on, in that many bins, an even number (load.cpp).
+  void record_load(std::size_t bins);
+  const LinkLoad& load();
 
   std::size_t flows_in_progress() const { return flows_.in_use(); }
   std::size_t solves() const { return solves_; }
@@ -126,6 +132,8 @@ class Network {
   std::int32_t meld(std::int32_t a, std::int32_t b);
   void change_count(std::int32_t pair, std::int32_t by);
   void set_value(Pair& pair, double value, double now);
+  void charge(std::size_t pair, double now);
+  void unload(std::size_t pair);
   void date_end(std::int32_t pair, double now);
   void forget_visits();
   void gather(std::int32_t seed);
@@ -157,6 +165,7 @@ class Network {
   std::uint32_t visit_ = 0;        // of the component that is gathered
   std::uint32_t first_visit_ = 0;  // of the first component of this solve
   ShareCache cache_;
+  std::unique_ptr<LinkLoad> load_;  // null: nobody asks
   std::int32_t missing_source_ = -1, missing_destination_ = -1;
 
   std::vector<std::int32_t> dirty_links_;

@@ -104,6 +104,8 @@ class Simulation {
   // Record what happens from now on; `room`: records of each kind before `run` returns with them.
   void record(std::size_t room);
   Recorder* recorder() { return recorder_.get(); }
+  void record_load(std::size_t bins) { network_.record_load(bins); }
+  const LinkLoad& load() { return network_.load(); }
 
   const Need& need() const { return need_; }
   // Rows of a schedule; peers are ranks of the communicator. `last`: calls that are the same from
