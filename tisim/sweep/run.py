@@ -189,7 +189,15 @@ def _import(name: str) -> None:
 def _begin(store: Store, table: Table, *, resume: bool) -> None:
     """Take what an earlier sweep has done, and make the file ready for more."""
     rows = store.load()
-    if resume and table.take(rows):
+    try:
+        useless = table.take(rows) if resume else 0
+    except ValueError as error:
+        raise InputError(
+            f"has a value that no sweep has written ({error}); remove the file, or start with "
+            "another one",
+            file=store.path,
+        ) from None
+    if useless:
         store.keep_copy()
     store.begin(table.columns, table.rows())
 

@@ -60,6 +60,11 @@ class Store(ABC):
         self._path = path
         self._columns: Sequence[str] = ()
 
+    @property
+    def path(self) -> Path:
+        """Its name."""
+        return self._path
+
     def load(self) -> list[Row]:
         """The rows that are there, if any.
 
@@ -77,10 +82,11 @@ class Store(ABC):
                 f"is there already and cannot be read ({error}); name another file, or remove it",
                 file=self._path,
             ) from None
-        if "key" not in columns:
+        lacking = [name for name in ("key", "baseline", "baseline_time") if name not in columns]
+        if lacking:
             raise InputError(
-                "is there already and not from a sweep (it has no column 'key'); name another "
-                "file, or remove it",
+                f"is there already and not from a sweep (it has no column {lacking[0]!r}); name "
+                "another file, or remove it",
                 file=self._path,
             )
         return rows

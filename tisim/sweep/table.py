@@ -53,14 +53,15 @@ class Table:
     @property
     def missing(self) -> list[str]:
         """Keys of what is left to do, the baselines first."""
-        if all(key in self._outcomes for key in self._scenarios):
-            return []
-        references = [key for key in self._plan.baselines if key not in self._baselines]
-        return list(
-            dict.fromkeys(
-                [*references, *(key for key in self._scenarios if key not in self._outcomes)]
-            )
-        )
+        left = [key for key in self._scenarios if key not in self._outcomes]
+        unknown = [key for key in self._plan.baselines if key not in self._baselines]
+        fine: Outcome = {"error": None}
+        needed = {
+            scenario.baseline
+            for scenario in self._plan.scenarios
+            if self._outcomes.get(scenario.key, fine)["error"] is None
+        }
+        return list(dict.fromkeys([*(key for key in unknown if key in needed), *left]))
 
     def take(self, rows: Iterable[Mapping[str, Any]]) -> int:
         """Take what an earlier sweep did; return how many rows are of no use here."""
@@ -83,7 +84,7 @@ class Table:
             self._baselines[key] = outcome.get("simulated_time")
         if key not in self._scenarios:
             return []
-        self._outcomes[key] = outcome
+        self._outcomes[key] = {name: outcome.get(name) for name in OUTCOMES}
         return [self._row(scenario) for scenario in self._scenarios[key]]
 
     def rows(self) -> list[dict[str, Any]]:

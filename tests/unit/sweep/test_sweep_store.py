@@ -142,6 +142,16 @@ def test_a_file_of_something_else_is_left_alone(content: str, tmp_path: Path) ->
     assert file.read_text() == content
 
 
+def test_a_file_that_was_edited_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    tisim.sweep(RING, output=file, **SPEC)
+    time = str(pd.read_csv(file)["simulated_time"][0])
+    file.write_text(file.read_text().replace(f",{time},", ",about one,"))
+    with pytest.raises(InputError, match="has a value that no sweep has written"):
+        tisim.sweep(RING, output=file, **SPEC)
+    assert "about one" in file.read_text()
+
+
 def test_a_directory_that_does_not_exist_is_told_before_the_work(jobs: list[object]) -> None:
     with pytest.raises(InputError, match="cannot be written: No such file or directory"):
         tisim.sweep(RING, output="no/such/directory/rows.csv", **SPEC)
@@ -223,6 +233,18 @@ def test_whatever_ends_it_the_rows_are_there(
     after = read(file).set_index("key")
     assert len(after) == 60
     assert {key: after["wall_time"][key] for key in finished} == finished
+
+
+def test_a_ratio_that_was_not_known_yet_is_made_up_for(tmp_path: Path, jobs: list[object]) -> None:
+    file = tmp_path / "rows.csv"
+    expected = tisim.sweep(RING, vary={"latency": [2, 3]}, output=file, **SPEC)
+    rows = pd.read_csv(file)
+    rows[["ratio", "baseline_time"]] = float("nan")  # as if the baseline were the last to end
+    rows.to_csv(file, index=False)
+    jobs.clear()
+    frame = tisim.sweep(RING, vary={"latency": [2, 3]}, output=file, **SPEC)
+    assert len(jobs) == 1
+    assert same(frame, expected)
 
 
 def test_parquet_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
