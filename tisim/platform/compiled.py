@@ -11,12 +11,14 @@ import numpy as np
 
 from tisim.errors import InputError
 from tisim.platform.profiles import ResourceProfile
+from tisim.platform.routing import add_up
 from tisim.platform.segments import Composition, Group, SegmentWriter, compose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tisim.platform.platform import Platform
+    from tisim.platform.zones.base import Term
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -130,8 +132,7 @@ class CompiledPlatform:
         middle = _middle(self._platform, groups[src], groups[dst])
         if middle is None:
             return None
-        links = np.array(middle[0], dtype=np.int32)
-        return links, middle[1] + float(self.link_latency[links].sum())
+        return np.array(middle[0], dtype=np.int32), add_up(middle[1], self.link_latency.data)
 
     def with_loopback(self, bandwidth: float, latency: float) -> CompiledPlatform:
         """The same with the network model's loopback (bytes/s, s) for the default one."""
@@ -196,16 +197,20 @@ def _list_pairs(
     return np.array(rows, dtype=np.int32).reshape(-1, 3)
 
 
-def _middle(platform: Platform, src: Group, dst: Group) -> tuple[list[int], float] | None:
-    """What is between two groups: links, and the latency (s) that these do not have."""
+def _middle(platform: Platform, src: Group, dst: Group) -> tuple[list[int], list[Term]] | None:
+    """What is between two groups: links, and the terms of its latency."""
     if src is dst:
-        return list(src.middle), 0.0
+        return list(src.middle), list(src.middle)
     try:
-        links, extra = platform.find_links(src.host, dst.host)
+        links, terms = platform.find_links(src.host, dst.host)
     except InputError:
         return None
     middle = src.strip(links, dst)
-    return None if middle is None else (middle, extra)
+    if middle is None:
+        return None
+    for link in (*src.up, *dst.down):
+        terms.remove(link)
+    return middle, terms
 
 
 def _compile_events(profiles: tuple[ResourceProfile, ...]) -> CompiledEvents:

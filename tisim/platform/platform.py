@@ -14,7 +14,7 @@ from tisim.platform.builder import Builder, ConfigItem
 from tisim.platform.hosts import Host
 from tisim.platform.links import Link
 from tisim.platform.profiles import ResourceProfile
-from tisim.platform.routing import find_route
+from tisim.platform.routing import add_up, find_route
 from tisim.platform.topology import Topology, did_you_mean
 from tisim.platform.zones.base import NoRoute, Zone
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tisim.config import Config
     from tisim.models.settings import Settings
     from tisim.platform.compiled import CompiledPlatform
+    from tisim.platform.zones.base import Term
 
 _T = TypeVar("_T")
 
@@ -264,8 +265,8 @@ class Platform:
         links, latency = self.route_links(self.host_index(src), self.host_index(dst))
         return Route(tuple(map(self._make_link, links)), latency)
 
-    def find_links(self, src: int, dst: int) -> tuple[list[int], float]:
-        """Links between two hosts, all given by index, and the latency (s) that no link has.
+    def find_links(self, src: int, dst: int) -> tuple[list[int], list[Term]]:
+        """Links between two hosts, all given by index, and the terms of the latency.
 
         Raises
         ------
@@ -274,10 +275,12 @@ class Platform:
         """
         hosts = self._topology.hosts
         links: list[int] = []
+        terms: list[Term] = []
         try:
-            return links, find_route(hosts.point(src), hosts.point(dst), links)
+            find_route(hosts.point(src), hosts.point(dst), links, terms)
         except NoRoute as reason:
             raise self._no_route(src, dst, str(reason)) from None
+        return links, terms
 
     def route_links(
         self, src: int, dst: int, link_latency: NDArray[np.float64] | None = None
@@ -287,10 +290,8 @@ class Platform:
         `link_latency` are other latencies than the file's, in seconds; shape (links,). See
         `find_links` for what is raised.
         """
-        links, latency = self.find_links(src, dst)
-        latency_of = self._latency_of if link_latency is None else link_latency.data
-        for link in links:
-            latency += latency_of[link]
+        links, terms = self.find_links(src, dst)
+        latency = add_up(terms, self._latency_of if link_latency is None else link_latency.data)
         if not links and latency == 0.0:
             raise self._no_route(src, dst, "no link connects them (loopback_bw declares one)")
         return links, latency

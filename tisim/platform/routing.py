@@ -6,21 +6,24 @@ large scale distributed system simulation", CCGrid 2012.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tisim.platform.zones.base import LocalRoute, NoRoute, Zone
 
 if TYPE_CHECKING:
-    from tisim.platform.zones.base import Point
+    from typing import TypeAlias
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tisim.platform.zones.base import Point, Term
+
+    Latencies: TypeAlias = "memoryview | NDArray[np.float64]"
 
 
-def find_route(src: Point, dst: Point, links: list[int]) -> float:
-    """Append the links from `src` to `dst`.
-
-    Returns
-    -------
-    float
-        Latency in seconds beyond that of the links.
+def find_route(src: Point, dst: Point, links: list[int], terms: list[Term]) -> None:
+    """Append the links from `src` to `dst`, and the terms of the latency in SimGrid's order.
 
     Raises
     ------
@@ -31,43 +34,53 @@ def find_route(src: Point, dst: Point, links: list[int]) -> float:
     if common.bypasses:
         bypass = _find_bypass(common, src, dst)
         if bypass is not None:
-            return _take_bypass(src, dst, bypass, links)
+            _take_bypass(src, dst, bypass, links, terms)
+            return
     if src_zone is dst_zone:
         route = common.local_route(src[1], dst[1])
         if common.prepends:
             links[:0] = route.links
         else:
             links += route.links
-        return route.latency
+        terms += route.summands
+        return
     route = common.local_route(src_zone.local, dst_zone.local)
     if route.gw_src is None or route.gw_dst is None:
         raise NoRoute(
             f"the route of zone {common.name} from {src_zone.name} to {dst_zone.name} has no "
             "gateways"
         )
-    return _take(src, dst, route, links)
+    _take(src, dst, route, links, terms)
 
 
-def _take(src: Point, dst: Point, route: LocalRoute, links: list[int]) -> float:
+def add_up(terms: Sequence[Term], latency_of: Latencies) -> float:
+    """The latency of a route in seconds; `latency_of` is that of each link."""
+    latency = 0.0
+    for term in terms:
+        latency += term if isinstance(term, float) else float(latency_of[term])
+    return latency
+
+
+def _take(src: Point, dst: Point, route: LocalRoute, links: list[int], terms: list[Term]) -> None:
     """Append a route between gateways, with the way to its begin and from its end."""
-    latency = route.latency
+    terms += route.summands
     if route.gw_src is not None and route.gw_src != src:
-        latency += find_route(src, route.gw_src, links)
+        find_route(src, route.gw_src, links, terms)
     links += route.links
     if route.gw_dst is not None and route.gw_dst != dst:
-        latency += find_route(route.gw_dst, dst, links)
-    return latency
+        find_route(route.gw_dst, dst, links, terms)
 
 
-def _take_bypass(src: Point, dst: Point, route: LocalRoute, links: list[int]) -> float:
+def _take_bypass(
+    src: Point, dst: Point, route: LocalRoute, links: list[int], terms: list[Term]
+) -> None:
     """Append a bypass; as in SimGrid, a gateway that is an end itself takes its own loopback."""
-    latency = route.latency
     if route.gw_src is not None:
-        latency += find_route(src, route.gw_src, links)
+        find_route(src, route.gw_src, links, terms)
     links += route.links
+    terms += route.summands
     if route.gw_dst is not None:
-        latency += find_route(route.gw_dst, dst, links)
-    return latency
+        find_route(route.gw_dst, dst, links, terms)
 
 
 def _meeting(src: Zone, dst: Zone) -> tuple[Zone, Zone, Zone]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.platform.hosts import ListedHosts, NumberedHosts
+from tisim.platform.routing import add_up
 from tisim.platform.zones.flat import FlatCluster
 from tisim.platform.zones.star import StarZone, VivaldiZone
 from tisim.platform.zones.table import TableZone
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tisim.platform.topology import Topology
-    from tisim.platform.zones.base import Zone
+    from tisim.platform.zones.base import Term, Zone
 
 
 class SegmentWriter:
@@ -31,11 +32,9 @@ class SegmentWriter:
         self._count = 0
         self.add(())
 
-    def add(self, links: Sequence[int], extra_latency: float = 0.0) -> int:
-        """Add one segment; its latency is that of the links and `extra_latency` (seconds)."""
-        latency = extra_latency
-        for link in links:
-            latency += float(self._link_latency[link])
+    def add(self, links: Sequence[int], terms: Sequence[Term] | None = None) -> int:
+        """Add one segment; its latency is the sum of `terms`, of the links' when not given."""
+        latency = add_up(links if terms is None else terms, self._link_latency)
         self._links.append(np.array(links, dtype=np.int32))
         self._lengths.append(np.array([len(links)]))
         self._latencies.append(np.array([latency]))

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     #: A host, router or zone: the zone that holds it and its number in there.
     Point: TypeAlias = "tuple[Zone, int]"
+    #: A part of a route's latency: that of a link, given by index, or a number of seconds.
+    Term: TypeAlias = "int | float"
 
 
 class LocalRoute(NamedTuple):
@@ -21,14 +23,20 @@ class LocalRoute(NamedTuple):
         Indices of the links, in the order in which a message takes them.
     gw_src, gw_dst
         Between zones: the points where the part begins (in the source's zone) and ends.
-    latency
-        In seconds, beyond that of the links.
+    terms
+        What its latency is the sum of, in the order of SimGrid's addition, which decides the last
+        bit; when None, the links in their order.
     """
 
     links: Sequence[int]
     gw_src: Point | None = None
     gw_dst: Point | None = None
-    latency: float = 0.0
+    terms: Sequence[Term] | None = None
+
+    @property
+    def summands(self) -> Sequence[Term]:
+        """The terms of the latency, in the order of their addition."""
+        return self.links if self.terms is None else self.terms
 
 
 class NoRoute(Exception):  # noqa: N818 (a fact about a pair; callers word the error)

@@ -65,8 +65,8 @@ class VivaldiZone(StarZone):
 
     def local_route(self, src: int, dst: int) -> LocalRoute:
         links = super().local_route(src, dst).links
-        latency = self._distance(src, dst) / 1000.0
-        return LocalRoute(links, self.gateways.get(src), self.gateways.get(dst), latency)
+        terms = (*links, self._distance(src, dst) / 1000.0)
+        return LocalRoute(links, self.gateways.get(src), self.gateways.get(dst), terms)
 
     def _distance(self, src: int, dst: int) -> float:
         for vertex in (src, dst):

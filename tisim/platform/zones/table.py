@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tisim.platform.zones.base import Term
+
 
 class TableZone(Zone):
     """A zone with a table of declared routes between its vertices.
@@ -60,13 +62,14 @@ class TableZone(Zone):
     def _join(self, steps: list[LocalRoute]) -> LocalRoute:
         """The route along consecutive declared routes, through the zones between them."""
         links: list[int] = list(steps[0].links)
-        latency = 0.0
+        terms: list[Term] = list(links)
         for before, after in itertools.pairwise(steps):
             end, begin = before.gw_dst, after.gw_src
             if end is not None and begin is not None and end != begin:
-                latency += find_route(end, begin, links)
+                find_route(end, begin, links, terms)
             links += after.links
-        return LocalRoute(tuple(links), steps[0].gw_src, steps[-1].gw_dst, latency)
+            terms += after.links
+        return LocalRoute(tuple(links), steps[0].gw_src, steps[-1].gw_dst, terms)
 
 
 class FullZone(TableZone):
@@ -123,8 +126,8 @@ class DijkstraZone(TableZone):
     """Shortest paths by number of links, computed for one source when it first sends.
 
     SimGrid builds these routes from their end: the links of each declared route come in reverse,
-    and before those of other zones on the way. That changes no time, and routes here are equal
-    to SimGrid's link by link.
+    and before those of other zones on the way; latencies are added up from the end, too. That
+    changes no time but in its last bit, and routes here are equal to SimGrid's link by link.
     """
 
     kind = "Dijkstra"
@@ -178,17 +181,15 @@ class DijkstraZone(TableZone):
             own = self.routes.get((src, dst))
             if own is None:
                 raise self._missing(src, dst)
-            return _reversed(own)
+            return own._replace(links=own.links[::-1], terms=own.links)
         before = self._tree(src)
         steps: list[LocalRoute] = []
         at = dst
         while at != src:
             if at not in before:
                 raise self._missing(src, dst)
-            steps.append(_reversed(self.routes[before[at], at]))
+            step = self.routes[before[at], at]
+            steps.append(step._replace(links=step.links[::-1]))
             at = before[at]
-        return self._join(steps[::-1])
-
-
-def _reversed(route: LocalRoute) -> LocalRoute:
-    return route._replace(links=route.links[::-1])
+        joined = self._join(steps[::-1])
+        return joined._replace(terms=joined.summands[::-1])
