@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.oracle.collective_calls import OPERATIONS, CollectiveAuthor
-from tests.oracle.configs import draw_config, thresholds
+from tests.oracle.configs import draw_config, names_algorithms, thresholds
 from tests.oracle.platforms import FAMILIES, draw_platform
 from tests.oracle.programs import Line, Program
 from tests.oracle.simgrid_exec import run_oracle
@@ -64,14 +64,17 @@ class Case:
         family = rng.choice(list(families))
         platform, names = draw_platform(rng, family)
         ranks = min(rng.choice([2, 3, 4, 5, 6, 8, 8, 12, 16, 16, 24, 32]), 2 * len(names))
-        config = draw_config(rng, selectors)
+        hosts = place(rng, ranks, names)
+        config = draw_config(rng, hosts, selectors)
         double = rng.random() < 0.2
         eager = config.get("smpi/async-small-thresh", "0") != "0"
         sizes = Sizes(rng, thresholds(config))
         author = CollectiveAuthor(rng, ranks, sizes, double=double, eager=eager)
         selector = config.get("smpi/coll-selector", "default")
         # SimGrid's tuned algorithms take the count of the one side for that of the other.
-        author.one_type = selector != "default"
+        author.one_type = names_algorithms(config)
+        # Ranks in two calls at once change one another's algorithms (docs/selectors.md).
+        author.apart = eager or (selector == "mvapich2" and len(set(hosts)) < ranks)
         if selector in ("default", "ompi"):
             # Above, these choose a pairwise exchange that SimGrid has for powers of two only.
             author.most_alltoall = 2999
@@ -81,7 +84,7 @@ class Case:
             program=Program(ranks, tuple(author.lines)),
             init="init 1" if double else "init",
             platform=platform,
-            hosts=place(rng, ranks, names),
+            hosts=hosts,
             config=config,
         )
 
@@ -123,6 +126,11 @@ class Case:
             return f'{match[1]}="{seconds * (1 + rng.choice([-relative, relative]))!r}s"'
 
         return replace(self, platform=LATENCY.sub(change, self.platform))
+
+    def at_precisions(self, relative: float = 1e-6) -> Iterator[Case]:
+        """The case with a slightly smaller and a slightly larger precision of dates."""
+        for precision in (1e-9 * (1 - relative), 1e-9 * (1 + relative)):
+            yield replace(self, config={**self.config, "surf/precision": repr(precision)})
 
 
 def write_program(author: CollectiveAuthor) -> str:

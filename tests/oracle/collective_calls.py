@@ -35,10 +35,13 @@ class CollectiveAuthor(Author):
         The largest block, in bytes, of an alltoall among ranks that are not a power of two.
     one_type
         Whether what is sent and what is received always have one type and one count.
+    apart
+        Whether a barrier follows each call, so that no rank is in the next one already.
     """
 
     most_alltoall = MAX_BYTES
     one_type = False
+    apart = False
 
     def collective(self, operation: str) -> None:
         """One call of `operation` on every rank."""
@@ -56,7 +59,7 @@ class CollectiveAuthor(Author):
             self.alltoallv()
         else:
             self.varying(operation)
-        if self.eager and operation != "barrier":
+        if self.apart and operation != "barrier":
             for rank in range(self.ranks):
                 self.write(rank, "barrier")
 

@@ -40,9 +40,10 @@ class Verdict:
         The largest relative change of an end in SimGrid when one compute volume changes by 1e-6
         instructions; measured only when it matters.
     rounding
-        The same when the latencies of the platform change in their 14th digit. Flows of unequal
-        weight on one FATPIPE link are such a case: in SimGrid the last bit of a comparison says
-        whether the link slows all of them down or none.
+        The same when the latencies of the platform change in their 14th digit (flows of unequal
+        weight on a fat pipe, docs/adr/0010-fat-pipes.md) or the precision of dates in its 6th
+        (events 1e-9 s apart, docs/adr/0012-one-instant.md): the last bit of a comparison in
+        SimGrid decides then.
     """
 
     kind: str
@@ -143,8 +144,8 @@ def explain(verdict: Verdict, case: Case, ends: list[float], directory: Path) ->
         verdict = replace(verdict, sensitivity=moves(case.perturbed(), ends, directory))
         if verdict.worst <= 10 * verdict.sensitivity:
             return replace(verdict, kind=CHAOTIC)
-        jittered = (case.jittered(seed) for seed in range(4))
-        verdict = replace(verdict, rounding=moves(jittered, ends, directory))
+        variants = [*(case.jittered(seed) for seed in range(4)), *case.at_precisions()]
+        verdict = replace(verdict, rounding=moves(variants, ends, directory))
     except OracleError as error:
         return replace(verdict, cause=f"{verdict.cause}; a variant failed: {error}")
     return replace(verdict, kind=ROUNDING) if verdict.worst <= 10 * verdict.rounding else verdict

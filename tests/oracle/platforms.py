@@ -68,7 +68,7 @@ class Builder:
     def latency(self) -> str:
         if self.rng.random() < 0.7:
             return self.rng.choice(LATENCIES)
-        return f"{round(10 ** self.rng.uniform(-7, -3), 9)}s"
+        return f"{round(10 ** self.rng.uniform(-7, -3), 12)}s"
 
     def speed(self) -> str:
         return self.rng.choice(SPEEDS)
