@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -27,6 +28,7 @@
 #include "trace/packed_text.hpp"
 #include "trace/packed_writer.hpp"
 #include "trace/trace_set.hpp"
+#include "trace/vocabulary.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -278,6 +280,14 @@ void register_trace(nb::module_& m) {
   m.def("type_width", [](std::int64_t id) -> std::optional<int> {
     const std::uint8_t width = type_width(id);
     return width == kNoType ? std::nullopt : std::optional<int>(width);
+  });
+
+  m.def("known_actions", [] {
+    nb::list actions;
+    for (const Action& action : known_actions()) {
+      actions.append(nb::make_tuple(action.name, action.usage));
+    }
+    return actions;
   });
 
   nb::enum_<Dialect>(m, "Dialect", "How the lines of a trace are written.")

@@ -75,6 +75,11 @@ std::uint64_t TraceFile::size() const {
   return bytes - std::min(bytes, offset);
 }
 
+std::shared_ptr<const Descriptor> open_file(const TraceFile& file) {
+  return file.descriptor ? file.descriptor
+                         : std::make_shared<const Descriptor>(open_for_reading(file));
+}
+
 void write_at(const Descriptor& file, std::string_view bytes, std::uint64_t position,
               const std::string& name) {
   while (!bytes.empty()) {

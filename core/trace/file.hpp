@@ -48,6 +48,9 @@ struct TraceFile {
   std::uint64_t size() const;
 };
 
+// The file of a part, open for all its readers together. Throws TraceError.
+std::shared_ptr<const Descriptor> open_file(const TraceFile& file);
+
 // Writes all of `bytes` at `position`. Throws a TraceError that names `name`.
 void write_at(const Descriptor& file, std::string_view bytes, std::uint64_t position,
               const std::string& name);

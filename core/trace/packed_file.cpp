@@ -18,6 +18,7 @@ bool PackedFile::recognises(const TraceFile& file) {
 }
 
 PackedFile::PackedFile(TraceFile file) : file_(std::move(file)), packed_start_(kHeaderSize) {
+  file_.descriptor = open_file(file_);
   read_header();
   read_index();
 }
