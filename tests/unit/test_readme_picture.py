@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def test_the_picture_is_drawn_again(root: Path, tmp_path: Path) -> None:
-    script = root / "examples" / "what_if_picture.py"
+    script = root / "docs" / "pictures" / "what_if.py"
     output = tmp_path / "what-if.svg"
     subprocess.run([sys.executable, str(script), str(output)], check=True, timeout=300)
     assert output.read_text().startswith("<?xml")
@@ -17,10 +17,10 @@ def test_the_picture_is_drawn_again(root: Path, tmp_path: Path) -> None:
 
 def test_latency_helps_lu_most(root: Path) -> None:
     code = (
-        "import what_if_picture as w\n"
+        "import what_if as w\n"
         "p = w.predictions()\n"
         "fastest = min(p, key=lambda name: p[name][-1])\n"
         "assert fastest == 'latencies x times as short', p\n"
         "assert all(a > b for times in p.values() for a, b in zip(times, times[1:])), p\n"
     )
-    subprocess.run([sys.executable, "-c", code], cwd=root / "examples", check=True, timeout=300)
+    subprocess.run([sys.executable, "-c", code], cwd=root / "docs" / "pictures", check=True, timeout=300)

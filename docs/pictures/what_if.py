@@ -1,6 +1,6 @@
 """The picture of the README: what would make NAS LU faster on the graphene cluster?
 
-usage: what_if_picture.py [OUTPUT.svg]
+usage: what_if.py [OUTPUT.svg]
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import tisim
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FACTORS = (0.5, 1, 2, 4, 8)
 
 
