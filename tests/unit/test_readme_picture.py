@@ -23,4 +23,5 @@ def test_latency_helps_lu_most(root: Path) -> None:
         "assert fastest == 'latencies x times as short', p\n"
         "assert all(a > b for times in p.values() for a, b in zip(times, times[1:])), p\n"
     )
-    subprocess.run([sys.executable, "-c", code], cwd=root / "docs" / "pictures", check=True, timeout=300)
+    pictures = root / "docs" / "pictures"
+    subprocess.run([sys.executable, "-c", code], cwd=pictures, check=True, timeout=300)
