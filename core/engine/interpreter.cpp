@@ -1,11 +1,23 @@
 // Executes the operations of a rank until it has to wait.
 
 #include <algorithm>
-#include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include "engine/simulation.hpp"
+#include "trace/error.hpp"
+#include "trace/vocabulary.hpp"
 
 namespace tisim {
+
+namespace {
+std::string_view name_of(Kind kind) {
+  for (const Action& action : known_actions()) {
+    if (action.kind == kind) return action.name;
+  }
+  return "the action";
+}
+}  // namespace
 
 // False: somebody outside has to do something first; `stop_` says what.
 bool Simulation::run_rank(std::int32_t index) {
@@ -173,7 +185,9 @@ bool Simulation::begin(Rank& rank, std::int32_t index) {
       stop_ = Stop::need_action;
       return false;
     default:
-      throw std::logic_error("an operation that the interpreter does not know");
+      throw TraceError(file_of(rank), rank.op.line,
+                       "'" + std::string(name_of(rank.op.kind)) +
+                           "' is read but not simulated yet; take the line out of the trace");
   }
 }
 
