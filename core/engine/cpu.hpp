@@ -43,8 +43,10 @@ class Cpu {
     std::vector<Running> running;  // a heap on (finish, order)
   };
 
+  // Of computations that end together the one that began last goes first: SimGrid dates those of a
+  // host from the newest to the oldest.
   static bool later(const Running& a, const Running& b) {
-    return a.finish > b.finish || (a.finish == b.finish && a.order > b.order);
+    return a.finish > b.finish || (a.finish == b.finish && a.order < b.order);
   }
   static void advance_clock(Host& host, double now);
   void touch(std::int32_t index);

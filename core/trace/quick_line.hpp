@@ -21,7 +21,7 @@ class QuickLine {
 
   // Lines begin with `rank` and a blank, or with the action when `rank` is negative. `ranks`: how
   // many there are.
-  QuickLine(std::int32_t rank, std::int32_t ranks) : ranks_(static_cast<std::uint64_t>(ranks)) {
+  QuickLine(std::int32_t rank, std::int32_t ranks) : last_rank_(ranks - 1) {
     if (rank < 0) return;
     const std::string text = std::to_string(rank) + " ";
     usable_ = text.size() <= sizeof prefix_;
@@ -102,60 +102,59 @@ class QuickLine {
   };
   static const Words kWords;
 
-  // A number of 1 to 7 digits at `p`, which goes behind it; `fault` keeps what is wrong.
-  static std::uint64_t digits(const char*& p, std::uint64_t& fault) {
+  // The number at `p`, which goes behind it. Of a longer one only 7 digits are read, so that what
+  // must follow a number is not there; `fault` becomes negative when there is no number.
+  static std::int64_t digits(const char*& p, std::int64_t& fault) {
+    constexpr std::uint64_t kEighth = std::uint64_t{1} << 63;
     const std::uint64_t bytes = load(p) ^ 0x3030303030303030U;           // a digit is now its value
     const std::uint64_t others = (bytes + 0x7676767676767676U) | bytes;  // top bit: not a digit
-    const std::uint64_t ends = others & 0x8080808080808080U;
-    const unsigned length = static_cast<unsigned>(std::countr_zero(ends)) / 8;  // 8: no end seen
-    fault |= (length - 1U) / 7U;                                                // 0 for 1 to 7
-    p += length;
-    return value_of(bytes, length);
-  }
-
-  // The decimal number in the first `length` (1 to 8) bytes.
-  static std::uint64_t value_of(std::uint64_t bytes, unsigned length) {
-    std::uint64_t v = bytes << ((8 * (8 - length)) & 63);
+    // Bit 7 of the first byte that is no digit: 8 times the number of digits, plus 7.
+    const auto end =
+        static_cast<unsigned>(std::countr_zero((others & 0x8080808080808080U) | kEighth));
+    fault |= static_cast<std::int64_t>(end) - 15;
+    p += end >> 3;
+    // The digits to the top, zeros below: then two, four and eight are put together.
+    std::uint64_t v = bytes << ((71U - end) & 63U);
     v = v * 10 + (v >> 8);
-    return (((v & 0x000000ff000000ffU) * 0x000f424000000064U) +
-            (((v >> 16) & 0x000000ff000000ffU) * 0x0000271000000001U)) >>
-           32;
+    v = ((v & 0x000000ff000000ffU) * 0x000f424000000064U) +
+        (((v >> 16) & 0x000000ff000000ffU) * 0x0000271000000001U);
+    return static_cast<std::int64_t>(v >> 32);
   }
 
   const char* parse_three(const char* p, const Word& action, Op& op) const {
-    std::uint64_t fault = 0;
-    const std::uint64_t first = digits(p, fault);
-    fault |= static_cast<std::uint64_t>(*p++ ^ ' ');
-    const std::uint64_t second = digits(p, fault);
-    fault |= static_cast<std::uint64_t>(*p++ ^ ' ');
-    const std::uint64_t third = digits(p, fault);
-    fault |= static_cast<std::uint64_t>(first >= ranks_);
-    if (fault != 0) return nullptr;
+    std::int64_t fault = 0;
+    const std::int64_t first = digits(p, fault);
+    fault |= -(static_cast<unsigned char>(*p++) ^ ' ');
+    const std::int64_t second = digits(p, fault);
+    fault |= -(static_cast<unsigned char>(*p++) ^ ' ');
+    const std::int64_t third = digits(p, fault);
+    fault |= last_rank_ - first;
     op.peer = static_cast<std::int32_t>(first);
     if (action.is_key) {
-      op.bytes = static_cast<std::int64_t>(second);
+      op.bytes = second;
       op.tag = static_cast<std::int32_t>(third);
-      return second < ranks_ && *p == '\n' ? p + 1 : nullptr;
+      fault |= last_rank_ - second;
+    } else {
+      std::int64_t width = default_width_;
+      if (*p == ' ') {
+        const std::int64_t type = digits(++p, fault);
+        if (type >= static_cast<std::int64_t>(kTypeWidth.size())) return nullptr;
+        width = kTypeWidth[static_cast<std::size_t>(type)];
+        fault |= kNoType - 1 - width;
+      }
+      op.bytes = third * width;
+      op.tag = static_cast<std::int32_t>(second);
     }
-    op.tag = static_cast<std::int32_t>(second);
-    std::uint64_t width = default_width_;
-    if (*p == ' ') {
-      ++p;
-      const std::uint64_t type = digits(p, fault);
-      if (fault != 0 || type >= kTypeWidth.size() || kTypeWidth[type] == kNoType) return nullptr;
-      width = kTypeWidth[type];
-    }
-    op.bytes = static_cast<std::int64_t>(third * width);
-    return *p == '\n' ? p + 1 : nullptr;
+    return fault >= 0 && *p == '\n' ? p + 1 : nullptr;
   }
 
   // A volume like 14571 or 1.59373e+06: up to 15 digits are exact, and so is one multiplication
   // or division by a power of ten up to 1e22.
   static const char* parse_compute(const char* p, Op& op) {
-    std::uint64_t fault = 0;
+    std::int64_t fault = 0;
     const char* const start = p;
-    const std::uint64_t whole = digits(p, fault);
-    if (fault == 0 && *p == '\n') {
+    const std::int64_t whole = digits(p, fault);
+    if (fault >= 0 && *p == '\n') {
       op.amount = static_cast<double>(whole);
       return p + 1;
     }
@@ -184,9 +183,9 @@ class QuickLine {
     if (*p == 'e' && (p[1] == '+' || p[1] == '-')) {
       const bool negative = p[1] == '-';
       p += 2;
-      std::uint64_t fault = 0;
-      const int power = static_cast<int>(digits(p, fault) & 0xffff);
-      if (fault != 0 || power > 99) return nullptr;
+      std::int64_t fault = 0;
+      const auto power = static_cast<int>(digits(p, fault));
+      if (fault < 0 || power > 99) return nullptr;
       exponent += negative ? -power : power;
     }
     if (*p != '\n' || exponent < -22 || exponent > 22) return nullptr;
@@ -201,7 +200,7 @@ class QuickLine {
 
   std::uint64_t prefix_ = 0;
   std::uint64_t prefix_mask_ = 0;
-  std::uint64_t ranks_;
+  std::int64_t last_rank_;
   std::uint32_t prefix_length_ = 0;
   std::uint8_t default_width_ = kByteWidth;
   bool usable_ = true;

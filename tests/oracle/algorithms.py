@@ -1,4 +1,4 @@
-"""Random choices of one collective algorithm by name, among those that SimGrid can do."""
+"""What SimGrid can do of collectives: algorithms by name, and calls under a selector."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
+from tests.oracle.messages import Call, selected
+from tests.oracle.programs import Each, Peer, Word
+from tests.oracle.selector_grid import beyond_simgrid
+from tests.oracle.sizes import WIDTH_OF_TYPE
 from tisim.actions.collectives.registry import ALGORITHMS
 
 #: SimGrid throws an exception unless the ranks are a power of two.
@@ -59,3 +63,50 @@ def draw_algorithms(rng: random.Random, hosts: Sequence[str]) -> dict[str, str]:
         if found and rng.random() < 0.5:
             config[f"smpi/{operation}"] = rng.choice(found)
     return config
+
+
+#: Where a call's type stands among its arguments.
+_TYPE_AT = {
+    "bcast": 2, "reduce": 3, "allreduce": 2, "allgather": 2, "alltoall": 2, "alltoallv": 4,
+    "allgatherv": 2, "gather": 3,
+}  # fmt: skip
+
+
+def in_bytes(words: Sequence[Word], default_width: int) -> str | None:
+    """A collective call in bytes, as `selector_grid` writes it; None: one that never fails.
+
+    Parameters
+    ----------
+    words
+        The action and its arguments.
+    default_width
+        Bytes of the default type.
+    """
+    name, *arguments = words
+    if name not in _TYPE_AT:
+        return None
+    kind = arguments[_TYPE_AT[str(name)] :][:1]
+    width = WIDTH_OF_TYPE[int(str(kind[0]))] if kind else default_width
+    size = int(str(arguments[0])) * width
+    if name in ("bcast", "reduce"):
+        return f"{name} {size} 0 6"
+    if name == "allreduce":
+        return f"allreduce {size} 6"
+    if name == "gather":
+        root = next((word.rank for word in arguments if isinstance(word, Peer)), 0)
+        return f"gather {size} {size} {root} 6 6"
+    if name == "allgatherv":
+        counts = next(word.values for word in arguments if isinstance(word, Each))
+        return f"allgatherv {size} {' '.join(str(count * width) for count in counts)} 6 6"
+    return f"{name} {size} {size} 6 6"
+
+
+def fails(
+    words: Sequence[Word], default_width: int, *, selector: str, hosts: Sequence[str]
+) -> str | None:
+    """Why SimGrid cannot do a call under a selector, or does it wrongly; None: it can."""
+    line = in_bytes(words, default_width)
+    if line is None or selector == "default":
+        return None
+    places = {host: place for place, host in enumerate(dict.fromkeys(hosts))}
+    return beyond_simgrid(Call(line, selected(selector)), [places[host] for host in hosts])

@@ -10,8 +10,10 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from tests.oracle.algorithms import fails
 from tests.oracle.collective_calls import OPERATIONS, CollectiveAuthor
 from tests.oracle.configs import draw_config, names_algorithms, thresholds
 from tests.oracle.platforms import FAMILIES, draw_platform
@@ -75,9 +77,10 @@ class Case:
         author.one_type = names_algorithms(config)
         # Ranks in two calls at once change one another's algorithms (docs/selectors.md).
         author.apart = eager or (selector == "mvapich2" and len(set(hosts)) < ranks)
-        if selector in ("default", "ompi"):
-            # Above, these choose a pairwise exchange that SimGrid has for powers of two only.
+        if selector == "default":
+            # Above, it chooses a pairwise exchange that SimGrid has for powers of two only.
             author.most_alltoall = 2999
+        author.fails = partial(fails, selector=selector, hosts=hosts)
         kinds = write_program(author)
         return cls(
             label=f"seed {seed}: {family}, {ranks} ranks, {kinds}",

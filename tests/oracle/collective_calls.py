@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from tests.oracle.programs import Author, Each, Peer, Word
 from tests.oracle.sizes import MAX_BYTES, WIDTH_OF_TYPE
 
@@ -37,15 +39,20 @@ class CollectiveAuthor(Author):
         Whether what is sent and what is received always have one type and one count.
     apart
         Whether a barrier follows each call, so that no rank is in the next one already.
+    fails
+        Why SimGrid cannot do a call, given its words and the width of the default type; such
+        calls are not written.
     """
 
     most_alltoall = MAX_BYTES
     one_type = False
     apart = False
+    fails: Callable[[Sequence[Word], int], str | None] | None = None
 
     def collective(self, operation: str) -> None:
         """One call of `operation` on every rank."""
         self.new_event()
+        written = len(self.lines)
         if operation == "barrier":
             for rank in range(self.ranks):
                 self.write(rank, "barrier")
@@ -59,7 +66,9 @@ class CollectiveAuthor(Author):
             self.alltoallv()
         else:
             self.varying(operation)
-        if self.apart and operation != "barrier":
+        if self.fails and self.fails(self.lines[written].words, self.default_width):
+            del self.lines[written:]
+        elif self.apart and operation != "barrier":
             for rank in range(self.ranks):
                 self.write(rank, "barrier")
 

@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
@@ -147,11 +149,8 @@ class Deployment(Sequence[Placement]):
         from tisim.platform.platform import Platform
 
         if isinstance(hosts, Platform):
-            count = min(ranks, len(hosts.hosts))
-            names: Iterable[str] = (hosts.hosts[index].name for index in range(count))
-        else:
-            names = hosts
-        return cls((Placement(name) for name in names), repeat=True).for_ranks(ranks)
+            hosts = islice(hosts.topology.host_names(), max(ranks, 1))
+        return cls(map(Placement, hosts), repeat=True).for_ranks(ranks)
 
     def __len__(self) -> int:
         return len(self._placements)
@@ -201,6 +200,12 @@ class Deployment(Sequence[Placement]):
         InputError
             If the platform lacks a host; with file and line of the deployment.
         """
+        names = self.hosts
+        # Most deployments take the hosts in their order, which is quickly seen.
+        if len(names) <= len(platform.hosts) and all(
+            map(eq, names, platform.topology.host_names())
+        ):
+            return list(range(len(names)))
         known: dict[str, int] = {}
         for placement in self._placements:
             if placement.host not in known:
@@ -208,7 +213,7 @@ class Deployment(Sequence[Placement]):
                     known[placement.host] = platform.host_index(placement.host)
                 except InputError as error:
                     raise InputError(error.message, file=self.file, line=placement.line) from None
-        return [known[placement.host] for placement in self._placements]
+        return [known[name] for name in names]
 
 
 def _rank_of(node: Node) -> int:

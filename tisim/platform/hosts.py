@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -55,6 +55,7 @@ class HostBlock(Protocol):
 
     def __len__(self) -> int: ...
     def name(self, position: int) -> str: ...
+    def all_names(self) -> Iterable[str]: ...
     def point(self, position: int) -> Point: ...
     def properties(self, position: int) -> Mapping[str, str]: ...
     def speeds(self) -> NDArray[np.float64]: ...
@@ -85,6 +86,9 @@ class ListedHosts:
 
     def name(self, position: int) -> str:
         return self.names[position]
+
+    def all_names(self) -> Iterable[str]:
+        return self.names
 
     def point(self, position: int) -> Point:
         return self.points[position]
@@ -120,6 +124,9 @@ class NumberedHosts:
 
     def name(self, position: int) -> str:
         return f"{self.prefix}{self.radical[position]}{self.suffix}"
+
+    def all_names(self) -> Iterable[str]:
+        return (f"{self.prefix}{number}{self.suffix}" for number in self.radical)
 
     def point(self, position: int) -> Point:
         return self.zone, position
@@ -230,6 +237,10 @@ class HostTable:
     def name(self, index: int) -> str:
         block, position = self._locate(index)
         return block.name(position)
+
+    def names(self) -> Iterator[str]:
+        """All names, in the order of the hosts, made one by one."""
+        return itertools.chain.from_iterable(block.all_names() for block in self._blocks)
 
     def point(self, index: int) -> Point:
         """Where the host is: its zone and its number in the zone."""

@@ -48,7 +48,7 @@ class Topology:
 
     def host_names(self) -> Iterable[str]:
         """All names of hosts, made one by one."""
-        return (self.hosts.name(index) for index in range(len(self.hosts)))
+        return self.hosts.names()
 
     def default_loopback(self) -> int:
         """Index of the network model's own loopback, which comes to be when it is asked for."""

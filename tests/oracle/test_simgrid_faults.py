@@ -1,0 +1,191 @@
+"""Where SimGrid breaks MPI's rules or contradicts itself, and what tisim does there.
+
+Each test is the proof of a decision in docs/adr.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.oracle.platforms import HEAD
+from tests.oracle.simgrid_exec import OracleError, run_oracle
+
+pytestmark = pytest.mark.oracle
+
+CLUSTER = (
+    '<cluster id="c" prefix="h" suffix="" radical="0-15" speed="1Gf" bw="1GBps" lat="10us"/>\n'
+)
+#: Two pairs of hosts on one fat pipe, one of them with a latency on top.
+FAT_PIPE = """<zone id="world" routing="Full">
+<host id="near1" speed="1Gf"/><host id="near2" speed="1Gf"/>
+<host id="far1" speed="1Gf"/><host id="far2" speed="1Gf"/>
+<link id="pipe" bandwidth="100MBps" latency="{latency}" sharing_policy="FATPIPE"/>
+<link id="wide" bandwidth="10GBps" latency="500us"/>
+<route src="near1" dst="near2"><link_ctn id="pipe"/></route>
+<route src="far1" dst="far2"><link_ctn id="pipe"/><link_ctn id="wide"/></route>
+</zone>
+"""
+
+
+class Run:
+    """A program on a platform, for both simulators.
+
+    Parameters
+    ----------
+    directory
+        Where its files go.
+    programs
+        The actions of each rank.
+    hosts
+        The host of each rank.
+    platform
+        What is in the platform.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        programs: Sequence[Sequence[str]],
+        hosts: Sequence[str] = tuple(f"h{i}" for i in range(16)),
+        platform: str = CLUSTER,
+    ) -> None:
+        self.directory = directory
+        self.hosts = list(hosts[: len(programs)])
+        (directory / "traces").mkdir(parents=True)
+        xml = f'{HEAD}<platform version="4.1">\n{platform}</platform>\n'
+        (directory / "platform.xml").write_text(xml)
+        (directory / "hosts").write_text("".join(f"{host}\n" for host in self.hosts))
+        for rank, actions in enumerate(programs):
+            text = "".join(f"{rank} {action}\n" for action in ("init", *actions, "finalize"))
+            (directory / "traces" / f"rank-{rank}.txt").write_text(text)
+
+    def simgrid(self, config: Mapping[str, str]) -> list[float]:
+        """When each rank ends in SimGrid."""
+        return run_oracle(
+            self.directory / "platform.xml",
+            self.directory / "hosts",
+            self.directory / "traces",
+            [f"{key}:{value}" for key, value in config.items()],
+        )
+
+    def tisim(self, config: Mapping[str, str]) -> list[float]:
+        """When each rank ends in tisim."""
+        result = tisim.replay(
+            self.directory / "traces",
+            platform=self.directory / "platform.xml",
+            hosts=self.hosts,
+            config=dict(config),
+        )
+        return [float(end) for end in result.finish]
+
+
+# -- docs/adr/0010-fat-pipes.md -----------------------------------------------------------------
+
+
+def test_the_last_bit_of_a_latency_decides_on_a_fat_pipe(tmp_path: Path) -> None:
+    programs = [["send 1 1 1000000"], ["recv 0 1 1000000"]]
+    programs += [["send 3 1 1000000"], ["recv 2 1 1000000"]]
+    config = {"network/crosstraffic": "0"}
+    far = []
+    for microseconds in range(10, 20):
+        platform = FAT_PIPE.format(latency=f"{microseconds}us")
+        hosts = ["near1", "near2", "far1", "far2"]
+        run = Run(tmp_path / str(microseconds), programs, hosts, platform)
+        theirs = run.simgrid(config)
+        assert run.tisim(config) == pytest.approx(theirs, rel=1e-12)
+        far.append(theirs[2])
+    assert min(far) < 0.0167
+    assert max(far) > 0.0205
+
+
+# -- docs/adr/0011-two-mailboxes.md -------------------------------------------------------------
+
+SMALL, LARGE = "10", "100000"
+RECEIVES = [f"irecv 0 1 {SMALL}", f"irecv 0 1 {LARGE}"]
+EAGER = {"smpi/async-small-thresh": "1000"}
+
+
+def test_a_large_message_after_a_small_one_is_never_received(tmp_path: Path) -> None:
+    sender = ["sleep 0.001", f"send 1 1 {SMALL}", f"send 1 1 {LARGE}"]
+    run = Run(tmp_path, [sender, [*RECEIVES, "waitall"]])
+    with pytest.raises(OracleError, match="Deadlock"):
+        run.simgrid(EAGER)
+    assert run.tisim(EAGER) == pytest.approx(run.simgrid({}), rel=1e-6)
+
+
+def test_a_message_is_cut_because_another_took_its_buffer(tmp_path: Path) -> None:
+    sender = ["sleep 0.001", f"send 1 1 {SMALL}", "send 1 1 100"]
+    run = Run(tmp_path, [sender, [*RECEIVES, "waitall"]])
+    with pytest.raises(OracleError, match="MPI_ERR_TRUNCATE"):
+        run.simgrid(EAGER)
+    assert run.tisim(EAGER) == pytest.approx(run.simgrid({}), rel=1e-6)
+
+
+def test_a_receive_waits_for_the_second_message(tmp_path: Path) -> None:
+    sender = ["sleep 0.001", f"send 1 1 {SMALL}", "compute 1e7", f"send 1 1 {SMALL}"]
+    run = Run(tmp_path, [sender, [*RECEIVES, "wait 0 1 1", "compute 1e7"]])
+    by_mpi = run.simgrid({})[1]
+    assert by_mpi == pytest.approx(0.01104, rel=1e-3)
+    assert run.simgrid(EAGER)[1] == pytest.approx(by_mpi + 0.01, rel=1e-3)
+    assert run.tisim(EAGER)[1] == pytest.approx(by_mpi, rel=1e-6)
+
+
+# -- docs/adr/0012-one-instant.md ---------------------------------------------------------------
+
+
+def failed_tests(ranks: int, before: Sequence[str] = ()) -> list[list[str]]:
+    """Ranks that test twice at one instant: how long the second takes tells who was first."""
+    programs = []
+    for rank in range(ranks):
+        actions = [f"irecv {ranks} 6 8", *before, *[f"test {ranks} {rank} 6"] * 2]
+        programs.append([*actions, f"compute {10_000_000 + 10_000 * rank}"])
+    sends = [f"isend {rank} 6 8" for rank in range(ranks)]
+    return [*programs, ["sleep 0.0005", *sends]]
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        ["h0", "h1", "h2", "h3", "h4"],
+        ["h0", "h0", "h0", "h0", "h1"],
+        ["h0", "h0", "h2", "h2", "h1"],
+    ],
+)
+@pytest.mark.parametrize("before", [[], ["compute 1000"], ["sleep 1e-6"]])
+def test_who_is_first_at_one_instant(hosts: list[str], before: list[str], tmp_path: Path) -> None:
+    run = Run(tmp_path, failed_tests(4, before), hosts)
+    theirs = run.simgrid({})
+    assert len({round(end, 9) for end in theirs[:4]}) == 4
+    assert run.tisim({}) == pytest.approx(theirs, rel=1e-12)
+
+
+# -- docs/adr/0013-exact-shares.md --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trace", ["mg.S.16", "cg.S.16"])
+def test_lazy_shares_are_stale(trace: str, root: Path, nas_traces: Path) -> None:
+    platform, hosts = root / "platforms" / "graphene.xml", root / "platforms" / "graphene.hosts"
+    full = run_oracle(platform, hosts, nas_traces / trace)
+    lazy = run_oracle(platform, hosts, nas_traces / trace, ["network/optim:Lazy"])
+    ours = tisim.replay(
+        nas_traces / trace, platform=platform, hosts=hosts.read_text().split()
+    ).finish.tolist()
+    assert ours == pytest.approx(full, rel=1e-9)
+    assert lazy != pytest.approx(full, rel=1e-6)
+
+
+# -- docs/adr/0014-calls-simgrid-cannot-do.md ---------------------------------------------------
+
+
+def test_two_reductions_at_once_change_each_other(tmp_path: Path) -> None:
+    hosts = [f"h{rank // 2}" for rank in range(16)]
+    config = {"smpi/coll-selector": "mvapich2"}
+    calls = ["reduce 50000 0 0 6", "reduce 1000000 0 0 6"]
+    at_once = Run(tmp_path / "at_once", [calls] * 16, hosts)
+    apart = Run(tmp_path / "apart", [[calls[0], "barrier", calls[1]]] * 16, hosts)
+    assert apart.tisim(config) == pytest.approx(apart.simgrid(config), rel=1e-9)
+    assert at_once.tisim(config) != pytest.approx(at_once.simgrid(config), rel=1e-3)
