@@ -2,6 +2,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
@@ -12,6 +13,9 @@
 #include "timeline/csv.hpp"
 #include "timeline/density.hpp"
 #include "timeline/names.hpp"
+#include "timeline/paje.hpp"
+#include "timeline/paraver.hpp"
+#include "timeline/perfetto.hpp"
 #include "timeline/playback.hpp"
 #include "timeline/profile.hpp"
 #include "timeline/rows.hpp"
@@ -151,6 +155,58 @@ void register_states(nb::module_& m) {
       .def("take", [](StateRows& rows) { return taken(rows, rows.written()); });
 }
 
+// A listener that takes states too is two objects for Python, of which this is the second.
+template <class Both>
+struct SinkOf : StateSink {
+  explicit SinkOf(std::shared_ptr<Both> to) : both(std::move(to)) {}
+  void row(const StateRow& row) override { both->row(row); }
+  std::shared_ptr<Both> both;
+};
+
+template <class Both>
+std::shared_ptr<StateSink> sink_of(const std::shared_ptr<Both>& both) {
+  return std::make_shared<SinkOf<Both>>(both);
+}
+
+using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Ranks = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::list paraver_call_list() {
+  nb::list calls;
+  for (const ParaverCall& call : paraver_calls()) {
+    if (call.name.empty()) continue;
+    calls.append(nb::make_tuple(call.type, call.value, std::string(call.name)));
+  }
+  return calls;
+}
+
+void register_formats(nb::module_& m) {
+  nb::class_<PerfettoWriter, Writer>(m, "PerfettoWriter", "Writes Perfetto's protobuf.")
+      .def(nb::init<std::string_view, const std::vector<std::string>&>(), "title"_a, "ranks"_a)
+      .def("sink", &sink_of<PerfettoWriter>, "What takes the states.")
+      .def(
+          "counter",
+          [](PerfettoWriter& w, std::string_view name, std::string_view unit, const Numbers& times,
+             const Numbers& values) {
+            w.counter(name, unit, {times.data(), times.size()}, {values.data(), values.size()});
+          },
+          "name"_a, "unit"_a, "times"_a, "values"_a, "A track of numbers over time.");
+  nb::class_<PajeWriter, Writer>(m, "PajeWriter", "Writes Paje's format as SimGrid does.")
+      .def(nb::init<std::int32_t>(), "ranks"_a);
+  nb::class_<ParaverWriter, Writer>(m, "ParaverWriter", "Writes the records of Paraver.")
+      .def(
+          "__init__",
+          [](ParaverWriter* w, const Ranks& cpus, std::size_t window) {
+            new (w) ParaverWriter({cpus.data(), cpus.size()}, window);
+          },
+          "cpus"_a, "window"_a)
+      .def("sink", &sink_of<ParaverWriter>, "What takes the states.")
+      .def_prop_ro("late", &ParaverWriter::late, "Records that stand behind later ones.");
+  m.def("paraver_calls", &paraver_call_list, "(type, value, name) of MPI calls.");
+  m.attr("PARAVER_WAIT_STATE") = kParaverWaitState;
+  m.attr("PARAVER_CAUSE") = kParaverCause;
+}
+
 nb::list profile_columns(const Profile& profile) {
   nb::list columns;
   for (const ProfileColumn& column : profile.columns()) {
@@ -166,20 +222,9 @@ nb::dict profile_counts(const Profile& profile) {
 }
 
 void register_profile(nb::module_& m) {
-  // It listens and takes states: two objects for Python, which share it.
-  struct ProfileSink : StateSink {
-    explicit ProfileSink(std::shared_ptr<Profile> to) : profile(std::move(to)) {}
-    void row(const StateRow& row) override { profile->row(row); }
-    std::shared_ptr<Profile> profile;
-  };
   nb::class_<Profile, Listener>(m, "Profile", "Sums over a whole simulation.")
       .def(nb::init<std::int32_t>(), "ranks"_a)
-      .def(
-          "sink",
-          [](const std::shared_ptr<Profile>& profile) -> std::shared_ptr<StateSink> {
-            return std::make_shared<ProfileSink>(profile);
-          },
-          "What takes the states.")
+      .def("sink", &sink_of<Profile>, "What takes the states.")
       .def("columns", &profile_columns, "(state, kind, seconds of each rank).")
       .def("counts", &profile_counts, "By kind, the actions of each rank.")
       .def("waits", [](const Profile& p) { return array_of(p.waits(), wait_type()); })
@@ -204,6 +249,7 @@ void register_timeline(nb::module_& m) {
   register_writers(m);
   register_states(m);
   register_profile(m);
+  register_formats(m);
   nb::class_<Playback>(m, "Playback", "Plays records to listeners.")
       .def(nb::init<>())
       .def("add", &Playback::add, "listener"_a)

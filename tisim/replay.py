@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tisim._core import Stop
@@ -93,7 +94,7 @@ def replay(
     machine = platform if isinstance(platform, Platform) else Platform.load(platform)
     settings = Settings(machine, config)
     placements = _placements(machine, deployment, hosts, opened.ranks)
-    session = _session(settings, placements, record, timeline)
+    session = _session(opened, settings, placements, record, timeline)
     try:
         result = _simulate(opened, settings, placements, progress, session)
     except BaseException:
@@ -105,6 +106,7 @@ def replay(
 
 
 def _session(
+    trace: Trace,
     settings: Settings,
     placements: Deployment,
     record: bool,
@@ -115,7 +117,9 @@ def _session(
         return None
     from tisim.recording.session import Session
 
-    return Session(settings, placements.host_indices(settings.platform), record, files)
+    title = f"{Path(trace.name).name} on {Path(settings.platform.file).name}"
+    hosts = placements.host_indices(settings.platform)
+    return Session(title, settings, hosts, keep=record, timelines=files)
 
 
 def _simulate(

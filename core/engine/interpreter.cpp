@@ -75,7 +75,7 @@ bool Simulation::fetch(Rank& rank, std::int32_t index) {
   rank.op = rank.buffer[rank.cursor++];
   if ((rank.op.flags & kContinuation) == 0) {
     rank.actions += rank.op.kind != Kind::end;
-    if (recorder_) record_action(index, rank.op, 0);
+    if (recorder_ && rank.op.kind != Kind::end) record_action(index, rank.op, 0);
   }
   return true;
 }
@@ -237,6 +237,7 @@ bool Simulation::finish_rank(Rank& rank, std::int32_t index) {
     --rank.cursor;  // the end comes again
     return await_pending(rank, index);
   }
+  if (recorder_) record_action(index, rank.op, 0);
   rank.phase = Phase::finished;
   rank.finish = now_;
   rank.buffer = {};

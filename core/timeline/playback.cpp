@@ -65,7 +65,11 @@ void Playback::begin(const ActionStart& start) {
   }
   if (start.level == 0) close(grown(outer_, start.rank), start.time);
   const auto kind = static_cast<Kind>(start.kind);
-  if (kind == Kind::end) return;
+  if (kind == Kind::end) {
+    if (start.level > 0) return;
+    for (const auto& listener : listeners_) listener->leave(start.rank, start.time);
+    return;
+  }
   OpenAction& action = grown(start.level == 0 ? outer_ : inner_, start.rank);
   action = OpenAction{};
   action.open = true;

@@ -34,7 +34,8 @@ class Listener {
   // `action`: the innermost one, or null.
   virtual void sent(const SentRecord&, const OpenAction* /*action*/) {}
   virtual void received(const MessageRecord&, const OpenAction* /*action*/) {}
-  virtual void lost(const MessageRecord&) {}  // nobody received it
+  virtual void lost(const MessageRecord&) {}                     // nobody received it
+  virtual void leave(std::int32_t /*rank*/, double /*time*/) {}  // its trace is over
 };
 
 class Playback {

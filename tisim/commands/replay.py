@@ -54,6 +54,7 @@ Examples:
   tisim replay --platform graphene.xml --hostfile hosts.txt lu.A.8.tar.xz
   tisim replay --platform p.xml --config smpi/coll-selector=ompi --json out.json traces/
   tisim replay --platform p.xml --json - trace.index | jq .simulated_time
+  tisim replay --platform p.xml --timeline run.perfetto-trace traces/   # open in ui.perfetto.dev
 """,
 )
 @click.option(
@@ -83,6 +84,14 @@ Examples:
 @click.option(
     "--json", "json_file", metavar="FILE", help="Write the result as JSON; - is standard output."
 )
+@click.option(
+    "--timeline",
+    "timelines",
+    metavar="FILE",
+    multiple=True,
+    help="Write what happened when. The suffix says how: .perfetto-trace (ui.perfetto.dev), .trace "
+    "(Paje), .prv (Paraver), .parquet, .csv, .timed.csv (actions with durations). Repeatable.",
+)
 @click.argument("traces", nargs=-1, required=True)
 def replay_command(
     platform_file: str,
@@ -91,6 +100,7 @@ def replay_command(
     items: tuple[str, ...],
     ranks: int | None,
     json_file: str | None,
+    timelines: tuple[str, ...],
     traces: tuple[str, ...],
 ) -> int:
     """Predict how long a run takes, from its time-independent trace.
@@ -119,6 +129,7 @@ def replay_command(
             config=config,
             ranks=ranks,
             progress=meter.update,
+            timeline=timelines,
         )
     result.wall_time = time.perf_counter() - start
     for warning in result.warnings:

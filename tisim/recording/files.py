@@ -35,17 +35,27 @@ class NewFile:
         self._temporary = Path(name)
         self._file: IO[bytes] = os.fdopen(descriptor, "wb")
 
-    @property
-    def temporary(self) -> Path:
-        """The name under which it is written."""
-        return self._temporary
-
     def write(self, data: bytes | str) -> None:
         """Append bytes, or text as UTF-8."""
         try:
             self._file.write(data.encode() if isinstance(data, str) else data)
         except OSError as error:
             raise self._failed(error) from None
+
+    @property
+    def stream(self) -> IO[bytes]:
+        """The open file, for those who write by themselves."""
+        return self._file
+
+    def reader(self) -> IO[bytes]:
+        """What has been written so far, from the beginning."""
+        self._file.flush()
+        return self._temporary.open("rb")
+
+    def restart(self) -> None:
+        """Forget what has been written."""
+        self._file.seek(0)
+        self._file.truncate()
 
     def overwrite(self, offset: int, data: bytes) -> None:
         """Replace bytes that have been written, such as a length that was not known yet."""

@@ -3,43 +3,75 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.recording.csv import csv_output
-from tisim.recording.recording import Output
 
 if TYPE_CHECKING:
-    from tisim.models.settings import Settings
+    from tisim.recording.recording import Output
+    from tisim.recording.scene import Scene
 
 
-def _csv(path: Path, settings: Settings, hosts: Sequence[int]) -> Output:
+def _csv(path: Path, scene: Scene) -> Output:
+    from tisim.recording.csv import csv_output
+
     return csv_output(path)
 
 
-_FORMATS: dict[str, Callable[[Path, Settings, Sequence[int]], Output]] = {
+def _parquet(path: Path, scene: Scene) -> Output:
+    from tisim.recording.parquet import ParquetOutput
+
+    return ParquetOutput(path)
+
+
+def _perfetto(path: Path, scene: Scene) -> Output:
+    from tisim.recording.perfetto import PerfettoOutput
+
+    return PerfettoOutput(path, scene)
+
+
+def _paje(path: Path, scene: Scene) -> Output:
+    from tisim.recording.paje import paje_output
+
+    return paje_output(path, scene)
+
+
+def _paraver(path: Path, scene: Scene) -> Output:
+    from tisim.recording.paraver import ParaverOutput
+
+    return ParaverOutput(path, scene)
+
+
+_FORMATS: dict[str, Callable[[Path, Scene], Output]] = {
+    ".perfetto-trace": _perfetto,
+    ".trace": _paje,
+    ".prv": _paraver,
+    ".parquet": _parquet,
     ".csv": _csv,
 }
 
-#: Suffixes of timelines.
-SUFFIXES = tuple(_FORMATS)
+#: Suffixes of timelines, and what they stand for.
+SUFFIXES = {
+    ".perfetto-trace": "Perfetto, for ui.perfetto.dev",
+    ".trace": "Paje, as SimGrid writes it",
+    ".prv": "Paraver, with .pcf and .row",
+    ".parquet": "Parquet, with .messages.parquet",
+    ".csv": "CSV, with .messages.csv",
+    ".timed.csv": "the timed trace: each action with its duration",
+}
 
 
-def timeline_output(
-    path: str | os.PathLike[str], settings: Settings, hosts: Sequence[int]
-) -> Output:
+def timeline_output(path: str | os.PathLike[str], scene: Scene) -> Output:
     """What writes a timeline to a file, in the format that its suffix names.
 
     Parameters
     ----------
     path
         The file.
-    settings
+    scene
         What is simulated.
-    hosts
-        Index of the host of each rank.
 
     Raises
     ------
@@ -49,6 +81,5 @@ def timeline_output(
     target = Path(path)
     make = _FORMATS.get(target.suffix.lower())
     if make is None:
-        known = ", ".join(SUFFIXES)
-        raise InputError(f"a timeline's suffix is one of {known}", file=target)
-    return make(target, settings, hosts)
+        raise InputError(f"a timeline's suffix is one of {', '.join(SUFFIXES)}", file=target)
+    return make(target, scene)

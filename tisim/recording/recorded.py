@@ -12,7 +12,7 @@ from tisim.recording.breakdown import STATES, Breakdown
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tisim.models.settings import Settings
+    from tisim.recording.scene import Scene
     from tisim.recording.spool import Spool
 
 
@@ -23,24 +23,21 @@ class Recorded:
     ----------
     spool
         The records.
-    settings
+    scene
         What was simulated.
-    hosts
-        Index of the host of each rank.
     finish
         Seconds at which each rank ended.
     """
 
-    def __init__(self, spool: Spool, settings: Settings, hosts: Sequence[int], finish: Any) -> None:
+    def __init__(self, spool: Spool, scene: Scene, finish: Any) -> None:
         self.spool = spool
-        self.settings = settings
-        self.hosts = hosts
+        self.scene = scene
         self.finish = finish
 
     @cached_property
     def breakdown(self) -> Breakdown:
         """Where the time of each rank went."""
-        return Breakdown(self.spool.profile, len(self.hosts))
+        return Breakdown(self.spool.profile, self.scene.ranks)
 
     @property
     def timeline(self) -> pd.DataFrame:

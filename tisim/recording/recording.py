@@ -42,11 +42,14 @@ class Recording:
     ----------
     outputs
         Who is told.
+    states
+        Names the states of ranks, for those of them who take states (`tisim._core.States`).
     """
 
-    def __init__(self, outputs: Sequence[Output]) -> None:
+    def __init__(self, outputs: Sequence[Output], states: Any) -> None:
         self._outputs = outputs
         self._playback = _core.Playback()
+        self._playback.add(states)
         for output in outputs:
             for listener in output.listeners():
                 self._playback.add(listener)
@@ -56,7 +59,7 @@ class Recording:
 
     def start(self, core: Any) -> None:
         """Make a simulation record from now on."""
-        core.record(max(_ROOM, 0))
+        core.record(_ROOM)
         self._thread.start()
 
     def take(self, core: Any) -> None:

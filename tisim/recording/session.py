@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tisim.recording.formats import timeline_output
+from tisim.recording.links import Links, bins_for
 from tisim.recording.recorded import Recorded
 from tisim.recording.recording import Output, Recording
+from tisim.recording.scene import Scene
 from tisim.recording.spool import Spool
 
 if TYPE_CHECKING:
@@ -22,8 +24,10 @@ class Session:
 
     Parameters
     ----------
+    title
+        What is simulated, in words.
     settings
-        What is simulated.
+        The same as the core knows it.
     hosts
         Index of the host of each rank.
     keep
@@ -38,25 +42,32 @@ class Session:
     """
 
     def __init__(
-        self, settings: Settings, hosts: Sequence[int], keep: bool, timelines: Sequence[_Path]
+        self,
+        title: str,
+        settings: Settings,
+        hosts: Sequence[int],
+        *,
+        keep: bool,
+        timelines: Sequence[_Path],
     ) -> None:
-        self._settings = settings
-        self._hosts = hosts
+        self._scene = Scene(title, settings, hosts)
         outputs: list[Output] = []
+        self._spool: Spool | None = None
         try:
             for path in timelines:
-                outputs.append(timeline_output(path, settings, hosts))
-            self._spool = Spool(len(hosts)) if keep else None
+                outputs.append(timeline_output(path, self._scene))
+            if keep:
+                self._spool = Spool(self._scene)
+                outputs.append(self._spool)
         except BaseException:
             for output in outputs:
                 output.discard()
             raise
-        if self._spool is not None:
-            outputs.append(self._spool)
-        self._recording = Recording(outputs)
+        self._recording = Recording(outputs, self._scene.states)
 
     def start(self, core: Any) -> None:
         """Make a simulation record from now on."""
+        core.record_load(bins_for(len(self._scene.settings.routes.link_bandwidth)))
         self._recording.start(core)
 
     def take(self, core: Any) -> None:
@@ -64,12 +75,26 @@ class Session:
         self._recording.take(core)
 
     def finish(self, core: Any, finish: Any) -> Recorded | None:
-        """Take the rest and complete the files; what is known of the simulation if it is kept."""
+        """Take the rest and complete the files.
+
+        Parameters
+        ----------
+        core
+            The simulation, which is over.
+        finish
+            Seconds at which each rank ended, shape (ranks,).
+
+        Returns
+        -------
+        Recorded
+            What is known of the simulation, if it is kept.
+        """
+        scene = self._scene
+        scene.end = float(finish.max())
+        scene.links = Links(core, scene.settings, scene.end)
         self._recording.finish(core)
         self._recording.commit()
-        if self._spool is None:
-            return None
-        return Recorded(self._spool, self._settings, self._hosts, finish)
+        return None if self._spool is None else Recorded(self._spool, scene, finish)
 
     def discard(self) -> None:
         """The simulation has failed: leave nothing behind."""

@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tisim.recording.scene import Scene
+
 
 class Spool:
     """States, actions and messages in temporary files, and sums over all of them in memory.
 
     Parameters
     ----------
-    ranks
-        Number of ranks.
+    scene
+        What is simulated.
 
     Attributes
     ----------
@@ -28,13 +30,12 @@ class Spool:
         The sums (`tisim._core.Profile`).
     """
 
-    def __init__(self, ranks: int) -> None:
+    def __init__(self, scene: Scene) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="tisim-")
-        self.profile = _core.Profile(ranks)
-        self._states = _core.States()
+        self.profile = _core.Profile(scene.ranks)
         self._rows = _core.StateRows()
-        self._states.add(self._rows)
-        self._states.add(self.profile.sink())
+        scene.states.add(self._rows)
+        scene.states.add(self.profile.sink())
         self._actions = _core.ActionRows()
         self._messages = _core.MessageRows()
         self._files = {
@@ -46,8 +47,7 @@ class Spool:
         return Path(self._directory.name) / name
 
     def listeners(self) -> list[Any]:
-        # States are named before others see what follows from them.
-        return [self._states, self.profile, self._actions, self._messages]
+        return [self.profile, self._actions, self._messages]
 
     def drain(self, last: bool) -> None:
         try:

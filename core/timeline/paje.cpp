@@ -1,0 +1,217 @@
+#include "timeline/paje.hpp"
+
+#include <string>
+
+#include "trace/call.hpp"
+
+namespace tisim {
+
+namespace {
+
+// Numbers that the header gives to events, types and the root container.
+enum Event : std::int32_t {
+  kContainerType,
+  kStateType,
+  kLinkType,
+  kEntityValue,
+  kCreateContainer,
+  kDestroyContainer,
+  kPushState,
+  kPopState,
+  kStartLink,
+  kEndLink
+};
+enum Type : std::int32_t { kRoot, kRankType, kStates, kLinks, kFirstValue };
+
+struct Definition {
+  std::string_view name;
+  std::string_view fields;  // "name type" pairs
+};
+constexpr Definition kDefinitions[] = {
+    {"PajeDefineContainerType", "Alias string Type string Name string"},
+    {"PajeDefineStateType", "Alias string Type string Name string"},
+    {"PajeDefineLinkType",
+     "Alias string Type string StartContainerType string EndContainerType string Name string"},
+    {"PajeDefineEntityValue", "Alias string Type string Name string Color color"},
+    {"PajeCreateContainer", "Time date Alias string Type string Container string Name string"},
+    {"PajeDestroyContainer", "Time date Type string Name string"},
+    {"PajePushState", "Time date Type string Container string Value string"},
+    {"PajePopState", "Time date Type string Container string"},
+    {"PajeStartLink",
+     "Time date Type string Container string Value string StartContainer string Key string"},
+    {"PajeEndLink",
+     "Time date Type string Container string Value string EndContainer string Key string"},
+};
+
+void write_definition(Text& text, std::int32_t number, const Definition& definition) {
+  text << "%EventDef " << definition.name << ' ' << number << '\n';
+  std::string_view left = definition.fields;
+  while (!left.empty()) {
+    const std::size_t name = left.find(' ');
+    const std::size_t type = std::min(left.find(' ', name + 1), left.size());
+    text << "%       " << left.substr(0, type) << '\n';
+    left.remove_prefix(std::min(type + 1, left.size()));
+  }
+  text << "%EndEventDef\n";
+}
+
+// What SimGrid's replay calls the state of an action; empty: it has none.
+std::string_view state_name(const OpenAction& action) {
+  switch (action.kind()) {
+    case Kind::nop:
+    case Kind::compute:
+    case Kind::sleep:
+    case Kind::custom:
+      return {};
+    case Kind::collective:
+    case Kind::icollective:
+      break;
+    default:
+      return "kernel";
+  }
+  switch (static_cast<Operation>(action.start.operation)) {
+    case Operation::bcast:
+      return "action_bcast";
+    case Operation::reduce:
+      return "action_reduce";
+    case Operation::allreduce:
+      return "action_allreduce";
+    case Operation::alltoall:
+      return "action_alltoall";
+    case Operation::gather:
+      return "gather";
+    case Operation::gatherv:
+      return "gatherv";
+    case Operation::allgather:
+      return "allgather";
+    case Operation::allgatherv:
+      return "allgatherv";
+    case Operation::scatter:
+      return "action_scatter";
+    case Operation::scatterv:
+      return "action_scatterv";
+    case Operation::reducescatter:
+      return "action_reducescatter";
+    case Operation::scan:
+    case Operation::exscan:
+      return "action_scan";
+    default:
+      return "kernel";
+  }
+}
+
+// Colours that differ in lightness too (after Okabe and Ito 2008).
+std::string_view colour_of(std::string_view value) {
+  if (value == "kernel") return "0.34 0.71 0.91";
+  if (value.find("run_") != std::string_view::npos) return "0.6 0.6 0.6";
+  if (value.find("bcast") != std::string_view::npos) return "0.94 0.89 0.26";
+  if (value.find("reduce") != std::string_view::npos) return "0.84 0.37 0";
+  if (value.find("alltoall") != std::string_view::npos) return "0 0.45 0.7";
+  if (value.find("scatter") != std::string_view::npos) return "0.8 0.47 0.65";
+  if (value.find("gather") != std::string_view::npos) return "0 0.62 0.45";
+  return "0.9 0.62 0";
+}
+
+bool sends(Kind kind) {
+  return (kind >= Kind::send && kind <= Kind::ibsend) || kind == Kind::sendrecv;
+}
+
+}  // namespace
+
+PajeWriter::PajeWriter(std::int32_t ranks)
+    : waiting_(static_cast<std::size_t>(ranks)), arrived_(static_cast<std::size_t>(ranks)) {
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(std::size(kDefinitions)); ++i) {
+    write_definition(text_, i, kDefinitions[i]);
+  }
+  text_ << kContainerType << ' ' << kRankType << " 0 MPI\n";
+  text_ << kStateType << ' ' << kStates << ' ' << kRankType << " MPI_STATE\n";
+  text_ << kLinkType << ' ' << kLinks << " 0 " << kRankType << ' ' << kRankType << " MPI_LINK\n";
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    text_ << kCreateContainer << ' ';
+    text_.seconds(0.0) << ' ' << rank + 1 << ' ' << kRankType << " 0 \"rank-" << rank << "\"\n";
+  }
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    push(0.0, rank, "smpi_replay_run_init");
+    pop(0.0, rank);
+  }
+}
+
+void PajeWriter::push(double time, std::int32_t rank, std::string_view value) {
+  const auto [place, is_new] =
+      values_.try_emplace(value, kFirstValue + static_cast<std::int32_t>(values_.size()));
+  if (is_new) {
+    text_ << kEntityValue << ' ' << place->second << ' ' << kStates << ' ' << value << " \""
+          << colour_of(value) << "\"\n";
+  }
+  text_ << kPushState << ' ';
+  text_.seconds(time) << ' ' << kStates << ' ' << rank + 1 << ' ' << place->second << '\n';
+}
+
+void PajeWriter::pop(double time, std::int32_t rank) {
+  text_ << kPopState << ' ';
+  text_.seconds(time) << ' ' << kStates << ' ' << rank + 1 << '\n';
+}
+
+void PajeWriter::begin(const OpenAction& action) {
+  if (action.start.level != 0) return;
+  const std::string_view value = state_name(action);
+  if (value.empty()) return;
+  push(action.start.time, action.start.rank, value);
+  if (sends(action.kind()) && action.peer >= 0) start_link(action);
+}
+
+void PajeWriter::end(const OpenAction& action) {
+  if (action.start.level != 0 || state_name(action).empty()) return;
+  const std::int32_t rank = action.start.rank;
+  const bool links_first = action.kind() == Kind::sendrecv || action.kind() == Kind::waitall;
+  if (links_first) end_links(rank, action.end);
+  pop(action.end, rank);
+  if (!links_first) end_links(rank, action.end);
+}
+
+void PajeWriter::start_link(const OpenAction& action) {
+  const ActionStart& start = action.start;
+  const Started link{{start.rank, action.peer, start.tag}, ++links_};
+  text_ << kStartLink << ' ';
+  text_.seconds(start.time) << ' ' << kLinks << " 0 PTP " << start.rank + 1 << ' ';
+  write_key(link);
+  waiting_[static_cast<std::size_t>(start.rank)] = link;
+}
+
+void PajeWriter::write_key(const Started& link) {
+  const auto& [source, destination, tag] = link.key;
+  text_ << source + 1 << '_' << destination + 1 << '_' << tag << '_' << link.number << '\n';
+}
+
+void PajeWriter::sent(const SentRecord& record, const OpenAction* action) {
+  if (action == nullptr || action->start.level != 0) return;
+  Started& waiting = waiting_[static_cast<std::size_t>(record.source)];
+  if (waiting.number > 0) under_way_[record.message] = std::exchange(waiting, {});
+}
+
+void PajeWriter::received(const MessageRecord& message, const OpenAction* /*action*/) {
+  if (message.collective != 0) return;
+  arrived_[static_cast<std::size_t>(message.destination)].push_back(message.number);
+}
+
+void PajeWriter::end_links(std::int32_t rank, double time) {
+  std::vector<std::int64_t>& arrived = arrived_[static_cast<std::size_t>(rank)];
+  for (const std::int64_t number : arrived) {
+    const auto link = under_way_.find(number);
+    if (link == under_way_.end()) continue;
+    text_ << kEndLink << ' ';
+    text_.seconds(time) << ' ' << kLinks << " 0 PTP " << rank + 1 << ' ';
+    write_key(link->second);
+    under_way_.erase(link);
+  }
+  arrived.clear();
+}
+
+void PajeWriter::leave(std::int32_t rank, double time) {
+  push(time, rank, "smpi_replay_run_finalize");
+  pop(time, rank);
+  text_ << kDestroyContainer << ' ';
+  text_.seconds(time) << ' ' << kRankType << ' ' << rank + 1 << '\n';
+}
+
+}  // namespace tisim

@@ -1,0 +1,55 @@
+// Timelines for ui.perfetto.dev: a track a rank, collectives over the messages that they are made
+// of, arrows from sends to receives, wait states inside the calls that wait.
+//
+// Numbers of fields are those of Perfetto's public protos, version 31 and later. Trace Processor
+// sorts packets by time and keeps the order of those at one time; so what encloses something is
+// always written before it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "timeline/protobuf.hpp"
+#include "timeline/states.hpp"
+#include "timeline/text.hpp"
+
+namespace tisim {
+
+class PerfettoWriter : public Writer, public StateSink {
+ public:
+  // `ranks`: the name of each rank's track.
+  PerfettoWriter(std::string_view title, const std::vector<std::string>& ranks);
+
+  void begin(const OpenAction& action) override;
+  void end(const OpenAction& action) override;
+  void sent(const SentRecord& record, const OpenAction* action) override;
+  void received(const MessageRecord& message, const OpenAction* action) override;
+  void row(const StateRow& row) override;
+
+  // A track of numbers over time: each value holds from its time on.
+  void counter(std::string_view name, std::string_view unit, std::span<const double> times,
+               std::span<const double> values);
+
+ private:
+  struct Track {
+    OpenAction held;  // a send whose message is not known yet
+    bool holds = false;
+    std::vector<std::uint64_t> arrived;  // messages that the open action has received
+  };
+  void write_names();
+  void write_track(std::uint64_t id, const ProtoMessage& descriptor);
+  void write_event(double time, const ProtoMessage& event);
+  void write_begin(const OpenAction& action, const std::uint64_t* message);
+  void let_go(std::int32_t rank);
+  ProtoMessage& event(std::uint32_t type, std::int32_t rank);
+  void annotate(std::uint32_t name, std::int64_t value);
+
+  std::vector<Track> tracks_;  // of each rank
+  std::uint64_t counters_ = 0;
+  ProtoMessage packet_, event_, annotation_;  // scratch
+};
+
+}  // namespace tisim

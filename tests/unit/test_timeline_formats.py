@@ -1,0 +1,54 @@
+"""The formats of timelines: which files each writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tisim
+
+ROOT = Path(__file__).resolve().parents[2]
+GRAPHENE = ROOT / "platforms/graphene.xml"
+RING = ROOT / "traces/ring.4"
+
+FILES = {
+    "run.perfetto-trace": {"run.perfetto-trace"},
+    "run.trace": {"run.trace"},
+    "run.prv": {"run.prv", "run.pcf", "run.row"},
+    "run.parquet": {"run.parquet", "run.messages.parquet"},
+    "run.csv": {"run.csv", "run.messages.csv"},
+    "run.timed.csv": {"run.timed.csv"},
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_each_format_and_no_others(name: str, tmp_path: Path) -> None:
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
+    tisim.replay(RING, platform=GRAPHENE, timeline=tmp_path / name)
+    assert {path.name for path in tmp_path.iterdir()} == FILES[name]
+    assert all(path.stat().st_size > 0 for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_two_replays_write_the_same_bytes(name: str, tmp_path: Path) -> None:
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
+    written = []
+    for place in ("one", "two"):
+        (tmp_path / place).mkdir()
+        tisim.replay(RING, platform=GRAPHENE, timeline=tmp_path / place / name)
+        written.append({path.name: path.read_bytes() for path in (tmp_path / place).iterdir()})
+    assert written[0] == written[1]
+
+
+def test_several_timelines_of_one_replay(tmp_path: Path) -> None:
+    names = ["a.csv", "b.trace", "c.prv"]
+    tisim.replay(RING, platform=GRAPHENE, timeline=[tmp_path / name for name in names])
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    for name in names:
+        tisim.replay(RING, platform=GRAPHENE, timeline=alone / name)
+    for path in alone.iterdir():
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()

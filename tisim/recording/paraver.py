@@ -1,0 +1,152 @@
+"""Timelines for Paraver: records, labels and names of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tisim import _core
+from tisim.recording.files import NewFile
+from tisim.recording.line_sort import sort_lines
+
+if TYPE_CHECKING:
+    from tisim.recording.scene import Scene
+
+# The time of the end is written where the first line left room for it.
+_DIGITS = 20
+# Records that are sorted by time before they are written; more for very many ranks.
+_WINDOW = 100_000
+
+_STATES = {
+    0: "Idle",
+    1: "Running",
+    2: "Not created",
+    3: "Waiting a message",
+    4: "Blocking Send",
+    5: "Synchronization",
+    6: "Test/Probe",
+    7: "Scheduling and Fork/Join",
+    8: "Wait/WaitAll",
+    9: "Blocked",
+    10: "Immediate Send",
+    11: "Immediate Receive",
+    12: "I/O",
+    13: "Group Communication",
+    14: "Tracing Disabled",
+    15: "Others",
+    16: "Send Receive",
+}
+_TYPES = {
+    50000001: "MPI Point-to-point",
+    50000002: "MPI Collective Comm",
+    50000003: "MPI Other",
+}
+
+
+class ParaverOutput:
+    """``run.prv`` with ``run.pcf`` and ``run.row`` beside it.
+
+    The numbers of states, events and values are Extrae's, so that Paraver's configurations fit;
+    the wait states and who caused them are events of tisim's own.
+    """
+
+    def __init__(self, path: Path, scene: Scene) -> None:
+        import numpy as np
+
+        self._scene = scene
+        self._nodes, cpus, self._tasks = _machine(scene)
+        window = max(_WINDOW, 4 * scene.ranks)
+        self._writer = _core.ParaverWriter(np.asarray(cpus, dtype=np.int32), window)
+        self._files: list[NewFile] = []
+        try:
+            for suffix in (".prv", ".pcf", ".row"):
+                self._files.append(NewFile(path.with_suffix(suffix)))
+        except BaseException:
+            self.discard()
+            raise
+        scene.states.add(self._writer.sink())
+        self._files[0].write(self._header(0.0))
+
+    def listeners(self) -> list[Any]:
+        return [self._writer]
+
+    def drain(self, last: bool) -> None:
+        records, labels, rows = self._files
+        if written := self._writer.take(last):
+            records.write(written)
+        if last:
+            records.overwrite(0, self._header(self._scene.end).encode())
+            if self._writer.late:
+                sort_lines(records, _time_of)
+            labels.write(_labels(self._scene))
+            rows.write(self._row_names())
+
+    def commit(self) -> None:
+        for file in self._files:
+            file.commit()
+
+    def discard(self) -> None:
+        for file in self._files:
+            file.discard()
+
+    def _header(self, end: float) -> str:
+        # A date would make two files of one simulation differ.
+        nodes = ",".join(str(count) for _, count in self._nodes)
+        tasks = ",".join(f"1:{node}" for node in self._tasks)
+        time = f"{round(end * 1e9):0{_DIGITS}d}"
+        return (
+            f"#Paraver (01/01/2000 at 00:00):{time}_ns:{len(self._nodes)}({nodes}):"
+            f"1:{len(self._tasks)}({tasks})\n"
+        )
+
+    def _row_names(self) -> str:
+        cpus = [f"{name}.{i + 1}" for name, count in self._nodes for i in range(count)]
+        levels = {
+            "CPU": cpus,
+            "NODE": [name for name, _ in self._nodes],
+            "THREAD": [f"rank {rank}" for rank in range(self._scene.ranks)],
+        }
+        return "\n".join(
+            f"LEVEL {level} SIZE {len(names)}\n" + "".join(f"{name}\n" for name in names)
+            for level, names in levels.items()
+        )
+
+
+def _machine(scene: Scene) -> tuple[list[tuple[str, int]], list[int], list[int]]:
+    """Nodes with their numbers of ranks; the processor and the node of each rank, from 1."""
+    order: dict[int, list[int]] = {}
+    for rank, host in enumerate(scene.hosts):
+        order.setdefault(int(host), []).append(rank)
+    cpus, tasks = [0] * scene.ranks, [0] * scene.ranks
+    cpu = 0
+    for node, ranks in enumerate(order.values(), start=1):
+        for rank in ranks:
+            cpu += 1
+            cpus[rank], tasks[rank] = cpu, node
+    return [(scene.host_name(r[0]), len(r)) for r in order.values()], cpus, tasks
+
+
+def _labels(scene: Scene) -> str:
+    """The .pcf file: what the numbers mean."""
+    lines = ["DEFAULT_OPTIONS", "", "LEVEL               THREAD", "UNITS               NANOSEC", ""]
+    lines += ["DEFAULT_SEMANTIC", "", "THREAD_FUNC          State As Is", "", "STATES"]
+    lines += [f"{number}    {name}" for number, name in _STATES.items()]
+    calls = sorted(set(_core.paraver_calls()))
+    for type_, label in _TYPES.items():
+        lines += ["", "EVENT_TYPE", f"9    {type_}    {label}", "VALUES"]
+        lines += [f"{value}   {name}" for t, value, name in calls if t == type_]
+        lines += ["0   End"]
+    lines += ["", "EVENT_TYPE", f"9    {_core.PARAVER_WAIT_STATE}    Wait state", "VALUES"]
+    names = _core.state_names()
+    first = names.index("late sender")
+    lines += [f"{first + i}   {name}" for i, name in enumerate(names[first:])]
+    lines += ["0   None"]
+    lines += ["", "EVENT_TYPE", f"9    {_core.PARAVER_CAUSE}    Waits for rank", "VALUES"]
+    if scene.ranks <= 10_000:
+        lines += [f"{rank + 1}   rank {rank}" for rank in range(scene.ranks)]
+    lines += ["0   None", ""]
+    return "\n".join(lines)
+
+
+def _time_of(line: bytes) -> int:
+    return int(line.split(b":", 6)[5])

@@ -1,0 +1,150 @@
+"""Timelines as Parquet: the columns of the CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tisim import _core
+from tisim.errors import InputError
+from tisim.recording.csv import companion
+from tisim.recording.files import NewFile
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Rows of a row group.
+_GROUP = 1 << 17
+
+
+class ParquetOutput:
+    """A row an action in one file, a row a message in another beside it.
+
+    Parameters
+    ----------
+    path
+        ``run.parquet`` goes with ``run.messages.parquet``.
+
+    Raises
+    ------
+    InputError
+        When pyarrow is not installed, or a file cannot be made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            raise InputError(
+                "Parquet needs pyarrow: pip install pyarrow, or write .csv", file=path
+            ) from None
+        kinds = _core.kind_names()
+        self._tables: list[_Table] = []
+        try:
+            self._tables.append(
+                _Table(path, _core.ActionRows(), _core.action_type(), _ACTIONS, kinds)
+            )
+            self._tables.append(
+                _Table(
+                    companion(path, "messages"),
+                    _core.MessageRows(),
+                    _core.message_type(),
+                    _MESSAGES,
+                    (),
+                )
+            )
+        except BaseException:
+            self.discard()
+            raise
+
+    def listeners(self) -> list[Any]:
+        return [table.writer for table in self._tables]
+
+    def drain(self, last: bool) -> None:
+        for table in self._tables:
+            table.drain(last)
+
+    def commit(self) -> None:
+        for table in self._tables:
+            table.file.commit()
+
+    def discard(self) -> None:
+        for table in self._tables:
+            table.file.discard()
+
+
+# Columns and the fields of the core's rows that they are made of.
+_ACTIONS = {
+    "rank": "rank",
+    "kind": "kind",
+    "start": "start",
+    "end": "end",
+    "bytes": "bytes",
+    "volume": "volume",
+    "peer": "peer",
+    "communicator": "comm",
+    "line": "line",
+}
+_MESSAGES = {
+    "source": "source",
+    "destination": "destination",
+    "bytes": "bytes",
+    "tag": "tag",
+    "collective": "collective",
+    "posted": "sent",
+    "received": "received",
+    "started": "started",
+    "arrived": "arrived",
+}
+
+
+class _Table:
+    """A file of rows that have been written in groups."""
+
+    def __init__(
+        self, path: Path, writer: Any, row_type: Any, columns: dict[str, str], kinds: Any
+    ) -> None:
+        self.writer = writer
+        self.file = NewFile(path)
+        self._type = row_type
+        self._columns = columns
+        self._kinds = kinds
+        self._waiting: list[bytes] = []
+        self._size = 0
+        self._output: Any = None
+
+    def drain(self, last: bool) -> None:
+        rows = self.writer.take(last)
+        self._waiting.append(rows)
+        self._size += len(rows)
+        if last or self._size >= _GROUP * self._type.itemsize:
+            self._write_group()
+        if last:
+            self._output.close()
+
+    def _write_group(self) -> None:
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        rows = np.frombuffer(b"".join(self._waiting), dtype=self._type)
+        self._waiting, self._size = [], 0
+        table = pa.table({name: self._column(rows, field) for name, field in self._columns.items()})
+        if self._output is None:
+            self._output = pq.ParquetWriter(self.file.stream, table.schema)
+        if len(rows):
+            self._output.write_table(table, row_group_size=_GROUP)
+
+    def _column(self, rows: NDArray[np.void], field: str) -> Any:
+        import numpy as np
+        import pyarrow as pa
+
+        values = np.ascontiguousarray(rows[field])
+        if field == "kind":
+            return pa.DictionaryArray.from_arrays(pa.array(values), pa.array(self._kinds))
+        if field == "collective":
+            return pa.array(values.astype(bool))
+        if field in ("sent", "received", "started", "arrived"):
+            return pa.array(values, mask=values < 0)
+        return pa.array(values)

@@ -1,0 +1,45 @@
+"""Timelines for ui.perfetto.dev."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim import _core
+from tisim.recording.csv import WrittenFiles
+
+if TYPE_CHECKING:
+    from tisim.recording.scene import Scene
+
+# Links whose load is shown: those with the most.
+_LINKS = 100
+
+
+class PerfettoOutput(WrittenFiles):
+    """A track a rank, with collectives over their messages, arrows, and the load of links."""
+
+    def __init__(self, path: Path, scene: Scene) -> None:
+        tracks = [f"rank {rank} on {scene.host_name(rank)}" for rank in range(scene.ranks)]
+        self._writer = _core.PerfettoWriter(scene.title, tracks)
+        self._scene = scene
+        super().__init__([(path, self._writer)])
+        scene.states.add(self._writer.sink())
+
+    def drain(self, last: bool) -> None:
+        if last:
+            self._write_load()
+        super().drain(last)
+
+    def _write_load(self) -> None:
+        import numpy as np
+
+        links = self._scene.links
+        if links is None:
+            return
+        times = np.append(links.times, links.end)
+        shares = links.utilisation
+        for place in links.most_loaded(_LINKS):
+            values = np.append(100 * shares[place], 0.0)
+            # A value that stays the same need not be said again.
+            changed = np.append(True, values[1:] != values[:-1])
+            self._writer.counter(links.names[place], "%", times[changed], values[changed])
