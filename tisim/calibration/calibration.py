@@ -18,6 +18,7 @@ from tisim.calibration.advice import advise
 from tisim.calibration.changes import Change, explain
 from tisim.calibration.contention import Contention, limiter_bandwidth, measure_contention
 from tisim.calibration.factors import Factor, Route, factors_of, fit_transfer, tables
+from tisim.calibration.idle import at_usual_idleness
 from tisim.calibration.measurements import Measurements
 from tisim.calibration.overheads import Overheads, fit_overheads
 from tisim.calibration.piecewise import Piecewise
@@ -36,6 +37,8 @@ Progress = Callable[[str, int, int], None]
 
 # The largest message of a simulated exchange: long enough that its latency does not matter.
 _EXCHANGED = 1 << 26
+# Lines over the sizes and the effect of idling are found in turn, so many times.
+_IDLE_TURNS = 2
 
 
 @dataclass(frozen=True)
@@ -255,7 +258,7 @@ def calibrate(
         )
     measurements = _with_outside(measurements, breakpoints or ())
     tell("overheads")
-    overheads = fit_overheads(measurements, breakpoints)
+    measurements, overheads = _fit_overheads(measurements, breakpoints)
     tell("nominal route")
     file, pair, route = _nominal(platform, hosts, bandwidth, latency, links)
     tell("transfers")
@@ -269,6 +272,21 @@ def calibrate(
     _ = result.simulated
     tell("done")
     return result
+
+
+def _fit_overheads(
+    measurements: Measurements, breakpoints: Sequence[int] | None
+) -> tuple[Measurements, Overheads]:
+    """The overheads, and the measurements without what idling did to them."""
+    overheads = fit_overheads(measurements, breakpoints)
+    used = measurements
+    for _ in range(_IDLE_TURNS):
+        corrected = at_usual_idleness(measurements, overheads)
+        if corrected is None:
+            break
+        used = corrected
+        overheads = fit_overheads(used, breakpoints)
+    return used, overheads
 
 
 def _with_outside(measurements: Measurements, breakpoints: Sequence[int]) -> Measurements:

@@ -69,7 +69,8 @@ class Measurements:
     ----------
     frame
         One row a measured time: ``operation`` (str, see `OPERATIONS`), ``bytes`` (int), ``seconds``
-        (float, positive), ``pairs`` and ``directions`` (int), ``file`` (str).
+        (float, positive), ``pairs`` and ``directions`` (int), ``idle`` (float: seconds since the
+        process's previous call ended, nan where unknown), ``file`` (str).
     remarks
         What the user should know: rows that are not used, measurements inside one host.
     """

@@ -9,7 +9,6 @@ rank (and run) are its compute actions in order. ``run``, ``class``, ``working_s
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -63,28 +62,17 @@ def read_volumes(traces: Sequence[str | PathLike[str]]) -> dict[int, list[float]
     traces
         Whatever `tisim.Trace.open` takes, as a list of one or more paths.
     """
-    from tisim.formats import Trace
+    from tisim.formats import Kind, Trace
 
     trace = Trace.open(traces[0] if len(traces) == 1 else list(traces))
-    compute = _compute_kind()
     volumes: dict[int, list[float]] = {}
     for rank in range(trace.ranks):
         volumes[rank] = []
         for batch in trace.operations(rank):
             # The flops of a reduction are computed too, but were not timed as an action.
-            computes = batch[(batch["kind"] == compute) & (batch["flags"] == 0)]
+            computes = batch[(batch["kind"] == Kind.COMPUTE) & (batch["flags"] == 0)]
             volumes[rank].extend(computes["amount"].tolist())
     return volumes
-
-
-def _compute_kind() -> int:
-    """The number that the reader of traces gives to a compute action."""
-    from tisim.formats import Trace
-
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "rank-0.txt"
-        file.write_text("0 compute 1\n", encoding="utf-8")
-        return int(next(Trace.open(file).operations(0))["kind"][0])
 
 
 def _read(text: Text, volumes: Mapping[int, list[float]] | None) -> pd.DataFrame:

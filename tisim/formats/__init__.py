@@ -1,7 +1,8 @@
 """Traces: finding their files and reading them."""
 
+from tisim._core import Kind
 from tisim.formats.check import ActionCount, CheckReport, Finding, check
 from tisim.formats.packed import pack, unpack
 from tisim.formats.trace import Trace
 
-__all__ = ["Trace", "pack", "unpack", "check", "CheckReport", "Finding", "ActionCount"]
+__all__ = ["Trace", "Kind", "pack", "unpack", "check", "CheckReport", "Finding", "ActionCount"]

@@ -167,7 +167,7 @@ class Trace:
         Yields
         ------
         numpy.ndarray
-            At most `batch` rows with the fields ``kind`` (see ``tisim._core.Kind``), ``flags``,
+            At most `batch` rows with the fields ``kind`` (a `tisim.formats.Kind`), ``flags``,
             ``comm``, ``peer``, ``amount`` (flops or seconds), ``bytes``, ``call``, ``tag`` and
             ``line``; ``amount``, ``bytes`` and ``call`` share their place.
 

@@ -7,6 +7,7 @@ receive of a message that had arrived.
 
 from __future__ import annotations
 
+import math
 import re
 
 from tisim.calibration.readers.text import Sample, Text
@@ -29,6 +30,7 @@ def read(text: Text) -> tuple[list[Sample], list[str]]:
     unused: dict[str, int] = {}
     width = 0
     sent: tuple[str, str, float] | None = None
+    ended = math.inf
     for number, line in enumerate(text.lines, start=1):
         if not line.strip():
             continue
@@ -37,7 +39,7 @@ def read(text: Text) -> tuple[list[Sample], list[str]]:
             raise text.cut(number, "op,bytes,start,duration")
         call, size, start, duration = words
         nbytes = text.size(size, number)
-        text.quantity(start, "a start", number)
+        started = text.quantity(start, "a start", number)
         seconds = text.quantity(duration, "a duration", number)
         operation = _OPERATIONS.get(call)
         if operation is None:
@@ -45,7 +47,9 @@ def read(text: Text) -> tuple[list[Sample], list[str]]:
         elif operation == "recv" and sent is not None and sent[:2] == (size, start):
             samples.append(Sample("pingpong", nbytes, (sent[2] + seconds) / 2))
         else:
-            samples.append(Sample(operation, nbytes, seconds))
+            idle = started - ended if started > ended else math.nan
+            samples.append(Sample(operation, nbytes, seconds, idle=idle))
+        ended = started + seconds
         sent = (size, start, seconds) if operation == "send" else None
         # All durations are printed with as many digits; fewer in a last line without an end are
         # what was left of it.

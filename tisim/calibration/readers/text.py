@@ -26,6 +26,8 @@ class Sample(NamedTuple):
         Concurrent pairs of processes, and directions in which each pair sends at once.
     same_host
         Whether the processes were on one host; None where the format does not say.
+    idle
+        Seconds since the call before it ended; nan where the format does not say.
     """
 
     operation: str
@@ -34,6 +36,7 @@ class Sample(NamedTuple):
     pairs: int = 1
     directions: int = 1
     same_host: bool | None = None
+    idle: float = math.nan
 
 
 @dataclass(frozen=True)
