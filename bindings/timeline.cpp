@@ -237,6 +237,7 @@ void register_timeline(nb::module_& m) {
   m.def("action_type", &action_type);
   m.def("message_type", &message_type);
   m.def("state_type", &state_type);
+  m.def("part_type", &part_type);
   m.def("kind_names", &kind_names, "By the number of a kind; empty: there is none.");
   m.def("state_names", [] {
     nb::list names;

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tisim.recording.breakdown import Breakdown
+    from tisim.recording.critical_path import CriticalPath
+    from tisim.recording.links import Links
     from tisim.recording.recorded import Recorded
 
 #: Columns of `Result.ranks`, in order.
@@ -115,6 +117,50 @@ class Result:
     def breakdown(self) -> Breakdown:
         """Where the time of each rank went, by state and by kind of action."""
         return self._known().breakdown
+
+    @property
+    def states(self) -> pd.DataFrame:
+        """What every rank was in at every time: one row a state, in the order of their ends.
+
+        Columns: `rank`, `state`, `kind` of action, `start`, `end` (s), and `cause`, the rank that
+        was waited for (-1: none).
+        """
+        return self._known().states
+
+    @property
+    def messages(self) -> pd.DataFrame:
+        """Every message: one row each, in the order in which their receivers went on."""
+        return self._known().messages
+
+    @property
+    def waits(self) -> pd.DataFrame:
+        """Who waited for whom, the longest first.
+
+        One row for each `rank`, `cause` (the rank that was waited for), `state` (the pattern, such
+        as `late sender`) and `kind` of action: `seconds` that the rank waited, and how often
+        (`count`).
+        """
+        return self._known().waits
+
+    @property
+    def matrix(self) -> pd.DataFrame:
+        """Who sent how much to whom: one row a pair of ranks that has exchanged messages.
+
+        Columns: `source`, `destination`, `bytes`, `messages`, and those among them that belong to
+        collectives, `collective_bytes` and `collective_messages`. The whole matrix of few ranks:
+        ``matrix.pivot(index="source", columns="destination", values="bytes")``.
+        """
+        return self._known().matrix
+
+    @property
+    def critical_path(self) -> CriticalPath:
+        """What the simulated time consists of, and what better machines could gain."""
+        return self._known().critical_path
+
+    @property
+    def links(self) -> Links:
+        """What each link carried over time."""
+        return self._known().links
 
     def _known(self) -> Recorded:
         if self.recorded is None:

@@ -31,6 +31,8 @@ class Settings:
     ----------
     config
         The options of both together.
+    network, protocol
+        The models of the network and of MPI's messages.
     model, data
         The core's parameters, and its arrays of the platform.
     routes
@@ -51,7 +53,7 @@ class Settings:
         self.config = Config.from_platform(platform.config_items).merged(given)
         self.warnings = (*platform.warnings, *self.config.warnings)
         _check_collectives(self.config)
-        network = NetworkModel.from_config(self.config)
+        self.network = network = NetworkModel.from_config(self.config)
         self.protocol = Protocol.from_config(self.config)
         overheads, numbers = self.protocol.by_host(platform)
         if len(overheads) == 1:

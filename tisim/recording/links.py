@@ -67,19 +67,32 @@ class Links:
 
         Shape (links, parts). A FATPIPE link gives all of it to each flow: there it may exceed 1.
         """
+        shares: NDArray[np.float64] = self.load / (self.bandwidth[:, None] * self._lengths())
+        return shares
+
+    @cached_property
+    def over_time(self) -> pd.DataFrame:
+        """The utilisation, a column a link and a row a part of the time, by its `start`."""
+        import pandas as pd
+
+        index = pd.Index(self.times, name="start")
+        return pd.DataFrame(self.utilisation.T, index=index, columns=self.names)
+
+    def _lengths(self) -> NDArray[np.float64]:
+        """Seconds of each part that belong to the simulation."""
         import numpy as np
 
-        lengths = np.minimum(self.times + self.width, self.end) - self.times
+        lengths: NDArray[np.float64] = np.minimum(self.times + self.width, self.end) - self.times
         lengths[lengths <= 0] = self.width
-        shares: NDArray[np.float64] = self.load / (self.bandwidth[:, None] * lengths)
-        return shares
+        return lengths
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """A row a link that was used, the one with the highest mean utilisation first.
 
         Columns: `link`, `bandwidth` (bytes/s), `bytes`, `mean` and `peak` utilisation (of the
-        whole time, and of the busiest part), `fatpipe`.
+        whole time, and of the busiest part), `busy`, the share of the time in parts in which it
+        carries anything, and `fatpipe`.
         """
         import pandas as pd
 
@@ -92,6 +105,7 @@ class Links:
                 "bytes": total,
                 "mean": total / (self.bandwidth * max(self.end, 1e-300)),
                 "peak": share.max(axis=1) if share.size else total,
+                "busy": (self.load > 0) @ self._lengths() / max(self.end, 1e-300),
                 "fatpipe": self._settings.routes.link_fatpipe[self.index].astype(bool),
             }
         )

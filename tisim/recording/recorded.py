@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from tisim import _core
 from tisim.recording.breakdown import STATES, Breakdown
+from tisim.recording.columns import frame, words
+from tisim.recording.critical_path import CriticalPath
+from tisim.recording.routes import RouteTable
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tisim.recording.links import Links
     from tisim.recording.scene import Scene
     from tisim.recording.spool import Spool
 
@@ -39,15 +43,50 @@ class Recorded:
         """Where the time of each rank went."""
         return Breakdown(self.spool.profile, self.scene.ranks)
 
+    @cached_property
+    def waits(self) -> pd.DataFrame:
+        """Who waited for whom: one row for each `state`, `kind`, `rank` and `cause`."""
+        rows = self.spool.profile.waits()
+        table = frame(
+            {
+                "rank": rows["rank"],
+                "cause": rows["cause"],
+                "state": words(rows["state"], STATES),
+                "kind": words(rows["kind"], _core.kind_names()),
+                "seconds": rows["seconds"],
+                "count": rows["count"],
+            }
+        )
+        return table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
+
+    @cached_property
+    def matrix(self) -> pd.DataFrame:
+        """Who sent how much to whom: one row for each pair of ranks that has exchanged messages."""
+        rows = self.spool.profile.traffic()
+        names = ("source", "destination", "bytes", "messages")
+        more = ("collective_bytes", "collective_messages")
+        return frame({name: rows[name] for name in (*names, *more)})
+
+    @cached_property
+    def critical_path(self) -> CriticalPath:
+        """What the simulated time consists of."""
+        routes = RouteTable(self.scene.settings, self.scene.hosts)
+        return CriticalPath(self.spool, self.finish, routes)
+
+    @property
+    def links(self) -> Links:
+        """What each link carried over time."""
+        assert self.scene.links is not None
+        return self.scene.links
+
     @property
     def timeline(self) -> pd.DataFrame:
         """One row an action, in the order of their ends."""
         rows = self.spool.read("actions")
-        return _frame(
-            rows,
+        return frame(
             {
                 "rank": rows["rank"],
-                "kind": _words(rows["kind"], _core.kind_names()),
+                "kind": words(rows["kind"], _core.kind_names()),
                 "start": rows["start"],
                 "end": rows["end"],
                 "bytes": rows["bytes"],
@@ -62,12 +101,11 @@ class Recorded:
     def states(self) -> pd.DataFrame:
         """One row for each time that a rank spends in one state, in the order of their ends."""
         rows = self.spool.read("states")
-        return _frame(
-            rows,
+        return frame(
             {
                 "rank": rows["rank"],
-                "state": _words(rows["state"], STATES),
-                "kind": _words(rows["kind"], _core.kind_names()),
+                "state": words(rows["state"], STATES),
+                "kind": words(rows["kind"], _core.kind_names()),
                 "start": rows["start"],
                 "end": rows["end"],
                 "cause": rows["cause"],
@@ -89,8 +127,7 @@ class Recorded:
                 ("arrived", "arrived"),
             )
         }
-        return _frame(
-            rows,
+        return frame(
             {
                 "source": rows["source"],
                 "destination": rows["destination"],
@@ -101,25 +138,3 @@ class Recorded:
             },
         )
 
-
-def _words(numbers: Any, words: Sequence[str]) -> Any:
-    """A column of words, which takes a byte a row."""
-    import numpy as np
-    import pandas as pd
-
-    used = np.unique(numbers)
-    place = np.zeros(256, dtype=np.int8)
-    place[used] = np.arange(len(used))
-    return pd.Categorical.from_codes(place[numbers], categories=[words[number] for number in used])
-
-
-def _frame(rows: Any, columns: dict[str, Any]) -> pd.DataFrame:
-    import numpy as np
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            name: np.ascontiguousarray(column) if isinstance(column, np.ndarray) else column
-            for name, column in columns.items()
-        }
-    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,7 +33,9 @@ class Spool:
     """
 
     def __init__(self, scene: Scene) -> None:
-        self._directory = tempfile.TemporaryDirectory(prefix="tisim-")
+        self._directory = Path(tempfile.mkdtemp(prefix="tisim-"))
+        # Goes when nobody can ask for it any more.
+        self._remove = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
         self.profile = _core.Profile(scene.ranks)
         self._rows = _core.StateRows()
         scene.states.add(self._rows)
@@ -44,7 +48,7 @@ class Spool:
 
     def path(self, name: str) -> Path:
         """The file of `states`, `actions` or `messages`."""
-        return Path(self._directory.name) / name
+        return self._directory / name
 
     def listeners(self) -> list[Any]:
         return [self.profile, self._actions, self._messages]
@@ -59,7 +63,7 @@ class Spool:
                     file.close()
         except OSError as error:
             raise TisimError(
-                f"no room for what is recorded, in {self._directory.name}: {error.strerror}; "
+                f"no room for what is recorded, in {self._directory}: {error.strerror}; "
                 "the environment variable TMPDIR names another place"
             ) from None
 
@@ -69,7 +73,7 @@ class Spool:
     def discard(self) -> None:
         for file in self._files.values():
             file.close()
-        self._directory.cleanup()
+        self._remove()
 
     def read(self, name: str) -> NDArray[np.void]:
         """All rows of `states`, `actions` or `messages`, as a structured array."""

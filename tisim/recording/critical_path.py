@@ -1,0 +1,204 @@
+"""What the simulated time consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tisim import _core
+from tisim.recording.breakdown import STATES
+from tisim.recording.columns import frame, words
+from tisim.recording.routes import RouteTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from tisim.recording.spool import Spool
+
+# Parts that are taken from the core at once.
+_CHUNK = 65536
+
+#: What could be better, and the column of `CriticalPath.parts` that it could take away.
+GAINS = {
+    "faster CPUs": "compute",
+    "lower latency": "latency",
+    "more bandwidth": "moving",
+    "no software overhead": "overhead",
+}
+
+
+class CriticalPath:
+    """The chain of computations and transfers that the simulated time consists of.
+
+    From the end of the rank that finishes last one goes back: through what it did until a message
+    woke it, through the transfer of that message, and on from the rank whose call started that
+    transfer. Each part begins where the one before it ended, so that together they are the
+    simulated time; shortening anything else gains nothing.
+
+    Parameters
+    ----------
+    spool
+        The records.
+    finish
+        Seconds at which each rank ended; shape (ranks,).
+    routes
+        What is known of the routes between ranks.
+
+    Attributes
+    ----------
+    rank
+        The rank that finishes last.
+    """
+
+    def __init__(self, spool: Spool, finish: NDArray[np.float64], routes: RouteTable) -> None:
+        self.rank = int(finish.argmax())
+        self._spool = spool
+        self._end = float(finish[self.rank])
+        self._ranks = len(finish)
+        self._routes = routes
+
+    @cached_property
+    def parts(self) -> pd.DataFrame:
+        """One row a part, the earliest first.
+
+        Columns: `start`, `end` (s); `rank`, the one that acts, or sends; `destination`, the one
+        that a transfer goes to, else the rank itself; `state`; `kind` of action; `bytes` of a
+        transfer; `latency`, the seconds of a transfer in which its first byte travels.
+        """
+        import numpy as np
+
+        # The core goes back in time.
+        chunks = [(rows[::-1], latency[::-1]) for rows, latency in self._chunks()][::-1]
+        if not chunks:
+            return frame(_columns(np.zeros(0, dtype=_core.part_type()), np.zeros(0)))
+        rows = np.concatenate([chunk[0] for chunk in chunks])
+        return frame(_columns(rows, np.concatenate([chunk[1] for chunk in chunks])))
+
+    @cached_property
+    def length(self) -> float:
+        """Seconds from the beginning of its first part to the end of its last: all of the time."""
+        return self._sums["length"]
+
+    @cached_property
+    def by_kind(self) -> pd.DataFrame:
+        """Seconds, number of `parts` and share of the path by `state` and `kind` of action."""
+        import pandas as pd
+
+        rows = [
+            (STATES[state], _core.kind_names()[kind], seconds, int(count))
+            for (state, kind), (seconds, count) in self._sums["kinds"].items()
+        ]
+        table = pd.DataFrame(rows, columns=["state", "kind", "seconds", "parts"])
+        table["share"] = table["seconds"] / (self.length or 1.0)
+        return table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
+
+    @cached_property
+    def by_rank(self) -> pd.DataFrame:
+        """Seconds that the path stays on each `rank`, and of the transfers that it sends."""
+        import pandas as pd
+
+        acts, sends = self._sums["acts"], self._sums["sends"]
+        table = pd.DataFrame({"seconds": acts, "transfers": sends})
+        table.index.name = "rank"
+        return table
+
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """By `link`: seconds, `bytes` and number of the path's `transfers` that cross it.
+
+        A transfer counts on every link of its route: it is not known which one of them holds it
+        up.
+        """
+        import pandas as pd
+
+        table = pd.DataFrame(
+            [(link, *sums) for link, sums in self._sums["links"].items()],
+            columns=["link", "seconds", "bytes", "transfers"],
+        )
+        table["link"] = [self._routes.link_name(link) for link in table["link"]]
+        return table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
+
+    @cached_property
+    def gains(self) -> pd.DataFrame:
+        """What could be gained at most, if something cost no time at all.
+
+        One row for faster CPUs, lower latency, more bandwidth and no software overhead: `seconds`
+        of the path that it could take away, `share` of the simulated time, and `speedup`, the
+        ratio of the times before and after. Other chains may become the longest before that much
+        is gained: these are upper bounds, as long as messages do not share links in another way.
+        """
+        import pandas as pd
+
+        seconds = [self._sums[column] for column in GAINS.values()]
+        table = pd.DataFrame({"seconds": seconds}, index=pd.Index(list(GAINS), name="change"))
+        table["share"] = table["seconds"] / (self.length or 1.0)
+        left = self.length - table["seconds"]
+        table["speedup"] = (self.length / left).where(left > 0, float("inf"))
+        return table
+
+    def _chunks(self) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
+        """The parts, the latest first, and the latency of each."""
+        path = _core.CriticalPath(str(self._spool.path("states")), self.rank, self._end, 0.0)
+        while len(rows := path.take(_CHUNK)):
+            yield rows, self._routes.latencies(rows)
+
+    @cached_property
+    def _sums(self) -> dict[str, Any]:
+        """Everything that is summed over the parts, in one walk along them."""
+        import numpy as np
+
+        transfer = STATES.index("transfer")
+        totals: dict[str, Any] = dict.fromkeys(GAINS.values(), 0.0)
+        totals |= {"kinds": {}, "links": {}, "length": 0.0}
+        totals["acts"], totals["sends"] = np.zeros(self._ranks), np.zeros(self._ranks)
+        start = end = None
+        for rows, latency in self._chunks():
+            seconds = rows["end"] - rows["start"]
+            end = float(rows["end"][0]) if end is None else end
+            start = float(rows["start"][-1])
+            moves = rows["state"] == transfer
+            totals["sends"] += np.bincount(
+                rows["source"][moves], weights=seconds[moves], minlength=self._ranks
+            )
+            totals["acts"] += np.bincount(
+                rows["source"][~moves], weights=seconds[~moves], minlength=self._ranks
+            )
+            totals["latency"] += latency.sum()
+            totals["moving"] += (seconds - latency)[moves].sum()
+            for name in ("compute", "overhead"):
+                totals[name] += seconds[rows["state"] == STATES.index(name)].sum()
+            _add(totals["kinds"], rows, seconds)
+            self._routes.add_up(totals["links"], rows[moves], seconds[moves])
+        if start is not None and end is not None:
+            totals["length"] = end - start
+        return totals
+
+    def __repr__(self) -> str:
+        return f"<CriticalPath of {self.length:.9g} s to rank {self.rank}>"
+
+
+def _add(kinds: dict[tuple[int, int], Any], rows: Any, seconds: Any) -> None:
+    """Add the seconds of parts to those of their state and kind."""
+    import numpy as np
+
+    keys, place = np.unique(rows["state"].astype(np.int32) << 8 | rows["kind"], return_inverse=True)
+    sums, counts = np.bincount(place, weights=seconds), np.bincount(place)
+    for key, more, count in zip(keys.tolist(), sums, counts, strict=True):
+        before = kinds.get((key >> 8, key & 255), (0.0, 0))
+        kinds[key >> 8, key & 255] = (before[0] + float(more), before[1] + int(count))
+
+
+def _columns(rows: Any, latency: Any) -> dict[str, Any]:
+    return {
+        "start": rows["start"],
+        "end": rows["end"],
+        "rank": rows["source"],
+        "destination": rows["destination"],
+        "state": words(rows["state"], STATES),
+        "kind": words(rows["kind"], _core.kind_names()),
+        "bytes": rows["bytes"],
+        "latency": latency,
+    }
