@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tisim import _core
 from tisim.recording.breakdown import STATES
@@ -73,14 +73,14 @@ class CriticalPath:
         # The core goes back in time.
         chunks = [(rows[::-1], latency[::-1]) for rows, latency in self._chunks()][::-1]
         if not chunks:
-            return frame(_columns(np.zeros(0, dtype=_core.part_type()), np.zeros(0)))
+            return frame(_columns(np.zeros(0, dtype=cast("Any", _core.part_type())), np.zeros(0)))
         rows = np.concatenate([chunk[0] for chunk in chunks])
         return frame(_columns(rows, np.concatenate([chunk[1] for chunk in chunks])))
 
     @cached_property
     def length(self) -> float:
         """Seconds from the beginning of its first part to the end of its last: all of the time."""
-        return self._sums["length"]
+        return float(self._sums["length"])
 
     @cached_property
     def by_kind(self) -> pd.DataFrame:
@@ -141,7 +141,7 @@ class CriticalPath:
 
     def _chunks(self) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
         """The parts, the latest first, and the latency of each."""
-        path = _core.CriticalPath(str(self._spool.path("states")), self.rank, self._end, 0.0)
+        path: Any = _core.CriticalPath(str(self._spool.path("states")), self.rank, self._end, 0.0)
         while len(rows := path.take(_CHUNK)):
             yield rows, self._routes.latencies(rows)
 

@@ -36,7 +36,7 @@ class Spool:
         self._directory = Path(tempfile.mkdtemp(prefix="tisim-"))
         # Goes when nobody can ask for it any more.
         self._remove = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
-        self.profile = _core.Profile(scene.ranks)
+        self.profile: Any = _core.Profile(scene.ranks)
         self._rows = _core.StateRows()
         scene.states.add(self._rows)
         scene.states.add(self.profile.sink())
