@@ -7,6 +7,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "bindings.hpp"
 #include "trace/vocabulary.hpp"
 
@@ -159,17 +161,44 @@ std::vector<std::int32_t> lost_types(const Simulation& s, std::int32_t index) {
   return ranks;
 }
 
-// How much of the traces has been read, 0 to 1.
-double fraction_read(const Simulation& s) {
-  double read = 0;
+// The simulated time, actions done, and the part of the traces that this is, 0 to 1.
+nb::tuple headway(Simulation& s) {
+  const auto all = static_cast<double>(s.trace_bytes());
+  const double part = all > 0 ? static_cast<double>(s.headway().bytes) / all : 1.0;
+  return nb::make_tuple(s.now(), s.headway().actions, part);
+}
+
+// Bytes of its trace that a rank has done.
+double bytes_done(const Rank& rank) {
+  if (!rank.reader) return 0.0;
+  const auto before = static_cast<double>(rank.counted.bytes);
+  const double batch = static_cast<double>(rank.reader->bytes_read()) - before;
+  return before + batch * rank.cursor / std::max(rank.filled, 1U);
+}
+
+// How far the ranks of a job are, exactly: actions done, the part of the traces that this is, the
+// rank that is furthest behind (none: all have finished) and the part of its trace that it has
+// done.
+nb::tuple standing(Simulation& s, std::int32_t index) {
+  if (index >= s.job_count() || !s.job(index).traces) return nb::make_tuple(0, 0.0, -1, 0.0);
+  const Job& job = s.job(index);
+  std::uint64_t actions = 0;
+  double done = 0;
   double all = 0;
-  for (std::int32_t job = 0; job < s.job_count(); ++job) {
-    if (s.job(job).traces) all += static_cast<double>(s.job(job).traces->bytes());
+  double least = 0;
+  std::int32_t last = -1;
+  for (std::int32_t i = job.first; i < job.first + job.size; ++i) {
+    const Rank& rank = s.ranks()[static_cast<std::size_t>(i)];
+    const auto size = static_cast<double>(job.traces->bytes_of(rank.number));
+    actions += rank.actions;
+    done += bytes_done(rank);
+    all += size;
+    if (rank.phase == Phase::finished || size == 0) continue;
+    if (last >= 0 && bytes_done(rank) / size >= least) continue;
+    last = i;
+    least = bytes_done(rank) / size;
   }
-  for (const Rank& rank : s.ranks()) {
-    if (rank.reader) read += static_cast<double>(rank.reader->bytes_read());
-  }
-  return all > 0 ? read / all : 1.0;
+  return nb::make_tuple(actions, all > 0 ? done / all : 1.0, last, least);
 }
 
 Kind kind_of(const std::string& name) {
@@ -281,7 +310,6 @@ void register_simulation(nb::module_& m) {
       .def("run", &Simulation::run, "until"_a, "patience"_a, "including"_a = true,
            nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("now", &Simulation::now)
-      .def("actions", &Simulation::actions)
       .def("need", &need_of)
       .def("provide_schedule",
            [](Simulation& s, const std::vector<std::int32_t>& codes,
@@ -346,7 +374,8 @@ void register_simulation(nb::module_& m) {
       .def("absent", &absent)
       .def("open_collective", &open_collective)
       .def("lost_types", &lost_types)
-      .def("fraction_read", &fraction_read)
+      .def("headway", &headway)
+      .def("standing", &standing, "job"_a)
       .def_prop_ro("mismatched", &Simulation::mismatched)
       .def("mismatch", [](const Simulation& s) {
         return nb::make_tuple(describe(s.mismatch().first), describe(s.mismatch().second));

@@ -9,16 +9,20 @@
 #include <nanobind/stl/vector.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
 #include "op.hpp"
+#include "support/progress.hpp"
 #include "trace/call.hpp"
 #include "trace/check/check.hpp"
 #include "trace/datatype.hpp"
@@ -89,12 +93,40 @@ std::vector<TraceFile> files_of(const std::vector<FilePart>& parts) {
   return files;
 }
 
+// Between it and work without the GIL: looks at Ctrl-C ten times a second, and then tells Python
+// how far the work is. An exception of Python's stops the work.
+class Teller {
+ public:
+  explicit Teller(nb::object told) : told_(std::move(told)) {}
+
+  Progress progress() {
+    return [this](double fraction) { tell_python(fraction); };
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kPatience{100};
+
+  void tell_python(double fraction) {
+    if (Clock::now() < next_) return;
+    const nb::gil_scoped_acquire locked;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!told_.is_none()) told_(std::min(fraction, 1.0));
+    next_ = Clock::now() + kPatience;
+  }
+
+  nb::object told_;  // None: nobody
+  Clock::time_point next_ = Clock::now() + kPatience;
+};
+
 std::shared_ptr<TraceSet> open_trace(const std::vector<FilePart>& parts, const nb::bytes& name,
                                      Dialect dialect) {
   std::vector<TraceFile> files = files_of(parts);
   const std::string called = text_of(name);
+  Teller teller{nb::none()};
   const nb::gil_scoped_release unlocked;
-  return std::const_pointer_cast<TraceSet>(TraceSet::open(std::move(files), called, dialect));
+  return std::const_pointer_cast<TraceSet>(
+      TraceSet::open(std::move(files), called, dialect, {}, teller.progress()));
 }
 
 std::shared_ptr<TraceSet> with_options(const TraceSet& set, bool mistaken_null_is_any,
@@ -103,9 +135,11 @@ std::shared_ptr<TraceSet> with_options(const TraceSet& set, bool mistaken_null_i
   return std::const_pointer_cast<TraceSet>(set.with(options));
 }
 
-void pack_files(const std::vector<FilePart>& parts, const nb::bytes& name,
-                const std::vector<nb::bytes>& names, const nb::bytes& index_name,
-                const nb::bytes& index_text, Dialect dialect, const nb::bytes& output) {
+// The bytes of the text.
+std::uint64_t pack_files(const std::vector<FilePart>& parts, const nb::bytes& name,
+                         const std::vector<nb::bytes>& names, const nb::bytes& index_name,
+                         const nb::bytes& index_text, Dialect dialect, const nb::bytes& output,
+                         nb::object progress) {
   PackInput input;
   input.files = files_of(parts);
   input.name = text_of(name);
@@ -114,15 +148,20 @@ void pack_files(const std::vector<FilePart>& parts, const nb::bytes& name,
   input.index_text = text_of(index_text);
   input.dialect = dialect;
   const std::string path = text_of(output);
+  Teller teller(std::move(progress));
   const nb::gil_scoped_release unlocked;
-  pack(input, path);
+  pack(input, path, teller.progress());
+  std::uint64_t bytes = 0;
+  for (const TraceFile& file : input.files) bytes += file.size();
+  return bytes;
 }
 
-void unpack_file(const FilePart& part, const nb::bytes& directory) {
+void unpack_file(const FilePart& part, const nb::bytes& directory, nb::object progress) {
   const PackedFile file(files_of({part}).front());
   const std::string path = text_of(directory);
+  Teller teller(std::move(progress));
   const nb::gil_scoped_release unlocked;
-  unpack(file, path);
+  unpack(file, path, teller.progress());
 }
 
 // Writes whole lines of the rank at hand.
@@ -134,11 +173,12 @@ void write_lines(PackedWriter& writer, const nb::bytes& text) {
 
 // Findings as (is an error, rank, file, line or none, message), counts as (name, actions, messages,
 // bytes, amount).
-nb::dict check_trace(const TraceSet& set) {
+nb::dict check_trace(const TraceSet& set, nb::object progress) {
+  Teller teller(std::move(progress));
   CheckReport report;
   {
     const nb::gil_scoped_release unlocked;
-    report = check(set);
+    report = check(set, teller.progress());
   }
   nb::list findings;
   for (const Finding& finding : report.findings.kept()) {
@@ -342,10 +382,10 @@ void register_trace(nb::module_& m) {
           "rank"_a, "calls"_a, nb::keep_alive<0, 3>());
 
   m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a);
-  m.def("check", &check_trace, "set"_a);
+  m.def("check", &check_trace, "set"_a, "progress"_a.none());
   m.def("pack", &pack_files, "files"_a, "name"_a, "names"_a, "index_name"_a, "index_text"_a,
-        "dialect"_a, "output"_a);
-  m.def("unpack", &unpack_file, "file"_a, "directory"_a);
+        "dialect"_a, "output"_a, "progress"_a.none());
+  m.def("unpack", &unpack_file, "file"_a, "directory"_a, "progress"_a.none());
 
   nb::class_<PackedWriter>(m, "PackedWriter", "Writes a packed trace, a rank after the other.")
       .def(

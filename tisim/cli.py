@@ -35,6 +35,21 @@ _COMMANDS = {
         "generate_command",
         "Make traces without a machine, for scale studies.",
     ),
+    "check": (
+        "tisim.commands.check",
+        "check_command",
+        "Say whether a trace is sound, and what is in it.",
+    ),
+    "pack": (
+        "tisim.commands.pack",
+        "pack_command",
+        "Write a trace as one small file that is read fast.",
+    ),
+    "unpack": (
+        "tisim.commands.pack",
+        "unpack_command",
+        "Write the text of a packed trace.",
+    ),
     "platform": (
         "tisim.platform.command",
         "platform_command",
@@ -120,8 +135,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         outcome: Any = tisim.main(args=arguments, prog_name="tisim", standalone_mode=False)
         status = outcome if isinstance(outcome, int) else 0
         sys.stdout.flush()
-    except click.exceptions.Abort:
-        status = _fail("stopped by Ctrl-C", 130)
+    except (click.exceptions.Abort, KeyboardInterrupt) as stopped:  # the first is click's word
+        status = _fail(str(stopped.__cause__ or stopped) or "stopped by Ctrl-C", 130)
     except click.ClickException as error:
         error.show()
         status = error.exit_code
@@ -129,8 +144,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = _fail(str(error), 2)
     except TisimError as error:
         status = _fail(str(error), 1)
-    except KeyboardInterrupt:
-        status = _fail("stopped by Ctrl-C", 130)
     except BrokenPipeError:
         # The reader of our output has gone; what is left must not be reported by the interpreter.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -52,6 +52,28 @@ class SimulationError(TisimError):
     """A simulation that started and cannot go on, such as a deadlock."""
 
 
+class ReplayInterrupted(KeyboardInterrupt):
+    """Ctrl-C while a trace was being replayed; ``str(error)`` says how far it was.
+
+    Attributes
+    ----------
+    simulated_time
+        The simulated time that was reached, in seconds.
+    actions
+        How many actions had begun.
+    fraction
+        The part of the traces that this is, from 0 to 1.
+    """
+
+    def __init__(
+        self, message: str, *, simulated_time: float, actions: int, fraction: float
+    ) -> None:
+        super().__init__(message)
+        self.simulated_time = simulated_time
+        self.actions = actions
+        self.fraction = fraction
+
+
 def _input_error(
     kind: type[InputError], message: str, file: str | None, line: int | None
 ) -> InputError:

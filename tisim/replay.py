@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +15,7 @@ from tisim.config import Config
 from tisim.errors import InputError
 from tisim.formats import Trace
 from tisim.kernel.driver import Driver, Progress
-from tisim.kernel.report import check_progress, check_whole
+from tisim.kernel.report import check_progress, check_whole, interruption
 from tisim.models.settings import Settings
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
@@ -76,6 +77,8 @@ def replay(
         When a file, an option or an action cannot be used; says where and what to do.
     SimulationError
         When the simulation cannot proceed: a deadlock, or ranks that call different collectives.
+    ReplayInterrupted
+        When Ctrl-C stopped it (a `KeyboardInterrupt`); says how far it was.
 
     Examples
     --------
@@ -135,20 +138,31 @@ def _simulate(
         env = Environment(settings.platform, settings.config, progress=progress)
         driver = env.driver
         _start_recording(driver, session)
-        result = cast("Result", env.run(start_replay(env, trace, placements)))
+        with _interruptible(driver):
+            result = cast("Result", env.run(start_replay(env, trace, placements)))
     else:
         driver = Driver(settings, progress)
         _start_recording(driver, session)
         hosts = placements.host_indices(settings.platform)
         job = driver.add_job(_readable(trace, settings), hosts)
-        while driver.run() == Stop.WAKE:
-            driver.core.take_woken()
+        with _interruptible(driver):
+            while driver.run() == Stop.WAKE:
+                driver.core.take_woken()
         check_progress(driver)
         check_whole(driver.core, job)
         result = _result(driver.core, job, placements, settings)
     if session is not None:
         result.recorded = session.finish(driver.core, result.finish)
     return result
+
+
+@contextmanager
+def _interruptible(driver: Driver) -> Iterator[None]:
+    """Let Ctrl-C say how far the simulation is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise interruption(driver.core, job=0) from None
 
 
 def _start_recording(driver: Driver, session: Session | None) -> None:

@@ -117,6 +117,11 @@ void Simulation::refill(Rank& rank, std::int32_t index) {
     rank.reader = job.traces->open(index - job.first, job.calls);
     // Few ranks read far ahead, many ranks little: the buffers together stay small.
     rank.buffer.resize(static_cast<std::size_t>(std::clamp(65536 / job.size, 8, 512)));
+  } else {
+    const Headway done{rank.actions, rank.reader->bytes_read()};
+    headway_.actions += done.actions - rank.counted.actions;
+    headway_.bytes += done.bytes - rank.counted.bytes;
+    rank.counted = done;
   }
   rank.cursor = 0;
   rank.filled =

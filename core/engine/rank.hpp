@@ -56,6 +56,12 @@ struct Schedule {
   std::uint32_t epoch = 0;  // of its rank; it is good in that epoch only
 };
 
+// How far traces have been followed.
+struct Headway {
+  std::uint64_t actions = 0;
+  std::uint64_t bytes = 0;  // of their files, as RankReader counts them
+};
+
 struct Rank {
   // Where it is
   std::int32_t host = 0;
@@ -90,6 +96,7 @@ struct Rank {
   double finish = 0.0, compute = 0.0, other = 0.0;  // seconds
   std::uint64_t actions = 0, messages_sent = 0;
   std::int64_t bytes_sent = 0;
+  Headway counted;  // what the headway of the simulation has of it
 };
 
 }  // namespace tisim

@@ -262,9 +262,12 @@ void Simulation::resume(std::int32_t index) {
   go_on(index);
 }
 
-std::uint64_t Simulation::actions() const {
+std::uint64_t Simulation::trace_bytes() {
   std::uint64_t sum = 0;
-  for (const Rank& rank : ranks_) sum += rank.actions;
+  for (Job& job : jobs_) {
+    if (job.traces && job.bytes == 0) job.bytes = job.traces->bytes();
+    sum += job.bytes;
+  }
   return sum;
 }
 

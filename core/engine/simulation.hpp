@@ -84,6 +84,7 @@ struct Job {
   std::int32_t first = 0, size = 0;  // its ranks
   std::int32_t world = 0;            // index of its communicator
   std::int32_t running = 0;          // ranks that have not finished
+  std::uint64_t bytes = 0;           // of its traces, when somebody has asked
 };
 
 class Simulation {
@@ -143,7 +144,10 @@ class Simulation {
   const Communicator& communicator(std::int32_t index) const {
     return communicators_[static_cast<std::size_t>(index)];
   }
-  std::uint64_t actions() const;
+  // As of the last time that each rank read on: exact enough to be shown, and no sum over ranks.
+  const Headway& headway() const { return headway_; }
+  // Bytes of all traces, asked for once.
+  std::uint64_t trace_bytes();
   std::string file_of(const Rank& rank) const;
   const Message& message(std::int32_t index) { return matcher_.message(index); }
   const Network& network() const { return network_; }
@@ -232,6 +236,7 @@ class Simulation {
   std::pair<OpenCollective, OpenCollective> mismatch_;
 
   double now_ = 0.0;
+  Headway headway_;
   std::vector<std::int32_t> ready_;  // woken at this instant: ranks, ~ activities
   std::size_t next_ready_ = 0;
   static constexpr std::int32_t kNobodyGoesOn = -1, kWhoever = -2;

@@ -21,7 +21,9 @@ constexpr std::size_t kWriteBuffers = 64U << 20;  // of all ranks together
 
 // Calls `take(rank, number, text)` for each line; `text` has the newline that the file has.
 template <class Take>
-void for_each_line(const TraceFile& file, MergedFile::Comments comments, Take take) {
+void for_each_line(const TraceFile& file, MergedFile::Comments comments, const Progress& progress,
+                   Take take) {
+  const auto size = static_cast<double>(file.size());
   LineBuffer lines(file, kReadBuffer);
   std::uint64_t number = 0;
   std::int64_t rank = 0;
@@ -39,6 +41,7 @@ void for_each_line(const TraceFile& file, MergedFile::Comments comments, Take ta
       const bool cut = lines.is_cut(line.data() + line.size());
       take(rank, number, std::string_view(line.data(), line.size() + (cut ? 0 : 1)));
     }
+    tell(progress, static_cast<double>(lines.position()) / size);
   }
 }
 
@@ -46,11 +49,11 @@ std::string mark(std::uint64_t number) { return kLineMark + std::to_string(numbe
 
 }  // namespace
 
-MergedFile::MergedFile(const TraceFile& file, Comments comments)
+MergedFile::MergedFile(const TraceFile& file, Comments comments, const Progress& progress)
     : file_(&file), comments_(comments) {
   // Every rank has at least one line, so a file of so many bytes has no more ranks.
   const std::uint64_t most = file.size() / 3 + 1;
-  for_each_line(file, comments,
+  for_each_line(file, comments, progress,
                 [&](std::int64_t rank, std::uint64_t number, std::string_view text) {
                   if (static_cast<std::uint64_t>(rank) >= most) {
                     throw TraceError(
@@ -129,9 +132,9 @@ class MergedFile::Writer {
   std::size_t limit_;
 };
 
-std::vector<TraceFile> MergedFile::split() const {
+std::vector<TraceFile> MergedFile::split(const Progress& progress) const {
   Writer writer(*this);
-  for_each_line(*file_, comments_,
+  for_each_line(*file_, comments_, progress,
                 [&](std::int64_t rank, std::uint64_t number, std::string_view text) {
                   writer.write(rank, number, text);
                 });

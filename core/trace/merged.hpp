@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "support/progress.hpp"
 #include "trace/file.hpp"
 
 namespace tisim {
@@ -15,14 +16,15 @@ class MergedFile {
 
   // Reads the file once, to learn which ranks it has. Throws TraceError: a line that does not
   // begin with a rank, no line at all, a rank missing between others.
-  explicit MergedFile(const TraceFile& file, Comments comments = Comments::left_out);
+  explicit MergedFile(const TraceFile& file, Comments comments = Comments::left_out,
+                      const Progress& progress = {});
 
   std::int32_t ranks() const { return static_cast<std::int32_t>(parts_.size()); }
 
   // Reads it again and writes the lines of each rank into a part of a temporary file. Where a
   // rank's next line is not the file's next line, a line with kLineMark says which one it is. The
   // parts have the name of the file.
-  std::vector<TraceFile> split() const;
+  std::vector<TraceFile> split(const Progress& progress = {}) const;
 
  private:
   // What a rank's part takes; while it is written, `length` counts what is written.

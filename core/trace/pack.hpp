@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "support/progress.hpp"
 #include "trace/file.hpp"
 #include "trace/line_parser.hpp"
 
@@ -21,6 +22,6 @@ struct PackInput {
 
 // Writes the file `output`. The lines are kept as they are, right or wrong. Throws TraceError when
 // a file cannot be read or written, or when it is not clear whose trace it is.
-void pack(const PackInput& input, const std::string& output);
+void pack(const PackInput& input, const std::string& output, const Progress& progress = {});
 
 }  // namespace tisim

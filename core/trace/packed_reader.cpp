@@ -30,7 +30,9 @@ PackedReader::PackedReader(std::shared_ptr<const void> owner, const TraceGrammar
       name_(file.display_name(*stream_)),
       blocks_(file, *stream_, buffer_size) {}
 
-std::uint64_t PackedReader::bytes_read() const { return stream_->size - blocks_.bytes_left(); }
+std::uint64_t PackedReader::bytes_read() const {
+  return stream_->size - blocks_.bytes_left() - static_cast<std::uint64_t>(end_ - next_);
+}
 
 std::size_t PackedReader::read(Op* out, std::size_t capacity) {
   std::size_t made = 0;

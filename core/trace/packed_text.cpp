@@ -66,8 +66,27 @@ std::string place_of(const PackedFile& file, const std::string& directory, std::
   return whole;
 }
 
+// Lines that have been written, of all.
+class Done {
+ public:
+  Done(const PackedFile& file, const Progress& progress)
+      : progress_(&progress),
+        all_(static_cast<double>(std::max<std::uint64_t>(file.actions(), 1))) {}
+
+  void count_line() {
+    if (++lines_ % kGlance == 0) tell(*progress_, static_cast<double>(lines_) / all_);
+  }
+
+ private:
+  static constexpr std::uint64_t kGlance = 4096;
+
+  const Progress* progress_;
+  double all_;
+  std::uint64_t lines_ = 0;
+};
+
 // All lines of all ranks in the order of their numbers.
-void unpack_merged(const PackedFile& file, TextFile& into) {
+void unpack_merged(const PackedFile& file, TextFile& into, Done& done) {
   struct Source {
     std::unique_ptr<PackedText> lines;
     std::string line;
@@ -79,6 +98,7 @@ void unpack_merged(const PackedFile& file, TextFile& into) {
   const auto advance = [&](std::size_t index) {
     Source& source = sources[index];
     source.line.clear();
+    done.count_line();
     if (source.lines->next(source.line)) order.emplace(source.lines->number(), index);
   };
   for (const PackedFile::Stream& stream : file.streams()) {
@@ -192,7 +212,8 @@ std::string_view PackedText::text() {
   return value;
 }
 
-void unpack(const PackedFile& file, const std::string& directory) {
+void unpack(const PackedFile& file, const std::string& directory, const Progress& progress) {
+  Done done(file, progress);
   const PackedLayout& layout = file.layout();
   if (!layout.index_name.empty()) {
     const auto index = create_file(place_of(file, directory, layout.index_name));
@@ -200,13 +221,16 @@ void unpack(const PackedFile& file, const std::string& directory) {
   }
   if (layout.merged) {
     TextFile into(place_of(file, directory, file.name(file.streams().front())));
-    unpack_merged(file, into);
+    unpack_merged(file, into, done);
     return;
   }
   for (const PackedFile::Stream& stream : file.streams()) {
     TextFile into(place_of(file, directory, file.name(stream)));
     PackedText lines(file, stream, kBuffer);
-    while (lines.next(into.text())) into.end_line();
+    while (lines.next(into.text())) {
+      into.end_line();
+      done.count_line();
+    }
     into.finish(stream.newline_at_end);
   }
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "support/progress.hpp"
 #include "trace/packed_blocks.hpp"
 #include "trace/packed_file.hpp"
 
@@ -44,6 +45,6 @@ class PackedText {
 };
 
 // Writes the files of a packed trace into `directory`, which has to be there. Throws TraceError.
-void unpack(const PackedFile& file, const std::string& directory);
+void unpack(const PackedFile& file, const std::string& directory, const Progress& progress = {});
 
 }  // namespace tisim

@@ -76,10 +76,14 @@ void check_ranks_complete(const std::vector<std::int64_t>& ranks, const std::str
                        std::string(thing) + "; ranks are numbered from 0 without a gap");
 }
 
-std::vector<std::int64_t> ranks_of(std::span<const TraceFile> files, const std::string& name) {
+std::vector<std::int64_t> ranks_of(std::span<const TraceFile> files, const std::string& name,
+                                   const Progress& progress) {
   std::vector<std::int64_t> ranks;
   ranks.reserve(files.size());
-  for (const TraceFile& file : files) ranks.push_back(rank_of(file));
+  for (const TraceFile& file : files) {
+    ranks.push_back(rank_of(file));
+    tell(progress, static_cast<double>(ranks.size()) / static_cast<double>(files.size()));
+  }
   std::vector<std::size_t> order(files.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/progress.hpp"
 #include "trace/file.hpp"
 
 namespace tisim {
@@ -21,6 +22,7 @@ void check_ranks_complete(const std::vector<std::int64_t>& ranks, const std::str
 
 // The rank of each of several files, by its first line that is no comment. Throws TraceError unless
 // they are 0, 1, 2 and so on, each once; `name` stands for all files.
-std::vector<std::int64_t> ranks_of(std::span<const TraceFile> files, const std::string& name);
+std::vector<std::int64_t> ranks_of(std::span<const TraceFile> files, const std::string& name,
+                                   const Progress& progress = {});
 
 }  // namespace tisim

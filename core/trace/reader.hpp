@@ -29,7 +29,7 @@ class RankReader {
   // TraceError.
   virtual std::size_t read(Op* out, std::size_t capacity) = 0;
 
-  // Bytes of the trace that have been read, of those that TraceSet::bytes() counts.
+  // Bytes of the trace that the operations up to now take, of those that TraceSet::bytes() counts.
   virtual std::uint64_t bytes_read() const = 0;
 
   // The file that the operations' lines are in.
@@ -57,7 +57,9 @@ class TextReader final : public RankReader {
              const TraceFile& file, bool marked, std::size_t buffer_size, CallTable& calls);
 
   std::size_t read(Op* out, std::size_t capacity) override;
-  std::uint64_t bytes_read() const override { return lines_.position(); }
+  std::uint64_t bytes_read() const override {
+    return lines_.position() - static_cast<std::uint64_t>(lines_.end() - next_);
+  }
 
  private:
   std::size_t read_quickly(Op* out, std::size_t capacity);

@@ -30,17 +30,19 @@ TraceSet::TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const Tr
 
 std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files,
                                                const std::string& name, Dialect dialect,
-                                               const TraceOptions& options) {
+                                               const TraceOptions& options,
+                                               const Progress& progress) {
   if (files.empty()) throw TraceError(name, 0, "has no trace file in it");
   Files sorted;
   if (files.size() == 1 && PackedFile::recognises(files.front())) {
     sorted.packed = std::make_unique<const PackedFile>(std::move(files.front()));
   } else if (files.size() == 1) {
-    const MergedFile merged(files.front());
+    const MergedFile merged(files.front(), MergedFile::Comments::left_out,
+                            part_of(progress, 0.0, 0.4));
     sorted.split = merged.ranks() > 1;
-    sorted.by_rank = sorted.split ? merged.split() : std::move(files);
+    sorted.by_rank = sorted.split ? merged.split(part_of(progress, 0.4, 1.0)) : std::move(files);
   } else {
-    sorted = sorted_by_rank(std::move(files), name);
+    sorted = sorted_by_rank(std::move(files), name, progress);
   }
   if (dialect == Dialect::automatic) {
     dialect = sorted.packed ? sorted.packed->layout().dialect : detect_dialect(sorted.by_rank);
@@ -53,8 +55,9 @@ std::shared_ptr<const TraceSet> TraceSet::with(const TraceOptions& options) cons
   return std::shared_ptr<const TraceSet>(new TraceSet(files_, grammar_.dialect, options));
 }
 
-TraceSet::Files TraceSet::sorted_by_rank(std::vector<TraceFile> files, const std::string& name) {
-  const std::vector<std::int64_t> ranks = ranks_of(files, name);
+TraceSet::Files TraceSet::sorted_by_rank(std::vector<TraceFile> files, const std::string& name,
+                                         const Progress& progress) {
+  const std::vector<std::int64_t> ranks = ranks_of(files, name, progress);
   Files sorted;
   sorted.by_rank.resize(files.size());
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -73,6 +76,11 @@ std::uint64_t TraceSet::bytes() const {
   return std::accumulate(
       files_->by_rank.begin(), files_->by_rank.end(), std::uint64_t{0},
       [](std::uint64_t sum, const TraceFile& file) { return sum + file.size(); });
+}
+
+std::uint64_t TraceSet::bytes_of(std::int32_t rank) const {
+  if (files_->packed) return files_->packed->stream_of(rank).size;
+  return files_->by_rank[static_cast<std::size_t>(rank)].size();
 }
 
 std::optional<std::uint64_t> TraceSet::actions() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/progress.hpp"
 #include "trace/call.hpp"
 #include "trace/file.hpp"
 #include "trace/line_parser.hpp"
@@ -31,7 +32,8 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   // cannot be.
   static std::shared_ptr<const TraceSet> open(std::vector<TraceFile> files, const std::string& name,
                                               Dialect dialect = Dialect::automatic,
-                                              const TraceOptions& options = {});
+                                              const TraceOptions& options = {},
+                                              const Progress& progress = {});
 
   // The same files, read with other options. Throws std::invalid_argument.
   std::shared_ptr<const TraceSet> with(const TraceOptions& options) const;
@@ -40,8 +42,9 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   Dialect dialect() const { return grammar_.dialect; }
   // The file of a rank as errors name it.
   std::string file(std::int32_t rank) const;
-  // All bytes that its readers read.
+  // All bytes that its readers read, and those of one of them.
   std::uint64_t bytes() const;
+  std::uint64_t bytes_of(std::int32_t rank) const;
   // The number of its actions, when that is known without reading all of them.
   std::optional<std::uint64_t> actions() const;
 
@@ -57,7 +60,8 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   };
 
   TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const TraceOptions& options);
-  static Files sorted_by_rank(std::vector<TraceFile> files, const std::string& name);
+  static Files sorted_by_rank(std::vector<TraceFile> files, const std::string& name,
+                              const Progress& progress);
 
   std::shared_ptr<const Files> files_;
   Vocabulary vocabulary_;

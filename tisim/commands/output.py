@@ -26,6 +26,15 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.9g} s"
 
 
+def format_bytes(nbytes: int) -> str:
+    """Bytes in a unit that leaves one to three digits before the point."""
+    value, units = float(nbytes), ["bytes", "kB", "MB", "GB", "TB", "PB"]
+    while value >= 999.5 and len(units) > 1:
+        value /= 1000
+        del units[0]
+    return f"{nbytes:,} bytes" if units[0] == "bytes" else f"{value:.3g} {units[0]}"
+
+
 def print_table(rows: Iterable[tuple[str, str, str]]) -> None:
     """Print names, values (to the right) and notes in three columns."""
     listed = list(rows)
@@ -53,8 +62,8 @@ def check_writable(path: str) -> None:
                 pass
 
 
-def write_text(path: str, text: str) -> None:
-    """Write a file whole or not at all.
+def write_text(path: str, text: str | Iterable[str]) -> None:
+    """Write a file whole or not at all; a text may come in pieces.
 
     Raises
     ------
@@ -62,15 +71,17 @@ def write_text(path: str, text: str) -> None:
         When it cannot be written; what was there before is then still there.
     """
     target = Path(path).resolve()
+    pieces = (text,) if isinstance(text, str) else text
     with _writing(path):
         if not _is_replaceable(target):  # a pipe, a terminal, a device
-            target.write_text(text, encoding="utf-8")
+            with target.open("w", encoding="utf-8") as file:
+                file.writelines(pieces)
             return
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         temporary = Path(name)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
+                file.writelines(pieces)
             umask = os.umask(0)
             os.umask(umask)
             temporary.chmod(0o666 & ~umask)

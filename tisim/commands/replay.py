@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -135,10 +136,11 @@ def replay_command(
     for warning in result.warnings:
         click.echo(f"tisim: warning: {warning}", err=True)
     if json_file == "-":
-        click.echo(result.to_json())
+        for piece in chain(result.json_pieces(), "\n"):
+            click.echo(piece, nl=False)
         return 0
     if json_file is not None:
-        write_text(json_file, result.to_json() + "\n")
+        write_text(json_file, chain(result.json_pieces(), "\n"))
     print_table(_rows(result))
     return 0
 

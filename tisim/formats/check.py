@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tisim import _core
@@ -122,6 +122,7 @@ def check(
     trace: Trace | str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     custom_actions: Sequence[str] = (),
+    progress: Callable[[float], None] | None = None,
 ) -> CheckReport:
     """Say whether a trace is sound.
 
@@ -137,6 +138,8 @@ def check(
         A `Trace`, or what `Trace.open` takes.
     custom_actions
         Names of actions of the user's own, which the trace may contain.
+    progress
+        Is told now and then which part is done, from 0 to 1.
 
     Returns
     -------
@@ -148,7 +151,7 @@ def check(
         When there is no such trace, or when a file of it cannot be read at all.
     """
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
-    found = _core.check(opened.core_with(custom_actions=custom_actions))
+    found = _core.check(opened.core_with(custom_actions=custom_actions), progress)
     return CheckReport(
         name=opened.name,
         ranks=opened.ranks,

@@ -7,7 +7,7 @@ import os
 import posixpath
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tisim import _core
@@ -22,7 +22,8 @@ def pack(
     output: str | os.PathLike[str],
     *,
     dialect: str = "auto",
-) -> None:
+    progress: Callable[[float], None] | None = None,
+) -> int:
     """Write a trace as one packed file.
 
     Every byte of the text is kept: comments, spacing and the spelling of numbers too.
@@ -35,6 +36,13 @@ def pack(
         The file to write, usually ``something.tit``. It appears when it is whole.
     dialect
         The dialect that the packed file says it is in, see `Trace.open`.
+    progress
+        Is told now and then which part is done, from 0 to 1.
+
+    Returns
+    -------
+    int
+        The bytes of the text.
 
     Raises
     ------
@@ -52,7 +60,7 @@ def pack(
         names, index_name = _names(found)
         text = found.index[1] if found.index and index_name else b""
         with becoming(target) as unfinished:
-            _core.pack(
+            nbytes: int = _core.pack(
                 [part.for_core() for part in found.parts],
                 os.fsencode(found.name),
                 [os.fsencode(name) for name in names],
@@ -60,10 +68,17 @@ def pack(
                 text,
                 number,
                 os.fsencode(unfinished),
+                progress,
             )
+    return nbytes
 
 
-def unpack(packed: str | os.PathLike[str], directory: str | os.PathLike[str]) -> None:
+def unpack(
+    packed: str | os.PathLike[str],
+    directory: str | os.PathLike[str],
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> None:
     """Write the text of a packed trace, the very bytes that were packed.
 
     Parameters
@@ -73,6 +88,8 @@ def unpack(packed: str | os.PathLike[str], directory: str | os.PathLike[str]) ->
     directory
         Where the files go. It must not be there yet, or be empty; it appears when all of them
         are written.
+    progress
+        Is told now and then which part is done, from 0 to 1.
 
     Raises
     ------
@@ -87,7 +104,7 @@ def unpack(packed: str | os.PathLike[str], directory: str | os.PathLike[str]) ->
     with becoming(target) as unfinished:
         target.parent.mkdir(parents=True, exist_ok=True)
         unfinished.mkdir()
-        _core.unpack(Part(str(path), path).for_core(), os.fsencode(unfinished))
+        _core.unpack(Part(str(path), path).for_core(), os.fsencode(unfinished), progress)
 
 
 def _names(found: Source) -> tuple[list[str], str]:

@@ -79,7 +79,7 @@ class Progress(Protocol):
     """Is told now and then how far a simulation has come."""
 
     def __call__(self, simulated_time: float, actions: int, fraction: float, /) -> None:
-        """Simulated seconds, actions done, and the part of the traces that has been read."""
+        """Simulated seconds, actions done, and the part of the traces that they are."""
         ...
 
 
@@ -157,8 +157,7 @@ class Driver:
     def _tell(self) -> float:
         """Tell how far the simulation is; the time at which that was done."""
         if self._progress is not None:
-            core = self.core
-            self._progress(core.now, core.actions(), core.fraction_read())
+            self._progress(*self.core.headway())
         return time.perf_counter()
 
     def _provide_schedule(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tisim import _core
 from tisim._core import Kind
-from tisim.errors import SimulationError
+from tisim.errors import ReplayInterrupted, SimulationError
 
 if TYPE_CHECKING:
     from tisim.kernel.driver import Driver
@@ -75,6 +75,23 @@ def check_whole(core: Any, job: int) -> None:
         "as all ranks of a communicator must\n"
         f"  {_place(state, line)}rank {state['rank']} calls it"
     )
+
+
+def interruption(core: Any, job: int) -> ReplayInterrupted:
+    """What is to be raised when somebody stops a simulation: how far a job in it is."""
+    actions, fraction, last, part = core.standing(job)
+    total = f" of about {actions / fraction:,.0f}" if fraction > 0 else ""
+    text = (
+        f"stopped by Ctrl-C at {core.now:.9g} s of simulated time, after {actions:,}{total} "
+        f"actions ({fraction:.1%})"
+    )
+    if last >= 0:
+        state = core.rank_state(last)
+        text += (
+            f"\n  the slowest: {_place(state)}rank {state['rank']}, which has done {part:.1%} of "
+            "its trace"
+        )
+    return ReplayInterrupted(text, simulated_time=core.now, actions=actions, fraction=fraction)
 
 
 class _Blocked:

@@ -1,5 +1,6 @@
 #include "trace/check/check.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -18,6 +19,7 @@ namespace tisim {
 namespace {
 
 constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::custom) + 1;
+constexpr std::uint64_t kGlance = 4096;  // so many operations between two reports
 constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::custom) + 1;
 
 bool has_operation(Kind kind) { return kind == Kind::collective || kind == Kind::icollective; }
@@ -80,9 +82,11 @@ class Counter {
 // Reads all ranks once. When one cannot be read, only what is wrong with lines is reported.
 class Pass {
  public:
-  Pass(const TraceSet& set, const Communicators& communicators)
+  Pass(const TraceSet& set, const Communicators& communicators, const Progress& progress)
       : set_(set),
         communicators_(communicators),
+        progress_(progress),
+        bytes_(std::max(static_cast<double>(set.bytes()), 1.0)),
         messages_(set, communicators),
         collectives_(set, communicators) {}
 
@@ -118,7 +122,8 @@ class Pass {
     MessageReader reader;
     Requests requests(rank, set_.dialect() == Dialect::legacy);
     std::vector<Message> messages;
-    while (walk.next()) {
+    for (std::uint64_t count = 1; walk.next(); ++count) {
+      if (count % kGlance == 0) tell_read(walk);
       const Kind kind = walk.op().kind;
       const bool makes = kind == Kind::comm_split || kind == Kind::comm_dup;
       if (makes && makings == Makings::stop) return false;
@@ -133,12 +138,18 @@ class Pass {
       check_communicator(walk, rank);
       collectives_.take(walk, rank, findings_);
     }
+    tell_read(walk);
+    bytes_before_ += walk.reader().bytes_read();
     requests.finish(walk, findings_);
     messages_.end_rank();
     collectives_.end_rank(rank);
     if (walk.reader().uses_lost_type()) lost_types_.push_back(rank);
     if (walk.reader().uses_mistaken_null()) mistaken_nulls_.push_back(rank);
     return true;
+  }
+
+  void tell_read(const RankWalk& walk) const {
+    tell(progress_, static_cast<double>(bytes_before_ + walk.reader().bytes_read()) / bytes_);
   }
 
   void check_communicator(const RankWalk& walk, std::int32_t rank) {
@@ -162,6 +173,9 @@ class Pass {
 
   const TraceSet& set_;
   const Communicators& communicators_;
+  const Progress& progress_;
+  double bytes_;                    // of all ranks
+  std::uint64_t bytes_before_ = 0;  // of the ranks that have been read
   MessageLedger messages_;
   CollectiveOrder collectives_;
   Counter counter_;
@@ -173,19 +187,19 @@ class Pass {
 
 }  // namespace
 
-CheckReport check(const TraceSet& set) {
+CheckReport check(const TraceSet& set, const Progress& progress) {
   // Few traces make communicators, and only for those is it worth to read all of them twice.
   const Communicators world(set.ranks());
-  if (std::optional<CheckReport> report = Pass(set, world).run(Pass::Makings::stop)) {
+  if (std::optional<CheckReport> report = Pass(set, world, progress).run(Pass::Makings::stop)) {
     return std::move(*report);
   }
   try {
-    const Communicators all = Communicators::of(set);
-    return Pass(set, all).run(Pass::Makings::known).value();
+    const Communicators all = Communicators::of(set, part_of(progress, 0.0, 0.5));
+    return Pass(set, all, part_of(progress, 0.5, 1.0)).run(Pass::Makings::known).value();
   } catch (const TraceError& error) {
     if (error.line == 0) throw;
   }
-  return Pass(set, world).run(Pass::Makings::ignored).value();
+  return Pass(set, world, progress).run(Pass::Makings::ignored).value();
 }
 
 }  // namespace tisim

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "support/progress.hpp"
 #include "trace/check/finding.hpp"
 #include "trace/trace_set.hpp"
 
@@ -29,6 +30,6 @@ struct CheckReport {
 // match in number and size, collectives in order and arguments; requests have to be completed.
 // Lines that cannot be read are findings too; then only they are looked for. Throws TraceError when
 // a file cannot be read at all.
-CheckReport check(const TraceSet& set);
+CheckReport check(const TraceSet& set, const Progress& progress = {});
 
 }  // namespace tisim

@@ -18,8 +18,8 @@ struct Making {
   std::int64_t key;
 };
 
-// The makings of one rank, in its order.
-std::vector<Making> makings_of(const TraceSet& set, std::int32_t rank) {
+// The makings of one rank, in its order; `progress` is of that rank.
+std::vector<Making> makings_of(const TraceSet& set, std::int32_t rank, const Progress& progress) {
   CallTable calls;
   const auto reader = set.open(rank, calls);
   std::vector<Op> ops(kBatch);
@@ -38,6 +38,7 @@ std::vector<Making> makings_of(const TraceSet& set, std::int32_t rank) {
                          is_split ? static_cast<std::int64_t>(call.arguments[3]) : 0});
       made[static_cast<std::uint16_t>(call.arguments[1])] = makings.size();
     }
+    tell(progress, 0.5);
   }
   return makings;
 }
@@ -47,12 +48,13 @@ std::vector<Making> makings_of(const TraceSet& set, std::int32_t rank) {
 // Follows the makings, group by group: all ranks of a group make the next one together.
 class CommunicatorBuilder {
  public:
-  explicit CommunicatorBuilder(const TraceSet& set) : result_(set.ranks()) {
+  CommunicatorBuilder(const TraceSet& set, const Progress& progress) : result_(set.ranks()) {
+    const double ranks = set.ranks();
     makings_.resize(static_cast<std::size_t>(set.ranks()));
     result_.made_.resize(makings_.size());
     for (std::int32_t rank = 0; rank < set.ranks(); ++rank) {
       const auto at = static_cast<std::size_t>(rank);
-      makings_[at] = makings_of(set, rank);
+      makings_[at] = makings_of(set, rank, part_of(progress, rank / ranks, (rank + 1) / ranks));
       result_.made_[at].assign(makings_[at].size(), Membership{kNoGroup, 0, 0});
     }
   }
@@ -128,7 +130,9 @@ class CommunicatorBuilder {
   std::vector<std::vector<std::size_t>> made_at_;  // by group: what its ranks call it
 };
 
-Communicators Communicators::of(const TraceSet& set) { return CommunicatorBuilder(set).build(); }
+Communicators Communicators::of(const TraceSet& set, const Progress& progress) {
+  return CommunicatorBuilder(set, progress).build();
+}
 
 Membership Communicators::made(std::int32_t rank, std::size_t index) const {
   const auto at = static_cast<std::size_t>(rank);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "support/progress.hpp"
 #include "trace/trace_set.hpp"
 
 namespace tisim {
@@ -26,7 +27,7 @@ class Communicators {
   // Reads the trace and follows its comm_split and comm_dup. Where the ranks do not agree on them,
   // which the order of collectives shows, what cannot be told has no ranks in it. Throws
   // TraceError.
-  static Communicators of(const TraceSet& set);
+  static Communicators of(const TraceSet& set, const Progress& progress);
 
   Membership world(std::int32_t rank) const { return {0, rank, ranks_}; }
   // What the comm_split or comm_dup number `index` of `rank` made.

@@ -1,0 +1,194 @@
+"""``tisim check``, ``tisim pack`` and ``tisim unpack``: what they print, write and return."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import BACKBONE, RING, ROOT, CommandLine
+from tisim.formats import check, pack, unpack
+
+LU = str(ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4")
+
+
+@pytest.fixture
+def tisim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(tmp_path, capsys)
+
+
+# check
+
+
+def test_a_sound_trace(tisim: CommandLine) -> None:
+    outcome = tisim("check", RING)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.splitlines() == [
+        f"{RING}: sound: 0 errors, 0 warnings",
+        "4 ranks, modern dialect, 20 actions, 4 messages of 4 MB from rank to rank, 4e+06 flops",
+        "",
+        "action                       number  messages      bytes       amount",
+        "compute                           4                       4e+06 flops",
+        "init, finalize and the like       8",
+        "recv                              4",
+        "send                              4         4  4,000,000",
+    ]
+
+
+def test_warnings_do_not_make_a_trace_unsound(tisim: CommandLine) -> None:
+    outcome = tisim("check", LU)
+    assert outcome.status == 0
+    assert outcome.out.splitlines()[0].endswith(
+        "rank-0.txt: warning: has receives from -333, which is taken for MPI_ANY_SOURCE; so have 3 "
+        "more ranks"
+    )
+    assert outcome.out.splitlines()[1] == f"{LU}: sound: 0 errors, 1 warning"
+
+
+def test_an_unsound_trace(tisim: CommandLine) -> None:
+    trace = tisim.trace("send 1 0 5", "compute 1")
+    outcome = tisim("check", trace)
+    assert (outcome.status, outcome.err) == (1, "")
+    assert outcome.out.splitlines()[:2] == [
+        f"{trace}/r0.txt:1: error: sends a message from rank 0 to rank 1 with tag 0 that is never "
+        "received: 1 are sent, 0 received",
+        f"{trace}: not sound: 1 error, 0 warnings",
+    ]
+
+
+def test_of_many_problems_the_first_are_named(tisim: CommandLine) -> None:
+    trace = tisim.trace("; ".join(f"send 0 {tag} 5" for tag in range(250)))
+    outcome = tisim("check", trace)
+    assert outcome.status == 1
+    assert "and 50 more" in outcome.out.splitlines()
+    assert f"{trace}/r0.txt: not sound: 250 errors, 0 warnings" in outcome.out
+
+
+def test_the_report_as_json(tisim: CommandLine) -> None:
+    trace = tisim.trace("send 1 0 5; isend 1 1 7", "recv 0 1 7")
+    outcome = tisim("check", "--json", "-", trace)
+    assert outcome.status == 1
+    written = json.loads(outcome.out)
+    assert (written["sound"], written["errors"], written["warnings"]) == (False, 1, 1)
+    assert (written["ranks"], written["dialect"], written["actions"]) == (2, "modern", 3)
+    places = [(one["file"], one["line"], one["severity"]) for one in written["findings"]]
+    assert sorted(places) == [(f"{trace}/r0.txt", 1, "error"), (f"{trace}/r0.txt", 2, "warning")]
+    assert {one["name"]: one["bytes"] for one in written["counts"]} == {
+        "send": 5,
+        "isend": 7,
+        "recv": 0,
+    }
+    target = tisim.directory / "report.json"
+    outcome = tisim("check", "--json", str(target), trace)
+    assert outcome.status == 1
+    assert "not sound" in outcome.out
+    assert json.loads(target.read_text()) == written
+
+
+def test_actions_of_ones_own_and_the_dialect(tisim: CommandLine) -> None:
+    trace = tisim.trace("checkpoint 5; compute 1")
+    assert tisim("check", trace).status == 1
+    assert tisim("check", "--action", "checkpoint", trace).status == 0
+    ambiguous = tisim.trace("send 1 2 3", "recv 0 2 3", name="legacy")
+    assert ", modern dialect, " in tisim("check", ambiguous).out
+    assert ", legacy dialect, " in tisim("check", "--dialect", "legacy", ambiguous).out
+
+
+def test_what_cannot_be_checked(tisim: CommandLine) -> None:
+    outcome = tisim("check", str(tisim.directory / "nowhere"))
+    assert outcome.status == 2
+    assert outcome.err.count("\n") == 1
+    assert tisim("check").status == 2
+
+
+# pack and unpack
+
+
+def test_packed_and_unpacked(tisim: CommandLine, nas_traces: Path) -> None:
+    packed, text = tisim.directory / "lu.tit", tisim.directory / "lu"
+    outcome = tisim("pack", LU, "-o", str(packed))
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.startswith(f"{packed}: 4 ranks, 16,234 actions, ")
+    assert outcome.out.endswith("% of the text)\n")
+    outcome = tisim("unpack", str(packed), "-o", str(text))
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out == f"{text}: 4 files, 256 kB\n"
+    for file in (nas_traces / "lu.S.4").iterdir():
+        assert (text / file.name).read_bytes() == file.read_bytes()
+    assert sorted(path.name for path in tisim.directory.iterdir()) == ["lu", "lu.tit"]
+
+
+def test_whatever_takes_traces_takes_packed_ones(tisim: CommandLine) -> None:
+    packed = str(tisim.directory / "ring.tit")
+    assert tisim("pack", RING, "-o", packed).status == 0
+    times = [tisim.replay("--json", "-", trace).out for trace in (RING, packed)]
+    ranks = [json.loads(text)["ranks"] for text in times]
+    assert ranks[0] == ranks[1]
+    assert tisim("check", packed).status == 0
+    study = tisim.write(
+        "study.toml", f'trace = "{packed}"\nplatform = "{BACKBONE}"\n[vary]\nbandwidth = [1, 2]\n'
+    )
+    rows = str(tisim.directory / "rows.csv")
+    assert tisim("sweep", study, "--workers", "1", "--output", rows).status == 0
+    assert len(Path(rows).read_text().splitlines()) == 3
+
+
+def test_what_cannot_be_packed_or_unpacked(tisim: CommandLine) -> None:
+    outcome = tisim("pack", RING, "-o", str(tisim.directory))
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "is a directory; name a file to write" in outcome.err
+    outcome = tisim("unpack", tisim.write("no.tit", "0 init\n"), "-o", str(tisim.directory / "x"))
+    assert outcome.status == 2
+    assert "no.tit" in outcome.err
+    assert not (tisim.directory / "x").exists()
+
+
+@pytest.mark.parametrize("command", ["check", "pack", "unpack"])
+def test_help_has_examples(tisim: CommandLine, command: str) -> None:
+    text = tisim(command, "--help").out
+    assert f"  tisim {command} " in text.partition("Examples:")[2]
+
+
+# Long work
+
+
+@pytest.fixture(scope="module")
+def long_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two ranks whose reading takes longer than a tenth of a second."""
+    directory = tmp_path_factory.mktemp("long")
+    for rank in range(2):
+        (directory / str(rank)).write_text(f"{rank} comm_size 2 # {rank}\n" * 2_000_000)
+    return directory
+
+
+def test_progress_is_told(long_trace: Path, tmp_path: Path) -> None:
+    told: list[float] = []
+    for work in (
+        lambda: pack(long_trace, tmp_path / "x.tit", progress=told.append),
+        lambda: unpack(tmp_path / "x.tit", tmp_path / "x", progress=told.append),
+        lambda: check(long_trace, progress=told.append),
+    ):
+        told.clear()
+        work()
+        assert told
+        assert told == sorted(told)
+        assert all(0 <= fraction <= 1 for fraction in told)
+
+
+@pytest.mark.parametrize("command", ["check", "pack"])
+def test_ctrl_c_leaves_nothing_behind(long_trace: Path, tmp_path: Path, command: str) -> None:
+    """The signal comes when the core first looks for one, in the middle of its work."""
+    code = (
+        "import os, signal, sys\nfrom tisim.commands.output import Meter\n"
+        "from tisim.cli import main\n"
+        "Meter.show = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "main(sys.argv[1:])"
+    )
+    output = ["-o", str(tmp_path / "x.tit")] if command == "pack" else []
+    arguments = [sys.executable, "-c", code, command, *output, str(long_trace)]
+    run = subprocess.run(arguments, capture_output=True, text=True)
+    assert (run.returncode, run.stderr.strip()) == (130, "tisim: stopped by Ctrl-C")
+    assert list(tmp_path.iterdir()) == []

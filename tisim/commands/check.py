@@ -1,0 +1,97 @@
+"""``tisim check``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+
+from tisim.commands.output import Meter, check_writable, format_bytes, write_text
+from tisim.formats import CheckReport, Trace, check
+from tisim.formats.trace import DIALECTS
+from tisim.sweep.text import align
+
+
+@click.command(
+    "check",
+    epilog="""\b
+Examples:
+  tisim check traces/
+  tisim check lu.tit && tisim replay --platform p.xml lu.tit
+  tisim check --action checkpoint traces/
+  tisim check --json - traces/ | jq .findings
+""",
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(list(DIALECTS)),
+    default="auto",
+    show_default=True,
+    help="How the lines are written; by default they tell.",
+)
+@click.option(
+    "--action",
+    "actions",
+    metavar="NAME",
+    multiple=True,
+    help="An action of your own that may be in the trace. Repeatable.",
+)
+@click.option(
+    "--json", "json_file", metavar="FILE", help="Write the report as JSON; - is standard output."
+)
+@click.argument("traces", nargs=-1, required=True)
+def check_command(
+    dialect: str, actions: tuple[str, ...], json_file: str | None, traces: tuple[str, ...]
+) -> int:
+    """Say whether a trace is sound, and what is in it.
+
+    Sends and receives have to match, collectives to come in the same order everywhere, requests to
+    be completed. What is wrong is printed with its file and line. Nothing is simulated.
+
+    The exit status is 0 when there is no error (there may be warnings), 1 when there is one, and
+    2 when there is no trace to check.
+    """
+    if json_file not in (None, "-"):
+        check_writable(json_file)
+    with Meter("check") as meter:
+        trace = Trace.open(traces[0] if len(traces) == 1 else list(traces), dialect=dialect)
+        report = check(trace, custom_actions=actions, progress=meter.show)
+    status = 0 if report.sound else 1
+    text = json.dumps({**asdict(report), "sound": report.sound}, indent=1)
+    if json_file == "-":
+        click.echo(text)
+        return status
+    if json_file is not None:
+        write_text(json_file, text + "\n")
+    _print(report)
+    return status
+
+
+def _print(report: CheckReport) -> None:
+    for finding in report.findings:
+        click.echo(str(finding))
+    more = report.errors + report.warnings - len(report.findings)
+    if more > 0:
+        click.echo(f"and {more:,} more")
+    click.echo(
+        f"{report.name}: {'sound' if report.sound else 'not sound'}: "
+        f"{_count(report.errors, 'error')}, {_count(report.warnings, 'warning')}"
+    )
+    click.echo(
+        f"{_count(report.ranks, 'rank')}, {report.dialect} dialect, "
+        f"{_count(report.actions, 'action')}, {_count(report.messages, 'message')} of "
+        f"{format_bytes(report.bytes)} from rank to rank, {report.flops:.6g} flops"
+    )
+    rows: list[tuple[str, ...]] = [("action", "number", "messages", "bytes", "amount")]
+    for count in report.counts:
+        amount = f"{count.amount:.6g} {'s' if count.name == 'sleep' else 'flops'}"
+        messages = (f"{count.messages:,}", f"{count.bytes:,}") if count.messages else ("", "")
+        rows.append((count.name, f"{count.actions:,}", *messages, amount if count.amount else ""))
+    click.echo()
+    for line in align(rows, left=1):
+        click.echo(line)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
