@@ -67,6 +67,12 @@ def test_a_ping_pong_faster_than_the_wire() -> None:
     assert warned(calibrated(measured(SIZES, one_way() / 20)), "were both processes on one host?")
 
 
+def test_a_nominal_bandwidth_in_the_wrong_unit() -> None:
+    frame = measured(SIZES, one_way())
+    found = calibrate(Measurements(frame), bandwidth=125, latency=15e-6)
+    assert warned(found, "large messages reach 1.18e+08 bytes/s, the nominal bandwidth is 125")
+
+
 def test_overheads_that_leave_nothing_for_the_network() -> None:
     send = measured(SIZES, 0.95 * one_way(), "send")
     found = calibrated(measured(SIZES, one_way()), send)

@@ -216,6 +216,8 @@ CUT = "a cut or damaged line"
         (ROWS.replace("MPI_Isend,1000", "MPI_Isend,10.5"), 4, "whole number of bytes"),
         # tisim
         (OWN.rstrip()[:-4], 5, CUT),
+        (OWN.replace(",a,b", ",a,node-1").rstrip()[:-1], 5, CUT),
+        ("operation,bytes,seconds\nsend,1,1.25e-05\nsend,2,1.50e-0", 3, CUT),
         (OWN.replace("0.004", "-0.004"), 5, "negative"),
         (OWN.replace("transfer", "transmit"), 5, "unknown operation 'transmit'"),
         (OWN.replace("1000,2,2", "1000,2,3"), 5, "directions 1 or 2"),
@@ -231,6 +233,10 @@ def test_a_damaged_file_is_named_with_its_line(
         frame(tmp_path, text)
     assert caught.value.file == str(tmp_path / "file-0")
     assert caught.value.line == line
+
+
+def test_a_last_line_without_an_end_may_be_whole(tmp_path: Path) -> None:
+    assert rows(tmp_path, OWN.rstrip()) == rows(tmp_path, OWN)
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _FEW_POINTS = 5
 _LARGE_RESIDUAL = 0.10
+# A network that reaches so many times its nominal bandwidth, or so small a part, has another one.
+_IMPLAUSIBLE = 3.0
 # Ping-pongs this many times shorter than others of their size took another way...
 _SHORTER = 3.0
 # ... if they are this part of all.
@@ -28,6 +30,7 @@ def advise(calibration: Calibration) -> tuple[str, ...]:
         *_segments(calibration),
         *_intra_node(calibration),
         *_overheads(calibration),
+        *_nominal(calibration),
         *_contention(calibration),
         *_range(calibration),
     )
@@ -107,6 +110,17 @@ def _overheads(calibration: Calibration) -> Iterator[str]:
             f"at {over.sum()} of {len(over)} sizes the overheads alone take nine tenths of the "
             f"ping-pong or more (first at {curve.nbytes[over][0]:.0f} bytes): they were measured "
             "under other conditions"
+        )
+
+
+def _nominal(calibration: Calibration) -> Iterator[str]:
+    """A nominal bandwidth that can hardly be that of the network that was measured."""
+    last, nominal = calibration.factors[-1].bandwidth, calibration.route.bandwidth
+    if not 1 / _IMPLAUSIBLE <= last <= _IMPLAUSIBLE:
+        yield (
+            f"large messages reach {last * nominal:.3g} bytes/s, the nominal bandwidth is "
+            f"{nominal:.3g} bytes/s: is it that of the network that was measured (and its unit "
+            "right: 125MBps, 1Gbps)?"
         )
 
 

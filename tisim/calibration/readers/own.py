@@ -48,6 +48,7 @@ def read(text: Text) -> tuple[list[Sample], list[str]]:
             header,
         )
     samples: list[Sample] = []
+    ends: set[str] = set()
     for number, row in enumerate(text.lines[header:], start=header + 1):
         if not row.strip() or row.startswith("#"):
             continue
@@ -55,9 +56,19 @@ def read(text: Text) -> tuple[list[Sample], list[str]]:
         if len(words) != len(columns) or not all(words):
             raise text.cut(number, ",".join(columns))
         samples.append(_sample(text, dict(zip(columns, words, strict=True)), number))
+        if number == len(text.lines) and not text.ended and _is_cut(words[-1], ends):
+            raise text.cut(number, ",".join(columns))
+        ends.add(words[-1])
     if not samples:
         raise text.error("a header and no measurement below it: measure again", header)
     return samples, []
+
+
+def _is_cut(end: str, others: set[str]) -> bool:
+    """Whether the last word of a last line without an end is what was left of a longer one."""
+    if not others or end in others:
+        return False
+    return len(end) < min(map(len, others)) or any(other.startswith(end) for other in others)
 
 
 def _sample(text: Text, row: dict[str, str], line: int) -> Sample:
