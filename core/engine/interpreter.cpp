@@ -107,8 +107,24 @@ void Simulation::record_action(std::int32_t index, const Op& op, std::uint8_t le
   } else if (op.kind >= Kind::send && op.kind <= Kind::recv_half && op.peer >= 0) {
     const Rank& rank = ranks_[at(index)];
     action.peer = global(rank, op.peer) - rank.first;
+  } else if (level == 0) {
+    action.idle = static_cast<std::uint8_t>(finds_nothing(ranks_[at(index)]));
   }
   recorder_->begin(action);
+}
+
+// Whether the rank's operation waits for a request, or tests one, and there is none.
+bool Simulation::finds_nothing(const Rank& rank) const {
+  switch (rank.op.kind) {
+    case Kind::wait:
+    case Kind::test:
+      return (rank.op.flags & kByNumber) == 0 && find_request(rank) < 0;
+    case Kind::wait_last:
+    case Kind::waitall:
+      return rank.pending_first < 0;
+    default:
+      return false;
+  }
 }
 
 void Simulation::refill(Rank& rank, std::int32_t index) {

@@ -36,6 +36,7 @@ struct ActionStart {
   std::uint8_t kind;      // Kind
   std::int8_t operation;  // Operation of a collective, else -1
   std::uint8_t level;     // 0: a line of the trace, 1: a part of a collective
+  std::uint8_t idle;      // a wait or test for a request that is no longer pending
 };
 
 // Time that a rank spends not going on. Those of a rank follow one another without a gap: a rank

@@ -170,6 +170,7 @@ class Simulation {
   bool run_rank(std::int32_t rank);
   bool fetch(Rank& rank, std::int32_t index);
   void record_action(std::int32_t rank, const Op& op, std::uint8_t level);
+  bool finds_nothing(const Rank& rank) const;
   void refill(Rank& rank, std::int32_t index);
   Op take_half(Rank& rank);
   bool begin(Rank& rank, std::int32_t index);

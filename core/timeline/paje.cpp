@@ -57,10 +57,14 @@ void write_definition(Text& text, std::int32_t number, const Definition& definit
 
 // What SimGrid's replay calls the state of an action; empty: it has none.
 std::string_view state_name(const OpenAction& action) {
+  if (action.start.idle != 0) return {};
   switch (action.kind()) {
     case Kind::nop:
     case Kind::compute:
     case Kind::sleep:
+    case Kind::comm_split:
+    case Kind::comm_dup:
+    case Kind::comm_free:
     case Kind::custom:
       return {};
     case Kind::collective:
@@ -100,16 +104,26 @@ std::string_view state_name(const OpenAction& action) {
   }
 }
 
-// Colours that differ in lightness too (after Okabe and Ito 2008).
+// Red, green and blue from 0 to 1: what SimGrid's output gives to each of its values.
 std::string_view colour_of(std::string_view value) {
-  if (value == "kernel") return "0.34 0.71 0.91";
-  if (value.find("run_") != std::string_view::npos) return "0.6 0.6 0.6";
-  if (value.find("bcast") != std::string_view::npos) return "0.94 0.89 0.26";
-  if (value.find("reduce") != std::string_view::npos) return "0.84 0.37 0";
-  if (value.find("alltoall") != std::string_view::npos) return "0 0.45 0.7";
-  if (value.find("scatter") != std::string_view::npos) return "0.8 0.47 0.65";
-  if (value.find("gather") != std::string_view::npos) return "0 0.62 0.45";
-  return "0.9 0.62 0";
+  static const std::map<std::string_view, std::string_view> colours = {
+      {"smpi_replay_run_init", "0 1 0"},
+      {"smpi_replay_run_finalize", "0 1 0"},
+      {"kernel", "0.5 0.5 0.5"},
+      {"action_bcast", "0 0.78 0.39"},
+      {"action_reduce", "0 1 0"},
+      {"action_allreduce", "1 0 1"},
+      {"action_alltoall", "0.52 0 1"},
+      {"gather", "1 1 0"},
+      {"gatherv", "1 1 0.52"},
+      {"allgather", "1 0 0"},
+      {"allgatherv", "1 0.52 0.52"},
+      {"action_scatter", "1 0.74 0.54"},
+      {"action_scatterv", "1 0.74 0.54"},
+      {"action_reducescatter", "0 1 0"},
+      {"action_scan", "1 0.58 0.23"},
+  };
+  return colours.at(value);
 }
 
 bool sends(Kind kind) {

@@ -1,0 +1,176 @@
+"""Timelines in the format of Paje: what SimGrid writes for the same replay."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.oracle.paje import PajeLink, PajeState, PajeTrace, read_paje
+
+pytestmark = pytest.mark.oracle
+
+GRAPHENE = Path(__file__).resolve().parents[2] / "platforms/graphene.xml"
+RANKS = 4
+
+# SimGrid writes microseconds, tisim nanoseconds.
+DIGITS = 0.51e-6
+
+
+def replays(folder: Path, programs: Sequence[Sequence[str]]) -> tuple[PajeTrace, PajeTrace]:
+    """What SimGrid and tisim write for a program, a list of actions a rank."""
+    (folder / "traces").mkdir()
+    for rank, actions in enumerate(programs):
+        lines = [f"{rank} {action}\n" for action in ("init", *actions, "finalize")]
+        (folder / "traces" / f"rank-{rank}.txt").write_text("".join(lines))
+    return replays_of(folder / "traces", folder)
+
+
+def replays_of(traces: Path, folder: Path) -> tuple[PajeTrace, PajeTrace]:
+    """What SimGrid and tisim write for a directory of traces; files go to `folder`."""
+    ranks = len(list(traces.glob("rank-*.txt")))
+    (folder / "index").write_text("".join(f"{traces}/rank-{r}.txt\n" for r in range(ranks)))
+    hosts = [f"graphene-{rank}.nancy.grid5000.fr" for rank in range(ranks)]
+    (folder / "hosts").write_text("".join(f"{host}\n" for host in hosts))
+    command = ["smpirun", "-np", str(ranks), "-platform", GRAPHENE]
+    command += ["-hostfile", folder / "hosts", "-trace", "-trace-file", folder / "simgrid.trace"]
+    command += ["--cfg=network/optim:Full", "-replay", folder / "index"]
+    subprocess.run(command, capture_output=True, check=True, timeout=60)
+    tisim.replay(traces, platform=GRAPHENE, hosts=hosts, timeline=folder / "tisim.trace")
+    return read_paje(folder / "simgrid.trace"), read_paje(folder / "tisim.trace")
+
+
+def by_container(states: Sequence[PajeState]) -> dict[str, list[PajeState]]:
+    found = defaultdict(list)
+    for state in states:
+        found[state.container].append(state)
+    return found
+
+
+def same_time(theirs: float, ours: float) -> bool:
+    return math.isnan(theirs) == math.isnan(ours) and not abs(theirs - ours) > DIGITS
+
+
+def assert_same_states(theirs: PajeTrace, ours: PajeTrace) -> None:
+    expected, found = by_container(theirs.states), by_container(ours.states)
+    assert expected.keys() == found.keys()
+    for container, of_rank in expected.items():
+        for state, own in zip(of_rank, found[container], strict=True):
+            assert (own.value, own.depth) == (state.value, state.depth)
+            assert same_time(state.start, own.start), (state, own)
+            assert same_time(state.end, own.end), (state, own)
+    assert {name: ours.colours[name] for name in theirs.colours} == theirs.colours
+
+
+def assert_same_containers(theirs: PajeTrace, ours: PajeTrace) -> None:
+    assert theirs.lives.keys() == ours.lives.keys()
+    for name, life in theirs.lives.items():
+        assert all(map(same_time, life, ours.lives[name])), name
+    assert ours.types == {name: theirs.types[name] for name in ours.types}
+
+
+def assert_same_links(theirs: PajeTrace, ours: PajeTrace) -> None:
+    def ordered(trace: PajeTrace) -> list[PajeLink]:
+        return sorted(trace.links.values(), key=lambda k: (k.key.split("_")[:3], round(k.start, 6)))
+
+    for link, own in zip(ordered(theirs), ordered(ours), strict=True):
+        ends = (link.source, link.destination, link.value, link.key.split("_")[:3])
+        assert (own.source, own.destination, own.value, own.key.split("_")[:3]) == ends
+        assert same_time(link.start, own.start), (link, own)
+        assert same_time(link.end, own.end), (link, own)
+
+
+def check(folder: Path, programs: Sequence[Sequence[str]]) -> None:
+    assert_same(*replays(folder, programs))
+
+
+def assert_same(theirs: PajeTrace, ours: PajeTrace) -> None:
+    assert_same_containers(theirs, ours)
+    assert_same_states(theirs, ours)
+    assert_same_links(theirs, ours)
+
+
+def ring(rank: int, size: int) -> list[str]:
+    """Blocking, non-blocking and combined calls with both neighbours, eager and rendezvous."""
+    after, before = (rank + 1) % RANKS, (rank - 1) % RANKS
+    return [
+        f"compute {1e5 * (rank + 1)}",
+        f"irecv {before} 7 {size}",
+        f"isend {after} 7 {size}",
+        f"compute {3e5 * (RANKS - rank)}",
+        f"wait {before} {rank} 7",
+        f"wait {rank} {after} 7",
+        f"sendRecv {size} {after} {size} {before} 6 6",
+        f"irecv {before} 0 {size}",
+        f"isend {after} 0 {size}",
+        "waitall",
+        *([f"send {after} 3 {size}"] if rank % 2 else [f"recv {before} 3 {size}"]),
+        *([f"recv {before} 3 {size}"] if rank % 2 else [f"send {after} 3 {size}"]),
+    ]
+
+
+@pytest.mark.parametrize("size", [0, 10, 1420, 40000, 70000, 1_000_000])
+def test_point_to_point(tmp_path: Path, size: int) -> None:
+    check(tmp_path, [ring(rank, size) for rank in range(RANKS)])
+
+
+COLLECTIVES = (
+    "barrier",
+    "bcast 1000 1 6",
+    "bcast 300000",
+    "reduce 5000 1e6 2 6",
+    "allreduce 4000 2e5 6",
+    "alltoall 3000 3000 6 6",
+    "alltoallv 100 1 2 3 4 100 {r} {r} {r} {r}",
+    "gather 100 100 1 6 6",
+    "allgather 100 100 6 6",
+    "gatherv 100 100 100 100 100 1 6 6",
+    "allgatherv 50 50 50 50 50 6 6",
+    "scatter 100 100 1 6 6",
+    "scatterv 10 20 30 40 {n} 1 6 6",
+    "reducescatter 100 200 300 400 1e5 6",
+    "scan 1000 1e4 6",
+    "exscan 1000 1e4 6",
+)
+
+
+@pytest.mark.parametrize("call", COLLECTIVES)
+def test_collectives(tmp_path: Path, call: str) -> None:
+    programs = [
+        [f"compute {1e5 * (rank + 1)}", call.format(r=rank + 1, n=10 * (rank + 1)), "compute 2e5"]
+        for rank in range(RANKS)
+    ]
+    check(tmp_path, programs)
+
+
+def test_what_is_no_state(tmp_path: Path) -> None:
+    """Computations and sleeps, and calls that find nothing to wait for.
+
+    SimGrid ends no arrow where a test completes a receive; tisim does.
+    """
+    theirs, ours = replays(
+        tmp_path,
+        [
+            ["comm_size 2", "compute 1e6", "sleep 0.25", "isend 1 0 100", "waitall", "waitall"],
+            ["irecv 0 0 100", "sleep 1", "test 0 1 0", "wait 0 1 0", "waitall"],
+        ],
+    )
+    assert_same_containers(theirs, ours)
+    assert_same_states(theirs, ours)
+    (unended,), (ended,) = theirs.links.values(), ours.links.values()
+    assert math.isnan(unended.end)
+    assert ended.end == pytest.approx(1.0001, rel=1e-2)
+
+
+def test_requests_that_nobody_waits_for(tmp_path: Path) -> None:
+    check(tmp_path, [["isend 1 0 1000000", "compute 1e5"], ["irecv 0 0 1000000", "compute 1e5"]])
+
+
+@pytest.mark.parametrize("name", ["ft.S.16", "mg.S.16"])
+def test_a_nas_benchmark(tmp_path: Path, nas_traces: Path, name: str) -> None:
+    assert_same(*replays_of(nas_traces / name, tmp_path))
