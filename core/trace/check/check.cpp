@@ -40,7 +40,7 @@ class Counter {
     }
     if (op.kind == Kind::compute || op.kind == Kind::sleep) current_->amount += op.amount;
   }
-  void take(const Message& message) {
+  void take(const TraceMessage& message) {
     if (message.is_receive) return;
     ++current_->messages;
     current_->bytes += static_cast<std::uint64_t>(message.bytes);
@@ -121,7 +121,7 @@ class Pass {
     RankWalk walk(set_, communicators_, rank);
     MessageReader reader;
     Requests requests(rank, set_.dialect() == Dialect::legacy);
-    std::vector<Message> messages;
+    std::vector<TraceMessage> messages;
     for (std::uint64_t count = 1; walk.next(); ++count) {
       if (count % kGlance == 0) tell_read(walk);
       const Kind kind = walk.op().kind;
@@ -130,7 +130,7 @@ class Pass {
       messages.clear();
       reader.read(walk, messages);
       counter_.take(walk);
-      for (const Message& message : messages) {
+      for (const TraceMessage& message : messages) {
         counter_.take(message);
         messages_.add(message);
       }

@@ -11,7 +11,7 @@ namespace {
 // The messages of one side of a channel, in their order.
 class ChannelWalk {
  public:
-  ChannelWalk(const TraceSet& set, const Communicators& communicators, const Channel& channel,
+  ChannelWalk(const TraceSet& set, const Communicators& communicators, const TraceChannel& channel,
               bool is_receive)
       : walk_(set, communicators,
               communicators.world_rank(channel.group,
@@ -31,20 +31,20 @@ class ChannelWalk {
       reader_.read(walk_, messages_);
     }
   }
-  const Message& message() const { return message_; }
+  const TraceMessage& message() const { return message_; }
   const std::string& file() const { return walk_.reader().file(); }
 
  private:
   RankWalk walk_;
   MessageReader reader_;
-  Channel channel_;
+  TraceChannel channel_;
   bool is_receive_;
-  std::vector<Message> messages_;
+  std::vector<TraceMessage> messages_;
   std::size_t at_ = 0;
-  Message message_;
+  TraceMessage message_;
 };
 
-std::string described(const Communicators& communicators, const Channel& channel) {
+std::string described(const Communicators& communicators, const TraceChannel& channel) {
   const auto rank = [&](std::int32_t number) {
     return number == kAnySource
                ? std::string("any rank")
@@ -56,7 +56,7 @@ std::string described(const Communicators& communicators, const Channel& channel
 
 }  // namespace
 
-void MessageLedger::add(const Message& message) {
+void MessageLedger::add(const TraceMessage& message) {
   Side& side = of_rank_[{message.channel, message.is_receive}];
   // A receive that takes what comes has room for everything.
   const std::int64_t room =
@@ -123,14 +123,14 @@ void MessageLedger::report_destination(const Pair* first, const Pair* last, Find
 // Lets the receives from any rank, and then those of any tag too, take what is left.
 void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pair>& surplus,
                                    Findings& findings) {
-  const auto takes = [](const Channel& receive, const Channel& message) {
+  const auto takes = [](const TraceChannel& receive, const TraceChannel& message) {
     return (receive.source == kAnySource || receive.source == message.source) &&
            (receive.tag == kAnyTag || receive.tag == message.tag);
   };
   // The most particular ones choose first.
   std::vector<Pair> choosers = wild;
   std::stable_sort(choosers.begin(), choosers.end(), [](const Pair& a, const Pair& b) {
-    const auto freedom = [](const Channel& c) {
+    const auto freedom = [](const TraceChannel& c) {
       return (c.source == kAnySource ? 1 : 0) + (c.tag == kAnyTag ? 1 : 0);
     };
     return freedom(a.channel) < freedom(b.channel);
@@ -156,8 +156,9 @@ void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pa
   }
 }
 
-void MessageLedger::report_unmatched(const Channel& channel, bool is_receive, std::uint64_t matched,
-                                     std::uint64_t total, Findings& findings) {
+void MessageLedger::report_unmatched(const TraceChannel& channel, bool is_receive,
+                                     std::uint64_t matched, std::uint64_t total,
+                                     Findings& findings) {
   const std::uint64_t left = total - matched;
   std::string message;
   if (is_receive) {

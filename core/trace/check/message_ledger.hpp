@@ -16,7 +16,7 @@ class MessageLedger {
   MessageLedger(const TraceSet& set, const Communicators& communicators)
       : set_(&set), communicators_(&communicators) {}
 
-  void add(const Message& message);
+  void add(const TraceMessage& message);
   // The messages of a rank are complete.
   void end_rank();
 
@@ -33,24 +33,24 @@ class MessageLedger {
     std::int64_t most = 0;
   };
   struct Entry {
-    Channel channel;
+    TraceChannel channel;
     bool is_receive;
     Side side;
   };
   // Entries of one channel side by side: a send, a receive, or both.
   struct Pair {
-    Channel channel;
+    TraceChannel channel;
     Side sent;
     Side received;
   };
-  using SideKey = std::pair<Channel, bool>;
+  using SideKey = std::pair<TraceChannel, bool>;
 
   std::vector<Pair> paired() const;
   void report_destination(const Pair* first, const Pair* last, Findings& findings);
   void report_surplus(const std::vector<Pair>& wild, std::vector<Pair>& surplus,
                       Findings& findings);
   void report_sizes(const Pair& pair, Findings& findings);
-  void report_unmatched(const Channel& channel, bool is_receive, std::uint64_t matched,
+  void report_unmatched(const TraceChannel& channel, bool is_receive, std::uint64_t matched,
                         std::uint64_t total, Findings& findings);
 
   const TraceSet* set_;

@@ -4,17 +4,18 @@ namespace tisim {
 
 namespace {
 
-Message sent(const RankWalk& walk, std::int32_t to, std::int32_t tag, std::int64_t bytes) {
+TraceMessage sent(const RankWalk& walk, std::int32_t to, std::int32_t tag, std::int64_t bytes) {
   return {{walk.group().group, to, walk.group().rank, tag}, false, bytes, walk.op().line};
 }
 
-Message received(const RankWalk& walk, std::int32_t from, std::int32_t tag, std::int64_t bytes) {
+TraceMessage received(const RankWalk& walk, std::int32_t from, std::int32_t tag,
+                      std::int64_t bytes) {
   return {{walk.group().group, walk.group().rank, from, tag}, true, bytes, walk.op().line};
 }
 
 }  // namespace
 
-void MessageReader::read(const RankWalk& walk, std::vector<Message>& messages) {
+void MessageReader::read(const RankWalk& walk, std::vector<TraceMessage>& messages) {
   const Op& op = walk.op();
   const std::int32_t me = walk.group().rank;
   if (walk.group().group == kNoGroup) return;
@@ -65,7 +66,7 @@ void MessageReader::read(const RankWalk& walk, std::vector<Message>& messages) {
 }
 
 void MessageReader::start(const RankWalk& walk, const Key& key, Persistent& request,
-                          std::vector<Message>& messages) {
+                          std::vector<TraceMessage>& messages) {
   const auto& [comm, source, destination, tag] = key;
   request.active = true;
   if (request.is_receive) {

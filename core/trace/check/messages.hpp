@@ -11,17 +11,17 @@
 namespace tisim {
 
 // Messages of one channel match in order. The ranks are those of the group.
-struct Channel {
+struct TraceChannel {
   std::uint32_t group = 0;
   std::int32_t destination = 0;
   std::int32_t source = 0;  // of a receive perhaps kAnySource
   std::int32_t tag = 0;     // of a receive perhaps kAnyTag
 
-  friend auto operator<=>(const Channel&, const Channel&) = default;
+  friend auto operator<=>(const TraceChannel&, const TraceChannel&) = default;
 };
 
-struct Message {
-  Channel channel;
+struct TraceMessage {
+  TraceChannel channel;
   bool is_receive = false;
   std::int64_t bytes = 0;  // of a receive: its buffer, -1 for one that takes what comes
   std::uint32_t line = 0;
@@ -31,7 +31,7 @@ struct Message {
 class MessageReader {
  public:
   // Appends the messages of the operation at hand.
-  void read(const RankWalk& walk, std::vector<Message>& messages);
+  void read(const RankWalk& walk, std::vector<TraceMessage>& messages);
 
  private:
   struct Persistent {
@@ -42,7 +42,7 @@ class MessageReader {
   using Key = std::tuple<std::uint16_t, std::int32_t, std::int64_t, std::int32_t>;
 
   void start(const RankWalk& walk, const Key& key, Persistent& request,
-             std::vector<Message>& messages);
+             std::vector<TraceMessage>& messages);
 
   std::map<Key, Persistent> persistent_;
 };
