@@ -114,12 +114,12 @@ class Result:
     @property
     def timeline(self) -> pd.DataFrame:
         """What every rank did: one row an action. Like all that follows only if recorded."""
-        return self._known().timeline
+        return self.known().timeline
 
     @property
     def breakdown(self) -> Breakdown:
         """Where the time of each rank went, by state and by kind of action."""
-        return self._known().breakdown
+        return self.known().breakdown
 
     @property
     def states(self) -> pd.DataFrame:
@@ -128,12 +128,12 @@ class Result:
         Columns: `rank`, `state`, `kind` of action, `start`, `end` (s), and `cause`, the rank that
         was waited for (-1: none).
         """
-        return self._known().states
+        return self.known().states
 
     @property
     def messages(self) -> pd.DataFrame:
         """Every message: one row each, in the order in which their receivers went on."""
-        return self._known().messages
+        return self.known().messages
 
     @property
     def waits(self) -> pd.DataFrame:
@@ -143,7 +143,7 @@ class Result:
         as `late sender`) and `kind` of action: `seconds` that the rank waited, and how often
         (`count`).
         """
-        return self._known().waits
+        return self.known().waits
 
     @property
     def matrix(self) -> pd.DataFrame:
@@ -153,19 +153,26 @@ class Result:
         collectives, `collective_bytes` and `collective_messages`. The whole matrix of few ranks:
         ``matrix.pivot(index="source", columns="destination", values="bytes")``.
         """
-        return self._known().matrix
+        return self.known().matrix
 
     @property
     def critical_path(self) -> CriticalPath:
         """What the simulated time consists of, and what better machines could gain."""
-        return self._known().critical_path
+        return self.known().critical_path
 
     @property
     def links(self) -> Links:
         """What each link carried over time."""
-        return self._known().links
+        return self.known().links
 
-    def _known(self) -> Recorded:
+    def known(self) -> Recorded:
+        """What is known of what happened.
+
+        Raises
+        ------
+        TisimError
+            When nothing was recorded.
+        """
         if self.recorded is None:
             raise TisimError("nothing was recorded: replay with record=True")
         return self.recorded

@@ -12,7 +12,9 @@ from tisim.recording.critical_path import CriticalPath
 from tisim.recording.routes import RouteTable
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
     from tisim.recording.links import Links
     from tisim.recording.scene import Scene
@@ -77,6 +79,32 @@ class Recorded:
         """What each link carried over time."""
         assert self.scene.links is not None
         return self.scene.links
+
+    def shares(
+        self, groups: NDArray[np.int32], count: int, bins: int, begin: float = 0.0
+    ) -> NDArray[np.float32]:
+        """Seconds that groups of ranks spend in each state, over time.
+
+        Parameters
+        ----------
+        groups
+            The group of each rank, from 0 to below `count`; shape (ranks,).
+        count
+            Number of groups.
+        bins
+            Equal parts of the time from `begin` to the end of the simulation.
+        begin
+            In seconds.
+
+        Returns
+        -------
+        ndarray
+            Shape (count, bins, states).
+        """
+        path, end = str(self.spool.path("states")), self.scene.end
+        flat: Any = _core.state_density(path, begin, end, bins, groups, count)
+        shares: NDArray[np.float32] = flat.reshape(count, bins, len(STATES))
+        return shares
 
     @property
     def timeline(self) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from tisim import _core
 from tisim.errors import TisimError
@@ -76,13 +76,27 @@ class Spool:
         self._remove()
 
     def read(self, name: str) -> NDArray[np.void]:
-        """All rows of `states`, `actions` or `messages`, as a structured array."""
+        """All rows of `states`, `actions` or `messages`, as a structured array.
+
+        What is not looked at stays on disk.
+        """
         import numpy as np
 
+        dtype = self._type(name)
+        if not self.path(name).stat().st_size:
+            return np.zeros(0, dtype=dtype)
+        rows: NDArray[np.void] = np.memmap(self.path(name), dtype=dtype, mode="r")
+        return rows
+
+    def count(self, name: str) -> int:
+        """Number of rows of `states`, `actions` or `messages`."""
+        return self.path(name).stat().st_size // int(self._type(name).itemsize)
+
+    @staticmethod
+    def _type(name: str) -> Any:
         types = {
             "states": _core.state_type,
             "actions": _core.action_type,
             "messages": _core.message_type,
         }
-        rows: NDArray[np.void] = np.fromfile(self.path(name), dtype=cast("Any", types[name]()))
-        return rows
+        return types[name]()
