@@ -150,7 +150,7 @@ def _simulate(
                 driver.core.take_woken()
         check_progress(driver)
         check_whole(driver.core, job)
-        result = _result(driver.core, job, placements, settings)
+        result = _result(driver.core, job, trace, placements, settings)
     if session is not None:
         result.recorded = session.finish(driver.core, result.finish)
     return result
@@ -180,7 +180,12 @@ def _readable(trace: Trace, settings: Settings) -> Any:
 
 
 def _result(
-    core: Any, job: int, placements: Deployment, settings: Settings, begin: float = 0.0
+    core: Any,
+    job: int,
+    trace: Trace,
+    placements: Deployment,
+    settings: Settings,
+    begin: float = 0.0,
 ) -> Result:
     warnings = [*settings.warnings, *_not_simulated(settings.platform, placements)]
     if lost := core.lost_types(job):
@@ -193,6 +198,8 @@ def _result(
         core.rank_columns(job),
         placements.hosts,
         start=begin,
+        trace=str(trace.name),
+        platform=str(settings.platform.file),
         config=settings.config.as_dict(),
         warnings=warnings,
     )
@@ -247,7 +254,7 @@ def start_replay(
     begin, wall = env.now, time.perf_counter()
 
     def result(core: Any, job: int) -> Result:
-        made = _result(core, job, placements, settings, begin)
+        made = _result(core, job, opened, placements, settings, begin)
         made.wall_time = time.perf_counter() - wall
         return made
 

@@ -52,6 +52,8 @@ class Result:
         included. Shape (ranks,).
     wall_time
         Seconds that reading the files and simulating took.
+    trace, platform
+        What was replayed, and on what: names of files.
     config
         The configuration that was used, canonical key to value.
     warnings
@@ -67,6 +69,8 @@ class Result:
         *,
         start: float = 0.0,
         wall_time: float = 0.0,
+        trace: str = "",
+        platform: str = "",
         config: Mapping[str, object],
         warnings: Sequence[str] = (),
     ) -> None:
@@ -79,6 +83,8 @@ class Result:
         self.bytes_sent: NDArray[np.int64] = columns["bytes_sent"]
         self.messages_sent: NDArray[np.int64] = columns["messages_sent"]
         self.wall_time = wall_time
+        self.trace = trace
+        self.platform = platform
         self.config = dict(config)
         self.warnings = list(warnings)
         self.recorded: Recorded | None = None
@@ -178,7 +184,10 @@ class Result:
         return self.recorded
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain numbers, lists and dicts: what `to_json` writes."""
+        """The result as plain numbers, lists and dicts: what `to_json` writes.
+
+        With `breakdown` if the replay was recorded (`tisim.recording.recorded.Recorded.to_dict`).
+        """
         rows = self._rows(0, len(self.hosts))
         return {**self._summary(), "ranks": [dict(zip(COLUMNS, row, strict=True)) for row in rows]}
 
@@ -202,13 +211,18 @@ class Result:
         """What is said of the whole."""
         from tisim import __version__
 
-        return {
+        summary = {
             "tisim": __version__,
+            "trace": self.trace,
+            "platform": self.platform,
             "simulated_time": self.simulated_time,
             "actions": self.actions,
             "wall_time": self.wall_time,
             "config": self.config,
         }
+        if self.recorded is not None:
+            summary["breakdown"] = self.recorded.to_dict()
+        return summary
 
     def _rows(self, first: int, end: int) -> Iterator[tuple[Any, ...]]:
         """`COLUMNS` of some ranks, as plain numbers and texts."""

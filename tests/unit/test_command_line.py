@@ -58,7 +58,10 @@ def test_json_on_standard_output_is_alone_there(tisim: CommandLine) -> None:
     assert outcome.status == 0
     written = json.loads(outcome.out)
     assert outcome.err == (f"tisim: warning: {platform}:3: unknown option 'xyzzy' is ignored\n")
-    assert list(written) == ["tisim", "simulated_time", "actions", "wall_time", "config", "ranks"]
+    whole = ["tisim", "trace", "platform", "simulated_time", "actions", "wall_time", "config"]
+    assert list(written) == [*whole, "ranks"]
+    assert written["trace"].startswith(trace)
+    assert written["platform"] == platform
     assert written["tisim"] == package.__version__
     assert written["actions"] == 4
     assert written["wall_time"] > 0

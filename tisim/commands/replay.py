@@ -16,6 +16,7 @@ from tisim.commands.output import (
     print_table,
     write_text,
 )
+from tisim.commands.pictures import Pictures
 from tisim.config import Config
 from tisim.errors import InputError
 from tisim.formats import Trace
@@ -55,6 +56,8 @@ Examples:
   tisim replay --platform graphene.xml --hostfile hosts.txt lu.A.8.tar.xz
   tisim replay --platform p.xml --config smpi/coll-selector=ompi --json out.json traces/
   tisim replay --platform p.xml --json - trace.index | jq .simulated_time
+  tisim replay --platform p.xml --breakdown traces/
+  tisim replay --platform p.xml --gantt run.svg traces/
   tisim replay --platform p.xml --timeline run.perfetto-trace traces/   # open in ui.perfetto.dev
 """,
 )
@@ -93,6 +96,18 @@ Examples:
     help="Write what happened when. The suffix says how: .perfetto-trace (ui.perfetto.dev), .trace "
     "(Paje), .prv (Paraver), .parquet, .csv, .timed.csv (actions with durations). Repeatable.",
 )
+@click.option(
+    "--breakdown",
+    is_flag=True,
+    help="Say where the time goes: kinds of actions, who waits for whom, the critical path, the "
+    "busiest links; --json has it too.",
+)
+@click.option(
+    "--gantt",
+    "gantt_file",
+    metavar="FILE",
+    help="Draw what every rank does over time, as .svg or .png.",
+)
 @click.argument("traces", nargs=-1, required=True)
 def replay_command(
     platform_file: str,
@@ -102,6 +117,8 @@ def replay_command(
     ranks: int | None,
     json_file: str | None,
     timelines: tuple[str, ...],
+    breakdown: bool,
+    gantt_file: str | None,
     traces: tuple[str, ...],
 ) -> int:
     """Predict how long a run takes, from its time-independent trace.
@@ -114,6 +131,7 @@ def replay_command(
         raise InputError("give --deploy or --hostfile, not both")
     if json_file not in (None, "-"):
         check_writable(json_file)
+    pictures = Pictures(gantt_file)
     config = Config.from_items(items)
     platform = Platform.load(platform_file)
     trace = Trace.open(traces[0] if len(traces) == 1 else list(traces))
@@ -131,10 +149,12 @@ def replay_command(
             ranks=ranks,
             progress=meter.update,
             timeline=timelines,
+            record=breakdown or pictures.wanted,
         )
     result.wall_time = time.perf_counter() - start
     for warning in result.warnings:
         click.echo(f"tisim: warning: {warning}", err=True)
+    pictures.draw(result)
     if json_file == "-":
         for piece in chain(result.json_pieces(), "\n"):
             click.echo(piece, nl=False)
@@ -142,6 +162,10 @@ def replay_command(
     if json_file is not None:
         write_text(json_file, chain(result.json_pieces(), "\n"))
     print_table(_rows(result))
+    if breakdown:
+        from tisim.commands.breakdown import print_breakdown
+
+        print_breakdown(result)
     return 0
 
 

@@ -74,6 +74,33 @@ class Recorded:
         routes = RouteTable(self.scene.settings, self.scene.hosts)
         return CriticalPath(self.spool, self.finish, routes)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Where the time went, as plain numbers, lists and dicts; seconds are sums over ranks.
+
+        `states`: seconds by state. `kinds`: for each kind of action its `actions`, `seconds` and
+        what they are in each state. `waits`: seconds by wait state and the rank that was waited
+        for. `gains`: by how much the simulated time could shrink at most.
+        """
+        by_kind = self.breakdown.by_kind
+        states = [state for state in STATES if by_kind[state].any()]
+        waits = self.waits.groupby(["state", "cause"], observed=True)["seconds"].sum()
+        return {
+            "states": {state: float(by_kind[state].sum()) for state in states},
+            "kinds": {
+                kind: {
+                    "actions": int(row["actions"]),
+                    "seconds": float(row["seconds"]),
+                    "states": {state: float(row[state]) for state in states if row[state]},
+                }
+                for kind, row in by_kind.to_dict("index").items()
+            },
+            "waits": [
+                {"state": str(state), "cause": int(cause), "seconds": float(seconds)}
+                for (state, cause), seconds in waits.items()
+            ],
+            "gains": self.critical_path.gains["seconds"].to_dict(),
+        }
+
     @property
     def links(self) -> Links:
         """What each link carried over time."""

@@ -84,7 +84,7 @@ def _picture(result: Result, recorded: Recorded, form: str) -> bytes:
 
     lanes = Lanes.at_most(recorded.scene.ranks, _LANES)
     height = max(1.6, min(6.4, 0.45 * lanes.count))
-    styles = {"svg.fonttype": "none", "svg.hashsalt": "tisim", "font.size": 9}
+    styles: Any = {"svg.fonttype": "none", "svg.hashsalt": "tisim", "font.size": 9}
     with mpl.rc_context(styles):
         figure = Figure(figsize=(11, height + 1.9), layout="constrained")
         FigureCanvasAgg(figure)
@@ -133,7 +133,7 @@ def _draw_bars(axes: Any, recorded: Recorded, lanes: Lanes, factor: float) -> st
     return "Each bar is what a rank is doing."
 
 
-def _rectangles(start: Any, end: Any, lane: Any) -> NDArray[np.float64]:
+def _rectangles(start: Any, end: Any, lane: Any) -> Any:
     """The corners of bars; shape (bars, 4, 2)."""
     import numpy as np
 
@@ -158,25 +158,10 @@ def _frame_lanes(axes: Any, recorded: Recorded, lanes: Lanes, factor: float) -> 
 
 def _draw_shares(axes: Any, recorded: Recorded, lanes: Lanes, factor: float) -> str:
     """In each column of each lane the shares of the time that its ranks spend in each state."""
-    import numpy as np
-
     end = recorded.scene.end
-    shares = recorded.shares(lanes.groups, lanes.count, _COLUMNS)
-    height = max(6, _ROWS // lanes.count)
-    gap = max(1, round(height * (1 - _BAR)))
-    image = np.full((lanes.count, height, _COLUMNS, 3), 255, dtype=np.uint8)
-    palette = np.array([(255, 255, 255), *(rgb(COLOURS[state]) for state in STATES)])
-    room = lanes.sizes[:, None, None] * end / _COLUMNS
-    tops = np.cumsum(shares, axis=2) / room
-    levels = (np.arange(height - gap) + 0.5) / (height - gap)
-    top = gap // 2
-    for lane in range(lanes.count):
-        # The state whose part of the column a level falls in; above all of them: ended.
-        place = (levels[:, None, None] > tops[lane][None, :, :]).sum(axis=2) + 1
-        place[place > len(STATES)] = 0
-        image[lane, top : top + height - gap] = palette[place[::-1]]
+    image = share_image(recorded, lanes)
     axes.imshow(
-        image.reshape(-1, _COLUMNS, 3),
+        image.reshape(-1, _COLUMNS, 3),  # the lanes one below the other
         extent=(0, end * factor, lanes.count - 0.5, -0.5),
         aspect="auto",
         interpolation="nearest",
@@ -188,6 +173,31 @@ def _draw_shares(axes: Any, recorded: Recorded, lanes: Lanes, factor: float) -> 
         f"Each column of {width} {unit} shows the shares of that time that {who} spend"
         f"{'s' if lanes.size == 1 else ''} in each state, one upon the other."
     )
+
+
+def share_image(recorded: Recorded, lanes: Lanes) -> NDArray[np.uint8]:
+    """Lanes whose columns are divided among states as their ranks' time is.
+
+    Returns
+    -------
+    ndarray
+        Colours, shape (lanes, rows of a lane, columns, 3); above and below each lane a white rim.
+    """
+    import numpy as np
+
+    shares = recorded.shares(lanes.groups, lanes.count, _COLUMNS)
+    height = max(6, _ROWS // lanes.count)
+    gap = max(1, round(height * (1 - _BAR)))
+    image = np.full((lanes.count, height, _COLUMNS, 3), 255, dtype=np.uint8)
+    palette = np.array([*(rgb(COLOURS[state]) for state in STATES), (255, 255, 255)])
+    room = lanes.sizes[:, None, None] * recorded.scene.end / _COLUMNS
+    tops = np.cumsum(shares, axis=2) / room
+    levels = (np.arange(height - gap) + 0.5) / (height - gap)
+    for lane in range(lanes.count):
+        # The state in whose part of the column a level lies; above all of them: ended.
+        place = (levels[:, None, None] > tops[lane][None, :, :]).sum(axis=2)
+        image[lane, gap // 2 : gap // 2 + height - gap] = palette[place[::-1]]
+    return image
 
 
 def _width(seconds: float) -> tuple[str, str]:
