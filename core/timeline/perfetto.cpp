@@ -8,6 +8,24 @@ namespace tisim {
 
 namespace {
 
+// Numbers of fields in perfetto.protos.
+namespace packet_field {
+constexpr std::uint32_t kTimestamp = 8, kSequence = 10, kEvent = 11, kInterned = 12, kFlags = 13,
+                        kTrack = 60;
+}
+namespace track_field {
+constexpr std::uint32_t kId = 1, kName = 2, kProcess = 3, kParent = 5, kCounter = 8, kOrdering = 11,
+                        kRank = 12;
+}
+namespace event_field {
+constexpr std::uint32_t kCategory = 3, kAnnotation = 4, kType = 9, kName = 10, kTrack = 11,
+                        kValue = 44, kFlow = 47, kFlowEnd = 48;
+}
+namespace annotation_field {
+constexpr std::uint32_t kName = 1, kInteger = 4, kReal = 5;
+}
+constexpr std::uint32_t kPacketOfTrace = 1;
+
 // Types of track events.
 constexpr std::uint32_t kBegin = 1;
 constexpr std::uint32_t kEnd = 2;
@@ -22,92 +40,100 @@ constexpr const char* kAnnotations[] = {"bytes",        "peer",   "line",
 enum Category : std::uint32_t { kComputation = 1, kMpi, kPart, kWaitState };
 constexpr const char* kCategories[] = {"computation", "MPI", "part of a collective", "wait state"};
 
-// Tracks: all ranks, all counters, then each rank and each counter.
+// Tracks: all ranks, all counters, then each rank, and after the ranks each counter.
 constexpr std::uint64_t kProcess = 1;
 constexpr std::uint64_t kLoads = 2;
-constexpr std::uint64_t kFirstRank = 0x100000000;
-constexpr std::uint64_t kFirstCounter = 0x200000000;
+constexpr std::uint64_t kFirstRank = 16;
 
-constexpr std::uint64_t kSequence = 1;
-constexpr std::uint32_t kExplicitOrder = 3;  // of the tracks under a track
+constexpr std::uint64_t kExplicitOrder = 3;  // of the tracks under a track
 
 std::uint64_t track_of(std::int32_t rank) { return kFirstRank + static_cast<std::uint64_t>(rank); }
 
-bool sends(Kind kind) { return kind >= Kind::send && kind <= Kind::ibsend; }
+// Arrows are numbered from 1.
+std::uint64_t arrow_of(std::int64_t message) { return static_cast<std::uint64_t>(message) + 1; }
+
+bool sends(Kind kind) {
+  return (kind >= Kind::send && kind <= Kind::ibsend) || kind == Kind::sendrecv;
+}
 
 }  // namespace
 
 PerfettoWriter::PerfettoWriter(std::string_view title, const std::vector<std::string>& ranks)
     : tracks_(ranks.size()) {
   write_names();
-  ProtoMessage process;
-  process.number(1, 1).text(6, title);
-  write_track(kProcess, ProtoMessage().message(3, process).number(11, kExplicitOrder));
+  begin_packet();
+  constexpr std::uint32_t kNumber = 1, kName = 6;
+  packet_.text(kName, title).number(kNumber, 1).enclose(track_field::kProcess, 0);
+  packet_.number(track_field::kOrdering, kExplicitOrder);
+  finish_track(kProcess);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    ProtoMessage track;
-    track.text(2, ranks[i]).number(5, kProcess).number(12, i);
-    write_track(track_of(static_cast<std::int32_t>(i)), track);
+    begin_packet();
+    packet_.number(track_field::kRank, i).number(track_field::kParent, kProcess);
+    packet_.text(track_field::kName, ranks[i]);
+    finish_track(track_of(static_cast<std::int32_t>(i)));
   }
 }
 
 // All names are interned in the first packet, which the others refer to.
 void PerfettoWriter::write_names() {
-  ProtoMessage interned;
-  const auto intern = [&interned](std::uint32_t field, std::uint64_t number,
-                                  std::string_view name) {
-    if (!name.empty()) interned.message(field, ProtoMessage().number(1, number).text(2, name));
+  begin_packet();
+  const auto intern = [this](std::uint32_t field, std::uint64_t number, std::string_view name) {
+    if (name.empty()) return;
+    constexpr std::uint32_t kNumber = 1, kName = 2;
+    const std::size_t before = packet_.size();
+    packet_.text(kName, name).number(kNumber, number).enclose(field, before);
   };
-  for (std::size_t i = 0; i < std::size(kCategories); ++i) intern(1, i + 1, kCategories[i]);
-  for (std::size_t i = 0; i < kind_names().size(); ++i) intern(2, kFirstKind + i, kind_names()[i]);
-  for (std::size_t i = 0; i < state_names().size(); ++i)
-    intern(2, kFirstState + i, state_names()[i]);
-  for (std::size_t i = 0; i < std::size(kAnnotations); ++i) intern(3, i + 1, kAnnotations[i]);
+  constexpr std::uint32_t kCategoryNames = 1, kEventNames = 2, kAnnotationNames = 3;
+  for (std::size_t i = 0; i < std::size(kCategories); ++i) {
+    intern(kCategoryNames, i + 1, kCategories[i]);
+  }
+  for (std::size_t i = 0; i < kind_names().size(); ++i) {
+    intern(kEventNames, kFirstKind + i, kind_names()[i]);
+  }
+  for (std::size_t i = 0; i < state_names().size(); ++i) {
+    intern(kEventNames, kFirstState + i, state_names()[i]);
+  }
+  for (std::size_t i = 0; i < std::size(kAnnotations); ++i) {
+    intern(kAnnotationNames, i + 1, kAnnotations[i]);
+  }
   constexpr std::uint64_t kCleared = 1;
-  packet_.clear();
-  packet_.number(10, kSequence).number(13, kCleared).message(12, interned);
-  text_ << ProtoMessage().message(1, packet_).view();
+  packet_.enclose(packet_field::kInterned, 0).number(packet_field::kFlags, kCleared);
+  finish_packet();
 }
 
-void PerfettoWriter::write_track(std::uint64_t id, const ProtoMessage& descriptor) {
-  ProtoMessage track;
-  track.number(1, id);
-  packet_.clear();
-  packet_.number(10, kSequence);
-  // Fields may stand in any order: the number of the track before the rest.
-  packet_.text(60, std::string(track.view()) + std::string(descriptor.view()));
-  text_ << ProtoMessage().message(1, packet_).view();
+void PerfettoWriter::finish_packet() {
+  constexpr std::uint64_t kSequence = 1;
+  packet_.number(packet_field::kSequence, kSequence).enclose(kPacketOfTrace, 0);
+  text_ << packet_.view();
 }
 
-void PerfettoWriter::write_event(double time, const ProtoMessage& event) {
+void PerfettoWriter::finish_track(std::uint64_t id) {
+  packet_.number(track_field::kId, id).enclose(packet_field::kTrack, 0);
+  finish_packet();
+}
+
+void PerfettoWriter::finish_event(std::uint32_t type, std::uint64_t track, double time) {
   constexpr std::uint64_t kNeedsNames = 2;
-  packet_.clear();
-  packet_.number(8, static_cast<std::uint64_t>(std::llround(time * 1e9)));
-  packet_.number(10, kSequence).number(13, kNeedsNames).message(11, event);
-  annotation_.clear();
-  annotation_.message(1, packet_);
-  text_ << annotation_.view();
-}
-
-ProtoMessage& PerfettoWriter::event(std::uint32_t type, std::int32_t rank) {
-  event_.clear();
-  return event_.number(9, type).number(11, track_of(rank));
+  packet_.number(event_field::kTrack, track).number(event_field::kType, type);
+  packet_.enclose(packet_field::kEvent, 0).number(packet_field::kFlags, kNeedsNames);
+  packet_.number(packet_field::kTimestamp, static_cast<std::uint64_t>(std::llround(time * 1e9)));
+  finish_packet();
 }
 
 void PerfettoWriter::annotate(std::uint32_t name, std::int64_t value) {
-  annotation_.clear();
-  annotation_.number(1, name).number(4, static_cast<std::uint64_t>(value));
-  event_.message(4, annotation_);
+  const std::size_t before = packet_.size();
+  packet_.number(annotation_field::kInteger, static_cast<std::uint64_t>(value));
+  packet_.number(annotation_field::kName, name).enclose(event_field::kAnnotation, before);
 }
 
 void PerfettoWriter::begin(const OpenAction& action) {
   Track& track = tracks_[static_cast<std::size_t>(action.start.rank)];
   let_go(action.start.rank);
-  if (action.kind() == Kind::nop) return;
-  if (sends(action.kind()) || action.kind() == Kind::sendrecv) {
+  if (sends(action.kind()) || action.kind() == Kind::nop) {
     track.held = action;
     track.holds = true;
   } else {
-    write_begin(action, nullptr);
+    write_begin(action, kNoArrow);
   }
 }
 
@@ -115,78 +141,94 @@ void PerfettoWriter::let_go(std::int32_t rank) {
   Track& track = tracks_[static_cast<std::size_t>(rank)];
   if (!track.holds) return;
   track.holds = false;
-  write_begin(track.held, nullptr);
+  write_begin(track.held, kNoArrow);
 }
 
-void PerfettoWriter::write_begin(const OpenAction& action, const std::uint64_t* message) {
+void PerfettoWriter::write_begin(const OpenAction& action, std::int64_t message) {
   const ActionStart& start = action.start;
   const bool compute = action.kind() == Kind::compute;
   const bool part = start.level > 0;
-  ProtoMessage& begin = event(kBegin, start.rank);
-  begin.number(10, kFirstKind + name_of(start));
-  begin.number(3, compute ? kComputation : part ? kPart : kMpi);
-  if (message != nullptr) begin.fixed(47, *message);
+  begin_packet();
+  if (message != kNoArrow) packet_.fixed(event_field::kFlow, arrow_of(message));
   if (!part) annotate(kLine, start.line);
   if (!part && start.comm != 0) annotate(kCommunicator, start.comm);
   if (compute || action.kind() == Kind::sleep) {
-    annotation_.clear();
-    event_.message(4, annotation_.number(1, kVolume).real(5, start.amount));
+    const std::size_t before = packet_.size();
+    packet_.real(annotation_field::kReal, start.amount);
+    packet_.number(annotation_field::kName, kVolume).enclose(event_field::kAnnotation, before);
   }
-  write_event(start.time, event_);
+  packet_.number(event_field::kName, kFirstKind + name_of(start));
+  packet_.number(event_field::kCategory, part ? kPart : compute ? kComputation : kMpi);
+  finish_event(kBegin, track_of(start.rank), start.time);
 }
 
 void PerfettoWriter::end(const OpenAction& action) {
-  if (action.kind() == Kind::nop) return;
   const std::int32_t rank = action.start.rank;
-  let_go(rank);
   Track& track = tracks_[static_cast<std::size_t>(rank)];
-  event(kEnd, rank);
-  if (action.bytes >= 0) annotate(kBytes, action.bytes);
+  std::vector<std::int64_t>& arrived = track.arrived;
+  if (action.kind() == Kind::nop && track.holds && arrived.empty() &&
+      action.end == action.start.time) {
+    track.holds = false;  // there is nothing to be seen
+    return;
+  }
+  let_go(rank);
+  begin_packet();
+  for (const std::int64_t message : arrived) {
+    packet_.fixed(event_field::kFlowEnd, arrow_of(message));
+  }
+  arrived.clear();
   if (action.peer >= 0) annotate(kPeer, action.peer);
-  for (const std::uint64_t message : track.arrived) event_.fixed(48, message);
-  track.arrived.clear();
-  write_event(action.end, event_);
+  if (action.bytes >= 0) annotate(kBytes, action.bytes);
+  finish_event(kEnd, track_of(rank), action.end);
 }
 
 // The arrow begins at the send, whose beginning has been held back for that.
 void PerfettoWriter::sent(const SentRecord& record, const OpenAction* /*action*/) {
   Track& track = tracks_[static_cast<std::size_t>(record.source)];
-  if (!track.holds) return;
+  if (!track.holds) {
+    arrowless_.insert(record.message);
+    return;
+  }
   track.holds = false;
-  const auto number = static_cast<std::uint64_t>(record.message);
-  write_begin(track.held, &number);
+  write_begin(track.held, record.message);
 }
 
 void PerfettoWriter::received(const MessageRecord& message, const OpenAction* action) {
-  if (action == nullptr) return;
-  Track& track = tracks_[static_cast<std::size_t>(message.destination)];
-  track.arrived.push_back(static_cast<std::uint64_t>(message.number));
+  if (arrowless_.erase(message.number) > 0 || action == nullptr) return;
+  tracks_[static_cast<std::size_t>(message.destination)].arrived.push_back(message.number);
 }
 
 void PerfettoWriter::row(const StateRow& row) {
   if (row.cause < 0) return;
   let_go(row.rank);
-  event(kBegin, row.rank).number(10, kFirstState + row.state).number(3, kWaitState);
+  begin_packet();
   annotate(kCause, row.cause);
-  write_event(row.start, event_);
-  event(kEnd, row.rank);
-  write_event(row.end, event_);
+  packet_.number(event_field::kName, kFirstState + row.state);
+  packet_.number(event_field::kCategory, kWaitState);
+  finish_event(kBegin, track_of(row.rank), row.start);
+  begin_packet();
+  finish_event(kEnd, track_of(row.rank), row.end);
 }
 
 void PerfettoWriter::counter(std::string_view name, std::string_view unit,
                              std::span<const double> times, std::span<const double> values) {
-  if (counters_ == 0)
-    write_track(kLoads, ProtoMessage().text(2, "link load").number(11, kExplicitOrder));
-  const std::uint64_t id = kFirstCounter + counters_;
-  ProtoMessage counter;
-  counter.text(6, unit);
-  ProtoMessage track;
-  write_track(id, track.text(2, name).number(5, kLoads).number(12, counters_).message(8, counter));
+  if (counters_ == 0) {
+    begin_packet();
+    packet_.number(track_field::kOrdering, kExplicitOrder).text(track_field::kName, "link load");
+    finish_track(kLoads);
+  }
+  const std::uint64_t id = kFirstRank + tracks_.size() + counters_;
+  begin_packet();
+  constexpr std::uint32_t kUnit = 6;
+  packet_.text(kUnit, unit).enclose(track_field::kCounter, 0);
+  packet_.number(track_field::kRank, counters_).number(track_field::kParent, kLoads);
+  packet_.text(track_field::kName, name);
+  finish_track(id);
   ++counters_;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    event_.clear();
-    event_.number(9, kCounter).number(11, id).real(44, values[i]);
-    write_event(times[i], event_);
+    begin_packet();
+    packet_.real(event_field::kValue, values[i]);
+    finish_event(kCounter, id, times[i]);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "timeline/protobuf.hpp"
@@ -35,21 +36,27 @@ class PerfettoWriter : public Writer, public StateSink {
 
  private:
   struct Track {
-    OpenAction held;  // a send whose message is not known yet
+    // A send whose message is not known yet, or what will not be shown unless it takes time.
+    OpenAction held;
     bool holds = false;
-    std::vector<std::uint64_t> arrived;  // messages that the open action has received
+    std::vector<std::int64_t> arrived;  // messages that the open action has received
   };
+  static constexpr std::int64_t kNoArrow = -1;
+
   void write_names();
-  void write_track(std::uint64_t id, const ProtoMessage& descriptor);
-  void write_event(double time, const ProtoMessage& event);
-  void write_begin(const OpenAction& action, const std::uint64_t* message);
-  void let_go(std::int32_t rank);
-  ProtoMessage& event(std::uint32_t type, std::int32_t rank);
+  // Each packet is begun, its contents are written, and it is finished as what it is.
+  void begin_packet() { packet_.clear(); }
+  void finish_track(std::uint64_t id);
+  void finish_event(std::uint32_t type, std::uint64_t track, double time);
+  void finish_packet();
   void annotate(std::uint32_t name, std::int64_t value);
+  void write_begin(const OpenAction& action, std::int64_t message);
+  void let_go(std::int32_t rank);
 
   std::vector<Track> tracks_;  // of each rank
   std::uint64_t counters_ = 0;
-  ProtoMessage packet_, event_, annotation_;  // scratch
+  std::unordered_set<std::int64_t> arrowless_;  // messages under way that no action sends
+  ProtoMessage packet_;                         // scratch
 };
 
 }  // namespace tisim

@@ -3,58 +3,80 @@
 
 #include <cstdint>
 #include <cstring>
-#include <string>
+#include <memory>
 #include <string_view>
 
 namespace tisim {
 
-// A message that is being written.
+// A message that is being written, from its end to its beginning: so the length of what it
+// contains is known when it is its turn. Fields may stand in any order.
 class ProtoMessage {
  public:
   ProtoMessage& number(std::uint32_t field, std::uint64_t value) {
-    varint(std::uint64_t{field} << 3);
+    reserve();
     varint(value);
+    varint(std::uint64_t{field} << 3);
     return *this;
   }
-  ProtoMessage& fixed(std::uint32_t field, std::uint64_t value) {
-    varint(std::uint64_t{field} << 3 | 1U);
-    raw(value);
-    return *this;
-  }
-  ProtoMessage& real(std::uint32_t field, double value) {
-    varint(std::uint64_t{field} << 3 | 1U);
-    raw(value);
-    return *this;
-  }
+  ProtoMessage& fixed(std::uint32_t field, std::uint64_t value) { return eight(field, value); }
+  ProtoMessage& real(std::uint32_t field, double value) { return eight(field, value); }
   ProtoMessage& text(std::uint32_t field, std::string_view value) {
-    varint(std::uint64_t{field} << 3 | 2U);
-    varint(value.size());
-    bytes_ += value;
-    return *this;
+    const std::size_t before = size();
+    bytes(value);
+    return enclose(field, before);
   }
-  ProtoMessage& message(std::uint32_t field, const ProtoMessage& value) {
-    return text(field, value.bytes_);
+  ProtoMessage& bytes(std::string_view value) {
+    reserve(value.size());
+    begin_ -= value.size();
+    std::memcpy(bytes_.get() + begin_, value.data(), value.size());
+    return *this;
   }
 
-  void clear() { bytes_.clear(); }
-  std::string_view view() const { return bytes_; }
+  // Makes a message, a field of another, of all that was written since there were `before` bytes.
+  ProtoMessage& enclose(std::uint32_t field, std::size_t before) {
+    reserve();
+    varint(size() - before);
+    varint(std::uint64_t{field} << 3 | 2U);
+    return *this;
+  }
+
+  std::size_t size() const { return capacity_ - begin_; }
+  std::string_view view() const { return {bytes_.get() + begin_, size()}; }
+  void clear() { begin_ = capacity_; }
 
  private:
-  void varint(std::uint64_t value) {
-    while (value >= 128) {
-      bytes_ += static_cast<char>(value | 128U);
-      value >>= 7;
-    }
-    bytes_ += static_cast<char>(value);
-  }
   template <class Value>
-  void raw(Value value) {  // little-endian, as the machines that tisim runs on
-    char bytes[sizeof value];
-    std::memcpy(bytes, &value, sizeof value);
-    bytes_.append(bytes, sizeof value);
+  ProtoMessage& eight(std::uint32_t field, Value value) {
+    reserve();
+    begin_ -= sizeof value;  // little-endian, as the machines that tisim runs on
+    std::memcpy(bytes_.get() + begin_, &value, sizeof value);
+    varint(std::uint64_t{field} << 3 | 1U);
+    return *this;
+  }
+  void varint(std::uint64_t value) {
+    std::size_t count = 1;
+    for (std::uint64_t rest = value >> 7; rest != 0; rest >>= 7) ++count;
+    begin_ -= count;
+    char* out = bytes_.get() + begin_;
+    for (; value >= 128; value >>= 7) *out++ = static_cast<char>(value | 128U);
+    *out = static_cast<char>(value);
+  }
+  // Room for two numbers and `count` bytes.
+  void reserve(std::size_t count = 0) {
+    if (begin_ < count + 20) grow(count + 20);
+  }
+  void grow(std::size_t count) {
+    const std::size_t capacity = 2 * capacity_ + count + 256;
+    auto larger = std::make_unique_for_overwrite<char[]>(capacity);
+    if (size() > 0) std::memcpy(larger.get() + capacity - size(), view().data(), size());
+    begin_ = capacity - size();
+    capacity_ = capacity;
+    bytes_ = std::move(larger);
   }
 
-  std::string bytes_;
+  std::unique_ptr<char[]> bytes_;
+  std::size_t capacity_ = 0;
+  std::size_t begin_ = 0;  // of what has been written
 };
 
 }  // namespace tisim

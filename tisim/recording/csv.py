@@ -36,6 +36,8 @@ class WrittenFiles:
         for file, writer in self._files:
             if written := writer.take(last):
                 file.write(written)
+            if last:
+                file.complete()
 
     def commit(self) -> None:
         for file, _ in self._files:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -26,6 +28,8 @@ class NewFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        if self.path.is_dir():
+            raise InputError("cannot be written: it is a directory", file=self.path)
         try:
             descriptor, name = tempfile.mkstemp(
                 dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part"
@@ -37,10 +41,17 @@ class NewFile:
 
     def write(self, data: bytes | str) -> None:
         """Append bytes, or text as UTF-8."""
-        try:
+        with self.writing():
             self._file.write(data.encode() if isinstance(data, str) else data)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Says which file it is when the system refuses something."""
+        try:
+            yield
         except OSError as error:
-            raise self._failed(error) from None
+            reason = error.strerror or str(error)
+            raise InputError(f"cannot be written: {reason}", file=self.path) from None
 
     @property
     def stream(self) -> IO[bytes]:
@@ -59,27 +70,27 @@ class NewFile:
 
     def overwrite(self, offset: int, data: bytes) -> None:
         """Replace bytes that have been written, such as a length that was not known yet."""
-        end = self._file.tell()
-        self._file.seek(offset)
-        self._file.write(data)
-        self._file.seek(end)
+        with self.writing():
+            end = self._file.tell()
+            self._file.seek(offset)
+            self._file.write(data)
+            self._file.seek(end)
+
+    def complete(self) -> None:
+        """Nothing more will be written; raises what went wrong while there is time to go back."""
+        with self.writing():
+            self._file.close()
 
     def commit(self) -> None:
-        """Give the file its name."""
-        try:
-            self._file.close()
-            umask = os.umask(0)
-            os.umask(umask)
+        """Give the file, which is complete, its name."""
+        umask = os.umask(0)
+        os.umask(umask)
+        with self.writing():
             self._temporary.chmod(0o666 & ~umask)
             self._temporary.replace(self.path)
-        except OSError as error:
-            self.discard()
-            raise self._failed(error) from None
 
     def discard(self) -> None:
         """Leave nothing behind."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # what could not be written is not wanted any more
+            self._file.close()
         self._temporary.unlink(missing_ok=True)
-
-    def _failed(self, error: OSError) -> InputError:
-        return InputError(f"cannot be written: {error.strerror}", file=self.path)

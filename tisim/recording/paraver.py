@@ -64,7 +64,7 @@ class ParaverOutput:
         except BaseException:
             self.discard()
             raise
-        scene.states.add(self._writer.sink())
+        scene.tell_states(self._writer.sink())
         self._files[0].write(self._header(0.0))
 
     def listeners(self) -> list[Any]:
@@ -80,6 +80,8 @@ class ParaverOutput:
                 sort_lines(records, _time_of)
             labels.write(_labels(self._scene))
             rows.write(self._row_names())
+            for file in self._files:
+                file.complete()
 
     def commit(self) -> None:
         for file in self._files:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,7 @@ class ParquetOutput:
 
     def discard(self) -> None:
         for table in self._tables:
-            table.file.discard()
+            table.discard()
 
 
 # Columns and the fields of the core's rows that they are made of.
@@ -121,7 +122,16 @@ class _Table:
         if last or self._size >= _GROUP * self._type.itemsize:
             self._write_group()
         if last:
-            self._output.close()
+            with self.file.writing():
+                self._output.close()
+            self.file.complete()
+
+    def discard(self) -> None:
+        if self._output is not None:
+            # Its end would be written when it is forgotten, to a file that is not there any more.
+            with contextlib.suppress(OSError):
+                self._output.close()
+        self.file.discard()
 
     def _write_group(self) -> None:
         import numpy as np
@@ -131,10 +141,11 @@ class _Table:
         rows = np.frombuffer(b"".join(self._waiting), dtype=self._type)
         self._waiting, self._size = [], 0
         table = pa.table({name: self._column(rows, field) for name, field in self._columns.items()})
-        if self._output is None:
-            self._output = pq.ParquetWriter(self.file.stream, table.schema)
-        if len(rows):
-            self._output.write_table(table, row_group_size=_GROUP)
+        with self.file.writing():
+            if self._output is None:
+                self._output = pq.ParquetWriter(self.file.stream, table.schema)
+            if len(rows):
+                self._output.write_table(table, row_group_size=_GROUP)
 
     def _column(self, rows: NDArray[np.void], field: str) -> Any:
         import numpy as np

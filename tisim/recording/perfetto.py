@@ -23,7 +23,8 @@ class PerfettoOutput(WrittenFiles):
         self._writer = _core.PerfettoWriter(scene.title, tracks)
         self._scene = scene
         super().__init__([(path, self._writer)])
-        scene.states.add(self._writer.sink())
+        scene.tell_states(self._writer.sink())
+        scene.wants_links = True
 
     def drain(self, last: bool) -> None:
         if last:
@@ -40,6 +41,7 @@ class PerfettoOutput(WrittenFiles):
         shares = links.utilisation
         for place in links.most_loaded(_LINKS):
             values = np.append(100 * shares[place], 0.0)
-            # A value that stays the same need not be said again.
+            # A value that stays the same need not be said again, but the last one ends the track.
             changed = np.append(True, values[1:] != values[:-1])
+            changed[-1] = True
             self._writer.counter(links.names[place], "%", times[changed], values[changed])

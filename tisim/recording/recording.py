@@ -23,11 +23,11 @@ class Output(Protocol):
         ...
 
     def drain(self, last: bool) -> None:
-        """Deal with what has been played; `last`: nothing more will be."""
+        """Deal with what has been played; `last`: nothing more will be, complete the result."""
         ...
 
     def commit(self) -> None:
-        """Everything went well: keep the result."""
+        """Everything went well, for all outputs: keep the result."""
         ...
 
     def discard(self) -> None:
@@ -43,13 +43,15 @@ class Recording:
     outputs
         Who is told.
     states
-        Names the states of ranks, for those of them who take states (`tisim._core.States`).
+        Names the states of ranks, for those of them who take states (`tisim._core.States`, or
+        None).
     """
 
     def __init__(self, outputs: Sequence[Output], states: Any) -> None:
         self._outputs = outputs
         self._playback = _core.Playback()
-        self._playback.add(states)
+        if states is not None:
+            self._playback.add(states)
         for output in outputs:
             for listener in output.listeners():
                 self._playback.add(listener)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tisim import _core
@@ -27,19 +27,28 @@ class Scene:
     hosts
         Index of the host of each rank.
     states
-        Names the states of ranks; what wants to be told them joins it.
+        Names the states of ranks (`tisim._core.States`), if someone is told them (`tell_states`).
+    wants_links
+        Whether someone needs `links`.
     end
         Seconds that were simulated, once the simulation is over.
     links
-        What the links carried, likewise.
+        What the links carried, likewise; None if nobody wants it.
     """
 
     title: str
     settings: Settings
     hosts: Sequence[int]
-    states: Any = field(default_factory=_core.States)
+    states: Any = None
+    wants_links: bool = False
     end: float = 0.0
     links: Links | None = None
+
+    def tell_states(self, sink: Any) -> None:
+        """Have someone told the states of all ranks (`tisim._core.StateSink`)."""
+        if self.states is None:
+            self.states = _core.States()
+        self.states.add(sink)
 
     @property
     def ranks(self) -> int:

@@ -57,6 +57,7 @@ class Session:
             for path in timelines:
                 outputs.append(timeline_output(path, self._scene))
             if keep:
+                self._scene.wants_links = True
                 self._spool = Spool(self._scene)
                 outputs.append(self._spool)
         except BaseException:
@@ -67,7 +68,8 @@ class Session:
 
     def start(self, core: Any) -> None:
         """Make a simulation record from now on."""
-        core.record_load(bins_for(len(self._scene.settings.routes.link_bandwidth)))
+        if self._scene.wants_links:
+            core.record_load(bins_for(len(self._scene.settings.routes.link_bandwidth)))
         self._recording.start(core)
 
     def take(self, core: Any) -> None:
@@ -91,7 +93,8 @@ class Session:
         """
         scene = self._scene
         scene.end = float(finish.max())
-        scene.links = Links(core, scene.settings, scene.end)
+        if scene.wants_links:
+            scene.links = Links(core, scene.settings, scene.end)
         self._recording.finish(core)
         self._recording.commit()
         return None if self._spool is None else Recorded(self._spool, scene, finish)

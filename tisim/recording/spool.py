@@ -38,8 +38,8 @@ class Spool:
         self._remove = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
         self.profile: Any = _core.Profile(scene.ranks)
         self._rows = _core.StateRows()
-        scene.states.add(self._rows)
-        scene.states.add(self.profile.sink())
+        scene.tell_states(self._rows)
+        scene.tell_states(self.profile.sink())
         self._actions = _core.ActionRows()
         self._messages = _core.MessageRows()
         self._files = {
