@@ -110,7 +110,11 @@ void register_platform(nb::module_& m) {
       .def_rw("iprobe_sleep", &Model::iprobe_sleep)
       .def_rw("iprobe_cpu_usage", &Model::iprobe_cpu_usage)
       .def_rw("grow_injected_times", &Model::grow_injected_times)
-      .def_rw("simulate_computation", &Model::simulate_computation);
+      .def_rw("simulate_computation", &Model::simulate_computation)
+      .def_rw("init_sleep", &Model::init_sleep)
+      .def_rw("barrier_finalization", &Model::barrier_finalization)
+      .def_rw("synchronised", &Model::synchronised)
+      .def_rw("kept_operations", &Model::kept_operations);
 }
 
 }  // namespace tisim

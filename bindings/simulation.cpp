@@ -50,28 +50,79 @@ nb::dict rank_columns(const Simulation& s, std::int32_t index) {
   return columns;
 }
 
+// The line of a custom action.
 nb::tuple need_of(const Simulation& s) {
   const Need& need = s.need();
   const Rank& rank = s.ranks()[static_cast<std::size_t>(need.rank)];
+  return nb::make_tuple(need.rank, s.job(rank.job).calls[need.call].words);
+}
+
+// The word of a collective's line; a number for what is no collective.
+std::string name_of(Operation operation, bool blocking) {
+  const Kind kind = blocking ? Kind::collective : Kind::icollective;
+  for (const Action& action : known_actions()) {
+    const bool collective = action.form == Form::collective && action.kind == kind;
+    const bool communicator = action.form == Form::comm_split || action.form == Form::comm_dup;
+    if (action.operation == operation && (collective || communicator)) {
+      return std::string(action.name);
+    }
+  }
+  throw std::invalid_argument("no collective has that number");
+}
+
+nb::object name_of(Stage stage) {
+  switch (stage) {
+    case Stage::colors:
+      return nb::str("colors");
+    case Stage::groups:
+      return nb::str("groups");
+    case Stage::number:
+      return nb::str("number");
+    default:
+      return nb::none();
+  }
+}
+
+// A schedule that a rank needs.
+nb::dict needed_schedule(const Simulation& s) {
+  const Need& need = s.need();
+  const Rank& rank = s.ranks()[static_cast<std::size_t>(need.rank)];
   const Call& call = s.job(rank.job).calls[need.call];
-  const std::int32_t number = s.communicator(need.comm).number_of(need.rank);
-  return nb::make_tuple(need.rank, need.comm, number, static_cast<int>(call.operation),
-                        call.arguments, call.words, call.double_default);
+  nb::dict needed;
+  needed["rank"] = need.rank;
+  needed["comm"] = need.comm;
+  needed["number"] = need.number;
+  needed["operation"] = name_of(call.operation, need.blocking);
+  needed["arguments"] = call.arguments;
+  needed["double_default"] = call.double_default;
+  needed["stage"] = name_of(need.stage);
+  if (need.stage != Stage::none) needed["member"] = s.needs_member();
+  if (need.stage == Stage::groups && need.number == 0) needed["groups"] = s.needed_groups();
+  return needed;
+}
+
+template <class Get>
+nb::object member_column(const Simulation& s, std::int32_t index, Get get) {
+  const Communicator& communicator = s.communicator(index);
+  std::vector<std::int32_t> values(static_cast<std::size_t>(communicator.size));
+  for (std::int32_t i = 0; i < communicator.size; ++i) {
+    const Rank& rank = s.ranks()[static_cast<std::size_t>(communicator.member(i))];
+    values[static_cast<std::size_t>(i)] = get(rank);
+  }
+  return to_numpy(std::move(values));
 }
 
 nb::object comm_hosts(const Simulation& s, std::int32_t index) {
-  const Communicator& communicator = s.communicator(index);
-  std::vector<std::int32_t> hosts(static_cast<std::size_t>(communicator.size));
-  for (std::int32_t i = 0; i < communicator.size; ++i) {
-    hosts[static_cast<std::size_t>(i)] =
-        s.ranks()[static_cast<std::size_t>(communicator.member(i))].host;
-  }
-  return to_numpy(std::move(hosts));
+  return member_column(s, index, [](const Rank& rank) { return rank.host; });
+}
+
+nb::object comm_ranks(const Simulation& s, std::int32_t index) {
+  return member_column(s, index, [](const Rank& rank) { return rank.number; });
 }
 
 nb::tuple describe(const OpenCollective& collective) {
-  return nb::make_tuple(collective.rank, static_cast<int>(collective.operation), collective.line,
-                        collective.entered);
+  return nb::make_tuple(collective.rank, name_of(collective.operation, collective.blocking),
+                        collective.line, collective.entered);
 }
 
 nb::tuple describe(const Message& m, const Rank& rank, bool receives) {
@@ -121,10 +172,14 @@ nb::dict rank_state(Simulation& s, std::int32_t index) {
   state["host"] = rank.host;
   state["line"] = call.line;
   state["file"] = s.file_of(rank);
-  state["call"] =
-      call.kind == Kind::collective
-          ? static_cast<int>(s.job(rank.job).calls[static_cast<std::uint32_t>(call.call)].operation)
-          : -1;
+  const bool collective = call.kind == Kind::collective || call.kind == Kind::icollective ||
+                          call.kind == Kind::comm_split || call.kind == Kind::comm_dup;
+  state["call"] = "";
+  if (collective) {
+    const Call& line = s.job(rank.job).calls[static_cast<std::uint32_t>(call.call)];
+    state["call"] = name_of(line.operation, call.kind != Kind::icollective);
+    state["communicator"] = s.communicator_of(rank, call.comm);
+  }
   state["awaited"] = rank.awaited;
   if (rank.phase == Phase::waiting) {
     state["message"] = describe(s.message(rank.waiting), rank, rank.waiting_side == kReceiver);
@@ -138,16 +193,24 @@ std::vector<std::int32_t> absent(const Simulation& s, std::int32_t comm) {
   std::vector<std::int32_t> ranks;
   if (communicator.open.empty()) return ranks;
   for (std::size_t i = 0; i < communicator.entered.size(); ++i) {
-    if (communicator.entered[i] <= communicator.first_open)
-      ranks.push_back(static_cast<std::int32_t>(i));
+    if (communicator.entered[i] > communicator.first_open) continue;
+    const std::int32_t rank = communicator.member(static_cast<std::int32_t>(i));
+    ranks.push_back(s.ranks()[static_cast<std::size_t>(rank)].number);
   }
   return ranks;
 }
 
-// The oldest collective of a communicator that some of its ranks have not entered, if any.
-nb::object open_collective(const Simulation& s, std::int32_t comm) {
-  const Communicator& communicator = s.communicator(comm);
-  return communicator.open.empty() ? nb::none() : nb::object(describe(communicator.open.front()));
+// Of each communicator of a job the oldest collective that some of its ranks have not entered, and
+// its number.
+nb::list open_collectives(const Simulation& s, std::int32_t job) {
+  nb::list open;
+  for (std::int32_t comm = 0; comm < s.communicator_count(); ++comm) {
+    const Communicator& communicator = s.communicator(comm);
+    if (communicator.open.empty()) continue;
+    if (s.ranks()[static_cast<std::size_t>(communicator.member(0))].job != job) continue;
+    open.append(nb::make_tuple(comm, describe(communicator.open.front())));
+  }
+  return open;
 }
 
 // The ranks of a job whose traces name a type of a width that their tracer lost.
@@ -215,14 +278,13 @@ std::string kind_name(int kind) {
   return static_cast<Kind>(kind) == Kind::end ? "the end of its trace" : "an operation";
 }
 
-std::string name_of(int operation) {
+int operation_number(const std::string& name) {
   for (const Action& action : known_actions()) {
-    if (action.form == Form::collective && static_cast<int>(action.operation) == operation &&
-        action.kind == Kind::collective) {
-      return std::string(action.name);
+    if (action.name == name && action.kind == Kind::collective) {
+      return static_cast<int>(action.operation);
     }
   }
-  throw std::invalid_argument("no collective has that number");
+  throw std::invalid_argument("no collective is named " + name);
 }
 
 void post_operation(Simulation& s, std::int32_t rank, int kind, std::int32_t peer, double amount,
@@ -292,7 +354,9 @@ void register_simulation(nb::module_& m) {
   m.attr("BY_NUMBER") = static_cast<int>(kByNumber);
   m.def("kind_number", [](const std::string& name) { return static_cast<int>(kind_of(name)); });
   m.def("kind_name", &kind_name);
-  m.def("operation_name", &name_of);
+  m.def("operation_name",
+        [](int operation) { return name_of(static_cast<Operation>(operation), true); });
+  m.def("operation_number", &operation_number);
 
   nb::class_<Simulation>(m, "Simulation", "Ranks that execute operations on a platform.")
       .def("__init__",
@@ -303,14 +367,18 @@ void register_simulation(nb::module_& m) {
           "add_job",
           [](Simulation& s, std::shared_ptr<const TraceSet> traces,
              const nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>&
-                 hosts) {
-            return s.add_job(std::move(traces), {hosts.data(), hosts.size()});
+                 hosts,
+             const nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>& starts) {
+            return s.add_job(std::move(traces), {hosts.data(), hosts.size()},
+                             {starts.data(), starts.size()});
           },
-          "traces"_a.none(), "hosts"_a)
+          "traces"_a.none(), "hosts"_a, "starts"_a)
       .def("run", &Simulation::run, "until"_a, "patience"_a, "including"_a = true,
            nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("now", &Simulation::now)
       .def("need", &need_of)
+      .def("needed_schedule", &needed_schedule)
+      .def("take_released", &Simulation::take_released)
       .def("provide_schedule",
            [](Simulation& s, const std::vector<std::int32_t>& codes,
               const std::vector<std::int32_t>& peers, const std::vector<double>& sizes,
@@ -345,8 +413,7 @@ void register_simulation(nb::module_& m) {
              return woken;
            })
       .def("comm_hosts", &comm_hosts)
-      .def("comm_number", [](const Simulation& s, std::int32_t comm,
-                             std::int32_t rank) { return s.communicator(comm).number_of(rank); })
+      .def("comm_ranks", &comm_ranks)
       .def("world", [](const Simulation& s, std::int32_t job) { return s.job(job).world; })
       .def("first_rank", [](const Simulation& s, std::int32_t job) { return s.job(job).first; })
       .def("record", &Simulation::record, "room"_a)
@@ -372,7 +439,8 @@ void register_simulation(nb::module_& m) {
            })
       .def("awaited", &awaited)
       .def("absent", &absent)
-      .def("open_collective", &open_collective)
+      .def("open_collectives", &open_collectives)
+      .def("kept_schedules", [](const Simulation& s) { return s.schedules().kept(); })
       .def("lost_types", &lost_types)
       .def("headway", &headway)
       .def("standing", &standing, "job"_a)

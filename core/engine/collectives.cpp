@@ -1,45 +1,29 @@
 // Collectives: schedules of point-to-point operations, made by Python on demand and kept.
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "engine/simulation.hpp"
 
 namespace tisim {
 
-std::int32_t Communicator::number_of(std::int32_t rank) const {
-  if (members.empty()) return rank - first;
-  const auto found = std::find(members.begin(), members.end(), rank);
-  return found == members.end() ? -1 : static_cast<std::int32_t>(found - members.begin());
-}
-
-std::int32_t Simulation::comm_index(const Rank& rank, std::uint16_t id) const {
-  if (id == 0) return jobs_[at(rank.job)].world;
-  const auto found = comm_of_.find(static_cast<std::uint64_t>(rank.first + rank.number) << 16 | id);
-  if (found == comm_of_.end()) {
-    throw std::out_of_range("communicator " + std::to_string(id) + " is unknown");
-  }
-  return found->second;
-}
-
-std::int32_t Simulation::number_in(const Rank& rank, std::uint16_t comm) const {
-  return communicators_[at(comm_index(rank, comm))].number_of(rank.first + rank.number);
+const Call& Simulation::call_of(const Rank& rank) const {
+  return jobs_[at(rank.job)].calls[static_cast<std::uint32_t>(rank.collective.call)];
 }
 
 // Every rank of a communicator makes the same collective calls in the same order. False: this one
 // does not.
-bool Simulation::count_collective(const Rank& rank, std::int32_t comm, Operation operation) {
+bool Simulation::count_collective(const Rank& rank, std::int32_t comm, std::int32_t number,
+                                  Operation operation, bool blocking) {
   Communicator& communicator = communicators_[at(comm)];
   if (communicator.entered.empty()) communicator.entered.resize(at(communicator.size));
-  const auto number = at(communicator.number_of(rank.first + rank.number));
-  const std::uint64_t sequence = communicator.entered[number]++;
+  const std::uint64_t sequence = communicator.entered[at(number)]++;
   const auto place = static_cast<std::size_t>(sequence - communicator.first_open);
-  if (place == communicator.open.size()) {
-    communicator.open.push_back({operation, rank.first + rank.number, rank.op.line, 0});
-  }
+  const OpenCollective mine{operation, blocking, rank.first + rank.number, rank.op.line, 0};
+  if (place == communicator.open.size()) communicator.open.push_back(mine);
   OpenCollective& collective = communicator.open[place];
-  if (collective.operation != operation) {
-    mismatch_ = {collective, {operation, rank.first + rank.number, rank.op.line, 0}};
+  if (collective.operation != operation || collective.blocking != blocking) {
+    mismatch_ = {collective, mine};
+    stop_ = Stop::mismatch;
     return false;
   }
   ++collective.entered;
@@ -51,37 +35,126 @@ bool Simulation::count_collective(const Rank& rank, std::int32_t comm, Operation
 }
 
 bool Simulation::enter_collective(Rank& rank, std::int32_t index) {
-  const auto call = static_cast<std::uint32_t>(rank.op.call);
+  const Operation operation =
+      jobs_[at(rank.job)].calls[static_cast<std::uint32_t>(rank.op.call)].operation;
+  const bool blocking = rank.op.kind == Kind::collective;
   const std::int32_t comm = comm_index(rank, rank.op.comm);
-  if (!count_collective(rank, comm, jobs_[at(rank.job)].calls[call].operation)) {
-    stop_ = Stop::mismatch;
+  if (!count_collective(rank, comm, number_in(rank, rank.op.comm), operation, blocking)) {
     return false;
   }
   rank.collective = rank.op;
-  const auto found = schedule_of_.find(schedule_key(index, call));
-  if (found != schedule_of_.end()) {
-    const Schedule& schedule = schedules_[at(found->second)];
-    if (schedule.context == 2 * comm + 1 && schedule.epoch == rank.epoch) {
-      start_schedule(rank, found->second);
-      return true;
-    }
+  if (blocking && (model_.synchronised >> static_cast<unsigned>(operation) & 1) != 0) {
+    return meet(rank, index);
   }
+  return find_schedule(rank, index);
+}
+
+// All ranks of a communicator wait for one another, which takes no time. They go on in the order
+// in which they came.
+bool Simulation::meet(Rank& rank, std::int32_t index) {
+  Communicator& communicator = communicators_[at(comm_index(rank, rank.op.comm))];
+  communicator.met.push_back(index);
+  rank.phase = Phase::meeting;
+  if (communicator.met.size() == at(communicator.size)) {
+    for (const std::int32_t other : communicator.met) wake(other);
+    communicator.met.clear();
+  }
+  return false;
+}
+
+bool Simulation::find_schedule(Rank& rank, std::int32_t index) {
+  const Op& op = rank.collective;
+  const std::int32_t comm = comm_index(rank, op.comm);
+  const std::uint64_t key =
+      Schedules::key(index, static_cast<std::uint32_t>(op.call), op.kind == Kind::collective);
+  const std::int32_t found = schedules_.find(key, communicators_[at(comm)].context + 1, rank.epoch);
+  if (found < 0) return ask_schedule(rank, index, comm, number_in(rank, op.comm));
+  start_schedule(rank, found);
+  return true;
+}
+
+bool Simulation::ask_schedule(Rank& rank, std::int32_t index, std::int32_t comm,
+                              std::int32_t number) {
+  const Op& op = rank.collective;
   rank.phase = Phase::needs_schedule;
-  need_ = {index, comm, call};
+  need_ = {.rank = index,
+           .comm = comm,
+           .number = number,
+           .call = static_cast<std::uint32_t>(op.call),
+           .blocking = op.kind != Kind::icollective,
+           .stage = rank.stage};
   stop_ = Stop::need_schedule;
   return false;
 }
 
 void Simulation::start_schedule(Rank& rank, std::int32_t index) {
-  const Schedule& schedule = schedules_[at(index)];
+  schedules_.begin(index);
   rank.schedule = index;
   rank.step = 0;
-  rank.slots.assign(at(schedule.slots), -1);
+  rank.slots.assign(at(schedules_[index].slots), -1);
 }
 
-void Simulation::leave_collective(Rank& rank) {
+bool Simulation::end_schedule(Rank& rank, std::int32_t index) {
+  schedules_.end(rank.schedule);
   rank.schedule = -1;
+  if (recorder_) record_action(index, Op{}, 1);
   rank.op = rank.collective;
+  if (rank.op.kind == Kind::icollective) list_collective(rank);
+  return rank.stage == Stage::none || next_stage(rank, index);
+}
+
+// SimGrid's tag of a non-blocking collective, which its tracer writes in the wait for it.
+std::int32_t pending_tag(Operation operation) {
+  switch (operation) {
+    case Operation::barrier:
+      return -779;
+    case Operation::bcast:
+      return -3335;
+    case Operation::reduce:
+      return -113;
+    case Operation::allreduce:
+      return -4446;
+    case Operation::alltoall:
+      return -1113;
+    case Operation::alltoallv:
+      return -1001;
+    case Operation::gather:
+      return -446;
+    case Operation::gatherv:
+      return -2224;
+    case Operation::scatter:
+      return -224;
+    case Operation::scatterv:
+      return -335;
+    case Operation::allgather:
+      return -557;
+    case Operation::allgatherv:
+      return -668;
+    case Operation::reducescatter:
+      return -890;
+    default:
+      return -889;  // scan, exscan
+  }
+}
+
+// A non-blocking collective has started its requests: they are pending as one. A broadcast in a
+// communicator of one rank has none at all, as in SimGrid.
+void Simulation::list_collective(Rank& rank) {
+  const Operation operation = call_of(rank).operation;
+  if (operation == Operation::bcast && rank.slots.empty() &&
+      communicators_[at(comm_index(rank, rank.op.comm))].size == 1) {
+    return;
+  }
+  const std::int32_t index = requests_.acquire();
+  Request& request = requests_[index];
+  request.type = RequestType::collective;
+  request.order = rank.request_order++;
+  request.tag = pending_tag(operation);
+  request.complete = true;
+  request.origin = started_.acquire();
+  started_[request.origin].requests = rank.slots;
+  list_request(rank, index);
+  ++rank.pending_collectives;
 }
 
 void Simulation::provide_schedule(std::span<const std::int32_t> codes,
@@ -92,10 +165,12 @@ void Simulation::provide_schedule(std::span<const std::int32_t> codes,
                                    Kind::irecv,     Kind::wait,   Kind::waitall, Kind::sendrecv,
                                    Kind::recv_half, Kind::compute};
   const Communicator& communicator = communicators_[at(need_.comm)];
-  Schedule schedule;
   Rank& rank = ranks_[at(need_.rank)];
-  schedule.context = 2 * need_.comm + 1;
+  Schedule schedule;
+  schedule.context = communicator.context + 1;
   schedule.epoch = rank.epoch;
+  schedule.key = Schedules::key(need_.rank, need_.call, need_.blocking);
+  schedule.kept = need_.stage == Stage::none;
   schedule.ops.reserve(codes.size());
   for (std::size_t i = 0; i < codes.size(); ++i) {
     Op op;
@@ -115,16 +190,13 @@ void Simulation::provide_schedule(std::span<const std::int32_t> codes,
     schedule.slots = std::max(schedule.slots, slots[i] + 1);
     schedule.ops.push_back(op);
   }
-  const auto index = static_cast<std::int32_t>(schedules_.size());
-  schedules_.push_back(std::move(schedule));
-  schedule_of_[schedule_key(need_.rank, need_.call)] = index;
-  start_schedule(rank, index);
+  start_schedule(rank, schedules_.add(std::move(schedule)));
   if (last) ++rank.epoch;
   wake_first(need_.rank);
 }
 
 Op Simulation::take_half(Rank& rank) {
-  if (rank.schedule >= 0) return schedules_[at(rank.schedule)].ops[rank.step++];
+  if (rank.schedule >= 0) return schedules_[rank.schedule].ops[rank.step++];
   if (rank.cursor == rank.filled) refill(rank, rank.first + rank.number);
   return rank.buffer[rank.cursor++];
 }

@@ -1,21 +1,18 @@
 // Executes the operations of a rank until it has to wait.
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
-#include <string_view>
 
 #include "engine/simulation.hpp"
 #include "trace/error.hpp"
-#include "trace/vocabulary.hpp"
 
 namespace tisim {
 
 namespace {
-std::string_view name_of(Kind kind) {
-  for (const Action& action : known_actions()) {
-    if (action.kind == kind) return action.name;
-  }
-  return "the action";
+// Whether operations were inserted that belong to the one before.
+bool goes_on(const Rank& rank) {
+  return rank.cursor < rank.filled && (rank.buffer[rank.cursor].flags & kContinuation) != 0;
 }
 }  // namespace
 
@@ -40,7 +37,7 @@ bool Simulation::run_rank(std::int32_t index) {
       return stop_ == Stop::done;
     }
     Rank& rank = ranks_[at(index)];
-    if (rank.schedule < 0 && rank.driven) {
+    if (rank.schedule < 0 && rank.driven && !goes_on(rank)) {
       rank.phase = rank.reader ? Phase::custom : Phase::idle;
       woken_.push_back({WokenType::rank, index});
       return true;
@@ -53,7 +50,7 @@ bool Simulation::run_rank(std::int32_t index) {
       stop_ = Stop::records;
       return false;
     }
-    done = fetch(rank, index) ? begin(rank, index) : rank.schedule < 0;
+    done = fetch(rank, index) ? begin(rank, index) : end_schedule(rank, index);
   }
 }
 
@@ -61,12 +58,8 @@ bool Simulation::run_rank(std::int32_t index) {
 bool Simulation::fetch(Rank& rank, std::int32_t index) {
   rank.phase = Phase::next;
   if (rank.schedule >= 0) {
-    const Schedule& schedule = schedules_[at(rank.schedule)];
-    if (rank.step == schedule.ops.size()) {
-      leave_collective(rank);
-      if (recorder_) record_action(index, Op{}, 1);
-      return false;
-    }
+    const Schedule& schedule = schedules_[rank.schedule];
+    if (rank.step == schedule.ops.size()) return false;
     rank.op = schedule.ops[rank.step++];
     if (recorder_) record_action(index, rank.op, 1);
     return true;
@@ -131,14 +124,15 @@ void Simulation::refill(Rank& rank, std::int32_t index) {
   Job& job = jobs_[at(rank.job)];
   if (!rank.reader) {
     rank.reader = job.traces->open(index - job.first, job.calls);
-    // Few ranks read far ahead, many ranks little: the buffers together stay small.
-    rank.buffer.resize(static_cast<std::size_t>(std::clamp(65536 / job.size, 8, 512)));
   } else {
     const Headway done{rank.actions, rank.reader->bytes_read()};
     headway_.actions += done.actions - rank.counted.actions;
     headway_.bytes += done.bytes - rank.counted.bytes;
     rank.counted = done;
   }
+  // Few ranks read far ahead, many ranks little: the buffers together stay small. What was inserted
+  // may have made this one longer.
+  rank.buffer.resize(static_cast<std::size_t>(std::clamp(65536 / job.size, 8, 512)));
   rank.cursor = 0;
   rank.filled =
       static_cast<std::uint32_t>(rank.reader->read(rank.buffer.data(), rank.buffer.size()));
@@ -146,6 +140,25 @@ void Simulation::refill(Rank& rank, std::int32_t index) {
     rank.buffer[0] = Op{};
     rank.filled = 1;
   }
+}
+
+// Puts operations before those that the rank has not executed yet.
+void Simulation::insert(Rank& rank, std::span<const Op> ops) {
+  const auto count = static_cast<std::uint32_t>(ops.size());
+  if (rank.cursor < count) {
+    const std::uint32_t missing = count - rank.cursor;
+    rank.buffer.insert(rank.buffer.begin(), missing, Op{});
+    rank.cursor += missing;
+    rank.filled += missing;
+  }
+  rank.cursor -= count;
+  std::copy(ops.begin(), ops.end(), rank.buffer.begin() + rank.cursor);
+}
+
+// What is wrong with the line that a rank executes.
+void Simulation::fail(const Rank& rank, const std::string& message) const {
+  const Op& op = rank.schedule >= 0 ? rank.collective : rank.op;
+  throw TraceError(file_of(rank), op.line, message);
 }
 
 bool Simulation::begin(Rank& rank, std::int32_t index) {
@@ -177,38 +190,76 @@ bool Simulation::begin(Rank& rank, std::int32_t index) {
     case Kind::sendrecv:
       return sendrecv(rank, index);
     case Kind::wait: {
-      std::int32_t request = -1;
-      if (rank.schedule >= 0) {
-        request = rank.slots[rank.op.line];
-      } else if ((rank.op.flags & kByNumber) != 0) {
-        request = static_cast<std::int32_t>(rank.op.bytes);
-      } else {
-        request = find_request(rank);
-      }
+      const std::int32_t request =
+          rank.schedule >= 0 ? rank.slots[rank.op.line] : named_request(rank);
       return request < 0 || wait_request(rank, index, request);
     }
-    case Kind::wait_last:
-      return rank.pending_last < 0 || wait_request(rank, index, rank.pending_last);
     case Kind::waitall:
       return await_pending(rank, index);
     case Kind::test:
-      if (find_request(rank) < 0) return true;
-      if (model_.test_sleep <= 0) return finish_test(rank, index);
-      sleep(index, static_cast<double>(test_sleeps_) * model_.test_sleep, Phase::testing);
-      return false;
+      return begin_test(rank, index);
     case Kind::collective:
+    case Kind::icollective:
       return enter_collective(rank, index);
+    default:
+      return begin_rarely(rank, index);
+  }
+}
+
+bool Simulation::begin_rarely(Rank& rank, std::int32_t index) {
+  switch (rank.op.kind) {
+    case Kind::wait_last:
+    case Kind::wait_icollective: {
+      const std::int32_t request = named_request(rank);
+      return request < 0 || wait_request(rank, index, request);
+    }
+    case Kind::test_last:
+      return begin_test(rank, index);
+    case Kind::waitany:
+      return wait_any(rank, index);
+    case Kind::waitsome: {
+      // SimGrid waits for any, then tests each of the others.
+      Op rest = rank.op;
+      rest.kind = Kind::testsome;
+      rest.flags |= kContinuation;
+      insert(rank, {&rest, 1});
+      return wait_any(rank, index);
+    }
+    case Kind::testall:
+    case Kind::testsome:
+      test_each(rank);
+      return true;
+    case Kind::testany:
+      return test_any(rank, index);
+    case Kind::probe:
+    case Kind::iprobe:
+      return rank.op.peer == kProcNull || begin_probe(rank, index);
+    case Kind::send_init:
+    case Kind::ssend_init:
+    case Kind::bsend_init:
+    case Kind::recv_init:
+      make_persistent(rank);
+      return true;
+    case Kind::start:
+      return start_persistent(rank, index);
+    case Kind::startall:
+      start_all(rank);
+      return true;
+    case Kind::comm_split:
+    case Kind::comm_dup:
+      return form_communicator(rank, index);
+    case Kind::comm_free:
+      free_communicator(rank);
+      return true;
     case Kind::custom:
       rank.since = now_;
       rank.phase = Phase::custom;
       rank.driven = true;
-      need_ = {index, 0, static_cast<std::uint32_t>(rank.op.call)};
+      need_ = {.rank = index, .call = static_cast<std::uint32_t>(rank.op.call)};
       stop_ = Stop::need_action;
       return false;
     default:
-      throw TraceError(file_of(rank), rank.op.line,
-                       "'" + std::string(name_of(rank.op.kind)) +
-                           "' is read but not simulated yet; take the line out of the trace");
+      throw std::logic_error("an operation that the interpreter does not know");
   }
 }
 
@@ -228,27 +279,49 @@ bool Simulation::continue_operation(Rank& rank, std::int32_t index) {
       let_go(rank.waiting);
       return true;
     case Phase::injecting_receive:
-      if (rank.op.kind == Kind::test) test_sleeps_ = 1;
+      if (rank.op.kind == Kind::test || rank.op.kind == Kind::test_last) test_sleeps_ = 1;
+      if (rank.op.kind == Kind::testany) test_any_sleeps_ = 1;
       return true;
     case Phase::finishing_all:
       return wait_all(rank, index);
-    case Phase::testing: {
-      // Asking for a message's state takes SimGrid a round of the instant, so that all who test at
-      // once raise or reset their common counter after those who need not ask.
-      const std::int32_t found = find_request(rank);
-      if (found < 0 || requests_[found].message < 0) return finish_test(rank, index);
+    case Phase::finished:
+      return false;  // it was waiting for something when it was killed
+    default:
+      return continue_rarely(rank, index);
+  }
+}
+
+bool Simulation::continue_rarely(Rank& rank, std::int32_t index) {
+  switch (rank.phase) {
+    case Phase::starting:
+      rank.other += now_ - rank.since;
+      return true;
+    case Phase::testing:
+      // Asking for the state of messages takes SimGrid a round of the instant, so that all who
+      // test at once raise or reset their common counter after those who need not ask.
+      if (!asks_for_message(rank)) return finish_test(rank, index);
       rank.phase = Phase::tested;
       wake(index);
       return false;
-    }
     case Phase::tested:
-      return finish_test(rank, index);
+      return rank.op.kind == Kind::testany ? finish_test_any(rank, index)
+                                           : finish_test(rank, index);
     case Phase::probing:
+      return look(rank, index);
+    case Phase::probed:
+      if (rank.waiting < 0 && model_.eager_threshold > 0 && !rank.looked_twice) {
+        rank.looked_twice = true;
+        return look(rank, index);
+      }
       return finish_probe(rank, index);
-    case Phase::needs_schedule:
-      return true;  // its first operation is fetched next
+    case Phase::looking:
+      return begin_probe(rank, index);
+    case Phase::finishing_any:
+      return finish_any(rank, index);
+    case Phase::meeting:
+      return find_schedule(rank, index);
     default:
-      return true;
+      return true;  // needs_schedule: its first operation is fetched next
   }
 }
 
@@ -257,6 +330,10 @@ bool Simulation::finish_rank(Rank& rank, std::int32_t index) {
   if (rank.pending_first >= 0) {
     --rank.cursor;  // the end comes again
     return await_pending(rank, index);
+  }
+  if (model_.barrier_finalization && !rank.synchronised_end && !rank.driven) {
+    synchronise_end(rank);
+    return true;
   }
   if (recorder_) record_action(index, rank.op, 0);
   rank.phase = Phase::finished;
@@ -267,44 +344,16 @@ bool Simulation::finish_rank(Rank& rank, std::int32_t index) {
   return false;
 }
 
-bool Simulation::finish_test(Rank& rank, std::int32_t index) {
-  const std::int32_t found = find_request(rank);
-  const Request request = requests_[found];
-  if (!request.complete) {
-    if (model_.grow_injected_times) ++test_sleeps_;
-    return true;
-  }
-  drop_request(rank, found);
-  if (request.message >= 0) {
-    if (request.side == kReceiver) {
-      if (!finish_receive(rank, index, request.message)) return false;
-    } else {
-      let_go(request.message);
-    }
-  }
-  test_sleeps_ = 1;
-  return true;
-}
-
-bool Simulation::begin_probe(Rank& rank, std::int32_t index) {
-  // SimGrid computes for the time that a probe takes, so that probing shares the cores.
-  const double flops = static_cast<double>(probe_sleeps_) * model_.iprobe_sleep *
-                       cpu_.speed(rank.host) * model_.iprobe_cpu_usage;
-  if (flops <= 0) return finish_probe(rank, index);
-  compute(index, flops, Phase::probing);
-  return false;
-}
-
-bool Simulation::finish_probe(Rank& rank, std::int32_t index) {
-  const std::int32_t source = rank.op.peer == kAnySource ? kAnySource : global(rank, rank.op.peer);
-  const std::int32_t found = matcher_.peek(source, index, rank.op.tag, context_of(rank));
-  if (found < 0) {
-    if (model_.grow_injected_times) ++probe_sleeps_;
-    return begin_probe(rank, index);
-  }
-  probe_sleeps_ = 1;
-  rank.op.bytes = matcher_.message(found).bytes;
-  return receive(rank, index);
+// The barrier that ends a program (smpi/barrier-finalization), then the end again.
+void Simulation::synchronise_end(Rank& rank) {
+  rank.synchronised_end = true;
+  --rank.cursor;
+  Op barrier;
+  barrier.kind = Kind::collective;
+  barrier.flags = kContinuation;
+  barrier.line = rank.op.line;
+  barrier.call = jobs_[at(rank.job)].calls.intern(Call{});
+  insert(rank, {&barrier, 1});
 }
 
 }  // namespace tisim

@@ -7,27 +7,62 @@
 namespace tisim {
 
 namespace {
+// The call returns before the message has arrived, and there is a request for it.
 bool is_immediate(Kind kind) {
-  return kind == Kind::isend || kind == Kind::issend || kind == Kind::ibsend ||
-         kind == Kind::irecv || kind == Kind::sendrecv || kind == Kind::recv_half;
+  switch (kind) {
+    case Kind::isend:
+    case Kind::issend:
+    case Kind::ibsend:
+    case Kind::irecv:
+    case Kind::sendrecv:
+    case Kind::recv_half:
+    case Kind::send_init:
+    case Kind::ssend_init:
+    case Kind::bsend_init:
+    case Kind::recv_init:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// To start a persistent send costs what a blocking one does, as in SimGrid.
+bool is_persistent(Kind kind) {
+  return kind == Kind::send_init || kind == Kind::ssend_init || kind == Kind::bsend_init;
+}
+
+bool is_synchronous(Kind kind) {
+  return kind == Kind::ssend || kind == Kind::issend || kind == Kind::ssend_init;
+}
+
+bool is_buffered(Kind kind) {
+  return kind == Kind::bsend || kind == Kind::ibsend || kind == Kind::bsend_init;
 }
 }  // namespace
 
+// The number in the simulation of a rank of the operation's communicator.
 std::int32_t Simulation::global(const Rank& rank, std::int32_t peer) const {
   if (rank.schedule >= 0) return peer;
   if (rank.op.comm == 0) return rank.first + peer;
-  return communicators_[at(comm_index(rank, rank.op.comm))].member(peer);
+  const Communicator& communicator = communicators_[at(comm_index(rank, rank.op.comm))];
+  if (peer >= communicator.size) {
+    fail(rank, "rank " + std::to_string(peer) + " is not in communicator " +
+                   std::to_string(rank.op.comm) + ", whose ranks are 0 to " +
+                   std::to_string(communicator.size - 1));
+  }
+  return communicator.member(peer);
 }
 
 // Contexts keep apart the communicators, and collectives from the program's own messages.
 std::int32_t Simulation::context_of(const Rank& rank) const {
-  if (rank.schedule >= 0) return schedules_[at(rank.schedule)].context;
-  return 2 * comm_index(rank, rank.op.comm);
+  if (rank.schedule >= 0) return schedules_[rank.schedule].context;
+  if (rank.op.comm == 0) return rank.context;
+  return communicators_[at(comm_index(rank, rank.op.comm))].context;
 }
 
 bool Simulation::is_detached(const Op& op) const {
-  if (op.kind == Kind::ssend || op.kind == Kind::issend) return false;
-  return op.bytes < model_.detached_threshold || op.kind == Kind::bsend || op.kind == Kind::ibsend;
+  if (op.bytes < model_.detached_threshold) return !is_synchronous(op.kind);
+  return is_buffered(op.kind);
 }
 
 const Overheads& Simulation::overheads_of(const Rank& rank) const {
@@ -43,10 +78,11 @@ bool Simulation::send(Rank& rank, std::int32_t index) {
     return true;
   }
   // A sender that gets control back before the transfer is over pays for that.
-  if (immediate || op.kind == Kind::ssend || is_detached(op)) {
+  const bool as_isend = immediate && !is_persistent(op.kind);
+  if (as_isend || is_synchronous(op.kind) || is_detached(op)) {
     const Overheads& overheads = overheads_of(rank);
     const double seconds =
-        (immediate ? overheads.isend : overheads.send).at(static_cast<double>(op.bytes));
+        (as_isend ? overheads.isend : overheads.send).at(static_cast<double>(op.bytes));
     if (seconds > 0) {
       sleep(index, seconds, Phase::injecting_send);
       return false;
@@ -89,6 +125,7 @@ bool Simulation::post_send(Rank& rank, std::int32_t index) {
     message.context = context;
     message.state = MessageState::unexpected;
     matcher_.leave_unexpected(found);
+    if (looking_ > 0) look_again(destination);
   }
   if (recorder_) recorder_->post_send(found, message, now_);
   if (matched || eager) {
@@ -228,7 +265,12 @@ void Simulation::notify(std::int32_t found, Side side) {
   if (!requests_[request].awaited) return;
   Rank& rank = ranks_[at(index)];
   add_ready(rank, request);
-  if (rank.phase == Phase::waiting_all) {
+  if (rank.phase == Phase::waiting_any) {
+    rank.phase = Phase::finishing_any;
+    rank.waiting = request;
+    if (recorder_) recorder_->wake(index, found);
+    wake(index);
+  } else if (rank.phase == Phase::waiting_all) {
     rank.phase = Phase::finishing_all;
     if (recorder_) recorder_->wake(index, found);
     wake(index);

@@ -70,6 +70,12 @@ struct Model {
   double iprobe_cpu_usage = 1.0;
   bool grow_injected_times = true;
   bool simulate_computation = true;
+  double init_sleep = 0.0;            // seconds, before a rank's first action
+  bool barrier_finalization = false;  // a barrier after a rank's last action
+  std::uint32_t synchronised = 0;     // operations (bits) before which all ranks meet, for free
+
+  // Schedules of collectives are kept up to about so many operations (of 24 bytes).
+  std::size_t kept_operations = std::size_t{1} << 22;
 };
 
 }  // namespace tisim

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/communicator.hpp"
 #include "engine/matcher.hpp"
 #include "op.hpp"
 #include "trace/reader.hpp"
@@ -13,9 +14,10 @@ namespace tisim {
 
 // What a rank is doing; the part of its operation that follows when it is woken.
 enum class Phase : std::uint8_t {
-  idle,    // driven from outside, nothing to do
-  next,    // between two operations
-  posted,  // an operation came from outside
+  idle,      // driven from outside, nothing to do
+  next,      // between two operations
+  posted,    // an operation came from outside
+  starting,  // before its first operation
   computing,
   sleeping,
   injecting_send,     // the overhead before a send is posted
@@ -25,15 +27,24 @@ enum class Phase : std::uint8_t {
   finishing_all,      // one of them is complete, or its overhead is paid
   testing,            // the time that a test takes
   tested,             // its answer comes after those of the same instant
-  probing,
-  needs_schedule,  // Python is asked for the schedule of a collective
-  needs_route,     // Python is asked for a route, the send is posted again afterwards
-  custom,          // Python carries out an action
+  waiting_any,        // for one of the awaited requests
+  finishing_any,      // that one is complete
+  probing,            // the time that a probe takes
+  probed,             // as `tested`
+  looking,            // for a message, where a probe takes no time
+  meeting,            // waits for the others before a collective
+  needs_schedule,     // Python is asked for the schedule of a collective
+  needs_route,        // Python is asked for a route, the send is posted again afterwards
+  custom,             // Python carries out an action
   finished
 };
 
-// In a wait from outside: `bytes` is the number of the request.
+// In a wait or test: `bytes` is the number of the request; in a start: of the persistent one.
 inline constexpr std::uint8_t kByNumber = 128;
+// In a test: it ends the test of a non-blocking collective, all of whose requests were tested.
+inline constexpr std::uint8_t kVerdict = 64;
+
+enum class RequestType : std::uint8_t { message, persistent, collective };
 
 // A pending request of a rank, or one of a collective's schedule.
 struct Request {
@@ -41,19 +52,25 @@ struct Request {
   std::int32_t next = -1, previous = -1;              // in the order of posting
   std::int32_t source = 0, destination = 0, tag = 0;  // the key, as the trace names it
   std::uint32_t order = 0;
+  std::int32_t origin = -1;  // number of the rank's persistent request, or of the collective's
   std::uint16_t comm = 0;
   std::uint8_t side = 0;
+  RequestType type = RequestType::message;
   bool complete = false;
-  bool awaited = false;  // by the waitall that the rank is in
-  bool listed = false;   // among the rank's pending requests
+  bool awaited = false;      // by the waitall that the rank is in
+  bool listed = false;       // among the rank's pending requests
+  bool source_lost = false;  // whoever waits for it may name any source
 };
 
-// Operations that are executed one after the other: a collective of one rank.
-struct Schedule {
-  std::vector<Op> ops;
-  std::int32_t slots = 0;  // requests it uses
-  std::int32_t context = 0;
-  std::uint32_t epoch = 0;  // of its rank; it is good in that epoch only
+// A request that can be started again and again: what it does, its key in the usual place.
+struct PersistentRequest {
+  Op op;
+  bool active = false;
+};
+
+// A non-blocking collective that is pending: its requests, -1 for those that are finished.
+struct StartedCollective {
+  std::vector<std::int32_t> requests;
 };
 
 // How far traces have been followed.
@@ -78,21 +95,30 @@ struct Rank {
   std::unique_ptr<RankReader> reader;
   std::vector<Op> buffer;
   std::uint32_t cursor = 0, filled = 0;
-  std::int32_t schedule = -1;       // of the collective it is in
-  Op collective;                    // the call that the schedule carries out
+  std::int32_t context = 0;    // of its job's world
+  std::int32_t schedule = -1;  // of the collective it is in
+  Op collective;               // the call that the schedule carries out
+  Stage stage = Stage::none;   // of that call, when it makes a communicator
+  std::uint64_t formation = 0;
+  std::vector<Membership> comms;    // that its trace has made
   std::uint32_t step = 0;           // in the schedule
   std::vector<std::int32_t> slots;  // its requests
   std::uint32_t epoch = 0;          // raised when the schedules of earlier calls are no longer good
 
   // What it waits for
-  std::int32_t waiting = -1;  // a message
+  std::int32_t waiting = -1;  // a message; in a waitany: the request that is complete
   Side waiting_side = kSender;
+  bool looked_twice = false;        // in a probe
   std::int32_t awaited = 0;         // requests that are still to be finished
   std::vector<std::int32_t> ready;  // complete ones among them, a heap on the order of posting
   std::int32_t pending_first = -1, pending_last = -1;
   std::uint32_t request_order = 0;
+  std::int32_t pending_collectives = 0;
+  std::vector<PersistentRequest> persistent;
+  std::int32_t origin = -1;  // of the next request
 
   // What it has done
+  bool synchronised_end = false;                    // the barrier that ends it has begun
   double finish = 0.0, compute = 0.0, other = 0.0;  // seconds
   std::uint64_t actions = 0, messages_sent = 0;
   std::int64_t bytes_sent = 0;

@@ -27,13 +27,25 @@ std::int32_t Simulation::add_request(Rank& rank, Side side, std::int32_t message
     request.source = side == kSender ? me : op.peer;
     request.destination = side == kSender ? op.peer : me;
     request.tag = op.tag;
-    request.comm = op.comm;
-    request.listed = true;
-    request.previous = rank.pending_last;
-    (rank.pending_last >= 0 ? requests_[rank.pending_last].next : rank.pending_first) = index;
-    rank.pending_last = index;
+    request.source_lost = (op.flags & kSourceLost) != 0;
+    if (rank.origin >= 0) {
+      request.type = RequestType::persistent;
+      request.origin = rank.origin;
+      rank.origin = -1;
+    }
+    list_request(rank, index);
   }
   return index;
+}
+
+// Makes a request the last of those that are pending, on the operation's communicator.
+void Simulation::list_request(Rank& rank, std::int32_t index) {
+  Request& request = requests_[index];
+  request.comm = rank.op.comm;
+  request.listed = true;
+  request.previous = rank.pending_last;
+  (rank.pending_last >= 0 ? requests_[rank.pending_last].next : rank.pending_first) = index;
+  rank.pending_last = index;
 }
 
 // The oldest pending request of the key that the rank's operation names, -1: none.
@@ -42,12 +54,34 @@ std::int32_t Simulation::find_request(const Rank& rank) const {
   const auto destination = static_cast<std::int32_t>(op.bytes);
   for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
     const Request& request = requests_[at];
-    if (request.source == op.peer && request.destination == destination && request.tag == op.tag &&
-        request.comm == op.comm) {
+    if ((request.source == op.peer || request.source_lost) && request.destination == destination &&
+        request.tag == op.tag && request.comm == op.comm &&
+        request.type != RequestType::collective) {
       return at;
     }
   }
   return -1;
+}
+
+// The oldest pending non-blocking collective of the tag that SimGrid gives its kind, -1: none.
+std::int32_t Simulation::find_collective(const Rank& rank) const {
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    const Request& request = requests_[at];
+    if (request.type == RequestType::collective && request.tag == rank.op.tag &&
+        request.comm == rank.op.comm) {
+      return at;
+    }
+  }
+  return -1;
+}
+
+// The request that a wait or test of the trace is about, -1: none.
+std::int32_t Simulation::named_request(const Rank& rank) const {
+  const Op& op = rank.op;
+  if ((op.flags & kByNumber) != 0) return static_cast<std::int32_t>(op.bytes);
+  if (op.kind == Kind::wait_last || op.kind == Kind::test_last) return rank.pending_last;
+  // No message has a negative tag.
+  return op.tag < 0 && op.tag != kAnyTag ? find_collective(rank) : find_request(rank);
 }
 
 void Simulation::drop_request(Rank& rank, std::int32_t index) {
@@ -55,17 +89,40 @@ void Simulation::drop_request(Rank& rank, std::int32_t index) {
   if (request.listed) {
     (request.previous >= 0 ? requests_[request.previous].next : rank.pending_first) = request.next;
     (request.next >= 0 ? requests_[request.next].previous : rank.pending_last) = request.previous;
+    if (request.type == RequestType::persistent) {
+      rank.persistent[at(request.origin)].active = false;
+    } else if (request.type == RequestType::collective) {
+      started_.release(request.origin);
+      --rank.pending_collectives;
+    }
   }
   requests_.release(index);
 }
 
 bool Simulation::wait_request(Rank& rank, std::int32_t index, std::int32_t found) {
   const Request request = requests_[found];
+  if (request.type == RequestType::collective) {
+    for (const std::int32_t part : started_[request.origin].requests) {
+      if (part >= 0) await(rank, part);
+    }
+    drop_request(rank, found);
+    return wait_all(rank, index);
+  }
   drop_request(rank, found);
   if (request.message < 0) return true;
   const auto side = static_cast<Side>(request.side);
   matcher_.message(request.message).request[side] = kBlockingCall;
   return wait_for(rank, index, request.message, side);
+}
+
+// A request whose message has arrived, or never needed to.
+bool Simulation::finish_request(Rank& rank, std::int32_t index, std::int32_t found) {
+  const Request request = requests_[found];
+  drop_request(rank, found);
+  if (request.message < 0) return true;
+  if (request.side == kReceiver) return finish_receive(rank, index, request.message);
+  let_go(request.message);
+  return true;
 }
 
 // Puts a request among those that `wait_all` finishes.
@@ -125,8 +182,12 @@ bool Simulation::wait_all(Rank& rank, std::int32_t index) {
 
 // The waitall of a trace takes all pending requests, that of a schedule the slots that follow it.
 bool Simulation::await_pending(Rank& rank, std::int32_t index) {
+  if (rank.schedule < 0 && rank.pending_collectives > 0) {
+    wait_for_collectives(rank);
+    return true;
+  }
   if (rank.schedule >= 0) {
-    const std::vector<Op>& ops = schedules_[at(rank.schedule)].ops;
+    const std::vector<Op>& ops = schedules_[rank.schedule].ops;
     for (std::int32_t left = rank.op.peer; left > 0; --left) {
       await(rank, rank.slots[ops[rank.step++].line]);
     }
@@ -137,6 +198,26 @@ bool Simulation::await_pending(Rank& rank, std::int32_t index) {
     }
   }
   return wait_all(rank, index);
+}
+
+// As SimGrid's waitall, which finishes non-blocking collectives first, one after the other.
+void Simulation::wait_for_collectives(Rank& rank) {
+  std::vector<Op> ops;
+  Op op;
+  op.flags = kContinuation | kByNumber;
+  op.line = rank.op.line;
+  op.kind = Kind::wait;
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    if (requests_[at].type != RequestType::collective) continue;
+    op.bytes = at;
+    ops.push_back(op);
+  }
+  if (rank.op.kind == Kind::waitall) {
+    op.kind = Kind::waitall;
+    op.flags = kContinuation;
+    ops.push_back(op);
+  }
+  insert(rank, ops);
 }
 
 }  // namespace tisim

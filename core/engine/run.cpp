@@ -40,7 +40,8 @@ Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform
       platform_(*shared_platform_),
       agenda_(platform_.host_speed.size()),
       cpu_(platform_, model_.precision_timing, agenda_),
-      network_(model_, platform_) {
+      network_(model_, platform_),
+      schedules_(model_.kept_operations) {
   for (Overheads& overheads : model_.overheads) {
     forget_if_zero(overheads.send);
     forget_if_zero(overheads.isend);
@@ -192,14 +193,15 @@ std::int32_t Simulation::transfer(std::int32_t source, std::int32_t destination,
 std::vector<Woken> Simulation::take_woken() { return std::exchange(woken_, {}); }
 
 std::int32_t Simulation::add_job(std::shared_ptr<const TraceSet> traces,
-                                 std::span<const std::int32_t> hosts) {
+                                 std::span<const std::int32_t> hosts,
+                                 std::span<const double> starts) {
   const auto index = static_cast<std::int32_t>(jobs_.size());
   Job& job = jobs_.emplace_back();
   job.first = static_cast<std::int32_t>(ranks_.size());
   job.size = job.running = static_cast<std::int32_t>(hosts.size());
-  job.world = static_cast<std::int32_t>(communicators_.size());
+  job.world = new_communicator();
   job.traces = std::move(traces);
-  Communicator& world = communicators_.emplace_back();
+  Communicator& world = communicators_[at(job.world)];
   world.first = job.first;
   world.size = job.size;
   matcher_.add_destinations(hosts.size());
@@ -210,11 +212,25 @@ std::int32_t Simulation::add_job(std::shared_ptr<const TraceSet> traces,
     rank.job = index;
     rank.first = job.first;
     rank.number = static_cast<std::int32_t>(i);
+    rank.context = world.context;
     rank.driven = job.traces == nullptr;
     rank.phase = rank.driven ? Phase::idle : Phase::next;
-    if (!rank.driven) wake(job.first + rank.number);
+    if (!rank.driven) start_rank(job.first + rank.number, starts.empty() ? 0.0 : starts[i]);
   }
   return index;
+}
+
+// A rank begins with its trace after `delay` and what smpi/init says, in seconds.
+void Simulation::start_rank(std::int32_t index, double delay) {
+  const double date = now_ + delay + model_.init_sleep;
+  if (date <= now_) {
+    wake(index);
+    return;
+  }
+  Rank& rank = ranks_[at(index)];
+  rank.since = now_;
+  rank.phase = Phase::starting;
+  agenda_.push(date, EventType::wake_rank, index);
 }
 
 void Simulation::post(std::int32_t index, const Op& op) {

@@ -12,10 +12,11 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/agenda.hpp"
+#include "engine/communicator.hpp"
 #include "engine/cpu.hpp"
 #include "engine/matcher.hpp"
 #include "engine/model.hpp"
@@ -23,6 +24,7 @@
 #include "engine/rank.hpp"
 #include "engine/recorder.hpp"
 #include "engine/routes.hpp"
+#include "engine/schedules.hpp"
 #include "support/pool.hpp"
 #include "trace/call.hpp"
 #include "trace/reader.hpp"
@@ -45,37 +47,18 @@ enum class Stop : std::uint8_t {
 
 // What a rank asks for.
 struct Need {
-  std::int32_t rank = -1;  // in the simulation
-  std::int32_t comm = 0;   // index of the communicator
-  std::uint32_t call = 0;  // in the job's call table
+  std::int32_t rank = -1;     // in the simulation
+  std::int32_t comm = 0;      // index of the communicator
+  std::int32_t number = 0;    // of the rank in it
+  std::uint32_t call = 0;     // in the job's call table
+  bool blocking = true;       // the collective
+  Stage stage = Stage::none;  // of the making of a communicator
 };
 
 enum class WokenType : std::uint8_t { activity, rank, job };
 struct Woken {
   WokenType type;
   std::int32_t index;
-};
-
-// A collective that some ranks of a communicator have entered and others have not.
-struct OpenCollective {
-  Operation operation = Operation::barrier;
-  std::int32_t rank = 0;  // who entered first
-  std::uint32_t line = 0;
-  std::int32_t entered = 0;
-};
-
-struct Communicator {
-  std::int32_t first = 0;  // of ranks that follow one another, when `members` is empty
-  std::int32_t size = 0;
-  std::vector<std::int32_t> members;
-  std::vector<std::uint64_t> entered;  // collectives that each member has entered
-  std::deque<OpenCollective> open;
-  std::uint64_t first_open = 0;
-
-  std::int32_t member(std::int32_t i) const {
-    return members.empty() ? first + i : members[static_cast<std::size_t>(i)];
-  }
-  std::int32_t number_of(std::int32_t rank) const;
 };
 
 struct Job {
@@ -93,8 +76,10 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  // A job of one rank for each of `hosts`; its ranks start at the present instant.
-  std::int32_t add_job(std::shared_ptr<const TraceSet> traces, std::span<const std::int32_t> hosts);
+  // A job of one rank for each of `hosts`. Its ranks start at the present instant, or where
+  // `starts` is not empty so many seconds later.
+  std::int32_t add_job(std::shared_ptr<const TraceSet> traces, std::span<const std::int32_t> hosts,
+                       std::span<const double> starts = {});
 
   // What happens at `until` itself is done (when `including`), but nothing that those who are
   // woken then bring about. `patience`: real seconds after which the run pauses.
@@ -108,11 +93,18 @@ class Simulation {
   void record_load(std::size_t bins) { network_.record_load(bins); }
   const LinkLoad& load() { return network_.load(); }
 
-  const Need& need() const { return need_; }
-  // Rows of a schedule; peers are ranks of the communicator. `last`: calls that are the same from
-  // now on need other schedules.
   const std::pair<OpenCollective, OpenCollective>& mismatch() const { return mismatch_; }
   bool mismatched() const { return stop_ == Stop::mismatch; }
+
+  const Need& need() const { return need_; }
+  // In the making of a communicator: whether the rank will be in one; all new ones as ranks of
+  // the old.
+  bool needs_member() const { return joins(ranks_[at(need_.rank)]); }
+  std::vector<std::vector<std::int32_t>> needed_groups() const;
+  // Communicators that nobody is in any more; their numbers may be used again.
+  std::vector<std::int32_t> take_released() { return std::exchange(released_, {}); }
+  // Rows of a schedule; peers are ranks of the communicator. `last`: calls that are the same from
+  // now on need other schedules.
   void provide_schedule(std::span<const std::int32_t> codes, std::span<const std::int32_t> peers,
                         std::span<const double> sizes, std::span<const std::int32_t> tags,
                         std::span<const std::int32_t> slots, bool last);
@@ -148,6 +140,13 @@ class Simulation {
   const Headway& headway() const { return headway_; }
   // Bytes of all traces, asked for once.
   std::uint64_t trace_bytes();
+  std::int32_t communicator_count() const {
+    return static_cast<std::int32_t>(communicators_.size());
+  }
+  std::int32_t communicator_of(const Rank& rank, std::uint16_t id) const {
+    return comm_index(rank, id);
+  }
+  const Schedules& schedules() const { return schedules_; }
   std::string file_of(const Rank& rank) const;
   const Message& message(std::int32_t index) { return matcher_.message(index); }
   const Network& network() const { return network_; }
@@ -157,6 +156,7 @@ class Simulation {
   // The clock (run.cpp)
   void settle();
   bool advance(double until, bool including, Stop* stop);
+  void start_rank(std::int32_t rank, double delay);
   void start_flow(std::int32_t pair, double bytes, std::int32_t owner);
   void wake(std::int32_t owner) { ready_.push_back(owner); }
   void go_on(std::int32_t rank);
@@ -172,13 +172,15 @@ class Simulation {
   void record_action(std::int32_t rank, const Op& op, std::uint8_t level);
   bool finds_nothing(const Rank& rank) const;
   void refill(Rank& rank, std::int32_t index);
+  void insert(Rank& rank, std::span<const Op> ops);
   Op take_half(Rank& rank);
   bool begin(Rank& rank, std::int32_t index);
+  bool begin_rarely(Rank& rank, std::int32_t index);
   bool continue_operation(Rank& rank, std::int32_t index);
+  bool continue_rarely(Rank& rank, std::int32_t index);
   bool finish_rank(Rank& rank, std::int32_t index);
-  bool finish_test(Rank& rank, std::int32_t index);
-  bool begin_probe(Rank& rank, std::int32_t index);
-  bool finish_probe(Rank& rank, std::int32_t index);
+  void synchronise_end(Rank& rank);
+  [[noreturn]] void fail(const Rank& rank, const std::string& message) const;
 
   // Messages (messages.cpp)
   bool send(Rank& rank, std::int32_t index);
@@ -199,24 +201,72 @@ class Simulation {
 
   // Requests (requests.cpp)
   std::int32_t add_request(Rank& rank, Side side, std::int32_t message);
+  void list_request(Rank& rank, std::int32_t request);
   std::int32_t find_request(const Rank& rank) const;
+  std::int32_t find_collective(const Rank& rank) const;
+  std::int32_t named_request(const Rank& rank) const;
   bool wait_request(Rank& rank, std::int32_t index, std::int32_t request);
+  bool finish_request(Rank& rank, std::int32_t index, std::int32_t request);
   void drop_request(Rank& rank, std::int32_t request);
   void await(Rank& rank, std::int32_t request);
   void add_ready(Rank& rank, std::int32_t request);
   bool wait_all(Rank& rank, std::int32_t index);
   bool await_pending(Rank& rank, std::int32_t index);
+  void wait_for_collectives(Rank& rank);
+
+  // Waiting for and testing several requests (selection.cpp)
+  bool wait_any(Rank& rank, std::int32_t index);
+  bool finish_any(Rank& rank, std::int32_t index);
+  void stop_awaiting(Rank& rank, std::int32_t request);
+  void test_each(Rank& rank);
+  bool begin_test(Rank& rank, std::int32_t index);
+  bool asks_for_message(const Rank& rank) const;
+  bool finish_test(Rank& rank, std::int32_t index);
+  void test_collective(Rank& rank, std::int32_t request);
+  bool finish_verdict(Rank& rank);
+  bool test_any(Rank& rank, std::int32_t index);
+  bool finish_test_any(Rank& rank, std::int32_t index);
+  std::int32_t first_with_message(const Rank& rank, bool complete) const;
+
+  // Probes (probes.cpp)
+  bool begin_probe(Rank& rank, std::int32_t index);
+  bool look(Rank& rank, std::int32_t index);
+  std::int32_t see(const Rank& rank, std::int32_t index);
+  bool finish_probe(Rank& rank, std::int32_t index);
+  void look_again(std::int32_t destination);
+  bool nothing_will_come();
+
+  // Persistent requests (persistent.cpp)
+  void make_persistent(Rank& rank);
+  bool start_persistent(Rank& rank, std::int32_t index);
+  void start_all(Rank& rank);
 
   // Collectives (collectives.cpp)
   bool enter_collective(Rank& rank, std::int32_t index);
-  void leave_collective(Rank& rank);
+  bool find_schedule(Rank& rank, std::int32_t index);
+  bool ask_schedule(Rank& rank, std::int32_t index, std::int32_t comm, std::int32_t number);
+  bool end_schedule(Rank& rank, std::int32_t index);
   void start_schedule(Rank& rank, std::int32_t schedule);
-  bool count_collective(const Rank& rank, std::int32_t comm, Operation operation);
+  void list_collective(Rank& rank);
+  bool count_collective(const Rank& rank, std::int32_t comm, std::int32_t number,
+                        Operation operation, bool blocking);
+  bool meet(Rank& rank, std::int32_t index);
+
+  // Communicators (communicators.cpp)
+  const Membership& membership(const Rank& rank, std::uint16_t id) const;
   std::int32_t comm_index(const Rank& rank, std::uint16_t id) const;
   std::int32_t number_in(const Rank& rank, std::uint16_t comm) const;
-  static std::uint64_t schedule_key(std::int32_t rank, std::uint32_t call) {
-    return static_cast<std::uint64_t>(rank) << 32 | call;
-  }
+  bool form_communicator(Rank& rank, std::int32_t index);
+  void check_formation(const Rank& rank, const Formation& formation, std::uint16_t id,
+                       bool joins) const;
+  const Formation::Member& member_of(const Rank& rank) const;
+  bool joins(const Rank& rank) const { return member_of(rank).color >= 0; }
+  bool next_stage(Rank& rank, std::int32_t index);
+  bool join_communicator(Rank& rank, std::int32_t index);
+  void make_communicators(const Communicator& parent, Formation& formation);
+  void free_communicator(Rank& rank);
+  std::int32_t new_communicator();
+  const Call& call_of(const Rank& rank) const;
 
   std::size_t at(std::int32_t i) const { return static_cast<std::size_t>(i); }
 
@@ -230,10 +280,12 @@ class Simulation {
   Pool<Request> requests_;
   std::vector<Rank> ranks_;
   std::deque<Job> jobs_;  // readers refer to the call tables
-  std::vector<Communicator> communicators_;
-  std::vector<Schedule> schedules_;
-  std::unordered_map<std::uint64_t, std::int32_t> schedule_of_;
-  std::unordered_map<std::uint64_t, std::int32_t> comm_of_;  // of (rank, id in its trace)
+  std::deque<Communicator> communicators_;
+  std::vector<std::int32_t> free_;      // of the communicators
+  std::vector<std::int32_t> released_;  // those that nobody was told of
+  std::int32_t contexts_ = 0;
+  Schedules schedules_;
+  Pool<StartedCollective> started_;
   std::pair<OpenCollective, OpenCollective> mismatch_;
 
   double now_ = 0.0;
@@ -250,7 +302,10 @@ class Simulation {
   std::unique_ptr<Recorder> recorder_;
   Pool<std::int32_t> activities_;
   std::int64_t test_sleeps_ = 1;  // how many times smpi/test the next test takes; for all ranks
+  std::int64_t test_any_sleeps_ = 1;
   std::int64_t probe_sleeps_ = 1;
+  std::int64_t failed_probes_ = 0;  // since one found a message
+  std::int32_t looking_ = 0;        // ranks that wait for any message to come
 };
 
 }  // namespace tisim

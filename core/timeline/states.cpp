@@ -34,6 +34,7 @@ State plain_state(Phase phase, bool with_message) {
   switch (phase) {
     case Phase::computing:
       return State::compute;
+    case Phase::starting:
     case Phase::sleeping:
       return State::sleep;
     case Phase::injecting_send:
@@ -42,7 +43,10 @@ State plain_state(Phase phase, bool with_message) {
       return State::overhead;
     case Phase::testing:
     case Phase::probing:
+    case Phase::looking:
       return State::polling;
+    case Phase::meeting:
+      return State::barrier;
     default:
       return State::custom;
   }
@@ -115,6 +119,10 @@ void States::state(const StateRecord& state, const WaitRecord* wait, const OpenA
   whole.state =
       static_cast<std::uint8_t>(plain_state(static_cast<Phase>(state.phase), wait != nullptr));
   if (action != nullptr) whole.kind = name_of(action->start);
+  if (whole.state == static_cast<std::uint8_t>(State::barrier)) {
+    // They met when the last of them had come.
+    whole.cause = instance(inside_[static_cast<std::size_t>(state.rank)]).last;
+  }
   if (wait == nullptr) {
     row(whole);
     return;

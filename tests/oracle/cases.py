@@ -8,21 +8,40 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from tests.oracle.algorithms import fails
 from tests.oracle.collective_calls import OPERATIONS, CollectiveAuthor
 from tests.oracle.configs import draw_config, names_algorithms, thresholds
 from tests.oracle.platforms import FAMILIES, draw_platform
-from tests.oracle.programs import Line, Program
+from tests.oracle.programs import Line, Program, Word
 from tests.oracle.simgrid_exec import run_oracle
 from tests.oracle.sizes import Sizes
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 LATENCY = re.compile(r'(\b(?:\w+_)?lat(?:ency)?)="([\d.e+-]+)(s|ms|us|ns)"')
+
+
+def keep_to_simgrid(
+    author: CollectiveAuthor, config: Mapping[str, str], hosts: Sequence[str]
+) -> None:
+    """Let an author write only collective calls that SimGrid can do in a configuration."""
+    selector = config.get("smpi/coll-selector", "default")
+    # SimGrid's tuned algorithms take the count of the one side for that of the other.
+    author.one_type = names_algorithms(config)
+    # Ranks in two calls at once change one another's algorithms (docs/selectors.md).
+    author.apart = author.eager or (selector == "mvapich2" and len(set(hosts)) < len(hosts))
+    if selector == "default":
+        # Above, it chooses a pairwise exchange that SimGrid has for powers of two only.
+        author.most_alltoall = 2999
+
+    def why(words: Sequence[Word], default_width: int, members: Sequence[int]) -> str | None:
+        places = [hosts[rank] for rank in members]
+        return fails(words, default_width, selector=selector, hosts=places)
+
+    author.fails = why
 
 
 @dataclass(frozen=True)
@@ -72,15 +91,7 @@ class Case:
         eager = config.get("smpi/async-small-thresh", "0") != "0"
         sizes = Sizes(rng, thresholds(config))
         author = CollectiveAuthor(rng, ranks, sizes, double=double, eager=eager)
-        selector = config.get("smpi/coll-selector", "default")
-        # SimGrid's tuned algorithms take the count of the one side for that of the other.
-        author.one_type = names_algorithms(config)
-        # Ranks in two calls at once change one another's algorithms (docs/selectors.md).
-        author.apart = eager or (selector == "mvapich2" and len(set(hosts)) < ranks)
-        if selector == "default":
-            # Above, it chooses a pairwise exchange that SimGrid has for powers of two only.
-            author.most_alltoall = 2999
-        author.fails = partial(fails, selector=selector, hosts=hosts)
+        keep_to_simgrid(author, config, hosts)
         kinds = write_program(author)
         return cls(
             label=f"seed {seed}: {family}, {ranks} ranks, {kinds}",

@@ -40,14 +40,22 @@ class CollectiveAuthor(Author):
     apart
         Whether a barrier follows each call, so that no rank is in the next one already.
     fails
-        Why SimGrid cannot do a call, given its words and the width of the default type; such
-        calls are not written.
+        Why SimGrid cannot do a call, given its words, the width of the default type and the
+        ranks that make it; such calls are not written.
     """
 
     most_alltoall = MAX_BYTES
     one_type = False
     apart = False
-    fails: Callable[[Sequence[Word], int], str | None] | None = None
+    fails: Callable[[Sequence[Word], int, Sequence[int]], str | None] | None = None
+
+    def words_of(self, line: int) -> Sequence[Word]:
+        """A line that was written, as a blocking call of the world."""
+        return self.lines[line].words
+
+    def members(self) -> Sequence[int]:
+        """The ranks that make the present call, as ranks of the world."""
+        return range(self.ranks)
 
     def collective(self, operation: str) -> None:
         """One call of `operation` on every rank."""
@@ -66,7 +74,7 @@ class CollectiveAuthor(Author):
             self.alltoallv()
         else:
             self.varying(operation)
-        if self.fails and self.fails(self.lines[written].words, self.default_width):
+        if self.fails and self.fails(self.words_of(written), self.default_width, self.members()):
             del self.lines[written:]
         elif self.apart and operation != "barrier":
             for rank in range(self.ranks):

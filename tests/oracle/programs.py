@@ -322,18 +322,25 @@ class Author:
             self.pending[rank].remove(request)
             self.lines.append(Line(request.event, rank, ("wait", *request.key)))
 
+    def pause(self, event: int, rank: int) -> None:
+        """Sleep for a time of its own, so that what follows is alone at its instant.
+
+        Who is first of several is an accident of SimGrid's data structures
+        (docs/adr/0012-one-instant.md).
+        """
+        seconds = round(self.rng.uniform(1e-6, 1e-4), 13)
+        self.lines.append(Line(event, rank, ("sleep", seconds)))
+
     def test(self) -> None:
         """Test a request, which may succeed or not; a later wait on it is allowed either way.
 
-        A pause of a length of its own goes before it. All ranks share the counter of failed
-        tests, so when two of them test at one instant it matters who is first, and that is an
-        accident of SimGrid's data structures (docs/adr/0012-one-instant.md).
+        All ranks share the counter of failed tests, so when two of them test at one instant it
+        matters who is first; a pause goes before it.
         """
         rank = self.any_rank()
         if alone := [request for request in self.pending[rank] if request.unique]:
             request = self.rng.choice(alone)
-            pause = round(self.rng.uniform(1e-6, 1e-4), 13)
-            self.lines.append(Line(request.event, rank, ("sleep", pause)))
+            self.pause(request.event, rank)
             self.lines.append(Line(request.event, rank, ("test", *request.key)))
 
     def waitall(self) -> None:

@@ -8,9 +8,9 @@ own, and keeps those of `reducescatter`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
-from tisim.actions.collectives import nonblocking
+from tisim.actions.collectives import communicators, nonblocking
 from tisim.actions.collectives.registry import Algorithm, algorithm
 from tisim.actions.script import Script
 from tisim.errors import InputError
@@ -34,10 +34,8 @@ TYPE_WIDTHS[LOST_TYPE] = 0
 
 _DOUBLE, _BYTE = 0, 6
 
-#: Before these SimGrid 4's `smpi/barrier-collectives` makes all ranks wait for one another.
-SYNCHRONISED = frozenset(
-    {"bcast", "gather", "gatherv", "scatter", "scatterv", "reduce", "scan", "exscan"}
-)
+#: What a rank does in the making of a communicator; see `expand_communicator`.
+Stage = Literal["colors", "groups", "number"]
 
 
 class Chooses(Protocol):
@@ -264,14 +262,62 @@ def expand(
     line = _Line(operation, arguments, default_type, size, usage)
     call = read(line)
     line.end()
-
-    def choose(other: str) -> Algorithm:
-        return algorithm(other, config.collective(other))
-
-    script = Script(rank, size, placement, order=order, surveyed=surveyed, choose=choose)
+    script = _script(rank, size, placement, config, order, surveyed)
     if operation[0] == "i":
         getattr(nonblocking, name)(script, *call)
     elif size > 1 or operation != "bcast":  # MPI_Bcast of one rank ends before it chooses
-        choose(name)(script, *call)
+        script.chosen(name)(script, *call)
     script.compute(line.flops)
     return script
+
+
+def expand_communicator(
+    stage: Stage,
+    member: bool,
+    groups: Sequence[Sequence[int]],
+    *,
+    rank: int,
+    size: int,
+    placement: Sequence[int] | None,
+    config: Chooses,
+    order: Sequence[int] | None = None,
+    surveyed: frozenset[int] = frozenset(),
+) -> Script:
+    """Write the schedule of one rank in a stage of a `comm_split` or `comm_dup`.
+
+    Parameters
+    ----------
+    stage
+        What comes: ``"colors"`` on rank 0 of the parent, then ``"groups"`` there; ``"groups"``
+        for both on its other ranks; ``"number"`` on the ranks of the new communicator.
+    member
+        Whether the rank will be in a new communicator.
+    groups
+        The ranks of each new communicator (`communicators.tell_groups`), in ``"groups"`` on rank 0.
+    rank, size, placement, config, order, surveyed
+        See `expand`; of the parent, in ``"number"`` of the new communicator.
+    """
+    script = _script(rank, size, placement, config, order, surveyed)
+    if stage == "number":
+        communicators.agree_on_number(script)
+    elif stage == "colors":
+        communicators.gather_colors(script)
+    elif rank == 0:
+        communicators.tell_groups(script, groups)
+    else:
+        communicators.comm_split(script, member, groups)
+    return script
+
+
+def _script(
+    rank: int,
+    size: int,
+    placement: Sequence[int] | None,
+    config: Chooses,
+    order: Sequence[int] | None,
+    surveyed: frozenset[int],
+) -> Script:
+    def choose(operation: str) -> Algorithm:
+        return algorithm(operation, config.collective(operation))
+
+    return Script(rank, size, placement, order=order, surveyed=surveyed, choose=choose)

@@ -51,7 +51,7 @@ class CustomActions:
         """Start the action that the core asks for."""
         env = self._env
         core, settings = env.driver.core, env.settings
-        index, _, _, _, _, words, _ = core.need()
+        index, words = core.need()
         state = core.rank_state(index)
         line = Line(words, state["rank"], state["file"], state["line"])
         rank = MpiRank(env, index, state["rank"], settings.host_name(state["host"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tisim import _core
@@ -62,6 +63,20 @@ class Settings(Protocol):
         """Write the schedule of one rank in one collective."""
         ...
 
+    def expand_communicator(
+        self,
+        stage: Any,
+        member: bool,
+        groups: Sequence[Sequence[int]],
+        *,
+        rank: int,
+        placement: Sequence[int],
+        order: Sequence[int] | None,
+        surveyed: frozenset[int],
+    ) -> Schedule:
+        """Write the schedule of one rank in the making of a communicator."""
+        ...
+
     def action(self, name: str) -> Callable[..., Generator[Any, Any, Any]]:
         """The function that carries out an action of the user's own."""
         ...
@@ -95,6 +110,15 @@ class Recording(Protocol):
 _PATIENCE = 0.1
 
 
+@dataclass(slots=True)
+class _Group:
+    """What algorithms may know of a communicator: see `tisim.actions.script.Script`."""
+
+    placement: list[int]
+    order: list[int] | None
+    surveyed: dict[int, frozenset[int]] = field(default_factory=dict)
+
+
 class Driver:
     """One simulation in the core, with everything that the core asks Python for.
 
@@ -116,14 +140,24 @@ class Driver:
         self.core = _core.Simulation(settings.model, settings.data)
         self.recording: Recording | None = None
         self._progress = progress
-        self._placements: dict[int, list[int]] = {}
-        self._surveyed: dict[tuple[int, int], frozenset[int]] = {}
+        self._groups: dict[int, _Group] = {}
 
-    def add_job(self, traces: Any, hosts: Sequence[int]) -> int:
-        """Start the ranks of a trace (None: ranks that are driven from outside) on hosts."""
+    def add_job(self, traces: Any, hosts: Sequence[int], starts: Sequence[float] = ()) -> int:
+        """Start the ranks of a trace (None: ranks that are driven from outside) on hosts.
+
+        Parameters
+        ----------
+        traces
+            The core's `TraceSet`, or None.
+        hosts
+            Index of the host of each rank.
+        starts
+            Seconds after which each rank starts; all at once when empty.
+        """
         import numpy as np
 
-        job: int = self.core.add_job(traces, np.asarray(hosts, dtype=np.int32))
+        where = np.asarray(hosts, dtype=np.int32)
+        job: int = self.core.add_job(traces, where, np.asarray(starts, dtype=np.float64))
         return job
 
     def run(self, until: float = float("inf"), *, including: bool = True) -> Stop:
@@ -161,31 +195,55 @@ class Driver:
         return time.perf_counter()
 
     def _provide_schedule(self) -> None:
-        rank, comm, number, operation, arguments, _, double_default = self.core.need()
-        placement = self._placements.get(comm)
-        if placement is None:
-            hosts: Any = self.core.comm_hosts(comm)
-            placement = self._placements[comm] = hosts.tolist()
-        before = self._surveyed.get((comm, rank), frozenset())
+        for comm in self.core.take_released():
+            self._groups.pop(comm, None)
+        needed = self.core.needed_schedule()
+        rank = needed["rank"]
+        group = self._group(needed["comm"])
+        before = group.surveyed.get(rank, frozenset())
         try:
-            schedule = self.settings.expand(
-                _core.operation_name(operation),
-                arguments,
-                double_default=double_default,
-                rank=number,
-                placement=placement,
-                order=None,
-                surveyed=before,
-            )
+            schedule = self._schedule(needed, group, before)
         except InputError as error:
             state = self.core.rank_state(rank)
             raise InputError(error.message, file=state["file"], line=state["line"]) from None
         changed = schedule.surveyed != before
         if changed:
-            self._surveyed[comm, rank] = schedule.surveyed
+            group.surveyed[rank] = schedule.surveyed
         self.core.provide_schedule(
             schedule.kinds, schedule.peers, schedule.sizes, schedule.tags, schedule.slots, changed
         )
+
+    def _schedule(
+        self, needed: dict[str, Any], group: _Group, surveyed: frozenset[int]
+    ) -> Schedule:
+        if needed["stage"] is None:
+            return self.settings.expand(
+                needed["operation"],
+                needed["arguments"],
+                double_default=needed["double_default"],
+                rank=needed["number"],
+                placement=group.placement,
+                order=group.order,
+                surveyed=surveyed,
+            )
+        return self.settings.expand_communicator(
+            needed["stage"],
+            needed["member"],
+            needed.get("groups", ()),
+            rank=needed["number"],
+            placement=group.placement,
+            order=group.order,
+            surveyed=surveyed,
+        )
+
+    def _group(self, comm: int) -> _Group:
+        group = self._groups.get(comm)
+        if group is None:
+            core: Any = self.core
+            ranks = core.comm_ranks(comm).tolist()
+            order = None if ranks == sorted(ranks) else ranks
+            group = self._groups[comm] = _Group(core.comm_hosts(comm).tolist(), order)
+        return group
 
     def _provide_route(self) -> None:
         self.add_route(*self.core.missing_route())

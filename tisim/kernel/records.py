@@ -36,6 +36,9 @@ def core_model(network: Any, protocol: Any, overheads: list[Any]) -> Any:
     model.iprobe_cpu_usage = protocol.iprobe_cpu_usage
     model.grow_injected_times = protocol.grow_injected_times
     model.simulate_computation = protocol.simulate_computation
+    model.init_sleep = protocol.init_sleep
+    model.barrier_finalization = protocol.barrier_finalization
+    model.synchronised = sum(1 << _core.operation_number(name) for name in protocol.synchronised)
     return model
 
 

@@ -62,14 +62,12 @@ def check_whole(core: Any, job: int) -> None:
     SimulationError
         When a collective was called by some ranks and never by others.
     """
-    world = core.world(job)
-    entered = core.open_collective(world)
-    if entered is None:
+    entered = core.open_collectives(job)
+    if not entered:
         return
-    rank, operation, line, _ = entered
+    comm, (rank, name, line, _) = entered[0]
     state = core.rank_state(rank)
-    missing = core.absent(world)
-    name = _core.operation_name(operation)
+    missing = core.absent(comm)
     raise SimulationError(
         f"a collective is missing: {_who(missing, 'never calls', 'never call')} {name}, "
         "as all ranks of a communicator must\n"
@@ -108,9 +106,8 @@ class _Blocked:
     def describe(self) -> str:
         """Its call, and what it waits for."""
         state = self._state
-        if state["call"] >= 0:
-            operation = _core.operation_name(state["call"])
-            return f"{operation} waits for the other ranks{self._absence()}"
+        if state["call"]:
+            return f"{state['call']} waits for the other ranks{self._absence()}"
         if state["kind"] == Kind.CUSTOM:
             return "waits for an event"
         kind = "sendRecv" if state["kind"] == Kind.RECV_HALF else _core.kind_name(state["kind"])
@@ -132,16 +129,16 @@ class _Blocked:
 
     def _absence(self) -> str:
         """Who has not entered the collective that the others are in."""
-        job = self._state["job"]
-        if job not in self._absences:
-            first = self._core.first_rank(job)
-            absent = self._core.absent(self._core.world(job))
+        comm = self._state["communicator"]
+        if comm not in self._absences:
+            first = self._core.first_rank(self._state["job"])
+            absent = self._core.absent(comm)
             gone = [r for r in absent if self._core.rank_state(first + r)["finished"]]
             held = [r for r in absent if r not in gone]
             note = f"; {_who(gone, 'never calls it', 'never call it')}" if gone else ""
             note += f"; {_who(held, 'does not reach it', 'do not reach it')}" if held else ""
-            self._absences[job] = note
-        return self._absences[job]
+            self._absences[comm] = note
+        return self._absences[comm]
 
 
 def _message(
@@ -178,7 +175,7 @@ def _raise_mismatch(core: Any) -> NoReturn:
     for rank, operation, line, _ in core.mismatch():
         state = core.rank_state(rank)
         place = _place(state, line)
-        lines.append(f"  {place}rank {state['rank']} calls {_core.operation_name(operation)}")
+        lines.append(f"  {place}rank {state['rank']} calls {operation}")
     lines.append(
         "  all ranks of a communicator must make the same collective calls in the same order"
     )

@@ -57,6 +57,12 @@ class Overheads:
         return Overheads(*tables)
 
 
+#: Before these SimGrid 4's `smpi/barrier-collectives` makes all ranks wait for one another.
+SYNCHRONISED = frozenset(
+    {"bcast", "gather", "gatherv", "scatter", "scatterv", "reduce", "scan", "exscan"}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """How MPI messages and calls behave (SimGrid 3.32, ``smpi_request.cpp``).
@@ -85,7 +91,7 @@ class Protocol:
         Factors by which computations between two calls are shortened; the key is
         ``file:line:file:line`` of the calls (``smpi/comp-adjustment-file``).
     barrier_finalization, barrier_collectives
-        Whether a barrier ends the program, and precedes each collective.
+        Whether a barrier ends the program, and precedes each collective of `SYNCHRONISED`.
     """
 
     eager_threshold: int = 0
@@ -101,6 +107,11 @@ class Protocol:
     speedups: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     barrier_finalization: bool = False
     barrier_collectives: bool = False
+
+    @property
+    def synchronised(self) -> frozenset[str]:
+        """Collectives before which all ranks wait for one another."""
+        return SYNCHRONISED if self.barrier_collectives else frozenset()
 
     def __post_init__(self) -> None:
         if not 0 <= self.eager_threshold <= self.detached_threshold:

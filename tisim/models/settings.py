@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tisim.actions.collectives.registry import ALGORITHMS, SELECTORS, algorithm
-from tisim.actions.vocabulary import expand
+from tisim.actions.vocabulary import expand, expand_communicator
 from tisim.config import Config
 from tisim.errors import InputError
 from tisim.models.network import NetworkModel
@@ -14,6 +14,7 @@ from tisim.models.protocol import Protocol
 
 if TYPE_CHECKING:
     from tisim.actions.script import Script
+    from tisim.actions.vocabulary import Stage
     from tisim.platform.platform import Platform
 
 
@@ -84,6 +85,30 @@ class Settings:
             operation,
             arguments,
             double_default=double_default,
+            rank=rank,
+            size=len(placement),
+            placement=placement,
+            config=self,
+            order=order,
+            surveyed=surveyed,
+        )
+
+    def expand_communicator(
+        self,
+        stage: Stage,
+        member: bool,
+        groups: Sequence[Sequence[int]],
+        *,
+        rank: int,
+        placement: Sequence[int],
+        order: Sequence[int] | None,
+        surveyed: frozenset[int],
+    ) -> Script:
+        """Write the schedule of one rank in the making of a communicator."""
+        return expand_communicator(
+            stage,
+            member,
+            groups,
             rank=rank,
             size=len(placement),
             placement=placement,

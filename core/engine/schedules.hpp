@@ -1,0 +1,68 @@
+// The schedules of collectives: made by Python on demand, kept for calls that are the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "op.hpp"
+#include "support/pool.hpp"
+
+namespace tisim {
+
+// Operations that are executed one after the other: a collective of one rank.
+struct Schedule {
+  std::vector<Op> ops;
+  std::int32_t slots = 0;  // requests it uses
+  std::int32_t context = 0;
+  std::uint32_t epoch = 0;  // of its rank; it is good in that epoch only
+  bool kept = true;         // for later calls
+  bool live = false;        // not a free place
+  bool running = false;
+  bool recent = false;  // used since the last look for what can go
+  std::uint64_t key = 0;
+};
+
+// Those that have not been used for long are dropped when there are too many operations.
+class Schedules {
+ public:
+  explicit Schedules(std::size_t most_operations) : most_(most_operations) {}
+
+  static std::uint64_t key(std::int32_t rank, std::uint32_t call, bool blocking) {
+    return static_cast<std::uint64_t>(rank) << 33 | std::uint64_t{call} << 1 |
+           static_cast<std::uint64_t>(blocking);
+  }
+
+  // The schedule that is kept under `key` and good in that context and epoch, -1: none.
+  std::int32_t find(std::uint64_t key, std::int32_t context, std::uint32_t epoch) const;
+  // Takes the place of another one that is kept under its key.
+  std::int32_t add(Schedule schedule);
+
+  void begin(std::int32_t index) {
+    schedules_[index].running = true;
+    schedules_[index].recent = true;
+  }
+  void end(std::int32_t index) {
+    schedules_[index].running = false;
+    if (!schedules_[index].kept) drop(index);
+  }
+
+  const Schedule& operator[](std::int32_t index) const { return schedules_[index]; }
+  std::size_t kept() const { return by_key_.size(); }
+
+ private:
+  // Operations whose room the record of a schedule takes.
+  static constexpr std::size_t kRecord = 6;
+
+  void drop(std::int32_t index);
+  void make_room();
+
+  Pool<Schedule> schedules_;
+  std::unordered_map<std::uint64_t, std::int32_t> by_key_;
+  std::size_t most_;
+  std::size_t operations_ = 0;
+  std::size_t hand_ = 0;  // where the search for what can go went last
+};
+
+}  // namespace tisim

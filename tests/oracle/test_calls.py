@@ -1,0 +1,50 @@
+"""Communicators and the calls beyond SimGrid's traces, against MPI programs run in SimGrid."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.oracle.call_programs import draw_calls
+from tests.oracle.cases import Case
+from tests.oracle.compare import AGREES, BAD, ORACLE_FAILED, judge
+from tests.oracle.configs import SELECTORS
+
+pytestmark = pytest.mark.oracle
+
+
+#: Together they have every call that `call_programs` writes; SimGrid can run them all.
+KNOWN = (9, 34, 46, 47, 48, 49)
+
+
+def known(seed: int) -> Case:
+    return draw_calls(seed, selectors=SELECTORS if seed % 2 else ("default",))
+
+
+@pytest.mark.parametrize("seed", KNOWN)
+def test_a_known_program_agrees(seed: int) -> None:
+    case = known(seed)
+    verdict = judge(case)
+    assert verdict.kind == AGREES, f"{case.label}: {verdict}"
+
+
+def test_the_known_programs_have_every_call() -> None:
+    words = {str(line.words[0]) for seed in KNOWN for line in known(seed).program.lines}
+    assert words >= {
+        "comm_split", "comm_dup", "comm_free", "waitany", "waitsome", "testall", "testany",
+        "testsome", "probe", "iprobe", "ssend", "issend", "bsend", "ibsend", "send_init",
+        "ssend_init", "bsend_init", "recv_init", "start", "ibarrier", "ibcast", "iallreduce",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("draw", range(4))
+def test_a_fresh_program_agrees(draw: int) -> None:
+    for _ in range(10):
+        seed = random.SystemRandom().randrange(10**9)
+        verdict = judge(draw_calls(seed, selectors=SELECTORS))
+        if verdict.kind != ORACLE_FAILED:
+            break
+    assert verdict.kind not in (*BAD, ORACLE_FAILED), (
+        f"draw_calls({seed}, selectors=SELECTORS): {verdict}"
+    )
