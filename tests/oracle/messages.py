@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.oracle.simgrid_exec import CACHE, OracleError, cause_of
+from tests.oracle.simgrid_exec import CACHE, OracleError, cause_of, run_all
 from tisim.actions import script as codes
 from tisim.actions.vocabulary import expand
 
@@ -244,10 +244,7 @@ def simgrid(
         command += [f"--cfg={item}" for item in cfg]
         command += ["--log=root.thres:critical", "--log=smpi_request.thres:debug"]
         command += ["--log=smpi_request.fmt:%i|%m%n", str(program()), tmp]
-        try:
-            run = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        except subprocess.TimeoutExpired:
-            raise OracleError("no end after 120 s") from None
+        run = run_all(command, 120.0)
     log = _Log(size)
     for line in run.stderr.splitlines():
         log.read(line)

@@ -16,6 +16,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -80,6 +81,33 @@ def cause_of(run: subprocess.CompletedProcess[str]) -> str:
     return f"exit status {run.returncode}: {last[0][:200]}"
 
 
+def run_all(command: Sequence[str], timeout: float) -> subprocess.CompletedProcess[str]:
+    """Run a command; when it takes too long, end it and all that it has started.
+
+    Raises
+    ------
+    OracleError
+        It took longer than `timeout` seconds.
+    """
+    child = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        out, err = child.communicate(timeout=timeout)
+    except BaseException as error:
+        # smpirun is a script: the simulator would outlive it.
+        os.killpg(child.pid, signal.SIGKILL)
+        child.communicate()
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise
+        raise OracleError(f"no end after {timeout:g} s") from None
+    return subprocess.CompletedProcess(command, child.returncode, out, err)
+
+
 def run_oracle(
     platform: str | os.PathLike[str],
     hostfile: str | os.PathLike[str],
@@ -113,10 +141,7 @@ def run_oracle(
     command += [f"--cfg={RENAMED.get(item, item)}" for item in cfg if item != SYNCHRONISED]
     command += [str(program()), os.fspath(trace_dir)]
     command += ["synchronised"] if SYNCHRONISED in cfg else []
-    try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        raise OracleError(f"no end after {timeout:g} s") from None
+    run = run_all(command, timeout)
     ends = {int(r): float(t) for r, t in re.findall(r"rank (\d+) finish ([-+\d.e]+)", run.stdout)}
     if len(ends) != ranks or run.returncode != 0:
         raise OracleError(cause_of(run))
