@@ -130,8 +130,10 @@ std::shared_ptr<TraceSet> open_trace(const std::vector<FilePart>& parts, const n
 }
 
 std::shared_ptr<TraceSet> with_options(const TraceSet& set, bool mistaken_null_is_any,
-                                       std::vector<std::string> custom_actions) {
-  const TraceOptions options{mistaken_null_is_any, std::move(custom_actions)};
+                                       std::vector<std::string> custom_actions,
+                                       double compute_noise, std::uint64_t noise_seed) {
+  const TraceOptions options{
+      mistaken_null_is_any, std::move(custom_actions), {compute_noise, noise_seed}};
   return std::const_pointer_cast<TraceSet>(set.with(options));
 }
 
@@ -372,7 +374,8 @@ void register_trace(nb::module_& m) {
             return decoded(set.file(rank));
           },
           "rank"_a)
-      .def("with_options", &with_options, "mistaken_null_is_any"_a, "custom_actions"_a)
+      .def("with_options", &with_options, "mistaken_null_is_any"_a, "custom_actions"_a,
+           "compute_noise"_a, "noise_seed"_a)
       .def(
           "open",
           [](const TraceSet& set, std::int32_t rank, CallTable& calls) {

@@ -10,6 +10,7 @@
 #include "op.hpp"
 #include "trace/call.hpp"
 #include "trace/collective_layout.hpp"
+#include "trace/compute_noise.hpp"
 #include "trace/vocabulary.hpp"
 
 namespace tisim {
@@ -34,6 +35,7 @@ struct TraceGrammar {
   std::int32_t ranks = 0;
   Dialect dialect = Dialect::modern;  // never automatic
   bool mistaken_null_is_any = true;   // -333 in a receive
+  ComputeNoise compute_noise;
   const Vocabulary* vocabulary = nullptr;
 };
 

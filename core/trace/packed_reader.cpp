@@ -34,7 +34,7 @@ std::uint64_t PackedReader::bytes_read() const {
   return stream_->size - blocks_.bytes_left() - static_cast<std::uint64_t>(end_ - next_);
 }
 
-std::size_t PackedReader::read(Op* out, std::size_t capacity) {
+std::size_t PackedReader::read_next(Op* out, std::size_t capacity) {
   std::size_t made = 0;
   if (has_pending_ && capacity > 0) {
     out[made++] = pending_;

@@ -19,7 +19,7 @@ class PackedReader final : public RankReader {
   PackedReader(std::shared_ptr<const void> owner, const TraceGrammar& grammar, std::int32_t rank,
                const PackedFile& file, std::size_t buffer_size, CallTable& calls);
 
-  std::size_t read(Op* out, std::size_t capacity) override;
+  std::size_t read_next(Op* out, std::size_t capacity) override;
   std::uint64_t bytes_read() const override;
 
  private:

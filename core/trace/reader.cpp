@@ -16,7 +16,7 @@ TextReader::TextReader(std::shared_ptr<const void> owner, const TraceGrammar& gr
       may_be_quick_(grammar.dialect == Dialect::modern),
       marked_(marked) {}
 
-std::size_t TextReader::read(Op* out, std::size_t capacity) {
+std::size_t TextReader::read_next(Op* out, std::size_t capacity) {
   std::size_t made = 0;
   if (has_pending_ && capacity > 0) {
     out[made++] = pending_;

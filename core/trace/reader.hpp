@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "op.hpp"
+#include "trace/compute_noise.hpp"
 #include "trace/file.hpp"
 #include "trace/line_buffer.hpp"
 #include "trace/line_parser.hpp"
@@ -27,7 +28,11 @@ class RankReader {
 
   // The next operations, at most `capacity`; their number, 0 at the end of the trace. Throws
   // TraceError.
-  virtual std::size_t read(Op* out, std::size_t capacity) = 0;
+  std::size_t read(Op* out, std::size_t capacity) {
+    const std::size_t count = read_next(out, capacity);
+    if (noise_.is_on()) noise_.apply(out, count);
+    return count;
+  }
 
   // Bytes of the trace that the operations up to now take, of those that TraceSet::bytes() counts.
   virtual std::uint64_t bytes_read() const = 0;
@@ -42,11 +47,20 @@ class RankReader {
   // `owner` keeps `grammar` and `file` alive.
   RankReader(std::shared_ptr<const void> owner, const TraceGrammar& grammar, std::int32_t rank,
              const std::string& file, CallTable& calls)
-      : owner_(std::move(owner)), file_(&file), parser_(grammar, rank, file, calls) {}
+      : owner_(std::move(owner)),
+        file_(&file),
+        parser_(grammar, rank, file, calls),
+        noise_(grammar.compute_noise, rank) {}
+
+  // `read`, with the volumes as the trace has them.
+  virtual std::size_t read_next(Op* out, std::size_t capacity) = 0;
 
   std::shared_ptr<const void> owner_;
   const std::string* file_;
   LineParser parser_;
+
+ private:
+  ComputeNoiseStream noise_;
 };
 
 class TextReader final : public RankReader {
@@ -56,7 +70,7 @@ class TextReader final : public RankReader {
   TextReader(std::shared_ptr<const void> owner, const TraceGrammar& grammar, std::int32_t rank,
              const TraceFile& file, bool marked, std::size_t buffer_size, CallTable& calls);
 
-  std::size_t read(Op* out, std::size_t capacity) override;
+  std::size_t read_next(Op* out, std::size_t capacity) override;
   std::uint64_t bytes_read() const override {
     return lines_.position() - static_cast<std::uint64_t>(lines_.end() - next_);
   }

@@ -25,6 +25,7 @@ TraceSet::TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const Tr
       files_->packed ? files_->packed->ranks() : static_cast<std::int32_t>(files_->by_rank.size());
   grammar_.dialect = dialect;
   grammar_.mistaken_null_is_any = options.mistaken_null_is_any;
+  grammar_.compute_noise = options.compute_noise;
   grammar_.vocabulary = &vocabulary_;
 }
 

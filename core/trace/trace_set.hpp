@@ -9,6 +9,7 @@
 
 #include "support/progress.hpp"
 #include "trace/call.hpp"
+#include "trace/compute_noise.hpp"
 #include "trace/file.hpp"
 #include "trace/line_parser.hpp"
 #include "trace/packed_file.hpp"
@@ -22,6 +23,7 @@ struct TraceOptions {
   // Whether -333 as the source of a receive is ANY_SOURCE; else it is PROC_NULL.
   bool mistaken_null_is_any = true;
   std::vector<std::string> custom_actions = {};
+  ComputeNoise compute_noise = {};
 };
 
 // Immutable: any number of simulations and threads read it at once.

@@ -20,6 +20,9 @@ DIALECTS = {
     "modern": _core.Dialect.MODERN,
     "legacy": _core.Dialect.LEGACY,
 }
+#: Noise that changes nothing: coefficient of variation and seed.
+NO_NOISE = (0.0, 0)
+_SEEDS = 2**64
 
 
 class Trace:
@@ -36,11 +39,20 @@ class Trace:
     4
     """
 
-    def __init__(self, core: Any, name: str, reopen: tuple[Any, ...]) -> None:
+    def __init__(
+        self,
+        core: Any,
+        name: str,
+        opening: tuple[Any, int | None, str],
+        noise: tuple[float, int] = NO_NOISE,
+    ) -> None:
         self._core = core
         self._name = name
-        self._reopen = reopen
-        self._variants: dict[tuple[bool, tuple[str, ...]], Any] = {(True, ()): core}
+        self._opening = opening
+        self._noise = noise
+        self._variants: dict[tuple[bool, tuple[str, ...]], Any] = {}
+        if noise == NO_NOISE:
+            self._variants[True, ()] = core
 
     @classmethod
     def open(
@@ -120,13 +132,61 @@ class Trace:
     @property
     def source(self) -> str | list[str]:
         """What it was opened from, with absolute paths."""
-        source: str | list[str] = self._reopen[0]
+        source: str | list[str] = self._opening[0]
         return source
+
+    @property
+    def opening(self) -> tuple[str | list[str], int | None, str]:
+        """What `Trace.open` was given: source (with absolute paths), ranks and dialect."""
+        return self._opening
+
+    @property
+    def noise(self) -> tuple[float, int]:
+        """Coefficient of variation and seed of the noise on compute volumes; 0 without noise."""
+        return self._noise
 
     @property
     def core(self) -> Any:
         """The core's `TraceSet`, without custom actions."""
-        return self._core
+        return self.core_with()
+
+    def with_noise(self, compute: float, *, seed: int = 0) -> Self:
+        """The same trace with compute volumes that vary at random, as those of a real run do.
+
+        Each volume, the flops of reductions included, is multiplied by a log-normal factor with
+        mean 1. Seed, rank and the number of the computation in the rank's trace decide about the
+        factor's deviate; the coefficient of variation only stretches it.
+
+        Parameters
+        ----------
+        compute
+            The coefficient of variation of the factor: its standard deviation by its mean. 0.1 are
+            10 % of noise, 0 none.
+        seed
+            Decides about all factors; from 0 up to 2**64 - 1.
+
+        Returns
+        -------
+        Trace
+            Shares its files with this one, which stays as it is. Noise that this one has is
+            replaced, not added to.
+
+        Raises
+        ------
+        InputError
+            If the coefficient is negative or no number, or the seed is out of range.
+
+        Examples
+        --------
+        >>> trace = Trace.open("traces/ring").with_noise(0.1, seed=3)  # doctest: +SKIP
+        """
+        if isinstance(compute, bool) or not isinstance(compute, int | float):
+            raise InputError(f"compute noise is a coefficient of variation, not {compute!r}")
+        if not 0 <= compute < float("inf"):
+            raise InputError(f"compute noise must not be negative, {compute!r} is")
+        if not 0 <= seed < _SEEDS:
+            raise InputError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r}")
+        return type(self)(self._core, self._name, self._opening, (float(compute), int(seed)))
 
     def core_with(
         self, *, mistaken_null_is_any: bool = True, custom_actions: Sequence[str] = ()
@@ -149,7 +209,7 @@ class Trace:
         key = (mistaken_null_is_any, tuple(custom_actions))
         if key not in self._variants:
             try:
-                self._variants[key] = self._core.with_options(key[0], list(key[1]))
+                self._variants[key] = self._core.with_options(key[0], list(key[1]), *self._noise)
             except ValueError as error:
                 raise InputError(str(error)) from None
         return self._variants[key]
@@ -180,7 +240,7 @@ class Trace:
 
         layout: Any = _core.OP_LAYOUT
         row = np.dtype(layout)
-        reader = self._core.open(rank, _core.CallTable())
+        reader = self.core.open(rank, _core.CallTable())
         while len(rows := reader.read(batch)):
             yield rows.view(row)
 
@@ -191,7 +251,7 @@ class Trace:
         return f"<Trace {self._name!r}, {self.ranks} ranks, {self.dialect}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _open, (type(self), *self._reopen)
+        return _open, (type(self), *self._opening, self._noise)
 
 
 def dialect_number(name: str) -> Any:
@@ -208,8 +268,11 @@ def dialect_number(name: str) -> Any:
     return DIALECTS[name]
 
 
-def _open(kind: type[Trace], source: Any, ranks: int | None, dialect: str) -> Trace:
-    return kind.open(source, ranks=ranks, dialect=dialect)
+def _open(
+    kind: type[Trace], source: Any, ranks: int | None, dialect: str, noise: tuple[float, int]
+) -> Trace:
+    trace = kind.open(source, ranks=ranks, dialect=dialect)
+    return trace.with_noise(noise[0], seed=noise[1])
 
 
 def _absolute(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Any:

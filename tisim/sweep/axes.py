@@ -23,6 +23,8 @@ QUANTITIES = {
     "sharing": "links",
     "bandwidth_noise": "links",
 }
+#: The axis of random variability of compute volumes.
+COMPUTE_NOISE = "compute_noise"
 #: Axes whose values are whole inputs.
 INPUTS = ("trace", "platform", "mapping")
 
@@ -78,7 +80,7 @@ class Axis:
     name
         As the user wrote it; the name of its column.
     kind
-        One of `QUANTITIES` or `INPUTS`, or ``"config"``.
+        One of `QUANTITIES` or `INPUTS`, `COMPUTE_NOISE`, or ``"config"``.
     target
         The pattern of the names of hosts or links, or the option's canonical key.
     """
@@ -96,7 +98,7 @@ class Axis:
         InputError
             If there is none; the message names similar ones.
         """
-        if name in INPUTS or name in QUANTITIES:
+        if name in INPUTS or name in QUANTITIES or name == COMPUTE_NOISE:
             return cls(name, name)
         match = _WITH_PATTERN.fullmatch(name)
         if match is not None and match[1] in QUANTITIES:
@@ -199,12 +201,12 @@ def _label(value: Any) -> str:
 
 def _similar(name: str) -> str:
     word = name.partition("[")[0]
-    known = [*INPUTS, *QUANTITIES, *(key for key, option in OPTIONS.items() if option.used)]
+    known = [*INPUTS, *QUANTITIES, COMPUTE_NOISE, *(key for key, option in OPTIONS.items() if option.used)]
     close = difflib.get_close_matches(word.replace("_", "-"), known, n=3, cutoff=0.6)
     close = close or difflib.get_close_matches(word, known, n=3, cutoff=0.5)
     if close:
         return f"; did you mean {' or '.join(close)}?"
     return (
-        f"; axes are {', '.join(INPUTS)}, {', '.join(QUANTITIES)} (of some hosts or links: "
-        "bandwidth[PATTERN]) and any option, such as smpi/coll-selector"
+        f"; axes are {', '.join(INPUTS)}, {COMPUTE_NOISE}, {', '.join(QUANTITIES)} (of some hosts "
+        "or links: bandwidth[PATTERN]) and any option, such as smpi/coll-selector"
     )

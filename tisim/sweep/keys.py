@@ -32,8 +32,8 @@ def trace_digest(source: TraceSource) -> str:
     InputError
         If there is no such trace, or it is damaged.
     """
-    files, ranks, dialect = source
-    digest = hashlib.sha256(f"{ranks} {dialect}".encode())
+    files, ranks, dialect, noise = source
+    digest = hashlib.sha256(f"{ranks} {dialect} {noise}".encode())
     with Spool() as spool:
         for part in find_source(files, spool).parts:
             digest.update(b"\0file\0")

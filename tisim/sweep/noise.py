@@ -1,4 +1,5 @@
-"""Random variability of a platform: hosts and links that are not all as fast as promised.
+"""Random variability: hosts and links that are not all as fast as promised, and computations
+that do not always take the same (the trace draws these itself, from a seed made here).
 
 A speed is multiplied by a factor that has a log-normal distribution with mean 1 and a coefficient
 of variation v: ``exp(s z - s**2 / 2)`` with ``s**2 = log(1 + v**2)`` and z from the standard normal
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
 
     from tisim.platform.profiles import ResourceProfile
 
-_SPEED_STREAM, _BANDWIDTH_STREAM = 0, 1
+_SPEED_STREAM, _BANDWIDTH_STREAM, _COMPUTE_STREAM = 0, 1, 2
+
+
+def compute_seed(seed: Sequence[int]) -> int:
+    """The seed of the noise on compute volumes (`tisim.Trace.with_noise`), of 64 bits."""
+    sequence = np.random.SeedSequence([*seed, _COMPUTE_STREAM])
+    return int(sequence.generate_state(1, np.uint64)[0])
 
 
 def with_noise(

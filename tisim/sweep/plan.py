@@ -11,9 +11,10 @@ from typing import Any
 from tisim.config import Config
 from tisim.errors import InputError, TisimError
 from tisim.formats import Trace
+from tisim.formats.trace import NO_NOISE
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
-from tisim.sweep.axes import QUANTITIES, Axis, Choice
+from tisim.sweep.axes import COMPUTE_NOISE, QUANTITIES, Axis, Choice
 from tisim.sweep.design import Point, parse_points
 from tisim.sweep.keys import modules_digest, platform_digest, scenario_key, trace_digest
 from tisim.sweep.mapping import Mapping as RankMapping
@@ -169,15 +170,17 @@ class _Planner:
             if axis.kind in QUANTITIES and not _is_nothing(axis, choice)
         )
         options = {a.target: choice.value for a, choice in point.items() if a.kind == "config"}
-        noisy = any(change.quantity.endswith("_noise") for change in changes)
+        noise = next((c.value for a, c in point.items() if a.kind == COMPUTE_NOISE), 0.0)
+        noisy = noise != 0 or any(change.quantity.endswith("_noise") for change in changes)
         shuffled = failure is None and self._mappings.listed[mapping].is_random
         seed = (self._request.seed, replicate) if noisy or shuffled else ()
-        job = Job(trace, platform, mapping, changes, options, seed, failure)
+        job = Job(trace, platform, mapping, changes, options, _number(noise), seed, failure)
         content = {
             **self._common,
             "inputs": digests,
             "changes": [[c.quantity, c.pattern, c.value] for c in changes],
             "options": {name: str(value) for name, value in options.items()},
+            "compute noise": _number(noise),
             "seed": seed,
             "failure": failure,
         }
@@ -193,12 +196,15 @@ class _Planner:
 
     def _read_trace(self, value: Any) -> tuple[TraceSource, str]:
         if isinstance(value, Trace):
-            _, (_, *parts) = value.__reduce__()
-            source: TraceSource = (parts[0], parts[1], parts[2])
-        elif isinstance(value, Sequence) and not isinstance(value, str):
-            source = ([str(Path(one).absolute()) for one in value], self._request.ranks, "auto")
+            source: TraceSource = (*value.opening, value.noise)
         else:
-            source = (str(Path(value).absolute()), self._request.ranks, "auto")
+            several = isinstance(value, Sequence) and not isinstance(value, str)
+            files = (
+                [str(Path(one).absolute()) for one in value]
+                if several
+                else str(Path(value).absolute())
+            )
+            source = (files, self._request.ranks, "auto", NO_NOISE)
         return source, trace_digest(source)
 
     def _read_mapping(self, value: Any) -> tuple[RankMapping, str]:

@@ -9,8 +9,8 @@ from typing import Any
 from tisim.config import Config
 from tisim.sweep.mapping import Mapping as RankMapping
 
-#: How a trace is opened: source, number of ranks it must have, dialect.
-TraceSource = tuple[Any, int | None, str]
+#: How a trace is opened: source, number of ranks it must have, dialect; and its own noise.
+TraceSource = tuple[Any, int | None, str, tuple[float, int]]
 #: What a worker found out about a scenario, by the names of `OUTCOMES`.
 Outcome = dict[str, Any]
 
@@ -52,6 +52,8 @@ class Job:
         Changes of the platform, in their order.
     options
         Options that win over those of all scenarios.
+    compute_noise
+        Coefficient of variation of compute volumes; 0 leaves those of the trace.
     seed
         What random numbers depend on; empty when nothing is random.
     failure
@@ -63,6 +65,7 @@ class Job:
     mapping: int
     changes: tuple[Change, ...]
     options: Mapping[str, Any]
+    compute_noise: Any = 0.0
     seed: tuple[int, ...] = ()
     failure: str | None = None
 

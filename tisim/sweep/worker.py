@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from tisim.config import Config
-from tisim.sweep.noise import with_noise
+from tisim.sweep.noise import compute_seed, with_noise
 from tisim.sweep.scenario import Change, Inputs, Job, Outcome, failed
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class Worker:
         with self._lock:
             trace = self._trace(job.trace)
             platform = self._platform(job)
+        if job.compute_noise != 0:
+            trace = trace.with_noise(job.compute_noise, seed=compute_seed(job.seed))
         mapping = self._inputs.mappings[job.mapping]
         return replay(
             trace,
@@ -78,8 +80,9 @@ class Worker:
         if index not in self._traces:
             from tisim.formats import Trace
 
-            source, ranks, dialect = self._inputs.traces[index]
-            self._traces[index] = Trace.open(source, ranks=ranks, dialect=dialect)
+            source, ranks, dialect, noise = self._inputs.traces[index]
+            trace = Trace.open(source, ranks=ranks, dialect=dialect)
+            self._traces[index] = trace.with_noise(noise[0], seed=noise[1])
         return self._traces[index]
 
     def _platform(self, job: Job) -> Platform:

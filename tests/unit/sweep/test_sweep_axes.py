@@ -29,6 +29,7 @@ def points_of(vary: Any, sample: int | None = None, seed: int = 0) -> list[dict[
         ("latency[switch-*]", "latency", "switch-*"),
         ("cores[node-[0-9]]", "cores", "node-[0-9]"),
         ("speed_noise", "speed_noise", "*"),
+        ("compute_noise", "compute_noise", "*"),
         ("mapping", "mapping", "*"),
         ("smpi/coll-selector", "config", "smpi/coll-selector"),
         ("smpi/coll_selector", "config", "smpi/coll-selector"),
@@ -45,8 +46,9 @@ def test_names_of_axes(name: str, kind: str, target: str) -> None:
     [
         ("bandwith", "did you mean bandwidth"),
         ("bandwith[a*]", "did you mean bandwidth"),
+        ("compute-noise", "did you mean compute_noise"),
         ("smpi/coll-selektor", "did you mean smpi/coll-selector"),
-        ("wizardry", "axes are trace, platform, mapping, speed"),
+        ("wizardry", "axes are trace, platform, mapping, compute_noise, speed"),
     ],
 )
 def test_an_unknown_axis_names_similar_ones(name: str, hint: str) -> None:

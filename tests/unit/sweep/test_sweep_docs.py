@@ -63,4 +63,4 @@ def test_every_column_is_explained() -> None:
 
 def test_there_are_examples() -> None:
     assert len(CONSOLE) == 2
-    assert len(PYTHON) == 3
+    assert len(PYTHON) == 4

@@ -153,6 +153,34 @@ def test_replicates_have_random_numbers_of_their_own() -> None:
     assert set(other["simulated_time"][3:]).isdisjoint(frame["simulated_time"][3:])
 
 
+def test_compute_volumes_vary_with_the_seed_and_the_replicate() -> None:
+    vary = {"compute_noise": [0, 0.2], "latency": [1, 2]}
+    frame = tisim.sweep(RING, **SPEC, vary=vary, replicates=3)
+    times = frame.pivot(index="replicate", columns=["compute_noise", "latency"])["compute_max"]
+    assert times[0, 1].nunique() == 1
+    assert times[0.2, 1].nunique() == 3
+    # The luck of a replicate is the same whatever else varies.
+    assert times[0.2, 1].to_list() == pytest.approx(times[0.2, 2].to_list(), rel=1e-12)
+    other = tisim.sweep(RING, **SPEC, vary=vary, replicates=3, seed=1)
+    noisy = frame["compute_noise"] > 0
+    assert set(other["simulated_time"][noisy]).isdisjoint(frame["simulated_time"][noisy])
+    assert same(frame[~noisy].drop(columns="baseline"), other[~noisy].drop(columns="baseline"))
+
+
+def test_noise_of_a_trace_is_part_of_it() -> None:
+    noisy = Trace.open(RING).with_noise(0.2, seed=3)
+    frame = tisim.sweep(noisy, **SPEC, vary={"latency": [1]})
+    assert frame["simulated_time"][0] == tisim.replay(noisy, platform=GRAPHENE).simulated_time
+    assert frame["simulated_time"][0] != tisim.replay(RING, platform=GRAPHENE).simulated_time
+
+
+def test_impossible_noise_is_a_row_with_its_error() -> None:
+    frame = tisim.sweep(RING, **SPEC, vary={"compute_noise": [-1, "much", 0.1]})
+    assert "must not be negative" in frame["error"][0]
+    assert "is a coefficient of variation, not 'much'" in frame["error"][1]
+    assert frame["error"].isna()[2]
+
+
 def test_a_random_mapping_has_replicates_too() -> None:
     frame = tisim.sweep(RING, vary={"mapping": ["random", "random:1"]}, replicates=4, **SPEC)
     assert frame["key"][:4].nunique() == 4
@@ -202,6 +230,9 @@ def test_keys_follow_the_content_of_inputs(tmp_path: Path) -> None:
         {"vary": {"latency[*sgraphene1*]": [2]}},
         {"vary": {"speed_noise": [0.1]}},
         {"vary": {"speed_noise": [0.1]}, "seed": 1},
+        {"vary": {"compute_noise": [0.1]}},
+        {"vary": {"compute_noise": [0.1]}, "seed": 1},
+        {"trace": Trace.open(RING).with_noise(0.1)},
         {"hosts": ["graphene-3.nancy.grid5000.fr"]},
     ]
     found = [*keys(), *(key for arguments in changed for key in keys(**arguments))]
@@ -209,6 +240,7 @@ def test_keys_follow_the_content_of_inputs(tmp_path: Path) -> None:
     assert keys(vary={"latency": [2]}) == keys(vary={"latency[*]": [2.0]})
     assert keys(seed=1) == keys()
     assert keys(vary={"latency": [1]}) == keys(vary={"speed_noise": [0]}) == keys()
+    assert keys(vary={"compute_noise": [0]}) == keys()
     assert keys(vary={"cores": [1]}) != keys()
 
 
@@ -219,7 +251,9 @@ def test_processes_give_the_same_frame() -> None:
             "latency": [1, 2, 3],
             "smpi/coll-selector": ["ompi", "nonsense", "mpich"],
             "bandwidth_noise": [0, 0.1],
+            "compute_noise": [0.1],
         },
+        "replicates": 2,
     }
     frame = tisim.sweep(RING, **arguments, workers=1)  # type: ignore[arg-type]
     for workers in (2, 3):

@@ -226,5 +226,5 @@ def test_every_key_of_the_example_that_is_a_comment_works_too(tmp_path: Path) ->
     axes = [line[2:].partition("  #")[0] for line in lines if line.startswith(("# ", '# "'))]
     axes = [line for line in axes if " = [" in line or " = {" in line]
     axes = [line for line in axes if not line.startswith("hosts")]
-    assert len(axes) == 7
+    assert len(axes) == 8
     read_study(write(tmp_path, text + "\n[vary]\n" + "\n".join(axes) + "\n"))
