@@ -1,4 +1,4 @@
-"""Compute volumes that vary at random: decided by seed, rank and number, however a trace is read."""
+"""Compute volumes that vary at random, the same however the trace is read."""
 
 from __future__ import annotations
 

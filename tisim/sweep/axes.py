@@ -201,7 +201,8 @@ def _label(value: Any) -> str:
 
 def _similar(name: str) -> str:
     word = name.partition("[")[0]
-    known = [*INPUTS, *QUANTITIES, COMPUTE_NOISE, *(key for key, option in OPTIONS.items() if option.used)]
+    options = [key for key, option in OPTIONS.items() if option.used]
+    known = [*INPUTS, *QUANTITIES, COMPUTE_NOISE, *options]
     close = difflib.get_close_matches(word.replace("_", "-"), known, n=3, cutoff=0.6)
     close = close or difflib.get_close_matches(word, known, n=3, cutoff=0.5)
     if close:
