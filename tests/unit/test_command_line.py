@@ -244,6 +244,7 @@ def test_ctrl_c_stops_a_long_run(tisim: CommandLine) -> None:
     code = (
         "import sys\nfrom tisim.commands.output import Meter\nfrom tisim.cli import main\n"
         "Meter.update = lambda *_: print('running', flush=True)\n"
+        "Meter.is_shown = True\n"
         "main(sys.argv[1:])"
     )
     target = str(tisim.directory / "out.json")

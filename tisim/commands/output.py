@@ -118,7 +118,6 @@ class Meter:
         self._start = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
-        self._active = sys.stderr.isatty()
 
     def __enter__(self) -> Self:
         return self
@@ -132,6 +131,11 @@ class Meter:
         if self._bar is not None:
             self._bar.stop()
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is a terminal to show anything on."""
+        return sys.stderr.isatty()
+
     def update(self, simulated_time: float, actions: int, fraction: float) -> None:
         """Show how far a simulation is; see `tisim.kernel.driver.Progress`."""
         rate = actions / max(time.monotonic() - self._start, 1e-9)
@@ -139,7 +143,7 @@ class Meter:
 
     def show(self, fraction: float, note: str = "") -> None:
         """Show which part of the work is done, from 0 to 1, and a note."""
-        if not self._active or time.monotonic() - self._start < _PATIENCE:
+        if not self.is_shown or time.monotonic() - self._start < _PATIENCE:
             return
         if self._bar is None:
             self._open()

@@ -147,7 +147,7 @@ def replay_command(
             deployment=deployment,
             config=config,
             ranks=ranks,
-            progress=meter.update,
+            progress=meter.update if meter.is_shown else None,
             timeline=timelines,
             record=breakdown or pictures.wanted,
         )

@@ -1,0 +1,158 @@
+"""``python -m benchmarks``: measure everything and write the tables."""
+
+from __future__ import annotations
+
+import fnmatch
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks import instructions, replays, report, scale
+from benchmarks.answers import WrongAnswerError, check_answers
+from benchmarks.process import ProgramError
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  python -m benchmarks                  everything but the million ranks
+  python -m benchmarks --large          that too; needs 8 GB and some minutes
+  python -m benchmarks --quick          a minute; the page is left as it is
+  python -m benchmarks --only 'lu.A.8*' some of it; the page is left as it is
+  python -m benchmarks --instructions   has the work of a replay changed by more than 3 %?
+"""
+)
+@click.option("--quick", is_flag=True, help="A short run; what it measures is printed only.")
+@click.option("--large", is_flag=True, help="Replay a million ranks too.")
+@click.option("--repeats", default=3, show_default=True, help="Runs of each replay.")
+@click.option("--only", metavar="PATTERN", help="Replays and studies of such a name; printed only.")
+@click.option("--no-simgrid", is_flag=True, help="Leave SimGrid's replays out.")
+@click.option(
+    "--instructions",
+    "instructions_only",
+    is_flag=True,
+    help="Only count instructions; the exit status is 1 when they changed by more than 3 %.",
+)
+@click.option("--record", is_flag=True, help="With --instructions: write the new numbers down.")
+def main(
+    quick: bool,
+    large: bool,
+    repeats: int,
+    only: str | None,
+    no_simgrid: bool,
+    instructions_only: bool,
+    record: bool,
+) -> None:
+    """Measure speed and memory, beside SimGrid's replay where that is installed.
+
+    The answers are checked first. The tables go to docs/benchmarks.md.
+    """
+    if instructions_only:
+        sys.exit(_compare_instructions(record))
+    repeats = 1 if quick else repeats
+    measured = report.Measured(repeats=repeats)
+    jobs = [
+        *_rate_jobs(measured, quick, only, repeats, replays.has_simgrid() and not no_simgrid),
+        *_study_jobs(measured, quick, only, large),
+    ]
+    try:
+        with _steps() as step:
+            step("answers", 0.0)
+            measured.answers = check_answers(quick, lambda part: step("answers", part))
+            for number, (name, work) in enumerate(jobs):
+                step(name, number / len(jobs))
+                try:
+                    work()
+                except ProgramError as failed:
+                    measured.failures.append(f"{name}: {failed}")
+            if not (quick or only or instructions.missing()):
+                measured.counts = instructions.count(lambda part: step("instructions", part))
+    except WrongAnswerError as wrong:
+        click.echo(f"wrong answer, nothing is timed: {wrong}", err=True)
+        sys.exit(1)
+    if quick or only:
+        click.echo(report.markdown(measured))
+    else:
+        report.write(measured)
+        click.echo(f"written: {report.PAGE}")
+
+
+_Job = tuple[str, Callable[[], object]]
+
+
+def _rate_jobs(
+    measured: report.Measured, quick: bool, only: str | None, repeats: int, with_simgrid: bool
+) -> Iterator[_Job]:
+    start_up = cache(lambda: scale.start_up_cpu(max(repeats, 3)))
+
+    def work(case: replays.Case) -> None:
+        measured.rates.append(replays.measure(case, repeats, start_up(), with_simgrid))
+
+    for case in replays.cases():
+        name = f"{case.trace.name} on {case.platform}"
+        if (case.quick or not quick) and (only is None or fnmatch.fnmatch(name, only)):
+            yield name, partial(work, case)
+
+
+def _study_jobs(
+    measured: report.Measured, quick: bool, only: str | None, large: bool
+) -> Iterator[_Job]:
+    def work(study: scale.Study) -> None:
+        measured.goals.extend(study.measure())
+
+    for study in scale.studies():
+        chosen = (study.quick or not quick) and (large or not study.large)
+        if chosen and (only is None or fnmatch.fnmatch(study.name, only)):
+            yield study.name, partial(work, study)
+
+
+def _compare_instructions(record: bool) -> int:
+    reason = instructions.missing()
+    if reason is not None:
+        click.echo(f"skipped: {reason}")
+        return 0
+    with _steps() as step:
+        counts = instructions.count(lambda part: step("instructions", part))
+    for one in counts:
+        before = f"{one.recorded:,}" if one.recorded else "nothing recorded"
+        click.echo(f"{one.name}: {one.instructions:,} instructions ({before}, {one.change:+.2%})")
+    if record:
+        instructions.record(counts)
+        click.echo(f"written: {instructions.RECORD}")
+        return 0
+    if any(one.changed for one in counts):
+        click.echo(
+            f"more than {instructions.TOLERANCE:.0%} of change: find out why; if it is meant, "
+            "write it down with --instructions --record and commit that",
+            err=True,
+        )
+        return 1
+    return 0
+
+
+@contextmanager
+def _steps() -> Iterator[Callable[[str, float], None]]:
+    """A progress bar on a terminal; elsewhere a line a step."""
+    if not sys.stderr.isatty():
+        said: list[str] = []
+
+        def say(name: str, part: float) -> None:
+            if said[-1:] != [name]:
+                said.append(name)
+                click.echo(name, err=True)
+
+        yield say
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda name, part: bar.update(task, description=name, completed=part)
+
+
+if __name__ == "__main__":
+    main()

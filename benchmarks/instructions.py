@@ -1,0 +1,100 @@
+"""Instructions of two small replays under valgrind: a measure that no other program disturbs.
+
+``benchmarks/instructions.json`` has the numbers that were recorded. They depend on the compiler and
+on the versions of Python and numpy; on one machine they vary by a few millionths.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.process import ROOT, run
+from benchmarks.traces import handed_out
+
+RECORD = Path(__file__).with_name("instructions.json")
+#: A larger change is told of.
+TOLERANCE = 0.03
+
+# Trace, ranks, platform.
+_REPLAYS = (("lu.S.4", 4, "backbone"), ("cg.S.16", 16, "graphene"))
+# A replay is what so many in one process take more than one takes.
+_TIMES = 3
+
+
+@dataclass(frozen=True)
+class Count:
+    """Instructions of a replay, reading the trace included, and those that were recorded."""
+
+    name: str
+    instructions: int
+    recorded: int | None
+
+    @property
+    def change(self) -> float:
+        """How much more there are now, relative; 0 when nothing is recorded."""
+        return self.instructions / self.recorded - 1 if self.recorded else 0.0
+
+    @property
+    def changed(self) -> bool:
+        """Whether somebody should look at it."""
+        return self.recorded is None or abs(self.change) > TOLERANCE
+
+
+def missing() -> str | None:
+    """Why nothing can be counted."""
+    return None if shutil.which("valgrind") else "valgrind is not installed"
+
+
+def count(progress: Callable[[float], None]) -> list[Count]:
+    """Count the instructions of the replays.
+
+    Parameters
+    ----------
+    progress
+        Is told which part is done, from 0 to 1.
+    """
+    recorded = json.loads(RECORD.read_text())["instructions"] if RECORD.is_file() else {}
+    counts = []
+    for number, (trace, ranks, machine) in enumerate(_REPLAYS):
+        files = handed_out(trace, ROOT / "traces" / "npb.S.tar.xz", ranks).get()
+        file = ROOT / "platforms" / f"{machine}.xml"
+        several, one = (_instructions(times, files, file) for times in (_TIMES, 1))
+        name = f"{trace} on {machine}"
+        counts.append(Count(name, round((several - one) / (_TIMES - 1)), recorded.get(name)))
+        progress((number + 1) / len(_REPLAYS))
+    return counts
+
+
+def record(counts: list[Count]) -> None:
+    """Write the numbers down."""
+    content = {
+        "what": "instructions of one replay; python -m benchmarks --instructions compares",
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "compiler": run(["c++", "--version"]).output.partition("\n")[0],
+        "instructions": {one.name: one.instructions for one in counts},
+    }
+    RECORD.write_text(json.dumps(content, indent=1) + "\n")
+
+
+def _instructions(times: int, trace: Path, platform_file: Path) -> int:
+    """Of a whole process that replays so many times."""
+    command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+    command += [sys.executable, "-m", "benchmarks.replay_times"]
+    # Hashes, threads that wait for work and compiled files would make every run another.
+    environment = {
+        "PYTHONHASHSEED": "0",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    ran = run([*command, str(times), trace, platform_file], environment=environment)
+    found = re.search(r"I +refs: +([\d,]+)", ran.output)
+    assert found, ran.output
+    return int(found[1].replace(",", ""))

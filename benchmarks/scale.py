@@ -1,0 +1,188 @@
+"""What must not collapse or grow: all-to-alls, long traces, many ranks, start-up."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.process import ROOT, TISIM, Run, run
+from benchmarks.traces import CACHE, TraceSource, flat_cluster, generated, handed_out
+
+MB = 1e6
+GB = 1e9
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One number that has a bound.
+
+    Parameters
+    ----------
+    name
+        What was measured.
+    value, bound
+        The number and its bound.
+    unit
+        Of both.
+    at_least
+        Whether more is better.
+    """
+
+    name: str
+    value: float
+    bound: float
+    unit: str
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether the number is on the right side of its bound."""
+        return self.value >= self.bound if self.at_least else self.value <= self.bound
+
+
+@dataclass(frozen=True)
+class Study:
+    """Something to measure: what it is, and what yields its numbers."""
+
+    name: str
+    measure: Callable[[], Iterator[Goal]]
+    quick: bool = True
+    large: bool = False
+
+
+def studies() -> list[Study]:
+    """All of them, in the order of the table."""
+    return [
+        Study("start-up", _start_up),
+        Study("platform of 100,000 hosts", _platform),
+        Study("packed traces", _packed),
+        Study("all-to-all of 512 ranks", lambda: _all_to_all(512, "pair", 3.0)),
+        Study(
+            "all-to-all of 1,024 ranks",
+            lambda: _all_to_all(1024, "basic_linear", 20.0),
+            quick=False,
+        ),
+        Study("length of traces", _length, quick=False),
+        Study("a million ranks", _million, quick=False, large=True),
+    ]
+
+
+def start_up_trace() -> TraceSource:
+    """16 ranks, about 1,000 actions."""
+    return generated("ring.16", "ring", 16, "--iterations 15")
+
+
+def timed_replay(
+    trace: Path, platform: Path, *options: str, timeout: float = 900.0
+) -> tuple[dict[str, Any], Run]:
+    """One replay by the command line: its result without the ranks, and what it took."""
+    with tempfile.TemporaryDirectory() as directory:
+        result = Path(directory) / "result.json"
+        files = ("--platform", platform, "--json", result, trace)
+        ran = run([*TISIM, "replay", *options, *files], timeout=timeout)
+        with result.open() as file:  # the ranks may be a million
+            head = "".join(iter(file.readline, ' "ranks": [\n')).rstrip().removesuffix(",")
+    return json.loads(head + "}"), ran
+
+
+def start_up_cpu(repeats: int) -> float:
+    """Processor seconds of a replay of next to nothing."""
+    platform, trace = ROOT / "platforms" / "graphene.xml", start_up_trace().get()
+    return statistics.median(timed_replay(trace, platform)[1].cpu_seconds for _ in range(repeats))
+
+
+def _start_up() -> Iterator[Goal]:
+    platform, trace = ROOT / "platforms" / "graphene.xml", start_up_trace().get()
+    replays = [timed_replay(trace, platform)[1] for _ in range(7)]
+    yield Goal(
+        "`tisim replay` of 16 ranks, 1,000 actions, as a whole process",
+        statistics.median(ran.seconds for ran in replays),
+        0.5,
+        "s",
+    )
+    code = "import time; t = time.perf_counter(); import tisim; print(time.perf_counter() - t)"
+    imports = [float(run([sys.executable, "-c", code]).output) for _ in range(7)]
+    yield Goal("`import tisim`", statistics.median(imports), 0.15, "s")
+
+
+def _platform() -> Iterator[Goal]:
+    code = (
+        "import sys, time, lxml.etree, numpy, tisim\nfrom tisim.platform import Platform\n"
+        "t = time.perf_counter()\nPlatform.load(sys.argv[1]).settings(None).data\n"
+        "print(time.perf_counter() - t)"
+    )
+    file = flat_cluster(100_000)
+    loads = [run([sys.executable, "-c", code, file]) for _ in range(3)]
+    seconds = statistics.median(float(ran.output) for ran in loads)
+    yield Goal("a cluster of 100,000 hosts is loaded, ready to simulate", seconds, 1.0, "s")
+
+
+def _packed() -> Iterator[Goal]:
+    text = handed_out("lu.A.8", ROOT / "traces" / "lu.A.8.tar.xz", 8).get()
+    packed = CACHE / "lu.A.8.tit"
+    run([*TISIM, "pack", text, "-o", packed])
+    size = sum(file.stat().st_size for file in text.iterdir())
+    yield Goal("packed lu.A.8, part of the text", packed.stat().st_size / size, 0.25, "")
+    code = (
+        "import sys, time, numpy\nfrom tisim import Trace, _core\nt = time.perf_counter()\n"
+        "trace = Trace.open(sys.argv[1])\ncalls = _core.CallTable()\nread = 0\n"
+        "for rank in range(trace.ranks):\n"
+        "    reader = trace.core.open(rank, calls)\n"
+        "    while n := len(reader.read(65536)):\n"
+        "        read += n // _core.OP_LAYOUT['itemsize']\n"
+        "assert read == trace.actions\nprint(read / (time.perf_counter() - t))"
+    )
+    rates = [float(run([sys.executable, "-c", code, packed]).output) for _ in range(5)]
+    yield Goal(
+        "packed lu.A.8 is read, actions a second", statistics.median(rates), 10e6, "", at_least=True
+    )
+
+
+def _all_to_all(ranks: int, algorithm: str, bound: float) -> Iterator[Goal]:
+    trace = generated(
+        f"transpose.{ranks}", "transpose", ranks, "--bytes 65536 --iterations 1 --compute 0"
+    ).get()
+    choice = f"smpi/alltoall={algorithm}"
+    result, _ = timed_replay(trace, flat_cluster(ranks), "--config", choice)
+    how = "pairwise" if algorithm == "pair" else "all messages posted at once"
+    name = f"all-to-all of {ranks:,} ranks, 64 kB, {how}"
+    yield Goal(name, result["wall_time"], bound, "s")
+
+
+def _length() -> Iterator[Goal]:
+    """A trace of 100 million actions needs no more memory than one of 1 million."""
+    options = "--grid 4x2 --bytes 1024 --planes 50 --compute 50Mf --iterations"
+    platform = ROOT / "platforms" / "backbone.xml"
+    short = generated("wavefront.8.short", "wavefront", 8, f"{options} 347").get()
+    long = generated("wavefront.8.long", "wavefront", 8, f"{options} 34700").get()
+    peaks, counts = [], []
+    for trace in (short, long):
+        result, ran = timed_replay(trace, platform)
+        peaks.append(ran.peak_bytes)
+        counts.append(result["actions"])
+    for file in long.iterdir():  # it takes gigabytes
+        file.unlink()
+    long.rmdir()
+    yield Goal(f"peak memory, text of {counts[1] / 1e6:.0f} M actions", peaks[1] / MB, 150, "MB")
+    yield Goal(
+        f"the same, more than with {counts[0] / 1e6:.0f} M actions, a rank",
+        max(peaks[1] - peaks[0], 0) / 8 / 1e3,
+        4,
+        "kB",
+    )
+
+
+def _million() -> Iterator[Goal]:
+    trace = CACHE / "halo3d.1000000.tit"
+    if not trace.is_file():
+        grid = ("--grid", "100x100x100", "--iterations", "1", "--allreduce", "8")
+        run([*TISIM, "generate", "halo3d", "--ranks", "1000000", *grid, "-o", trace], timeout=1800)
+    result, ran = timed_replay(trace, flat_cluster(1_000_000), timeout=1800)
+    yield Goal("a million ranks: 3-D halo and an allreduce", result["wall_time"], 120, "s")
+    yield Goal("the same, peak memory of the process", ran.peak_bytes / GB, 8, "GB")

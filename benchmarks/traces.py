@@ -1,0 +1,136 @@
+"""The traces that are replayed: handed out, repeated, generated."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.process import ROOT, TISIM, run
+
+#: Where traces are kept between runs.
+CACHE = ROOT / "build" / "benchmarks"
+
+
+@dataclass(frozen=True)
+class TraceSource:
+    """A trace, and how to get it.
+
+    Parameters
+    ----------
+    name
+        What the tables call it.
+    ranks
+        The number of its ranks.
+    make
+        Writes it as text, one file a rank, into a directory that is there and empty.
+    """
+
+    name: str
+    ranks: int
+    make: Callable[[Path], None]
+
+    def get(self) -> Path:
+        """The directory with its files, made when it is not there."""
+        target = CACHE / self.name
+        if not target.is_dir():
+            unfinished = CACHE / f".{self.name}.{os.getpid()}"
+            unfinished.mkdir(parents=True)
+            self.make(unfinished)
+            unfinished.replace(target)
+        return target
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether SimGrid replays something else: a trace without its receives from -333."""
+        return any(b" -333" in file.read_bytes() for file in files_of(self.get()))
+
+    def get_for_simgrid(self) -> Path:
+        """An index of files for ``smpirun -replay``.
+
+        SimGrid cannot replay the -333 that it writes for MPI_ANY_SOURCE; for its timing, and for
+        that only, -555 stands there.
+        """
+        target = CACHE / f"{self.name}.simgrid"
+        if not target.is_dir():
+            unfinished = CACHE / f".{target.name}.{os.getpid()}"
+            unfinished.mkdir(parents=True)
+            source = self.get()
+            for file in files_of(source):
+                with file.open() as lines, (unfinished / file.name).open("w") as into:
+                    into.writelines(line.replace(" -333", " -555") for line in lines)
+            names = [f"{target / file.name}\n" for file in files_of(source)]
+            (unfinished / "index").write_text("".join(names))
+            unfinished.replace(target)
+        return target / "index"
+
+
+def files_of(directory: Path) -> list[Path]:
+    """The files of a trace, in the order of their ranks."""
+    return sorted(directory.iterdir(), key=lambda path: int(path.stem.rpartition("-")[2]))
+
+
+def handed_out(name: str, archive: Path, ranks: int) -> TraceSource:
+    """A trace of an archive."""
+
+    def make(target: Path) -> None:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                parts = Path(member.name).parts
+                if member.isfile() and parts[-2:-1] in ((name,), ()):
+                    file = tar.extractfile(member)
+                    assert file is not None
+                    (target / parts[-1]).write_bytes(file.read())
+
+    return TraceSource(name, ranks, make)
+
+
+def repeated(name: str, times: int, ranks: int) -> TraceSource:
+    """A class S trace, from its second to its last but one action, again and again."""
+
+    def make(target: Path) -> None:
+        source = handed_out(name, ROOT / "traces" / "npb.S.tar.xz", ranks).get()
+        for file in files_of(source):
+            first, *body, last = file.read_text().splitlines(keepends=True)
+            with (target / file.name).open("w") as into:
+                into.write(first)
+                for _ in range(times):
+                    into.writelines(body)
+                into.write(last)
+
+    return TraceSource(f"{name}x{times}", ranks, make)
+
+
+def generated(name: str, pattern: str, ranks: int, options: str) -> TraceSource:
+    """A trace that ``tisim generate`` makes."""
+
+    def make(target: Path) -> None:
+        run([*TISIM, "generate", pattern, "--ranks", str(ranks), *options.split(), "-o", target])
+
+    return TraceSource(name, ranks, make)
+
+
+def nas(name: str, ranks: int, *stand_ins: TraceSource) -> Iterator[TraceSource]:
+    """A trace of class A where its archive lies in ``traces/``, else those that stand in for it."""
+    archive = ROOT / "traces" / f"{name}.tar.xz"
+    if archive.is_file():
+        yield handed_out(name, archive, ranks)
+    else:
+        yield from stand_ins
+
+
+def flat_cluster(hosts: int) -> Path:
+    """A platform of so many hosts, each with a link of its own to a switch that never is full."""
+    target = CACHE / f"flat-{hosts}.xml"
+    CACHE.mkdir(parents=True, exist_ok=True)
+    target.write_text(
+        '<?xml version="1.0"?>\n'
+        '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+        '<platform version="4.1">\n'
+        f'  <cluster id="flat" prefix="node-" suffix="" radical="0-{hosts - 1}" speed="1Gf" '
+        'bw="125MBps" lat="50us" sharing_policy="SPLITDUPLEX"/>\n'
+        "</platform>\n"
+    )
+    return target

@@ -1,0 +1,88 @@
+"""Generated traces of any size are sound, replay to their end, and are made by their seed alone."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tisim
+from tisim.formats import check
+from tisim.generate import PATTERNS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+sizes = st.integers(0, 300_000)
+# What the patterns have beside the common parameters.
+OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "ring": {"nbytes": sizes},
+    "halo2d": {"nbytes": sizes | st.tuples(sizes, sizes), "periodic": st.booleans()},
+    "halo3d": {"nbytes": sizes | st.tuples(sizes, sizes, sizes), "periodic": st.booleans()},
+    "wavefront": {"nbytes": sizes, "planes": st.integers(1, 4)},
+    "transpose": {"nbytes": sizes},
+    "ring-allreduce": {"nbytes": sizes, "buckets": st.integers(1, 3)},
+    "tree-allreduce": {"nbytes": sizes, "buckets": st.integers(1, 3)},
+    "sparse": {
+        "nbytes": sizes | st.tuples(st.integers(0, 100), sizes.map(lambda size: size + 100)),
+        "degree": st.integers(0, 5),
+    },
+}
+
+
+@st.composite
+def grids(draw: st.DrawFn, dimensions: int) -> tuple[int, ...]:
+    return tuple(draw(st.lists(st.integers(1, 4), min_size=dimensions, max_size=dimensions)))
+
+
+@st.composite
+def patterns(draw: st.DrawFn, name: str) -> dict[str, Any]:
+    """The parameters of a pattern."""
+    drawn: dict[str, Any] = {
+        "ranks": draw(st.integers(1, 12)),
+        "iterations": draw(st.integers(0, 3)),
+        "compute": draw(st.sampled_from([0.0, 1.0, 1e6])),
+        "imbalance": draw(st.sampled_from([0.0, 0.3, 1.0])),
+        "noise": draw(st.sampled_from([0.0, 0.3, 1.0])),
+        "allreduce": draw(st.sampled_from([0, 8, 70_000])),
+        "allreduce_every": draw(st.integers(1, 2)),
+        "seed": draw(st.integers(0, 2**40)),
+    }
+    dimensions = {"halo2d": 2, "halo3d": 3, "wavefront": 2}.get(name)
+    if dimensions and draw(st.booleans()):
+        drawn["grid"] = grid = draw(grids(dimensions))
+        drawn["ranks"] = 1
+        for side in grid:
+            drawn["ranks"] *= side
+    return drawn | {key: draw(strategy) for key, strategy in OWN[name].items()}
+
+
+def test_every_pattern_is_drawn_with_all_its_parameters() -> None:
+    assert set(OWN) == set(PATTERNS)
+    common = {"iterations", "compute", "imbalance", "noise", "seed"}
+    for name, pattern in PATTERNS.items():
+        known = {field.name for field in fields(pattern)}
+        known -= {"ranks", "allreduce", "allreduce_every", "grid"}
+        assert known == common | set(OWN[name]), name
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+@given(data=st.data())
+@settings(max_examples=12, deadline=None)
+def test_sound_and_replayed_to_the_end(name: str, data: st.DataObject) -> None:
+    parameters = data.draw(patterns(name))
+    with tempfile.TemporaryDirectory() as directory:
+        trace, again = Path(directory) / "trace.tit", Path(directory) / "again.tit"
+        PATTERNS[name](**parameters).write(trace)
+        PATTERNS[name](**parameters).write(again)
+        assert trace.read_bytes() == again.read_bytes()
+        report = check(trace)
+        assert (report.errors, report.warnings) == (0, 0), report.findings
+        assert report.ranks == parameters["ranks"]
+        result = tisim.replay(trace, platform=ROOT / "platforms" / "graphene.xml")
+    assert result.actions == report.actions
+    assert len(result.finish) == report.ranks

@@ -1,0 +1,182 @@
+"""The benchmarks: their traces, their tables, what they compare. Nothing is timed here."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import __main__ as command
+from benchmarks import answers, instructions, process, replays, report, scale, traces
+from tisim import Platform
+from tisim.formats import check
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place of their own for the traces."""
+    directory = tmp_path_factory.mktemp("cache")
+    monkeypatch.setattr(traces, "CACHE", directory)
+    return directory
+
+
+# Traces
+
+
+@pytest.mark.parametrize(("name", "ranks"), [("cg.S.16", 16), ("mg.S.16", 16), ("is.S.16", 16)])
+def test_repeated_traces_are_sound(name: str, ranks: int) -> None:
+    once, twice = (check(traces.repeated(name, times, ranks).get()) for times in (1, 2))
+    assert once.sound and twice.sound
+    assert once.ranks == twice.ranks == ranks
+    assert twice.actions == 2 * once.actions - 2 * ranks  # they begin and end once
+    assert twice.flops == pytest.approx(2 * once.flops)
+
+
+def test_generated_and_handed_out_traces(root: Path, cache: Path) -> None:
+    made = traces.generated("ring", "ring", 3, "--iterations 2")
+    assert check(made.get()).ranks == 3
+    assert not made.is_rewritten
+    lu = traces.handed_out("lu.S.4", root / "traces" / "npb.S.tar.xz", 4)
+    assert [file.name for file in traces.files_of(lu.get())] == [f"rank-{r}.txt" for r in range(4)]
+    assert lu.is_rewritten
+    index = lu.get_for_simgrid()
+    files = [Path(line) for line in index.read_text().splitlines()]
+    assert [file.name for file in files] == [f"rank-{rank}.txt" for rank in range(4)]
+    for file in files:
+        text = (lu.get() / file.name).read_text()
+        assert file.read_text() == text.replace("-333", "-555") != text
+    assert sorted(path.name for path in cache.iterdir()) == ["lu.S.4", "lu.S.4.simgrid", "ring"]
+
+
+def test_class_a_or_what_stands_in_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in = traces.repeated("cg.S.16", 7, 16)
+    assert list(traces.nas("cg.A.64", 64, stand_in)) == [stand_in]
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "cg.A.64.tar.xz").touch()
+    monkeypatch.setattr(traces, "ROOT", tmp_path)
+    (found,) = traces.nas("cg.A.64", 64, stand_in)
+    assert (found.name, found.ranks) == ("cg.A.64", 64)
+
+
+def test_the_cluster(tmp_path: Path) -> None:
+    platform = Platform.load(traces.flat_cluster(5))
+    assert len(platform.hosts) == 5
+
+
+def test_cases_have_goals_or_stand_in() -> None:
+    cases = list(replays.cases())
+    assert {case.platform for case in cases} == {"backbone", "graphene"}
+    assert [case.goal for case in cases if case.trace.name == "lu.A.8"] == [10e6, 2.5e6]
+    assert any(case.quick for case in cases)
+    names = [(case.trace.name, case.platform) for case in cases]
+    assert len({*names}) == len(names)
+
+
+# Programs
+
+
+def test_what_a_program_takes() -> None:
+    code = "x = bytearray(50_000_000)\nfor i in range(len(x) // 4096): x[i * 4096] = 1\nprint('hi')"
+    ran = process.run([sys.executable, "-c", code])
+    assert ran.output == "hi\n"
+    assert ran.peak_bytes > 50_000_000
+    assert ran.cpu_seconds > 0
+    with pytest.raises(process.ProgramError, match="oh no"):
+        process.run([sys.executable, "-c", "raise SystemExit('oh no')"])
+    with pytest.raises(process.ProgramError, match=r"was killed after 0\.1 s"):
+        process.run(["sleep", "60"], timeout=0.1)
+
+
+def test_a_wrong_answer_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reference = process.ROOT / "tests" / "golden" / "reference.json"
+    (case, *_) = json.loads(reference.read_text())["cases"]
+    answers._check(case)
+    case["ends"][2] *= 1 + 2e-6
+    with pytest.raises(answers.WrongAnswerError, match=r"lu\.S\.4 on backbone : rank 2 ends at"):
+        answers._check(case)
+
+
+def test_a_result_is_read_without_its_ranks(root: Path) -> None:
+    result, _ = scale.timed_replay(root / "traces" / "ring.4", root / "platforms" / "backbone.xml")
+    assert result["actions"] == 20
+    assert result["wall_time"] > 0
+
+
+# Tables
+
+
+def measured() -> report.Measured:
+    case = replays.Case(traces.generated("ring", "ring", 3, ""), "backbone", 1e6)
+    rate = replays.Rate(case, actions=2_000_000, simulated=2.0, wall=[3.0, 1.0, 2.0], cpu=[1.0])
+    rate.process, rate.peak_bytes, rate.simgrid_simulated = [4.0], 50_000_000, 2.000001
+    rate.simgrid_wall, rate.simgrid_cpu = [40.0], [30.0]
+    goals = [scale.Goal("load", 12e6, 10e6, "", at_least=True), scale.Goal("start", 0.6, 0.5, "s")]
+    counts = [instructions.Count("lu", 1_040, 1_000)]
+    return report.Measured(71, 3, [rate], goals, counts, ["something: failed"])
+
+
+def test_the_tables() -> None:
+    text = report.markdown(measured())
+    assert "71 cases of the reference" in text
+    assert (
+        "| ring | backbone | 3 | 2,000,000 | 2 | 1,000,000 | 1,000,000 | 40 | 20 | 30 | 10 | 50 | "
+        "5e-07 |" in text
+    )
+    assert "| load | 12,000,000 | at least 10,000,000 | yes |" in text
+    assert "| start | 0.6 s | at most 0.5 s | no |" in text
+    assert "| lu | 1,040 | 1,000 | +4.00% |" in text
+    assert "- something: failed" in text
+
+
+def test_the_page_has_a_place_for_the_tables(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(report.PAGE.read_text())
+    report.write(measured(), page)
+    once = page.read_text()
+    assert "| start | 0.6 s |" in once
+    report.write(measured(), page)
+    again = page.read_text()
+    assert [again.count(text) for text in (report._BEGIN, report._END, "| start |")] == [1, 1, 1]
+    kept = report.PAGE.read_text().partition(report._BEGIN)[0]
+    assert once.startswith(kept)
+    assert once.endswith(report.PAGE.read_text().partition(report._END)[2])
+    assert list(tmp_path.iterdir()) == [page]
+
+
+# Instructions
+
+
+@pytest.mark.parametrize(("now", "status"), [(1_000, 0), (1_029, 0), (1_031, 1), (969, 1)])
+def test_a_change_of_instructions_is_told(
+    now: int, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def count(progress: Callable[[float], None]) -> list[instructions.Count]:
+        progress(1.0)
+        return [instructions.Count("lu", now, 1_000)]
+
+    monkeypatch.setattr(instructions, "RECORD", tmp_path / "instructions.json")
+    monkeypatch.setattr(instructions, "missing", lambda: None)
+    monkeypatch.setattr(instructions, "count", count)
+    outcome = CliRunner().invoke(command.main, ["--instructions"])
+    assert outcome.exit_code == status
+    assert f"lu: {now:,} instructions (1,000, " in outcome.output
+    assert ("more than 3% of change" in outcome.output) == bool(status)
+    assert CliRunner().invoke(command.main, ["--instructions", "--record"]).exit_code == 0
+    assert json.loads(instructions.RECORD.read_text())["instructions"] == {"lu": now}
+
+
+def test_without_valgrind_nothing_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    outcome = CliRunner().invoke(command.main, ["--instructions"])
+    assert (outcome.exit_code, outcome.output) == (0, "skipped: valgrind is not installed\n")
+
+
+def test_what_is_recorded_is_what_is_counted() -> None:
+    recorded = json.loads(instructions.RECORD.read_text())
+    assert [*recorded["instructions"]] == [
+        f"{trace} on {machine}" for trace, _, machine in instructions._REPLAYS
+    ]

@@ -1,0 +1,69 @@
+"""The progress bar of long work, and how far a replay says that it is."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.unit.command_line import BACKBONE
+from tisim.commands import output
+from tisim.commands.output import Meter
+from tisim.formats import pack
+
+
+class Terminal(io.StringIO):
+    """A terminal that remembers."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO) -> str:
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with Meter("replay") as meter:
+        meter.update(0.5, 1000, 0.25)
+        meter.update(1.25, 2_000_000, 0.5)
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
+
+
+def test_a_terminal_sees_part_time_left_rate_and_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "_PATIENCE", 0.0)
+    text = shown(monkeypatch, Terminal())
+    assert "replay" in text
+    assert "50 %" in text
+    assert re.search(r"\d:\d\d:\d\d|-:--:--", text)  # the time left
+    assert re.search(r"[\d,]+ actions/s, simulated 1\.25 s", text)
+
+
+def test_what_is_short_or_goes_to_a_file_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(monkeypatch, Terminal()) == ""
+    monkeypatch.setattr(output, "_PATIENCE", 0.0)
+    assert shown(monkeypatch, io.StringIO()) == ""
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_replay_tells_how_far_it_is(packed: bool, tmp_path: Path) -> None:
+    """As the part of its lines that it has done, whether they are long or short."""
+    lines = 600_000
+    trace = tmp_path / "trace"
+    trace.mkdir()
+    for rank in range(2):
+        short = f"{rank} send {rank} 0 1\n{rank} recv {rank} 0 1\n" * (lines // 4)
+        (trace / f"{rank}").write_text(short + f"{rank}   compute  1000000\n" * (lines // 2))
+    if packed:
+        pack(trace, tmp_path / "trace.tit")
+        trace = tmp_path / "trace.tit"
+    told: list[tuple[float, int, float]] = []
+    result = tisim.replay(trace, platform=BACKBONE, progress=lambda *report: told.append(report))
+    assert len(told) >= 2
+    for column in zip(*told, strict=True):
+        assert list(column) == sorted(column)
+    assert told[-1][0] <= result.simulated_time
+    assert 0 < told[-1][1] <= result.actions == 2 * lines
+    assert 0 < told[-1][2] <= 1
