@@ -107,13 +107,17 @@ void Simulation::record_action(std::int32_t index, const Op& op, std::uint8_t le
 }
 
 // Whether the rank's operation waits for a request, or tests one, and there is none.
-bool Simulation::finds_nothing(const Rank& rank) const {
+bool Simulation::finds_nothing(Rank& rank) {
   switch (rank.op.kind) {
     case Kind::wait:
     case Kind::test:
-      return (rank.op.flags & kByNumber) == 0 && find_request(rank) < 0;
     case Kind::wait_last:
+    case Kind::test_last:
+    case Kind::wait_icollective:
+      return named_request(rank) < 0;
     case Kind::waitall:
+    case Kind::waitany:
+    case Kind::waitsome:
       return rank.pending_first < 0;
     default:
       return false;

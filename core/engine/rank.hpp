@@ -112,6 +112,7 @@ struct Rank {
   std::int32_t awaited = 0;         // requests that are still to be finished
   std::vector<std::int32_t> ready;  // complete ones among them, a heap on the order of posting
   std::int32_t pending_first = -1, pending_last = -1;
+  bool indexed = false;  // there is an index of its pending requests
   std::uint32_t request_order = 0;
   std::int32_t pending_collectives = 0;
   std::vector<PersistentRequest> persistent;

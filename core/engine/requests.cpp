@@ -46,21 +46,52 @@ void Simulation::list_request(Rank& rank, std::int32_t index) {
   request.previous = rank.pending_last;
   (rank.pending_last >= 0 ? requests_[rank.pending_last].next : rank.pending_first) = index;
   rank.pending_last = index;
+  if (!rank.indexed || request.type == RequestType::collective) return;
+  if (request.source_lost) {
+    forget_index(rank);
+  } else {
+    request_index_.add(rank.first + rank.number, request, index);
+  }
+}
+
+void Simulation::forget_index(Rank& rank) {
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    request_index_.remove(rank.first + rank.number, requests_[at]);
+  }
+  rank.indexed = false;
 }
 
 // The oldest pending request of the key that the rank's operation names, -1: none.
-std::int32_t Simulation::find_request(const Rank& rank) const {
-  const Op& op = rank.op;
-  const auto destination = static_cast<std::int32_t>(op.bytes);
-  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+std::int32_t Simulation::find_request(Rank& rank) {
+  Request like;
+  like.source = rank.op.peer;
+  like.destination = static_cast<std::int32_t>(rank.op.bytes);
+  like.tag = rank.op.tag;
+  like.comm = rank.op.comm;
+  if (rank.indexed) return request_index_.find(rank.first + rank.number, like);
+  std::int32_t looks = 0;
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next, ++looks) {
     const Request& request = requests_[at];
-    if ((request.source == op.peer || request.source_lost) && request.destination == destination &&
-        request.tag == op.tag && request.comm == op.comm &&
-        request.type != RequestType::collective) {
+    if (request.type == RequestType::collective || request.comm != like.comm) continue;
+    if ((request.source == like.source || request.source_lost) &&
+        request.destination == like.destination && request.tag == like.tag) {
+      if (looks > RequestIndex::kFew) index_requests(rank);
       return at;
     }
   }
   return -1;
+}
+
+// Requests whose sources were lost are found by looking through all.
+void Simulation::index_requests(Rank& rank) {
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    if (requests_[at].source_lost) return;
+  }
+  rank.indexed = true;
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    if (requests_[at].type == RequestType::collective) continue;
+    request_index_.add(rank.first + rank.number, requests_[at], at);
+  }
 }
 
 // The oldest pending non-blocking collective of the tag that SimGrid gives its kind, -1: none.
@@ -76,7 +107,7 @@ std::int32_t Simulation::find_collective(const Rank& rank) const {
 }
 
 // The request that a wait or test of the trace is about, -1: none.
-std::int32_t Simulation::named_request(const Rank& rank) const {
+std::int32_t Simulation::named_request(Rank& rank) {
   const Op& op = rank.op;
   if ((op.flags & kByNumber) != 0) return static_cast<std::int32_t>(op.bytes);
   if (op.kind == Kind::wait_last || op.kind == Kind::test_last) return rank.pending_last;
@@ -94,6 +125,10 @@ void Simulation::drop_request(Rank& rank, std::int32_t index) {
     } else if (request.type == RequestType::collective) {
       started_.release(request.origin);
       --rank.pending_collectives;
+    }
+    if (rank.indexed) {
+      request_index_.remove(rank.first + rank.number, request);
+      rank.indexed = rank.pending_first >= 0;
     }
   }
   requests_.release(index);

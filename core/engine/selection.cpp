@@ -72,7 +72,7 @@ bool Simulation::begin_test(Rank& rank, std::int32_t index) {
 }
 
 // Whether a test looks at a message; if not, its answer is known at once.
-bool Simulation::asks_for_message(const Rank& rank) const {
+bool Simulation::asks_for_message(Rank& rank) {
   if (rank.op.kind == Kind::testany) return true;
   const std::int32_t found = named_request(rank);
   return found >= 0 && requests_[found].message >= 0;

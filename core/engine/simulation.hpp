@@ -23,6 +23,7 @@
 #include "engine/network.hpp"
 #include "engine/rank.hpp"
 #include "engine/recorder.hpp"
+#include "engine/request_index.hpp"
 #include "engine/routes.hpp"
 #include "engine/schedules.hpp"
 #include "support/pool.hpp"
@@ -170,7 +171,7 @@ class Simulation {
   bool run_rank(std::int32_t rank);
   bool fetch(Rank& rank, std::int32_t index);
   void record_action(std::int32_t rank, const Op& op, std::uint8_t level);
-  bool finds_nothing(const Rank& rank) const;
+  bool finds_nothing(Rank& rank);
   void refill(Rank& rank, std::int32_t index);
   void insert(Rank& rank, std::span<const Op> ops);
   Op take_half(Rank& rank);
@@ -202,9 +203,11 @@ class Simulation {
   // Requests (requests.cpp)
   std::int32_t add_request(Rank& rank, Side side, std::int32_t message);
   void list_request(Rank& rank, std::int32_t request);
-  std::int32_t find_request(const Rank& rank) const;
+  std::int32_t find_request(Rank& rank);
+  void index_requests(Rank& rank);
+  void forget_index(Rank& rank);
   std::int32_t find_collective(const Rank& rank) const;
-  std::int32_t named_request(const Rank& rank) const;
+  std::int32_t named_request(Rank& rank);
   bool wait_request(Rank& rank, std::int32_t index, std::int32_t request);
   bool finish_request(Rank& rank, std::int32_t index, std::int32_t request);
   void drop_request(Rank& rank, std::int32_t request);
@@ -220,7 +223,7 @@ class Simulation {
   void stop_awaiting(Rank& rank, std::int32_t request);
   void test_each(Rank& rank);
   bool begin_test(Rank& rank, std::int32_t index);
-  bool asks_for_message(const Rank& rank) const;
+  bool asks_for_message(Rank& rank);
   bool finish_test(Rank& rank, std::int32_t index);
   void test_collective(Rank& rank, std::int32_t request);
   bool finish_verdict(Rank& rank);
@@ -278,6 +281,7 @@ class Simulation {
   Network network_;
   Matcher matcher_;
   Pool<Request> requests_;
+  RequestIndex request_index_;
   std::vector<Rank> ranks_;
   std::deque<Job> jobs_;  // readers refer to the call tables
   std::deque<Communicator> communicators_;
