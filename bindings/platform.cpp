@@ -34,7 +34,8 @@ void make_platform(PlatformData* self, const Array<double>& host_speed,
                    const Array<std::int32_t>& host_group, const Array<std::int32_t>& host_up,
                    const Array<std::int32_t>& host_down, const Array<std::int32_t>& host_loopback,
                    const Array<std::int32_t>& pair_first, const Array<std::int32_t>& pair_second,
-                   const Array<std::int32_t>& pair_segment) {
+                   const Array<std::int32_t>& pair_segment,
+                   const std::vector<ResourceProfile>& profiles) {
   const std::size_t hosts = host_speed.size();
   for (const std::size_t size : {host_cores.size(), host_group.size(), host_up.size(),
                                  host_down.size(), host_loopback.size()}) {
@@ -58,17 +59,38 @@ void make_platform(PlatformData* self, const Array<double>& host_speed,
     data->middle.emplace(PlatformData::key(pair_first.data()[i], pair_second.data()[i]),
                          pair_segment.data()[i]);
   }
+  data->profiles = profiles;
   new (self) PlatformData(std::move(*data));
 }
 
 }  // namespace
 
 void register_platform(nb::module_& m) {
+  nb::enum_<Quantity>(m, "Quantity", "What a profile changes.")
+      .value("SPEED", Quantity::speed)
+      .value("BANDWIDTH", Quantity::bandwidth)
+      .value("LATENCY", Quantity::latency)
+      .value("STATE", Quantity::state);
+
+  nb::class_<ResourceProfile>(m, "ResourceProfile",
+                              "How one quantity of a host or link changes with time.")
+      .def(
+          "__init__",
+          [](ResourceProfile* self, bool is_link, std::int32_t index, Quantity what, double period,
+             std::vector<double> times, std::vector<double> values) {
+            if (times.empty() || times.size() != values.size()) {
+              throw std::invalid_argument("a profile has as many dates as values, at least one");
+            }
+            new (self)
+                ResourceProfile{is_link, index, what, period, std::move(times), std::move(values)};
+          },
+          "is_link"_a, "index"_a, "what"_a, "period"_a, "times"_a, "values"_a);
+
   nb::class_<PlatformData>(m, "PlatformData", "Arrays of a compiled platform.")
       .def("__init__", &make_platform, "host_speed"_a, "host_cores"_a, "host_overheads"_a,
            "link_bandwidth"_a, "link_latency"_a, "link_fatpipe"_a, "segment_offset"_a,
            "segment_links"_a, "segment_latency"_a, "host_group"_a, "host_up"_a, "host_down"_a,
-           "host_loopback"_a, "pair_first"_a, "pair_second"_a, "pair_segment"_a)
+           "host_loopback"_a, "pair_first"_a, "pair_second"_a, "pair_segment"_a, "profiles"_a)
       .def_prop_ro("hosts", [](const PlatformData& p) { return p.host_speed.size(); })
       .def_prop_ro("links", [](const PlatformData& p) { return p.link_bandwidth.size(); });
 

@@ -125,9 +125,30 @@ nb::tuple describe(const OpenCollective& collective) {
                         collective.line, collective.entered);
 }
 
-nb::tuple describe(const Message& m, const Rank& rank, bool receives) {
+// Why a message never arrives: what went off or died, its number, and when; None: it may.
+nb::object loss_of(const Simulation& s, std::int32_t message) {
+  if (s.faults() == nullptr) return nb::none();
+  const auto found = s.faults()->lost.find(message);
+  if (found == s.faults()->lost.end()) return nb::none();
+  static constexpr const char* names[] = {"link", "host", "rank"};
+  const Loss& loss = found->second;
+  return nb::make_tuple(names[static_cast<int>(loss.cause)], loss.index, loss.date);
+}
+
+nb::tuple describe(Simulation& s, std::int32_t message, const Rank& rank, bool receives) {
+  const Message& m = s.message(message);
   return nb::make_tuple(receives, m.source < 0 ? m.source : m.source - rank.first,
-                        m.destination - rank.first, m.tag, m.bytes, m.flowing);
+                        m.destination - rank.first, m.tag, m.bytes, m.flowing, loss_of(s, message));
+}
+
+// Ranks that were killed: the rank, when, and the host that died with it (-1: it was to be).
+nb::list deaths(const Simulation& s) {
+  nb::list list;
+  if (s.faults() == nullptr) return list;
+  for (const Death& death : s.faults()->deaths) {
+    list.append(nb::make_tuple(death.rank, death.date, death.host));
+  }
+  return list;
 }
 
 // The messages of the pending requests that a rank waits for.
@@ -137,7 +158,7 @@ nb::list awaited(Simulation& s, std::int32_t index) {
   for (std::int32_t at = rank.pending_first; at >= 0; at = s.request(at).next) {
     const Request& request = s.request(at);
     if (!request.awaited || request.complete || request.message < 0) continue;
-    messages.append(describe(s.message(request.message), rank, request.side == kReceiver));
+    messages.append(describe(s, request.message, rank, request.side == kReceiver));
   }
   return messages;
 }
@@ -163,6 +184,8 @@ nb::dict rank_state(Simulation& s, std::int32_t index) {
   state["rank"] = rank.number;
   state["job"] = rank.job;
   state["finished"] = rank.phase == Phase::finished;
+  state["dead"] = is_dead(rank);
+  state["computing"] = rank.phase == Phase::computing;
   state["kind"] = static_cast<int>(call.kind);
   state["peer"] = call.peer;
   state["tag"] = call.tag;
@@ -182,7 +205,7 @@ nb::dict rank_state(Simulation& s, std::int32_t index) {
   }
   state["awaited"] = rank.awaited;
   if (rank.phase == Phase::waiting) {
-    state["message"] = describe(s.message(rank.waiting), rank, rank.waiting_side == kReceiver);
+    state["message"] = describe(s, rank.waiting, rank, rank.waiting_side == kReceiver);
   }
   return state;
 }
@@ -349,7 +372,8 @@ void register_simulation(nb::module_& m) {
   nb::enum_<WokenType>(m, "WokenType", "Who was woken.")
       .value("ACTIVITY", WokenType::activity)
       .value("RANK", WokenType::rank)
-      .value("JOB", WokenType::job);
+      .value("JOB", WokenType::job)
+      .value("FAILURE", WokenType::failure);
 
   m.attr("BY_NUMBER") = static_cast<int>(kByNumber);
   m.def("kind_number", [](const std::string& name) { return static_cast<int>(kind_of(name)); });
@@ -373,6 +397,8 @@ void register_simulation(nb::module_& m) {
                              {starts.data(), starts.size()});
           },
           "traces"_a.none(), "hosts"_a, "starts"_a)
+      .def("kill_at", &Simulation::kill_at, "rank"_a, "date"_a)
+      .def("deaths", &deaths)
       .def("run", &Simulation::run, "until"_a, "patience"_a, "including"_a = true,
            nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("now", &Simulation::now)
@@ -433,7 +459,8 @@ void register_simulation(nb::module_& m) {
              nb::list ranks;
              for (std::size_t i = 0; i < s.ranks().size(); ++i) {
                const Rank& rank = s.ranks()[i];
-               if (rank.phase != Phase::finished && rank.phase != Phase::idle) ranks.append(i);
+               const bool is_over = rank.phase == Phase::finished || is_dead(rank);
+               if (!is_over && rank.phase != Phase::idle) ranks.append(i);
              }
              return ranks;
            })

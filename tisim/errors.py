@@ -74,6 +74,10 @@ class ReplayInterrupted(KeyboardInterrupt):
         self.fraction = fraction
 
 
+class ResourceOffError(SimulationError):
+    """A computation or transfer of a SimPy process on a host or link that is off."""
+
+
 def _input_error(
     kind: type[InputError], message: str, file: str | None, line: int | None
 ) -> InputError:

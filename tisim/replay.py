@@ -15,6 +15,7 @@ from tisim.config import Config
 from tisim.errors import InputError
 from tisim.formats import Trace
 from tisim.kernel.driver import Driver, Progress
+from tisim.kernel.failures import check_alive, killed
 from tisim.kernel.report import check_progress, check_whole, interruption
 from tisim.models.settings import Settings
 from tisim.platform import Platform
@@ -144,13 +145,14 @@ def _simulate(
         driver = Driver(settings, progress)
         _start_recording(driver, session)
         hosts = placements.host_indices(settings.platform)
-        job = driver.add_job(_readable(trace, settings), hosts)
+        job = driver.add_job(_readable(trace, settings), hosts, **_lives(placements))
         with _interruptible(driver):
             while driver.run() == Stop.WAKE:
                 driver.core.take_woken()
         check_progress(driver)
+        check_alive(driver, job)
         check_whole(driver.core, job)
-        result = _result(driver.core, job, trace, placements, settings)
+        result = _result(driver, job, trace, placements, settings)
     if session is not None:
         result.recorded = session.finish(driver.core, result.finish)
     return result
@@ -179,15 +181,32 @@ def _readable(trace: Trace, settings: Settings) -> Any:
     )
 
 
+def _lives(placements: Deployment) -> dict[str, Any]:
+    """When ranks start and are killed, where the deployment says so.
+
+    As in SimGrid, a rank that would be killed before it starts is not killed at all.
+    """
+    starts = [placement.start_time for placement in placements]
+    return {
+        "starts": starts if any(starts) else [],
+        "kills": {
+            rank: placement.kill_time
+            for rank, placement in enumerate(placements)
+            if placement.kill_time is not None and placement.kill_time > placement.start_time
+        },
+    }
+
+
 def _result(
-    core: Any,
+    driver: Driver,
     job: int,
     trace: Trace,
     placements: Deployment,
     settings: Settings,
     begin: float = 0.0,
 ) -> Result:
-    warnings = [*settings.warnings, *_not_simulated(settings.platform, placements)]
+    core = driver.core
+    warnings = [*settings.warnings, *killed(driver, job)]
     if lost := core.lost_types(job):
         more = f" and {len(lost) - 1} more" if lost[1:] else ""
         warnings.append(
@@ -203,23 +222,6 @@ def _result(
         config=settings.config.as_dict(),
         warnings=warnings,
     )
-
-
-def _not_simulated(platform: Platform, placements: Deployment) -> Iterator[str]:
-    """What the files say and a replay takes no account of."""
-    if platform.profiles:
-        yield (
-            f"{platform.file}: profiles are not simulated; speeds, bandwidths, latencies and "
-            "states stay what they are at the beginning"
-        )
-    for rank, placement in enumerate(placements):
-        if placement.start_time > 0 or placement.kill_time is not None:
-            place = f"{placements.file}:{placement.line}: " if placements.file else ""
-            yield (
-                f"{place}start_time and kill_time are not simulated; rank {rank} runs from the "
-                "beginning to its end"
-            )
-            return
 
 
 def _placements(
@@ -253,10 +255,10 @@ def start_replay(
     placements = deployment.for_ranks(opened.ranks)
     begin, wall = env.now, time.perf_counter()
 
-    def result(core: Any, job: int) -> Result:
-        made = _result(core, job, opened, placements, settings, begin)
+    def result(job: int) -> Result:
+        made = _result(env.driver, job, opened, placements, settings, begin)
         made.wall_time = time.perf_counter() - wall
         return made
 
     hosts = placements.host_indices(settings.platform)
-    return env.start_job(_readable(opened, settings), hosts, result)
+    return env.start_job(_readable(opened, settings), hosts, result, **_lives(placements))

@@ -5,9 +5,13 @@
 namespace tisim {
 
 Cpu::Cpu(const PlatformData& platform, double precision, Agenda& agenda)
-    : hosts_(platform.host_speed.size()), precision_(precision), agenda_(agenda) {
+    : platform_(platform),
+      hosts_(platform.host_speed.size()),
+      precision_(precision),
+      agenda_(agenda) {
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     hosts_[i].speed = platform.host_speed[i];
+    hosts_[i].cores = platform.host_cores[i];
     hosts_[i].capacity = platform.host_speed[i] * platform.host_cores[i];
   }
 }
@@ -65,6 +69,41 @@ void Cpu::collect_ended(std::int32_t index, double now, std::vector<std::int32_t
     host.running.pop_back();
   } while (!host.running.empty() && host.running.front().finish < done);
   touch(index);
+}
+
+void Cpu::set_fraction(std::int32_t index, double fraction, double now) {
+  Host& host = hosts_[static_cast<std::size_t>(index)];
+  advance_clock(host, now);
+  host.speed = fraction * platform_.host_speed[static_cast<std::size_t>(index)];
+  host.capacity = host.speed * host.cores;
+  touch(index);
+}
+
+bool Cpu::drop(std::int32_t index, std::int32_t owner, double now) {
+  Host& host = hosts_[static_cast<std::size_t>(index)];
+  const auto found =
+      std::find_if(host.running.begin(), host.running.end(),
+                   [owner](const Running& running) { return running.owner == owner; });
+  if (found == host.running.end()) return false;
+  advance_clock(host, now);
+  host.running.erase(found);
+  std::make_heap(host.running.begin(), host.running.end(), later);
+  date_end(index, now);  // at once: the end that was dated may be of this instant
+  return true;
+}
+
+void Cpu::list_owners(std::int32_t index, std::vector<std::int32_t>& owners) const {
+  for (const Running& running : hosts_[static_cast<std::size_t>(index)].running) {
+    owners.push_back(running.owner);
+  }
+}
+
+void Cpu::list_starving(std::vector<std::int32_t>& hosts) const {
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (hosts_[i].speed <= 0 && !hosts_[i].running.empty()) {
+      hosts.push_back(static_cast<std::int32_t>(i));
+    }
+  }
 }
 
 }  // namespace tisim

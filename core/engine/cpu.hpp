@@ -25,7 +25,22 @@ class Cpu {
   // Appends the owners of the computations of `host` that end at `now` (or within the precision).
   void collect_ended(std::int32_t host, double now, std::vector<std::int32_t>& owners);
 
-  double speed(std::int32_t host) const { return hosts_[static_cast<std::size_t>(host)].speed; }
+  // From now on a core does `fraction` of its speed; `settle` follows.
+  void set_fraction(std::int32_t host, double fraction, double now);
+
+  // Takes the computation of an owner out; nobody is told. False: there is none.
+  bool drop(std::int32_t host, std::int32_t owner, double now);
+
+  // Appends the owners of the computations of a host.
+  void list_owners(std::int32_t host, std::vector<std::int32_t>& owners) const;
+
+  // Appends the hosts that compute without any speed.
+  void list_starving(std::vector<std::int32_t>& hosts) const;
+
+  // Of a core, flop/s, as the platform says.
+  double speed(std::int32_t host) const {
+    return platform_.host_speed[static_cast<std::size_t>(host)];
+  }
 
  private:
   struct Running {
@@ -34,8 +49,9 @@ class Cpu {
     std::int32_t owner;
   };
   struct Host {
-    double speed = 0.0;
-    double capacity = 0.0;         // cores * speed
+    double speed = 0.0;     // flop/s of a core now
+    double capacity = 0.0;  // cores * speed
+    double cores = 0.0;
     double clock = 0.0;            // flops
     double updated = 0.0;          // seconds
     double rate = 0.0;             // flop/s that each computation gets
@@ -52,6 +68,7 @@ class Cpu {
   void touch(std::int32_t index);
   void date_end(std::int32_t index, double now);
 
+  const PlatformData& platform_;
   std::vector<Host> hosts_;
   std::vector<std::int32_t> stale_;
   double precision_;

@@ -324,6 +324,12 @@ bool Simulation::continue_rarely(Rank& rank, std::int32_t index) {
       return finish_any(rank, index);
     case Phase::meeting:
       return find_schedule(rank, index);
+    case Phase::unborn:
+      return be_born(rank, index);
+    case Phase::killed:
+      return bury(rank);
+    case Phase::dead:
+      return false;
     default:
       return true;  // needs_schedule: its first operation is fetched next
   }

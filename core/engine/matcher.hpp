@@ -63,6 +63,7 @@ class Matcher {
   void add_destinations(std::size_t count) { inboxes_.resize(inboxes_.size() + count); }
   Pool<Message>& messages() { return messages_; }
   Message& message(std::int32_t index) { return messages_[index]; }
+  const Message& message(std::int32_t index) const { return messages_[index]; }
   std::size_t places() const { return table_.size(); }  // of the table of channels
 
   // The channel of a key, made when it is new. Valid until the next call.

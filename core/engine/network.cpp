@@ -18,10 +18,15 @@ Network::Network(const Model& model, const PlatformData& platform)
   const std::size_t count = platform.link_bandwidth.size();
   links_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
-    links_[i].capacity = platform.link_bandwidth[i];
-    links_[i].slack_up_to = platform.link_bandwidth[i] * (1 + kRounding);
+    set_capacity(links_[i], platform.link_bandwidth[i]);
     links_[i].fatpipe = platform.link_fatpipe[i] != 0;
   }
+  watch_changes();
+}
+
+void Network::set_capacity(Link& link, double bandwidth) {
+  link.capacity = bandwidth;
+  link.slack_up_to = bandwidth * (1 + kRounding);
 }
 
 void Network::add_route(std::int32_t source, std::int32_t destination, Route route) {
@@ -48,30 +53,47 @@ std::int32_t Network::pair(std::int32_t source, std::int32_t destination) {
 
 std::int32_t Network::make_pair(const Route& forward, const Route& backward) {
   Pair pair;
-  pair.latency = forward.latency;
+  pair.latency = forward.latency + (changing_ ? delay_of(forward) : 0.0);
   const std::size_t first = elements_.size();
-  double penalty = forward.latency;
-  for (const std::int32_t link : forward.links) {
-    const double bandwidth = links_[index_of(link)].capacity;
-    if (pair.bound < 0 || bandwidth < pair.bound) pair.bound = bandwidth;
-    penalty += model_.weight_s / bandwidth;
-    add_element(first, link, 1.0);
-  }
+  for (const std::int32_t link : forward.links) add_element(first, link, 1.0);
   for (const std::int32_t link : backward.links) add_element(first, link, kCrosstraffic);
   pair.elements = static_cast<std::int32_t>(first);
   pair.element_count = static_cast<std::uint16_t>(elements_.size() - first);
-  if (forward.latency > 0) {
-    pair.penalty = penalty;
-    pair.priority = 1.0 / penalty;
-    // A gamma of 0 leaves a flow that has a latency without any bound, as in SimGrid.
-    const double by_latency = model_.tcp_gamma / (2.0 * forward.latency);
-    if (by_latency <= 0) {
-      pair.bound = -1.0;
-    } else if (pair.bound < 0 || by_latency < pair.bound) {
-      pair.bound = by_latency;
-    }
+  const Terms terms = terms_of(forward.links, pair.latency);
+  weigh(pair, terms);
+  const std::int32_t made = add_pair(std::move(pair));
+  if (changing_) enlist(made, {.terms = terms, .links = forward.links, .old = {}});
+  return made;
+}
+
+Network::Terms Network::terms_of(const std::vector<std::int32_t>& links, double latency) const {
+  Terms terms{latency, latency, -1.0};
+  for (const std::int32_t link : links) {
+    const double bandwidth = links_[index_of(link)].capacity;
+    if (terms.bound < 0 || bandwidth < terms.bound) terms.bound = bandwidth;
+    terms.penalty += penalty_of(bandwidth);
   }
-  return add_pair(std::move(pair));
+  return terms;
+}
+
+// What the terms make of a flow that starts; one that pays no latency has weight 1.
+void Network::weigh(Pair& pair, const Terms& terms) const {
+  pair.bound = bound_of(terms);
+  pair.penalty = pair.latency > 0 ? terms.penalty : 1.0;
+  pair.priority = 1.0 / pair.penalty;
+}
+
+// A link without bandwidth, on which nothing moves, weighs nothing.
+double Network::penalty_of(double bandwidth) const {
+  return bandwidth > 0 ? model_.weight_s / bandwidth : 0.0;
+}
+
+double Network::bound_of(const Terms& terms) const {
+  if (terms.latency <= 0) return terms.bound;
+  // A gamma of 0 leaves a flow that has a latency without any bound, as in SimGrid.
+  const double by_latency = model_.tcp_gamma / (2.0 * terms.latency);
+  if (by_latency <= 0) return -1.0;
+  return terms.bound < 0 ? by_latency : std::min(terms.bound, by_latency);
 }
 
 void Network::add_element(std::size_t first, std::int32_t link, double weight) {
@@ -86,7 +108,8 @@ void Network::add_element(std::size_t first, std::int32_t link, double weight) {
 }
 
 // What each link does to the pair alone goes into its bounds.
-std::int32_t Network::add_pair(Pair pair) {
+void Network::limit_by_links(Pair& pair) const {
+  pair.narrowest = -1.0;
   for (std::int32_t i = 0; i < pair.element_count; ++i) {
     const Element& element = elements_[index_of(pair.elements + i)];
     const Link& link = links_[index_of(element.link)];
@@ -94,6 +117,10 @@ std::int32_t Network::add_pair(Pair pair) {
     double& limited = link.fatpipe ? pair.bound : pair.narrowest;
     if (limited < 0 || most < limited) limited = most;
   }
+}
+
+std::int32_t Network::add_pair(Pair pair) {
+  limit_by_links(pair);
   pairs_.push_back(std::move(pair));
   return static_cast<std::int32_t>(pairs_.size()) - 1;
 }
@@ -113,6 +140,11 @@ std::int32_t Network::without_latency(std::int32_t index) {
     }
     const std::int32_t made = add_pair(std::move(copy));
     pairs_[index_of(index)].unpaid = made;
+    if (changing_) {
+      const Course& course = changing_->courses[index_of(index)];
+      enlist(made,
+             {.terms = course.terms, .links = course.links, .pays_latency = false, .old = {}});
+    }
   }
   return pairs_[index_of(index)].unpaid;
 }

@@ -60,6 +60,21 @@ class Network {
   // Appends the owners of the flows that end at `now`, in the order in which they started.
   void collect_ended(double now, std::vector<std::int32_t>& owners);
 
+  // What a profile changes, before anything else of the instant (changing_links.cpp).
+  void set_bandwidth(std::int32_t link, double bandwidth);
+  void set_latency(std::int32_t link, double latency);
+  // Takes a flow out before it has ended; nobody is told.
+  void drop(std::int32_t flow, double now);
+  // A flow that was taken out while it paid its latency: true, and it is gone.
+  bool discard(std::int32_t flow);
+  // Whether the link is on the way of a pair, there or (with crosstraffic) back.
+  bool leads_over(std::int32_t pair, std::int32_t link) const;
+  // A link on the way that is one of `which`, -1: none.
+  std::int32_t find_on_way(std::int32_t pair, const std::vector<bool>& which) const;
+  std::int32_t pair_of(std::int32_t flow) const { return flows_[flow].pair; }
+  // Appends the links without bandwidth that flows wait for.
+  void list_starving(std::vector<std::int32_t>& links) const;
+
   // Notes what each link carries from now on, in that many bins, an even number (load.cpp).
   void record_load(std::size_t bins);
   const LinkLoad& load();
@@ -121,7 +136,43 @@ class Network {
     std::int32_t get(std::uint32_t id) const { return network->pairs_[id].heap_position; }
   };
 
+  // What decides the share of a flow besides the capacities of its links.
+  struct Terms {
+    double latency = 0.0;  // seconds
+    double penalty = 0.0;  // seconds; 0: nothing to weigh it by
+    double bound = -1.0;   // bytes/s, of the narrowest link when the flow started; negative: none
+  };
+  // How a pair depends on links that change.
+  struct Course {
+    Terms terms;
+    std::vector<std::int32_t> links;  // of the way there
+    bool is_old = false;              // its flows began before something changed
+    bool pays_latency = true;
+    std::vector<std::int32_t> old;  // pairs for the flows of this one that began earlier
+  };
+  struct ChangingLinks {
+    std::vector<bool> changes;                     // of each link
+    std::vector<double> delay;                     // seconds more than the platform says
+    std::vector<std::vector<std::int32_t>> pairs;  // that lead over a link that changes
+    std::vector<Course> courses;                   // of each pair
+  };
+
   std::int32_t make_pair(const Route& forward, const Route& backward);
+  Terms terms_of(const std::vector<std::int32_t>& links, double latency) const;
+  double penalty_of(double bandwidth) const;
+  double bound_of(const Terms& terms) const;
+  void weigh(Pair& pair, const Terms& terms) const;
+  void limit_by_links(Pair& pair) const;
+  static void set_capacity(Link& link, double bandwidth);
+  void watch_changes();
+  void enlist(std::int32_t pair, Course course);
+  double delay_of(const Route& route) const;
+  void change_pairs(std::int32_t link, double latency, double penalty);
+  std::int32_t set_aside(std::int32_t pair);
+  std::int32_t old_pair(std::int32_t pair);
+  void shift(std::int32_t pair, double latency, double penalty);
+  void renew(std::int32_t pair, std::int32_t link, double latency);
+  void list_flows(std::int32_t root, std::vector<std::int32_t>& flows) const;
   void add_element(std::size_t first, std::int32_t link, double weight);
   std::int32_t add_pair(Pair pair);
   std::int32_t without_latency(std::int32_t pair);
@@ -165,7 +216,8 @@ class Network {
   std::uint32_t visit_ = 0;        // of the component that is gathered
   std::uint32_t first_visit_ = 0;  // of the first component of this solve
   ShareCache cache_;
-  std::unique_ptr<LinkLoad> load_;  // null: nobody asks
+  std::unique_ptr<LinkLoad> load_;           // null: nobody asks
+  std::unique_ptr<ChangingLinks> changing_;  // null: links stay what they are
   std::int32_t missing_source_ = -1, missing_destination_ = -1;
 
   std::vector<std::int32_t> dirty_links_;

@@ -36,7 +36,10 @@ enum class Phase : std::uint8_t {
   needs_schedule,     // Python is asked for the schedule of a collective
   needs_route,        // Python is asked for a route, the send is posted again afterwards
   custom,             // Python carries out an action
-  finished
+  finished,
+  unborn,  // starts later
+  killed,  // at this instant
+  dead     // before
 };
 
 // In a wait or test: `bytes` is the number of the request; in a start: of the persistent one.
@@ -125,5 +128,9 @@ struct Rank {
   std::int64_t bytes_sent = 0;
   Headway counted;  // what the headway of the simulation has of it
 };
+
+inline bool is_dead(const Rank& rank) {
+  return rank.phase == Phase::killed || rank.phase == Phase::dead;
+}
 
 }  // namespace tisim

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/profiles.hpp"
+
 namespace tisim {
 
 // Arrays of a compiled platform; see `tisim.platform` for how they are made.
@@ -29,6 +31,8 @@ struct PlatformData {
   std::vector<std::int32_t> host_down;
   std::vector<std::int32_t> host_loopback;  // segment of a -> a, -1: the formula above
   std::unordered_map<std::uint64_t, std::int32_t> middle;
+
+  std::vector<ResourceProfile> profiles;  // how all that changes
 
   static std::uint64_t key(std::int32_t a, std::int32_t b) {
     return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32 |

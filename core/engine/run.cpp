@@ -47,6 +47,7 @@ Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform
     forget_if_zero(overheads.isend);
     forget_if_zero(overheads.receive);
   }
+  prepare_changes();
 }
 
 Stop Simulation::run(double until, double patience, bool including) {
@@ -56,7 +57,7 @@ Stop Simulation::run(double until, double patience, bool including) {
       if (rest.is_over()) return Stop::pause;
       const std::int32_t owner = ready_[next_ready_++];
       if (owner < 0) {
-        woken_.push_back({WokenType::activity, ~owner});
+        woken_.push_back({outcome(~owner), ~owner});
         activities_.release(~owner);
       } else if (!run_rank(owner)) {
         if (stop_ == Stop::need_action) going_on_ = owner;
@@ -93,21 +94,28 @@ void Simulation::settle() {
 double Simulation::next_event() {
   if (next_ready_ < ready_.size() || !woken_.empty()) return now_;
   settle();
+  double date = next_end();
+  if (changes_) date = before_change(date, std::numeric_limits<double>::infinity());
+  return std::max(date, now_);
+}
+
+// When something under way ends.
+double Simulation::next_end() {
   double date = std::numeric_limits<double>::infinity();
   if (!agenda_.empty()) date = agenda_.next();
   if (!network_.idle()) date = std::min(date, network_.next_end());
-  return std::max(date, now_);
+  return date;
 }
 
 // Moves the clock to the next instant at which something ends, and wakes whoever waits for that.
 bool Simulation::advance(double until, bool including, Stop* stop) {
-  double date = std::numeric_limits<double>::infinity();
-  if (!agenda_.empty()) date = agenda_.next();
-  if (!network_.idle()) date = std::min(date, network_.next_end());
+  double date = next_end();
+  if (changes_) date = before_change(date, until);
   constexpr double kNever = std::numeric_limits<double>::infinity();
   if (date > until || (date == until && !including) || date == kNever) {
     if (until < kNever) {
       now_ = std::max(now_, until);
+      if (next_change_ <= now_) apply_changes();  // of this very instant
       *stop = Stop::time;
       return false;
     }
@@ -118,6 +126,7 @@ bool Simulation::advance(double until, bool including, Stop* stop) {
     return false;
   }
   now_ = std::max(now_, date);
+  if (next_change_ <= now_) apply_changes();
   owners_.clear();
   // Ends of computations and sleeps that are closer than the precision happen together; so do
   // latencies. Ends of transfers do not.
@@ -136,7 +145,7 @@ bool Simulation::advance(double until, bool including, Stop* stop) {
         cpu_.collect_ended(index, now_, owners_);
         break;
       case EventType::latency:
-        network_.activate(index, now_);
+        if (!faults_ || !network_.discard(index)) network_.activate(index, now_);
         break;
     }
   }
@@ -144,6 +153,7 @@ bool Simulation::advance(double until, bool including, Stop* stop) {
   owners_.clear();
   network_.collect_ended(now_, owners_);
   for (const std::int32_t owner : owners_) {
+    if (faults_) faults_->flying.erase(owner);
     if (owner >= 0) {
       complete(owner);
     } else {
@@ -159,9 +169,11 @@ void Simulation::record(std::size_t room) {
 }
 
 void Simulation::start_flow(std::int32_t pair, double bytes, std::int32_t owner) {
+  if (faults_ && is_obstructed(pair, owner)) return;
   if (recorder_ && owner >= 0) recorder_->start(owner, now_);
   double latency = 0.0;
   const std::int32_t flow = network_.start(pair, bytes, owner, now_, &latency);
+  if (faults_) faults_->flying[owner].flow = flow;
   if (latency > 0) agenda_.push(now_ + latency, EventType::latency, flow);
 }
 
@@ -178,7 +190,11 @@ void Simulation::compute(std::int32_t index, double flops, Phase phase) {
 
 std::int32_t Simulation::execute(std::int32_t host, double flops) {
   const std::int32_t activity = activities_.acquire();
-  cpu_.start(host, flops, ~activity, now_);
+  if (faults_ && faults_->host_off[at(host)]) {
+    fail(activity);
+  } else {
+    cpu_.start(host, flops, ~activity, now_);
+  }
   return activity;
 }
 
@@ -186,7 +202,12 @@ std::int32_t Simulation::transfer(std::int32_t source, std::int32_t destination,
   const std::int32_t pair = network_.pair(source, destination);
   if (pair < 0) return -1;
   const std::int32_t activity = activities_.acquire();
+  if (faults_ && (faults_->host_off[at(source)] || faults_->host_off[at(destination)])) {
+    fail(activity);
+    return activity;
+  }
   start_flow(pair, bytes, ~activity);
+  if (faults_) note_hosts(~activity, source, destination);
   return activity;
 }
 
@@ -220,21 +241,30 @@ std::int32_t Simulation::add_job(std::shared_ptr<const TraceSet> traces,
   return index;
 }
 
-// A rank begins with its trace after `delay` and what smpi/init says, in seconds.
+// A rank starts after `delay`, in seconds.
 void Simulation::start_rank(std::int32_t index, double delay) {
-  const double date = now_ + delay + model_.init_sleep;
-  if (date <= now_) {
-    wake(index);
-    return;
-  }
   Rank& rank = ranks_[at(index)];
+  rank.phase = Phase::unborn;
+  if (delay > 0) {
+    agenda_.push(now_ + delay, EventType::wake_rank, index);
+  } else if (faults_ || enter_init(rank, index)) {
+    wake(index);
+  }
+}
+
+// What smpi/init says that the start of a rank takes. True: nothing, it begins with its trace.
+bool Simulation::enter_init(Rank& rank, std::int32_t index) {
+  rank.phase = Phase::next;
+  if (model_.init_sleep <= 0) return true;
   rank.since = now_;
   rank.phase = Phase::starting;
-  agenda_.push(date, EventType::wake_rank, index);
+  agenda_.push(now_ + model_.init_sleep, EventType::wake_rank, index);
+  return false;
 }
 
 void Simulation::post(std::int32_t index, const Op& op) {
   Rank& rank = ranks_[at(index)];
+  if (is_dead(rank)) return;
   rank.op = op;
   rank.phase = Phase::posted;
   go_on(index);
@@ -272,6 +302,7 @@ void Simulation::post_collective(std::int32_t index, const Call& call) {
 
 void Simulation::resume(std::int32_t index) {
   Rank& rank = ranks_[at(index)];
+  if (is_dead(rank)) return;
   rank.driven = false;
   rank.other += now_ - rank.since;
   rank.phase = Phase::next;

@@ -10,6 +10,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,9 +19,11 @@
 #include "engine/agenda.hpp"
 #include "engine/communicator.hpp"
 #include "engine/cpu.hpp"
+#include "engine/faults.hpp"
 #include "engine/matcher.hpp"
 #include "engine/model.hpp"
 #include "engine/network.hpp"
+#include "engine/profiles.hpp"
 #include "engine/rank.hpp"
 #include "engine/recorder.hpp"
 #include "engine/request_index.hpp"
@@ -56,7 +59,7 @@ struct Need {
   Stage stage = Stage::none;  // of the making of a communicator
 };
 
-enum class WokenType : std::uint8_t { activity, rank, job };
+enum class WokenType : std::uint8_t { activity, rank, job, failure };  // failure: of an activity
 struct Woken {
   WokenType type;
   std::int32_t index;
@@ -81,6 +84,8 @@ class Simulation {
   // `starts` is not empty so many seconds later.
   std::int32_t add_job(std::shared_ptr<const TraceSet> traces, std::span<const std::int32_t> hosts,
                        std::span<const double> starts = {});
+  // The rank dies at a date, if it has not finished before.
+  void kill_at(std::int32_t rank, double date);
 
   // What happens at `until` itself is done (when `including`), but nothing that those who are
   // woken then bring about. `patience`: real seconds after which the run pauses.
@@ -151,13 +156,16 @@ class Simulation {
   std::string file_of(const Rank& rank) const;
   const Message& message(std::int32_t index) { return matcher_.message(index); }
   const Network& network() const { return network_; }
+  const Faults* faults() const { return faults_.get(); }
   const Request& request(std::int32_t index) const { return requests_[index]; }
 
  private:
   // The clock (run.cpp)
   void settle();
+  double next_end();
   bool advance(double until, bool including, Stop* stop);
   void start_rank(std::int32_t rank, double delay);
+  bool enter_init(Rank& rank, std::int32_t index);
   void start_flow(std::int32_t pair, double bytes, std::int32_t owner);
   void wake(std::int32_t owner) { ready_.push_back(owner); }
   void go_on(std::int32_t rank);
@@ -165,6 +173,23 @@ class Simulation {
   void wake_first(std::int32_t rank) { ready_[--next_ready_] = rank; }
   void sleep(std::int32_t rank, double seconds, Phase phase);
   void compute(std::int32_t rank, double flops, Phase phase);
+
+  // Changes and failures (faults.cpp)
+  void prepare_changes();
+  void expect_faults();
+  double before_change(double date, double until) const;
+  void apply_changes();
+  void turn_link(std::int32_t link, bool on);
+  void turn_host(std::int32_t host, bool on);
+  void kill(std::int32_t rank, std::int32_t host);
+  void lose(std::int32_t owner, const Loss& loss);
+  void fail(std::int32_t activity);
+  void note_hosts(std::int32_t owner, std::int32_t source, std::int32_t destination);
+  WokenType outcome(std::int32_t activity);
+  std::optional<Loss> obstacle(std::int32_t pair, std::int32_t owner) const;
+  bool is_obstructed(std::int32_t pair, std::int32_t owner);
+  bool be_born(Rank& rank, std::int32_t index);
+  bool bury(Rank& rank);
 
   // The interpreter (interpreter.cpp). The functions that execute an operation say whether it is
   // done; otherwise the rank's phase says what comes next.
@@ -304,6 +329,9 @@ class Simulation {
   std::vector<std::int32_t> owners_;                     // scratch
   std::vector<std::pair<double, std::int32_t>> sleeps_;  // that began at this instant: end, rank
   std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<Changes> changes_;  // null: nothing ever changes
+  double next_change_ = std::numeric_limits<double>::infinity();
+  std::unique_ptr<Faults> faults_;  // null: nothing ever fails
   Pool<std::int32_t> activities_;
   std::int64_t test_sleeps_ = 1;  // how many times smpi/test the next test takes; for all ranks
   std::int64_t test_any_sleeps_ = 1;

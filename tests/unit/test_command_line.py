@@ -170,7 +170,7 @@ def test_a_type_whose_size_is_lost_is_told_of(tisim: CommandLine) -> None:
     )
 
 
-def test_what_is_not_simulated_is_told_of(tisim: CommandLine) -> None:
+def test_profiles_and_start_times_count(tisim: CommandLine) -> None:
     tisim.write("speeds", "0 1.0\n1 0.5\n")
     platform = tisim.platform(
         '<zone id="z" routing="Full"><host id="a" speed="1e9" speed_file="speeds"/></zone>'
@@ -180,14 +180,9 @@ def test_what_is_not_simulated_is_told_of(tisim: CommandLine) -> None:
         '<platform version="4.1">\n<actor host="a" function="0" start_time="5"/></platform>',
     )
     trace = tisim.trace("compute 4e9")
-    outcome = tisim.replay("--deploy", deployment, trace, platform=platform)
-    assert outcome.status == 0
-    assert outcome.err.splitlines() == [
-        f"tisim: warning: {platform}: profiles are not simulated; speeds, bandwidths, latencies "
-        "and states stay what they are at the beginning",
-        f"tisim: warning: {deployment}:2: start_time and kill_time are not simulated; rank 0 runs "
-        "from the beginning to its end",
-    ]
+    outcome = tisim.replay("--deploy", deployment, "--json", "-", trace, platform=platform)
+    assert outcome.err == ""
+    assert json.loads(outcome.out)["simulated_time"] == 13.0
 
 
 def test_communicators_that_are_only_mentioned(tisim: CommandLine) -> None:

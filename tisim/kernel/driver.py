@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -89,6 +89,10 @@ class Settings(Protocol):
         """The name of a host."""
         ...
 
+    def link_name(self, index: int) -> str:
+        """The name of a link."""
+        ...
+
 
 class Progress(Protocol):
     """Is told now and then how far a simulation has come."""
@@ -142,7 +146,13 @@ class Driver:
         self._progress = progress
         self._groups: dict[int, _Group] = {}
 
-    def add_job(self, traces: Any, hosts: Sequence[int], starts: Sequence[float] = ()) -> int:
+    def add_job(
+        self,
+        traces: Any,
+        hosts: Sequence[int],
+        starts: Sequence[float] = (),
+        kills: Mapping[int, float] | None = None,
+    ) -> int:
         """Start the ranks of a trace (None: ranks that are driven from outside) on hosts.
 
         Parameters

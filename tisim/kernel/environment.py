@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import simpy
@@ -11,9 +11,10 @@ from simpy.core import EmptySchedule, Infinity, StopSimulation
 from simpy.events import NORMAL
 
 from tisim._core import Stop, WokenType
-from tisim.errors import InputError
+from tisim.errors import InputError, ResourceOffError
 from tisim.kernel.custom import CustomActions
 from tisim.kernel.driver import Driver
+from tisim.kernel.failures import check_alive
 from tisim.kernel.mpi import MpiRank, World
 from tisim.kernel.report import check_progress, check_whole
 
@@ -57,10 +58,11 @@ class Environment(simpy.Environment):
         self.platform = platform
         self._driver = Driver(platform.settings(config), progress)
         self._core = self._driver.core
-        self._activities: dict[int, simpy.Event] = {}
+        # Of each activity: its event, and what it is.
+        self._activities: dict[int, tuple[simpy.Event, str]] = {}
         # Of each rank that is in a call: its event, and the process that made it.
         self._calls: dict[int, tuple[simpy.Event, MpiRank, str]] = {}
-        self._jobs: dict[int, tuple[simpy.Event, Callable[[Any, int], object]]] = {}
+        self._jobs: dict[int, tuple[simpy.Event, Callable[[int], object]]] = {}
         self._actions = CustomActions(self)
         self._woken: simpy.Event | None = None
 
@@ -119,14 +121,23 @@ class Environment(simpy.Environment):
     def _wake(self, kind: WokenType, index: int) -> None:
         value: object = None
         if kind == WokenType.ACTIVITY:
-            event = self._activities.pop(index)
+            event, _ = self._activities.pop(index)
+        elif kind == WokenType.FAILURE:
+            event, what = self._activities.pop(index)
+            event._ok = False
+            event._value = ResourceOffError(
+                f"{what} failed at {self.now:.9g} s: a host or link that it uses is off"
+            )
+            self._woken = event
+            return
         elif kind == WokenType.RANK:
             event, rank, _ = self._calls.pop(index)
             value = rank.returned()
         else:
             event, result = self._jobs.pop(index)
+            check_alive(self._driver, index)
             check_whole(self._core, index)
-            value = result(self._core, index)
+            value = result(index)
         event._ok = True
         event._value = value
         self._woken = event
@@ -143,11 +154,15 @@ class Environment(simpy.Environment):
                 event.callbacks = callbacks[position + 1 :]
                 self._woken = event
                 raise
+        if not event._ok and not getattr(event, "_defused", False):
+            raise event._value
 
     # Activities
 
     def execute(self, host: str, flops: float) -> simpy.Event:
         """Compute `flops` on a host; an event that happens at the end.
+
+        It fails with `tisim.errors.ResourceOffError` when the host is off or goes off.
 
         Parameters
         ----------
@@ -159,13 +174,16 @@ class Environment(simpy.Environment):
         if not 0 <= flops < math.inf:
             raise InputError(f"an amount of computation is 0 or more flops, got {flops!r}")
         number = self._core.execute(self._host(host), flops)
-        self._activities[number] = event = self.event()
+        event = self.event()
+        self._activities[number] = event, f"the computation on {host}"
         return event
 
     def transfer(self, source: str, destination: str, nbytes: float) -> simpy.Event:
         """Move bytes from one host to another; an event that happens at the end.
 
         The transfer is a flow as those of MPI messages are, without their envelope and protocol.
+        It fails with `tisim.errors.ResourceOffError` when a host or link that it uses is off or
+        goes off.
 
         Parameters
         ----------
@@ -179,7 +197,8 @@ class Environment(simpy.Environment):
         a, b = self._host(source), self._host(destination)
         while (number := self._core.transfer(a, b, nbytes)) < 0:
             self._driver.add_route(*self._core.missing_route())
-        self._activities[number] = event = self.event()
+        event = self.event()
+        self._activities[number] = event, f"the transfer from {source} to {destination}"
         return event
 
     # MPI ranks and traces
@@ -229,7 +248,12 @@ class Environment(simpy.Environment):
         return start_replay(self, trace, deployment)
 
     def start_job(
-        self, traces: Any, hosts: Sequence[int], result: Callable[[Any, int], object]
+        self,
+        traces: Any,
+        hosts: Sequence[int],
+        result: Callable[[int], object],
+        starts: Sequence[float] = (),
+        kills: Mapping[int, float] | None = None,
     ) -> simpy.Event:
         """Start the ranks of a trace; an event whose value is what `result` makes of them.
 
@@ -240,9 +264,11 @@ class Environment(simpy.Environment):
         hosts
             Index of the host of each rank.
         result
-            Takes the core and the number of the job in it.
+            Takes the number of the job in the core.
+        starts, kills
+            When ranks start and are killed (`tisim.kernel.driver.Driver.add_job`).
         """
-        job = self._driver.add_job(traces, hosts)
+        job = self._driver.add_job(traces, hosts, starts, kills)
         event = self.event()
         self._jobs[job] = event, result
         return event

@@ -77,4 +77,34 @@ def core_platform(compiled: Any, host_overheads: Any) -> Any:
         pair_first=compiled.pair_src,
         pair_second=compiled.pair_dst,
         pair_segment=compiled.pair_segment,
+        profiles=_profiles(compiled.events),
     )
+
+
+def _profiles(events: Any) -> list[Any]:
+    kinds = (
+        _core.Quantity.SPEED,
+        _core.Quantity.BANDWIDTH,
+        _core.Quantity.LATENCY,
+        _core.Quantity.STATE,
+    )
+    offsets = events.offset.tolist()
+    return [
+        _core.ResourceProfile(
+            bool(is_link),
+            index,
+            kinds[what],
+            period,
+            events.time[first:end].tolist(),
+            events.value[first:end].tolist(),
+        )
+        for is_link, index, what, period, first, end in zip(
+            events.is_link.tolist(),
+            events.index.tolist(),
+            events.what.tolist(),
+            events.period.tolist(),
+            offsets,
+            offsets[1:],
+            strict=False,
+        )
+    ]

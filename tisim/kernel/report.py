@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tisim import _core
 from tisim._core import Kind
 from tisim.errors import ReplayInterrupted, SimulationError
+from tisim.kernel.failures import Loss, describe_loss, obituaries
 
 if TYPE_CHECKING:
-    from tisim.kernel.driver import Driver
+    from tisim.kernel.driver import Driver, Settings
 
 _NAMED = 8  # ranks that a line names one by one
 
@@ -39,13 +40,14 @@ def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> No
         return
     count = f"{len(blocked)} rank{'s wait' if len(blocked) > 1 else ' waits'}"
     lines = [f"deadlock at {core.now:.9g} s: {count} for what will never happen"]
+    lines += (f"  {line}" for line in obituaries(driver))
     absences: dict[int, str] = {}
     mistaken = False
     for rank in blocked:
         state = core.rank_state(rank)
         mistaken |= bool(state["flags"] & _core.NULL_IS_MISTAKEN)
         who = (doing or {}).get(rank) or f"{_place(state)}rank {state['rank']}"
-        lines.append(f"  {who}: {_Blocked(core, rank, state, absences).describe()}")
+        lines.append(f"  {who}: {_Blocked(driver, rank, state, absences).describe()}")
     if mistaken:
         lines.append(
             "  (a receive from -333 was taken for one from MPI_ANY_SOURCE; SimGrid's tracer writes "
@@ -96,9 +98,10 @@ class _Blocked:
     """A rank that will never go on."""
 
     def __init__(
-        self, core: Any, rank: int, state: Mapping[str, Any], absences: dict[int, str]
+        self, driver: Driver, rank: int, state: Mapping[str, Any], absences: dict[int, str]
     ) -> None:
-        self._core = core
+        self._core = driver.core
+        self._settings: Settings = driver.settings
         self._rank = rank
         self._state = state
         self._absences = absences
@@ -110,6 +113,8 @@ class _Blocked:
             return f"{state['call']} waits for the other ranks{self._absence()}"
         if state["kind"] == Kind.CUSTOM:
             return "waits for an event"
+        if state["computing"]:
+            return "compute waits for its host, which has no speed"
         kind = "sendRecv" if state["kind"] == Kind.RECV_HALF else _core.kind_name(state["kind"])
         if state["kind"] == Kind.END:
             kind = "the end of its trace"
@@ -118,14 +123,33 @@ class _Blocked:
     def _awaited(self) -> str:
         state = self._state
         if "message" in state:
-            return _message(*state["message"])
-        requests = [_message(*message) for message in self._core.awaited(self._rank)]
+            return self._message(*state["message"])
+        requests = [self._message(*message) for message in self._core.awaited(self._rank)]
         if requests:
             shown = "; ".join(requests[:_NAMED])
             return shown + (f"; and {len(requests) - _NAMED} more" if requests[_NAMED:] else "")
         if state["kind"] in (Kind.RECV, Kind.IRECV, Kind.RECV_HALF, Kind.PROBE):
-            return _message(True, state["peer"], 0, state["tag"], 0, False)
+            return self._message(True, state["peer"], 0, state["tag"], 0, False)
         return f"{state['awaited'] or 1} of its requests"
+
+    def _message(
+        self,
+        receives: bool,
+        source: int,
+        destination: int,
+        tag: int,
+        nbytes: int,
+        moving: bool,
+        loss: Loss | None = None,
+    ) -> str:
+        if loss is None and moving:
+            return f"a message of {nbytes} bytes on a link without bandwidth"
+        with_tag = "any tag" if tag == _core.ANY_TAG else f"tag {tag}"
+        why = f", {describe_loss(self._core, self._settings, loss)}" if loss else ""
+        if receives:
+            sender = "any rank" if source == _core.ANY_SOURCE else f"rank {source}"
+            return f"a message from {sender} with {with_tag}{why}"
+        return f"rank {destination} to receive {nbytes} bytes with {with_tag}{why}"
 
     def _absence(self) -> str:
         """Who has not entered the collective that the others are in."""
@@ -133,24 +157,13 @@ class _Blocked:
         if comm not in self._absences:
             first = self._core.first_rank(self._state["job"])
             absent = self._core.absent(comm)
-            gone = [r for r in absent if self._core.rank_state(first + r)["finished"]]
+            states = {r: self._core.rank_state(first + r) for r in absent}
+            gone = [r for r in absent if states[r]["finished"] or states[r]["dead"]]
             held = [r for r in absent if r not in gone]
             note = f"; {_who(gone, 'never calls it', 'never call it')}" if gone else ""
             note += f"; {_who(held, 'does not reach it', 'do not reach it')}" if held else ""
             self._absences[comm] = note
         return self._absences[comm]
-
-
-def _message(
-    receives: bool, source: int, destination: int, tag: int, nbytes: int, moving: bool
-) -> str:
-    if moving:
-        return f"a message of {nbytes} bytes on a link without bandwidth"
-    with_tag = "any tag" if tag == _core.ANY_TAG else f"tag {tag}"
-    if receives:
-        sender = "any rank" if source == _core.ANY_SOURCE else f"rank {source}"
-        return f"a message from {sender} with {with_tag}"
-    return f"rank {destination} to receive {nbytes} bytes with {with_tag}"
 
 
 def _ranks(numbers: list[int]) -> str:

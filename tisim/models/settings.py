@@ -131,6 +131,10 @@ class Settings:
         """Name of a host."""
         return self.routes.host_name(index)
 
+    def link_name(self, index: int) -> str:
+        """Name of a link."""
+        return self.routes.link_name(index)
+
 
 def _check_collectives(config: Config) -> None:
     """See to it that all algorithms exist that a configuration names.

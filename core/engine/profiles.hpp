@@ -1,0 +1,85 @@
+// What changes while a simulation runs: speeds, bandwidths, latencies and states that follow
+// profiles, and ranks that are killed at a given time.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <queue>
+#include <vector>
+
+namespace tisim {
+
+enum class Quantity : std::uint8_t {
+  speed,      // of a host, a fraction of what the platform says
+  bandwidth,  // of a link, bytes/s
+  latency,    // of a link, seconds
+  state,      // of a host or link: on where the value is above 0
+  life        // of a rank, which ends
+};
+
+// How one quantity changes, perhaps in rounds.
+struct ResourceProfile {
+  bool is_link = false;
+  std::int32_t index = 0;  // of the host or link
+  Quantity what = Quantity::state;
+  double period = -1.0;       // seconds between the starts of two rounds, negative: one round
+  std::vector<double> times;  // seconds from the start of a round, not decreasing
+  std::vector<double> values;
+
+  // Whether some value is above 0.
+  bool rises() const;
+};
+
+struct Change {
+  double date = 0.0;
+  bool is_link = false;
+  std::int32_t index = 0;
+  Quantity what = Quantity::state;
+  double value = 0.0;
+};
+
+// All that is to come, in the order of its dates.
+class Changes {
+ public:
+  explicit Changes(const std::vector<ResourceProfile>& profiles);
+
+  // The rank is killed; once, whatever else happens.
+  void kill(std::int32_t rank, double date);
+
+  bool empty() const { return queue_.empty(); }
+  double next() const {
+    return queue_.empty() ? std::numeric_limits<double>::infinity() : queue_.top().date;
+  }
+  Change pop();
+
+  // Whether ranks are still to be killed.
+  bool kills() const { return kills_ > 0; }
+  // Whether a profile to come gives a resource more than nothing.
+  bool rises(bool is_link, std::int32_t index, Quantity what) const;
+
+ private:
+  struct Entry {
+    double date;
+    std::uint64_t order;
+    std::int32_t profile;  // ~ the rank that is killed
+    std::size_t step;      // in its profile
+    double start;          // of the round
+  };
+  struct Later {
+    bool operator()(const Entry& a, const Entry& b) const {
+      return a.date > b.date || (a.date == b.date && a.order > b.order);
+    }
+  };
+
+  void push(double date, std::int32_t profile, std::size_t step, double start) {
+    queue_.push({date, order_++, profile, step, start});
+  }
+
+  const std::vector<ResourceProfile>& profiles_;
+  std::vector<bool> over_;  // of each profile
+  std::priority_queue<Entry, std::vector<Entry>, Later> queue_;
+  std::uint64_t order_ = 0;
+  std::size_t kills_ = 0;
+};
+
+}  // namespace tisim

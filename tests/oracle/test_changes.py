@@ -1,0 +1,32 @@
+"""Speeds, bandwidths and latencies that change: tisim and SimGrid, live, every rank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.oracle.changes import ChangingCase
+from tests.oracle.compare import RELATIVE, difference
+from tests.oracle.simgrid_exec import run_oracle
+
+pytestmark = pytest.mark.oracle
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "kinds", [("speed",), ("bandwidth",), ("latency",), ("speed", "bandwidth", "latency")], ids=len
+)
+def test_changes_under_way(kinds: tuple[str, ...], seed: int, tmp_path: Path) -> None:
+    """Seeds at which SimGrid finishes (a weight that rounding makes negative stops it)."""
+    case = ChangingCase.draw(seed, kinds)
+    case.write(tmp_path)
+    options = [f"{key}:{value}" for key, value in case.config.items()]
+    platform = tmp_path / "platform.xml"
+    theirs = run_oracle(platform, tmp_path / "hosts", tmp_path / "traces", options)
+    ours = tisim.replay(
+        tmp_path / "traces", platform=platform, hosts=list(case.hosts), config=case.config
+    )
+    worst, rank = difference([float(end) for end in ours.finish], theirs)
+    assert worst <= RELATIVE, f"rank {rank}: {ours.finish[rank]} instead of {theirs[rank]}"
