@@ -118,6 +118,10 @@ void Simulation::turn_host(std::int32_t host, bool on) {
 void Simulation::kill(std::int32_t index, std::int32_t host) {
   Rank& rank = ranks_[at(index)];
   if (rank.phase == Phase::finished || is_dead(rank)) return;
+  if (recorder_) {
+    recorder_->unblock(index, rank.phase, now_);
+    recorder_->block(index, now_);
+  }
   if (rank.phase == Phase::computing) rank.compute += now_ - rank.since;
   cpu_.drop(rank.host, index, now_);
   rank.phase = Phase::killed;

@@ -288,8 +288,6 @@ bool Simulation::continue_operation(Rank& rank, std::int32_t index) {
       return true;
     case Phase::finishing_all:
       return wait_all(rank, index);
-    case Phase::finished:
-      return false;  // it was waiting for something when it was killed
     default:
       return continue_rarely(rank, index);
   }

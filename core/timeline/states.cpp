@@ -34,6 +34,7 @@ State plain_state(Phase phase, bool with_message) {
   switch (phase) {
     case Phase::computing:
       return State::compute;
+    case Phase::unborn:
     case Phase::starting:
     case Phase::sleeping:
       return State::sleep;

@@ -47,6 +47,7 @@ def replay(tmp_path: Path) -> Replay:
             platform=tmp_path / "platform.xml",
             hosts=hosts,
             deployment=deployment,
+            record=bool(actors),
         )
 
     return run
@@ -159,6 +160,7 @@ def test_a_rank_is_killed(replay: Replay) -> None:
     assert result.compute[1] == pytest.approx(0.2)
     (warning,) = result.warnings
     assert warning.endswith("rank-1.txt:1: rank 1 died at 0.7 s in compute: its kill_time")
+    assert result.breakdown.by_rank.loc[1, "compute"] == pytest.approx(0.2)
 
 
 def test_a_rank_that_would_be_killed_before_it_starts_lives(replay: Replay) -> None:

@@ -163,11 +163,16 @@ class Driver:
             Index of the host of each rank.
         starts
             Seconds after which each rank starts; all at once when empty.
+        kills
+            Ranks of the job that are killed if they have not finished so many seconds from now.
         """
         import numpy as np
 
+        core = self.core
         where = np.asarray(hosts, dtype=np.int32)
-        job: int = self.core.add_job(traces, where, np.asarray(starts, dtype=np.float64))
+        job: int = core.add_job(traces, where, np.asarray(starts, dtype=np.float64))
+        for rank, seconds in (kills or {}).items():
+            core.kill_at(core.first_rank(job) + rank, core.now + seconds)
         return job
 
     def run(self, until: float = float("inf"), *, including: bool = True) -> Stop:
