@@ -57,7 +57,7 @@ Examples:
   tisim replay --platform p.xml --config smpi/coll-selector=ompi --json out.json traces/
   tisim replay --platform p.xml --json - trace.index | jq .simulated_time
   tisim replay --platform p.xml --breakdown traces/
-  tisim replay --platform p.xml --gantt run.svg traces/
+  tisim replay --platform p.xml --gantt run.svg --report run.html traces/
   tisim replay --platform p.xml --timeline run.perfetto-trace traces/   # open in ui.perfetto.dev
 """,
 )
@@ -108,6 +108,13 @@ Examples:
     metavar="FILE",
     help="Draw what every rank does over time, as .svg or .png.",
 )
+@click.option(
+    "--report",
+    "report_file",
+    metavar="FILE",
+    help="Write one .html page, to be read offline: all of --breakdown and --gantt to zoom into, "
+    "the communication matrix, the load of links, the configuration.",
+)
 @click.argument("traces", nargs=-1, required=True)
 def replay_command(
     platform_file: str,
@@ -119,6 +126,7 @@ def replay_command(
     timelines: tuple[str, ...],
     breakdown: bool,
     gantt_file: str | None,
+    report_file: str | None,
     traces: tuple[str, ...],
 ) -> int:
     """Predict how long a run takes, from its time-independent trace.
@@ -131,7 +139,7 @@ def replay_command(
         raise InputError("give --deploy or --hostfile, not both")
     if json_file not in (None, "-"):
         check_writable(json_file)
-    pictures = Pictures(gantt_file)
+    pictures = Pictures(gantt_file, report_file)
     config = Config.from_items(items)
     platform = Platform.load(platform_file)
     trace = Trace.open(traces[0] if len(traces) == 1 else list(traces))

@@ -1,0 +1,252 @@
+"""The report: one page that holds everything, read offline in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tisim
+from tests.unit.command_line import CommandLine
+from tests.unit.viz import browser as chromium
+from tisim.generate import Ring
+from tisim.viz import write_report
+
+ROOT = Path(__file__).resolve().parents[3]
+GRAPHENE = ROOT / "platforms/graphene.xml"
+CLUSTER = """<?xml version='1.0'?>
+<platform version="4.1">
+  <cluster id="c" prefix="c-" suffix="" radical="0-9999" speed="1Gf" bw="1GBps" lat="1us"/>
+</platform>
+"""
+TABS = ("summary", "gantt", "breakdown", "waits", "path", "matrix", "links", "config")
+
+with_browser = pytest.mark.skipif(
+    chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}"
+)
+
+
+@pytest.fixture(scope="module")
+def lu(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of NAS LU on four ranks."""
+    result = tisim.replay(ROOT / "traces/npb.S.tar.xz/lu.S.4", platform=GRAPHENE, record=True)
+    page = tmp_path_factory.mktemp("lu") / "lu.html"
+    write_report(result, page)
+    return page
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of 10,000 ranks."""
+    directory = tmp_path_factory.mktemp("many")
+    (directory / "p.xml").write_text(CLUSTER)
+    Ring(ranks=10_000, iterations=2).write(directory / "ring.tit")
+    result = tisim.replay(directory / "ring.tit", platform=directory / "p.xml", record=True)
+    write_report(result, directory / "many.html")
+    return directory / "many.html"
+
+
+def test_it_needs_nothing_else(lu: Path) -> None:
+    text = lu.read_text()
+    assert not re.search(r"https?://", text)
+    assert not re.search(r"<link[^>]*stylesheet|<script[^>]*src|<img|@import|url\(", text)
+    assert "Content-Security-Policy" in text
+    assert len(text) < 500_000
+
+
+def test_it_says_what_is_known(lu: Path) -> None:
+    text = lu.read_text()
+    for words in (
+        "lu.S.4 on graphene.xml: 79.3505 ms",
+        "Most of that waiting is <b>late sender</b>",
+        "<b>lower latency</b> could help most: by 39.9%",
+        "graphene-3.nancy.grid5000.fr",
+        "smpi/coll-selector",
+        "AS_sgraphene1_link_0_limiter",
+    ):
+        assert words in text, words
+
+
+def test_many_ranks_make_no_large_page(many: Path) -> None:
+    text = many.read_text()
+    assert len(text) < 2_000_000
+    assert "the shares of the time that its 200 ranks spend" in text
+    assert "Each cell is the sum over 100 by 100 ranks" in text
+
+
+def test_text_from_outside_is_no_html(tmp_path: Path) -> None:
+    """A host may be called anything."""
+    name = "<script>alert(1)</script>"
+    quoted = name.replace("<", "&lt;").replace(">", "&gt;")
+    (tmp_path / "p.xml").write_text(
+        f"<?xml version='1.0'?><platform version='4.1'><zone id='z' routing='Full'>"
+        f"<host id='{quoted}' speed='1Gf'/><host id='b' speed='1Gf'/>"
+        f"<link id='{quoted}' bandwidth='1GBps' latency='1us'/>"
+        f"<route src='{quoted}' dst='b'><link_ctn id='{quoted}'/></route></zone></platform>"
+    )
+    traces = tmp_path / "t"
+    traces.mkdir()
+    (traces / "r0").write_text("0 send 1 0 1000000 6\n")
+    (traces / "r1").write_text("1 compute 1e6\n1 recv 0 0 1000000 6\n")
+    result = tisim.replay(traces, platform=tmp_path / "p.xml", record=True)
+    write_report(result, tmp_path / "r.html")
+    assert name in result.hosts
+    text = (tmp_path / "r.html").read_text()
+    assert name not in text
+    data = re.search(r'id="data">(.*?)</script>', text, re.S)
+    assert data is not None
+    assert name in json.loads(data[1])["links"]["names"]
+
+
+def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = CommandLine(tmp_path, capsys)
+    ring = str(ROOT / "traces/ring.4")
+    page = tmp_path / "ring.html"
+    outcome = run.replay("--report", str(page), ring)
+    assert (outcome.status, "simulated time" in outcome.out) == (0, True)
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    wrong = run.replay("--report", str(tmp_path / "ring.pdf"), ring)
+    assert (wrong.status, "a report is a page: call it .html" in wrong.err) == (2, True)
+    assert [file.name for file in tmp_path.iterdir()] == ["ring.html"]
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with chromium.browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+class Page:
+    """A report in a browser."""
+
+    def __init__(self, driver: Any, file: Path) -> None:
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        self.driver = driver
+        driver.get_log("browser"), driver.get_log("performance")
+        driver.get(file.as_uri())
+        body = "return document.body.dataset.ready"
+        WebDriverWait(driver, 60).until(lambda d: d.execute_script(body) == "yes")
+
+    def find(self, selector: str) -> Any:
+        return self.driver.find_element("css selector", selector)
+
+    def open_tab(self, name: str) -> None:
+        self.find(f"[data-tab={name}]").click()
+
+    def seen(self) -> tuple[float, float]:
+        """The part of the time that the Gantt chart shows."""
+        chart = self.find("#gantt-chart")
+        return float(chart.get_attribute("data-begin")), float(chart.get_attribute("data-end"))
+
+    def colours(self, canvas: str) -> int:
+        """How many colours there are in a picture."""
+        return int(
+            self.driver.execute_script(
+                "const c = document.querySelector(arguments[0]);"
+                "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+                "return new Set(new Uint32Array(d.buffer)).size",
+                canvas,
+            )
+        )
+
+    def picture(self, canvas: str) -> str:
+        script = "return document.querySelector(arguments[0]).toDataURL()"
+        return str(self.driver.execute_script(script, canvas))
+
+    def complaints(self) -> list[str]:
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requests(self) -> list[str]:
+        """What the page has asked for."""
+        events = [json.loads(e["message"])["message"] for e in self.driver.get_log("performance")]
+        asked = [
+            event["params"]["request"]["url"]
+            for event in events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
+        return [url for url in asked if not url.startswith("data:")]
+
+
+@with_browser
+@pytest.mark.parametrize("which", ["lu", "many"])
+def test_every_tab_opens(driver: Any, which: str, request: pytest.FixtureRequest) -> None:
+    file = request.getfixturevalue(which)
+    page = Page(driver, file)
+    for tab in TABS:
+        page.open_tab(tab)
+        shown = [
+            section.get_attribute("id")
+            for section in driver.find_elements("css selector", "main > section")
+            if section.is_displayed()
+        ]
+        assert shown == [tab]
+        assert page.find(f"[data-tab={tab}]").get_attribute("aria-selected") == "true"
+        assert page.find(f"#{tab}").text.strip()
+        if tab in ("gantt", "matrix", "links"):
+            assert page.colours(f"#{tab}-chart") >= 4
+    assert page.complaints() == []
+    assert page.requests() == [file.as_uri()]
+
+
+@with_browser
+@pytest.mark.parametrize("which", ["lu", "many"])
+def test_the_gantt_chart_zooms(driver: Any, which: str, request: pytest.FixtureRequest) -> None:
+    from selenium.webdriver import ActionChains, Keys
+    from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
+
+    page = Page(driver, request.getfixturevalue(which))
+    page.open_tab("gantt")
+    begin, end = whole = page.seen()
+    assert begin == 0
+    page.find("#zoom-in").click()
+    half = page.seen()
+    assert half == pytest.approx((0.25 * end, 0.75 * end))
+    assert str(round(100 * 0.5)) in page.find("#range").text
+    chart = page.find("#gantt-chart")
+    origin = ScrollOrigin.from_element(chart, 100, 0)
+    ActionChains(driver).scroll_from_origin(origin, 0, -100).perform()
+    nearer = page.seen()
+    assert nearer[1] - nearer[0] == pytest.approx(0.4 * end)
+    ActionChains(driver).drag_and_drop_by_offset(chart, -200, 0).perform()
+    moved = page.seen()
+    assert moved[0] > nearer[0]
+    assert moved[1] - moved[0] == pytest.approx(0.4 * end)
+    chart.send_keys(Keys.ARROW_LEFT)
+    assert page.seen()[0] < moved[0]
+    chart.send_keys("+")
+    assert page.seen()[1] - page.seen()[0] == pytest.approx(0.2 * end)
+    for _ in range(4):
+        page.find("#zoom-out").click()
+    assert page.seen() == pytest.approx(whole)
+    assert page.complaints() == []
+
+
+@with_browser
+def test_the_gantt_chart_answers_questions(driver: Any, lu: Path) -> None:
+    from selenium.webdriver import ActionChains
+
+    page = Page(driver, lu)
+    page.open_tab("gantt")
+    chart = page.find("#gantt-chart")
+    height = chart.size["height"]
+    ActionChains(driver).move_to_element_with_offset(chart, 0, -height // 2 + 30).perform()
+    assert re.match(r"rank 0: [a-z ]+, in [a-z]+", page.find("#tip").text)
+    before = page.picture("#gantt-chart")
+    page.find("#show-messages").click()
+    page.find("#show-path").click()
+    note = page.find("#gantt-note").text
+    assert "1 of 16 messages in view" in note
+    assert "Black line: the critical path." in note
+    assert page.picture("#gantt-chart") != before
+    for _ in range(6):
+        page.find("#zoom-in").click()
+    assert "Arrows: all messages in view" in page.find("#gantt-note").text
+    page.open_tab("matrix")
+    page.find("input[value=messages]").click()
+    assert "585 messages" in page.find("#matrix-ramp").text
+    assert page.complaints() == []

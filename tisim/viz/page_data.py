@@ -1,0 +1,179 @@
+"""What the pictures of a report are drawn from, in the page itself."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from tisim.recording.breakdown import STATES
+from tisim.recording.names import kind_names
+from tisim.viz.colours import COLOURS
+from tisim.viz.lanes import Lanes
+
+if TYPE_CHECKING:
+    from tisim.recording.recorded import Recorded
+    from tisim.result import Result
+
+# What a page holds at most, so that it stays small: ranks with a lane each, or else lanes; all
+# states, or else shares in so many cells; messages, turns of the critical path, links.
+_RANKS, _LANES = 128, 64
+_STATES = 100_000
+_CELLS = 200_000
+_MESSAGES = 15_000
+_TURNS = 15_000
+_LINKS = 40
+#: Rows and columns of the matrix.
+BLOCKS = 100
+
+
+def page_data(result: Result) -> str:
+    """Everything that the scripts of a report need, as JSON that can stand in HTML."""
+    recorded = result.known()
+    lanes = lanes_of(recorded)
+    used = used_states(recorded)
+    data = {
+        "end": recorded.scene.end,
+        "states": [{"name": STATES[number], "colour": COLOURS[STATES[number]]} for number in used],
+        "kinds": kind_names(),
+        "lanes": _lanes(lanes),
+        "gantt": _all_states(recorded, used) if is_exact(recorded) else _shares(recorded, lanes),
+        "messages": _messages(recorded),
+        "path": _path(recorded),
+        "matrix": _matrix(recorded),
+        "links": _links(recorded),
+    }
+    return json.dumps(data).replace("<", "\\u003c")
+
+
+def is_exact(recorded: Recorded) -> bool:
+    """Whether a page has room for every state of every rank."""
+    return lanes_of(recorded).size == 1 and recorded.spool.count("states") <= _STATES
+
+
+def lanes_of(recorded: Recorded) -> Lanes:
+    """The lanes of a page's Gantt chart."""
+    ranks = recorded.scene.ranks
+    return Lanes.at_most(ranks, _RANKS if ranks <= _RANKS else _LANES)
+
+
+def used_states(recorded: Recorded) -> list[int]:
+    """The states that occur, by number."""
+    import numpy as np
+
+    sums = recorded.breakdown.by_rank.sum().to_numpy()
+    used: list[int] = np.nonzero(sums)[0].tolist()
+    return used
+
+
+def bins_of(recorded: Recorded) -> int:
+    """Parts of the time in which shares are told, where there is no room for every state."""
+    lanes = lanes_of(recorded)
+    return max(500, _CELLS // lanes.count)
+
+
+def _packed(values: Any, kind: str) -> dict[str, str]:
+    """An array as text: little-endian, compressed, in base 64."""
+    import numpy as np
+
+    raw = np.ascontiguousarray(values, dtype=f"<{kind}").tobytes()
+    return {"type": kind, "data": base64.b64encode(zlib.compress(raw, 9)).decode()}
+
+
+def _lanes(lanes: Lanes) -> dict[str, Any]:
+    labels = [lanes.label(lane) for lane in range(lanes.count)]
+    return {"count": lanes.count, "size": lanes.size, "labels": labels}
+
+
+def _all_states(recorded: Recorded, used: list[int]) -> dict[str, Any]:
+    import numpy as np
+
+    rows = recorded.spool.read("states")
+    order = np.argsort(rows["rank"], kind="stable")
+    place = np.zeros(len(STATES), dtype=np.uint8)
+    place[used] = np.arange(len(used))
+    ranks = np.arange(recorded.scene.ranks + 1)
+    return {
+        "mode": "exact",
+        "first": _packed(np.searchsorted(rows["rank"][order], ranks), "i4"),
+        "end": _packed(rows["end"][order], "f8"),
+        "state": _packed(place[rows["state"][order]], "u1"),
+        "kind": _packed(rows["kind"][order], "u1"),
+        "cause": _packed(rows["cause"][order], "i4"),
+    }
+
+
+def _shares(recorded: Recorded, lanes: Lanes) -> dict[str, Any]:
+    import numpy as np
+
+    bins = bins_of(recorded)
+    shares = recorded.shares(lanes.groups, lanes.count, bins)[:, :, used_states(recorded)]
+    room = lanes.sizes[:, None, None] * recorded.scene.end / bins
+    parts = np.rint(255 * np.clip(shares / room, 0, 1))
+    return {"mode": "shares", "bins": bins, "share": _packed(np.moveaxis(parts, 2, 0), "u1")}
+
+
+def _messages(recorded: Recorded) -> dict[str, Any]:
+    """Messages that have arrived, or every n-th of them."""
+    count = recorded.spool.count("messages")
+    every = max(1, -(-count // _MESSAGES))
+    rows = recorded.spool.read("messages")[every // 2 :: every]
+    rows = rows[rows["arrived"] >= 0]
+    return {
+        "count": count,
+        "every": every,
+        "source": _packed(rows["source"], "i4"),
+        "destination": _packed(rows["destination"], "i4"),
+        "started": _packed(rows["started"], "f8"),
+        "arrived": _packed(rows["arrived"], "f8"),
+    }
+
+
+def _path(recorded: Recorded) -> dict[str, Any]:
+    """The critical path as a line: times and ranks; what is finer than `merged` seconds is not."""
+    import numpy as np
+
+    parts = recorded.critical_path.parts
+    time = parts[["start", "end"]].to_numpy().ravel()
+    rank = parts[["rank", "destination"]].to_numpy().ravel()
+    merged = 0.0
+    if len(time) > _TURNS:
+        merged = recorded.scene.end / _TURNS
+        (first,) = np.nonzero(np.diff(time // merged, prepend=-1))
+        chosen = np.append(first, len(time) - 1)
+        time, rank = time[chosen], rank[chosen]
+    return {"merged": merged, "time": _packed(time, "f8"), "rank": _packed(rank, "i4")}
+
+
+def _matrix(recorded: Recorded) -> dict[str, Any]:
+    import numpy as np
+
+    lanes = Lanes.at_most(recorded.scene.ranks, BLOCKS)
+    matrix = recorded.matrix
+    source, destination = (
+        matrix[name].to_numpy() // lanes.size for name in ("source", "destination")
+    )
+    sums = np.zeros((2, lanes.count, lanes.count))
+    for number, name in enumerate(("bytes", "messages")):
+        np.add.at(sums[number], (source, destination), matrix[name].to_numpy())
+    return {
+        "lanes": _lanes(lanes),
+        "bytes": _packed(sums[0], "f8"),
+        "messages": _packed(sums[1], "f8"),
+    }
+
+
+def _links(recorded: Recorded) -> dict[str, Any]:
+    import numpy as np
+
+    links = recorded.links
+    chosen = links.most_loaded(_LINKS)
+    use = links.utilisation[chosen]
+    return {
+        "names": [links.names[place] for place in chosen],
+        "bins": len(links.times),
+        "width": links.width,
+        "most": float(np.max(use, initial=0.0)) or 1.0,
+        "use": _packed(use, "f4"),
+    }

@@ -1,0 +1,84 @@
+"""Reports: one page of HTML with everything that is known of a result."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+
+from tisim.errors import InputError
+from tisim.recording.files import NewFile
+from tisim.viz.page_data import page_data
+from tisim.viz.page_parts import PageParts
+
+if TYPE_CHECKING:
+    from tisim.result import Result
+
+_SUFFIXES = (".html", ".htm")
+# In the order in which they need each other.
+_SCRIPTS = ("data.js", "sources.js", "gantt.js", "heatmaps.js", "main.js")
+
+
+def check_report(path: str | os.PathLike[str]) -> None:
+    """See to it that a report can be written to a file of that name.
+
+    Raises
+    ------
+    InputError
+        When its suffix is not that of a page.
+    """
+    if Path(path).suffix.lower() not in _SUFFIXES:
+        raise InputError("a report is a page: call it .html", file=path)
+
+
+def write_report(result: Result, path: str | os.PathLike[str]) -> None:
+    """Write one self-contained page: summary, Gantt, breakdown, waits, critical path, and so on.
+
+    The page needs no other file and no network. It holds every state and message of small replays
+    and shares and samples of large ones, and says so; it stays below five megabytes.
+
+    Parameters
+    ----------
+    result
+        A result with a record.
+    path
+        File whose suffix is ``.html``.
+
+    Raises
+    ------
+    InputError
+        When the suffix is another, or the file cannot be written.
+    TisimError
+        When nothing was recorded.
+    """
+    check_report(path)
+    parts = PageParts(result)
+    page = Template(_read("page.html")).substitute(
+        title=parts.title,
+        style=_read("style.css"),
+        script="\n".join(_read(name) for name in _SCRIPTS),
+        data=page_data(result),
+        legend=parts.legend(),
+        summary=parts.summary(),
+        gantt_note=parts.gantt_note(),
+        breakdown=parts.breakdown(),
+        waits=parts.waits(),
+        path=parts.path(),
+        matrix=parts.matrix(),
+        links=parts.links(),
+        config=parts.config(),
+    )
+    file = NewFile(path)
+    try:
+        file.write(page)
+        file.commit()
+    except BaseException:
+        file.discard()
+        raise
+
+
+def _read(name: str) -> str:
+    """A file of the page, which stands beside this module."""
+    return resources.files("tisim.viz").joinpath("page", name).read_text(encoding="utf-8")
