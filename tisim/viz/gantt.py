@@ -71,6 +71,7 @@ def draw_gantt(result: Result, path: str | os.PathLike[str]) -> None:
     file = NewFile(path)
     try:
         file.write(_picture(result, recorded, Path(path).suffix.lower()[1:]))
+        file.complete()
         file.commit()
     except BaseException:
         file.discard()

@@ -73,6 +73,7 @@ def write_report(result: Result, path: str | os.PathLike[str]) -> None:
     file = NewFile(path)
     try:
         file.write(page)
+        file.complete()
         file.commit()
     except BaseException:
         file.discard()
