@@ -185,7 +185,7 @@ def test_an_empty_message_has_overheads(tmp_path: Path) -> None:
     """SimGrid 4.1 gives with the plain tables what 3.32 gives with those that begin with zeros."""
     row = "8.93009e-06:7.654382e-10;1420:1.396843e-05:2.974094e-10"
     plain = {f"smpi/{name}": f"0:{row}" for name in ("os", "ois", "or")}
-    as_4 = {key: f"0:0:0;0.5:{row}" for key in plain}
+    as_4 = dict.fromkeys(plain, f"0:0:0;0.5:{row}")
     empty = Run(tmp_path / "empty", [["barrier", "send 1 0 0 6"], ["barrier", "recv 0 0 0 6"]])
     byte = Run(tmp_path / "byte", [["send 1 0 1 6"], ["recv 0 0 1 6"]])
     for run in (empty, byte):
