@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -37,6 +38,7 @@ Examples:
   tisim replay --platform p.xml --config smpi/coll-selector=ompi --json b.json traces/
   tisim compare a.json b.json
   tisim compare a.json b.json --json - | jq .reasons
+With --breakdown in both replays it says which kinds of action and waits make the difference.
 """,
 )
 @click.argument("a", type=click.Path(path_type=Path))
@@ -58,6 +60,13 @@ def compare_command(a: Path, b: Path, json_file: str | None) -> None:
     for reason in comparison.reasons:
         click.echo(f"- {reason}")
     _print_numbers(comparison)
+    least = _ROUNDING * (comparison.simulated_time.a or 0.0)
+    for title, differences in (
+        ("Time in each kind of action, mean over ranks", comparison.kinds),
+        ("Time in each state, mean over ranks", comparison.states),
+        ("Time waited for a rank, mean over ranks", comparison.causes),
+    ):
+        _print_times(title, [one for one in differences if abs(one.change) > least])
     _print_inputs(comparison)
     _print_ranks(comparison)
     _print_details(comparison)
@@ -77,6 +86,12 @@ def _print_numbers(comparison: Comparison) -> None:
     rows += [_numbers(_LABELS[one.name], one, seconds=True) for one in times]
     rows += [_numbers(_LABELS[one.name], one, seconds=False) for one in comparison.counts]
     _print("", rows)
+
+
+def _print_times(title: str, differences: Sequence[Difference]) -> None:
+    rows: list[tuple[str, ...]] = [("", "a", "b", "difference", "b / a")]
+    rows += [_numbers(one.name, one, seconds=True) for one in differences[:_MOST_RANKS]]
+    _print(title, rows)
 
 
 def _numbers(label: str, one: Difference, *, seconds: bool) -> tuple[str, ...]:

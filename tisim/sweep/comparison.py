@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tisim.errors import InputError
 from tisim.result import COLUMNS
+from tisim.sweep.breakdowns import breakdown_of, kind_times, state_times, wait_times
 
 # Keys of a result that are looked at one by one; all others are compared as they come.
 _KNOWN = {"tisim", "simulated_time", "actions", "wall_time", "config", "ranks", "warnings"}
@@ -87,6 +88,12 @@ class Comparison:
     details
         Whatever else both results say in numbers, such as a breakdown by kind or wait states:
         what differs, the greatest difference first.
+    kinds, states, causes
+        Mean over ranks of the seconds in each kind of action and in each state, and of those waited
+        for each rank; what differs, the greatest difference first; empty unless both results have a
+        breakdown.
+    without_breakdown
+        The one result, ``a`` or ``b``, that has no breakdown where the other has one; else empty.
     reasons
         What explains the difference, in words.
     """
@@ -97,6 +104,10 @@ class Comparison:
     counts: tuple[Difference, ...]
     ranks: tuple[RankDifference, ...]
     details: tuple[Difference, ...]
+    kinds: tuple[Difference, ...] = ()
+    states: tuple[Difference, ...] = ()
+    causes: tuple[Difference, ...] = ()
+    without_breakdown: str = ""
     reasons: tuple[str, ...] = field(default=())
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,6 +120,9 @@ class Comparison:
             "times": {one.name: _pair(one) for one in self.times},
             "counts": {one.name: _pair(one) for one in self.counts},
             "ranks": [asdict(one) | {"finish": one.finish} for one in self.ranks],
+            "kinds": {one.name: _pair(one) for one in self.kinds},
+            "states": {one.name: _pair(one) for one in self.states},
+            "causes": {one.name: _pair(one) for one in self.causes},
             "details": {one.name: _pair(one) for one in self.details},
         }
 
@@ -156,6 +170,11 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any]) -> Comparison:
     """
     from tisim.sweep.reasons import find_reasons
 
+    has_a, has_b = breakdown_of(a) is not None, breakdown_of(b) is not None
+
+    def by(times: Callable[[Mapping[str, Any]], dict[str, float]]) -> tuple[Difference, ...]:
+        return tuple(_differences(times(a), times(b)) if has_a and has_b else ())
+
     rows_a, rows_b = a["ranks"], b["ranks"]
     comparison = Comparison(
         Difference("simulated_time", _end(rows_a), _end(rows_b)),
@@ -167,6 +186,10 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any]) -> Comparison:
         tuple(_counts(rows_a, rows_b)),
         tuple(_ranks(rows_a, rows_b)),
         tuple(_details(a, b)),
+        kinds=by(kind_times),
+        states=by(state_times),
+        causes=by(wait_times),
+        without_breakdown="" if has_a == has_b else "b" if has_a else "a",
     )
     return find_reasons(comparison)
 
@@ -233,7 +256,13 @@ def _ranks(
 
 
 def _details(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
-    numbers_a, numbers_b = dict(_numbers(a)), dict(_numbers(b))
+    return _differences(dict(_numbers(a)), dict(_numbers(b)))
+
+
+def _differences(
+    numbers_a: Mapping[str, float], numbers_b: Mapping[str, float]
+) -> list[Difference]:
+    """What differs, the greatest difference first."""
     found = [
         Difference(name, numbers_a.get(name), numbers_b.get(name))
         for name in dict.fromkeys((*numbers_a, *numbers_b))
@@ -244,7 +273,7 @@ def _details(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
 def _numbers(result: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """The numbers of a result that have no place of their own, by their paths."""
     for key, value in result.items():
-        if key not in _KNOWN:
+        if key not in _KNOWN and not (key == "breakdown" and breakdown_of(result)):
             yield from _leaves(key, value)
     sums: dict[str, float] = {}
     for row in result["ranks"]:

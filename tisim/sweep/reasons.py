@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tisim.sweep.breakdowns import breakdown_reasons
+
 if TYPE_CHECKING:
     from tisim.sweep.comparison import Comparison, Difference
 
@@ -24,6 +26,7 @@ def find_reasons(comparison: Comparison) -> Comparison:
     reasons = (
         *_verdict(comparison),
         *_where(comparison),
+        *breakdown_reasons(comparison),
         *_work(comparison),
         *_machine(comparison),
         *_details(comparison),
