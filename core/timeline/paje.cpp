@@ -175,11 +175,11 @@ void PajeWriter::begin(const OpenAction& action) {
 }
 
 void PajeWriter::end(const OpenAction& action) {
-  if (action.start.level != 0 || state_name(action).empty()) return;
+  if (action.start.level != 0) return;
   const std::int32_t rank = action.start.rank;
   const bool links_first = action.kind() == Kind::sendrecv || action.kind() == Kind::waitall;
   if (links_first) end_links(rank, action.end);
-  pop(action.end, rank);
+  if (!state_name(action).empty()) pop(action.end, rank);
   if (!links_first) end_links(rank, action.end);
 }
 
@@ -209,16 +209,23 @@ void PajeWriter::received(const MessageRecord& message, const OpenAction* /*acti
 }
 
 void PajeWriter::end_links(std::int32_t rank, double time) {
+  // What a rank exchanges with itself is no message: it arrives when the call is over.
+  Started& waiting = waiting_[static_cast<std::size_t>(rank)];
+  if (waiting.number > 0) write_end(std::exchange(waiting, {}), rank, time);
   std::vector<std::int64_t>& arrived = arrived_[static_cast<std::size_t>(rank)];
   for (const std::int64_t number : arrived) {
     const auto link = under_way_.find(number);
     if (link == under_way_.end()) continue;
-    text_ << kEndLink << ' ';
-    text_.seconds(time) << ' ' << kLinks << " 0 PTP " << rank + 1 << ' ';
-    write_key(link->second);
+    write_end(link->second, rank, time);
     under_way_.erase(link);
   }
   arrived.clear();
+}
+
+void PajeWriter::write_end(const Started& link, std::int32_t rank, double time) {
+  text_ << kEndLink << ' ';
+  text_.seconds(time) << ' ' << kLinks << " 0 PTP " << rank + 1 << ' ';
+  write_key(link);
 }
 
 void PajeWriter::leave(std::int32_t rank, double time) {

@@ -32,6 +32,7 @@ class PajeWriter : public Writer {
   void pop(double time, std::int32_t rank);
   void start_link(const OpenAction& action);
   void end_links(std::int32_t rank, double time);
+  void write_end(const Started& link, std::int32_t rank, double time);
   void write_key(const Started& link);
 
   std::map<std::string_view, std::int32_t> values_;  // the number of each state's name
