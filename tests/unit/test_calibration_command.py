@@ -197,3 +197,14 @@ def test_the_examples_are_made_by_their_script(examples: Path, tmp_path: Path) -
         again, committed = tmp_path / name, examples / name
         assert again.read_text().count("\n") == committed.read_text().count("\n")
     assert (tmp_path / "timed.csv").read_text() == (examples / "timed.csv").read_text()
+
+
+def test_help_and_errors_name_the_command_as_it_is_called() -> None:
+    def called(*arguments: str) -> Result:
+        return CliRunner().invoke(calibrate_command, arguments, prog_name="calibrate")
+
+    assert called("--help").output.startswith("Usage: calibrate [OPTIONS] FILES...")
+    assert "Examples:" in called("--help").output
+    assert "Examples:" in called("cpu", "--help").output
+    assert called().exit_code == 2
+    assert "Try 'calibrate --help' for help." in called().output

@@ -23,6 +23,21 @@ class _Calibrate(click.Group):
         return super().parse_args(ctx, args)
 
 
+class _Messages(click.Command):
+    """The command without a name: help and errors call it as the user does."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        if parent is not None:
+            info_name, parent = parent.info_name, parent.parent
+        return super().make_context(info_name, args, parent=parent, **extra)
+
+
 @click.group("calibrate", cls=_Calibrate)
 def calibrate_command() -> None:
     """Find the parameters of a platform from measurements."""
@@ -74,7 +89,18 @@ def _pair(
     return names[0], names[1]
 
 
-@calibrate_command.command("messages", hidden=True)
+@calibrate_command.command(
+    "messages",
+    cls=_Messages,
+    hidden=True,
+    epilog="""\b
+Examples:
+  tisim calibrate measured.csv --platform nominal.xml -o calibrated.xml --plot fit.png
+  tisim calibrate osu_latency.txt osu_bw.txt --bandwidth 125MBps --latency 15us --links 2
+  tisim calibrate skampi.out --platform nominal.xml --hosts node-3,node-9 --json
+  tisim benchmark --help    # how to measure
+""",
+)
 @click.argument("files", nargs=-1, required=True, type=_FILE)
 @click.option("--platform", type=_FILE, help="Platform file with nominal values.")
 @click.option(
@@ -129,7 +155,14 @@ def _messages(
         save(found, plot)
 
 
-@calibrate_command.command("cpu")
+@calibrate_command.command(
+    "cpu",
+    epilog="""\b
+Examples:
+  tisim calibrate cpu --times timed.csv
+  tisim calibrate cpu traces/ --times timed.csv --class B --platform nominal.xml -o faster.xml
+""",
+)
 @click.argument("traces", nargs=-1, type=_FILE)
 @click.option(
     "--times",
