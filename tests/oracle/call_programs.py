@@ -144,11 +144,12 @@ class CallAuthor(CollectiveAuthor):
             colors.append(self.rng.choice([i % 2, i // 2, self.rng.randint(-1, 2)]))
             keys.append(0 if style < 0.4 else self.rng.randint(-3, 3))
             self.put(event, rank, "comm_split", parent.id, number, colors[-1], keys[-1])
+        made = []
         for color in sorted(set(colors) - {-1}):
             places = [i for i, mine in enumerate(colors) if mine == color]
             places.sort(key=lambda i: (keys[i], i))
-            self.groups.append(Group(number, tuple(parent.members[i] for i in places)))
-        self.part(parent)
+            made.append(Group(number, tuple(parent.members[i] for i in places)))
+        self.found(made, parent)
 
     def duplicate(self) -> None:
         if len(self.groups) >= MOST_COMMUNICATORS:
@@ -157,7 +158,15 @@ class CallAuthor(CollectiveAuthor):
         event = self.new_event()
         for rank in parent.members:
             self.put(event, rank, "comm_dup", parent.id, number)
-        self.groups.append(Group(number, parent.members))
+        self.found([Group(number, parent.members)], parent)
+
+    def found(self, made: Sequence[Group], parent: Group) -> None:
+        """New communicators; their ranks end the call with a broadcast, which SimGrid must do."""
+        call = ("bcast", 4, 0, 6)
+        if self.fails and any(self.fails(call, 1, group.members) for group in made):
+            self.lines = [line for line in self.lines if line.event != self.event]
+            return
+        self.groups += made
         self.part(parent)
 
     def part(self, group: Group) -> None:
