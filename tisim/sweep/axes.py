@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tisim.errors import InputError
+from tisim.formats.trace import NO_NOISE
 from tisim.models.options import OPTIONS, canonical
 
 #: Quantities of the platform that an axis changes, and what its pattern chooses.
@@ -196,7 +197,9 @@ def _label(value: Any) -> str:
     if isinstance(value, Sequence) and all(isinstance(one, str | os.PathLike) for one in value):
         return ",".join(os.fspath(one) for one in value)
     name = getattr(value, "file", None) or getattr(value, "name", None)
-    return str(name) if name else repr(value)
+    variation, seed = getattr(value, "noise", NO_NOISE)
+    noise = f" with {variation:.12g} of noise, seed {seed}" if variation > 0 else ""
+    return f"{name}{noise}" if name else repr(value)
 
 
 def _similar(name: str) -> str:

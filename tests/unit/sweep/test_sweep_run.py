@@ -169,7 +169,8 @@ def test_compute_volumes_vary_with_the_seed_and_the_replicate() -> None:
 
 def test_noise_of_a_trace_is_part_of_it() -> None:
     noisy = Trace.open(RING).with_noise(0.2, seed=3)
-    frame = tisim.sweep(noisy, **SPEC, vary={"latency": [1]})
+    frame = tisim.sweep(**SPEC, vary={"trace": [noisy]})
+    assert list(frame["trace"]) == [f"{RING} with 0.2 of noise, seed 3"]
     assert frame["simulated_time"][0] == tisim.replay(noisy, platform=GRAPHENE).simulated_time
     assert frame["simulated_time"][0] != tisim.replay(RING, platform=GRAPHENE).simulated_time
 
