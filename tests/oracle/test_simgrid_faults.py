@@ -163,7 +163,7 @@ def test_who_is_first_at_one_instant(hosts: list[str], before: list[str], tmp_pa
     assert run.tisim({}) == pytest.approx(theirs, rel=1e-12)
 
 
-# -- docs/adr/0013-exact-shares.md --------------------------------------------------------------
+# -- docs/adr/0003-exact-shares.md --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("trace", ["mg.S.16", "cg.S.16"])
