@@ -108,7 +108,12 @@ class Recorded:
         return self.scene.links
 
     def shares(
-        self, groups: NDArray[np.int32], count: int, bins: int, begin: float = 0.0
+        self,
+        groups: NDArray[np.int32],
+        count: int,
+        bins: int,
+        begin: float = 0.0,
+        end: float | None = None,
     ) -> NDArray[np.float32]:
         """Seconds that groups of ranks spend in each state, over time.
 
@@ -119,17 +124,18 @@ class Recorded:
         count
             Number of groups.
         bins
-            Equal parts of the time from `begin` to the end of the simulation.
-        begin
-            In seconds.
+            Equal parts of the time from `begin` to `end`.
+        begin, end
+            In seconds; all of the simulated time by default.
 
         Returns
         -------
         ndarray
             Shape (count, bins, states).
         """
-        path, end = str(self.spool.path("states")), self.scene.end
-        flat: Any = _core.state_density(path, begin, end, bins, groups, count)
+        path = str(self.spool.path("states"))
+        last = self.scene.end if end is None else end
+        flat: Any = _core.state_density(path, begin, last, bins, groups, count)
         shares: NDArray[np.float32] = flat.reshape(count, bins, len(STATES))
         return shares
 

@@ -12,7 +12,8 @@ from tisim.recording.breakdown import STATES
 from tisim.recording.files import NewFile
 from tisim.viz.colours import COLOURS, rgb
 from tisim.viz.lanes import Lanes
-from tisim.viz.text import unit_of_time
+from tisim.viz.samples import sample
+from tisim.viz.text import format_time, unit_of_time
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 # More lanes cannot be told apart, more bars are narrower than a pixel, more arrows hide the bars.
 _LANES = 64
 _BARS = 2500
-_ARROWS = 120
+_ARROWS = 200
 # Resolution of a chart of shares: columns over the time, rows over the height of all lanes.
 _COLUMNS, _ROWS = 1200, 640
 _BAR = 0.86  # of a lane's height
@@ -44,13 +45,19 @@ def check_picture(path: str | os.PathLike[str]) -> None:
         raise InputError(f"a Gantt chart's suffix is one of {', '.join(_FORMATS)}", file=path)
 
 
-def draw_gantt(result: Result, path: str | os.PathLike[str]) -> None:
+def draw_gantt(
+    result: Result,
+    path: str | os.PathLike[str],
+    *,
+    begin: float = 0.0,
+    end: float | None = None,
+) -> None:
     """Draw what every rank was doing over time.
 
     Bars are states, in the colours of `tisim.viz.colours`; arrows are messages. Where there are
     more states than can be seen, each column of a lane shows the shares of the time that its ranks
-    spend in each state; where there are more messages than can be seen, every n-th is drawn. The
-    picture says so.
+    spend in each state; where there are more messages than can be seen, some are drawn, chosen at
+    random. The picture says so.
 
     Parameters
     ----------
@@ -58,19 +65,27 @@ def draw_gantt(result: Result, path: str | os.PathLike[str]) -> None:
         A result with a record.
     path
         File whose suffix is ``.svg`` or ``.png``.
+    begin, end
+        The part of the simulated time to draw, in seconds; all of it by default.
 
     Raises
     ------
     InputError
-        When the suffix is another, or the file cannot be written.
+        When the suffix is another, the file cannot be written, or nothing is simulated in that
+        time.
     TisimError
         When nothing was recorded.
     """
     check_picture(path)
     recorded = result.known()
+    whole = recorded.scene.end
+    last = whole if end is None else min(end, whole)
+    if not (0 <= begin < last or begin == last == whole == 0):
+        raise InputError(f"the simulation lasts from 0 to {whole:.9g} s; draw a part of that")
+    chart = _Chart(recorded, begin, last)
     file = NewFile(path)
     try:
-        file.write(_picture(result, recorded, Path(path).suffix.lower()[1:]))
+        file.write(_picture(result, chart, Path(path).suffix.lower()[1:]))
         file.complete()
         file.commit()
     except BaseException:
@@ -78,60 +93,144 @@ def draw_gantt(result: Result, path: str | os.PathLike[str]) -> None:
         raise
 
 
-def _picture(result: Result, recorded: Recorded, form: str) -> bytes:
+def _picture(result: Result, chart: _Chart, form: str) -> bytes:
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    lanes = Lanes.at_most(recorded.scene.ranks, _LANES)
-    height = max(1.6, min(6.4, 0.45 * lanes.count))
+    height = max(1.6, min(6.4, 0.45 * chart.lanes.count))
     styles: Any = {"svg.fonttype": "none", "svg.hashsalt": "tisim", "font.size": 9}
     with mpl.rc_context(styles):
         figure = Figure(figsize=(11, height + 1.9), layout="constrained")
         FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        unit, factor = unit_of_time(recorded.scene.end)
-        exact = lanes.size == 1 and recorded.spool.count("states") <= _BARS
-        draw = _draw_bars if exact else _draw_shares
-        notes = [draw(axes, recorded, lanes, factor), _draw_messages(axes, recorded, lanes, factor)]
-        _dress(axes, recorded, lanes, unit, factor)
-        title = f"{recorded.scene.title}: {recorded.scene.end * factor:.6g} {unit}"
-        axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
+        notes = chart.draw(figure.add_subplot())
         _add_legend(figure, result)
-        figure.text(0.01, 0.0, " ".join(filter(None, notes)), fontsize=8, color="#444444", va="top")
+        figure.text(0.01, 0.0, notes, fontsize=8, color="#444444", va="top")
         buffer = io.BytesIO()
         options: dict[str, Any] = {"metadata": {"Date": None}} if form == "svg" else {"dpi": 130}
         figure.savefig(buffer, format=form, bbox_inches="tight", pad_inches=0.12, **options)
     return buffer.getvalue()
 
 
-def _dress(axes: Any, recorded: Recorded, lanes: Lanes, unit: str, factor: float) -> None:
-    """Axes, ticks and the lines between lanes."""
-    axes.set_xlim(0, recorded.scene.end * factor or 1.0)
-    axes.set_ylim(lanes.count - 0.5, -0.5)
-    step = max(1, -(-lanes.count // 20))
-    places = list(range(0, lanes.count, step))
-    axes.set_yticks(places, [lanes.label(place) for place in places])
-    axes.set_ylabel("rank" if lanes.size == 1 else "ranks")
-    axes.set_xlabel(f"simulated time, {unit}")
-    axes.tick_params(length=3)
-    axes.spines[["top", "right"]].set_visible(False)
+class _Chart:
+    """What is drawn: ranks in lanes, over a part of the time.
 
+    Parameters
+    ----------
+    recorded
+        What happened.
+    begin, end
+        The part of the time, in seconds.
+    """
 
-def _draw_bars(axes: Any, recorded: Recorded, lanes: Lanes, factor: float) -> str:
-    """Every state of every rank."""
-    from matplotlib.collections import PolyCollection
+    def __init__(self, recorded: Recorded, begin: float, end: float) -> None:
+        self.lanes = Lanes.at_most(recorded.scene.ranks, _LANES)
+        self._recorded = recorded
+        self._begin, self._end = begin, end
+        self._unit, self._factor = unit_of_time(end)
 
-    rows = recorded.spool.read("states")
-    for number, state in enumerate(STATES):
-        chosen = rows[rows["state"] == number]
-        if not len(chosen):
-            continue
-        corners = _rectangles(chosen["start"] * factor, chosen["end"] * factor, chosen["rank"])
-        bars = PolyCollection(corners, facecolors=COLOURS[state], edgecolors="none")
-        axes.add_collection(bars)
-    _frame_lanes(axes, recorded, lanes, factor)
-    return "Each bar is what a rank is doing."
+    def draw(self, axes: Any) -> str:
+        """Draw it; how to read what was drawn."""
+        bars = self._bars()
+        states = self._draw_shares(axes) if bars is None else self._draw_bars(axes, bars)
+        self._frame_lanes(axes)
+        messages = self._draw_messages(axes)
+        self._dress(axes)
+        part = self._begin > 0 or self._end < self._recorded.scene.end
+        shares = " Percentages are those of the whole simulation." if part else ""
+        return f"{states} {messages}{shares}"
+
+    def _dress(self, axes: Any) -> None:
+        """Title, axes and ticks."""
+        lanes, scene = self.lanes, self._recorded.scene
+        unit, factor = unit_of_time(scene.end)
+        title = f"{scene.title}: {scene.end * factor:.6g} {unit}"
+        axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
+        axes.set_xlim(self._begin * self._factor, self._end * self._factor or 1.0)
+        axes.set_ylim(lanes.count - 0.5, -0.5)
+        places = list(range(0, lanes.count, max(1, -(-lanes.count // 20))))
+        axes.set_yticks(places, [lanes.label(place) for place in places])
+        axes.set_ylabel("rank" if lanes.size == 1 else "ranks")
+        axes.set_xlabel(f"simulated time, {self._unit}")
+        axes.tick_params(length=3)
+        axes.spines[["top", "right"]].set_visible(False)
+
+    def _bars(self) -> NDArray[np.void] | None:
+        """The states to draw one by one, unless they are too many."""
+        if self.lanes.size > 1:
+            return None
+        rows = self._recorded.spool.read("states")
+        chosen = rows[(rows["end"] > self._begin) & (rows["start"] < self._end)]
+        return chosen if len(chosen) <= _BARS else None
+
+    def _draw_bars(self, axes: Any, bars: NDArray[np.void]) -> str:
+        from matplotlib.collections import PolyCollection
+
+        for number, state in enumerate(STATES):
+            chosen = bars[bars["state"] == number]
+            if not len(chosen):
+                continue
+            start, end = chosen["start"] * self._factor, chosen["end"] * self._factor
+            corners = _rectangles(start, end, chosen["rank"])
+            axes.add_collection(
+                PolyCollection(corners, facecolors=COLOURS[state], edgecolors="none")
+            )
+        return "Each bar is what a rank is doing."
+
+    def _draw_shares(self, axes: Any) -> str:
+        """In each column of each lane the shares of the time that its ranks spend in each state."""
+        lanes, columns = self.lanes, _COLUMNS
+        image = share_image(self._recorded, lanes, self._begin, self._end)
+        left, right = self._begin * self._factor, self._end * self._factor
+        axes.imshow(
+            image.reshape(-1, columns, 3),  # the lanes one below the other
+            extent=(left, right, lanes.count - 0.5, -0.5),
+            aspect="auto",
+            interpolation="nearest",
+        )
+        width = format_time((self._end - self._begin) / columns, 3)
+        who = "the rank spends" if lanes.size == 1 else f"the {lanes.size:,} ranks of a lane spend"
+        return (
+            f"Each column of {width} shows the shares of that time that {who} in each state, one "
+            "upon the other."
+        )
+
+    def _frame_lanes(self, axes: Any) -> None:
+        """A thin line around each lane, from 0 to the end of its last rank."""
+        import numpy as np
+        from matplotlib.collections import PolyCollection
+
+        lanes = self.lanes
+        ends = np.zeros(lanes.count)
+        np.maximum.at(ends, lanes.groups, self._recorded.finish)
+        corners = _rectangles(np.zeros(lanes.count), ends * self._factor, np.arange(lanes.count))
+        frames = PolyCollection(corners, facecolors="none", edgecolors="#666666", linewidths=0.5)
+        axes.add_collection(frames)
+
+    def _draw_messages(self, axes: Any) -> str:
+        """Messages as arrows, or some of them."""
+        rows = self._recorded.spool.read("messages")
+        if self._begin > 0 or self._end < self._recorded.scene.end:
+            rows = rows[(rows["arrived"] >= self._begin) & (rows["started"] <= self._end)]
+        count = len(rows)
+        if not count:
+            return "No messages."
+        rows = sample(rows, _ARROWS)
+        rows = rows[rows["arrived"] >= 0]
+        for row in rows:
+            tail = (row["started"] * self._factor, self._height(row["source"]))
+            head = (row["arrived"] * self._factor, self._height(row["destination"]))
+            style = {"arrowstyle": "-|>,head_width=0.12,head_length=0.25", "lw": 0.6}
+            style |= {"color": "#000000", "shrinkA": 0, "shrinkB": 0}
+            arrow = axes.annotate("", head, tail, arrowprops=style, annotation_clip=False)
+            arrow.arrow_patch.set_clip_path(axes.patch)
+        if count <= _ARROWS:
+            return f"Arrows: all {count:,} messages, from the start to the end of their transfer."
+        return f"Arrows: {len(rows):,} of {count:,} messages, chosen at random."
+
+    def _height(self, rank: int) -> float:
+        """Where a rank is in its lane."""
+        return float((rank + 0.5) / self.lanes.size - 0.5)
 
 
 def _rectangles(start: Any, end: Any, lane: Any) -> Any:
@@ -144,39 +243,7 @@ def _rectangles(start: Any, end: Any, lane: Any) -> Any:
     return np.stack([x, y], axis=2)
 
 
-def _frame_lanes(axes: Any, recorded: Recorded, lanes: Lanes, factor: float) -> None:
-    """A thin line around each lane, from 0 to the end of its last rank."""
-    import numpy as np
-    from matplotlib.collections import PolyCollection
-
-    ends = np.zeros(lanes.count)
-    np.maximum.at(ends, lanes.groups, recorded.finish)
-    lane = np.arange(lanes.count)
-    corners = _rectangles(np.zeros(lanes.count), ends * factor, lane)
-    frames = PolyCollection(corners, facecolors="none", edgecolors="#666666", linewidths=0.5)
-    axes.add_collection(frames)
-
-
-def _draw_shares(axes: Any, recorded: Recorded, lanes: Lanes, factor: float) -> str:
-    """In each column of each lane the shares of the time that its ranks spend in each state."""
-    end = recorded.scene.end
-    image = share_image(recorded, lanes)
-    axes.imshow(
-        image.reshape(-1, _COLUMNS, 3),  # the lanes one below the other
-        extent=(0, end * factor, lanes.count - 0.5, -0.5),
-        aspect="auto",
-        interpolation="nearest",
-    )
-    _frame_lanes(axes, recorded, lanes, factor)
-    width, unit = _width(end / _COLUMNS)
-    who = "the rank" if lanes.size == 1 else f"the {lanes.size:,} ranks of a lane"
-    return (
-        f"Each column of {width} {unit} shows the shares of that time that {who} spend"
-        f"{'s' if lanes.size == 1 else ''} in each state, one upon the other."
-    )
-
-
-def share_image(recorded: Recorded, lanes: Lanes) -> NDArray[np.uint8]:
+def share_image(recorded: Recorded, lanes: Lanes, begin: float, end: float) -> NDArray[np.uint8]:
     """Lanes whose columns are divided among states as their ranks' time is.
 
     Returns
@@ -186,12 +253,12 @@ def share_image(recorded: Recorded, lanes: Lanes) -> NDArray[np.uint8]:
     """
     import numpy as np
 
-    shares = recorded.shares(lanes.groups, lanes.count, _COLUMNS)
+    shares = recorded.shares(lanes.groups, lanes.count, _COLUMNS, begin, end)
     height = max(6, _ROWS // lanes.count)
     gap = max(1, round(height * (1 - _BAR)))
     image = np.full((lanes.count, height, _COLUMNS, 3), 255, dtype=np.uint8)
     palette = np.array([*(rgb(COLOURS[state]) for state in STATES), (255, 255, 255)])
-    room = lanes.sizes[:, None, None] * recorded.scene.end / _COLUMNS
+    room = lanes.sizes[:, None, None] * (end - begin) / _COLUMNS
     tops = np.cumsum(shares, axis=2) / room
     levels = (np.arange(height - gap) + 0.5) / (height - gap)
     for lane in range(lanes.count):
@@ -199,30 +266,6 @@ def share_image(recorded: Recorded, lanes: Lanes) -> NDArray[np.uint8]:
         place = (levels[:, None, None] > tops[lane][None, :, :]).sum(axis=2)
         image[lane, gap // 2 : gap // 2 + height - gap] = palette[place[::-1]]
     return image
-
-
-def _width(seconds: float) -> tuple[str, str]:
-    unit, factor = unit_of_time(seconds)
-    return f"{seconds * factor:.3g}", unit
-
-
-def _draw_messages(axes: Any, recorded: Recorded, lanes: Lanes, factor: float) -> str:
-    """Messages as arrows, or some of them."""
-    count = recorded.spool.count("messages")
-    every = -(-count // _ARROWS)
-    if not count:
-        return "No messages."
-    rows = recorded.spool.read("messages")[every // 2 :: every]
-    rows = rows[rows["arrived"] >= 0]
-    for row in rows:
-        tail = (row["started"] * factor, (row["source"] + 0.5) / lanes.size - 0.5)
-        head = (row["arrived"] * factor, (row["destination"] + 0.5) / lanes.size - 0.5)
-        style = {"arrowstyle": "-|>,head_width=0.12,head_length=0.25", "lw": 0.6}
-        style |= {"color": "#000000", "shrinkA": 0, "shrinkB": 0}
-        axes.annotate("", head, tail, arrowprops=style, annotation_clip=True)
-    if every == 1:
-        return f"Arrows: all {count:,} messages, from the start to the end of their transfer."
-    return f"Arrows: {len(rows):,} of {count:,} messages, every {every:,}th in order of arrival."
 
 
 def _add_legend(figure: Any, result: Result) -> None:

@@ -11,6 +11,7 @@ from tisim.recording.breakdown import STATES
 from tisim.recording.names import kind_names
 from tisim.viz.colours import COLOURS
 from tisim.viz.lanes import Lanes
+from tisim.viz.samples import sample
 
 if TYPE_CHECKING:
     from tisim.recording.recorded import Recorded
@@ -34,7 +35,7 @@ def page_data(result: Result) -> str:
     lanes = lanes_of(recorded)
     used = used_states(recorded)
     data = {
-        "end": recorded.scene.end,
+        "end": recorded.scene.end or 1.0,
         "states": [{"name": STATES[number], "colour": COLOURS[STATES[number]]} for number in used],
         "kinds": kind_names(),
         "lanes": _lanes(lanes),
@@ -115,14 +116,14 @@ def _shares(recorded: Recorded, lanes: Lanes) -> dict[str, Any]:
 
 
 def _messages(recorded: Recorded) -> dict[str, Any]:
-    """Messages that have arrived, or every n-th of them."""
-    count = recorded.spool.count("messages")
-    every = max(1, -(-count // _MESSAGES))
-    rows = recorded.spool.read("messages")[every // 2 :: every]
+    """Messages that have arrived, or a sample of them; in random order."""
+    rows = recorded.spool.read("messages")
+    count = len(rows)
+    rows = sample(rows, _MESSAGES)
     rows = rows[rows["arrived"] >= 0]
     return {
         "count": count,
-        "every": every,
+        "part": min(1.0, _MESSAGES / max(count, 1)),
         "source": _packed(rows["source"], "i4"),
         "destination": _packed(rows["destination"], "i4"),
         "started": _packed(rows["started"], "f8"),

@@ -9,7 +9,7 @@ from matplotlib import image
 
 import tisim
 from tests.unit.command_line import CommandLine
-from tisim.viz import draw_gantt
+from tisim.viz import draw_gantt, write_report
 from tisim.viz.colours import COLOURS, rgb
 from tisim.viz.gantt import share_image
 from tisim.viz.lanes import Lanes
@@ -48,14 +48,14 @@ def test_many_actions_are_drawn_as_shares(lu: tisim.Result, tmp_path: Path) -> N
     draw_gantt(lu, tmp_path / "lu.svg")
     text = (tmp_path / "lu.svg").read_text()
     assert "Each column of 66.1 us shows the shares of that time that the rank spends" in text
-    assert "Arrows: 118 of 4,619 messages, every 39th in order of arrival." in text
+    assert "Arrows: 200 of 4,619 messages, chosen at random." in text
     assert text.count("<image") == 1
     assert len(text) < 300_000
 
 
 def test_colours_take_as_much_room_as_states_take_time(lu: tisim.Result) -> None:
     lanes = Lanes.at_most(4, 64)
-    drawing = share_image(lu.known(), lanes)
+    drawing = share_image(lu.known(), lanes, 0.0, lu.simulated_time)
     by_rank = lu.breakdown.by_rank
     for lane in range(4):
         drawn = {
@@ -125,6 +125,24 @@ def test_breakdown_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFix
     assert "transfer recv 35.57 ms 97.0% 4" in lines
     assert "faster CPUs 1.087 ms 3.0% 1.031" in lines
     assert "The busiest links" in lines
+
+
+def test_a_part_of_the_time(lu: tisim.Result, tmp_path: Path) -> None:
+    draw_gantt(lu, tmp_path / "part.svg", begin=0.039, end=0.0397)
+    text = (tmp_path / "part.svg").read_text()
+    assert "Each bar is what a rank is doing. Arrows: all 43 messages" in text
+    with pytest.raises(tisim.InputError, match=r"lasts from 0 to 0\.0793505345 s"):
+        draw_gantt(lu, tmp_path / "none.svg", begin=1.0)
+    assert [file.name for file in tmp_path.iterdir()] == ["part.svg"]
+
+
+def test_a_trace_of_no_duration(tmp_path: Path) -> None:
+    (tmp_path / "r0").write_text("0 init\n0 finalize\n")
+    result = tisim.replay(tmp_path / "r0", platform=GRAPHENE, record=True)
+    draw_gantt(result, tmp_path / "nothing.svg")
+    assert "No messages." in (tmp_path / "nothing.svg").read_text()
+    write_report(result, tmp_path / "nothing.html")
+    assert "NaN" not in (tmp_path / "nothing.html").read_text().split("<script>")[0]
 
 
 def test_without_a_record_there_is_no_picture(tmp_path: Path) -> None:

@@ -151,24 +151,23 @@ class Gantt {
     context.stroke();
   }
 
+  // Messages are in random order: the first of them are a sample.
   drawMessages(context) {
-    const { started, arrived, source, destination, count, every } = this.page.messages;
-    const seen = [];
-    for (let i = 0; i < started.length; i += 1) {
-      if (started[i] <= this.view.end && arrived[i] >= this.view.begin) seen.push(i);
-    }
-    const step = Math.ceil(seen.length / MOST_ARROWS) || 1;
+    const { started, arrived, source, destination, part } = this.page.messages;
+    let seen = 0;
     context.strokeStyle = "#000";
     context.fillStyle = "#000";
     context.lineWidth = 0.8;
-    for (let place = 0; place < seen.length; place += step) {
-      const i = seen[place];
+    for (let i = 0; i < started.length; i += 1) {
+      if (started[i] > this.view.end || arrived[i] < this.view.begin) continue;
+      seen += 1;
+      if (seen > MOST_ARROWS) continue;
       const tail = [this.xOf(started[i]), this.yOf(source[i])];
       this.arrow(context, tail, [this.xOf(arrived[i]), this.yOf(destination[i])]);
     }
-    const part = every * step;
-    const which = part === 1 ? "all messages in view" : `1 of ${part} messages in view`;
-    return count ? `Arrows: ${which}, while they are on their way.` : "No messages.";
+    if (part === 1 && seen <= MOST_ARROWS) return "Arrows: all messages in view, while they are on their way.";
+    const whole = `${part < 1 ? "about " : ""}${Math.round(seen / part).toLocaleString("en")}`;
+    return `Arrows: ${Math.min(seen, MOST_ARROWS)} of ${whole} messages in view, chosen at random.`;
   }
 
   arrow(context, [x0, y0], [x1, y1]) {
