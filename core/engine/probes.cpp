@@ -75,11 +75,12 @@ bool Simulation::nothing_will_come() {
       case Phase::waiting_all:
       case Phase::waiting_any:
       case Phase::meeting:
-      case Phase::probing:
-      case Phase::probed:
       case Phase::looking:
       case Phase::finished:
         return true;
+      case Phase::probing:
+      case Phase::probed:
+        return rank.op.kind != Kind::iprobe;  // which looks once and goes on
       default:
         return false;
     }
