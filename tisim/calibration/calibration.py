@@ -48,7 +48,7 @@ class Calibration:
     Parameters
     ----------
     measurements
-        What was measured.
+        What was measured, less what idling before a receive did to its time.
     route
         Nominal latency and bandwidth between the hosts that measured.
     overheads
@@ -126,7 +126,8 @@ class Calibration:
         """Relative error of the simulated times, at each size of each operation.
 
         Columns ``operation``, ``bytes``, ``above_bytes`` (the segment), ``measured`` (median, in
-        seconds), ``simulated`` and ``error``, which is ``simulated / measured - 1``.
+        seconds; of receives after the usual idle time), ``simulated`` and ``error``, which is
+        ``simulated / measured - 1``.
         """
         import pandas as pd
 
