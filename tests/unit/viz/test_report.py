@@ -169,7 +169,8 @@ class Page:
             for event in events
             if event["method"] == "Network.requestWillBeSent"
         ]
-        return [url for url in asked if not url.startswith("data:")]
+        # A new window begins with the browser's own page, which may still be loading.
+        return [url for url in asked if not url.startswith(("data:", "chrome:"))]
 
 
 @with_browser
