@@ -131,6 +131,9 @@ def tisim() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line; exit status 2 for a bad input, 1 for a simulation that is stuck."""
+    # Nothing here multiplies large matrices, and OpenBLAS's threads wait for work by spinning: they
+    # take a twelfth of the time of a short replay, and more where many replays run at once.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         outcome: Any = tisim.main(args=arguments, prog_name="tisim", standalone_mode=False)
         status = outcome if isinstance(outcome, int) else 0

@@ -223,6 +223,17 @@ def test_the_package_is_a_program() -> None:
     assert (run.returncode, run.stdout) == (0, f"tisim {package.__version__}\n")
 
 
+def test_the_command_line_starts_no_threads_of_openblas() -> None:
+    code = "import os\nfrom tisim.cli import main\ntry:\n  main(['--version'])\nfinally:\n  "
+    code += "print(os.environ['OPENBLAS_NUM_THREADS'])"
+    for given, used in ((None, "1"), ("3", "3")):
+        environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+        if given:
+            environment["OPENBLAS_NUM_THREADS"] = given
+        run = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment)
+        assert run.stdout.split()[-1].decode() == used
+
+
 # Ends that come from outside
 
 
