@@ -205,7 +205,8 @@ bool Simulation::be_born(Rank& rank, std::int32_t index) {
 }
 
 // The end of a rank that was killed.
-bool Simulation::bury(Rank& rank) {
+bool Simulation::bury(Rank& rank, std::int32_t index) {
+  if (recorder_) record_action(index, Op{}, 0);
   rank.phase = Phase::dead;
   rank.buffer = {};
   Job& job = jobs_[at(rank.job)];

@@ -325,7 +325,7 @@ bool Simulation::continue_rarely(Rank& rank, std::int32_t index) {
     case Phase::unborn:
       return be_born(rank, index);
     case Phase::killed:
-      return bury(rank);
+      return bury(rank, index);
     case Phase::dead:
       return false;
     default:

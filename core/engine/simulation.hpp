@@ -189,7 +189,7 @@ class Simulation {
   std::optional<Loss> obstacle(std::int32_t pair, std::int32_t owner) const;
   bool is_obstructed(std::int32_t pair, std::int32_t owner);
   bool be_born(Rank& rank, std::int32_t index);
-  bool bury(Rank& rank);
+  bool bury(Rank& rank, std::int32_t index);
 
   // The interpreter (interpreter.cpp). The functions that execute an operation say whether it is
   // done; otherwise the rank's phase says what comes next.

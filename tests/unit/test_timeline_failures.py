@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.oracle.paje import read_paje
 from tisim.kernel import driver
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -140,3 +141,27 @@ def test_a_directory_is_no_timeline(tmp_path: Path) -> None:
     (tmp_path / "run.csv").mkdir()
     with pytest.raises(tisim.InputError, match=r"run\.csv: cannot be written: it is a directory"):
         tisim.replay(RING, platform=GRAPHENE, timeline=tmp_path / "run.csv")
+
+
+def test_what_a_rank_was_at_when_it_was_killed_ends_there(tmp_path: Path) -> None:
+    (tmp_path / "traces").mkdir()
+    for rank, lines in enumerate(
+        (["compute 1e9", "recv 1 0 9"], ["compute 1e9", "compute 3.68e12"])
+    ):
+        text = "".join(f"{rank} {line}\n" for line in lines)
+        (tmp_path / "traces" / f"rank-{rank}.txt").write_text(text)
+    host = "graphene-{}.nancy.grid5000.fr"
+    actors = [f'<actor host="{host.format(r)}" function="{r}" kill_time="2"/>' for r in (0, 1)]
+    deployment = tmp_path / "deployment.xml"
+    deployment.write_text(f'<platform version="4.1">{"".join(actors)}</platform>')
+    result = tisim.replay(
+        tmp_path / "traces",
+        platform=GRAPHENE,
+        deployment=deployment,
+        record=True,
+        timeline=[tmp_path / "run.csv", tmp_path / "run.trace"],
+    )
+    last = result.timeline.groupby("rank").last()
+    assert last["kind"].tolist() == ["recv", "compute"]
+    assert last["end"].tolist() == [2.0, 2.0]
+    assert read_paje(tmp_path / "run.trace").lives == {"rank-0": (0, 2), "rank-1": (0, 2)}
