@@ -6,6 +6,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/unordered_map.h>
 #include <nanobind/stl/vector.h>
 #include <unistd.h>
 
@@ -131,9 +132,12 @@ std::shared_ptr<TraceSet> open_trace(const std::vector<FilePart>& parts, const n
 
 std::shared_ptr<TraceSet> with_options(const TraceSet& set, bool mistaken_null_is_any,
                                        std::vector<std::string> custom_actions,
-                                       double compute_noise, std::uint64_t noise_seed) {
-  const TraceOptions options{
-      mistaken_null_is_any, std::move(custom_actions), {compute_noise, noise_seed}};
+                                       double compute_noise, std::uint64_t noise_seed,
+                                       std::unordered_map<std::string, double> speedups) {
+  const TraceOptions options{mistaken_null_is_any,
+                             std::move(custom_actions),
+                             {compute_noise, noise_seed},
+                             std::move(speedups)};
   return std::const_pointer_cast<TraceSet>(set.with(options));
 }
 
@@ -375,7 +379,7 @@ void register_trace(nb::module_& m) {
           },
           "rank"_a)
       .def("with_options", &with_options, "mistaken_null_is_any"_a, "custom_actions"_a,
-           "compute_noise"_a, "noise_seed"_a)
+           "compute_noise"_a, "noise_seed"_a, "speedups"_a)
       .def(
           "open",
           [](const TraceSet& set, std::int32_t rank, CallTable& calls) {

@@ -178,6 +178,7 @@ def _readable(trace: Trace, settings: Settings) -> Any:
     return trace.core_with(
         mistaken_null_is_any=settings.config["tisim/null-source"] == "any",
         custom_actions=tuple(registered()),
+        speedups=settings.protocol.speedups,
     )
 
 

@@ -172,7 +172,9 @@ bool Simulation::begin(Rank& rank, std::int32_t index) {
     case Kind::nop:
       return true;
     case Kind::compute:
-      if (rank.op.amount <= 0 || !model_.simulate_computation) return true;
+      // The flops of a reduction take their time in any case, as in SimGrid.
+      if (rank.op.amount <= 0) return true;
+      if (!model_.simulate_computation && (rank.op.flags & kContinuation) == 0) return true;
       rank.since = now_;
       compute(index, rank.op.amount, Phase::computing);
       return false;

@@ -91,6 +91,9 @@ std::size_t LineParser::parse_form(const Action& action, Op* out) {
   switch (action.form) {
     case Form::ignored:
       break;
+    case Form::location:
+      location(*out);
+      break;
     case Form::init:
       double_default_ = calls_->scratch().words.size() > 1;
       break;
@@ -139,6 +142,15 @@ std::uint16_t LineParser::take_communicator() {
   const std::int64_t id = communicator_id(last.substr(kName.size()), true);
   words.pop_back();
   return static_cast<std::uint16_t>(id);
+}
+
+// Only who asks for speedups by place minds what the line says.
+void LineParser::location(Op& op) {
+  const Words& words = calls_->scratch().words;
+  if (grammar_->speedups.empty() || words.size() < 3) return;
+  if (!places_) places_ = std::make_unique<CallPlaces>();
+  op.amount = places_->enter(grammar_->speedups, words[1], words[2]);
+  op.flags |= kSpeedup;
 }
 
 void LineParser::compute(const Action& action, Op& op) {

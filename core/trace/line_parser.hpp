@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "trace/call.hpp"
 #include "trace/collective_layout.hpp"
 #include "trace/compute_noise.hpp"
+#include "trace/speedups.hpp"
 #include "trace/vocabulary.hpp"
 
 namespace tisim {
@@ -36,6 +38,7 @@ struct TraceGrammar {
   Dialect dialect = Dialect::modern;  // never automatic
   bool mistaken_null_is_any = true;   // -333 in a receive
   ComputeNoise compute_noise;
+  Speedups speedups;
   const Vocabulary* vocabulary = nullptr;
 };
 
@@ -67,6 +70,7 @@ class LineParser {
   std::size_t parse_form(const Action& action, Op* out);
   std::uint16_t take_communicator();
 
+  void location(Op& op);
   void compute(const Action& action, Op& op);
   void send(const Action& action, Op& op);
   void receive(const Action& action, Op& op);
@@ -102,6 +106,7 @@ class LineParser {
   const std::string* file_;
   CallTable* calls_;
   std::int32_t rank_;
+  std::unique_ptr<CallPlaces> places_;
   bool double_default_ = false;
   bool uses_mistaken_null_ = false;
   bool uses_lost_type_ = false;

@@ -30,6 +30,7 @@ class RankReader {
   // TraceError.
   std::size_t read(Op* out, std::size_t capacity) {
     const std::size_t count = read_next(out, capacity);
+    if (has_speedups_) speedups_.apply(out, count);
     if (noise_.is_on()) noise_.apply(out, count);
     return count;
   }
@@ -50,7 +51,8 @@ class RankReader {
       : owner_(std::move(owner)),
         file_(&file),
         parser_(grammar, rank, file, calls),
-        noise_(grammar.compute_noise, rank) {}
+        noise_(grammar.compute_noise, rank),
+        has_speedups_(!grammar.speedups.empty()) {}
 
   // `read`, with the volumes as the trace has them.
   virtual std::size_t read_next(Op* out, std::size_t capacity) = 0;
@@ -61,6 +63,8 @@ class RankReader {
 
  private:
   ComputeNoiseStream noise_;
+  SpeedupStream speedups_;
+  bool has_speedups_;
 };
 
 class TextReader final : public RankReader {

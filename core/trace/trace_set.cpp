@@ -26,6 +26,7 @@ TraceSet::TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const Tr
   grammar_.dialect = dialect;
   grammar_.mistaken_null_is_any = options.mistaken_null_is_any;
   grammar_.compute_noise = options.compute_noise;
+  grammar_.speedups = options.speedups;
   grammar_.vocabulary = &vocabulary_;
 }
 

@@ -24,6 +24,7 @@ struct TraceOptions {
   bool mistaken_null_is_any = true;
   std::vector<std::string> custom_actions = {};
   ComputeNoise compute_noise = {};
+  Speedups speedups = {};
 };
 
 // Immutable: any number of simulations and threads read it at once.

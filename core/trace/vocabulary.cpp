@@ -72,7 +72,7 @@ constexpr std::string_view kReducescatter = "r0..rP-1 flops [type]";
 constexpr std::array kActions = {
     Action{.name = "init", .form = Form::init},
     nothing("finalize"),
-    nothing("location"),
+    Action{.name = "location", .form = Form::location},
     nothing("comm_size"),
     Action{.name = "compute", .form = Form::compute, .kind = Kind::compute, .usage = "flops"},
     Action{.name = "sleep", .form = Form::sleep, .kind = Kind::sleep, .usage = "seconds"},

@@ -15,8 +15,9 @@ namespace tisim {
 
 // How the arguments of an action are read.
 enum class Form : std::uint8_t {
-  ignored,  // whatever they are
-  init,     // any argument makes double the default type
+  ignored,   // whatever they are
+  location,  // of the next call
+  init,      // any argument makes double the default type
   compute,
   sleep,
   send,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -50,9 +50,9 @@ class Trace:
         self._name = name
         self._opening = opening
         self._noise = noise
-        self._variants: dict[tuple[bool, tuple[str, ...]], Any] = {}
+        self._variants: dict[tuple[object, ...], Any] = {}
         if noise == NO_NOISE:
-            self._variants[True, ()] = core
+            self._variants[True, (), ()] = core
 
     @classmethod
     def open(
@@ -189,7 +189,11 @@ class Trace:
         return type(self)(self._core, self._name, self._opening, (float(compute), int(seed)))
 
     def core_with(
-        self, *, mistaken_null_is_any: bool = True, custom_actions: Sequence[str] = ()
+        self,
+        *,
+        mistaken_null_is_any: bool = True,
+        custom_actions: Sequence[str] = (),
+        speedups: Mapping[str, float] | None = None,
     ) -> Any:
         """Return the core's `TraceSet` for reading with other options.
 
@@ -200,16 +204,22 @@ class Trace:
             MPI_ANY_SOURCE; else it is one from MPI_PROC_NULL.
         custom_actions
             Names of actions of the user's own.
+        speedups
+            Divisors of the volumes computed between two calls, by ``file:line:file:line`` of these,
+            which ``location`` lines name.
 
         Raises
         ------
         InputError
             When a custom action has a name that cannot be.
         """
-        key = (mistaken_null_is_any, tuple(custom_actions))
+        factors = tuple(sorted((speedups or {}).items()))
+        key = (mistaken_null_is_any, tuple(custom_actions), factors)
         if key not in self._variants:
             try:
-                self._variants[key] = self._core.with_options(key[0], list(key[1]), *self._noise)
+                self._variants[key] = self._core.with_options(
+                    mistaken_null_is_any, list(custom_actions), *self._noise, dict(factors)
+                )
             except ValueError as error:
                 raise InputError(str(error)) from None
         return self._variants[key]

@@ -107,7 +107,6 @@ _USED: Final = (
     Option("smpi/iprobe", "seconds", "1e-4"),
     Option("smpi/iprobe-cpu-usage", "number", "1"),
     Option("smpi/grow-injected-times", "bool", "yes"),
-    Option("smpi/wtime", "seconds", "1e-8"),
     Option("smpi/init", "seconds", "0"),
     Option("smpi/simulate-computation", "bool", "yes"),
     Option("smpi/comp-adjustment-file", "text", ""),
@@ -131,13 +130,18 @@ _WITHOUT_EFFECT: Final = (
     Option("network/solver", "text", "maxmin", used=False),
     Option("cpu/solver", "text", "maxmin", used=False),
     Option("network/sender-gap", "text", "0", used=False),
+    Option("smpi/wtime", "seconds", "1e-8", used=False),
 )
 _NOT_FOR_REPLAYS: Final = """
-bmf/max-iterations bmf/precision clean-atexit cmonkey/host cmonkey/link cmonkey/tell cmonkey/time
+bmf/max-iterations bmf/precision clean-atexit cmonkey/host cmonkey/link cmonkey/pid cmonkey/tell
+cmonkey/time
 contexts/factory contexts/guard-size contexts/nthreads contexts/parallel-threshold
 contexts/stack-size contexts/synchro coordinates cpu/maxmin-selective-update
 debug/breakpoint debug/clean-atexit debug/fullstack debug/lmm-leaks debug/verbose-exit disk/model
 disk/solver exception/cutpath help-nostop host/solver model-check
+model-check/befs-threshold model-check/debug model-check/debug-optimality
+model-check/exploration-algo model-check/k-alternatives model-check/output-lts
+model-check/parallel-thread model-check/rand-seed
 model-check/cached-states-interval model-check/checkpoint
 model-check/communications-determinism model-check/dot-output model-check/hash
 model-check/max-depth model-check/max-errors model-check/no-fork model-check/property

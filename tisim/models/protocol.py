@@ -83,10 +83,10 @@ class Protocol:
         Share of the processor that a probe loads.
     grow_injected_times
         Whether these times grow with the number of tests that failed.
-    wtime, init_sleep
-        Seconds of an ``MPI_Wtime`` and of ``MPI_Init``.
+    init_sleep
+        Seconds of ``MPI_Init``, before the first action of a rank.
     simulate_computation
-        Whether computations take time at all.
+        Whether computations take time; the flops of reductions do anyway.
     speedups
         Factors by which computations between two calls are shortened; the key is
         ``file:line:file:line`` of the calls (``smpi/comp-adjustment-file``).
@@ -101,7 +101,6 @@ class Protocol:
     iprobe_sleep: float = 1e-4
     iprobe_cpu_usage: float = 1.0
     grow_injected_times: bool = True
-    wtime: float = 1e-8
     init_sleep: float = 0.0
     simulate_computation: bool = True
     speedups: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
@@ -136,7 +135,6 @@ class Protocol:
             iprobe_sleep=typed.number(config, "smpi/iprobe"),
             iprobe_cpu_usage=typed.number(config, "smpi/iprobe-cpu-usage"),
             grow_injected_times=typed.flag(config, "smpi/grow-injected-times"),
-            wtime=typed.number(config, "smpi/wtime"),
             init_sleep=typed.number(config, "smpi/init"),
             simulate_computation=typed.flag(config, "smpi/simulate-computation"),
             speedups=MappingProxyType(read_speedups(adjustments) if adjustments else {}),
