@@ -27,7 +27,7 @@ std::vector<std::string> make_names() {
     if (name.empty()) name = action.name;
   }
   names[static_cast<std::size_t>(Kind::nop)] = "nop";
-  names[static_cast<std::size_t>(Kind::end)] = "end";
+  names[static_cast<std::size_t>(Kind::end)] = "no action";  // before the first, after the last
   names[static_cast<std::size_t>(Kind::recv_half)] = "recv";
   names[static_cast<std::size_t>(Kind::wait_last)] = "wait";
   names[static_cast<std::size_t>(Kind::test_last)] = "test";

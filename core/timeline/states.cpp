@@ -121,8 +121,10 @@ void States::state(const StateRecord& state, const WaitRecord* wait, const OpenA
       static_cast<std::uint8_t>(plain_state(static_cast<Phase>(state.phase), wait != nullptr));
   if (action != nullptr) whole.kind = name_of(action->start);
   if (whole.state == static_cast<std::uint8_t>(State::barrier)) {
-    // They met when the last of them had come.
-    whole.cause = instance(inside_[static_cast<std::size_t>(state.rank)]).last;
+    // They met when the last of them had come: what it did until then decided when they go on.
+    whole.cause = whole.peer = instance(inside_[static_cast<std::size_t>(state.rank)]).last;
+    whole.started = state.end;
+    whole.receives = whole.by_peer = 1;
   }
   if (wait == nullptr) {
     row(whole);

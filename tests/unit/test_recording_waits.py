@@ -20,7 +20,7 @@ MACHINE = """<?xml version='1.0'?>
 Row = tuple[str, str, int, int, float]
 
 
-def replay(directory: Path, *ranks: str) -> tisim.Result:
+def replay(directory: Path, *ranks: str, **options: str) -> tisim.Result:
     """Replay programs of one line a rank, their actions parted by ``;``."""
     (directory / "machine.xml").write_text(MACHINE)
     traces = directory / "traces"
@@ -28,7 +28,8 @@ def replay(directory: Path, *ranks: str) -> tisim.Result:
     for rank, text in enumerate(ranks):
         lines = [f"{rank} {line}\n" for line in text.split(";") if line]
         (traces / f"r{rank}").write_text("".join(lines))
-    return tisim.replay(traces, platform=directory / "machine.xml", config=FREE, record=True)
+    machine = directory / "machine.xml"
+    return tisim.replay(traces, platform=machine, config=FREE | options, record=True)
 
 
 def waits(result: tisim.Result, least: float = 0.01) -> set[Row]:
@@ -119,6 +120,53 @@ def test_early_reduce(tmp_path: Path) -> None:
     result = replay(tmp_path, *(f"compute {seconds};reduce 8 0 0 6" for seconds in (1, 2, 2, 9)))
     assert result.breakdown.by_rank["early reduce"][0] == pytest.approx(8, abs=1e-3)
     assert result.waits.iloc[0][["rank", "state"]].tolist() == [0, "early reduce"]
+
+
+def test_ranks_that_meet_before_a_collective(tmp_path: Path) -> None:
+    """`smpi/barrier-collectives`: the last to come is the cause, and on the critical path."""
+    ranks = (f"compute {seconds};bcast 8 0 6" for seconds in (1, 5, 2))
+    result = replay(tmp_path, *ranks, **{"smpi/barrier-collectives": "yes"})
+    assert waits(result) == {
+        ("wait at barrier", "bcast", 0, 1, 4.0),
+        ("wait at barrier", "bcast", 2, 1, 3.0),
+    }
+    path = result.critical_path
+    assert path.length == result.simulated_time
+    (first, *rest) = path.parts.to_dict("records")
+    assert (first["rank"], first["state"], first["end"]) == (1, "compute", 5.0)
+    assert {part["state"] for part in rest} == {"transfer"}
+
+
+def test_waits_in_a_communicator(tmp_path: Path) -> None:
+    """Ranks 0 and 2, and 1 and 3, wait for one another only."""
+    ranks = [
+        f"init;comm_split 0 1 {rank % 2} {rank};compute {seconds};barrier comm=1"
+        for rank, seconds in enumerate((1, 2, 4, 8))
+    ]
+    assert waits(replay(tmp_path, *ranks)) == {
+        ("wait at barrier", "barrier", 0, 2, 3.0),
+        ("wait at barrier", "barrier", 1, 3, 6.0),
+    }
+
+
+def test_a_rank_that_starts_late(tmp_path: Path) -> None:
+    (tmp_path / "deploy.xml").write_text(
+        "<?xml version='1.0'?><platform version='4.1'><actor host='c-0' function='0' "
+        "start_time='3'/><actor host='c-1' function='1'/></platform>"
+    )
+    (tmp_path / "machine.xml").write_text(MACHINE)
+    (tmp_path / "trace").write_text("0 compute 1\n0 send 1 0 8 6\n1 recv 0 0 8 6\n")
+    result = tisim.replay(
+        tmp_path / "trace",
+        platform=tmp_path / "machine.xml",
+        deployment=tmp_path / "deploy.xml",
+        config=FREE,
+        record=True,
+    )
+    assert waits(result) == {("late sender", "recv", 1, 0, 4.0)}
+    assert result.breakdown.by_rank["sleep"].tolist() == [3.0, 0.0]
+    assert result.critical_path.length == result.simulated_time
+    assert result.critical_path.parts["kind"].tolist() == ["no action", "compute", "recv"]
 
 
 def test_without_a_record_nothing_is_known() -> None:
