@@ -201,7 +201,15 @@ void register_formats(nb::module_& m) {
           },
           "cpus"_a, "window"_a)
       .def("sink", &sink_of<ParaverWriter>, "What takes the states.")
-      .def_prop_ro("late", &ParaverWriter::late, "Records that stand behind later ones.");
+      .def(
+          "take_late",
+          [](ParaverWriter& w) {
+            const std::string_view late = w.late();
+            nb::bytes bytes(late.data(), late.size());
+            w.clear_late();
+            return bytes;
+          },
+          "Records that belong before some that have been written.");
   m.def("paraver_calls", &paraver_call_list, "(type, value, name) of MPI calls.");
   m.attr("PARAVER_WAIT_STATE") = kParaverWaitState;
   m.attr("PARAVER_CAUSE") = kParaverCause;

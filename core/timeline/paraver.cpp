@@ -90,37 +90,53 @@ const std::vector<ParaverCall>& paraver_calls() {
 }
 
 ParaverWriter::ParaverWriter(std::span<const std::int32_t> cpus, std::size_t window)
-    : cpus_(cpus.begin(), cpus.end()), window_(window) {}
-
-// processor:application:task:thread
-Text& ParaverWriter::place(std::int32_t rank) {
-  return lines_text_ << cpus_[static_cast<std::size_t>(rank)] << ":1:" << rank + 1 << ":1:";
+    : window_(window) {
+  for (std::size_t rank = 0; rank < cpus.size(); ++rank) {
+    Text text;
+    text << cpus[rank] << ":1:" << static_cast<std::int64_t>(rank + 1) << ":1:";
+    places_.emplace_back(text.view());
+  }
 }
 
-void ParaverWriter::add(std::int64_t time, std::size_t begin) {
+// Of lines in the order of their times only those that come too early need to be sorted.
+void ParaverWriter::end_line(std::int64_t time) {
   lines_text_ << '\n';
-  lines_.push_back({time, begin, lines_text_.size()});
-  if (time < newest_) ++late_;
+  if (time < newest_) {
+    late_text_ << lines_text_.view().substr(begin_);
+    lines_text_.shorten(begin_);
+    return;
+  }
+  const Line line{time, static_cast<std::uint32_t>(begin_),
+                  static_cast<std::uint32_t>(lines_text_.size() - begin_)};
+  const bool in_order = in_order_.empty() || in_order_.back().time <= time;
+  (in_order ? in_order_ : others_).push_back(line);
+  begin_ = lines_text_.size();
 }
 
-void ParaverWriter::event(std::int32_t rank, std::int64_t time, std::int32_t type,
-                          std::int64_t value) {
-  const std::size_t begin = lines_text_.size();
-  lines_text_ << "2:";
-  place(rank) << time << ':' << type << ':' << value;
-  add(time, begin);
+void ParaverWriter::call(std::int32_t rank, double time, const ParaverCall& call,
+                         std::int32_t value) {
+  const std::int64_t when = nanoseconds(time);
+  lines_text_ << "2:" << place(rank) << when << ':' << call.type << ':' << value;
+  end_line(when);
+}
+
+void ParaverWriter::wait(std::int32_t rank, std::int64_t time, std::int32_t state,
+                         std::int32_t cause) {
+  lines_text_ << "2:" << place(rank) << time << ':' << kParaverWaitState << ':' << state << ':'
+              << kParaverCause << ':' << cause;
+  end_line(time);
 }
 
 void ParaverWriter::begin(const OpenAction& action) {
-  const ParaverCall& call = paraver_calls()[name_of(action.start)];
-  if (action.start.level != 0 || call.name.empty()) return;
-  event(action.start.rank, nanoseconds(action.start.time), call.type, call.value);
+  if (action.start.level != 0) return;
+  const ParaverCall& made = paraver_calls()[name_of(action.start)];
+  if (!made.name.empty()) call(action.start.rank, action.start.time, made, made.value);
 }
 
 void ParaverWriter::end(const OpenAction& action) {
-  const ParaverCall& call = paraver_calls()[name_of(action.start)];
-  if (action.start.level != 0 || call.name.empty()) return;
-  event(action.start.rank, nanoseconds(action.end), call.type, 0);
+  if (action.start.level != 0) return;
+  const ParaverCall& made = paraver_calls()[name_of(action.start)];
+  if (!made.name.empty()) call(action.start.rank, action.end, made, 0);
 }
 
 void ParaverWriter::row(const StateRow& row) {
@@ -131,48 +147,47 @@ void ParaverWriter::row(const StateRow& row) {
   const std::int64_t start = nanoseconds(row.start);
   const std::int64_t end = nanoseconds(row.end);
   if (start == end) return;
-  const std::size_t begin = lines_text_.size();
-  lines_text_ << "1:";
-  place(row.rank) << start << ':' << end << ':' << number;
-  add(start, begin);
+  lines_text_ << "1:" << place(row.rank) << start << ':' << end << ':' << number;
+  end_line(start);
   if (row.cause < 0) return;
-  event(row.rank, start, kParaverWaitState, row.state);
-  event(row.rank, start, kParaverCause, row.cause + 1);
-  event(row.rank, end, kParaverWaitState, 0);
-  event(row.rank, end, kParaverCause, 0);
+  wait(row.rank, start, row.state, row.cause + 1);
+  wait(row.rank, end, 0, 0);
 }
 
 // Logical times are those of the calls, physical ones those of the transfer.
 void ParaverWriter::received(const MessageRecord& message, const OpenAction* action) {
   if (message.collective != 0 || action == nullptr) return;
-  const std::size_t begin = lines_text_.size();
   const std::int64_t sent = nanoseconds(message.sent);
-  lines_text_ << "3:";
-  place(message.source) << sent << ':' << nanoseconds(message.started) << ':';
-  place(message.destination) << nanoseconds(message.received) << ':' << nanoseconds(message.arrived)
-                             << ':' << message.bytes << ':' << message.tag;
-  add(sent, begin);
+  lines_text_ << "3:" << place(message.source) << sent << ':' << nanoseconds(message.started) << ':'
+              << place(message.destination) << nanoseconds(message.received) << ':'
+              << nanoseconds(message.arrived) << ':' << message.bytes << ':' << message.tag;
+  end_line(sent);
 }
 
 // The older half of the window once it is full.
 std::string_view ParaverWriter::written(bool last) {
-  if (!last && lines_.size() < window_) return text_.view();
-  std::stable_sort(lines_.begin(), lines_.end(),
-                   [](const Line& a, const Line& b) { return a.time < b.time; });
-  const std::size_t out = last ? lines_.size() : lines_.size() / 2;
-  for (std::size_t i = 0; i < out; ++i) {
-    text_ << lines_text_.view().substr(lines_[i].begin, lines_[i].end - lines_[i].begin);
-  }
-  if (out > 0) newest_ = std::max(newest_, lines_[out - 1].time);
+  const std::size_t count = in_order_.size() + others_.size();
+  if (!last && count < window_) return text_.view();
+  // Lines of one time stay in the order in which they came.
+  const auto before = [](const Line& a, const Line& b) {
+    return a.time < b.time || (a.time == b.time && a.begin < b.begin);
+  };
+  std::sort(others_.begin(), others_.end(), before);
+  std::vector<Line> lines(count);
+  std::merge(in_order_.begin(), in_order_.end(), others_.begin(), others_.end(), lines.begin(),
+             before);
+  const std::size_t out = last ? count : count / 2;
+  for (std::size_t i = 0; i < out; ++i) text_ << text_of(lines[i]);
+  if (out > 0) newest_ = std::max(newest_, lines[out - 1].time);
   Text kept;
-  std::vector<Line> rest;
-  for (std::size_t i = out; i < lines_.size(); ++i) {
-    const std::size_t begin = kept.size();
-    kept << lines_text_.view().substr(lines_[i].begin, lines_[i].end - lines_[i].begin);
-    rest.push_back({lines_[i].time, begin, kept.size()});
+  in_order_.clear();
+  others_.clear();
+  for (std::size_t i = out; i < count; ++i) {
+    in_order_.push_back({lines[i].time, static_cast<std::uint32_t>(kept.size()), lines[i].size});
+    kept << text_of(lines[i]);
   }
   lines_text_ = std::move(kept);
-  lines_ = std::move(rest);
+  begin_ = lines_text_.size();
   return text_.view();
 }
 

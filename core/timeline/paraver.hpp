@@ -39,24 +39,32 @@ class ParaverWriter : public Writer, public StateSink {
   void row(const StateRow& row) override;
   std::string_view written(bool last) override;
 
-  // Records that came too late for the window and stand behind later ones.
-  std::size_t late() const { return late_; }
+  // Records that came too late for the window, and belong before some that have been written.
+  std::string_view late() const { return late_text_.view(); }
+  void clear_late() { late_text_.clear(); }
 
  private:
   struct Line {
-    std::int64_t time;       // nanoseconds
-    std::size_t begin, end;  // in `lines_text_`
+    std::int64_t time;          // nanoseconds
+    std::uint32_t begin, size;  // in `lines_text_`
   };
-  Text& place(std::int32_t rank);
-  void event(std::int32_t rank, std::int64_t time, std::int32_t type, std::int64_t value);
-  void add(std::int64_t time, std::size_t begin);
+  std::string_view place(std::int32_t rank) const {
+    return places_[static_cast<std::size_t>(rank)];
+  }
+  std::string_view text_of(const Line& line) const {
+    return lines_text_.view().substr(line.begin, line.size);
+  }
+  // The line that has been written since `begin_` is complete.
+  void end_line(std::int64_t time);
+  void call(std::int32_t rank, double time, const ParaverCall& call, std::int32_t value);
+  void wait(std::int32_t rank, std::int64_t time, std::int32_t state, std::int32_t cause);
 
-  std::vector<std::int32_t> cpus_;
+  std::vector<std::string> places_;  // of each rank: processor:application:task:thread:
   std::size_t window_;
-  Text lines_text_;
-  std::vector<Line> lines_;
-  std::int64_t newest_ = 0;  // the time of the last record that has been written
-  std::size_t late_ = 0;
+  Text lines_text_, late_text_;
+  std::size_t begin_ = 0;                // in `lines_text_`, of the line that is being written
+  std::vector<Line> in_order_, others_;  // what waits to be written: sorted by time, and the rest
+  std::int64_t newest_ = 0;              // the time of the last record that has been written
 };
 
 }  // namespace tisim

@@ -60,6 +60,7 @@ class Text {
   std::size_t size() const { return used_; }
   std::string_view view() const { return {bytes_.get(), used_}; }
   void clear() { used_ = 0; }
+  void shorten(std::size_t size) { used_ = size; }
 
  private:
   template <class Number>

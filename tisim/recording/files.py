@@ -39,7 +39,7 @@ class NewFile:
         self._temporary = Path(name)
         self._file: IO[bytes] = os.fdopen(descriptor, "wb")
 
-    def write(self, data: bytes | str) -> None:
+    def write(self, data: bytes | memoryview | str) -> None:
         """Append bytes, or text as UTF-8."""
         with self.writing():
             self._file.write(data.encode() if isinstance(data, str) else data)
@@ -59,14 +59,17 @@ class NewFile:
         return self._file
 
     def reader(self) -> IO[bytes]:
-        """What has been written so far, from the beginning."""
-        self._file.flush()
-        return self._temporary.open("rb")
+        """What has been written so far, from the beginning; it stays when writing begins anew."""
+        with self.writing():
+            self._file.flush()
+            return self._temporary.open("rb")
 
     def restart(self) -> None:
-        """Forget what has been written."""
-        self._file.seek(0)
-        self._file.truncate()
+        """Write a new file in the place of this one."""
+        with self.writing():
+            self._file.close()
+            self._temporary.unlink()
+            self._file = self._temporary.open("xb")
 
     def overwrite(self, offset: int, data: bytes) -> None:
         """Replace bytes that have been written, such as a length that was not known yet."""

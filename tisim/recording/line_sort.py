@@ -1,10 +1,12 @@
-"""Sorts the lines of a file that does not fit in memory."""
+"""Sorts lines of files that do not fit in memory."""
 
 from __future__ import annotations
 
 import heapq
+import mmap
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from itertools import islice
 from typing import IO
 
@@ -13,38 +15,60 @@ from tisim.recording.files import NewFile
 _LINES = 200_000  # that are sorted in memory
 
 
-def sort_lines(file: NewFile, key: Callable[[bytes], int]) -> None:
-    """Sort all lines but the first by a number; those of the same number keep their order.
+def sorted_lines(file: IO[bytes], key: Callable[[bytes], int]) -> Iterator[bytes]:
+    """The lines of a file by a number; those of the same number keep their order.
 
     Parameters
     ----------
     file
-        What has been written and not been committed.
+        What has been written, all of it.
     key
         The number of a line.
     """
-    runs: list[IO[bytes]] = []
-    try:
-        with file.reader() as lines:
-            header = lines.readline()
-            while chunk := list(islice(lines, _LINES)):
-                runs.append(_run(sorted(chunk, key=key)))
+    file.seek(0)
+    with ExitStack() as runs:
+        parts = []
+        while chunk := sorted(islice(file, _LINES), key=key):
+            run = runs.enter_context(tempfile.TemporaryFile())
+            run.writelines(chunk)
+            run.seek(0)
+            parts.append(run)
+        yield from heapq.merge(*parts, key=key)
+
+
+def merge_lines(file: NewFile, lines: Iterable[bytes], key: Callable[[bytes], int]) -> None:
+    """Put lines in their places in a file, after those of the same number.
+
+    Parameters
+    ----------
+    file
+        What has been written and not been completed: a first line, and sorted ones.
+    lines
+        Few, sorted too.
+    key
+        The number of a line.
+    """
+    with file.reader() as old, mmap.mmap(old.fileno(), 0, access=mmap.ACCESS_READ) as data:
         file.restart()
-        file.write(header)
-        for part in _parts(heapq.merge(*runs, key=key)):
-            file.write(part)
-    finally:
-        for run in runs:
-            run.close()
+        position = 0
+        with memoryview(data) as view:
+            for line in lines:
+                place = _place(data, key(line), max(position, data.find(b"\n") + 1), key)
+                file.write(view[position:place])
+                file.write(line)
+                position = place
+            file.write(view[position:])
 
 
-def _run(lines: list[bytes]) -> IO[bytes]:
-    run = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the caller
-    run.writelines(lines)
-    run.seek(0)
-    return run
-
-
-def _parts(lines: Iterator[bytes]) -> Iterator[bytes]:
-    while part := b"".join(islice(lines, 10_000)):
-        yield part
+def _place(data: mmap.mmap, number: int, first: int, key: Callable[[bytes], int]) -> int:
+    """Where the lines of higher numbers begin; `first` is the beginning of a line."""
+    low, high = first, len(data)
+    while low < high:
+        middle = (low + high) // 2
+        begin = max(data.rfind(b"\n", low, middle) + 1, low)
+        end = data.find(b"\n", begin) + 1
+        if key(data[begin:end]) <= number:
+            low = end
+        else:
+            high = begin
+    return low

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tisim import _core
 from tisim.recording.files import NewFile
-from tisim.recording.line_sort import sort_lines
+from tisim.recording.line_sort import merge_lines, sorted_lines
 
 if TYPE_CHECKING:
     from tisim.recording.scene import Scene
 
 # The time of the end is written where the first line left room for it.
 _DIGITS = 20
-# Records that are sorted by time before they are written; more for very many ranks.
-_WINDOW = 100_000
+# Records that are sorted by time before they are written, which few are too late for: at least, for
+# each rank, at most.
+_WINDOW = (16_384, 64, 500_000)
 
 _STATES = {
     0: "Idle",
@@ -55,9 +57,11 @@ class ParaverOutput:
 
         self._scene = scene
         self._nodes, cpus, self._tasks = _machine(scene)
-        window = max(_WINDOW, 4 * scene.ranks)
+        least, each, most = _WINDOW
+        window = min(max(each * scene.ranks, least), most)
         self._writer = _core.ParaverWriter(np.asarray(cpus, dtype=np.int32), window)
         self._files: list[NewFile] = []
+        self._late = tempfile.TemporaryFile()  # noqa: SIM115 - closed in the end
         try:
             for suffix in (".prv", ".pcf", ".row"):
                 self._files.append(NewFile(path.with_suffix(suffix)))
@@ -74,20 +78,24 @@ class ParaverOutput:
         records, labels, rows = self._files
         if written := self._writer.take(last):
             records.write(written)
+        if late := self._writer.take_late():
+            self._late.write(late)
         if last:
             records.overwrite(0, self._header(self._scene.end).encode())
-            if self._writer.late:
-                sort_lines(records, _time_of)
+            if self._late.tell():
+                merge_lines(records, sorted_lines(self._late, _time_of), _time_of)
             labels.write(_labels(self._scene))
             rows.write(self._row_names())
             for file in self._files:
                 file.complete()
 
     def commit(self) -> None:
+        self._late.close()
         for file in self._files:
             file.commit()
 
     def discard(self) -> None:
+        self._late.close()
         for file in self._files:
             file.discard()
 

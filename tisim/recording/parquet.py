@@ -143,7 +143,11 @@ class _Table:
         table = pa.table({name: self._column(rows, field) for name, field in self._columns.items()})
         with self.file.writing():
             if self._output is None:
-                self._output = pq.ParquetWriter(self.file.stream, table.schema)
+                # Times hardly ever repeat: a dictionary of them costs time and saves no room.
+                repeating = [one.name for one in table.schema if not pa.types.is_floating(one.type)]
+                self._output = pq.ParquetWriter(
+                    self.file.stream, table.schema, use_dictionary=repeating
+                )
             if len(rows):
                 self._output.write_table(table, row_group_size=_GROUP)
 
