@@ -25,14 +25,12 @@ FORMATS = ("csv", "timed.csv", "parquet", "trace", "prv", "perfetto-trace")
 def recorded(seed: int, folder: Path) -> tisim.Result:
     case = Case.draw(seed)
     case.write(folder)
-    return tisim.replay(
-        folder / "traces",
-        platform=folder / "platform.xml",
-        hosts=case.hosts,
-        config=case.config,
-        record=True,
-        timeline=[folder / f"run.{suffix}" for suffix in FORMATS],
-    )
+    same = {"platform": folder / "platform.xml", "hosts": case.hosts, "config": case.config}
+    files = [folder / f"run.{suffix}" for suffix in FORMATS]
+    result = tisim.replay(folder / "traces", **same, record=True, timeline=files)
+    # To record changes nothing.
+    assert result.finish.tolist() == tisim.replay(folder / "traces", **same).finish.tolist()
+    return result
 
 
 def check_actions(result: tisim.Result) -> None:

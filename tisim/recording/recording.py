@@ -11,7 +11,7 @@ from tisim import _core
 
 # Records that the core collects before it hands them over, and how often it may do so before the
 # outputs have dealt with the first: few, so that memory stays small, yet enough to keep both busy.
-_ROOM = 8192
+_ROOM = 32_768
 _AHEAD = 4
 
 
