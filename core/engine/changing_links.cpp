@@ -200,7 +200,8 @@ void Network::drop(std::int32_t index, double now) {
     flows_[index].owner = kDropped;  // it still pays its latency
     return;
   }
-  if (load_) charge(index_of(of), now);
+  if (pair.bottleneck >= 0) dissolve(pair.bottleneck, now);
+  if (load_) charge(index_of(of), pair.value, pair.updated, now);
   pair.first_flow = -1;
   for (const std::int32_t flow : flows) {
     if (flow == index) continue;

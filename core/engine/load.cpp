@@ -21,19 +21,19 @@ void Network::record_load(std::size_t bins) {
   load_ = std::make_unique<LinkLoad>(links_.size(), bins);
 }
 
-// What the flows of a pair have moved since its clock was updated. Most often they have moved it
+// What the flows of a pair have moved since some time. Most often they have moved it
 // within one bin, and the links need not be looked at.
-void Network::charge(std::size_t index, double now) {
+void Network::charge(std::size_t index, double value, double since, double now) {
   const Pair& pair = pairs_[index];
-  if (now <= pair.updated || pair.count == 0 || pair.value <= 0) return;
-  const double rate = pair.value * pair.count;
+  if (now <= since || pair.count == 0 || value <= 0) return;
+  const double rate = value * pair.count;
   LinkLoad::Pending& pending = load_->pending(index);
-  if (now <= pending.end && pair.updated >= pending.middle - (pending.end - pending.middle)) {
-    pending.bytes += rate * (now - pair.updated);
+  if (now <= pending.end && since >= pending.middle - (pending.end - pending.middle)) {
+    pending.bytes += rate * (now - since);
     return;
   }
   unload(index);
-  for (double from = pair.updated; from < now;) {
+  for (double from = since; from < now;) {
     const double width = load_->width();
     const std::size_t bin = load_->bin_of(from);
     const double begin = static_cast<double>(bin) * load_->width();

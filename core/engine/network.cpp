@@ -1,6 +1,7 @@
 #include "engine/network.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace tisim {
@@ -14,7 +15,11 @@ constexpr double kCrosstraffic = 0.05;
 }  // namespace
 
 Network::Network(const Model& model, const PlatformData& platform)
-    : model_(model), platform_(platform), routes_(platform), ends_(PairPositions{this}) {
+    : model_(model),
+      platform_(platform),
+      routes_(platform),
+      ends_(PairPositions{this}),
+      bottleneck_ends_(BottleneckPositions{this}) {
   const std::size_t count = platform.link_bandwidth.size();
   links_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -165,13 +170,8 @@ std::int32_t Network::start(std::int32_t pair, double bytes, std::int32_t owner,
 void Network::activate(std::int32_t index, double now) {
   Flow& flow = flows_[index];
   Pair& pair = pairs_[index_of(flow.pair)];
-  if (load_) charge(index_of(flow.pair), now);
-  if (pair.count == 0) {
-    pair.clock = 0.0;
-  } else {
-    pair.clock += pair.value * (now - pair.updated);
-  }
-  pair.updated = now;
+  advance(flow.pair, now);
+  if (pair.count == 0) pair.clock = 0.0;
   flow.finish = pair.element_count == 0 ? pair.clock : pair.clock + flow.finish;
   add_flow(pair, index);
   change_count(flow.pair, 1);
@@ -273,9 +273,7 @@ void Network::change_count(std::int32_t index, std::int32_t by) {
 }
 
 void Network::set_value(Pair& pair, double value, double now) {
-  if (load_) charge(static_cast<std::size_t>(&pair - pairs_.data()), now);
-  pair.clock += pair.value * (now - pair.updated);
-  pair.updated = now;
+  advance(static_cast<std::int32_t>(&pair - pairs_.data()), now);
   pair.value = value;
 }
 
@@ -299,32 +297,39 @@ void Network::date_end(std::int32_t index, double now) {
 }
 
 double Network::next_end() {
-  for (;;) {
-    const Pair& pair = pairs_[ends_.top_id()];
-    if (pair.end <= ends_.top_date()) return pair.end;
-    ends_.update(pair.end, ends_.top_id());
+  double date = std::numeric_limits<double>::infinity();
+  while (!ends_.empty()) {
+    date = pairs_[ends_.top_id()].end;
+    if (date <= ends_.top_date()) break;
+    ends_.update(date, ends_.top_id());
   }
+  return bottleneck_ends_.empty() ? date : std::min(date, bottleneck_ends_.top_date());
+}
+
+// The flow of the pair that ends next, and all that end with it.
+void Network::end_flows(std::int32_t index, double now) {
+  advance(index, now);
+  Pair& pair = pairs_[index_of(index)];
+  pair.clock = flows_[pair.first_flow].finish;
+  const double done = pair.clock * (1 + kSameDate);
+  std::int32_t gone = 0;
+  while (pair.first_flow >= 0 && flows_[pair.first_flow].finish <= done) {
+    const std::int32_t flow = take_flow(pair);
+    ended_.push_back(flows_[flow]);
+    flows_.release(flow);
+    ++gone;
+  }
+  change_count(index, -gone);
 }
 
 void Network::collect_ended(double now, std::vector<std::int32_t>& owners) {
   ended_.clear();
   const double latest = now * (1 + kSameDate);
+  collect_from_bottlenecks(now, latest);
   while (!ends_.empty() && next_end() <= latest) {
     const auto index = static_cast<std::int32_t>(ends_.top_id());
     ends_.pop();
-    Pair& pair = pairs_[index_of(index)];
-    if (load_) charge(index_of(index), now);
-    pair.clock = flows_[pair.first_flow].finish;
-    pair.updated = now;
-    const double done = pair.clock * (1 + kSameDate);
-    std::int32_t gone = 0;
-    while (pair.first_flow >= 0 && flows_[pair.first_flow].finish <= done) {
-      const std::int32_t flow = take_flow(pair);
-      ended_.push_back(flows_[flow]);
-      flows_.release(flow);
-      ++gone;
-    }
-    change_count(index, -gone);
+    end_flows(index, now);
   }
   if (ended_.size() > 1) {
     std::sort(ended_.begin(), ended_.end(),

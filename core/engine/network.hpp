@@ -55,7 +55,7 @@ class Network {
   // Share the links anew after all changes of an instant.
   void solve(double now);
 
-  bool idle() const { return ends_.empty(); }
+  bool idle() const { return ends_.empty() && bottleneck_ends_.empty(); }
   double next_end();
   // Appends the owners of the flows that end at `now`, in the order in which they started.
   void collect_ended(double now, std::vector<std::int32_t>& owners);
@@ -104,7 +104,9 @@ class Network {
     std::int32_t first_flow = -1;  // that ends next; the root of a pairing heap on `finish`
     std::int32_t elements = 0;     // first of its elements
     std::int32_t heap_position = -1;
-    std::int32_t unpaid = -1;  // the pair of the same hosts for flows that pay no latency
+    std::int32_t unpaid = -1;      // the pair of the same hosts for flows that pay no latency
+    std::int32_t bottleneck = -1;  // whose clock it follows: `updated` is a reading of that
+    std::int32_t counted = 0;      // flows that its bottleneck knows of
     std::uint32_t visit = 0;
     std::uint16_t element_count = 0;
     bool stale = false;  // its next end must be dated anew
@@ -124,6 +126,8 @@ class Network {
     std::int32_t count = 0;                            // pairs with flows
     std::int32_t open = 0;  // scratch of the solver: pairs that are not fixed
     std::uint32_t visit = 0;
+    std::int32_t bottleneck = -1;  // that it was last
+    std::int32_t held_by = -1;     // the bottleneck of its component, if that is in use
     bool fatpipe = false;
     bool dirty = false;
     std::vector<Member> members;
@@ -137,6 +141,45 @@ class Network {
   };
 
   // What decides the share of a flow besides the capacities of its links.
+  struct BottleneckPositions {
+    Network* network;
+    void set(std::uint32_t id, std::int32_t position) const {
+      network->bottlenecks_[id].position = position;
+    }
+    std::int32_t get(std::uint32_t id) const { return network->bottlenecks_[id].position; }
+  };
+  // Levels between which the solution of a bottleneck keeps its form. One that comes very close to
+  // them is left to the solver to decide about.
+  struct Bounds {
+    double lowest = 0.0;   // that of the last of the other pairs
+    double highest = 0.0;  // at which something else may hold back its pairs
+    bool hold(double level) const {
+      return level > lowest * (1 + 1e-12) && level < highest * (1 - 1e-12);
+    }
+  };
+  // A link that alone holds back many pairs (bottleneck.cpp).
+  struct Bottleneck {
+    explicit Bottleneck(PairPositions positions) : ends(positions) {}
+    EventHeap<PairPositions> ends;  // of its pairs, on `clock`
+    double level = 0.0;             // bytes: the share of a pair times its penalty
+    double clock = 0.0;             // bytes times seconds
+    double updated = 0.0;           // seconds, when `clock` was right
+    double remaining = 0.0;         // bytes/s, what the other pairs leave of the link
+    double usage = 0.0;             // 1/s, the weights of its pairs
+    Bounds bounds;
+    std::int32_t link = -1;
+    std::int32_t changes = 0;
+    std::int32_t position = -1;  // in the heap of all bottlenecks
+    bool in_use = false;
+    bool adjusted = false;  // at this instant
+    bool broken = false;    // the solution has taken another form
+  };
+  // What the solver has found to be one.
+  struct Proposal {
+    const Link* link = nullptr;
+    std::size_t first = 0;  // of the shares of its pairs
+    Bounds bounds;
+  };
   struct Terms {
     double latency = 0.0;  // seconds
     double penalty = 0.0;  // seconds; 0: nothing to weigh it by
@@ -183,11 +226,27 @@ class Network {
   std::int32_t meld(std::int32_t a, std::int32_t b);
   void change_count(std::int32_t pair, std::int32_t by);
   void set_value(Pair& pair, double value, double now);
-  void charge(std::size_t pair, double now);
+  void charge(std::size_t pair, double value, double since, double now);
   void unload(std::size_t pair);
   void date_end(std::int32_t pair, double now);
+  void end_flows(std::int32_t pair, double now);
+  void advance(Bottleneck& bottleneck, double now);
+  void advance(std::int32_t pair, double now);
+  void propose(const Link& link, double level);
+  void form(double now);
+  void join(std::int32_t bottleneck, std::int32_t pair);
+  void order_end(Bottleneck& bottleneck, std::int32_t pair);
+  void set_level(Bottleneck& bottleneck, double level);
+  double date_of(const Bottleneck& bottleneck) const;
+  void dissolve(std::int32_t bottleneck, double now);
+  static void leave(Pair& pair, const Bottleneck& bottleneck);
+  void adjust_bottlenecks(double now);
+  void adjust(std::int32_t pair, double now);
+  Bottleneck& note_adjusted(std::int32_t bottleneck);
+  bool fits(Bottleneck& bottleneck, const Pair& pair);
+  void collect_from_bottlenecks(double now, double latest);
   void forget_visits();
-  void gather(std::int32_t seed);
+  void gather(std::int32_t seed, double now);
   void sweep_members(Link& link);
   void solve_component(double now);
   bool recall(ShareCache::Solution& place, std::uint64_t hash);
@@ -211,6 +270,10 @@ class Network {
   std::unordered_map<std::uint64_t, std::int32_t> pair_of_;
   Pool<Flow> flows_;
   EventHeap<PairPositions> ends_;
+  std::vector<Bottleneck> bottlenecks_;
+  EventHeap<BottleneckPositions> bottleneck_ends_;
+  std::size_t bottlenecks_in_use_ = 0;
+  static constexpr std::size_t kFewest = 8;  // pairs that are worth one
   std::uint64_t order_ = 0;
   std::size_t solves_ = 0;
   std::uint32_t visit_ = 0;        // of the component that is gathered
@@ -224,6 +287,10 @@ class Network {
   std::vector<std::int32_t> touched_;  // pairs whose count changed
   std::vector<Pair*> component_;       // scratch of the solver
   std::size_t unfixed_ = 0;            // pairs of it
+  double lowest_ = 0.0;                // the highest level of those that are fixed
+  bool held_up_ = false;               // by a link that has nothing left
+  Proposal proposal_;
+  std::vector<std::int32_t> adjusted_;  // bottlenecks
   std::vector<std::pair<Pair*, double>> shares_;
   std::vector<std::int32_t> component_links_;
   std::vector<Link*> open_links_;

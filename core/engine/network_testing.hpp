@@ -23,8 +23,8 @@ class FlowSystem {
   // The number of the flow. Flows start in the order of their dates.
   std::size_t flow(std::int32_t pair, double bytes, double date = 0.0);
 
-  // When each flow ends, -1 when it never does.
-  std::vector<double> run() const;
+  // When each flow ends, -1 when it never does. `recording`: with the load of links.
+  std::vector<double> run(bool recording = false) const;
   // The same, every share computed anew after every event, from the definition alone.
   std::vector<double> brute_force() const;
 

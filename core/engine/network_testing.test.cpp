@@ -50,8 +50,9 @@ std::size_t FlowSystem::flow(std::int32_t pair, double bytes, double date) {
   return flows_.size() - 1;
 }
 
-std::vector<double> FlowSystem::run() const {
+std::vector<double> FlowSystem::run(bool recording) const {
   Network network(model, platform_);
+  if (recording) network.record_load(16);
   std::vector<std::int32_t> numbers;
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
     const auto source = static_cast<std::int32_t>(2 * i);

@@ -17,12 +17,15 @@ void Network::solve(double now) {
   if (touched_.empty()) return;
   if (visit_ > kVisits) forget_visits();
   first_visit_ = visit_ + 1;
-  for (const std::int32_t seed : dirty_links_) {
+  if (bottlenecks_in_use_ > 0) adjust_bottlenecks(now);
+  for (std::size_t i = 0; i < dirty_links_.size(); ++i) {
+    const std::int32_t seed = dirty_links_[i];
     Link& link = links_[index_of(seed)];
     link.dirty = false;
+    if (link.held_by >= 0 && bottlenecks_[index_of(link.held_by)].in_use) continue;
     if (link.visit >= first_visit_ || link.count == 0) continue;
     ++visit_;
-    gather(seed);
+    gather(seed, now);
     solve_component(now);
   }
   dirty_links_.clear();
@@ -30,7 +33,8 @@ void Network::solve(double now) {
   for (const std::int32_t index : touched_) {
     Pair& pair = pairs_[index_of(index)];
     if (!pair.stale) continue;
-    if (pair.count > 0 && pair.value != pair.limit) set_value(pair, pair.limit, now);
+    const double value = pair.count > 0 ? pair.limit : 0.0;
+    if (pair.value != value) set_value(pair, value, now);
     date_end(index, now);
   }
   touched_.clear();
@@ -43,7 +47,7 @@ void Network::forget_visits() {
 }
 
 // The links and pairs that a change of link `seed` can reach, over links that are not slack.
-void Network::gather(std::int32_t seed) {
+void Network::gather(std::int32_t seed, double now) {
   component_.clear();
   component_links_.assign(1, seed);
   links_[index_of(seed)].visit = visit_;
@@ -53,6 +57,7 @@ void Network::gather(std::int32_t seed) {
     for (const Member member : link.members) {
       Pair& pair = pairs_[index_of(member.pair)];
       if (pair.visit >= first_visit_) continue;
+      if (pair.bottleneck >= 0) dissolve(pair.bottleneck, now);
       pair.visit = visit_;
       pair.fixed = false;
       component_.push_back(&pair);
@@ -87,6 +92,7 @@ void Network::sweep_members(Link& link) {
 void Network::solve_component(double now) {
   ++solves_;
   shares_.clear();
+  proposal_.link = nullptr;
   if (component_.size() == 1) {
     shares_.emplace_back(component_.front(), component_.front()->limit);
   } else if (component_.size() <= ShareCache::kLargest) {
@@ -101,6 +107,10 @@ void Network::solve_component(double now) {
     }
   } else {
     fill_up();
+  }
+  if (proposal_.link != nullptr) {
+    form(now);
+    shares_.resize(proposal_.first);
   }
   for (const auto& [pair, share] : shares_) {
     if (share != pair->value) {
@@ -175,6 +185,8 @@ void Network::fill_up() {
     open_links_.push_back(&link);
   }
   unfixed_ = component_.size();
+  lowest_ = 0.0;
+  held_up_ = false;
   for (;;) {
     const double level = lowest_level();
     if (level < 0) break;
@@ -193,6 +205,7 @@ double Network::lowest_level() {
     if (link.level < 0) {  // something on it was fixed
       if (link.open == 0 || link.usage <= model_.precision_maxmin ||
           link.remaining <= link.capacity * model_.precision_maxmin) {
+        held_up_ |= link.open > 0;
         open_links_[i] = open_links_.back();
         open_links_.pop_back();
         continue;
@@ -235,6 +248,7 @@ void Network::saturate(double level) {
 // When all pairs that are left are on one link, nobody asks for the rooms of the others again.
 bool Network::saturate_all(const Link& link, double level) {
   if (static_cast<std::size_t>(link.open) != unfixed_) return false;
+  if (component_.size() > ShareCache::kLargest) propose(link, level);
   for (Pair* pair : component_) {
     if (pair->fixed) continue;
     pair->fixed = true;
@@ -248,6 +262,7 @@ void Network::fix(Pair& pair, double share) {
   pair.fixed = true;
   --unfixed_;
   shares_.emplace_back(&pair, share);
+  lowest_ = std::max(lowest_, share * pair.penalty);
   const double taken = share * pair.count;
   const double usage = pair.priority * pair.count;
   const Element* element = &elements_[index_of(pair.elements)];

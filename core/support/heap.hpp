@@ -55,6 +55,17 @@ class EventHeap {
 
   void pop() { remove_at(0); }
 
+  // What `f` is told, each event in no particular order, may not change the heap.
+  template <class F>
+  void for_each(F f) const {
+    for (const Entry& entry : entries_) f(entry.id);
+  }
+
+  void clear() {
+    for (const Entry& entry : entries_) positions_.set(entry.id, -1);
+    entries_.clear();
+  }
+
   void remove(std::uint32_t id) {
     const std::int32_t position = positions_.get(id);
     if (position >= 0) remove_at(static_cast<std::size_t>(position));

@@ -1,0 +1,275 @@
+// Pairs that all wait for one link: see ADR 17.
+//
+// Where many pairs fill one link and nothing else holds them back, a flow that starts or ends moves
+// the shares of all of them, by one factor. They follow one clock then, that of their *bottleneck*,
+// which counts the level of the link over time; what a flow of a pair has moved is that times the
+// pair's weight, and the order in which their flows end does not change with the level. A flow
+// that starts or ends costs its own route only, as long as it can be shown that the solution keeps
+// its form: the level stays above those of all pairs that something else holds back, and below
+// those at which any other link or a limit would hold back a pair of the bottleneck.
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/network.hpp"
+
+namespace tisim {
+
+namespace {
+// Sums are taken anew after that many changes, so that rounding does not add up.
+constexpr std::int32_t kChanges = 1000;
+}  // namespace
+
+// Moves the clock of a bottleneck on.
+void Network::advance(Bottleneck& bottleneck, double now) {
+  if (load_) {
+    bottleneck.ends.for_each([&](std::uint32_t pair) {
+      const Pair& member = pairs_[pair];
+      charge(pair, bottleneck.level * member.priority, bottleneck.updated, now);
+    });
+  }
+  bottleneck.clock += bottleneck.level * (now - bottleneck.updated);
+  bottleneck.updated = now;
+}
+
+// Moves the clock of a pair on.
+void Network::advance(std::int32_t index, double now) {
+  Pair& pair = pairs_[index_of(index)];
+  if (pair.bottleneck < 0) {
+    if (load_) charge(index_of(index), pair.value, pair.updated, now);
+    pair.clock += pair.value * (now - pair.updated);
+    pair.updated = now;
+    return;
+  }
+  Bottleneck& bottleneck = bottlenecks_[index_of(pair.bottleneck)];
+  advance(bottleneck, now);
+  pair.clock += pair.priority * (bottleneck.clock - pair.updated);
+  pair.updated = bottleneck.clock;
+}
+
+// All pairs of the component that are not fixed yet wait for `link`.
+void Network::propose(const Link& link, double level) {
+  if (link.fatpipe || changing_ || unfixed_ < kFewest || held_up_) return;
+  double highest = std::numeric_limits<double>::infinity();
+  for (const Link* other : open_links_) {
+    if (other == &link || other->open == 0) continue;
+    highest = std::min(highest, other->level < 0 ? other->remaining / other->usage : other->level);
+  }
+  for (const Pair* pair : component_) {
+    if (!pair->fixed) highest = std::min(highest, pair->limit * pair->penalty);
+  }
+  const Bounds bounds{lowest_, highest};
+  if (bounds.hold(level)) proposal_ = {&link, shares_.size(), bounds};
+}
+
+// Makes the solution of the component that of a bottleneck.
+void Network::form(double now) {
+  const auto link = static_cast<std::int32_t>(proposal_.link - links_.data());
+  std::int32_t& number = links_[index_of(link)].bottleneck;
+  if (number < 0) {
+    number = static_cast<std::int32_t>(bottlenecks_.size());
+    bottlenecks_.emplace_back(PairPositions{this}).link = link;
+  }
+  Bottleneck& bottleneck = bottlenecks_[index_of(number)];
+  ++bottlenecks_in_use_;
+  bottleneck.in_use = true;
+  bottleneck.changes = 0;
+  bottleneck.clock = 0.0;
+  bottleneck.updated = now;
+  bottleneck.remaining = links_[index_of(link)].remaining;
+  bottleneck.usage = links_[index_of(link)].usage;
+  bottleneck.bounds = proposal_.bounds;
+  for (const std::int32_t other : component_links_) links_[index_of(other)].held_by = number;
+  for (std::size_t i = proposal_.first; i < shares_.size(); ++i) {
+    const auto index = static_cast<std::int32_t>(shares_[i].first - pairs_.data());
+    advance(index, now);
+    ends_.remove(static_cast<std::uint32_t>(index));
+    shares_[i].first->value = shares_[i].second;
+    join(number, index);
+  }
+  set_level(bottleneck, bottleneck.remaining / bottleneck.usage);
+}
+
+// The clock of the pair is right.
+void Network::join(std::int32_t number, std::int32_t index) {
+  Bottleneck& bottleneck = bottlenecks_[index_of(number)];
+  Pair& pair = pairs_[index_of(index)];
+  pair.bottleneck = number;
+  pair.counted = pair.count;
+  pair.updated = bottleneck.clock;
+  order_end(bottleneck, index);
+}
+
+void Network::order_end(Bottleneck& bottleneck, std::int32_t index) {
+  Pair& pair = pairs_[index_of(index)];
+  pair.stale = false;
+  const double left = std::max(flows_[pair.first_flow].finish - pair.clock, 0.0);
+  bottleneck.ends.update(pair.updated + left * pair.penalty, static_cast<std::uint32_t>(index));
+}
+
+void Network::set_level(Bottleneck& bottleneck, double level) {
+  bottleneck.level = level;
+  const auto number = static_cast<std::uint32_t>(&bottleneck - bottlenecks_.data());
+  bottleneck_ends_.update(date_of(bottleneck), number);
+}
+
+double Network::date_of(const Bottleneck& bottleneck) const {
+  const double left = std::max(bottleneck.ends.top_date() - bottleneck.clock, 0.0);
+  return bottleneck.updated + left / bottleneck.level;
+}
+
+// Its pairs are solved for again, one by one.
+void Network::dissolve(std::int32_t number, double now) {
+  Bottleneck& bottleneck = bottlenecks_[index_of(number)];
+  bottleneck.in_use = bottleneck.broken = false;
+  --bottlenecks_in_use_;
+  bottleneck_ends_.remove(static_cast<std::uint32_t>(number));
+  advance(bottleneck, now);
+  const std::size_t count = touched_.size();
+  bottleneck.ends.for_each([&](std::uint32_t index) {
+    leave(pairs_[index], bottleneck);
+    if (!pairs_[index].stale) {
+      pairs_[index].stale = true;
+      touched_.push_back(static_cast<std::int32_t>(index));
+    }
+  });
+  // Those that a flow of has ended just now are in no heap.
+  for (std::size_t i = 0; i < count; ++i) {
+    Pair& pair = pairs_[index_of(touched_[i])];
+    if (pair.bottleneck == number) leave(pair, bottleneck);
+  }
+  bottleneck.ends.clear();
+  Link& link = links_[index_of(bottleneck.link)];
+  if (!link.dirty) {
+    link.dirty = true;
+    dirty_links_.push_back(bottleneck.link);
+  }
+}
+
+// The clock of the bottleneck is right.
+void Network::leave(Pair& pair, const Bottleneck& bottleneck) {
+  pair.clock += pair.priority * (bottleneck.clock - pair.updated);
+  pair.updated = bottleneck.updated;
+  pair.value = bottleneck.level * pair.priority;
+  pair.bottleneck = -1;
+}
+
+// Takes account of what has changed at this instant where the solution keeps its form; dissolves
+// the bottlenecks of all else.
+void Network::adjust_bottlenecks(double now) {
+  adjusted_.clear();
+  const std::size_t count = touched_.size();
+  for (std::size_t i = 0; i < count; ++i) adjust(touched_[i], now);
+  for (const std::int32_t number : adjusted_) {
+    Bottleneck& bottleneck = bottlenecks_[index_of(number)];
+    bottleneck.adjusted = false;
+    const double level = bottleneck.remaining / bottleneck.usage;
+    const bool holds = !bottleneck.broken && !bottleneck.ends.empty() &&
+                       !slack(links_[index_of(bottleneck.link)]) && bottleneck.changes < kChanges &&
+                       bottleneck.bounds.hold(level);
+    if (holds) {
+      advance(bottleneck, now);
+      set_level(bottleneck, level);
+    } else {
+      dissolve(number, now);
+    }
+  }
+}
+
+// A pair whose flows have become more or fewer.
+void Network::adjust(std::int32_t index, double now) {
+  Pair& pair = pairs_[index_of(index)];
+  std::int32_t number = pair.bottleneck;
+  double weight = 0.0;  // on the bottleneck
+  const Element* first = &elements_[index_of(pair.elements)];
+  const Element* last = first + pair.element_count;
+  for (const Element* element = first; element != last; ++element) {
+    const std::int32_t holder = links_[index_of(element->link)].held_by;
+    if (holder < 0 || !bottlenecks_[index_of(holder)].in_use) continue;
+    if (number >= 0 && number != holder) {  // it joins two components
+      note_adjusted(number).broken = true;
+      note_adjusted(holder).broken = true;
+    }
+    number = holder;
+    if (bottlenecks_[index_of(holder)].link == element->link) weight = element->weight;
+    note_adjusted(holder);
+  }
+  if (number < 0) return;
+  Bottleneck& bottleneck = bottlenecks_[index_of(number)];
+  ++bottleneck.changes;
+  const bool member = pair.bottleneck == number;
+  const std::int32_t more = pair.count - (member ? pair.counted : 0);
+  bottleneck.usage += weight * pair.priority * more;
+  if (member) {
+    pair.counted = pair.count;
+    if (pair.count > 0) {
+      order_end(bottleneck, index);
+    } else {
+      pair.bottleneck = -1;
+      pair.updated = now;
+    }
+  } else if (weight <= 0 || pair.value > 0 || pair.count == 0) {
+    // Something that is no part of the bottleneck has changed in its component.
+    bottleneck.broken |= pair.value > 0 || pair.count > 0;
+  } else if (!bottleneck.broken) {
+    pair.updated = now;
+    advance(bottleneck, now);
+    join(number, index);
+  }
+  if (more > 0 && !bottleneck.broken) bottleneck.broken = !fits(bottleneck, pair);
+}
+
+Network::Bottleneck& Network::note_adjusted(std::int32_t number) {
+  Bottleneck& bottleneck = bottlenecks_[index_of(number)];
+  if (!bottleneck.adjusted) {
+    bottleneck.adjusted = true;
+    adjusted_.push_back(number);
+  }
+  return bottleneck;
+}
+
+// The level up to which the links of a pair of a bottleneck, and its limit, leave it alone.
+bool Network::fits(Bottleneck& bottleneck, const Pair& pair) {
+  bottleneck.bounds.highest = std::min(bottleneck.bounds.highest, pair.limit * pair.penalty);
+  const auto number = static_cast<std::int32_t>(&bottleneck - bottlenecks_.data());
+  const Element* element = &elements_[index_of(pair.elements)];
+  for (const Element* end = element + pair.element_count; element != end; ++element) {
+    Link& link = links_[index_of(element->link)];
+    if (element->link == bottleneck.link || slack(link)) continue;
+    if (link.fatpipe) return false;
+    double remaining = link.capacity;
+    double usage = 0.0;
+    for (const Member& member : link.members) {
+      const Pair& other = pairs_[index_of(member.pair)];
+      const double weight = elements_[index_of(member.element)].weight * other.count;
+      if (other.bottleneck == number) {
+        usage += weight * other.priority;
+      } else if (link.held_by == number) {
+        remaining -= weight * other.value;
+      } else if (other.count > 0) {
+        return false;  // the link was slack, or that of other components
+      }
+    }
+    link.held_by = number;
+    bottleneck.bounds.highest = std::min(bottleneck.bounds.highest, remaining / usage);
+  }
+  return true;
+}
+
+// Takes out the flows of bottlenecks that end.
+void Network::collect_from_bottlenecks(double now, double latest) {
+  while (!bottleneck_ends_.empty() && bottleneck_ends_.top_date() <= latest) {
+    Bottleneck& bottleneck = bottlenecks_[bottleneck_ends_.top_id()];
+    const auto index = static_cast<std::int32_t>(bottleneck.ends.top_id());
+    advance(bottleneck, now);
+    bottleneck.ends.pop();
+    end_flows(index, now);
+    if (bottleneck.ends.empty()) {
+      bottleneck_ends_.pop();
+    } else {
+      bottleneck_ends_.update(date_of(bottleneck), bottleneck_ends_.top_id());
+    }
+  }
+}
+
+}  // namespace tisim
