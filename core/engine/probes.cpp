@@ -1,7 +1,5 @@
 // Looking for messages without receiving them.
 
-#include <algorithm>
-
 #include "engine/simulation.hpp"
 
 namespace tisim {
@@ -69,22 +67,30 @@ bool Simulation::nothing_will_come() {
   ++failed_probes_;
   if ((failed_probes_ & (failed_probes_ - 1)) != 0) return false;
   if (network_.flows_in_progress() > 0 || next_ready_ < ready_.size()) return false;
-  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) {
-    switch (rank.phase) {
-      case Phase::waiting:
-      case Phase::waiting_all:
-      case Phase::waiting_any:
-      case Phase::meeting:
-      case Phase::looking:
-      case Phase::finished:
-        return true;
-      case Phase::probing:
-      case Phase::probed:
-        return rank.op.kind != Kind::iprobe;  // which looks once and goes on
-      default:
-        return false;
-    }
-  });
+  for (std::int32_t i = 0; at(i) < ranks_.size(); ++i) {
+    if (!waits_for_others(i)) return false;
+  }
+  return true;
+}
+
+// A probe or a receive that looks goes on by itself when its message is there, an MPI_Iprobe
+// always.
+bool Simulation::waits_for_others(std::int32_t index) {
+  const Rank& rank = ranks_[at(index)];
+  switch (rank.phase) {
+    case Phase::waiting:
+    case Phase::waiting_all:
+    case Phase::waiting_any:
+    case Phase::meeting:
+    case Phase::looking:
+    case Phase::finished:
+      return true;
+    case Phase::probing:
+    case Phase::probed:
+      return rank.op.kind != Kind::iprobe && see(rank, index) < 0;
+    default:
+      return false;
+  }
 }
 
 }  // namespace tisim

@@ -263,6 +263,7 @@ class Simulation {
   bool finish_probe(Rank& rank, std::int32_t index);
   void look_again(std::int32_t destination);
   bool nothing_will_come();
+  bool waits_for_others(std::int32_t index);
 
   // Persistent requests (persistent.cpp)
   void make_persistent(Rank& rank);
