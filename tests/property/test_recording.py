@@ -68,6 +68,15 @@ def test_the_critical_path_is_the_simulated_time(
         # Each part begins where the one before has come to, or where its message was waited for.
         places = [set(place) for place in parts[["rank", "destination"]].to_numpy().tolist()]
         assert all(one & next_one for one, next_one in pairwise(places))
+    time, rank, step = path.turns(10**9)
+    assert step == 0
+    assert time.tolist() == parts[["start", "end"]].to_numpy().ravel().tolist()
+    assert rank.tolist() == parts[["rank", "destination"]].to_numpy().ravel().tolist()
+    if len(time):
+        some, _, step = path.turns(4)
+        assert (some[0], some[-1]) == (time[0], time[-1])
+        assert len(some) <= 6 and set(some) <= set(time)
+        assert (np.diff(some) >= 0).all()
     assert path.by_kind["seconds"].sum() == pytest.approx(path.length, rel=1e-9)
     assert path.by_rank.to_numpy().sum() == pytest.approx(path.length, rel=1e-9)
     assert (path.gains["seconds"] >= 0).all()

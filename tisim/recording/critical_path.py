@@ -139,6 +139,34 @@ class CriticalPath:
         table["speedup"] = (self.length / left).where(left > 0, float("inf"))
         return table
 
+    def turns(self, most: int) -> tuple[NDArray[np.float64], NDArray[np.int32], float]:
+        """The path as a line from rank to rank, with about `most` points or fewer.
+
+        Returns
+        -------
+        time, rank
+            The points, the earliest first; seconds, and ranks. Shape (points,).
+        step
+            Seconds within which the line is not told more closely; 0 if every turn is there.
+        """
+        import numpy as np
+
+        parts = int(self.by_kind["parts"].sum())
+        step = 0.0 if 2 * parts <= most else self._end / most
+        times, ranks, last = [np.zeros(0)], [np.zeros(0, dtype=np.int32)], np.inf
+        for rows, _ in self._chunks():  # back in time
+            time = np.stack([rows["end"], rows["start"]], axis=1).ravel()
+            rank = np.stack([rows["destination"], rows["source"]], axis=1).ravel()
+            if step:
+                cell = np.floor(time / step)
+                chosen = np.diff(cell, prepend=last) != 0
+                chosen[-1] |= time[-1] == 0
+                last = cell[-1]
+                time, rank = time[chosen], rank[chosen]
+            times.append(time)
+            ranks.append(rank)
+        return np.concatenate(times)[::-1], np.concatenate(ranks)[::-1], step
+
     def _chunks(self) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
         """The parts, the latest first, and the latency of each."""
         path: Any = _core.CriticalPath(str(self._spool.path("states")), self.rank, self._end, 0.0)

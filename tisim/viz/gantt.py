@@ -157,7 +157,8 @@ class _Chart:
 
     def _bars(self) -> NDArray[np.void] | None:
         """The states to draw one by one, unless they are too many."""
-        if self.lanes.size > 1:
+        whole = self._begin == 0 and self._end == self._recorded.scene.end
+        if self.lanes.size > 1 or (whole and self._recorded.spool.count("states") > _BARS):
             return None
         rows = self._recorded.spool.read("states")
         chosen = rows[(rows["end"] > self._begin) & (rows["start"] < self._end)]

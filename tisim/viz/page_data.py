@@ -133,17 +133,7 @@ def _messages(recorded: Recorded) -> dict[str, Any]:
 
 def _path(recorded: Recorded) -> dict[str, Any]:
     """The critical path as a line: times and ranks; what is finer than `merged` seconds is not."""
-    import numpy as np
-
-    parts = recorded.critical_path.parts
-    time = parts[["start", "end"]].to_numpy().ravel()
-    rank = parts[["rank", "destination"]].to_numpy().ravel()
-    merged = 0.0
-    if len(time) > _TURNS:
-        merged = recorded.scene.end / _TURNS
-        (first,) = np.nonzero(np.diff(time // merged, prepend=-1))
-        chosen = np.append(first, len(time) - 1)
-        time, rank = time[chosen], rank[chosen]
+    time, rank, merged = recorded.critical_path.turns(_TURNS)
     return {"merged": merged, "time": _packed(time, "f8"), "rank": _packed(rank, "i4")}
 
 

@@ -48,4 +48,10 @@ async function start() {
   document.body.dataset.ready = "yes";
 }
 
-start();
+start().catch((error) => {
+  const note = document.createElement("p");
+  note.textContent = typeof DecompressionStream === "undefined"
+    ? "This page needs a browser of 2023 or later."
+    : `This page cannot be shown: ${error.message}`;
+  document.querySelector("main").prepend(note);
+});
