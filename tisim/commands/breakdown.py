@@ -42,12 +42,13 @@ def _kinds(result: Result) -> Iterator[Row]:
     used = [state for state in STATES if by_kind[state].any()]
     yield ("kind", "actions", "seconds", *used)
     ranks = len(result.finish)
-    whole = float(by_kind["seconds"].sum()) or 1.0
+    total = float(by_kind["seconds"].sum())
+    whole = total or 1.0
     for kind, row in by_kind[by_kind["seconds"] > 0].iterrows():
         parts = (_percent(row[state] / whole) for state in used)
         yield (str(kind), f"{row['actions']:,.0f}", format_time(row["seconds"] / ranks), *parts)
     sums = (_percent(by_kind[state].sum() / whole) for state in used)
-    yield ("all", f"{result.actions:,}", format_time(whole / ranks), *sums)
+    yield ("all", f"{result.actions:,}", format_time(total / ranks), *sums)
 
 
 def _waits(result: Result) -> Iterator[Row]:

@@ -135,8 +135,9 @@ class CriticalPath:
         seconds = [self._sums[column] for column in GAINS.values()]
         table = pd.DataFrame({"seconds": seconds}, index=pd.Index(list(GAINS), name="change"))
         table["share"] = table["seconds"] / (self.length or 1.0)
-        left = self.length - table["seconds"]
-        table["speedup"] = (self.length / left).where(left > 0, float("inf"))
+        # Less than rounding leaves nothing.
+        left = (1.0 - table["share"]).where(table["share"] < 1 - 1e-12, 0.0)
+        table["speedup"] = (1.0 / left).where(left > 0, float("inf"))
         return table
 
     def turns(self, most: int) -> tuple[NDArray[np.float64], NDArray[np.int32], float]:

@@ -141,6 +141,7 @@ def test_a_trace_of_no_duration(tmp_path: Path) -> None:
     result = tisim.replay(tmp_path / "r0", platform=GRAPHENE, record=True)
     draw_gantt(result, tmp_path / "nothing.svg")
     assert "No messages." in (tmp_path / "nothing.svg").read_text()
+    assert result.critical_path.gains["speedup"].tolist() == [1.0] * 4
     write_report(result, tmp_path / "nothing.html")
     assert "NaN" not in (tmp_path / "nothing.html").read_text().split("<script>")[0]
 

@@ -189,6 +189,8 @@ def test_every_tab_opens(driver: Any, which: str, request: pytest.FixtureRequest
         assert page.find(f"[data-tab={tab}]").get_attribute("aria-selected") == "true"
         assert page.find(f"#{tab}").text.strip()
         if tab in ("gantt", "matrix", "links"):
+            chart = page.find(f"#{tab}-chart")
+            assert int(chart.get_attribute("width")) == chart.size["width"]
             assert page.colours(f"#{tab}-chart") >= 4
     assert page.complaints() == []
     assert page.requests() == [file.as_uri()]

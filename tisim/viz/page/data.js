@@ -55,10 +55,10 @@ function ticks(begin, end, count) {
 // A canvas as large as its place, in the pixels of the screen.
 function prepared(canvas, height) {
   const ratio = window.devicePixelRatio || 1;
+  canvas.style.height = `${height}px`; // may change the room that there is
   const width = canvas.clientWidth;
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
-  canvas.style.height = `${height}px`;
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
