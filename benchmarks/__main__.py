@@ -50,7 +50,8 @@ def main(
 ) -> None:
     """Measure speed and memory, beside SimGrid's replay where that is installed.
 
-    The answers are checked first. The tables go to docs/benchmarks.md.
+    The answers are checked first. The tables go to docs/benchmarks.md, after each part of the work,
+    so that a run that is stopped leaves what it has measured.
     """
     if instructions_only:
         sys.exit(_compare_instructions(record))
@@ -70,6 +71,8 @@ def main(
                     work()
                 except ProgramError as failed:
                     measured.failures.append(f"{name}: {failed}")
+                if not (quick or only):
+                    report.write(measured)
             if not (quick or only or instructions.missing()):
                 measured.counts = instructions.count(lambda part: step("instructions", part))
     except WrongAnswerError as wrong:

@@ -88,7 +88,7 @@ def cases() -> Iterator[Case]:
     lu_8 = handed_out("lu.A.8", ROOT / "traces" / "lu.A.8.tar.xz", 8)
     yield Case(lu_8, "backbone", 10e6, quick=True)
     yield Case(lu_8, "graphene", 2.5e6, quick=True)
-    wave = "--grid 8x4 --planes 62 --iterations 290 --bytes 480 --compute 8Mf --noise 0.02"
+    wave = "--grid 8x4 --planes 62 --iterations 60 --bytes 480 --compute 8Mf --noise 0.02"
     for trace in nas("lu.A.32", 32, generated("wavefront.32", "wavefront", 32, wave)):
         yield Case(trace, "backbone", 7e6 if trace.name == "lu.A.32" else None)
         yield Case(trace, "graphene", 2e6 if trace.name == "lu.A.32" else None)
