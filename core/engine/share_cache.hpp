@@ -55,7 +55,7 @@ class ShareCache {
   struct Free {
     void operator()(Solution* places) const { std::free(places); }
   };
-  static constexpr std::size_t kPlaces = 65536;
+  static constexpr std::size_t kPlaces = 32768;
   std::unique_ptr<Solution, Free> places_;
 };
 
