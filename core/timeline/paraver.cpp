@@ -81,7 +81,7 @@ const std::vector<ParaverCall>& paraver_calls() {
       if (found == calls_by_word().end() && word.starts_with('i')) {
         found = calls_by_word().find(std::string_view(word).substr(1));
       }
-      made.push_back(found == calls_by_word().end() ? ParaverCall{.state = kOthers}
+      made.push_back(found == calls_by_word().end() ? ParaverCall{.name = {}, .state = kOthers}
                                                     : found->second);
     }
     return made;

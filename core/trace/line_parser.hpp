@@ -37,8 +37,8 @@ struct TraceGrammar {
   std::int32_t ranks = 0;
   Dialect dialect = Dialect::modern;  // never automatic
   bool mistaken_null_is_any = true;   // -333 in a receive
-  ComputeNoise compute_noise;
-  Speedups speedups;
+  ComputeNoise compute_noise = {};
+  Speedups speedups = {};
   const Vocabulary* vocabulary = nullptr;
 };
 

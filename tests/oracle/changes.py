@@ -7,8 +7,13 @@ does to such a flow depends on `network/optim` (docs/adr/0015-changes-and-failur
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from tests.oracle.cases import LATENCY, Case
+from tisim.platform.units import parse_bandwidth
 
 HEADER = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -82,10 +87,17 @@ def write_traces(directory: Path, programs: tuple[tuple[str, ...], ...]) -> None
 
 
 class _Author:
-    def __init__(self, rng: random.Random, kinds: tuple[str, ...]) -> None:
+    def __init__(
+        self, rng: random.Random, kinds: tuple[str, ...], end: float | None = None
+    ) -> None:
         self.profiles: dict[str, str] = {}
         self._rng = rng
         self._kinds = kinds
+        self._end = end  # None: one of three
+
+    def files(self, bases: dict[str, float]) -> str:
+        """Attributes that name profiles of quantities around these."""
+        return "".join(self._file(kind, base) for kind, base in bases.items())
 
     def platform(self, hosts: int) -> str:
         """Hosts with links of their own on a common one."""
@@ -124,16 +136,54 @@ class _Author:
         if kind not in self._kinds or rng.random() < 0.3:
             return ""
         low, high = {"speed": (0.2, 1.5), "bandwidth": (0.2, 2), "latency": (0.1, 5)}[kind]
-        end = rng.choice([0.05, 0.2, 0.6])
+        end = rng.choice([0.05, 0.2, 0.6]) if self._end is None else self._end
         dates = sorted(rng.uniform(0, end) for _ in range(rng.randint(1, 4)))
         lines = [f"{date!r} {base * rng.uniform(low, high)!r}\n" for date in dates]
         if rng.random() < 0.25:
-            lines.insert(0, f"PERIODICITY {dates[-1] + rng.uniform(0.01, end)!r}\n")
+            lines.insert(0, f"PERIODICITY {dates[-1] + rng.uniform(end / 50, end)!r}\n")
         elif rng.random() < 0.33:
-            lines.append(f"LOOPAFTER {rng.uniform(0.01, end)!r}\n")
+            lines.append(f"LOOPAFTER {rng.uniform(end / 50, end)!r}\n")
         name = f"profile-{len(self.profiles)}"
         self.profiles[name] = "".join(lines)
         return f' {kind}_file="{name}"'
+
+
+def with_profiles(case: Case, seed: int, end: float) -> tuple[Case, dict[str, str]]:
+    """A case of the campaign with short latencies, and profiles of its hosts and links.
+
+    Parameters
+    ----------
+    case
+        The case.
+    seed
+        Decides what changes, and how.
+    end
+        The profiles change things up to this date, in seconds.
+
+    Returns
+    -------
+    Case, dict
+        The case, and the files that its platform names; none where it has clusters only.
+    """
+    rng = random.Random(seed)
+    author = _Author(rng, ("speed", "bandwidth", "latency"), end)
+    platform = LATENCY.sub(
+        lambda match: f'{match[1]}="{rng.uniform(0.5, 1.5) * 1e-8!r}s"', case.platform
+    )
+
+    def add(kinds: Callable[[str], dict[str, float]]) -> Callable[[re.Match[str]], str]:
+        return lambda match: match[1] + author.files(kinds(match[1])) + match[2]
+
+    def of_link(text: str) -> dict[str, float]:
+        bandwidth = re.search(r'bandwidth="([^"]+)"', text)
+        return {
+            "bandwidth": parse_bandwidth(bandwidth[1], "it") if bandwidth else 1,
+            "latency": 1e-8,
+        }
+
+    platform = re.sub(r"(<host [^>]*?)(/?>)", add(lambda _: {"speed": 1.0}), platform)
+    platform = re.sub(r"(<link [^>]*?)(/?>)", add(of_link), platform)
+    return replace(case, platform=platform), author.profiles
 
 
 def programs(rng: random.Random, ranks: int) -> tuple[tuple[str, ...], ...]:

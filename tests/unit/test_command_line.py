@@ -185,6 +185,16 @@ def test_profiles_and_start_times_count(tisim: CommandLine) -> None:
     assert json.loads(outcome.out)["simulated_time"] == 13.0
 
 
+def test_a_host_that_goes_off(tisim: CommandLine) -> None:
+    tisim.write("states", "1 0\n")
+    platform = tisim.platform(
+        '<zone id="z" routing="Full"><host id="a" speed="1e9" state_file="states"/></zone>'
+    )
+    outcome = tisim.replay(tisim.trace("compute 4e9"), platform=platform)
+    assert outcome.status == 1
+    assert "rank 0 died at 1 s in compute: host a is off" in outcome.err
+
+
 def test_communicators_that_are_only_mentioned(tisim: CommandLine) -> None:
     trace = tisim.trace("comm_size 2; comm_split; comm_dup; compute 1e9", "compute 1")
     assert json.loads(tisim.replay("--json", "-", trace).out)["simulated_time"] == 1.0
