@@ -36,7 +36,9 @@ def test_changes_under_way(kinds: tuple[str, ...], seed: int, tmp_path: Path) ->
 @pytest.mark.parametrize("seed", range(8))
 def test_a_case_of_the_campaign(seed: int, tmp_path: Path) -> None:
     """Any program, on platforms of all kinds that have hosts and links of their own."""
-    case = Case.draw(seed, families=("full", "floyd", "zones", "nested"), selectors=("default", "ompi"))
+    case = Case.draw(
+        seed, families=("full", "floyd", "zones", "nested"), selectors=("default", "ompi")
+    )
     case.write(tmp_path)
     changing, profiles = with_profiles(case, seed, max(replay_here(case, tmp_path)))
     for name, text in profiles.items():
