@@ -78,7 +78,8 @@ nb::object state_type() {
   using R = StateRow;
   RowType type;
   type.TISIM_FIELD(R, start).TISIM_FIELD(R, end).TISIM_FIELD(R, started).TISIM_FIELD(R, bytes);
-  type.TISIM_FIELD(R, rank).TISIM_FIELD(R, cause).TISIM_FIELD(R, peer).TISIM_FIELD(R, state);
+  type.TISIM_FIELD(R, rank).TISIM_FIELD(R, cause).TISIM_FIELD(R, peer).TISIM_FIELD(R, line);
+  type.TISIM_FIELD(R, state);
   return type.TISIM_FIELD(R, kind).TISIM_FIELD(R, receives).TISIM_FIELD(R, by_peer).make(sizeof(R));
 }
 
@@ -86,8 +87,8 @@ nb::object part_type() {
   using R = PathPart;
   RowType type;
   type.TISIM_FIELD(R, start).TISIM_FIELD(R, end).TISIM_FIELD(R, bytes).TISIM_FIELD(R, source);
-  type.TISIM_FIELD(R, destination).TISIM_FIELD(R, state).TISIM_FIELD(R, kind);
-  return type.make(sizeof(R));
+  type.TISIM_FIELD(R, destination).TISIM_FIELD(R, line).TISIM_FIELD(R, state);
+  return type.TISIM_FIELD(R, kind).make(sizeof(R));
 }
 
 nb::object wait_type() {

@@ -131,8 +131,8 @@ class Result:
     def states(self) -> pd.DataFrame:
         """What every rank was in at every time: one row a state, in the order of their ends.
 
-        Columns: `rank`, `state`, `kind` of action, `start`, `end` (s), and `cause`, the rank that
-        was waited for (-1: none).
+        Columns: `rank`, `state`, `kind` of action, `start`, `end` (s), `cause`, the rank that
+        was waited for (-1: none), and `line`, of the action in the trace.
         """
         return self.known().states
 

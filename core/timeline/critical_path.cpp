@@ -32,7 +32,7 @@ std::vector<PathPart> CriticalPath::take(std::size_t count) {
   std::vector<PathPart> parts;
   while (time_ > begin_ && parts.size() < count) {
     const StateRow& row = find();
-    PathPart part{row.start, row.end, 0, row.rank, row.rank, row.state, row.kind};
+    PathPart part{row.start, row.end, 0, row.rank, row.rank, row.line, row.state, row.kind};
     if (row.peer >= 0) {
       part.start = row.started;
       part.bytes = row.bytes;

@@ -19,6 +19,7 @@ struct PathPart {
   double start, end;                 // seconds
   std::int64_t bytes;                // of a transfer
   std::int32_t source, destination;  // of a transfer; else both are the rank
+  std::uint32_t line;                // of the action
   std::uint8_t state;                // State
   std::uint8_t kind;                 // of the action, of a transfer that of the rank that it woke
 };

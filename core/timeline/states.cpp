@@ -119,7 +119,10 @@ void States::state(const StateRecord& state, const WaitRecord* wait, const OpenA
   whole.cause = whole.peer = -1;
   whole.state =
       static_cast<std::uint8_t>(plain_state(static_cast<Phase>(state.phase), wait != nullptr));
-  if (action != nullptr) whole.kind = name_of(action->start);
+  if (action != nullptr) {
+    whole.kind = name_of(action->start);
+    whole.line = action->start.line;
+  }
   if (whole.state == static_cast<std::uint8_t>(State::barrier)) {
     // They met when the last of them had come: what it did until then decided when they go on.
     whole.cause = whole.peer = instance(inside_[static_cast<std::size_t>(state.rank)]).last;

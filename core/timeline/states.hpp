@@ -42,6 +42,7 @@ struct StateRow {
   std::int32_t rank;
   std::int32_t cause;  // the rank that was waited for, -1: none
   std::int32_t peer;   // the other end of the message, or who ended the state; -1: none
+  std::uint32_t line;  // of the action in the trace of the rank
   std::uint8_t state;
   std::uint8_t kind;      // of the action: a place in `kind_names`
   std::uint8_t receives;  // the rank receives the message

@@ -134,6 +134,7 @@ def test_ranks_that_meet_before_a_collective(tmp_path: Path) -> None:
     assert path.length == result.simulated_time
     (first, *rest) = path.parts.to_dict("records")
     assert (first["rank"], first["state"], first["end"]) == (1, "compute", 5.0)
+    assert [first["line"], *(part["line"] for part in rest)] == [1, 2]
     assert {part["state"] for part in rest} == {"transfer"}
 
 

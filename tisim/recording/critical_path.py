@@ -65,7 +65,8 @@ class CriticalPath:
         """One row a part, the earliest first.
 
         Columns: `start`, `end` (s); `rank`, the one that acts, or sends; `destination`, the one
-        that a transfer goes to, else the rank itself; `state`; `kind` of action; `bytes` of a
+        that a transfer goes to, else the rank itself; `state`; `kind` of action and
+        its `line` in the trace, of a transfer those of the rank that it holds up; `bytes` of a
         transfer; `latency`, the seconds of a transfer in which its first byte travels.
         """
         import numpy as np
@@ -228,6 +229,7 @@ def _columns(rows: Any, latency: Any) -> dict[str, Any]:
         "destination": rows["destination"],
         "state": words(rows["state"], STATES),
         "kind": words(rows["kind"], _core.kind_names()),
+        "line": rows["line"],
         "bytes": rows["bytes"],
         "latency": latency,
     }

@@ -169,6 +169,7 @@ class Recorded:
                 "start": rows["start"],
                 "end": rows["end"],
                 "cause": rows["cause"],
+                "line": rows["line"],
             },
         )
 
