@@ -11,8 +11,8 @@ from tisim import _core
 
 # Records that the core collects before it hands them over, and how often it may do so before the
 # outputs have dealt with the first: few, so that memory stays small, yet enough to keep both busy.
-_ROOM = 32_768
-_AHEAD = 4
+_ROOM = 16_384
+_AHEAD = 2
 
 
 class Output(Protocol):
