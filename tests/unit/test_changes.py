@@ -8,6 +8,7 @@ import pytest
 
 import tisim
 from tisim import _core
+from tisim.kernel import Environment
 from tisim.platform import profiles
 
 MODEL = {
@@ -150,6 +151,6 @@ def test_the_clock_of_simpy_sees_the_same(tmp_path: Path) -> None:
     (tmp_path / "profile").write_text("0.5 0.25\n1.5 1\n")
     text = PLATFORM.format(host=SPEED, link="", after="")
     (tmp_path / "platform.xml").write_text(text)
-    env = tisim.kernel.Environment(tisim.Platform.load(tmp_path / "platform.xml"))
+    env = Environment(tisim.Platform.load(tmp_path / "platform.xml"))
     env.run(env.execute("b", 1e9))
     assert env.now == pytest.approx(1.75)

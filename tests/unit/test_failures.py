@@ -9,6 +9,7 @@ import pytest
 
 import tisim
 from tisim.errors import ResourceOffError
+from tisim.kernel import Environment
 
 PLATFORM = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -114,10 +115,10 @@ def test_a_transfer_cannot_start_over_a_link_that_is_off(replay: Replay) -> None
 def test_a_host_that_was_off_computes_again(tmp_path: Path) -> None:
     (tmp_path / "profile").write_text("1 0\n2 1\n")
     (tmp_path / "platform.xml").write_text(PLATFORM.format(host=STATE, link=""))
-    env = tisim.kernel.Environment(tisim.Platform.load(tmp_path / "platform.xml"))
+    env = Environment(tisim.Platform.load(tmp_path / "platform.xml"))
     seen = []
 
-    def process(env: tisim.kernel.Environment):  # type: ignore[no-untyped-def]
+    def process(env: Environment):  # type: ignore[no-untyped-def]
         for _ in range(3):
             try:
                 yield env.execute("b", 0.8e9)
@@ -136,7 +137,7 @@ def test_a_transfer_of_a_process_fails_with_its_link_or_host(tmp_path: Path) -> 
     (tmp_path / "profile").write_text("0.5 0\n")
     for host, link in ((STATE, ""), ("", STATE)):
         (tmp_path / "platform.xml").write_text(PLATFORM.format(host=host, link=link))
-        env = tisim.kernel.Environment(tisim.Platform.load(tmp_path / "platform.xml"))
+        env = Environment(tisim.Platform.load(tmp_path / "platform.xml"))
         with pytest.raises(ResourceOffError, match=r"from a to b failed at 0\.5 s"):
             env.run(env.transfer("a", "b", 1e9))
         with pytest.raises(ResourceOffError):
