@@ -308,6 +308,7 @@ class CallAuthor(CollectiveAuthor):
                 return
         src, dst = self.ends(group)
         event = self.new_event()
+        self.pause(event, group.members[dst])
         self.put(
             event, group.members[dst], "iprobe", src, self.rng.choice([ANY_TAG, 7]), *group.words
         )

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.oracle
 
 
 #: Together they have every call that `call_programs` writes; SimGrid can run them all.
-KNOWN = (34, 46, 47, 48, 49, 61)
+KNOWN = (74, 20, 46, 48, 61, 3)
 
 
 def known(seed: int) -> Case:
