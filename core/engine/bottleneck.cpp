@@ -32,15 +32,8 @@ void Network::advance(Bottleneck& bottleneck, double now) {
   bottleneck.updated = now;
 }
 
-// Moves the clock of a pair on.
-void Network::advance(std::int32_t index, double now) {
-  Pair& pair = pairs_[index_of(index)];
-  if (pair.bottleneck < 0) {
-    if (load_) charge(index_of(index), pair.value, pair.updated, now);
-    pair.clock += pair.value * (now - pair.updated);
-    pair.updated = now;
-    return;
-  }
+// Moves the clock of a pair of a bottleneck on.
+void Network::advance_with_others(Pair& pair, double now) {
   Bottleneck& bottleneck = bottlenecks_[index_of(pair.bottleneck)];
   advance(bottleneck, now);
   pair.clock += pair.priority * (bottleneck.clock - pair.updated);

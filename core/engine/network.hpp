@@ -231,7 +231,15 @@ class Network {
   void date_end(std::int32_t pair, double now);
   void end_flows(std::int32_t pair, double now);
   void advance(Bottleneck& bottleneck, double now);
-  void advance(std::int32_t pair, double now);
+  void advance_with_others(Pair& pair, double now);
+  // Moves the clock of a pair on.
+  void advance(std::int32_t index, double now) {
+    Pair& pair = pairs_[index_of(index)];
+    if (pair.bottleneck >= 0) return advance_with_others(pair, now);
+    if (load_) charge(index_of(index), pair.value, pair.updated, now);
+    pair.clock += pair.value * (now - pair.updated);
+    pair.updated = now;
+  }
   void propose(const Link& link, double level);
   void form(double now);
   void join(std::int32_t bottleneck, std::int32_t pair);
