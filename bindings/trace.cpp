@@ -94,8 +94,8 @@ std::vector<TraceFile> files_of(const std::vector<FilePart>& parts) {
   return files;
 }
 
-// Between it and work without the GIL: looks at Ctrl-C ten times a second, and then tells Python
-// how far the work is. An exception of Python's stops the work.
+// Between it and work without the GIL: at first and then ten times a second it looks at Ctrl-C and
+// tells Python how far the work is. An exception of Python's stops the work.
 class Teller {
  public:
   explicit Teller(nb::object told) : told_(std::move(told)) {}
@@ -117,7 +117,7 @@ class Teller {
   }
 
   nb::object told_;  // None: nobody
-  Clock::time_point next_ = Clock::now() + kPatience;
+  Clock::time_point next_{};
 };
 
 std::shared_ptr<TraceSet> open_trace(const std::vector<FilePart>& parts, const nb::bytes& name,

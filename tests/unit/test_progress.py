@@ -48,8 +48,11 @@ def test_what_is_short_or_goes_to_a_file_has_none(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_replay_tells_how_far_it_is(packed: bool, tmp_path: Path) -> None:
+def test_a_replay_tells_how_far_it_is(
+    packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As the part of its lines that it has done, whether they are long or short."""
+    monkeypatch.setattr("tisim.kernel.driver._PATIENCE", 0.001)
     lines = 600_000
     trace = tmp_path / "trace"
     trace.mkdir()

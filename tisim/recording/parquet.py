@@ -145,8 +145,9 @@ class _Table:
             if self._output is None:
                 # Times hardly ever repeat: a dictionary of them costs time and saves no room.
                 repeating = [one.name for one in table.schema if not pa.types.is_floating(one.type)]
+                # Arrow's own copy of the schema is not the same bytes each time.
                 self._output = pq.ParquetWriter(
-                    self.file.stream, table.schema, use_dictionary=repeating
+                    self.file.stream, table.schema, use_dictionary=repeating, store_schema=False
                 )
             if len(rows):
                 self._output.write_table(table, row_group_size=_GROUP)
