@@ -46,6 +46,8 @@ void Network::propose(const Link& link, double level) {
   double highest = std::numeric_limits<double>::infinity();
   for (const Link* other : open_links_) {
     if (other == &link || other->open == 0) continue;
+    // Each flow that starts or ends would look at all members.
+    if (other->members.size() > kMost) return;
     highest = std::min(highest, other->level < 0 ? other->remaining / other->usage : other->level);
   }
   for (const Pair* pair : component_) {
@@ -229,7 +231,7 @@ bool Network::fits(Bottleneck& bottleneck, const Pair& pair) {
   for (const Element* end = element + pair.element_count; element != end; ++element) {
     Link& link = links_[index_of(element->link)];
     if (element->link == bottleneck.link || slack(link)) continue;
-    if (link.fatpipe) return false;
+    if (link.fatpipe || link.members.size() > kMost) return false;
     double remaining = link.capacity;
     double usage = 0.0;
     for (const Member& member : link.members) {

@@ -282,6 +282,7 @@ class Network {
   EventHeap<BottleneckPositions> bottleneck_ends_;
   std::size_t bottlenecks_in_use_ = 0;
   static constexpr std::size_t kFewest = 8;  // pairs that are worth one
+  static constexpr std::size_t kMost = 512;  // members of its other links
   std::uint64_t order_ = 0;
   std::size_t solves_ = 0;
   std::uint32_t visit_ = 0;        // of the component that is gathered

@@ -33,9 +33,10 @@ void Schedules::drop(std::int32_t index) {
   schedules_.release(index);
 }
 
-// Goes round all schedules and drops those that were not used since it came by the last time.
+// Goes round all schedules and drops those that were not used since it came by the last time. It
+// goes a few steps a call only: where all are running there is nothing to find.
 void Schedules::make_room() {
-  for (std::size_t steps = 2 * schedules_.capacity(); operations_ > most_ && steps > 0; --steps) {
+  for (std::size_t steps = kSteps; operations_ > most_ && steps > 0; --steps) {
     hand_ = hand_ + 1 < schedules_.capacity() ? hand_ + 1 : 0;
     const auto index = static_cast<std::int32_t>(hand_);
     Schedule& schedule = schedules_[index];

@@ -54,6 +54,7 @@ class Schedules {
  private:
   // Operations whose room the record of a schedule takes.
   static constexpr std::size_t kRecord = 6;
+  static constexpr std::size_t kSteps = 16;
 
   void drop(std::int32_t index);
   void make_room();
