@@ -80,6 +80,8 @@ def sweep(
         - ``"speed_noise"``, ``"bandwidth_noise"``, with or without a pattern: the coefficient of
           variation (standard deviation by mean) of random factors, log-normal with mean 1, one
           for each host or link;
+        - ``"compute_noise"``: the same of random factors of compute volumes, one for each
+          computation of each rank (`Trace.with_noise`);
         - ``"platform"``: files or `Platform` objects;
         - ``"trace"``: what `Trace.open` takes, or `Trace` objects;
         - ``"mapping"`` of ranks to hosts: ``"block"`` (as many ranks as a host has cores),

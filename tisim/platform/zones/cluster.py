@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -120,7 +121,7 @@ class BandedLinks:
         return np.concatenate(parts) if parts else np.empty(0)
 
 
-class ClusterZone(Zone):
+class ClusterZone(Zone, ABC):
     """A zone of numbered hosts; its vertices are computed, not stored.
 
     Parameters
@@ -148,9 +149,9 @@ class ClusterZone(Zone):
     def label(self, local: int) -> str:
         return f"{self.spec.prefix}{self.spec.radical[local]}{self.spec.suffix}"
 
+    @abstractmethod
     def make_links(self) -> BandedLinks:
         """The links of this cluster, to be added to the platform's table."""
-        raise NotImplementedError
 
     def _own_links(self) -> tuple[LinkKind, ...]:
         """The columns that every host has: its loopback and its limiter, where declared."""
