@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +44,21 @@ def test_two_replays_write_the_same_bytes(name: str, tmp_path: Path) -> None:
         (tmp_path / place).mkdir()
         tisim.replay(RING, platform=GRAPHENE, timeline=tmp_path / place / name)
         written.append({path.name: path.read_bytes() for path in (tmp_path / place).iterdir()})
+    assert written[0] == written[1]
+
+
+def test_parquet_has_no_bytes_that_nobody_set(tmp_path: Path) -> None:
+    """Fresh memory is filled with another byte in each process, where glibc can do that."""
+    pytest.importorskip("pyarrow")
+    written = []
+    for fill in ("0", "85"):
+        path = tmp_path / fill / "run.parquet"
+        path.parent.mkdir()
+        arguments = f"{str(RING)!r}, platform={str(GRAPHENE)!r}, timeline={str(path)!r}"
+        code = f"import tisim; tisim.replay({arguments})"
+        memory = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_PERTURB_": fill}
+        subprocess.run([sys.executable, "-c", code], env=os.environ | memory, check=True, cwd=ROOT)
+        written.append({one.name: one.read_bytes() for one in path.parent.iterdir()})
     assert written[0] == written[1]
 
 

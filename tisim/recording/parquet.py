@@ -158,7 +158,11 @@ class _Table:
 
         values = np.ascontiguousarray(rows[field])
         if field == "kind":
-            return pa.DictionaryArray.from_arrays(pa.array(values), pa.array(self._kinds))
+            # Several kinds go by one name, and Arrow writes a dictionary that says a name twice
+            # with bytes at its end that nobody has set.
+            names, numbers = np.unique(self._kinds, return_inverse=True)
+            indices = pa.array(numbers[values].astype(np.int16))
+            return pa.DictionaryArray.from_arrays(indices, pa.array(names.tolist()))
         if field == "collective":
             return pa.array(values.astype(bool))
         if field in ("sent", "received", "started", "arrived"):

@@ -55,7 +55,7 @@ class CommunicatorBuilder {
     for (std::int32_t rank = 0; rank < set.ranks(); ++rank) {
       const auto at = static_cast<std::size_t>(rank);
       makings_[at] = makings_of(set, rank, part_of(progress, rank / ranks, (rank + 1) / ranks));
-      result_.made_[at].assign(makings_[at].size(), Membership{kNoGroup, 0, 0});
+      result_.made_[at].assign(makings_[at].size(), CommunicatorView{kNoGroup, 0, 0});
     }
   }
 
@@ -134,7 +134,7 @@ Communicators Communicators::of(const TraceSet& set, const Progress& progress) {
   return CommunicatorBuilder(set, progress).build();
 }
 
-Membership Communicators::made(std::int32_t rank, std::size_t index) const {
+CommunicatorView Communicators::made(std::int32_t rank, std::size_t index) const {
   const auto at = static_cast<std::size_t>(rank);
   if (at >= made_.size() || index >= made_[at].size()) return {kNoGroup, 0, 0};
   return made_[at][index];

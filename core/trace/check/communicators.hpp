@@ -11,7 +11,7 @@
 namespace tisim {
 
 // A communicator as one of its ranks sees it.
-struct Membership {
+struct CommunicatorView {
   std::uint32_t group = 0;  // 0: the world; kNoGroup: this rank is not in it
   std::int32_t rank = 0;    // this rank's number in it
   std::int32_t size = 0;
@@ -29,9 +29,9 @@ class Communicators {
   // TraceError.
   static Communicators of(const TraceSet& set, const Progress& progress);
 
-  Membership world(std::int32_t rank) const { return {0, rank, ranks_}; }
+  CommunicatorView world(std::int32_t rank) const { return {0, rank, ranks_}; }
   // What the comm_split or comm_dup number `index` of `rank` made.
-  Membership made(std::int32_t rank, std::size_t index) const;
+  CommunicatorView made(std::int32_t rank, std::size_t index) const;
   // The rank in the world of a rank of a group.
   std::int32_t world_rank(std::uint32_t group, std::int32_t rank) const;
   std::int32_t size(std::uint32_t group) const;
@@ -41,8 +41,8 @@ class Communicators {
   friend class CommunicatorBuilder;
 
   std::int32_t ranks_;
-  std::vector<std::vector<Membership>> made_;       // by rank
-  std::vector<std::vector<std::int32_t>> members_;  // of group 1 and the following
+  std::vector<std::vector<CommunicatorView>> made_;  // by rank
+  std::vector<std::vector<std::int32_t>> members_;   // of group 1 and the following
 };
 
 }  // namespace tisim

@@ -22,14 +22,14 @@ class RankWalk {
   const Op& op() const { return ops_[at_]; }
   const Call& call() const { return calls_[static_cast<std::uint32_t>(op().call)]; }
   // The communicator of the operation; that of a comm_split is the parent.
-  const Membership& group() const { return group_; }
+  const CommunicatorView& group() const { return group_; }
   // How many collectives this rank has called on that communicator before this one.
   std::uint64_t collective_number() const { return number_; }
   const RankReader& reader() const { return *reader_; }
 
  private:
   struct Open {
-    Membership membership;
+    CommunicatorView membership;
     std::uint64_t collectives = 0;
   };
 
@@ -45,7 +45,7 @@ class RankWalk {
   std::size_t made_ = 0;
   Open world_;
   std::map<std::uint16_t, Open> others_;
-  Membership group_;
+  CommunicatorView group_;
   std::uint64_t number_ = 0;
 };
 

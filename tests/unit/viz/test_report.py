@@ -170,7 +170,9 @@ class Page:
             if event["method"] == "Network.requestWillBeSent"
         ]
         # A new window begins with the browser's own page, which may still be loading.
-        return [url for url in asked if not url.startswith(("data:", "chrome:"))]
+        return [
+            url for url in asked if not url.startswith(("data:", "chrome:", "chrome-untrusted:"))
+        ]
 
 
 @with_browser
