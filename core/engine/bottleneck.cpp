@@ -50,8 +50,10 @@ void Network::propose(const Link& link, double level) {
     if (other->members.size() > kMost) return;
     highest = std::min(highest, other->level < 0 ? other->remaining / other->usage : other->level);
   }
-  for (const Pair* pair : component_) {
-    if (!pair->fixed) highest = std::min(highest, pair->limit * pair->penalty);
+  for (const std::int32_t index : component_) {
+    if (is_fixed(index)) continue;
+    const Pair& pair = pairs_[index_of(index)];
+    highest = std::min(highest, pair.limit * pair.penalty);
   }
   const Bounds bounds{lowest_, highest};
   if (bounds.hold(level)) proposal_ = {&link, shares_.size(), bounds};
@@ -76,10 +78,10 @@ void Network::form(double now) {
   bottleneck.bounds = proposal_.bounds;
   for (const std::int32_t other : component_links_) links_[index_of(other)].held_by = number;
   for (std::size_t i = proposal_.first; i < shares_.size(); ++i) {
-    const auto index = static_cast<std::int32_t>(shares_[i].first - pairs_.data());
+    const auto [index, share] = shares_[i];
     advance(index, now);
     ends_.remove(static_cast<std::uint32_t>(index));
-    shares_[i].first->value = shares_[i].second;
+    pairs_[index_of(index)].value = share;
     join(number, index);
   }
   set_level(bottleneck, bottleneck.remaining / bottleneck.usage);

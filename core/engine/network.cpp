@@ -127,6 +127,7 @@ void Network::limit_by_links(Pair& pair) const {
 std::int32_t Network::add_pair(Pair pair) {
   limit_by_links(pair);
   pairs_.push_back(std::move(pair));
+  marks_.push_back(0);
   return static_cast<std::int32_t>(pairs_.size()) - 1;
 }
 
@@ -272,9 +273,9 @@ void Network::change_count(std::int32_t index, std::int32_t by) {
   }
 }
 
-void Network::set_value(Pair& pair, double value, double now) {
-  advance(static_cast<std::int32_t>(&pair - pairs_.data()), now);
-  pair.value = value;
+void Network::set_value(std::int32_t index, double value, double now) {
+  advance(index, now);
+  pairs_[index_of(index)].value = value;
 }
 
 void Network::date_end(std::int32_t index, double now) {

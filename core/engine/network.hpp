@@ -89,47 +89,48 @@ class Network {
     std::int32_t position;  // in the link's members, -1: not listed
     double weight;
   };
-  struct Pair {
+  // What the solver looks at comes first, so that it is read as one line of the cache.
+  struct alignas(64) Pair {
     double penalty = 1.0;          // seconds; 1 where there is no latency
     double priority = 1.0;         // the weight: the inverse of the penalty
-    double bound = -1.0;           // bytes/s of one flow, negative: none
-    double narrowest = -1.0;       // bytes/s of all its flows together, negative: no link
     double limit = 0.0;            // bytes/s that one of them can get at most, as many as there are
     double value = 0.0;            // bytes/s that one flow of factor 1 gets
-    double clock = 0.0;            // bytes
-    double updated = 0.0;          // seconds, when `clock` was right
-    double latency = 0.0;          // seconds, without factor
-    double end = 0.0;              // seconds, when its next flow ends; the heap may have it earlier
     std::int32_t count = 0;        // flows
-    std::int32_t first_flow = -1;  // that ends next; the root of a pairing heap on `finish`
     std::int32_t elements = 0;     // first of its elements
-    std::int32_t heap_position = -1;
-    std::int32_t unpaid = -1;      // the pair of the same hosts for flows that pay no latency
     std::int32_t bottleneck = -1;  // whose clock it follows: `updated` is a reading of that
-    std::int32_t counted = 0;      // flows that its bottleneck knows of
-    std::uint32_t visit = 0;
+    std::int32_t heap_position = -1;
+    std::int32_t first_flow = -1;  // that ends next; the root of a pairing heap on `finish`
     std::uint16_t element_count = 0;
     bool stale = false;  // its next end must be dated anew
-    bool fixed = false;  // scratch of the solver
+
+    double clock = 0.0;        // bytes
+    double updated = 0.0;      // seconds, when `clock` was right
+    double end = 0.0;          // seconds, when its next flow ends; the heap may have it earlier
+    double bound = -1.0;       // bytes/s of one flow, negative: none
+    double narrowest = -1.0;   // bytes/s of all its flows together, negative: no link
+    double latency = 0.0;      // seconds, without factor
+    std::int32_t unpaid = -1;  // the pair of the same hosts for flows that pay no latency
+    std::int32_t counted = 0;  // flows that its bottleneck knows of
   };
   struct Member {
     std::int32_t pair;
     std::int32_t element;
   };
-  struct Link {
+  struct alignas(64) Link {
     double load = 0.0;  // shared: what its pairs can ask for at most
     double slack_up_to = 0.0;
-    double reach = 0.0;     // fat pipe: the largest bound / priority of its pairs since it was idle
-    double greed = 0.0;     // fat pipe: the largest weight * priority
-    double capacity = 0.0;  // bytes/s
+    double capacity = 0.0;                             // bytes/s
     double remaining = 0.0, usage = 0.0, level = 0.0;  // scratch of the solver
     std::int32_t count = 0;                            // pairs with flows
     std::int32_t open = 0;  // scratch of the solver: pairs that are not fixed
     std::uint32_t visit = 0;
-    std::int32_t bottleneck = -1;  // that it was last
-    std::int32_t held_by = -1;     // the bottleneck of its component, if that is in use
     bool fatpipe = false;
     bool dirty = false;
+
+    std::int32_t bottleneck = -1;  // that it was last
+    std::int32_t held_by = -1;     // the bottleneck of its component, if that is in use
+    double reach = 0.0;            // fat pipe: the largest bound / priority since it was idle
+    double greed = 0.0;            // fat pipe: the largest weight * priority
     std::vector<Member> members;
   };
   struct PairPositions {
@@ -225,7 +226,7 @@ class Network {
   std::int32_t take_flow(Pair& pair);
   std::int32_t meld(std::int32_t a, std::int32_t b);
   void change_count(std::int32_t pair, std::int32_t by);
-  void set_value(Pair& pair, double value, double now);
+  void set_value(std::int32_t pair, double value, double now);
   void charge(std::size_t pair, double value, double since, double now);
   void unload(std::size_t pair);
   void date_end(std::int32_t pair, double now);
@@ -264,7 +265,9 @@ class Network {
   bool fix_bounded(double level);
   void saturate(double level);
   bool saturate_all(const Link& link, double level);
-  void fix(Pair& pair, double share);
+  bool is_fixed(std::int32_t pair) const { return marks_[index_of(pair)] != visit_; }
+  void fix(std::int32_t pair, double share);
+  void reach(std::int32_t link);
   void prepare(Link& link);
   double fatpipe_usage(const Link& link) const;
   static std::size_t index_of(std::int32_t i) { return static_cast<std::size_t>(i); }
@@ -285,8 +288,10 @@ class Network {
   static constexpr std::size_t kMost = 512;  // members of its other links
   std::uint64_t order_ = 0;
   std::size_t solves_ = 0;
-  std::uint32_t visit_ = 0;        // of the component that is gathered
-  std::uint32_t first_visit_ = 0;  // of the first component of this solve
+  // The mark of the component that is gathered, an even number, and that of the first one of this
+  // solve.
+  std::uint32_t visit_ = 0;
+  std::uint32_t first_visit_ = 0;
   ShareCache cache_;
   std::unique_ptr<LinkLoad> load_;           // null: nobody asks
   std::unique_ptr<ChangingLinks> changing_;  // null: links stay what they are
@@ -294,13 +299,15 @@ class Network {
 
   std::vector<std::int32_t> dirty_links_;
   std::vector<std::int32_t> touched_;  // pairs whose count changed
-  std::vector<Pair*> component_;       // scratch of the solver
-  std::size_t unfixed_ = 0;            // pairs of it
-  double lowest_ = 0.0;                // the highest level of those that are fixed
-  bool held_up_ = false;               // by a link that has nothing left
+  std::vector<std::uint32_t> marks_;   // of each pair: `visit_` when gathered, one more when fixed
+  std::vector<std::int32_t> component_;  // pairs; scratch of the solver
+  std::size_t unfixed_ = 0;              // of them
+  double lowest_limit_ = 0.0;            // none of them has its limit at a lower level
+  double lowest_ = 0.0;                  // the highest level of those that are fixed
+  bool held_up_ = false;                 // by a link that has nothing left
   Proposal proposal_;
   std::vector<std::int32_t> adjusted_;  // bottlenecks
-  std::vector<std::pair<Pair*, double>> shares_;
+  std::vector<std::pair<std::int32_t, double>> shares_;
   std::vector<std::int32_t> component_links_;
   std::vector<Link*> open_links_;
   std::vector<Flow> ended_;

@@ -1,6 +1,7 @@
 // The max-min solver of the network: which part of the system must be solved again, and how.
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/network.hpp"
 
@@ -16,7 +17,7 @@ constexpr std::uint32_t kVisits = 0xf0000000U;
 void Network::solve(double now) {
   if (touched_.empty()) return;
   if (visit_ > kVisits) forget_visits();
-  first_visit_ = visit_ + 1;
+  first_visit_ = visit_ + 2;
   if (bottlenecks_in_use_ > 0) adjust_bottlenecks(now);
   for (std::size_t i = 0; i < dirty_links_.size(); ++i) {
     const std::int32_t seed = dirty_links_[i];
@@ -24,9 +25,9 @@ void Network::solve(double now) {
     link.dirty = false;
     if (link.held_by >= 0 && bottlenecks_[index_of(link.held_by)].in_use) continue;
     if (link.visit >= first_visit_ || link.count == 0) continue;
-    ++visit_;
+    visit_ += 2;
     gather(seed, now);
-    solve_component(now);
+    if (!component_.empty()) solve_component(now);
   }
   dirty_links_.clear();
   // Pairs that no link constrains run at their limits.
@@ -34,7 +35,7 @@ void Network::solve(double now) {
     Pair& pair = pairs_[index_of(index)];
     if (!pair.stale) continue;
     const double value = pair.count > 0 ? pair.limit : 0.0;
-    if (pair.value != value) set_value(pair, value, now);
+    if (pair.value != value) set_value(index, value, now);
     date_end(index, now);
   }
   touched_.clear();
@@ -43,33 +44,46 @@ void Network::solve(double now) {
 void Network::forget_visits() {
   visit_ = 0;
   for (Link& link : links_) link.visit = 0;
-  for (Pair& pair : pairs_) pair.visit = 0;
+  std::fill(marks_.begin(), marks_.end(), 0);
 }
 
-// The links and pairs that a change of link `seed` can reach, over links that are not slack.
+// The links and pairs that a change of link `seed` can reach, over links that are not slack, and
+// what these pairs weigh on each link.
 void Network::gather(std::int32_t seed, double now) {
   component_.clear();
-  component_links_.assign(1, seed);
-  links_[index_of(seed)].visit = visit_;
+  component_links_.clear();
+  lowest_limit_ = std::numeric_limits<double>::infinity();
+  reach(seed);
   for (std::size_t next = 0; next < component_links_.size(); ++next) {
     Link& link = links_[index_of(component_links_[next])];
     if (static_cast<std::size_t>(link.count) < link.members.size()) sweep_members(link);
     for (const Member member : link.members) {
-      Pair& pair = pairs_[index_of(member.pair)];
-      if (pair.visit >= first_visit_) continue;
+      std::uint32_t& mark = marks_[index_of(member.pair)];
+      if (mark >= first_visit_) continue;
+      mark = visit_;
+      const Pair& pair = pairs_[index_of(member.pair)];
       if (pair.bottleneck >= 0) dissolve(pair.bottleneck, now);
-      pair.visit = visit_;
-      pair.fixed = false;
-      component_.push_back(&pair);
+      component_.push_back(member.pair);
+      lowest_limit_ = std::min(lowest_limit_, pair.limit * pair.penalty);
+      const double usage = pair.priority * pair.count;
       const Element* element = &elements_[index_of(pair.elements)];
       for (const Element* end = element + pair.element_count; element != end; ++element) {
         Link& reached = links_[index_of(element->link)];
-        if (reached.visit >= first_visit_ || slack(reached)) continue;
-        reached.visit = visit_;
-        component_links_.push_back(element->link);
+        if (reached.visit < first_visit_) {
+          if (slack(reached)) continue;
+          reach(element->link);
+        }
+        reached.usage += element->weight * usage;
       }
     }
   }
+}
+
+void Network::reach(std::int32_t index) {
+  Link& link = links_[index_of(index)];
+  link.visit = visit_;
+  link.usage = 0.0;
+  component_links_.push_back(index);
 }
 
 // Takes pairs off the list that have no flows any more.
@@ -94,11 +108,11 @@ void Network::solve_component(double now) {
   shares_.clear();
   proposal_.link = nullptr;
   if (component_.size() == 1) {
-    shares_.emplace_back(component_.front(), component_.front()->limit);
+    shares_.emplace_back(component_.front(), pairs_[index_of(component_.front())].limit);
   } else if (component_.size() <= ShareCache::kLargest) {
     std::uint64_t hash = 0;
-    for (const Pair* pair : component_) {
-      hash += ShareCache::hash(static_cast<std::int32_t>(pair - pairs_.data()), pair->count);
+    for (const std::int32_t pair : component_) {
+      hash += ShareCache::hash(pair, pairs_[index_of(pair)].count);
     }
     ShareCache::Solution& place = cache_.place(hash);
     if (!recall(place, hash)) {
@@ -112,13 +126,14 @@ void Network::solve_component(double now) {
     form(now);
     shares_.resize(proposal_.first);
   }
-  for (const auto& [pair, share] : shares_) {
-    if (share != pair->value) {
-      set_value(*pair, share, now);
-    } else if (!pair->stale) {
+  for (const auto& [index, share] : shares_) {
+    const Pair& pair = pairs_[index_of(index)];
+    if (share != pair.value) {
+      set_value(index, share, now);
+    } else if (!pair.stale) {
       continue;
     }
-    date_end(static_cast<std::int32_t>(pair - pairs_.data()), now);
+    date_end(index, now);
   }
 }
 
@@ -127,12 +142,11 @@ bool Network::recall(ShareCache::Solution& place, std::uint64_t hash) {
   if (place.hash != hash || place.size != component_.size()) return false;
   for (std::size_t i = 0; i < place.size; ++i) {
     const ShareCache::Share& share = place.shares[i];
-    Pair& pair = pairs_[index_of(share.pair)];
-    if (pair.visit != visit_ || pair.count != share.count) {
+    if (is_fixed(share.pair) || pairs_[index_of(share.pair)].count != share.count) {
       shares_.clear();
       return false;
     }
-    shares_.emplace_back(&pair, share.value);
+    shares_.emplace_back(share.pair, share.value);
   }
   return true;
 }
@@ -141,35 +155,25 @@ void Network::remember(ShareCache::Solution& place, std::uint64_t hash) const {
   place.hash = hash;
   place.size = shares_.size();
   for (std::size_t i = 0; i < place.size; ++i) {
-    const Pair* pair = shares_[i].first;
-    place.shares[i] = {static_cast<std::int32_t>(pair - pairs_.data()), pair->count,
-                       shares_[i].second};
+    const auto [pair, share] = shares_[i];
+    place.shares[i] = {pair, pairs_[index_of(pair)].count, share};
   }
 }
 
 double Network::fatpipe_usage(const Link& link) const {
   double usage = 0.0;
   for (const Member& member : link.members) {
-    const Pair& pair = pairs_[index_of(member.pair)];
-    if (!pair.fixed) {
-      usage = std::max(usage, elements_[index_of(member.element)].weight * pair.priority);
-    }
+    if (is_fixed(member.pair)) continue;
+    const double priority = pairs_[index_of(member.pair)].priority;
+    usage = std::max(usage, elements_[index_of(member.element)].weight * priority);
   }
   return usage;
 }
 
 void Network::prepare(Link& link) {
   link.remaining = link.capacity;
-  link.usage = 0.0;
+  if (link.fatpipe) link.usage = fatpipe_usage(link);
   link.open = link.count;
-  if (link.fatpipe) {
-    link.usage = fatpipe_usage(link);
-  } else {
-    for (const Member& member : link.members) {
-      const Pair& pair = pairs_[index_of(member.pair)];
-      link.usage += elements_[index_of(member.element)].weight * pair.priority * pair.count;
-    }
-  }
   link.level = link.remaining / link.usage;
 }
 
@@ -192,8 +196,8 @@ void Network::fill_up() {
     if (level < 0) break;
     if (!fix_bounded(level)) saturate(level);
   }
-  for (Pair* pair : component_) {
-    if (!pair->fixed) shares_.emplace_back(pair, pair->limit);
+  for (const std::int32_t pair : component_) {
+    if (!is_fixed(pair)) shares_.emplace_back(pair, pairs_[index_of(pair)].limit);
   }
 }
 
@@ -222,11 +226,19 @@ double Network::lowest_level() {
 // the last bit of this comparison decides what the others get, so the numbers are the same here
 // (docs/adr/0010-fat-pipes.md).
 bool Network::fix_bounded(double level) {
+  if (lowest_limit_ >= level) return false;
   bool any = false;
-  for (Pair* pair : component_) {
-    if (pair->fixed || pair->limit * pair->penalty >= level) continue;
-    any = true;
-    fix(*pair, pair->limit);
+  lowest_limit_ = std::numeric_limits<double>::infinity();
+  for (const std::int32_t index : component_) {
+    if (is_fixed(index)) continue;
+    const Pair& pair = pairs_[index_of(index)];
+    const double limit = pair.limit * pair.penalty;
+    if (limit >= level) {
+      lowest_limit_ = std::min(lowest_limit_, limit);
+    } else {
+      any = true;
+      fix(index, pair.limit);
+    }
   }
   return any;
 }
@@ -239,8 +251,7 @@ void Network::saturate(double level) {
     if (!(reached <= level * kLevelRounding)) continue;
     if (saturate_all(*link, level)) return;
     for (const Member& member : link->members) {
-      Pair& pair = pairs_[index_of(member.pair)];
-      if (!pair.fixed) fix(pair, level * pair.priority);
+      if (!is_fixed(member.pair)) fix(member.pair, level * pairs_[index_of(member.pair)].priority);
     }
   }
 }
@@ -249,19 +260,20 @@ void Network::saturate(double level) {
 bool Network::saturate_all(const Link& link, double level) {
   if (static_cast<std::size_t>(link.open) != unfixed_) return false;
   if (component_.size() > ShareCache::kLargest) propose(link, level);
-  for (Pair* pair : component_) {
-    if (pair->fixed) continue;
-    pair->fixed = true;
-    shares_.emplace_back(pair, level * pair->priority);
+  for (const std::int32_t index : component_) {
+    if (is_fixed(index)) continue;
+    marks_[index_of(index)] = visit_ + 1;
+    shares_.emplace_back(index, level * pairs_[index_of(index)].priority);
   }
   open_links_.clear();
   return true;
 }
 
-void Network::fix(Pair& pair, double share) {
-  pair.fixed = true;
+void Network::fix(std::int32_t index, double share) {
+  const Pair& pair = pairs_[index_of(index)];
+  marks_[index_of(index)] = visit_ + 1;
   --unfixed_;
-  shares_.emplace_back(&pair, share);
+  shares_.emplace_back(index, share);
   lowest_ = std::max(lowest_, share * pair.penalty);
   const double taken = share * pair.count;
   const double usage = pair.priority * pair.count;
