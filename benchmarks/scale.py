@@ -183,3 +183,7 @@ def _million() -> Iterator[Goal]:
     result, ran = timed_replay(trace, flat_cluster(1_000_000), timeout=1800)
     yield Goal("a million ranks: 3-D halo and an allreduce", result["wall_time"], 120, "s")
     yield Goal("the same, peak memory of the process", ran.peak_bytes / GB, 8, "GB")
+    checked = run([*TISIM, "check", trace], timeout=1800)
+    part = checked.cpu_seconds / ran.cpu_seconds
+    yield Goal("`tisim check` of that trace, part of the replay's processor time", part, 1, "")
+    yield Goal("the same, peak memory of the process", checked.peak_bytes / GB, 1, "GB")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import posixpath
-import secrets
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -104,7 +102,7 @@ def unpack(
     with becoming(target) as unfinished:
         target.parent.mkdir(parents=True, exist_ok=True)
         unfinished.mkdir()
-        _core.unpack(Part(str(path), path).for_core(), os.fsencode(unfinished), progress)
+        _core.unpack(Part(str(path), str(path)).for_core(), os.fsencode(unfinished), progress)
 
 
 def _names(found: Source) -> tuple[list[str], str]:
@@ -132,7 +130,7 @@ def _distinct(names: list[str]) -> list[str]:
 @contextlib.contextmanager
 def becoming(target: Path) -> Iterator[Path]:
     """Give a name to write to; what is there in the end gets the name `target`."""
-    unfinished = target.parent / f".{target.name}.{secrets.token_hex(4)}"
+    unfinished = target.parent / f".{target.name}.{os.urandom(4).hex()}"
     try:
         yield unfinished
         unfinished.replace(target)
@@ -144,6 +142,8 @@ def becoming(target: Path) -> Iterator[Path]:
         raise InputError(f"cannot be written: {error.strerror or error}", file=target) from None
     finally:
         if unfinished.is_dir():
+            import shutil
+
             shutil.rmtree(unfinished, ignore_errors=True)
         else:
             unfinished.unlink(missing_ok=True)

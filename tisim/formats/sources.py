@@ -39,7 +39,7 @@ class Part:
     """
 
     name: str
-    path: Path | None = None
+    path: str | None = None
     descriptor: int = -1
     offset: int = 0
     length: int | None = None
@@ -136,7 +136,11 @@ class _Finder:
         if len(files) == 1:
             return self._file(path / files[0])
         files.sort(key=natural_key)
-        return Source(str(path), tuple(self._part(path / name) for name in files))
+        within = str(path / "x")[:-1]
+        return Source(str(path), tuple(self._member_of(within + name) for name in files))
+
+    def _member_of(self, name: str) -> Part:
+        return Part(name, name, unpacked_name=name) if _is_plain(name) else self._part(Path(name))
 
     def _file(self, path: Path) -> Source:
         if is_archive(_head(path)):
@@ -155,7 +159,7 @@ class _Finder:
                 regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
                 kind = compression(file.peek(HEAD))
                 if regular and kind is None:
-                    return Part(name, path, unpacked_name=name)
+                    return Part(name, name, unpacked_name=name)
                 offset, length = self._spool.append(unpacked(file, kind))
         if is_archive(self._spool.head(offset, length)):
             raise InputError("is an archive; it has to be the only trace that is named", file=path)
@@ -226,6 +230,20 @@ class _Finder:
         raise InputError("there is no such file or directory", file=path)
 
 
+def _is_plain(name: str) -> bool:
+    """Whether a file can be read as it is; asks little of the system, as there may be a million."""
+    try:
+        if not stat.S_ISREG(os.stat(name).st_mode):  # noqa: PTH116
+            return False
+        number = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return compression(os.read(number, HEAD)) is None
+        finally:
+            os.close(number)
+    except OSError:
+        return False  # whoever reads it says why it cannot be read
+
+
 def _head(path: Path) -> bytes:
     """Return the first bytes of a file, unpacked; none of what can be read once only."""
     if not stat.S_ISREG(path.stat().st_mode):
@@ -266,7 +284,7 @@ def _index_text(part: Part) -> bytes | None:
 
 def _opened(part: Part) -> IO[bytes]:
     if part.path is not None:
-        return part.path.open("rb")
+        return open(part.path, "rb")  # noqa: PTH123
     return os.fdopen(os.dup(part.descriptor), "rb")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-import tempfile
 import zlib
 from collections.abc import Iterator
 from typing import IO, Self, cast
@@ -25,13 +24,16 @@ _MAGIC = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
+_MAGICS = tuple(_MAGIC)
 #: Enough of a file's beginning to recognise it, a tar archive included.
 HEAD = 512
 
 
 def compression(head: bytes) -> str | None:
     """Name the compression of a file that begins with `head`; None when it is not compressed."""
-    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+    if not head.startswith(_MAGICS):
+        return None
+    return next(name for magic, name in _MAGIC.items() if head.startswith(magic))
 
 
 def without_suffix(name: str, kind: str | None) -> str:
@@ -126,6 +128,8 @@ class Spool:
                 while rest:
                     rest = rest[file.write(rest) :]
             except OSError as error:
+                import tempfile
+
                 raise InputError(
                     f"no room to unpack the trace in {tempfile.gettempdir()} ({error.strerror}); "
                     "set TMPDIR to a directory with more room"
@@ -139,6 +143,8 @@ class Spool:
 
     def _opened(self) -> IO[bytes]:
         if self._file is None:
+            import tempfile
+
             # Without a buffer: others read it through its descriptor.
             self._file = tempfile.TemporaryFile(prefix="tisim-", buffering=0)  # noqa: SIM115
         return self._file

@@ -87,8 +87,8 @@ class Pass {
         communicators_(communicators),
         progress_(progress),
         bytes_(std::max(static_cast<double>(set.bytes()), 1.0)),
-        messages_(set, communicators),
-        collectives_(set, communicators) {}
+        messages_(set, communicators, progress),
+        collectives_(set, communicators, progress) {}
 
   // What to do about a comm_split or comm_dup.
   enum class Makings : std::uint8_t { stop, known, ignored };
@@ -132,7 +132,7 @@ class Pass {
       counter_.take(walk);
       for (const TraceMessage& message : messages) {
         counter_.take(message);
-        messages_.add(message);
+        if (unreadable_.errors() == 0) messages_.add(message);  // else nobody will ask
       }
       requests.take(walk, findings_);
       check_communicator(walk, rank);

@@ -3,14 +3,16 @@
 #include <sstream>
 
 #include "support/test.hpp"
+#include "trace/check/message_ledger.hpp"
 #include "trace/testing.hpp"
 
 namespace tisim {
 
 namespace {
 
-// What is said about a trace: each rank's lines come without their rank, separated by ';'.
-CheckReport checked(const std::vector<std::string>& ranks, Dialect dialect = Dialect::modern) {
+// Each rank's lines come without their rank, separated by ';'.
+std::shared_ptr<const TraceSet> trace_of(const std::vector<std::string>& ranks,
+                                         Dialect dialect = Dialect::modern) {
   std::vector<std::string> texts;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     std::istringstream lines(ranks[rank]);
@@ -20,7 +22,12 @@ CheckReport checked(const std::vector<std::string>& ranks, Dialect dialect = Dia
     }
     texts.push_back(text);
   }
-  return check(*TraceSet::open(test::files_of(texts), "trace", dialect));
+  return TraceSet::open(test::files_of(texts), "trace", dialect);
+}
+
+// What is said about a trace.
+CheckReport checked(const std::vector<std::string>& ranks, Dialect dialect = Dialect::modern) {
+  return check(*trace_of(ranks, dialect));
 }
 
 bool sound(const CheckReport& report) {
@@ -87,6 +94,38 @@ TEST("check: receives from any rank and of any tag") {
   CHECK(checked({"recv -555 1 5;recv 1 0 5", "send 0 0 5;send 0 2 5"}).findings.errors() == 2);
 }
 
+TEST("check: receives from any rank of many tags take the messages of theirs") {
+  std::string wild;
+  std::string sends;
+  for (int tag = 0; tag < 100; ++tag) {
+    wild += "recv -555 " + std::to_string(tag) + " 5;";
+    sends += "send 0 " + std::to_string(99 - tag) + " 5;";
+  }
+  CHECK(sound(checked({wild + wild, sends, sends})));
+  CHECK(
+      sound(checked({wild + "recv 1 -444 5;recv -555 -444 5", sends + "send 0 100 5;send 0 7 5"})));
+  CHECK(says(checked({wild + wild + "recv 2 -444 5", sends, sends}), Severity::error, 0, 201,
+             "from rank 2 to rank 0 with any tag that is never sent"));
+}
+
+TEST("check: of a channel without a fault nothing is kept") {
+  const auto set = trace_of({"isend 1 0 5;isend 0 1 5;irecv 0 1 5;recv 1 0 5;waitall",
+                             "isend 0 0 5;irecv 0 0 5;send 1 3 5;waitall"});
+  const Communicators world(set->ranks());
+  const Progress nobody;
+  MessageLedger ledger(*set, world, nobody);
+  const std::size_t kept[] = {2, 1};  // both channels between the ranks; what rank 1 never receives
+  for (std::int32_t rank = 0; rank < set->ranks(); ++rank) {
+    RankWalk walk(*set, world, rank);
+    MessageReader reader;
+    std::vector<TraceMessage> messages;
+    while (walk.next()) reader.read(walk, messages);
+    for (const TraceMessage& message : messages) ledger.add(message);
+    ledger.end_rank();
+    CHECK(ledger.open() == kept[rank]);
+  }
+}
+
 TEST("check: messages larger than their buffers") {
   CHECK(says(
       checked({"send 1 0 5;send 1 0 10", "recv 0 0 10;recv 0 0 9"}), Severity::error, 1, 2,
@@ -106,6 +145,11 @@ TEST("check: requests") {
              "waits for a request that is not pending"));
   CHECK(sound(checked({"isend 1 0 5;isend 1 0 5;waitany 2;waitAny 2", "recv 0 0 5;recv 0 0 5"})));
   CHECK(sound(checked({"isend 1 0 5;test 0 1 0;isend 1 0 5;testall", "recv 0 0 5;recv 0 0 5"})));
+  CHECK(says(checked({"isend 1 0 5;testall;isend 1 0 5", "recv 0 0 5;recv 0 0 5"}),
+             Severity::warning, 0, 3, "posts a request that is never waited for"));
+  CHECK(says(checked({"isend 1 0 5;isend 1 0 5;wait 0 1 0;isend 1 0 5;wait 0 1 0",
+                      "recv 0 0 5;recv 0 0 5;recv 0 0 5"}),
+             Severity::warning, 0, 4, "posts a request that is never waited for"));
   CHECK(sound(checked({"ibcast 5;wait -333 -333 -3335", "ibcast 5;waitall"})));
   CHECK(sound(
       checked({"isend 1 5;Irecv 1 5;wait;wait", "isend 0 5;Irecv 0 5;waitAll"}, Dialect::legacy)));
@@ -210,6 +254,18 @@ TEST("check: lines that cannot be read are all that is said") {
   CHECK(report.findings.errors() == 2 && report.findings.warnings() == 0);
   CHECK(report.findings.kept()[0].line == 2 && report.findings.kept()[1].file == "rank-1");
   CHECK(checked({"comm_split 0 1 0 0;sen 1", "comm_split 0 1 0 0"}).findings.errors() == 1);
+}
+
+TEST("check: whoever waits is told of the second look too, and can stop it") {
+  const auto looks = [](const std::vector<std::string>& ranks) {
+    std::size_t after = 0;  // so often while nothing is left to be read for the first time
+    check(*trace_of(ranks), [&](double part) { after += part == 1.0 ? 1U : 0U; });
+    return after;
+  };
+  const std::size_t sound_ones = looks({"init;barrier", "init;barrier"});
+  CHECK(looks({"send 1 0 5;barrier", "init;barrier"}) > sound_ones);
+  CHECK(looks({"init;barrier", "init;ibarrier;waitall"}) > sound_ones);
+  CHECK(looks({"alltoallv 9 1 2 9 1 3", "alltoallv 9 3 4 9 5 4"}) > sound_ones);
 }
 
 TEST("check: warnings about what the tracer lost") {

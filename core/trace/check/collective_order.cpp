@@ -20,44 +20,44 @@ void CollectiveOrder::take(const RankWalk& walk, std::int32_t rank, Findings& fi
   } else if (const auto slip = own_contradiction(walk, arguments)) {
     say(*slip);
   }
-  Progress& progress = of_rank_[group];
-  progress.hash = mixed(progress.hash, hash_of(signature_of(walk, arguments)));
+  RankCalls& calls = of_rank_[group];
+  calls.hash = mixed(calls.hash, hash_of(signature_of(walk, arguments)));
   if (const std::uint64_t balance = balance_of(walk, arguments)) {
     std::vector<std::uint64_t>& sums = groups_[group].balance;
-    const auto window = static_cast<std::size_t>(progress.count / kWindow);
+    const auto window = static_cast<std::size_t>(calls.count / kWindow);
     if (sums.size() <= window) sums.resize(window + 1);
     sums[window] += balance;
   }
-  if (++progress.count % kWindow == 0) close_window(group, rank, progress);
+  if (++calls.count % kWindow == 0) close_window(group, rank, calls);
 }
 
 // Compares a window with that of the first rank, which is the first to get here.
-void CollectiveOrder::close_window(std::uint32_t group, std::int32_t rank, Progress& progress) {
+void CollectiveOrder::close_window(std::uint32_t group, std::int32_t rank, RankCalls& calls) {
   Group& all = groups_[group];
-  const std::uint64_t window = (progress.count - 1) / kWindow;
+  const std::uint64_t window = (calls.count - 1) / kWindow;
   if (!all.has_first || all.first_rank == rank) {
     all.has_first = true;
     all.first_rank = rank;
-    all.windows.push_back(progress.hash);
-  } else if (!progress.differs &&
-             (window >= all.windows.size() || all.windows[window] != progress.hash)) {
-    progress.differs = true;
-    progress.differs_in = window;
+    all.windows.push_back(calls.hash);
+  } else if (!calls.differs &&
+             (window >= all.windows.size() || all.windows[window] != calls.hash)) {
+    calls.differs = true;
+    calls.differs_in = window;
   }
-  progress.hash = 0;
+  calls.hash = 0;
 }
 
 void CollectiveOrder::end_rank(std::int32_t rank) {
-  for (auto& [group, progress] : of_rank_) {
+  for (auto& [group, calls] : of_rank_) {
     Group& all = groups_[group];
     ++all.seen;
-    if (progress.count % kWindow != 0) close_window(group, rank, progress);
+    if (calls.count % kWindow != 0) close_window(group, rank, calls);
     if (all.first_rank == rank) {
-      all.first_count = progress.count;
-    } else if (progress.differs) {
-      differences_.push_back({group, rank, progress.differs_in});
-    } else if (progress.count != all.first_count) {
-      differences_.push_back({group, rank, std::min(progress.count, all.first_count) / kWindow});
+      all.first_count = calls.count;
+    } else if (calls.differs) {
+      differences_.push_back({group, rank, calls.differs_in});
+    } else if (calls.count != all.first_count) {
+      differences_.push_back({group, rank, std::min(calls.count, all.first_count) / kWindow});
     }
   }
   of_rank_.clear();

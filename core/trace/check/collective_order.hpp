@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "support/progress.hpp"
 #include "trace/check/collective_signature.hpp"
 #include "trace/check/finding.hpp"
 #include "trace/check/rank_walk.hpp"
@@ -17,9 +19,12 @@ class CollectiveOrder {
  public:
   static constexpr std::uint64_t kWindow = 256;
 
-  // `set` and `communicators` must outlive it.
-  CollectiveOrder(const TraceSet& set, const Communicators& communicators)
-      : set_(&set), communicators_(&communicators), groups_(communicators.groups()) {}
+  // `set`, `communicators` and `progress` must outlive it.
+  CollectiveOrder(const TraceSet& set, const Communicators& communicators, const Progress& progress)
+      : set_(&set),
+        communicators_(&communicators),
+        progress_(&progress),
+        groups_(communicators.groups()) {}
 
   // Takes the collective at hand into account, of ranks one after the other.
   void take(const RankWalk& walk, std::int32_t rank, Findings& findings);
@@ -36,7 +41,7 @@ class CollectiveOrder {
     std::vector<std::uint64_t> windows;  // hashes of the first rank's calls
     std::vector<std::uint64_t> balance;  // by window: what is sent less what is expected, mixed
   };
-  struct Progress {
+  struct RankCalls {
     std::uint64_t count = 0;
     std::uint64_t hash = 0;
     bool differs = false;
@@ -48,16 +53,19 @@ class CollectiveOrder {
     std::uint64_t window;
   };
 
-  void close_window(std::uint32_t group, std::int32_t rank, Progress& progress);
+  void close_window(std::uint32_t group, std::int32_t rank, RankCalls& calls);
   void report_absent(std::uint32_t group, Findings& findings);
   void report_difference(const Difference& difference, Findings& findings);
-  void report_balance(std::uint32_t group, std::uint64_t window, Findings& findings);
+  void report_balances(std::uint32_t group, Findings& findings);
+  std::vector<std::uint64_t> unbalanced_calls(std::uint32_t group,
+                                              std::span<const std::uint64_t> windows);
   void report_transfers(std::uint32_t group, std::uint64_t number, Findings& findings);
 
   const TraceSet* set_;
   const Communicators* communicators_;
+  const Progress* progress_;
   std::vector<Group> groups_;
-  std::unordered_map<std::uint32_t, Progress> of_rank_;  // by group
+  std::unordered_map<std::uint32_t, RankCalls> of_rank_;  // by group
   std::vector<Difference> differences_;
 };
 

@@ -14,9 +14,11 @@ constexpr std::int32_t kMostCompared = 2048;
 // The collectives of one rank on one communicator.
 class CollectiveWalk {
  public:
-  CollectiveWalk(const TraceSet& set, const Communicators& communicators, std::uint32_t group,
-                 std::int32_t rank)
-      : walk_(set, communicators, rank), group_(group), size_(communicators.size(group)) {}
+  CollectiveWalk(const TraceSet& set, const Communicators& communicators, const Progress& progress,
+                 std::uint32_t group, std::int32_t rank)
+      : walk_(set, communicators, rank, &progress),
+        group_(group),
+        size_(communicators.size(group)) {}
 
   bool next() {
     while (walk_.next()) {
@@ -103,22 +105,18 @@ void CollectiveOrder::report(Findings& findings) {
   for (const Difference& difference : differences_) report_difference(difference, findings);
   if (!differences_.empty()) return;  // what is compared further are calls of the same number
   for (std::uint32_t group = 0; group < groups_.size(); ++group) {
-    const Group& all = groups_[group];
-    if (all.seen < communicators_->size(group)) continue;
-    for (std::size_t window = 0; window < all.balance.size(); ++window) {
-      if (all.balance[window] != 0) report_balance(group, window, findings);
-    }
+    if (groups_[group].seen == communicators_->size(group)) report_balances(group, findings);
   }
 }
 
 // The ranks of a group that call no collective at all.
 void CollectiveOrder::report_absent(std::uint32_t group, Findings& findings) {
   const std::int32_t first = groups_[group].first_rank;
-  CollectiveWalk called(*set_, *communicators_, group, first);
+  CollectiveWalk called(*set_, *communicators_, *progress_, group, first);
   called.next();
   for (std::int32_t i = 0; i < communicators_->size(group) && !findings.full(); ++i) {
     const std::int32_t rank = communicators_->world_rank(group, i);
-    CollectiveWalk walk(*set_, *communicators_, group, rank);
+    CollectiveWalk walk(*set_, *communicators_, *progress_, group, rank);
     if (walk.next()) continue;
     findings.add({Severity::error, rank, walk.at().reader().file(), 0,
                   "calls no collective where " + numbered(first, called) + " calls " +
@@ -133,8 +131,8 @@ void CollectiveOrder::report_difference(const Difference& difference, Findings& 
     return;
   }
   const std::int32_t first = groups_[difference.group].first_rank;
-  CollectiveWalk mine(*set_, *communicators_, difference.group, difference.rank);
-  CollectiveWalk other(*set_, *communicators_, difference.group, first);
+  CollectiveWalk mine(*set_, *communicators_, *progress_, difference.group, difference.rank);
+  CollectiveWalk other(*set_, *communicators_, *progress_, difference.group, first);
   const std::string file = set_->file(difference.rank);
   for (;;) {
     const bool more = mine.next();
@@ -161,22 +159,52 @@ void CollectiveOrder::report_difference(const Difference& difference, Findings& 
   }
 }
 
-// The first call of a window in which a rank is not sent what it expects.
-void CollectiveOrder::report_balance(std::uint32_t group, std::uint64_t window,
-                                     Findings& findings) {
-  std::vector<std::uint64_t> balance(kWindow, 0);
-  for (std::int32_t i = 0; i < communicators_->size(group); ++i) {
-    CollectiveWalk walk(*set_, *communicators_, group, communicators_->world_rank(group, i));
-    while (walk.next() && walk.at().collective_number() / kWindow <= window) {
-      if (walk.at().collective_number() / kWindow < window) continue;
-      balance[walk.at().collective_number() % kWindow] += balance_of(walk.at(), walk.arguments());
+// Of each window the first call in which a rank is not sent what it expects.
+void CollectiveOrder::report_balances(std::uint32_t group, Findings& findings) {
+  const std::vector<std::uint64_t>& balance = groups_[group].balance;
+  std::vector<std::uint64_t> wrong;  // the windows that are looked into
+  std::size_t others = 0;            // there is no room for what would be said
+  for (std::size_t window = 0; window < balance.size(); ++window) {
+    if (balance[window] == 0) continue;
+    if (findings.kept().size() + wrong.size() < Findings::kMostKept) {
+      wrong.push_back(window);
+    } else {
+      ++others;
     }
   }
-  const auto wrong =
-      std::find_if(balance.begin(), balance.end(), [](std::uint64_t sum) { return sum != 0; });
-  if (wrong == balance.end()) return;
-  report_transfers(group, window * kWindow + static_cast<std::uint64_t>(wrong - balance.begin()),
-                   findings);
+  if (!wrong.empty()) {
+    for (const std::uint64_t number : unbalanced_calls(group, wrong)) {
+      report_transfers(group, number, findings);
+    }
+  }
+  for (; others > 0; --others) findings.add({});
+}
+
+// Reads all ranks once for all windows.
+std::vector<std::uint64_t> CollectiveOrder::unbalanced_calls(
+    std::uint32_t group, std::span<const std::uint64_t> windows) {
+  std::vector<std::uint64_t> balance(windows.size() * kWindow, 0);
+  for (std::int32_t i = 0; i < communicators_->size(group); ++i) {
+    CollectiveWalk walk(*set_, *communicators_, *progress_, group,
+                        communicators_->world_rank(group, i));
+    auto at = windows.begin();
+    while (walk.next()) {
+      const std::uint64_t number = walk.at().collective_number();
+      while (at != windows.end() && *at < number / kWindow) ++at;
+      if (at == windows.end()) break;
+      if (*at > number / kWindow) continue;
+      const auto row = static_cast<std::size_t>(at - windows.begin());
+      balance[row * kWindow + number % kWindow] += balance_of(walk.at(), walk.arguments());
+    }
+  }
+  std::vector<std::uint64_t> calls;
+  for (std::size_t row = 0; row < windows.size(); ++row) {
+    // The sum over a window is not 0, so that of some call is not.
+    std::uint64_t number = 0;
+    while (balance[row * kWindow + number] == 0) ++number;
+    calls.push_back(windows[row] * kWindow + number);
+  }
+  return calls;
 }
 
 void CollectiveOrder::report_transfers(std::uint32_t group, std::uint64_t number,
@@ -184,7 +212,8 @@ void CollectiveOrder::report_transfers(std::uint32_t group, std::uint64_t number
   const std::int32_t size = communicators_->size(group);
   std::vector<Transfers> calls;
   for (std::int32_t i = 0; i < (size <= kMostCompared ? size : 1); ++i) {
-    CollectiveWalk walk(*set_, *communicators_, group, communicators_->world_rank(group, i));
+    CollectiveWalk walk(*set_, *communicators_, *progress_, group,
+                        communicators_->world_rank(group, i));
     walk.go_to(number);
     calls.push_back(transfers_of(walk));
   }

@@ -1,8 +1,10 @@
 #include "trace/check/communicators.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace tisim {
 
@@ -16,10 +18,30 @@ struct Making {
   bool is_split;
   std::int64_t color;
   std::int64_t key;
+  std::size_t next;  // the next making of the same parent, or kNone
 };
 
-// The makings of one rank, in its order; `progress` is of that rank.
-std::vector<Making> makings_of(const TraceSet& set, std::int32_t rank, const Progress& progress) {
+constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+// All of one rank, in its order.
+struct RankMakings {
+  std::vector<Making> all;
+  std::vector<std::size_t> first;  // of each parent, or kNone
+};
+
+// Lists those of one parent after one another.
+RankMakings by_parent(std::vector<Making> makings) {
+  RankMakings result;
+  result.first.assign(makings.size() + 1, kNone);
+  for (std::size_t at = makings.size(); at-- > 0;) {
+    makings[at].next = std::exchange(result.first[makings[at].parent], at);
+  }
+  result.all = std::move(makings);
+  return result;
+}
+
+// `progress` is of that rank.
+RankMakings makings_of(const TraceSet& set, std::int32_t rank, const Progress& progress) {
   CallTable calls;
   const auto reader = set.open(rank, calls);
   std::vector<Op> ops(kBatch);
@@ -35,12 +57,12 @@ std::vector<Making> makings_of(const TraceSet& set, std::int32_t rank, const Pro
       const std::size_t from = parent == made.end() ? makings.size() + 1 : parent->second;
       makings.push_back({from, is_split,
                          is_split ? static_cast<std::int64_t>(call.arguments[2]) : 0,
-                         is_split ? static_cast<std::int64_t>(call.arguments[3]) : 0});
+                         is_split ? static_cast<std::int64_t>(call.arguments[3]) : 0, kNone});
       made[static_cast<std::uint16_t>(call.arguments[1])] = makings.size();
     }
     tell(progress, 0.5);
   }
-  return makings;
+  return by_parent(std::move(makings));
 }
 
 }  // namespace
@@ -55,7 +77,7 @@ class CommunicatorBuilder {
     for (std::int32_t rank = 0; rank < set.ranks(); ++rank) {
       const auto at = static_cast<std::size_t>(rank);
       makings_[at] = makings_of(set, rank, part_of(progress, rank / ranks, (rank + 1) / ranks));
-      result_.made_[at].assign(makings_[at].size(), CommunicatorView{kNoGroup, 0, 0});
+      result_.made_[at].assign(makings_[at].all.size(), CommunicatorView{kNoGroup, 0, 0});
     }
   }
 
@@ -79,19 +101,21 @@ class CommunicatorBuilder {
 
   // All that the ranks of a group make of it; `parents`: what each of them calls it.
   void follow(const std::vector<std::int32_t>& members, const std::vector<std::size_t>& parents) {
-    std::vector<std::size_t> next(members.size(), 0);
+    std::vector<std::size_t> next(members.size());
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      next[i] = makings_[static_cast<std::size_t>(members[i])].first[parents[i]];
+    }
     for (;;) {
       std::vector<Candidate> candidates;
       bool is_split = false;
       for (std::size_t i = 0; i < members.size(); ++i) {
-        const std::vector<Making>& makings = makings_[static_cast<std::size_t>(members[i])];
+        const std::vector<Making>& makings = makings_[static_cast<std::size_t>(members[i])].all;
         std::size_t& at = next[i];
-        while (at < makings.size() && makings[at].parent != parents[i]) ++at;
-        if (at == makings.size()) return;  // not by all of them
+        if (at == kNone) return;  // not by all of them
         if (i > 0 && makings[at].is_split != is_split) return;
         is_split = makings[at].is_split;
         candidates.emplace_back(makings[at].color, makings[at].key, i, members[i], at);
-        ++at;
+        at = makings[at].next;
       }
       if (is_split) std::sort(candidates.begin(), candidates.end());
       make_groups(candidates);
@@ -126,7 +150,7 @@ class CommunicatorBuilder {
   }
 
   Communicators result_;
-  std::vector<std::vector<Making>> makings_;       // by rank
+  std::vector<RankMakings> makings_;               // by rank
   std::vector<std::vector<std::size_t>> made_at_;  // by group: what its ranks call it
 };
 

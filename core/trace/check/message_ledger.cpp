@@ -2,20 +2,26 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string>
+
+#include "trace/check/collective_signature.hpp"
 
 namespace tisim {
 
 namespace {
 
+constexpr std::uint64_t kGlance = 1U << 16;  // so many comparisons between two looks at Ctrl-C
+
 // The messages of one side of a channel, in their order.
 class ChannelWalk {
  public:
-  ChannelWalk(const TraceSet& set, const Communicators& communicators, const TraceChannel& channel,
-              bool is_receive)
+  ChannelWalk(const TraceSet& set, const Communicators& communicators, const Progress& progress,
+              const TraceChannel& channel, bool is_receive)
       : walk_(set, communicators,
               communicators.world_rank(channel.group,
-                                       is_receive ? channel.destination : channel.source)),
+                                       is_receive ? channel.destination : channel.source),
+              &progress),
         channel_(channel),
         is_receive_(is_receive) {}
 
@@ -54,10 +60,29 @@ std::string described(const Communicators& communicators, const TraceChannel& ch
   return "from " + rank(channel.source) + " to " + rank(channel.destination) + " with " + tag;
 }
 
+// Which receive takes a message of these is known only when all messages are.
+bool is_wild(const TraceChannel& channel) {
+  return channel.source == kAnySource || channel.tag == kAnyTag;
+}
+
 }  // namespace
 
+std::size_t MessageLedger::ChannelHash::operator()(const TraceChannel& channel) const {
+  const auto half = [](std::uint32_t high, std::int32_t low) {
+    return std::uint64_t{high} << 32 | static_cast<std::uint32_t>(low);
+  };
+  // Mixed twice: numbers that only cancel each other out, such as tags that are ranks, would meet.
+  const std::uint64_t ranks =
+      mixed(half(static_cast<std::uint32_t>(channel.destination), channel.source), 0);
+  return static_cast<std::size_t>(mixed(ranks, half(channel.group, channel.tag)));
+}
+
 void MessageLedger::add(const TraceMessage& message) {
-  Side& side = of_rank_[{message.channel, message.is_receive}];
+  ChannelSides& channel = *open_.try_emplace(message.channel).first;
+  Side& side = message.is_receive ? channel.second.received : channel.second.sent;
+  const Side& other = message.is_receive ? channel.second.sent : channel.second.received;
+  const bool to_itself = message.channel.source == message.channel.destination;
+  if (side.count == 0 && !(to_itself && other.count > 0)) of_rank_.push_back(&channel);
   // A receive that takes what comes has room for everything.
   const std::int64_t room =
       message.bytes < 0 ? std::numeric_limits<std::int64_t>::max() : message.bytes;
@@ -68,27 +93,35 @@ void MessageLedger::add(const TraceMessage& message) {
   ++side.count;
 }
 
+bool MessageLedger::may_be_wrong(const Sides& sides) {
+  const auto& [sent, received] = sides;
+  return sent.count != received.count || (sent.most > received.least && sent.hash != received.hash);
+}
+
 void MessageLedger::end_rank() {
-  for (const auto& [key, side] : of_rank_) entries_.push_back({key.first, key.second, side});
+  for (const ChannelSides* channel : of_rank_) {
+    if (is_wild(channel->first) || may_be_wrong(channel->second)) continue;
+    open_.erase(TraceChannel(channel->first));
+  }
   of_rank_.clear();
 }
 
-std::vector<MessageLedger::Pair> MessageLedger::paired() const {
+// The channels that are left, in order.
+std::vector<MessageLedger::Pair> MessageLedger::take_open() {
   std::vector<Pair> pairs;
-  for (const Entry& entry : entries_) {
-    if (pairs.empty() || pairs.back().channel != entry.channel) {
-      pairs.push_back({entry.channel, {}, {}});
-    }
-    (entry.is_receive ? pairs.back().received : pairs.back().sent) = entry.side;
-  }
+  pairs.reserve(open_.size());
+  for (const auto& [channel, sides] : open_) pairs.push_back({channel, sides.sent, sides.received});
+  open_ = {};
+  std::uint64_t compared = 0;
+  std::sort(pairs.begin(), pairs.end(), [&](const Pair& a, const Pair& b) {
+    if (++compared % kGlance == 0) tell(*progress_, 1.0);
+    return a.channel < b.channel;
+  });
   return pairs;
 }
 
 void MessageLedger::report(Findings& findings) {
-  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
-    return std::tie(a.channel, a.is_receive) < std::tie(b.channel, b.is_receive);
-  });
-  const std::vector<Pair> pairs = paired();
+  const std::vector<Pair> pairs = take_open();
   for (std::size_t first = 0; first < pairs.size();) {
     std::size_t last = first;
     while (last < pairs.size() && pairs[last].channel.group == pairs[first].channel.group &&
@@ -96,6 +129,7 @@ void MessageLedger::report(Findings& findings) {
       ++last;
     }
     report_destination(pairs.data() + first, pairs.data() + last, findings);
+    tell(*progress_, 1.0);
     first = last;
   }
 }
@@ -105,7 +139,7 @@ void MessageLedger::report_destination(const Pair* first, const Pair* last, Find
   std::vector<Pair> wild;     // receives from any rank or of any tag
   std::vector<Pair> surplus;  // what no receive of its own channel takes
   for (const Pair* pair = first; pair != last; ++pair) {
-    if (pair->channel.source == kAnySource || pair->channel.tag == kAnyTag) {
+    if (is_wild(pair->channel)) {
       wild.push_back(*pair);
     } else if (pair->received.count > pair->sent.count) {
       report_unmatched(pair->channel, true, pair->sent.count, pair->received.count, findings);
@@ -123,10 +157,12 @@ void MessageLedger::report_destination(const Pair* first, const Pair* last, Find
 // Lets the receives from any rank, and then those of any tag too, take what is left.
 void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pair>& surplus,
                                    Findings& findings) {
-  const auto takes = [](const TraceChannel& receive, const TraceChannel& message) {
-    return (receive.source == kAnySource || receive.source == message.source) &&
-           (receive.tag == kAnyTag || receive.tag == message.tag);
-  };
+  // The positions in `surplus` by tag; `surplus` itself is by source.
+  std::vector<std::size_t> by_tag(surplus.size());
+  std::iota(by_tag.begin(), by_tag.end(), std::size_t{0});
+  const auto tag_of = [&](std::size_t at) { return surplus[at].channel.tag; };
+  const auto source_of = [](const Pair& pair) { return pair.channel.source; };
+  std::ranges::stable_sort(by_tag, {}, tag_of);
   // The most particular ones choose first.
   std::vector<Pair> choosers = wild;
   std::stable_sort(choosers.begin(), choosers.end(), [](const Pair& a, const Pair& b) {
@@ -135,14 +171,23 @@ void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pa
     };
     return freedom(a.channel) < freedom(b.channel);
   });
-  for (Pair& chooser : choosers) {
+  for (const Pair& chooser : choosers) {
     std::uint64_t left = chooser.received.count;
-    for (Pair& pair : surplus) {
-      if (left == 0) break;
-      if (!takes(chooser.channel, pair.channel)) continue;
+    const auto take = [&left](Pair& pair) {
       const std::uint64_t taken = std::min(left, pair.sent.count - pair.received.count);
       pair.received.count += taken;
       left -= taken;
+    };
+    if (chooser.channel.tag != kAnyTag) {
+      for (const std::size_t at :
+           std::ranges::equal_range(by_tag, chooser.channel.tag, {}, tag_of)) {
+        take(surplus[at]);
+      }
+    } else if (chooser.channel.source != kAnySource) {
+      std::ranges::for_each(
+          std::ranges::equal_range(surplus, chooser.channel.source, {}, source_of), take);
+    } else {
+      std::ranges::for_each(surplus, take);
     }
     if (left > 0) {
       report_unmatched(chooser.channel, true, chooser.received.count - left, chooser.received.count,
@@ -159,6 +204,10 @@ void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pa
 void MessageLedger::report_unmatched(const TraceChannel& channel, bool is_receive,
                                      std::uint64_t matched, std::uint64_t total,
                                      Findings& findings) {
+  if (findings.full()) {
+    findings.add({});
+    return;
+  }
   const std::uint64_t left = total - matched;
   std::string message;
   if (is_receive) {
@@ -174,11 +223,9 @@ void MessageLedger::report_unmatched(const TraceChannel& channel, bool is_receiv
   const std::int32_t rank =
       communicators_->world_rank(channel.group, is_receive ? channel.destination : channel.source);
   Finding finding{Severity::error, rank, set_->file(rank), 0, std::move(message)};
-  if (!findings.full()) {
-    ChannelWalk walk(*set_, *communicators_, channel, is_receive);
-    for (std::uint64_t i = 0; i <= matched; ++i) walk.next();
-    finding.line = walk.message().line;
-  }
+  ChannelWalk walk(*set_, *communicators_, *progress_, channel, is_receive);
+  for (std::uint64_t i = 0; i <= matched; ++i) walk.next();
+  finding.line = walk.message().line;
   findings.add(std::move(finding));
 }
 
@@ -188,8 +235,8 @@ void MessageLedger::report_sizes(const Pair& pair, Findings& findings) {
   if (both == 0 || pair.sent.most <= pair.received.least) return;
   if (pair.sent.count == pair.received.count && pair.sent.hash == pair.received.hash) return;
   if (findings.full()) return;
-  ChannelWalk sends(*set_, *communicators_, pair.channel, false);
-  ChannelWalk receives(*set_, *communicators_, pair.channel, true);
+  ChannelWalk sends(*set_, *communicators_, *progress_, pair.channel, false);
+  ChannelWalk receives(*set_, *communicators_, *progress_, pair.channel, true);
   for (std::uint64_t i = 0; i < both && sends.next() && receives.next(); ++i) {
     const std::int64_t room = receives.message().bytes;
     if (room < 0 || sends.message().bytes <= room) continue;

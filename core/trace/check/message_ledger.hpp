@@ -1,24 +1,32 @@
 // All messages of a trace, by channel: which are sent and not received, or the other way round.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "support/progress.hpp"
 #include "trace/check/finding.hpp"
 #include "trace/check/messages.hpp"
 
 namespace tisim {
 
+// Takes the ranks one after the other. A channel is forgotten as soon as both of its ranks have
+// been read and nothing is wrong with it, so that a sound trace of many ranks takes little memory.
 class MessageLedger {
  public:
-  // `set` and `communicators` must outlive it.
-  MessageLedger(const TraceSet& set, const Communicators& communicators)
-      : set_(&set), communicators_(&communicators) {}
+  // `set`, `communicators` and `progress` must outlive it.
+  MessageLedger(const TraceSet& set, const Communicators& communicators, const Progress& progress)
+      : set_(&set), communicators_(&communicators), progress_(&progress) {}
 
   void add(const TraceMessage& message);
   // The messages of a rank are complete.
   void end_rank();
+
+  // How many channels are not done with.
+  std::size_t open() const { return open_.size(); }
 
   // Matches all of them. Reads the trace again where something is wrong, to say where. Throws
   // TraceError.
@@ -32,20 +40,22 @@ class MessageLedger {
     std::int64_t least = 0;
     std::int64_t most = 0;
   };
-  struct Entry {
-    TraceChannel channel;
-    bool is_receive;
-    Side side;
+  struct Sides {
+    Side sent;
+    Side received;
   };
-  // Entries of one channel side by side: a send, a receive, or both.
+  using ChannelSides = std::pair<const TraceChannel, Sides>;
   struct Pair {
     TraceChannel channel;
     Side sent;
     Side received;
   };
-  using SideKey = std::pair<TraceChannel, bool>;
+  struct ChannelHash {
+    std::size_t operator()(const TraceChannel& channel) const;
+  };
 
-  std::vector<Pair> paired() const;
+  static bool may_be_wrong(const Sides& sides);
+  std::vector<Pair> take_open();
   void report_destination(const Pair* first, const Pair* last, Findings& findings);
   void report_surplus(const std::vector<Pair>& wild, std::vector<Pair>& surplus,
                       Findings& findings);
@@ -55,8 +65,9 @@ class MessageLedger {
 
   const TraceSet* set_;
   const Communicators* communicators_;
-  std::map<SideKey, Side> of_rank_;
-  std::vector<Entry> entries_;
+  const Progress* progress_;
+  std::unordered_map<TraceChannel, Sides, ChannelHash> open_;
+  std::vector<const ChannelSides*> of_rank_;  // of the rank at hand, each once
 };
 
 }  // namespace tisim

@@ -13,11 +13,14 @@ bool is_collective(Kind kind) {
          kind == Kind::comm_dup;
 }
 
-RankWalk::RankWalk(const TraceSet& set, const Communicators& communicators, std::int32_t rank)
+RankWalk::RankWalk(const TraceSet& set, const Communicators& communicators, std::int32_t rank,
+                   const Progress* again)
     : communicators_(&communicators),
+      again_(again),
       rank_(rank),
       reader_(set.open(rank, calls_)),
-      ops_(kBatch),
+      room_(std::make_unique_for_overwrite<std::byte[]>(kBatch * sizeof(Op))),
+      ops_(reinterpret_cast<Op*>(room_.get())),
       world_{communicators.world(rank)} {}
 
 bool RankWalk::next() {
@@ -49,7 +52,8 @@ bool RankWalk::next() {
 
 bool RankWalk::refill() {
   at_ = 0;
-  count_ = reader_->read(ops_.data(), ops_.size());
+  count_ = reader_->read(ops_, kBatch);
+  if (again_ != nullptr) tell(*again_, 1.0);
   return count_ > 0;
 }
 

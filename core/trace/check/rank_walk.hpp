@@ -1,10 +1,10 @@
 // The operations of one rank with their communicators resolved, one at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <vector>
 
 #include "trace/check/communicators.hpp"
 #include "trace/trace_set.hpp"
@@ -13,8 +13,10 @@ namespace tisim {
 
 class RankWalk {
  public:
-  // `set` and `communicators` must outlive it.
-  RankWalk(const TraceSet& set, const Communicators& communicators, std::int32_t rank);
+  // `set` and `communicators` must outlive it, and so must `again`: where a rank is read again, to
+  // say what is wrong with it, that is told 1 from time to time.
+  RankWalk(const TraceSet& set, const Communicators& communicators, std::int32_t rank,
+           const Progress* again = nullptr);
 
   // Goes to the next operation; false at the end. Throws TraceError.
   bool next();
@@ -36,10 +38,14 @@ class RankWalk {
   bool refill();
 
   const Communicators* communicators_;
+  const Progress* again_;
   std::int32_t rank_;
   CallTable calls_;
   std::unique_ptr<RankReader> reader_;
-  std::vector<Op> ops_;
+  // Of the batch at hand. Not a vector: to fill it takes longer than to read a rank that does
+  // little.
+  std::unique_ptr<std::byte[]> room_;
+  Op* ops_;
   std::size_t at_ = 0;
   std::size_t count_ = 0;
   std::size_t made_ = 0;

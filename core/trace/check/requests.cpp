@@ -62,11 +62,23 @@ void Requests::take(const RankWalk& walk, Findings& findings) {
 }
 
 void Requests::post(const Key& key, std::uint32_t line) {
+  const Pending request{line, false, posted_++, 0};
   if (legacy_) {
-    stack_.push_back({line, false});
-  } else {
-    pending_[key].push_back({line, false});
+    stack_.push_back(request);
+    return;
   }
+  auto place = static_cast<std::uint32_t>(requests_.size());
+  if (free_.empty()) {
+    requests_.push_back(request);
+  } else {
+    place = free_.back();
+    free_.pop_back();
+    requests_[place] = request;
+  }
+  const auto [queue, is_first] = pending_.try_emplace(key, Queue{place, place});
+  if (is_first) return;
+  requests_[queue->second.last].next = place;
+  queue->second.last = place;
 }
 
 void Requests::wait(const RankWalk& walk, Findings& findings) {
@@ -75,8 +87,13 @@ void Requests::wait(const RankWalk& walk, Findings& findings) {
   // The source of a persistent receive that SimGrid's tracer wrote is known to its wait alone.
   if (found == pending_.end()) found = pending_.find({op.comm, kAnySource, op.bytes, op.tag});
   if (found != pending_.end()) {
-    found->second.pop_front();
-    if (found->second.empty()) pending_.erase(found);
+    Queue& queue = found->second;
+    free_.push_back(queue.first);
+    if (queue.first == queue.last) {
+      pending_.erase(found);
+    } else {
+      queue.first = requests_[queue.first].next;
+    }
   } else if (complete_somewhere_ == 0) {
     findings.add({Severity::warning, rank_, walk.reader().file(), op.line,
                   "waits for a request that is not pending: no isend or irecv before it has this "
@@ -95,30 +112,36 @@ void Requests::wait_last(const RankWalk& walk, Findings& findings) {
 
 void Requests::test(const Key& key) {
   const auto found = pending_.find(key);
-  if (found != pending_.end()) found->second.front().may_be_complete = true;
+  if (found != pending_.end()) requests_[found->second.first].may_be_complete = true;
 }
 
 void Requests::test_all() {
-  for (auto& [key, requests] : pending_) {
-    for (Pending& request : requests) request.may_be_complete = true;
-  }
-  for (Pending& request : stack_) request.may_be_complete = true;
+  tested_ = posted_;
   collectives_.clear();
 }
 
 void Requests::clear() {
-  pending_.clear();
+  if (!pending_.empty()) {
+    // Clearing takes as long as the table is large, even when only few are in it.
+    if (pending_.bucket_count() > 64 + 8 * pending_.size()) pending_ = {};
+    pending_.clear();
+  }
+  requests_.clear();
+  free_.clear();
   stack_.clear();
   collectives_.clear();
 }
 
 void Requests::finish(const RankWalk& walk, Findings& findings) {
   std::vector<std::uint32_t> lines(collectives_.begin(), collectives_.end());
-  const auto take_pending = [&lines](const Pending& request) {
-    if (!request.may_be_complete) lines.push_back(request.line);
+  const auto take_pending = [&](const Pending& request) {
+    if (!request.may_be_complete && request.number >= tested_) lines.push_back(request.line);
   };
-  for (const auto& [key, requests] : pending_) {
-    std::for_each(requests.begin(), requests.end(), take_pending);
+  for (const auto& [key, queue] : pending_) {
+    for (std::uint32_t at = queue.first;; at = requests_[at].next) {
+      take_pending(requests_[at]);
+      if (at == queue.last) break;
+    }
   }
   std::for_each(stack_.begin(), stack_.end(), take_pending);
   if (lines.size() <= complete_somewhere_) return;

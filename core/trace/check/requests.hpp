@@ -36,7 +36,14 @@ class Requests {
   };
   struct Pending {
     std::uint32_t line;
-    bool may_be_complete;  // tested, or one of those that a waitany may have completed
+    bool may_be_complete;  // tested
+    std::uint64_t number;  // of those that were posted
+    std::uint32_t next;    // the place in requests_ of the next one with the same key
+  };
+  // The requests of one key in the order in which they were posted: places in requests_.
+  struct Queue {
+    std::uint32_t first;
+    std::uint32_t last;
   };
 
   void post(const Key& key, std::uint32_t line);
@@ -48,7 +55,11 @@ class Requests {
 
   std::int32_t rank_;
   bool legacy_;
-  std::unordered_map<Key, std::deque<Pending>, KeyHash> pending_;
+  std::uint64_t posted_ = 0;
+  std::uint64_t tested_ = 0;  // the first so many posted ones have been tested together
+  std::unordered_map<Key, Queue, KeyHash> pending_;
+  std::vector<Pending> requests_;
+  std::vector<std::uint32_t> free_;        // places in requests_ of none that is pending
   std::vector<Pending> stack_;             // instead, in the legacy dialect
   std::deque<std::uint32_t> collectives_;  // lines of pending non-blocking ones
   std::uint64_t complete_somewhere_ = 0;   // by waitany: which is not known
