@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Protocol
 
 from tisim.errors import InputError
@@ -160,8 +161,7 @@ class Config:
         other = self._values.get(_SAME_TABLE.get(option.key, ""))
         if other is not None and self._shares_tables(option.key):
             return other
-        default = NETWORK_MODELS[self.network_model].get(option.key, option.default)
-        return parse_value(option, default)
+        return _default(option.key, self.network_model)
 
     def _shares_tables(self, key: str) -> bool:
         # SimGrid 3.32 reads smpi/bw-factor and smpi/lat-factor in the SMPI model only.
@@ -205,7 +205,16 @@ class Config:
         return _SAME_TABLE.get(key, key) if self.network_model == "SMPI" else key
 
 
+@cache
+def _default(key: str, network_model: str) -> Value:
+    option = OPTIONS[key]
+    return parse_value(option, NETWORK_MODELS[network_model].get(key, option.default))
+
+
 def _known(key: str) -> Option:
+    option = OPTIONS.get(key)
+    if option is not None:
+        return option
     name = canonical(key)
     if name is None:
         raise InputError(f"unknown option {key!r}{suggestion(key)}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import subprocess
+import sys
 from types import ModuleType
 
 import pytest
@@ -22,6 +24,13 @@ def test_replay_stays_the_function_when_its_module_is_imported() -> None:
     module = importlib.import_module("tisim.replay")
     assert isinstance(module, ModuleType)
     assert tisim.replay is module.replay
+
+
+def test_a_replay_loads_no_library_that_it_can_do_without() -> None:
+    needless = {"csv", "lzma", "random", "shutil", "tempfile", "pandas", "scipy", "rich"}
+    code = f"import sys, tisim.replay; print(*{needless!r} & sys.modules.keys())"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

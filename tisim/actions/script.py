@@ -33,6 +33,8 @@ class Endpoint(Protocol):
     def recv(self, src: int, nbytes: int, tag: int = 0) -> None: ...
     def isend(self, dst: int, nbytes: int, tag: int = 0) -> int: ...
     def irecv(self, src: int, nbytes: int, tag: int = 0) -> int: ...
+    def isends(self, dsts: Sequence[int], sizes: Sequence[int]) -> list[int]: ...
+    def irecvs(self, srcs: Sequence[int], sizes: Sequence[int]) -> list[int]: ...
     def wait(self, request: int) -> None: ...
     def waitall(self, requests: Sequence[int]) -> None: ...
     def sendrecv(
@@ -135,6 +137,25 @@ class Script:
         self._add(IRECV, src, nbytes, tag, self.requests - 1)
         return self.requests - 1
 
+    def isends(self, dsts: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        """An `isend` to each of several ranks, each with its size; the requests' numbers."""
+        return self._start(ISEND, dsts, sizes, 0)
+
+    def irecvs(self, srcs: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        """An `irecv` from each of several ranks, each with its size; the requests' numbers."""
+        return self._start(IRECV, srcs, sizes, 0)
+
+    def _start(self, kind: int, peers: Sequence[int], sizes: Sequence[int], tag: int) -> list[int]:
+        count = len(peers)
+        requests = list(range(self.requests, self.requests + count))
+        self.requests += count
+        self.kinds += [kind] * count
+        self.peers += peers
+        self.sizes += sizes
+        self.tags += [tag] * count
+        self.slots += requests
+        return requests
+
     def wait(self, request: int) -> None:
         """MPI_Wait."""
         self._add(WAIT, 0, 0, 0, request)
@@ -145,9 +166,15 @@ class Script:
         Written as a header that carries the number of requests, then one row a request.
         """
         if requests:
-            self._add(WAITALL, len(requests), 0, 0)
-            for request in requests:
-                self._add(WAITALL, 0, 0, 0, request)
+            count = len(requests)
+            nothing = [0] * (count + 1)
+            self.kinds += [WAITALL] * (count + 1)
+            self.peers.append(count)
+            self.peers += nothing[1:]
+            self.sizes += nothing
+            self.tags += nothing
+            self.slots.append(-1)
+            self.slots += requests
 
     def sendrecv(
         self, dst: int, send_bytes: int, send_tag: int, src: int, recv_bytes: int, recv_tag: int
@@ -219,6 +246,12 @@ class Group:
 
     def irecv(self, src: int, nbytes: int, tag: int = 0) -> int:
         return self.script.irecv(self._peer(src), nbytes, tag + self.offset)
+
+    def isends(self, dsts: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        return self.script._start(ISEND, [self._peer(dst) for dst in dsts], sizes, self.offset)
+
+    def irecvs(self, srcs: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        return self.script._start(IRECV, [self._peer(src) for src in srcs], sizes, self.offset)
 
     def wait(self, request: int) -> None:
         self.script.wait(request)

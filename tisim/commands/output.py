@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -58,6 +57,8 @@ def check_writable(path: str) -> None:
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if _is_replaceable(target):
+            import tempfile
+
             with tempfile.TemporaryFile(dir=target.parent):
                 pass
 
@@ -77,6 +78,8 @@ def write_text(path: str, text: str | Iterable[str]) -> None:
             with target.open("w", encoding="utf-8") as file:
                 file.writelines(pieces)
             return
+        import tempfile
+
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         temporary = Path(name)
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -176,6 +175,8 @@ def read_speedups(path: str) -> dict[str, float]:
             f"cannot read this smpi/comp-adjustment-file: {reason}", file=path
         ) from None
     speedups: dict[str, float] = {}
+    import csv
+
     for number, row in enumerate(csv.reader(lines[1:]), 2):
         if not row:
             continue

@@ -64,10 +64,15 @@ class Settings:
         )
         self.model: Any = core_model(network, self.protocol, overheads)
         self.data: Any = core_platform(self.routes, numbers)
+        self._collectives: dict[str, str] = {}
 
     def collective(self, operation: str) -> str:
         """Name of the algorithm or selector of an operation."""
-        return str(self.config[f"smpi/{operation}"] or self.config["smpi/coll-selector"])
+        name = self._collectives.get(operation)
+        if name is None:
+            name = str(self.config[f"smpi/{operation}"] or self.config["smpi/coll-selector"])
+            self._collectives[operation] = name
+        return name
 
     def expand(
         self,

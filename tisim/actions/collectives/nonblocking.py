@@ -15,6 +15,10 @@ from tisim.actions.script import ANY_SOURCE, Endpoint
 _BARRIER_TAG = 1
 
 
+def _all_but(rank: int, size: int) -> list[int]:
+    return [*range(rank), *range(rank + 1, size)]
+
+
 def ibarrier(s: Endpoint) -> list[int]:
     """Everybody reports to rank 0 and waits for its answer, which depends on nothing."""
     if s.rank > 0:
@@ -31,7 +35,7 @@ def ibcast(s: Endpoint, count: int, size: int, root: int) -> list[int]:
     nbytes = count * size
     if s.rank != root:
         return [s.irecv(root, nbytes)]
-    return [s.isend(other, nbytes) for other in range(s.size) if other != root]
+    return s.isends(_all_but(root, s.size), [nbytes] * (s.size - 1))
 
 
 def ireduce(s: Endpoint, count: int, size: int, root: int) -> list[int]:
@@ -43,7 +47,7 @@ def igather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root:
     """The root receives one block from every other rank."""
     if s.rank != root:
         return [s.isend(root, scount * ssize)]
-    return [s.irecv(other, rcount * rsize) for other in range(s.size) if other != root]
+    return s.irecvs(_all_but(root, s.size), [rcount * rsize] * (s.size - 1))
 
 
 def igatherv(
@@ -52,14 +56,15 @@ def igatherv(
     """The root receives from every other rank a block of that rank's size."""
     if s.rank != root:
         return [s.isend(root, scount * ssize)]
-    return [s.irecv(other, rcounts[other] * rsize) for other in range(s.size) if other != root]
+    others = _all_but(root, s.size)
+    return s.irecvs(others, [rcounts[other] * rsize for other in others])
 
 
 def iscatter(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> list[int]:
     """The root sends one block to every other rank."""
     if s.rank != root:
         return [s.irecv(root, rcount * rsize)]
-    return [s.isend(other, scount * ssize) for other in range(s.size) if other != root]
+    return s.isends(_all_but(root, s.size), [scount * ssize] * (s.size - 1))
 
 
 def iscatterv(
@@ -68,7 +73,8 @@ def iscatterv(
     """The root sends to every other rank a block of that rank's size."""
     if s.rank != root:
         return [s.irecv(root, rcount * rsize)]
-    return [s.isend(other, scounts[other] * ssize) for other in range(s.size) if other != root]
+    others = _all_but(root, s.size)
+    return s.isends(others, [scounts[other] * ssize for other in others])
 
 
 def iallreduce(s: Endpoint, count: int, size: int) -> list[int]:
@@ -100,28 +106,26 @@ def iallgatherv(
 
 def ialltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> list[int]:
     """All receives upwards from the next rank, then all sends downwards from the one before."""
-    others = [(s.rank + i) % s.size for i in range(1, s.size)]
-    requests = [s.irecv(other, rcount * rsize) for other in others]
-    requests += [s.isend(other, scount * ssize) for other in reversed(others)]
-    return requests
+    others = [*range(s.rank + 1, s.size), *range(s.rank)]
+    requests = s.irecvs(others, [rcount * rsize] * len(others))
+    return requests + s.isends(others[::-1], [scount * ssize] * len(others))
 
 
 def ialltoallv(
     s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
 ) -> list[int]:
     """All receives, then all sends, both in the order of the ranks."""
-    others = [other for other in range(s.size) if other != s.rank]
-    requests = [s.irecv(other, rcounts[other] * rsize) for other in others]
-    requests += [s.isend(other, scounts[other] * ssize) for other in others]
-    return requests
+    others = _all_but(s.rank, s.size)
+    requests = s.irecvs(others, [rcounts[other] * rsize for other in others])
+    return requests + s.isends(others, [scounts[other] * ssize for other in others])
 
 
 def iscan(s: Endpoint, count: int, size: int) -> list[int]:
     """Every rank receives from all lower ranks and sends to all higher ones."""
     nbytes = count * size
-    requests = [s.irecv(other, nbytes) for other in range(s.rank)]
-    requests += [s.isend(other, nbytes) for other in range(s.rank + 1, s.size)]
-    return requests
+    above = range(s.rank + 1, s.size)
+    requests = s.irecvs(range(s.rank), [nbytes] * s.rank)
+    return requests + s.isends(above, [nbytes] * len(above))
 
 
 def iexscan(s: Endpoint, count: int, size: int) -> list[int]:
