@@ -62,9 +62,9 @@ if not TYPE_CHECKING:  # a type checker sees the imports above
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
-            from importlib.metadata import version
+            from tisim import _core
 
-            value: object = version("tisim")
+            value: object = _core.VERSION
         elif name in _HOME_OF:
             value = getattr(importlib.import_module(_HOME_OF[name]), name)
         else:

@@ -6,6 +6,8 @@ import importlib
 import pickle
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -20,6 +22,11 @@ def test_every_public_name_resolves() -> None:
         assert name in dir(tisim)
 
 
+def test_the_version_is_that_of_the_project() -> None:
+    with (Path(__file__).parents[2] / "pyproject.toml").open("rb") as file:
+        assert tisim.__version__ == tomllib.load(file)["project"]["version"]
+
+
 def test_replay_stays_the_function_when_its_module_is_imported() -> None:
     module = importlib.import_module("tisim.replay")
     assert isinstance(module, ModuleType)
@@ -27,8 +34,8 @@ def test_replay_stays_the_function_when_its_module_is_imported() -> None:
 
 
 def test_a_replay_loads_no_library_that_it_can_do_without() -> None:
-    needless = {"csv", "lzma", "random", "shutil", "tempfile", "pandas", "scipy", "rich"}
-    code = f"import sys, tisim.replay; print(*{needless!r} & sys.modules.keys())"
+    needless = {"csv", "email", "lzma", "random", "shutil", "tempfile", "pandas", "scipy", "rich"}
+    code = f"import sys, tisim.replay; tisim.__version__; print(*{needless!r} & sys.modules.keys())"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == []
 
