@@ -42,7 +42,8 @@ void Network::advance_with_others(Pair& pair, double now) {
 
 // All pairs of the component that are not fixed yet wait for `link`.
 void Network::propose(const Link& link, double level) {
-  if (link.fatpipe || changing_ || unfixed_ < kFewest || held_up_) return;
+  if (link.fatpipe || changing_ || held_up_ || resumed_at_ > 0) return;
+  if (unfixed_ < std::max(kFewest, component_.size() / 2)) return;
   double highest = std::numeric_limits<double>::infinity();
   for (const Link* other : open_links_) {
     if (other == &link || other->open == 0) continue;
@@ -137,6 +138,7 @@ void Network::dissolve(std::int32_t number, double now) {
   }
   bottleneck.ends.clear();
   Link& link = links_[index_of(bottleneck.link)];
+  link.saturation = kUnknown;
   if (!link.dirty) {
     link.dirty = true;
     dirty_links_.push_back(bottleneck.link);

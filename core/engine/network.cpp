@@ -29,10 +29,7 @@ Network::Network(const Model& model, const PlatformData& platform)
   watch_changes();
 }
 
-void Network::set_capacity(Link& link, double bandwidth) {
-  link.capacity = bandwidth;
-  link.slack_up_to = bandwidth * (1 + kRounding);
-}
+void Network::set_capacity(Link& link, double bandwidth) { link.capacity = bandwidth; }
 
 void Network::add_route(std::int32_t source, std::int32_t destination, Route route) {
   routes_.add(source, destination, std::move(route));
@@ -224,7 +221,7 @@ std::int32_t Network::take_flow(Pair& pair) {
 bool Network::slack(const Link& link) {
   // Shared: all pairs at their most do not fill it. Fat pipe: every flow reaches its bound before
   // the greediest of them fills the pipe.
-  return (link.fatpipe ? link.reach * link.greed : link.load) <= link.slack_up_to;
+  return (link.fatpipe ? link.reach * link.greed : link.load) <= link.capacity * (1 + kRounding);
 }
 
 // What all flows of a pair can get together at most, bytes/s.

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -112,14 +113,18 @@ class Network {
     std::int32_t unpaid = -1;  // the pair of the same hosts for flows that pay no latency
     std::int32_t counted = 0;  // flows that its bottleneck knows of
   };
+  static constexpr double kHasRoom = std::numeric_limits<double>::infinity();
+  static constexpr double kUnknown = -1.0;
+  static constexpr double kNobody = -2.0;
   struct Member {
     std::int32_t pair;
     std::int32_t element;
   };
   struct alignas(64) Link {
-    double load = 0.0;  // shared: what its pairs can ask for at most
-    double slack_up_to = 0.0;
-    double capacity = 0.0;                             // bytes/s
+    double load = 0.0;      // shared: what its pairs can ask for at most
+    double capacity = 0.0;  // bytes/s
+    // The level at which it was full, infinite when it had room, kUnknown when that is not kept.
+    double saturation = kNobody;
     double remaining = 0.0, usage = 0.0, level = 0.0;  // scratch of the solver
     std::int32_t count = 0;                            // pairs with flows
     std::int32_t open = 0;  // scratch of the solver: pairs that are not fixed
@@ -255,7 +260,14 @@ class Network {
   bool fits(Bottleneck& bottleneck, const Pair& pair);
   void collect_from_bottlenecks(double now, double latest);
   void forget_visits();
+  double resume_level();
+  double saturates_at(const Link& link, double most);
+  void note_slack_links();
+  bool is_held(const Link& link) const {
+    return link.held_by >= 0 && bottlenecks_[index_of(link.held_by)].in_use;
+  }
   void gather(std::int32_t seed, double now);
+  void start_over(std::int32_t seed, double now);
   void sweep_members(Link& link);
   void solve_component(double now);
   bool recall(ShareCache::Solution& place, std::uint64_t hash);
@@ -264,7 +276,7 @@ class Network {
   double lowest_level();
   bool fix_bounded(double level);
   void saturate(double level);
-  bool saturate_all(const Link& link, double level);
+  bool saturate_all(Link& link, double level);
   bool is_fixed(std::int32_t pair) const { return marks_[index_of(pair)] != visit_; }
   void fix(std::int32_t pair, double share);
   void reach(std::int32_t link);
@@ -300,11 +312,14 @@ class Network {
   std::vector<std::int32_t> dirty_links_;
   std::vector<std::int32_t> touched_;  // pairs whose count changed
   std::vector<std::uint32_t> marks_;   // of each pair: `visit_` when gathered, one more when fixed
-  std::vector<std::int32_t> component_;  // pairs; scratch of the solver
-  std::size_t unfixed_ = 0;              // of them
-  double lowest_limit_ = 0.0;            // none of them has its limit at a lower level
-  double lowest_ = 0.0;                  // the highest level of those that are fixed
-  bool held_up_ = false;                 // by a link that has nothing left
+  std::vector<std::int32_t> component_;            // pairs; scratch of the solver
+  std::size_t unfixed_ = 0;                        // of them
+  double lowest_limit_ = 0.0;                      // none of them has its limit at a lower level
+  double resumed_at_ = 0.0;                        // pairs with lower levels keep their shares
+  std::size_t kept_ = 0;                           // how often one has been met that does
+  std::vector<std::pair<double, double>> askers_;  // what they weigh on a link, and their levels
+  double lowest_ = 0.0;                            // the highest level of those that are fixed
+  bool held_up_ = false;                           // by a link that has nothing left
   Proposal proposal_;
   std::vector<std::int32_t> adjusted_;  // bottlenecks
   std::vector<std::pair<std::int32_t, double>> shares_;

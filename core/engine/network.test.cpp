@@ -275,6 +275,58 @@ TEST("network: pairs that all fill one link run as the definition says") {
   }
 }
 
+namespace {
+
+// Hosts with a link out, one in and a limiter for both: large components whose pairs are held back
+// at many levels. In some systems many flows cross a backbone too, and fill it now and then.
+FlowSystem limiter_system(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto below = [&random](std::uint32_t most) {
+    return static_cast<std::uint32_t>(random() % most);
+  };
+  FlowSystem s;
+  s.model.weight_s = below(2) == 0 ? 0.0 : 500.0;
+  s.model.tcp_gamma = below(2) == 0 ? 0.0 : 200.0;
+  s.model.crosstraffic = below(2) == 0;
+  const std::uint32_t hosts = 16;
+  const std::uint32_t crossing = below(4);
+  const std::int32_t backbone = s.link(100.0 * (2 + below(8)));
+  std::vector<std::int32_t> out;
+  std::vector<std::int32_t> in;
+  std::vector<std::int32_t> limiter;
+  for (std::uint32_t i = 0; i < hosts; ++i) {
+    out.push_back(s.link(100.0 + below(20)));
+    in.push_back(s.link(100.0 + below(20)));
+    limiter.push_back(s.link(120.0 + below(60)));
+  }
+  std::vector<std::int32_t> pairs;
+  for (std::uint32_t i = 0; i < 90; ++i) {
+    const std::uint32_t a = below(hosts);
+    const std::uint32_t b = (a + 1 + below(hosts - 1)) % hosts;
+    std::vector<std::int32_t> forward = {out[a], limiter[a], limiter[b], in[b]};
+    if (below(4) < crossing) forward.push_back(backbone);
+    pairs.push_back(
+        s.pair(forward, 0.01 * (1 + below(100)), {out[b], limiter[b], limiter[a], in[a]}));
+  }
+  double date = 0.0;
+  for (std::uint32_t i = 0; i < 250; ++i) {
+    date += below(3) == 0 ? 0.0 : 0.01 * below(20);
+    s.flow(pairs[below(90)], 1.0 + below(200), date);
+  }
+  return s;
+}
+
+}  // namespace
+
+TEST("network: large systems of many levels run as the definition says") {
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    const FlowSystem s = limiter_system(seed);
+    const bool agree = same(s.run(), s.brute_force(), 1e-9);
+    if (!agree) std::fprintf(stderr, "in the system of seed %u\n", seed);
+    CHECK(agree);
+  }
+}
+
 TEST("network: whoever records the load of links changes nothing") {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     const FlowSystem s = backbone_system(seed);

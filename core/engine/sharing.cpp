@@ -12,6 +12,8 @@ namespace {
 constexpr double kLevelRounding = 1 + 1e-13;
 // Marks are numbered up to here before they are all taken back.
 constexpr std::uint32_t kVisits = 0xf0000000U;
+// Pairs of a component whose levels are worth being kept for the next time.
+constexpr std::size_t kWorthKeeping = 32;
 }  // namespace
 
 void Network::solve(double now) {
@@ -19,16 +21,18 @@ void Network::solve(double now) {
   if (visit_ > kVisits) forget_visits();
   first_visit_ = visit_ + 2;
   if (bottlenecks_in_use_ > 0) adjust_bottlenecks(now);
+  resumed_at_ = resume_level();
   for (std::size_t i = 0; i < dirty_links_.size(); ++i) {
     const std::int32_t seed = dirty_links_[i];
     Link& link = links_[index_of(seed)];
     link.dirty = false;
-    if (link.held_by >= 0 && bottlenecks_[index_of(link.held_by)].in_use) continue;
+    if (is_held(link)) continue;
     if (link.visit >= first_visit_ || link.count == 0) continue;
     visit_ += 2;
     gather(seed, now);
     if (!component_.empty()) solve_component(now);
   }
+  note_slack_links();
   dirty_links_.clear();
   // Pairs that no link constrains run at their limits.
   for (const std::int32_t index : touched_) {
@@ -47,12 +51,13 @@ void Network::forget_visits() {
   std::fill(marks_.begin(), marks_.end(), 0);
 }
 
-// The links and pairs that a change of link `seed` can reach, over links that are not slack, and
-// what these pairs weigh on each link.
+// The links and pairs that a change of link `seed` can reach, over links that are not slack and
+// pairs that do not keep their shares, and what these pairs weigh on each link.
 void Network::gather(std::int32_t seed, double now) {
   component_.clear();
   component_links_.clear();
   lowest_limit_ = std::numeric_limits<double>::infinity();
+  kept_ = 0;
   reach(seed);
   for (std::size_t next = 0; next < component_links_.size(); ++next) {
     Link& link = links_[index_of(component_links_[next])];
@@ -60,9 +65,17 @@ void Network::gather(std::int32_t seed, double now) {
     for (const Member member : link.members) {
       std::uint32_t& mark = marks_[index_of(member.pair)];
       if (mark >= first_visit_) continue;
-      mark = visit_;
       const Pair& pair = pairs_[index_of(member.pair)];
-      if (pair.bottleneck >= 0) dissolve(pair.bottleneck, now);
+      if (pair.bottleneck >= 0) {
+        dissolve(pair.bottleneck, now);
+        if (resumed_at_ > 0) return start_over(seed, now);
+      }
+      if (!pair.stale && pair.value * pair.penalty < resumed_at_) {
+        ++kept_;
+        link.remaining -= elements_[index_of(member.element)].weight * pair.value * pair.count;
+        continue;
+      }
+      mark = visit_;
       component_.push_back(member.pair);
       lowest_limit_ = std::min(lowest_limit_, pair.limit * pair.penalty);
       const double usage = pair.priority * pair.count;
@@ -74,15 +87,27 @@ void Network::gather(std::int32_t seed, double now) {
           reach(element->link);
         }
         reached.usage += element->weight * usage;
+        ++reached.open;
       }
     }
   }
 }
 
+// More has changed than was known when it was decided what keeps its share.
+void Network::start_over(std::int32_t seed, double now) {
+  resumed_at_ = 0.0;
+  visit_ += 2;
+  first_visit_ = visit_;
+  gather(seed, now);
+}
+
 void Network::reach(std::int32_t index) {
   Link& link = links_[index_of(index)];
   link.visit = visit_;
+  link.saturation = kUnknown;
+  link.remaining = link.capacity;
   link.usage = 0.0;
+  link.open = 0;
   component_links_.push_back(index);
 }
 
@@ -107,7 +132,9 @@ void Network::solve_component(double now) {
   ++solves_;
   shares_.clear();
   proposal_.link = nullptr;
-  if (component_.size() == 1) {
+  if (resumed_at_ > 0) {
+    fill_up();
+  } else if (component_.size() == 1) {
     shares_.emplace_back(component_.front(), pairs_[index_of(component_.front())].limit);
   } else if (component_.size() <= ShareCache::kLargest) {
     std::uint64_t hash = 0;
@@ -171,10 +198,12 @@ double Network::fatpipe_usage(const Link& link) const {
 }
 
 void Network::prepare(Link& link) {
-  link.remaining = link.capacity;
-  if (link.fatpipe) link.usage = fatpipe_usage(link);
-  link.open = link.count;
-  link.level = link.remaining / link.usage;
+  if (link.fatpipe) {
+    link.remaining = link.capacity;
+    link.usage = fatpipe_usage(link);
+  }
+  // What others keep may leave nothing of it.
+  link.level = resumed_at_ > 0 ? -1.0 : link.remaining / link.usage;
 }
 
 // Progressive filling: the link with the least room for each unit of weight saturates next and
@@ -182,9 +211,11 @@ void Network::prepare(Link& link) {
 // thresholds at which a link counts as full are those of SimGrid's solver (kernel/lmm/maxmin.cpp).
 void Network::fill_up() {
   open_links_.clear();
+  const double saturation = component_.size() + kept_ >= kWorthKeeping ? kHasRoom : kUnknown;
   for (const std::int32_t index : component_links_) {
     Link& link = links_[index_of(index)];
     if (slack(link)) continue;
+    link.saturation = saturation;
     prepare(link);
     open_links_.push_back(&link);
   }
@@ -209,7 +240,10 @@ double Network::lowest_level() {
     if (link.level < 0) {  // something on it was fixed
       if (link.open == 0 || link.usage <= model_.precision_maxmin ||
           link.remaining <= link.capacity * model_.precision_maxmin) {
-        held_up_ |= link.open > 0;
+        if (link.open > 0) {
+          held_up_ = true;
+          link.saturation = kUnknown;
+        }
         open_links_[i] = open_links_.back();
         open_links_.pop_back();
         continue;
@@ -249,6 +283,7 @@ void Network::saturate(double level) {
     // Something on it may have been fixed a moment ago: that has moved its level by rounding only.
     const double reached = link->level < 0 ? link->remaining / link->usage : link->level;
     if (!(reached <= level * kLevelRounding)) continue;
+    if (link->saturation == kHasRoom) link->saturation = level;
     if (saturate_all(*link, level)) return;
     for (const Member& member : link->members) {
       if (!is_fixed(member.pair)) fix(member.pair, level * pairs_[index_of(member.pair)].priority);
@@ -257,8 +292,11 @@ void Network::saturate(double level) {
 }
 
 // When all pairs that are left are on one link, nobody asks for the rooms of the others again.
-bool Network::saturate_all(const Link& link, double level) {
+bool Network::saturate_all(Link& link, double level) {
   if (static_cast<std::size_t>(link.open) != unfixed_) return false;
+  // It may be worth a bottleneck next time, which takes all pairs to form.
+  if (resumed_at_ > 0 && unfixed_ >= std::max(kFewest, component_.size() / 2))
+    link.saturation = kUnknown;
   if (component_.size() > ShareCache::kLargest) propose(link, level);
   for (const std::int32_t index : component_) {
     if (is_fixed(index)) continue;
