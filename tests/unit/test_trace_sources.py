@@ -16,6 +16,7 @@ import pytest
 
 from tisim.errors import InputError
 from tisim.formats import Trace
+from tisim.formats.sources import natural_key
 
 RANKS = ("0 init\n0 send 1 0 5\n0 finalize\n", "1 init\n1 recv 0 0 5\n1 finalize\n")
 
@@ -52,6 +53,11 @@ def test_a_directory_without_hidden_files_and_directories(plain: Path) -> None:
     assert trace.files == (str(plain / "rank-0.txt"), str(plain / "rank-1.txt"))
     assert actions(trace) == [3, 3]
     assert trace.name == str(plain)
+
+
+def test_numbers_in_names_are_sorted_as_numbers() -> None:
+    names = "1 02 2-a 2.txt 10 a a1 a1b2 a1b10 a9 a010 a10-b a-".split()
+    assert sorted(names[::-1], key=natural_key) == names
 
 
 def test_a_list_of_files(plain: Path) -> None:

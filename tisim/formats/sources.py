@@ -17,6 +17,7 @@ from tisim.formats.spool import HEAD, Spool, compression, reading, unpacked, wit
 
 # A line of a trace begins with a rank and an action; one of an index names a file.
 _TRACE_LINE = re.compile(rb"\s*\d+\s+\S")
+_NUMBER = re.compile(r"(\d+)")
 _MOST_SHOWN = 8
 
 
@@ -254,11 +255,14 @@ def _head(path: Path) -> bytes:
             return stream.read(HEAD)
 
 
-def natural_key(name: str) -> list[tuple[int, str]]:
-    """Sort key in which rank-2 comes before rank-10."""
-    return [
-        (int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d+)", name)
-    ]
+def natural_key(name: str) -> str:
+    """Sort key in which rank-2 comes before rank-10; a text, which sorts fast."""
+    pieces = _NUMBER.split(name)
+    if len(pieces) > 1:
+        numbers = [str(int(piece)) for piece in pieces[1::2]]
+        # Behind a zero byte, which no name has, a longer number is a larger one.
+        pieces[1::2] = [f"\0{chr(len(number))}{number}" for number in numbers]
+    return "".join(pieces)
 
 
 def _nothing_in(directories: list[str]) -> str:
