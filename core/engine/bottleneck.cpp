@@ -49,7 +49,7 @@ void Network::propose(const Link& link, double level) {
     if (other == &link || other->open == 0) continue;
     // Each flow that starts or ends would look at all members.
     if (other->members.size() > kMost) return;
-    highest = std::min(highest, other->level < 0 ? other->remaining / other->usage : other->level);
+    highest = std::min(highest, other->remaining / other->usage);
   }
   for (const std::int32_t index : component_) {
     if (is_fixed(index)) continue;

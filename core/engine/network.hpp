@@ -125,12 +125,14 @@ class Network {
     double capacity = 0.0;  // bytes/s
     // The level at which it was full, infinite when it had room, kUnknown when that is not kept.
     double saturation = kNobody;
-    double remaining = 0.0, usage = 0.0, level = 0.0;  // scratch of the solver
-    std::int32_t count = 0;                            // pairs with flows
-    std::int32_t open = 0;  // scratch of the solver: pairs that are not fixed
+    double remaining = 0.0, usage = 0.0;  // scratch of the solver
+    std::int32_t count = 0;               // pairs with flows
+    std::int32_t open = 0;                // scratch of the solver: pairs that are not fixed
     std::uint32_t visit = 0;
+    std::int32_t slot = -1;  // among those that are open
     bool fatpipe = false;
     bool dirty = false;
+    bool changed = false;  // something on it was fixed
 
     std::int32_t bottleneck = -1;  // that it was last
     std::int32_t held_by = -1;     // the bottleneck of its component, if that is in use
@@ -273,14 +275,17 @@ class Network {
   bool recall(ShareCache::Solution& place, std::uint64_t hash);
   void remember(ShareCache::Solution& place, std::uint64_t hash) const;
   void fill_up();
-  double lowest_level();
+  void open(Link& link);
+  void change(Link& link);
+  void close(Link& link);
+  void update_levels();
+  double lowest_level() const;
   bool fix_bounded(double level);
   void saturate(double level);
   bool saturate_all(Link& link, double level);
   bool is_fixed(std::int32_t pair) const { return marks_[index_of(pair)] != visit_; }
   void fix(std::int32_t pair, double share);
   void reach(std::int32_t link);
-  void prepare(Link& link);
   double fatpipe_usage(const Link& link) const;
   static std::size_t index_of(std::int32_t i) { return static_cast<std::size_t>(i); }
 
@@ -324,7 +329,9 @@ class Network {
   std::vector<std::int32_t> adjusted_;  // bottlenecks
   std::vector<std::pair<std::int32_t, double>> shares_;
   std::vector<std::int32_t> component_links_;
-  std::vector<Link*> open_links_;
+  std::vector<Link*> open_links_;  // that have pairs to fix
+  std::vector<double> levels_;     // of these
+  std::vector<Link*> changed_;
   std::vector<Flow> ended_;
 };
 

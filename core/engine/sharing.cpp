@@ -108,6 +108,8 @@ void Network::reach(std::int32_t index) {
   link.remaining = link.capacity;
   link.usage = 0.0;
   link.open = 0;
+  link.slot = -1;
+  link.changed = false;
   component_links_.push_back(index);
 }
 
@@ -197,13 +199,23 @@ double Network::fatpipe_usage(const Link& link) const {
   return usage;
 }
 
-void Network::prepare(Link& link) {
-  if (link.fatpipe) {
-    link.remaining = link.capacity;
-    link.usage = fatpipe_usage(link);
+void Network::open(Link& link) {
+  link.slot = static_cast<std::int32_t>(open_links_.size());
+  open_links_.push_back(&link);
+  levels_.push_back(link.remaining / link.usage);
+}
+
+void Network::close(Link& link) {
+  const auto slot = index_of(link.slot);
+  link.slot = -1;
+  Link* last = open_links_.back();
+  if (last != &link) {
+    last->slot = static_cast<std::int32_t>(slot);
+    open_links_[slot] = last;
+    levels_[slot] = levels_.back();
   }
-  // What others keep may leave nothing of it.
-  link.level = resumed_at_ > 0 ? -1.0 : link.remaining / link.usage;
+  open_links_.pop_back();
+  levels_.pop_back();
 }
 
 // Progressive filling: the link with the least room for each unit of weight saturates next and
@@ -211,20 +223,28 @@ void Network::prepare(Link& link) {
 // thresholds at which a link counts as full are those of SimGrid's solver (kernel/lmm/maxmin.cpp).
 void Network::fill_up() {
   open_links_.clear();
+  levels_.clear();
+  changed_.clear();
   const double saturation = component_.size() + kept_ >= kWorthKeeping ? kHasRoom : kUnknown;
   for (const std::int32_t index : component_links_) {
     Link& link = links_[index_of(index)];
     if (slack(link)) continue;
     link.saturation = saturation;
-    prepare(link);
-    open_links_.push_back(&link);
+    if (link.fatpipe) {
+      link.remaining = link.capacity;
+      link.usage = fatpipe_usage(link);
+    }
+    open(link);
+    // What others keep may leave nothing of it.
+    if (resumed_at_ > 0) change(link);
   }
   unfixed_ = component_.size();
   lowest_ = 0.0;
   held_up_ = false;
   for (;;) {
+    update_levels();
+    if (open_links_.empty()) break;
     const double level = lowest_level();
-    if (level < 0) break;
     if (!fix_bounded(level)) saturate(level);
   }
   for (const std::int32_t pair : component_) {
@@ -232,28 +252,36 @@ void Network::fill_up() {
   }
 }
 
-// The lowest level of the links that still have pairs to fix, -1 when there are none.
-double Network::lowest_level() {
-  double lowest = -1.0;
-  for (std::size_t i = 0; i < open_links_.size();) {
-    Link& link = *open_links_[i];
-    if (link.level < 0) {  // something on it was fixed
-      if (link.open == 0 || link.usage <= model_.precision_maxmin ||
-          link.remaining <= link.capacity * model_.precision_maxmin) {
-        if (link.open > 0) {
-          held_up_ = true;
-          link.saturation = kUnknown;
-        }
-        open_links_[i] = open_links_.back();
-        open_links_.pop_back();
-        continue;
+// Of the links on which something was fixed.
+void Network::update_levels() {
+  for (Link* link : changed_) {
+    link->changed = false;
+    if (link->slot < 0) continue;
+    if (link->open == 0 || link->usage <= model_.precision_maxmin ||
+        link->remaining <= link->capacity * model_.precision_maxmin) {
+      if (link->open > 0) {
+        held_up_ = true;
+        link->saturation = kUnknown;
       }
-      link.level = link.remaining / link.usage;
+      close(*link);
+    } else {
+      levels_[index_of(link->slot)] = link->remaining / link->usage;
     }
-    if (lowest < 0 || link.level < lowest) lowest = link.level;
-    ++i;
   }
-  return lowest;
+  changed_.clear();
+}
+
+// Of the links that have pairs to fix; there is one at least.
+double Network::lowest_level() const {
+  // Four at a time: each would wait for the one before.
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  double lowest[4] = {kNone, kNone, kNone, kNone};
+  std::size_t i = 0;
+  for (; i + 4 <= levels_.size(); i += 4) {
+    for (std::size_t j = 0; j < 4; ++j) lowest[j] = std::min(lowest[j], levels_[i + j]);
+  }
+  for (; i < levels_.size(); ++i) lowest[0] = std::min(lowest[0], levels_[i]);
+  return std::min(std::min(lowest[0], lowest[1]), std::min(lowest[2], lowest[3]));
 }
 
 // The flow that fills a fat pipe has the pipe's level as its bound, but for rounding. In SimGrid
@@ -278,11 +306,10 @@ bool Network::fix_bounded(double level) {
 }
 
 void Network::saturate(double level) {
-  for (Link* link : open_links_) {
-    if (link->open == 0) continue;
-    // Something on it may have been fixed a moment ago: that has moved its level by rounding only.
-    const double reached = link->level < 0 ? link->remaining / link->usage : link->level;
-    if (!(reached <= level * kLevelRounding)) continue;
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    if (!(levels_[i] <= level * kLevelRounding)) continue;
+    Link* link = open_links_[i];
+    if (link->open == 0) continue;  // others that are full at this level have fixed all of them
     if (link->saturation == kHasRoom) link->saturation = level;
     if (saturate_all(*link, level)) return;
     for (const Member& member : link->members) {
@@ -304,6 +331,8 @@ bool Network::saturate_all(Link& link, double level) {
     shares_.emplace_back(index, level * pairs_[index_of(index)].priority);
   }
   open_links_.clear();
+  levels_.clear();
+  changed_.clear();
   return true;
 }
 
@@ -320,16 +349,20 @@ void Network::fix(std::int32_t index, double share) {
     Link& link = links_[index_of(element->link)];
     if (link.visit != visit_) continue;
     --link.open;
-    link.level = -1.0;
+    change(link);
     if (link.fatpipe) {
       link.usage = fatpipe_usage(link);
       continue;
     }
     link.remaining -= element->weight * taken;
-    if (link.remaining < link.capacity * model_.precision_maxmin) link.remaining = 0.0;
     link.usage -= element->weight * usage;
-    if (link.usage < model_.precision_maxmin) link.usage = 0.0;
   }
+}
+
+void Network::change(Link& link) {
+  if (link.changed) return;
+  link.changed = true;
+  changed_.push_back(&link);
 }
 
 }  // namespace tisim
