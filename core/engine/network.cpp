@@ -36,9 +36,11 @@ void Network::add_route(std::int32_t source, std::int32_t destination, Route rou
 }
 
 std::int32_t Network::pair(std::int32_t source, std::int32_t destination) {
-  const std::uint64_t key = PlatformData::key(source, destination);
-  const auto found = pair_of_.find(key);
-  if (found != pair_of_.end()) return found->second;
+  const std::uint64_t hosts = PlatformData::key(source, destination);
+  const std::int32_t found = pair_of_hosts_.find(hash_of(hosts), [&](std::int32_t pair) {
+    return hosts_of_pair_[index_of(pair)] == hosts;
+  });
+  if (found >= 0) return found;
   Route forward;
   Route backward;
   missing_source_ = source;
@@ -49,7 +51,10 @@ std::int32_t Network::pair(std::int32_t source, std::int32_t destination) {
     return -1;
   }
   const std::int32_t made = make_pair(forward, backward);
-  pair_of_.emplace(key, made);
+  hosts_of_pair_.resize(pairs_.size());
+  hosts_of_pair_[index_of(made)] = hosts;
+  pair_of_hosts_.insert(
+      made, [this](std::int32_t pair) { return hash_of(hosts_of_pair_[index_of(pair)]); });
   return made;
 }
 
@@ -312,9 +317,7 @@ void Network::end_flows(std::int32_t index, double now) {
   const double done = pair.clock * (1 + kSameDate);
   std::int32_t gone = 0;
   while (pair.first_flow >= 0 && flows_[pair.first_flow].finish <= done) {
-    const std::int32_t flow = take_flow(pair);
-    ended_.push_back(flows_[flow]);
-    flows_.release(flow);
+    ended_.push_back(take_flow(pair));
     ++gone;
   }
   change_count(index, -gone);
@@ -331,9 +334,12 @@ void Network::collect_ended(double now, std::vector<std::int32_t>& owners) {
   }
   if (ended_.size() > 1) {
     std::sort(ended_.begin(), ended_.end(),
-              [](const Flow& a, const Flow& b) { return a.order < b.order; });
+              [this](std::int32_t a, std::int32_t b) { return flows_[a].order < flows_[b].order; });
   }
-  for (const Flow& flow : ended_) owners.push_back(flow.owner);
+  for (const std::int32_t flow : ended_) {
+    owners.push_back(flows_[flow].owner);
+    flows_.release(flow);
+  }
 }
 
 }  // namespace tisim

@@ -25,6 +25,7 @@
 #include "engine/routes.hpp"
 #include "engine/share_cache.hpp"
 #include "support/heap.hpp"
+#include "support/number_index.hpp"
 #include "support/pool.hpp"
 
 namespace tisim {
@@ -295,7 +296,8 @@ class Network {
   std::vector<Link> links_;
   std::vector<Pair> pairs_;
   std::vector<Element> elements_;
-  std::unordered_map<std::uint64_t, std::int32_t> pair_of_;
+  NumberIndex pair_of_hosts_;
+  std::vector<std::uint64_t> hosts_of_pair_;  // of those that it finds
   Pool<Flow> flows_;
   EventHeap<PairPositions> ends_;
   std::vector<Bottleneck> bottlenecks_;
@@ -332,7 +334,7 @@ class Network {
   std::vector<Link*> open_links_;  // that have pairs to fix
   std::vector<double> levels_;     // of these
   std::vector<Link*> changed_;
-  std::vector<Flow> ended_;
+  std::vector<std::int32_t> ended_;  // flows
 };
 
 }  // namespace tisim

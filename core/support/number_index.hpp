@@ -1,0 +1,64 @@
+// Finds numbered objects by their keys: a hash table of numbers alone.
+//
+// The keys stay with the objects, which the caller compares. So an object costs the table 6 to 12
+// bytes; one of std::unordered_map costs 40.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tisim {
+
+// The finaliser of splitmix64: every bit of the key changes half of the hash's.
+constexpr std::uint64_t hash_of(std::uint64_t key) {
+  key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  key = (key ^ (key >> 27)) * 0x94d049bb133111ebULL;
+  return key ^ (key >> 31);
+}
+
+// `is(number)` says whether that object has the key that is looked for, `hash(number)` gives the
+// hash of its key.
+class NumberIndex {
+ public:
+  std::size_t size() const { return size_; }
+
+  // The number of the object with a key of this hash, -1: none.
+  template <class Is>
+  std::int32_t find(std::uint64_t hash, Is is) const {
+    for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
+      const std::int32_t number = places_[at];
+      if (number < 0 || is(number)) return number;
+    }
+  }
+
+  // Adds an object whose key is new. The objects that are there already are hashed again when the
+  // table grows.
+  template <class Hash>
+  void insert(std::int32_t number, Hash hash) {
+    if (3 * (size_ + 1) > 2 * places_.size()) {
+      const std::vector<std::int32_t> old = std::exchange(places_, {});
+      places_.assign(2 * old.size(), -1);
+      mask_ = places_.size() - 1;
+      for (const std::int32_t other : old) {
+        if (other >= 0) put(other, hash(other));
+      }
+    }
+    put(number, hash(number));
+    ++size_;
+  }
+
+ private:
+  void put(std::int32_t number, std::uint64_t hash) {
+    std::size_t at = hash & mask_;
+    while (places_[at] >= 0) at = (at + 1) & mask_;
+    places_[at] = number;
+  }
+
+  std::vector<std::int32_t> places_ = std::vector<std::int32_t>(16, -1);
+  std::size_t mask_ = 15;
+  std::size_t size_ = 0;
+};
+
+}  // namespace tisim

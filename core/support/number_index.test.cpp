@@ -1,0 +1,61 @@
+#include "support/number_index.hpp"
+
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+#include "support/test.hpp"
+
+namespace tisim {
+
+namespace {
+
+// Objects whose keys are all that there is to them.
+struct Keyed {
+  explicit Keyed(std::uint64_t (*hash_)(std::uint64_t)) : hash(hash_) {}
+
+  std::int32_t find(std::uint64_t key) const {
+    return index.find(hash(key), [&](std::int32_t number) {
+      return keys[static_cast<std::size_t>(number)] == key;
+    });
+  }
+  std::int32_t add(std::uint64_t key) {
+    const auto number = static_cast<std::int32_t>(keys.size());
+    keys.push_back(key);
+    index.insert(number, [&](std::int32_t n) { return hash(keys[static_cast<std::size_t>(n)]); });
+    return number;
+  }
+
+  std::uint64_t (*hash)(std::uint64_t);
+  std::vector<std::uint64_t> keys;
+  NumberIndex index;
+};
+
+}  // namespace
+
+TEST("number index: finds what was inserted and nothing else") {
+  std::mt19937_64 random(3);
+  Keyed keyed(&hash_of);
+  std::unordered_map<std::uint64_t, std::int32_t> expected;
+  for (int i = 0; i < 20000; ++i) {
+    const std::uint64_t key = random() % 10000 << (random() % 2 * 40);
+    const auto known = expected.find(key);
+    CHECK(keyed.find(key) == (known == expected.end() ? -1 : known->second));
+    if (known == expected.end()) expected.emplace(key, keyed.add(key));
+  }
+  CHECK(keyed.index.size() == expected.size());
+  for (const auto& [key, number] : expected) CHECK(keyed.find(key) == number);
+}
+
+TEST("number index: keys whose hashes are the same") {
+  Keyed keyed([](std::uint64_t key) { return key % 3 + 14; });  // the last places of the smallest
+  for (std::uint64_t key = 0; key < 300; ++key) {
+    CHECK(keyed.find(key) == -1);
+    CHECK(keyed.add(key) == static_cast<std::int32_t>(key));
+  }
+  for (std::uint64_t key = 0; key < 300; ++key) {
+    CHECK(keyed.find(key) == static_cast<std::int32_t>(key));
+  }
+}
+
+}  // namespace tisim
