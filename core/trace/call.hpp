@@ -55,6 +55,7 @@ class CallTable {
 
   // Room that readers use while they take a line to pieces, one after the other.
   struct Scratch {
+    std::string text;  // of a line that is put together
     std::vector<std::string_view> words;
     Call call;
   };

@@ -58,6 +58,8 @@ class LineParser {
   // The same for a line without its rank.
   std::size_t parse_action(std::string_view line, std::uint64_t number, bool cut, Op* out);
 
+  const std::string& file() const { return *file_; }
+  CallTable& calls() const { return *calls_; }
   bool double_default() const { return double_default_; }
   // Whether a receive had -333 for its source, or a message a type of unknown width.
   bool uses_mistaken_null() const { return uses_mistaken_null_; }

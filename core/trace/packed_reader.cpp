@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "trace/error.hpp"
 #include "trace/packed_format.hpp"
 #include "trace/packed_line.hpp"
 
@@ -24,10 +25,9 @@ std::uint32_t line_number(std::uint64_t line) {
 PackedReader::PackedReader(std::shared_ptr<const void> owner, const TraceGrammar& grammar,
                            std::int32_t rank, const PackedFile& file, std::size_t buffer_size,
                            CallTable& calls)
-    : RankReader(std::move(owner), grammar, rank, name_, calls),
+    : RankReader(std::move(owner), grammar, rank, file.file().name, calls),
       packed_(&file),
       stream_(&file.stream_of(rank)),
-      name_(file.display_name(*stream_)),
       blocks_(file, *stream_, buffer_size) {}
 
 std::uint64_t PackedReader::bytes_read() const {
@@ -99,11 +99,7 @@ std::size_t PackedReader::read_token(Op* out) {
     }
     case kRaw: {
       const std::string_view line = text();
-      if (is_init(behind_first_word(line))) {
-        slots_.clear();
-        second_of_slot_.clear();
-        next_slot_ = 0;
-      }
+      if (is_init(behind_first_word(line))) clear_slots();
       step();
       return parse(line, out);
     }
@@ -115,8 +111,9 @@ std::size_t PackedReader::read_token(Op* out) {
 
 std::size_t PackedReader::read_compute(unsigned token, Op* out) {
   if (token == kText) {
-    text_.assign(std::to_string(stream_->rank)).append(" compute ").append(text());
-    return parse(text_, out);
+    std::string& line = parser_.calls().scratch().text;
+    line.assign(std::to_string(stream_->rank)).append(" compute ").append(text());
+    return parse(line, out);
   }
   std::string_view rest(next_, static_cast<std::size_t>(end_ - next_));
   Volume volume;
@@ -129,34 +126,57 @@ std::size_t PackedReader::read_compute(unsigned token, Op* out) {
   return 1;
 }
 
+// A million readers do not keep the names of their files: the parser has that of the packed one.
 std::size_t PackedReader::parse(std::string_view line, Op* out) {
   const bool last = next_ == end_ && blocks_.bytes_left() == 0;
-  return parser_.parse(line, line_, last && !stream_->newline_at_end, out);
+  try {
+    return parser_.parse(line, line_, last && !stream_->newline_at_end, out);
+  } catch (const TraceError& error) {
+    throw TraceError(file(), error.line, error.message);
+  }
 }
 
 std::size_t PackedReader::take_slot(std::string_view line_template, Op* out) {
-  text_.assign(std::to_string(stream_->rank)).append(" ");
-  const std::size_t prefix = text_.size();
-  if (!append_line(line_template, stream_->rank, packed_->words(), text_)) {
+  std::string& line = parser_.calls().scratch().text;
+  line.assign(std::to_string(stream_->rank)).append(" ");
+  const std::size_t prefix = line.size();
+  if (!append_line(line_template, stream_->rank, packed_->words(), line)) {
     packed_->damaged("a template makes no sense");
   }
   step();
-  const std::size_t made = parse(text_, out);
-  if (is_init(std::string_view(text_).substr(prefix))) {
-    slots_.clear();
-    second_of_slot_.clear();
-    next_slot_ = 0;
+  const std::size_t made = parse(line, out);
+  if (is_init(std::string_view(line).substr(prefix))) {
+    clear_slots();
     return made;
   }
   if (made == 0) packed_->damaged("a template is of no action");
-  const std::size_t slot = next_slot_++ % packed_->slots_limit();
-  if (slot == slots_.size()) slots_.emplace_back();
-  slots_[slot] = out[0];
-  if (made == 2) {
-    slots_[slot].flags |= kHasSecond;
-    second_of_slot_[slot] = out[1];
-  }
+  fill_slot(next_slot_++ % packed_->slots_limit(), out, made);
   return made;
+}
+
+void PackedReader::fill_slot(std::size_t slot, const Op* ops, std::size_t count) {
+  if (slot == slots_.size()) {
+    // A quarter more, not twice as many: a million readers have slots.
+    if (slot == slots_.capacity()) slots_.reserve(slot + slot / 4 + 4);
+    slots_.emplace_back();
+  }
+  std::uint32_t place = slots_[slot].line;
+  slots_[slot] = ops[0];
+  if (count == 2) {
+    slots_[slot].flags |= kHasSecond;
+    if (place == 0) {
+      seconds_.emplace_back();
+      place = static_cast<std::uint32_t>(seconds_.size());
+    }
+    seconds_[place - 1] = ops[1];
+  }
+  slots_[slot].line = place;
+}
+
+void PackedReader::clear_slots() {
+  slots_.clear();
+  seconds_.clear();
+  next_slot_ = 0;
 }
 
 std::size_t PackedReader::from_slot(std::size_t slot, Op* out) {
@@ -166,7 +186,7 @@ std::size_t PackedReader::from_slot(std::size_t slot, Op* out) {
   out[0].line = line_number(line_);
   if ((out[0].flags & kHasSecond) == 0) return 1;
   out[0].flags = static_cast<std::uint8_t>(out[0].flags & ~kHasSecond);
-  out[1] = second_of_slot_[slot];
+  out[1] = seconds_[slots_[slot].line - 1];
   out[1].line = out[0].line;
   return 2;
 }

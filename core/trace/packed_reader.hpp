@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "trace/packed_blocks.hpp"
@@ -21,6 +20,7 @@ class PackedReader final : public RankReader {
 
   std::size_t read_next(Op* out, std::size_t capacity) override;
   std::uint64_t bytes_read() const override;
+  std::string file() const override { return packed_->display_name(*stream_); }
 
  private:
   bool next_block();
@@ -28,24 +28,24 @@ class PackedReader final : public RankReader {
   std::size_t read_compute(unsigned token, Op* out);
   std::size_t parse(std::string_view line, Op* out);
   std::size_t take_slot(std::string_view line_template, Op* out);
+  void fill_slot(std::size_t slot, const Op* ops, std::size_t count);
   std::size_t from_slot(std::size_t slot, Op* out);
+  void clear_slots();
   std::uint64_t varint();
   std::string_view text();
   void step() { line_ += stride_; }
 
   const PackedFile* packed_;
   const PackedFile::Stream* stream_;
-  std::string name_;
   PackedBlocks blocks_;
   const char* next_ = nullptr;  // of the payload at hand
   const char* end_ = nullptr;
+  // In place of its line a slot has the number of its place in `seconds_` plus 1, once it had one.
   std::vector<Op> slots_;
-  // The second operation of those slots whose lines make two.
-  std::unordered_map<std::size_t, Op> second_of_slot_;
+  std::vector<Op> seconds_;  // of the slots whose lines make two operations
   std::size_t next_slot_ = 0;
   std::uint64_t line_ = 0;
   std::uint64_t stride_ = 1;
-  std::string text_;  // of a line that is parsed
   bool has_pending_ = false;
   Op pending_;  // the second operation of a line when there was room for one
 };

@@ -30,8 +30,7 @@ class RankReader {
   // TraceError.
   std::size_t read(Op* out, std::size_t capacity) {
     const std::size_t count = read_next(out, capacity);
-    if (has_speedups_) speedups_.apply(out, count);
-    if (noise_.is_on()) noise_.apply(out, count);
+    if (volumes_) volumes_->apply(out, count);
     return count;
   }
 
@@ -39,7 +38,7 @@ class RankReader {
   virtual std::uint64_t bytes_read() const = 0;
 
   // The file that the operations' lines are in.
-  const std::string& file() const { return *file_; }
+  virtual std::string file() const { return parser_.file(); }
   // Whether a source of -333 was taken for ANY_SOURCE, or a type of unknown width for 0 bytes.
   bool uses_mistaken_null() const { return parser_.uses_mistaken_null(); }
   bool uses_lost_type() const { return parser_.uses_lost_type(); }
@@ -48,23 +47,31 @@ class RankReader {
   // `owner` keeps `grammar` and `file` alive.
   RankReader(std::shared_ptr<const void> owner, const TraceGrammar& grammar, std::int32_t rank,
              const std::string& file, CallTable& calls)
-      : owner_(std::move(owner)),
-        file_(&file),
-        parser_(grammar, rank, file, calls),
-        noise_(grammar.compute_noise, rank),
-        has_speedups_(!grammar.speedups.empty()) {}
+      : owner_(std::move(owner)), parser_(grammar, rank, file, calls) {
+    const ComputeNoiseStream noise(grammar.compute_noise, rank);
+    if (noise.is_on() || !grammar.speedups.empty()) {
+      volumes_ = std::make_unique<Volumes>(Volumes{noise, {}});
+    }
+  }
 
   // `read`, with the volumes as the trace has them.
   virtual std::size_t read_next(Op* out, std::size_t capacity) = 0;
 
   std::shared_ptr<const void> owner_;
-  const std::string* file_;
   LineParser parser_;
 
  private:
-  ComputeNoiseStream noise_;
-  SpeedupStream speedups_;
-  bool has_speedups_;
+  // What becomes of the volumes of computations. Null: they stay what they are, as in most of a
+  // million readers.
+  struct Volumes {
+    ComputeNoiseStream noise;
+    SpeedupStream speedups;
+    void apply(Op* ops, std::size_t count) {
+      speedups.apply(ops, count);
+      if (noise.is_on()) noise.apply(ops, count);
+    }
+  };
+  std::unique_ptr<Volumes> volumes_;
 };
 
 class TextReader final : public RankReader {

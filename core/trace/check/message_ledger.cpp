@@ -38,7 +38,7 @@ class ChannelWalk {
     }
   }
   const TraceMessage& message() const { return message_; }
-  const std::string& file() const { return walk_.reader().file(); }
+  std::string file() const { return walk_.reader().file(); }
 
  private:
   RankWalk walk_;
