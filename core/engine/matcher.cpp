@@ -6,10 +6,8 @@
 
 namespace tisim {
 
-Matcher::Matcher() : table_(64), mask_(63) {}
-
-std::size_t Matcher::hash(std::int32_t source, std::int32_t destination, std::int32_t tag,
-                          std::int32_t context) {
+std::uint64_t Matcher::hash(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                            std::int32_t context) {
   const auto u = [](std::int32_t x) {
     return static_cast<std::uint64_t>(static_cast<std::uint32_t>(x));
   };
@@ -17,48 +15,35 @@ std::size_t Matcher::hash(std::int32_t source, std::int32_t destination, std::in
   h ^= (u(tag) << 32 | u(context)) * 0xc2b2ae3d27d4eb4fULL;
   h ^= h >> 29;
   h *= 0xbf58476d1ce4e5b9ULL;
-  return static_cast<std::size_t>(h ^ h >> 32);
+  return h ^ h >> 32;
+}
+
+std::uint64_t Matcher::hash_at(std::int32_t channel) const {
+  const Channel& c = channels_[static_cast<std::size_t>(channel)];
+  return hash(c.source, c.destination, c.tag, c.context);
 }
 
 Channel& Matcher::channel(std::int32_t source, std::int32_t destination, std::int32_t tag,
                           std::int32_t context) {
-  for (std::size_t at = hash(source, destination, tag, context);; ++at) {
-    Channel& place = table_[at & mask_];
-    if (place.source == source && place.destination == destination && place.tag == tag &&
-        place.context == context) {
-      return place;
-    }
-    if (place.context >= 0) continue;
-    if (2 * (used_ + 1) > table_.size()) {
-      rebuild();
-      return channel(source, destination, tag, context);
-    }
-    ++used_;
-    place.source = source;
-    place.destination = destination;
-    place.tag = tag;
-    place.context = context;
-    return place;
-  }
+  const std::int32_t found =
+      index_.find(hash(source, destination, tag, context), [&](std::int32_t number) {
+        const Channel& c = channels_[static_cast<std::size_t>(number)];
+        return c.source == source && c.destination == destination && c.tag == tag &&
+               c.context == context;
+      });
+  if (found >= 0) return channels_[static_cast<std::size_t>(found)];
+  if (channels_.size() == most_) drop_idle();
+  channels_.push_back({source, destination, tag, context});
+  index_.insert(static_cast<std::int32_t>(channels_.size()) - 1,
+                [this](std::int32_t number) { return hash_at(number); });
+  return channels_.back();
 }
 
-// Empty channels are dropped; the table grows only when few of them are empty. So memory follows
-// the messages that wait at one time, not the tags a program ever uses.
-void Matcher::rebuild() {
-  const std::vector<Channel> old = std::exchange(table_, {});
-  const auto live = static_cast<std::size_t>(std::count_if(
-      old.begin(), old.end(), [](const Channel& c) { return c.context >= 0 && c.head >= 0; }));
-  table_.resize(4 * live > old.size() || old.size() < 65536 ? 2 * old.size() : old.size());
-  mask_ = table_.size() - 1;
-  const bool keep_empty = table_.size() > old.size() && old.size() < 65536;
-  used_ = 0;
-  for (const Channel& c : old) {
-    if (c.context < 0 || (c.head < 0 && !keep_empty)) continue;
-    std::size_t at = hash(c.source, c.destination, c.tag, c.context);
-    while (table_[at & mask_].context >= 0) ++at;
-    table_[at & mask_] = c;
-    ++used_;
-  }
+// So memory follows the messages that wait at one time, not the tags a program ever uses.
+void Matcher::drop_idle() {
+  std::erase_if(channels_, [](const Channel& channel) { return channel.head < 0; });
+  index_.renumber(channels_.size(), [this](std::int32_t number) { return hash_at(number); });
+  most_ = std::max(kFew, 2 * channels_.size());
 }
 
 void Matcher::append(Channel& channel, std::int32_t message) {

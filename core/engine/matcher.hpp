@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "op.hpp"
+#include "support/number_index.hpp"
 #include "support/pool.hpp"
 
 namespace tisim {
@@ -50,21 +51,18 @@ struct Message {
 };
 
 struct Channel {
-  std::int32_t source = 0, destination = 0, tag = 0, context = -1;  // context -1: a free place
+  std::int32_t source = 0, destination = 0, tag = 0, context = 0;
   std::int32_t head = -1, tail = -1;
   std::int32_t pair = -1;
-  std::int32_t spare = 0;
 };
 
 class Matcher {
  public:
-  Matcher();
-
   void add_destinations(std::size_t count) { inboxes_.resize(inboxes_.size() + count); }
   Pool<Message>& messages() { return messages_; }
   Message& message(std::int32_t index) { return messages_[index]; }
   const Message& message(std::int32_t index) const { return messages_[index]; }
-  std::size_t places() const { return table_.size(); }  // of the table of channels
+  std::size_t channels() const { return channels_.size(); }
 
   // The channel of a key, made when it is new. Valid until the next call.
   Channel& channel(std::int32_t source, std::int32_t destination, std::int32_t tag,
@@ -101,14 +99,15 @@ class Matcher {
   };
   struct PatternHash {
     std::size_t operator()(const Pattern& p) const {
-      return hash(p.source, p.destination, p.tag, p.context);
+      return static_cast<std::size_t>(hash(p.source, p.destination, p.tag, p.context));
     }
   };
   using Backlog = std::deque<Waiting>;
 
-  static std::size_t hash(std::int32_t source, std::int32_t destination, std::int32_t tag,
-                          std::int32_t context);
-  void rebuild();
+  static std::uint64_t hash(std::int32_t source, std::int32_t destination, std::int32_t tag,
+                            std::int32_t context);
+  std::uint64_t hash_at(std::int32_t channel) const;
+  void drop_idle();
   void append(Channel& channel, std::int32_t message);
   std::int32_t pop(Channel& channel);
   std::int32_t find_unexpected(const Pattern& pattern);
@@ -123,9 +122,11 @@ class Matcher {
   Pool<Message> messages_;
   std::vector<Inbox> inboxes_;
   std::unordered_map<Pattern, Backlog, PatternHash> backlogs_;
-  std::vector<Channel> table_;
-  std::size_t used_ = 0;  // places of the table that are taken
-  std::size_t mask_ = 0;
+  // So many channels are kept even if no messages wait in them.
+  static constexpr std::size_t kFew = 32768;
+  std::vector<Channel> channels_;
+  NumberIndex index_;        // of them
+  std::size_t most_ = kFew;  // before those that are idle are dropped
   std::uint32_t posted_ = 0;
 };
 

@@ -139,6 +139,20 @@ TEST("matcher: looking leaves the message there") {
   CHECK(!post.peek(0, 1, 5));
 }
 
+TEST("matcher: channels follow the messages that wait, not the tags that were used") {
+  Post post;
+  for (std::int32_t tag = 0; tag < 40000; ++tag) {
+    CHECK(post.send(0, 1, tag, tag) == -1);
+    if (tag % 2 == 0) CHECK(post.receive(0, 1, tag, 0) == tag);
+  }
+  for (std::int32_t tag = 40000; tag < 400000; ++tag) {
+    CHECK(post.receive(2, 3, tag, 0) == -1);
+    CHECK(post.send(2, 3, tag, tag) == 0);
+  }
+  CHECK(post.matcher.channels() < 100000);
+  for (std::int32_t tag = 1; tag < 40000; tag += 2) CHECK(post.receive(0, 1, tag, 0) == tag);
+}
+
 // The rules of MPI, by searching lists.
 TEST("matcher: random programs match as the lists of the standard do") {
   struct Entry {

@@ -4,6 +4,7 @@
 // bytes; one of std::unordered_map costs 40.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -39,8 +40,7 @@ class NumberIndex {
   void insert(std::int32_t number, Hash hash) {
     if (3 * (size_ + 1) > 2 * places_.size()) {
       const std::vector<std::int32_t> old = std::exchange(places_, {});
-      places_.assign(2 * old.size(), -1);
-      mask_ = places_.size() - 1;
+      clear(2 * old.size());
       for (const std::int32_t other : old) {
         if (other >= 0) put(other, hash(other));
       }
@@ -49,15 +49,32 @@ class NumberIndex {
     ++size_;
   }
 
+  // All objects have new numbers, 0 to `count` - 1, with room for as many again.
+  template <class Hash>
+  void renumber(std::size_t count, Hash hash) {
+    clear(std::bit_ceil(3 * count + kLeast));
+    for (size_ = 0; size_ < count; ++size_) {
+      const auto number = static_cast<std::int32_t>(size_);
+      put(number, hash(number));
+    }
+  }
+
  private:
+  static constexpr std::size_t kLeast = 16;
+
+  void clear(std::size_t places) {
+    places_.assign(places, -1);
+    mask_ = places - 1;
+  }
+
   void put(std::int32_t number, std::uint64_t hash) {
     std::size_t at = hash & mask_;
     while (places_[at] >= 0) at = (at + 1) & mask_;
     places_[at] = number;
   }
 
-  std::vector<std::int32_t> places_ = std::vector<std::int32_t>(16, -1);
-  std::size_t mask_ = 15;
+  std::vector<std::int32_t> places_ = std::vector<std::int32_t>(kLeast, -1);
+  std::size_t mask_ = kLeast - 1;
   std::size_t size_ = 0;
 };
 

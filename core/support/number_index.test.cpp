@@ -47,6 +47,23 @@ TEST("number index: finds what was inserted and nothing else") {
   for (const auto& [key, number] : expected) CHECK(keyed.find(key) == number);
 }
 
+TEST("number index: objects that have new numbers are found by them") {
+  Keyed keyed(&hash_of);
+  for (std::uint64_t key = 0; key < 1000; ++key) keyed.add(key);
+  std::erase_if(keyed.keys, [](std::uint64_t key) { return key % 5 > 0; });
+  keyed.index.renumber(keyed.keys.size(), [&](std::int32_t number) {
+    return hash_of(keyed.keys[static_cast<std::size_t>(number)]);
+  });
+  CHECK(keyed.index.size() == 200);
+  for (std::uint64_t key = 0; key < 1000; ++key) {
+    CHECK(keyed.find(key) == (key % 5 > 0 ? -1 : static_cast<std::int32_t>(key / 5)));
+  }
+  for (std::uint64_t key = 1000; key < 3000; ++key) keyed.add(key);
+  for (std::uint64_t key = 1000; key < 3000; ++key) {
+    CHECK(keyed.find(key) == static_cast<std::int32_t>(key - 800));
+  }
+}
+
 TEST("number index: keys whose hashes are the same") {
   Keyed keyed([](std::uint64_t key) { return key % 3 + 14; });  // the last places of the smallest
   for (std::uint64_t key = 0; key < 300; ++key) {
