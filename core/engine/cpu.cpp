@@ -12,7 +12,6 @@ Cpu::Cpu(const PlatformData& platform, double precision, Agenda& agenda)
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     hosts_[i].speed = platform.host_speed[i];
     hosts_[i].cores = platform.host_cores[i];
-    hosts_[i].capacity = platform.host_speed[i] * platform.host_cores[i];
   }
 }
 
@@ -40,7 +39,8 @@ void Cpu::date_end(std::int32_t index, double now) {
     agenda_.remove_cpu(index);
     return;
   }
-  host.rate = std::min(host.speed, host.capacity / static_cast<double>(host.running.size()));
+  const double all = host.speed * host.cores;
+  host.rate = std::min(host.speed, all / static_cast<double>(host.running.size()));
   const double left = host.running.front().finish - host.clock;
   agenda_.update_cpu(left > 0 ? now + left / host.rate : now, index);
 }
@@ -75,7 +75,6 @@ void Cpu::set_fraction(std::int32_t index, double fraction, double now) {
   Host& host = hosts_[static_cast<std::size_t>(index)];
   advance_clock(host, now);
   host.speed = fraction * platform_.host_speed[static_cast<std::size_t>(index)];
-  host.capacity = host.speed * host.cores;
   touch(index);
 }
 

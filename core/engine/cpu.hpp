@@ -49,12 +49,11 @@ class Cpu {
     std::int32_t owner;
   };
   struct Host {
-    double speed = 0.0;     // flop/s of a core now
-    double capacity = 0.0;  // cores * speed
-    double cores = 0.0;
-    double clock = 0.0;            // flops
-    double updated = 0.0;          // seconds
-    double rate = 0.0;             // flop/s that each computation gets
+    double speed = 0.0;    // flop/s of a core now
+    double clock = 0.0;    // flops
+    double updated = 0.0;  // seconds
+    double rate = 0.0;     // flop/s that each computation gets
+    std::int32_t cores = 0;
     bool stale = false;            // its next end must be dated anew
     std::vector<Running> running;  // a heap on (finish, order)
   };

@@ -182,7 +182,8 @@ bool Simulation::receive(Rank& rank, std::int32_t index) {
   return wait_for(rank, index, found, kReceiver);
 }
 
-// Both halves are posted, the sending one first; then both are waited for. With one side missing
+// Both halves are posted, the sending one first (the other stays where it was read: the last
+// operation that was taken); then both are waited for. With one side missing
 // it is a plain send or receive, with itself on both sides it is nothing.
 bool Simulation::sendrecv(Rank& rank, std::int32_t index) {
   const Op half = take_half(rank);
@@ -199,12 +200,12 @@ bool Simulation::sendrecv(Rank& rank, std::int32_t index) {
   if (destination == index && half.peer != kAnySource && global(rank, half.peer) == index) {
     return true;
   }
-  rank.half = half;
   return send(rank, index);
 }
 
 bool Simulation::receive_half(Rank& rank, std::int32_t index) {
-  rank.op = rank.half;
+  rank.op = rank.schedule >= 0 ? schedules_[rank.schedule].ops[rank.step - 1]
+                               : rank.buffer[rank.cursor - 1];
   receive(rank, index);
   return wait_all(rank, index);
 }

@@ -82,6 +82,7 @@ struct Headway {
   std::uint64_t bytes = 0;  // of their files, as RankReader counts them
 };
 
+// There may be a million of them.
 struct Rank {
   // Where it is
   std::int32_t host = 0;
@@ -89,10 +90,14 @@ struct Rank {
   std::int32_t first = 0;   // of the ranks of its job
   std::int32_t number = 0;  // in its job
   Phase phase = Phase::next;
-  bool driven = false;  // operations come from outside, one by one
-  Op op;                // being executed
-  Op half;              // the receiving half of a sendrecv
-  double since = 0.0;   // when the operation began, or its computation
+  bool driven = false;            // operations come from outside, one by one
+  bool synchronised_end = false;  // the barrier that ends it has begun
+  Stage stage = Stage::none;      // of `collective`, when that makes a communicator
+  Side waiting_side = kSender;    // of the message `waiting`
+  bool looked_twice = false;      // in a probe
+  bool indexed = false;           // there is an index of its pending requests
+  Op op;                          // being executed
+  double since = 0.0;             // when the operation began, or its computation
 
   // Where its operations come from
   std::unique_ptr<RankReader> reader;
@@ -101,28 +106,23 @@ struct Rank {
   std::int32_t context = 0;    // of its job's world
   std::int32_t schedule = -1;  // of the collective it is in
   Op collective;               // the call that the schedule carries out
-  Stage stage = Stage::none;   // of that call, when it makes a communicator
   std::uint64_t formation = 0;
   std::vector<Membership> comms;    // that its trace has made
+  std::vector<std::int32_t> slots;  // requests of the schedule
   std::uint32_t step = 0;           // in the schedule
-  std::vector<std::int32_t> slots;  // its requests
   std::uint32_t epoch = 0;          // raised when the schedules of earlier calls are no longer good
 
   // What it waits for
-  std::int32_t waiting = -1;  // a message; in a waitany: the request that is complete
-  Side waiting_side = kSender;
-  bool looked_twice = false;        // in a probe
+  std::int32_t waiting = -1;        // a message; in a waitany: the request that is complete
   std::int32_t awaited = 0;         // requests that are still to be finished
   std::vector<std::int32_t> ready;  // complete ones among them, a heap on the order of posting
   std::int32_t pending_first = -1, pending_last = -1;
-  bool indexed = false;  // there is an index of its pending requests
   std::uint32_t request_order = 0;
   std::int32_t pending_collectives = 0;
   std::vector<PersistentRequest> persistent;
   std::int32_t origin = -1;  // of the next request
 
   // What it has done
-  bool synchronised_end = false;                    // the barrier that ends it has begun
   double finish = 0.0, compute = 0.0, other = 0.0;  // seconds
   std::uint64_t actions = 0, messages_sent = 0;
   std::int64_t bytes_sent = 0;
