@@ -37,9 +37,8 @@ void Network::add_route(std::int32_t source, std::int32_t destination, Route rou
 
 std::int32_t Network::pair(std::int32_t source, std::int32_t destination) {
   const std::uint64_t hosts = PlatformData::key(source, destination);
-  const std::int32_t found = pair_of_hosts_.find(hash_of(hosts), [&](std::int32_t pair) {
-    return hosts_of_pair_[index_of(pair)] == hosts;
-  });
+  const std::int32_t found = pair_of_hosts_.find(
+      hash_of(hosts), [&](std::int32_t pair) { return hosts_of_pair_[index_of(pair)] == hosts; });
   if (found >= 0) return found;
   Route forward;
   Route backward;
