@@ -9,6 +9,7 @@ import pytest
 
 from tisim.errors import InputError
 from tisim.platform import Deployment, Platform
+from tisim.platform.deployment import Placement
 
 Write = Callable[[str], Path]
 
@@ -114,7 +115,12 @@ def test_round_robin(root: Path) -> None:
     platform = Platform.load(root / "platforms/graphene.xml")
     deployment = Deployment.round_robin(platform, 146)
     assert deployment.host_indices(platform)[142:] == [142, 143, 0, 1]
-    assert Deployment.round_robin(["x", "y"], 3).hosts == ("x", "y", "x")
+    assert list(Deployment.round_robin(platform, 3).host_indices(platform)) == [0, 1, 2]
+    named = Deployment.round_robin(["x", "y"], 3)
+    assert named.hosts == ("x", "y", "x")
+    assert [*named] == [Placement("x"), Placement("y"), Placement("x")]
+    assert named[2] == named[-1] == Placement("x")
+    assert named[1:] == (Placement("y"), Placement("x"))
     with pytest.raises(InputError, match="names no host"):
         Deployment.round_robin([], 3)
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tisim import _core
 from tisim._core import Stop
 from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Schedule(Protocol):
@@ -114,12 +118,21 @@ class Recording(Protocol):
 _PATIENCE = 0.1
 
 
+def _sequence(numbers: NDArray[np.int32]) -> Sequence[int]:
+    """The numbers as plain ones: a range where they follow one another, as a million hosts may."""
+    first, count = int(numbers[0]), len(numbers)
+    if (numbers[1:] - numbers[:-1] == 1).all():
+        return range(first, first + count)
+    plain: list[int] = numbers.tolist()
+    return plain
+
+
 @dataclass(slots=True)
 class _Group:
     """What algorithms may know of a communicator: see `tisim.actions.script.Script`."""
 
-    placement: list[int]
-    order: list[int] | None
+    placement: Sequence[int]
+    order: Sequence[int] | None
     surveyed: dict[int, frozenset[int]] = field(default_factory=dict)
 
 
@@ -255,9 +268,9 @@ class Driver:
         group = self._groups.get(comm)
         if group is None:
             core: Any = self.core
-            ranks = core.comm_ranks(comm).tolist()
-            order = None if ranks == sorted(ranks) else ranks
-            group = self._groups[comm] = _Group(core.comm_hosts(comm).tolist(), order)
+            ranks = core.comm_ranks(comm)
+            order = None if (ranks[1:] > ranks[:-1]).all() else ranks.tolist()
+            group = self._groups[comm] = _Group(_sequence(core.comm_hosts(comm)), order)
         return group
 
     def _provide_route(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import eq
@@ -47,6 +47,34 @@ class Placement:
     line: int | None = None
 
 
+class _HostsOnly(Sequence[Placement]):
+    """Placements that are hosts and nothing else, made when somebody asks: there may be a million.
+
+    Parameters
+    ----------
+    hosts
+        In the order of the ranks.
+    """
+
+    def __init__(self, hosts: Iterable[str]) -> None:
+        self.hosts = tuple(hosts)
+
+    def __len__(self) -> int:
+        return len(self.hosts)
+
+    @overload
+    def __getitem__(self, rank: int) -> Placement: ...
+    @overload
+    def __getitem__(self, rank: slice) -> tuple[Placement, ...]: ...
+    def __getitem__(self, rank: int | slice) -> Placement | tuple[Placement, ...]:
+        if isinstance(rank, slice):
+            return tuple(map(Placement, self.hosts[rank]))
+        return Placement(self.hosts[rank])
+
+    def __iter__(self) -> Iterator[Placement]:
+        return map(Placement, self.hosts)
+
+
 class Deployment(Sequence[Placement]):
     """The placements of ranks 0, 1, 2, ...
 
@@ -65,7 +93,9 @@ class Deployment(Sequence[Placement]):
     def __init__(
         self, placements: Iterable[Placement], *, file: str | None = None, repeat: bool = False
     ) -> None:
-        self._placements = tuple(placements)
+        self._placements: _HostsOnly | tuple[Placement, ...] = (
+            placements if isinstance(placements, _HostsOnly) else tuple(placements)
+        )
         self.file = file
         self._repeat = repeat
         if not self._placements:
@@ -150,7 +180,7 @@ class Deployment(Sequence[Placement]):
 
         if isinstance(hosts, Platform):
             hosts = islice(hosts.topology.host_names(), max(ranks, 1))
-        return cls(map(Placement, hosts), repeat=True).for_ranks(ranks)
+        return cls(_HostsOnly(hosts), repeat=True).for_ranks(ranks)
 
     def __len__(self) -> int:
         return len(self._placements)
@@ -162,12 +192,17 @@ class Deployment(Sequence[Placement]):
     def __getitem__(self, rank: int | slice) -> Placement | tuple[Placement, ...]:
         return self._placements[rank]
 
+    def __iter__(self) -> Iterator[Placement]:
+        return iter(self._placements)
+
     def __repr__(self) -> str:
         return f"<Deployment of {len(self)} ranks from {self.file or 'Python'}>"
 
     @property
     def hosts(self) -> tuple[str, ...]:
         """Names of the hosts, rank by rank."""
+        if isinstance(self._placements, _HostsOnly):
+            return self._placements.hosts
         return tuple(placement.host for placement in self._placements)
 
     def for_ranks(self, ranks: int) -> Deployment:
@@ -189,10 +224,14 @@ class Deployment(Sequence[Placement]):
                 f"each of the ranks {count} to {ranks - 1}",
                 file=self.file,
             )
-        wanted = (self._placements[rank % count] for rank in range(ranks))
+        wanted: Iterable[Placement]
+        if isinstance(self._placements, _HostsOnly):
+            wanted = _HostsOnly(self._placements.hosts[rank % count] for rank in range(ranks))
+        else:
+            wanted = (self._placements[rank % count] for rank in range(ranks))
         return Deployment(wanted, file=self.file, repeat=self._repeat)
 
-    def host_indices(self, platform: Platform) -> list[int]:
+    def host_indices(self, platform: Platform) -> Sequence[int]:
         """The index of each rank's host in the platform.
 
         Raises
@@ -205,7 +244,7 @@ class Deployment(Sequence[Placement]):
         if len(names) <= len(platform.hosts) and all(
             map(eq, names, platform.topology.host_names())
         ):
-            return list(range(len(names)))
+            return range(len(names))
         known: dict[str, int] = {}
         for placement in self._placements:
             if placement.host not in known:
