@@ -265,6 +265,10 @@ void Network::change_count(std::int32_t index, std::int32_t by) {
     }
     if (element.position < 0) {
       element.position = static_cast<std::int32_t>(link.members.size());
+      // Half as many more, not twice as many: there may be a million links.
+      if (const std::size_t size = link.members.size(); size == link.members.capacity()) {
+        link.members.reserve(size + size / 2 + 2);
+      }
       link.members.push_back({index, pair.elements + i});
     }
     if (!(was_slack && slack(link)) && !link.dirty) {

@@ -5,30 +5,32 @@
 namespace tisim {
 
 std::int32_t Schedules::find(std::uint64_t key, std::int32_t context, std::uint32_t epoch) const {
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end()) return -1;
-  const Schedule& schedule = schedules_[found->second];
-  return schedule.context == context && schedule.epoch == epoch ? found->second : -1;
+  const std::int32_t found = find(key);
+  if (found < 0) return -1;
+  const Schedule& schedule = schedules_[found];
+  return schedule.context == context && schedule.epoch == epoch ? found : -1;
 }
 
 std::int32_t Schedules::add(Schedule schedule) {
   if (schedule.kept) {
-    const auto old = by_key_.find(schedule.key);
-    if (old != by_key_.end()) drop(old->second);
+    const std::int32_t old = find(schedule.key);
+    if (old >= 0) drop(old);
   }
   operations_ += schedule.ops.size() + kRecord;
   if (operations_ > most_) make_room();
   const std::int32_t index = schedules_.acquire();
-  if (schedule.kept) by_key_[schedule.key] = index;
   schedules_[index] = std::move(schedule);
   schedules_[index].live = true;
+  if (schedules_[index].kept) {
+    index_.insert(index, [this](std::int32_t number) { return hash_at(number); });
+  }
   return index;
 }
 
 void Schedules::drop(std::int32_t index) {
   const Schedule& schedule = schedules_[index];
   operations_ -= schedule.ops.size() + kRecord;
-  if (schedule.kept) by_key_.erase(schedule.key);
+  if (schedule.kept) index_.erase(index, [this](std::int32_t number) { return hash_at(number); });
   schedules_[index] = Schedule{};
   schedules_.release(index);
 }

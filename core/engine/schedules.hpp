@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "op.hpp"
+#include "support/number_index.hpp"
 #include "support/pool.hpp"
 
 namespace tisim {
@@ -49,18 +49,23 @@ class Schedules {
   }
 
   const Schedule& operator[](std::int32_t index) const { return schedules_[index]; }
-  std::size_t kept() const { return by_key_.size(); }
+  std::size_t kept() const { return index_.size(); }
 
  private:
   // Operations whose room the record of a schedule takes.
   static constexpr std::size_t kRecord = 6;
   static constexpr std::size_t kSteps = 16;
 
+  std::int32_t find(std::uint64_t key) const {
+    return index_.find(hash_of(key),
+                       [&](std::int32_t index) { return schedules_[index].key == key; });
+  }
+  std::uint64_t hash_at(std::int32_t index) const { return hash_of(schedules_[index].key); }
   void drop(std::int32_t index);
   void make_room();
 
   Pool<Schedule> schedules_;
-  std::unordered_map<std::uint64_t, std::int32_t> by_key_;
+  NumberIndex index_;  // of those that are kept, by key
   std::size_t most_;
   std::size_t operations_ = 0;
   std::size_t hand_ = 0;  // where the search for what can go went last

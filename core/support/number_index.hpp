@@ -49,6 +49,22 @@ class NumberIndex {
     ++size_;
   }
 
+  // Takes out an object that is there. Whoever would be looked for beyond the place that becomes
+  // free moves there (Knuth, TAOCP 3, 6.4, algorithm R).
+  template <class Hash>
+  void erase(std::int32_t number, Hash hash) {
+    std::size_t hole = hash(number) & mask_;
+    while (places_[hole] != number) hole = (hole + 1) & mask_;
+    for (std::size_t at = (hole + 1) & mask_; places_[at] >= 0; at = (at + 1) & mask_) {
+      const std::size_t home = hash(places_[at]) & mask_;
+      if (((at - home) & mask_) < ((at - hole) & mask_)) continue;
+      places_[hole] = places_[at];
+      hole = at;
+    }
+    places_[hole] = -1;
+    --size_;
+  }
+
   // All objects have new numbers, 0 to `count` - 1, with room for as many again.
   template <class Hash>
   void renumber(std::size_t count, Hash hash) {

@@ -25,6 +25,9 @@ struct Keyed {
     index.insert(number, [&](std::int32_t n) { return hash(keys[static_cast<std::size_t>(n)]); });
     return number;
   }
+  void erase(std::uint64_t key) {
+    index.erase(find(key), [&](std::int32_t n) { return hash(keys[static_cast<std::size_t>(n)]); });
+  }
 
   std::uint64_t (*hash)(std::uint64_t);
   std::vector<std::uint64_t> keys;
@@ -61,6 +64,28 @@ TEST("number index: objects that have new numbers are found by them") {
   for (std::uint64_t key = 1000; key < 3000; ++key) keyed.add(key);
   for (std::uint64_t key = 1000; key < 3000; ++key) {
     CHECK(keyed.find(key) == static_cast<std::int32_t>(key - 800));
+  }
+}
+
+TEST("number index: what was taken out is gone, and all others are found") {
+  std::mt19937_64 random(5);
+  // The second hash leaves few places to begin at, the last ones among them.
+  for (const auto hash : {&hash_of, +[](std::uint64_t key) { return ~(key % 7); }}) {
+    Keyed keyed(hash);
+    std::vector<bool> there(300, false);
+    for (int i = 0; i < 20000; ++i) {
+      const std::uint64_t key = random() % there.size();
+      CHECK((keyed.find(key) >= 0) == there[key]);
+      if (there[key]) {
+        keyed.erase(key);
+      } else {
+        keyed.add(key);
+      }
+      there[key] = !there[key];
+    }
+    for (std::uint64_t key = 0; key < there.size(); ++key) {
+      CHECK((keyed.find(key) >= 0) == there[key]);
+    }
   }
 }
 
