@@ -319,7 +319,7 @@ FlowSystem limiter_system(std::uint32_t seed) {
 }  // namespace
 
 TEST("network: large systems of many levels run as the definition says") {
-  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+  for (std::uint32_t seed = 0; seed < 10; ++seed) {
     const FlowSystem s = limiter_system(seed);
     const bool agree = same(s.run(), s.brute_force(), 1e-9);
     if (!agree) std::fprintf(stderr, "in the system of seed %u\n", seed);

@@ -54,10 +54,10 @@ def test_generated_and_handed_out_traces(root: Path, cache: Path) -> None:
 
 def test_class_a_or_what_stands_in_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in = traces.repeated("cg.S.16", 7, 16)
+    monkeypatch.setattr(traces, "ROOT", tmp_path)
     assert list(traces.nas("cg.A.64", 64, stand_in)) == [stand_in]
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces" / "cg.A.64.tar.xz").touch()
-    monkeypatch.setattr(traces, "ROOT", tmp_path)
     (found,) = traces.nas("cg.A.64", 64, stand_in)
     assert (found.name, found.ranks) == ("cg.A.64", 64)
 
