@@ -176,6 +176,7 @@ def _length() -> Iterator[Goal]:
 
 
 def _million() -> Iterator[Goal]:
+    CACHE.mkdir(parents=True, exist_ok=True)
     trace = CACHE / "halo3d.1000000.tit"
     if not trace.is_file():
         grid = ("--grid", "100x100x100", "--iterations", "1", "--allreduce", "8")
