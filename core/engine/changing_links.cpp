@@ -52,7 +52,7 @@ double Network::delay_of(const Route& route) const {
 void Network::set_bandwidth(std::int32_t index, double bandwidth) {
   Link& link = links_[index_of(index)];
   const double penalty = penalty_of(bandwidth) - penalty_of(link.capacity);
-  set_capacity(link, bandwidth);
+  link.capacity = bandwidth;
   cache_.clear();
   change_pairs(index, 0.0, penalty);
   if (link.count > 0 && !link.dirty) {

@@ -182,9 +182,9 @@ bool Simulation::receive(Rank& rank, std::int32_t index) {
   return wait_for(rank, index, found, kReceiver);
 }
 
-// Both halves are posted, the sending one first (the other stays where it was read: the last
-// operation that was taken); then both are waited for. With one side missing
-// it is a plain send or receive, with itself on both sides it is nothing.
+// Both halves are posted, the sending one first; then both are waited for. Meanwhile the other
+// stays where it was read: it is the last operation that was taken. With one side missing it is a
+// plain send or receive, with itself on both sides it is nothing.
 bool Simulation::sendrecv(Rank& rank, std::int32_t index) {
   const Op half = take_half(rank);
   if (half.peer == kProcNull) {

@@ -23,13 +23,11 @@ Network::Network(const Model& model, const PlatformData& platform)
   const std::size_t count = platform.link_bandwidth.size();
   links_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
-    set_capacity(links_[i], platform.link_bandwidth[i]);
+    links_[i].capacity = platform.link_bandwidth[i];
     links_[i].fatpipe = platform.link_fatpipe[i] != 0;
   }
   watch_changes();
 }
-
-void Network::set_capacity(Link& link, double bandwidth) { link.capacity = bandwidth; }
 
 void Network::add_route(std::int32_t source, std::int32_t destination, Route route) {
   routes_.add(source, destination, std::move(route));
@@ -125,7 +123,7 @@ void Network::limit_by_links(Pair& pair) const {
   }
 }
 
-std::int32_t Network::add_pair(Pair pair) {
+std::int32_t Network::add_pair(Pair&& pair) {
   limit_by_links(pair);
   pairs_.push_back(std::move(pair));
   marks_.push_back(0);

@@ -215,7 +215,6 @@ class Network {
   double bound_of(const Terms& terms) const;
   void weigh(Pair& pair, const Terms& terms) const;
   void limit_by_links(Pair& pair) const;
-  static void set_capacity(Link& link, double bandwidth);
   void watch_changes();
   void enlist(std::int32_t pair, Course course);
   double delay_of(const Route& route) const;
@@ -226,7 +225,7 @@ class Network {
   void renew(std::int32_t pair, std::int32_t link, double latency);
   void list_flows(std::int32_t root, std::vector<std::int32_t>& flows) const;
   void add_element(std::size_t first, std::int32_t link, double weight);
-  std::int32_t add_pair(Pair pair);
+  std::int32_t add_pair(Pair&& pair);
   std::int32_t without_latency(std::int32_t pair);
   static bool slack(const Link& link);
   double asked(const Pair& pair) const;

@@ -224,107 +224,109 @@ TEST("network: random systems run as the definition says") {
 
 namespace {
 
+// What random systems of many pairs have in common.
+class ManyPairs {
+ public:
+  explicit ManyPairs(std::uint32_t seed) : random_(seed) {
+    system.model.weight_s = below(2) == 0 ? 0.0 : 500.0;
+    system.model.tcp_gamma = below(2) == 0 ? 0.0 : 200.0;
+    system.model.crosstraffic = below(2) == 0;
+  }
+
+  std::uint32_t below(std::uint32_t most) { return static_cast<std::uint32_t>(random_() % most); }
+  std::int32_t link(std::uint32_t least, std::uint32_t spread) {
+    return system.link(least + below(spread));
+  }
+  void add_pair(const std::vector<std::int32_t>& forward, const std::vector<std::int32_t>& back) {
+    pairs_.push_back(system.pair(forward, 0.01 * (1 + below(100)), back));
+  }
+  void add_flows(std::uint32_t count) {
+    double date = 0.0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      date += below(3) == 0 ? 0.0 : 0.01 * below(20);
+      const std::uint32_t pair = below(static_cast<std::uint32_t>(pairs_.size()));
+      system.flow(pairs_[pair], 1.0 + below(200), date);
+    }
+  }
+
+  FlowSystem system;
+
+ private:
+  std::mt19937 random_;
+  std::vector<std::int32_t> pairs_;
+};
+
+void check_definition(FlowSystem (*make)(std::uint32_t seed), std::uint32_t count) {
+  for (std::uint32_t seed = 0; seed < count; ++seed) {
+    const FlowSystem s = make(seed);
+    const bool agree = same(s.run(), s.brute_force(), 1e-9);
+    if (!agree) std::fprintf(stderr, "in the system of seed %u\n", seed);
+    CHECK(agree);
+  }
+}
+
 // Hosts with a link out and one in, joined by a backbone that a few of their flows fill; some flows
 // go round it.
 FlowSystem backbone_system(std::uint32_t seed) {
-  std::mt19937 random(seed);
-  const auto below = [&random](std::uint32_t most) {
-    return static_cast<std::uint32_t>(random() % most);
-  };
-  FlowSystem s;
-  s.model.weight_s = below(2) == 0 ? 0.0 : 500.0;
-  s.model.tcp_gamma = below(2) == 0 ? 0.0 : 200.0;
-  s.model.crosstraffic = below(2) == 0;
+  ManyPairs many(seed);
   const std::uint32_t hosts = 24;
-  const std::int32_t backbone = s.link(100.0 * (2 + below(10)));
+  const std::int32_t backbone = many.system.link(100.0 * (2 + many.below(10)));
   std::vector<std::int32_t> out;
   std::vector<std::int32_t> in;
   for (std::uint32_t i = 0; i < hosts; ++i) {
-    out.push_back(s.link(100.0 + below(20)));
-    in.push_back(s.link(100.0 + below(20)));
+    out.push_back(many.link(100, 20));
+    in.push_back(many.link(100, 20));
   }
-  const std::uint32_t rare = 2 + below(30);  // those that go round
-  std::vector<std::int32_t> pairs;
+  const std::uint32_t rare = 2 + many.below(30);  // those that go round
   for (std::uint32_t i = 0; i < 60; ++i) {
-    const std::uint32_t a = below(hosts);
-    const std::uint32_t b = below(hosts);
+    const std::uint32_t a = many.below(hosts);
+    const std::uint32_t b = many.below(hosts);
     std::vector<std::int32_t> forward = {out[a], in[b]};
     std::vector<std::int32_t> backward = {out[b], in[a]};
-    if (below(rare) != 0) {
+    if (many.below(rare) != 0) {
       forward.push_back(backbone);
       backward.push_back(backbone);
     }
-    pairs.push_back(s.pair(forward, 0.01 * (1 + below(100)), backward));
+    many.add_pair(forward, backward);
   }
-  double date = 0.0;
-  for (std::uint32_t i = 0; i < 250; ++i) {
-    date += below(3) == 0 ? 0.0 : 0.01 * below(20);
-    s.flow(pairs[below(60)], 1.0 + below(200), date);
+  many.add_flows(250);
+  return many.system;
+}
+
+// Hosts with a link out, one in and a limiter for both: large components whose pairs are held back
+// at many levels. In some systems many flows cross a backbone too, and fill it now and then.
+FlowSystem limiter_system(std::uint32_t seed) {
+  ManyPairs many(seed);
+  const std::uint32_t hosts = 16;
+  const std::uint32_t crossing = many.below(4);
+  const std::int32_t backbone = many.system.link(100.0 * (2 + many.below(8)));
+  std::vector<std::int32_t> out;
+  std::vector<std::int32_t> in;
+  std::vector<std::int32_t> limiter;
+  for (std::uint32_t i = 0; i < hosts; ++i) {
+    out.push_back(many.link(100, 20));
+    in.push_back(many.link(100, 20));
+    limiter.push_back(many.link(120, 60));
   }
-  return s;
+  for (std::uint32_t i = 0; i < 90; ++i) {
+    const std::uint32_t a = many.below(hosts);
+    const std::uint32_t b = (a + 1 + many.below(hosts - 1)) % hosts;
+    std::vector<std::int32_t> forward = {out[a], limiter[a], limiter[b], in[b]};
+    if (many.below(4) < crossing) forward.push_back(backbone);
+    many.add_pair(forward, {out[b], limiter[b], limiter[a], in[a]});
+  }
+  many.add_flows(250);
+  return many.system;
 }
 
 }  // namespace
 
 TEST("network: pairs that all fill one link run as the definition says") {
-  for (std::uint32_t seed = 0; seed < 20; ++seed) {
-    const FlowSystem s = backbone_system(seed);
-    const bool agree = same(s.run(), s.brute_force(), 1e-9);
-    if (!agree) std::fprintf(stderr, "in the system of seed %u\n", seed);
-    CHECK(agree);
-  }
+  check_definition(&backbone_system, 20);
 }
-
-namespace {
-
-// Hosts with a link out, one in and a limiter for both: large components whose pairs are held back
-// at many levels. In some systems many flows cross a backbone too, and fill it now and then.
-FlowSystem limiter_system(std::uint32_t seed) {
-  std::mt19937 random(seed);
-  const auto below = [&random](std::uint32_t most) {
-    return static_cast<std::uint32_t>(random() % most);
-  };
-  FlowSystem s;
-  s.model.weight_s = below(2) == 0 ? 0.0 : 500.0;
-  s.model.tcp_gamma = below(2) == 0 ? 0.0 : 200.0;
-  s.model.crosstraffic = below(2) == 0;
-  const std::uint32_t hosts = 16;
-  const std::uint32_t crossing = below(4);
-  const std::int32_t backbone = s.link(100.0 * (2 + below(8)));
-  std::vector<std::int32_t> out;
-  std::vector<std::int32_t> in;
-  std::vector<std::int32_t> limiter;
-  for (std::uint32_t i = 0; i < hosts; ++i) {
-    out.push_back(s.link(100.0 + below(20)));
-    in.push_back(s.link(100.0 + below(20)));
-    limiter.push_back(s.link(120.0 + below(60)));
-  }
-  std::vector<std::int32_t> pairs;
-  for (std::uint32_t i = 0; i < 90; ++i) {
-    const std::uint32_t a = below(hosts);
-    const std::uint32_t b = (a + 1 + below(hosts - 1)) % hosts;
-    std::vector<std::int32_t> forward = {out[a], limiter[a], limiter[b], in[b]};
-    if (below(4) < crossing) forward.push_back(backbone);
-    pairs.push_back(
-        s.pair(forward, 0.01 * (1 + below(100)), {out[b], limiter[b], limiter[a], in[a]}));
-  }
-  double date = 0.0;
-  for (std::uint32_t i = 0; i < 250; ++i) {
-    date += below(3) == 0 ? 0.0 : 0.01 * below(20);
-    s.flow(pairs[below(90)], 1.0 + below(200), date);
-  }
-  return s;
-}
-
-}  // namespace
 
 TEST("network: large systems of many levels run as the definition says") {
-  for (std::uint32_t seed = 0; seed < 10; ++seed) {
-    const FlowSystem s = limiter_system(seed);
-    const bool agree = same(s.run(), s.brute_force(), 1e-9);
-    if (!agree) std::fprintf(stderr, "in the system of seed %u\n", seed);
-    CHECK(agree);
-  }
+  check_definition(&limiter_system, 10);
 }
 
 TEST("network: whoever records the load of links changes nothing") {
