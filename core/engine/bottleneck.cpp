@@ -42,13 +42,11 @@ void Network::advance_with_others(Pair& pair, double now) {
 
 // All pairs of the component that are not fixed yet wait for `link`.
 void Network::propose(const Link& link, double level) {
-  if (link.fatpipe || changing_ || held_up_ || resumed_at_ > 0) return;
+  if (link.fatpipe || changing_ || held_up_ || nearby_ || resumed_at_ > 0) return;
   if (unfixed_ < std::max(kFewest, component_.size() / 2)) return;
   double highest = std::numeric_limits<double>::infinity();
   for (const Link* other : open_links_) {
     if (other == &link || other->open == 0) continue;
-    // Each flow that starts or ends would look at all members.
-    if (other->members.size() > kMost) return;
     highest = std::min(highest, other->remaining / other->usage);
   }
   for (const std::int32_t index : component_) {
@@ -70,13 +68,13 @@ void Network::form(double now) {
   }
   Bottleneck& bottleneck = bottlenecks_[index_of(number)];
   ++bottlenecks_in_use_;
-  bottleneck.in_use = true;
   bottleneck.changes = 0;
   bottleneck.clock = 0.0;
   bottleneck.updated = now;
   bottleneck.remaining = links_[index_of(link)].remaining;
   bottleneck.usage = links_[index_of(link)].usage;
   bottleneck.bounds = proposal_.bounds;
+  bottleneck.links = component_links_;
   for (const std::int32_t other : component_links_) links_[index_of(other)].held_by = number;
   for (std::size_t i = proposal_.first; i < shares_.size(); ++i) {
     const auto [index, share] = shares_[i];
@@ -119,8 +117,9 @@ double Network::date_of(const Bottleneck& bottleneck) const {
 // Its pairs are solved for again, one by one.
 void Network::dissolve(std::int32_t number, double now) {
   Bottleneck& bottleneck = bottlenecks_[index_of(number)];
-  bottleneck.in_use = bottleneck.broken = false;
+  bottleneck.broken = false;
   --bottlenecks_in_use_;
+  whole_ = true;
   bottleneck_ends_.remove(static_cast<std::uint32_t>(number));
   advance(bottleneck, now);
   const std::size_t count = touched_.size();
@@ -137,6 +136,7 @@ void Network::dissolve(std::int32_t number, double now) {
     if (pair.bottleneck == number) leave(pair, bottleneck);
   }
   bottleneck.ends.clear();
+  for (const std::int32_t held : bottleneck.links) links_[index_of(held)].held_by = -1;
   Link& link = links_[index_of(bottleneck.link)];
   link.saturation = kUnknown;
   if (!link.dirty) {
@@ -184,7 +184,7 @@ void Network::adjust(std::int32_t index, double now) {
   const Element* last = first + pair.element_count;
   for (const Element* element = first; element != last; ++element) {
     const std::int32_t holder = links_[index_of(element->link)].held_by;
-    if (holder < 0 || !bottlenecks_[index_of(holder)].in_use) continue;
+    if (holder < 0) continue;
     if (number >= 0 && number != holder) {  // it joins two components
       note_adjusted(number).broken = true;
       note_adjusted(holder).broken = true;
@@ -199,6 +199,10 @@ void Network::adjust(std::int32_t index, double now) {
   const bool member = pair.bottleneck == number;
   const std::int32_t more = pair.count - (member ? pair.counted : 0);
   bottleneck.usage += weight * pair.priority * more;
+  for (const Element* element = first; element != last; ++element) {
+    Link& link = links_[index_of(element->link)];
+    if (link.held_by == number) link.usage += element->weight * pair.priority * more;
+  }
   if (member) {
     pair.counted = pair.count;
     if (pair.count > 0) {
@@ -235,23 +239,29 @@ bool Network::fits(Bottleneck& bottleneck, const Pair& pair) {
   for (const Element* end = element + pair.element_count; element != end; ++element) {
     Link& link = links_[index_of(element->link)];
     if (element->link == bottleneck.link || slack(link)) continue;
-    if (link.fatpipe || link.members.size() > kMost) return false;
-    double remaining = link.capacity;
-    double usage = 0.0;
-    for (const Member& member : link.members) {
-      const Pair& other = pairs_[index_of(member.pair)];
-      const double weight = elements_[index_of(member.element)].weight * other.count;
-      if (other.bottleneck == number) {
-        usage += weight * other.priority;
-      } else if (link.held_by == number) {
-        remaining -= weight * other.value;
-      } else if (other.count > 0) {
-        return false;  // the link was slack, or that of other components
-      }
-    }
-    link.held_by = number;
-    bottleneck.bounds.highest = std::min(bottleneck.bounds.highest, remaining / usage);
+    if (link.fatpipe) return false;
+    if (link.held_by != number && !hold(element->link, number)) return false;
+    bottleneck.bounds.highest = std::min(bottleneck.bounds.highest, link.remaining / link.usage);
   }
+  return true;
+}
+
+// A link that was slack becomes one of the bottleneck's. False: it has other pairs, or many.
+bool Network::hold(std::int32_t index, std::int32_t number) {
+  Link& link = links_[index_of(index)];
+  if (link.members.size() > kMost) return false;
+  link.remaining = link.capacity;
+  link.usage = 0.0;
+  for (const Member& member : link.members) {
+    const Pair& pair = pairs_[index_of(member.pair)];
+    if (pair.bottleneck == number) {
+      link.usage += elements_[index_of(member.element)].weight * pair.priority * pair.count;
+    } else if (pair.count > 0) {
+      return false;
+    }
+  }
+  link.held_by = number;
+  bottlenecks_[index_of(number)].links.push_back(index);
   return true;
 }
 

@@ -276,11 +276,6 @@ void Network::change_count(std::int32_t index, std::int32_t by) {
   }
 }
 
-void Network::set_value(std::int32_t index, double value, double now) {
-  advance(index, now);
-  pairs_[index_of(index)].value = value;
-}
-
 void Network::date_end(std::int32_t index, double now) {
   Pair& pair = pairs_[index_of(index)];
   pair.stale = false;

@@ -77,6 +77,9 @@ class Network {
   // Appends the links without bandwidth that flows wait for.
   void list_starving(std::vector<std::int32_t>& links) const;
 
+  // From how many pairs on a component is not solved whole; tests have small ones.
+  void set_large(std::size_t pairs) { large_ = pairs; }
+
   // Notes what each link carries from now on, in that many bins, an even number (load.cpp).
   void record_load(std::size_t bins);
   const LinkLoad& load();
@@ -112,7 +115,7 @@ class Network {
     double narrowest = -1.0;   // bytes/s of all its flows together, negative: no link
     double latency = 0.0;      // seconds, without factor
     std::int32_t unpaid = -1;  // the pair of the same hosts for flows that pay no latency
-    std::int32_t counted = 0;  // flows that its bottleneck knows of
+    std::int32_t counted = 0;  // flows when its share was found; that its bottleneck knows of
   };
   static constexpr double kHasRoom = std::numeric_limits<double>::infinity();
   static constexpr double kUnknown = -1.0;
@@ -126,19 +129,25 @@ class Network {
     double capacity = 0.0;  // bytes/s
     // The level at which it was full, infinite when it had room, kUnknown when that is not kept.
     double saturation = kNobody;
-    double remaining = 0.0, usage = 0.0;  // scratch of the solver
-    std::int32_t count = 0;               // pairs with flows
-    std::int32_t open = 0;                // scratch of the solver: pairs that are not fixed
+    // Scratch of the solver; where a bottleneck holds it: what other pairs leave of it, and the
+    // weights of the pairs of the bottleneck.
+    double remaining = 0.0, usage = 0.0;
+    std::int32_t count = 0;  // pairs with flows
+    std::int32_t open = 0;   // scratch of the solver: pairs that are not fixed
     std::uint32_t visit = 0;
     std::int32_t slot = -1;  // among those that are open
     bool fatpipe = false;
     bool dirty = false;
-    bool changed = false;  // something on it was fixed
+    bool changed = false;    // something on it was fixed
+    std::uint8_t large = 0;  // how many times more its component is taken for a large one
 
     std::int32_t bottleneck = -1;  // that it was last
-    std::int32_t held_by = -1;     // the bottleneck of its component, if that is in use
+    std::int32_t held_by = -1;     // the bottleneck of its component
     double reach = 0.0;            // fat pipe: the largest bound / priority since it was idle
     double greed = 0.0;            // fat pipe: the largest weight * priority
+    // Scratch of the solver: the level at which it was full before, and that of the pairs of it
+    // that are no part of what is solved.
+    double before = 0.0, outside = 0.0;
     std::vector<Member> members;
   };
   struct PairPositions {
@@ -176,12 +185,12 @@ class Network {
     double remaining = 0.0;         // bytes/s, what the other pairs leave of the link
     double usage = 0.0;             // 1/s, the weights of its pairs
     Bounds bounds;
+    std::vector<std::int32_t> links;  // of its component
     std::int32_t link = -1;
     std::int32_t changes = 0;
     std::int32_t position = -1;  // in the heap of all bottlenecks
-    bool in_use = false;
-    bool adjusted = false;  // at this instant
-    bool broken = false;    // the solution has taken another form
+    bool adjusted = false;       // at this instant
+    bool broken = false;         // the solution has taken another form
   };
   // What the solver has found to be one.
   struct Proposal {
@@ -233,7 +242,7 @@ class Network {
   std::int32_t take_flow(Pair& pair);
   std::int32_t meld(std::int32_t a, std::int32_t b);
   void change_count(std::int32_t pair, std::int32_t by);
-  void set_value(std::int32_t pair, double value, double now);
+  void give(std::int32_t pair, double share, double now);
   void charge(std::size_t pair, double value, double since, double now);
   void unload(std::size_t pair);
   void date_end(std::int32_t pair, double now);
@@ -260,16 +269,22 @@ class Network {
   void adjust(std::int32_t pair, double now);
   Bottleneck& note_adjusted(std::int32_t bottleneck);
   bool fits(Bottleneck& bottleneck, const Pair& pair);
+  bool hold(std::int32_t link, std::int32_t bottleneck);
   void collect_from_bottlenecks(double now, double latest);
   void forget_visits();
+  bool solve_nearby(std::int32_t seed, int large, double now);
+  bool meet_links();
+  bool meet(Link& link);
+  void include(std::int32_t pair);
+  bool include_from(const Link& link, double level);
+  void weigh_nearby();
+  bool complete();
   double resume_level();
   double saturates_at(const Link& link, double most);
   void note_slack_links();
-  bool is_held(const Link& link) const {
-    return link.held_by >= 0 && bottlenecks_[index_of(link.held_by)].in_use;
-  }
-  void gather(std::int32_t seed, double now);
-  void start_over(std::int32_t seed, double now);
+  static bool is_held(const Link& link) { return link.held_by >= 0; }
+  bool gather(std::int32_t seed, std::size_t most, double now);
+  void begin_component();
   void sweep_members(Link& link);
   void solve_component(double now);
   bool recall(ShareCache::Solution& place, std::uint64_t hash);
@@ -303,7 +318,9 @@ class Network {
   EventHeap<BottleneckPositions> bottleneck_ends_;
   std::size_t bottlenecks_in_use_ = 0;
   static constexpr std::size_t kFewest = 8;  // pairs that are worth one
-  static constexpr std::size_t kMost = 512;  // members of its other links
+  static constexpr std::size_t kMost = 512;  // pairs of a link that comes later
+  static constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+  static constexpr std::int32_t kCrowd = 32;  // pairs of a link that may well become a bottleneck
   std::uint64_t order_ = 0;
   std::size_t solves_ = 0;
   // The mark of the component that is gathered, an even number, and that of the first one of this
@@ -318,11 +335,15 @@ class Network {
   std::vector<std::int32_t> dirty_links_;
   std::vector<std::int32_t> touched_;  // pairs whose count changed
   std::vector<std::uint32_t> marks_;   // of each pair: `visit_` when gathered, one more when fixed
-  std::vector<std::int32_t> component_;            // pairs; scratch of the solver
-  std::size_t unfixed_ = 0;                        // of them
-  double lowest_limit_ = 0.0;                      // none of them has its limit at a lower level
-  double resumed_at_ = 0.0;                        // pairs with lower levels keep their shares
-  std::size_t kept_ = 0;                           // how often one has been met that does
+  std::vector<std::int32_t> component_;  // pairs; scratch of the solver
+  std::size_t unfixed_ = 0;              // of them
+  double lowest_limit_ = 0.0;            // none of them has its limit at a lower level
+  double resumed_at_ = 0.0;              // pairs with lower levels keep their shares
+  std::size_t kept_ = 0;                 // how often one has been met that does
+  std::size_t large_ = 512;
+  bool whole_ = false;   // components are to be solved whole at this instant
+  bool nearby_ = false;  // what is solved is part of one
+  std::size_t met_ = 0;  // links of it
   std::vector<std::pair<double, double>> askers_;  // what they weigh on a link, and their levels
   double lowest_ = 0.0;                            // the highest level of those that are fixed
   bool held_up_ = false;                           // by a link that has nothing left

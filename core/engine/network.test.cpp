@@ -319,6 +319,33 @@ FlowSystem limiter_system(std::uint32_t seed) {
   return many.system;
 }
 
+// Both, solved near what changes.
+FlowSystem nearby_system(std::uint32_t seed) {
+  FlowSystem system = seed % 2 == 0 ? limiter_system(seed) : backbone_system(seed);
+  system.large = 8;
+  return system;
+}
+
+// Hosts in a ring that send to those near them; all links have much the same to carry.
+FlowSystem ring_system(std::uint32_t seed) {
+  ManyPairs many(seed);
+  const std::uint32_t hosts = 30;
+  std::vector<std::int32_t> out;
+  std::vector<std::int32_t> in;
+  for (std::uint32_t i = 0; i < hosts; ++i) {
+    out.push_back(many.link(100, 3));
+    in.push_back(many.link(100, 3));
+  }
+  for (std::uint32_t i = 0; i < 3 * hosts; ++i) {
+    const std::uint32_t a = i % hosts;
+    const std::uint32_t b = (a + 1 + i / hosts) % hosts;
+    many.add_pair({out[a], in[b]}, {out[b], in[a]});
+  }
+  many.add_flows(250);
+  many.system.large = 4;
+  return many.system;
+}
+
 }  // namespace
 
 TEST("network: pairs that all fill one link run as the definition says") {
@@ -327,6 +354,11 @@ TEST("network: pairs that all fill one link run as the definition says") {
 
 TEST("network: large systems of many levels run as the definition says") {
   check_definition(&limiter_system, 10);
+}
+
+TEST("network: large systems that are solved near what changes run as the definition says") {
+  check_definition(&nearby_system, 20);
+  check_definition(&ring_system, 10);
 }
 
 TEST("network: whoever records the load of links changes nothing") {

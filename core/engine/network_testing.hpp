@@ -28,7 +28,8 @@ class FlowSystem {
   // The same, every share computed anew after every event, from the definition alone.
   std::vector<double> brute_force() const;
 
-  Model model;  // without factors, without crosstraffic, without a bound from the latency
+  std::size_t large = 0;  // from how many pairs on a component is taken for large, 0: as always
+  Model model;            // without factors, without crosstraffic, without a bound from the latency
 
  private:
   struct Pair {

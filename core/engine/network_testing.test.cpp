@@ -53,6 +53,7 @@ std::size_t FlowSystem::flow(std::int32_t pair, double bytes, double date) {
 std::vector<double> FlowSystem::run(bool recording) const {
   Network network(model, platform_);
   if (recording) network.record_load(16);
+  if (large > 0) network.set_large(large);
   std::vector<std::int32_t> numbers;
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
     const auto source = static_cast<std::int32_t>(2 * i);

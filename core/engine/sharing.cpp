@@ -14,6 +14,8 @@ constexpr double kLevelRounding = 1 + 1e-13;
 constexpr std::uint32_t kVisits = 0xf0000000U;
 // Pairs of a component whose levels are worth being kept for the next time.
 constexpr std::size_t kWorthKeeping = 32;
+// A component that was large is taken for large so many times without a look.
+constexpr int kAssumed = 31;
 }  // namespace
 
 void Network::solve(double now) {
@@ -25,24 +27,43 @@ void Network::solve(double now) {
   for (std::size_t i = 0; i < dirty_links_.size(); ++i) {
     const std::int32_t seed = dirty_links_[i];
     Link& link = links_[index_of(seed)];
-    link.dirty = false;
-    if (is_held(link)) continue;
-    if (link.visit >= first_visit_ || link.count == 0) continue;
-    visit_ += 2;
-    gather(seed, now);
-    if (!component_.empty()) solve_component(now);
+    if (!link.dirty) continue;  // it was solved with another one
+    if (is_held(link) || link.count == 0) {
+      link.dirty = false;
+      continue;
+    }
+    const bool may_be_part = !whole_ && changing_ == nullptr && link.count <= kCrowd;
+    const bool is_large = may_be_part && link.large > 0;
+    if (!is_large && gather(seed, may_be_part ? large_ : kAny, now)) {
+      solve_component(now);
+    } else if (!solve_nearby(seed, is_large ? link.large - 1 : kAssumed, now)) {
+      gather(seed, kAny, now);
+      solve_component(now);
+    }
   }
+  whole_ = false;
   note_slack_links();
   dirty_links_.clear();
   // Pairs that no link constrains run at their limits.
   for (const std::int32_t index : touched_) {
     Pair& pair = pairs_[index_of(index)];
     if (!pair.stale) continue;
-    const double value = pair.count > 0 ? pair.limit : 0.0;
-    if (pair.value != value) set_value(index, value, now);
-    date_end(index, now);
+    give(index, pair.count > 0 ? pair.limit : 0.0, now);
   }
   touched_.clear();
+}
+
+// A pair's share for what it has now.
+void Network::give(std::int32_t index, double share, double now) {
+  Pair& pair = pairs_[index_of(index)];
+  if (share != pair.value) {
+    advance(index, now);
+    pair.value = share;
+  } else if (!pair.stale) {
+    return;
+  }
+  if (pair.bottleneck < 0) pair.counted = pair.count;
+  date_end(index, now);
 }
 
 void Network::forget_visits() {
@@ -52,23 +73,25 @@ void Network::forget_visits() {
 }
 
 // The links and pairs that a change of link `seed` can reach, over links that are not slack and
-// pairs that do not keep their shares, and what these pairs weigh on each link.
-void Network::gather(std::int32_t seed, double now) {
-  component_.clear();
-  component_links_.clear();
-  lowest_limit_ = std::numeric_limits<double>::infinity();
-  kept_ = 0;
+// pairs that do not keep their shares, and what these pairs weigh on each link. False: they are
+// more than `most`.
+bool Network::gather(std::int32_t seed, std::size_t most, double now) {
+  begin_component();
   reach(seed);
   for (std::size_t next = 0; next < component_links_.size(); ++next) {
     Link& link = links_[index_of(component_links_[next])];
-    if (static_cast<std::size_t>(link.count) < link.members.size()) sweep_members(link);
     for (const Member member : link.members) {
       std::uint32_t& mark = marks_[index_of(member.pair)];
       if (mark >= first_visit_) continue;
       const Pair& pair = pairs_[index_of(member.pair)];
+      if (pair.count == 0) continue;
       if (pair.bottleneck >= 0) {
         dissolve(pair.bottleneck, now);
-        if (resumed_at_ > 0) return start_over(seed, now);
+        if (resumed_at_ > 0) {  // more has changed than was known when that was decided
+          resumed_at_ = 0.0;
+          first_visit_ = visit_ + 2;
+          return gather(seed, most, now);
+        }
       }
       if (!pair.stale && pair.value * pair.penalty < resumed_at_) {
         ++kept_;
@@ -90,15 +113,22 @@ void Network::gather(std::int32_t seed, double now) {
         ++reached.open;
       }
     }
+    if (component_.size() > most && !whole_) return false;
   }
+  for (const std::int32_t index : component_links_) {
+    Link& link = links_[index_of(index)];
+    link.dirty = false;
+    if (static_cast<std::size_t>(link.count) < link.members.size()) sweep_members(link);
+  }
+  return true;
 }
 
-// More has changed than was known when it was decided what keeps its share.
-void Network::start_over(std::int32_t seed, double now) {
-  resumed_at_ = 0.0;
+void Network::begin_component() {
   visit_ += 2;
-  first_visit_ = visit_;
-  gather(seed, now);
+  component_.clear();
+  component_links_.clear();
+  lowest_limit_ = kHasRoom;
+  kept_ = 0;
 }
 
 void Network::reach(std::int32_t index) {
@@ -155,15 +185,7 @@ void Network::solve_component(double now) {
     form(now);
     shares_.resize(proposal_.first);
   }
-  for (const auto& [index, share] : shares_) {
-    const Pair& pair = pairs_[index_of(index)];
-    if (share != pair.value) {
-      set_value(index, share, now);
-    } else if (!pair.stale) {
-      continue;
-    }
-    date_end(index, now);
-  }
+  for (const auto& [index, share] : shares_) give(index, share, now);
 }
 
 // Takes the shares from a kept solution, if it is that of this component.
@@ -225,18 +247,17 @@ void Network::fill_up() {
   open_links_.clear();
   levels_.clear();
   changed_.clear();
-  const double saturation = component_.size() + kept_ >= kWorthKeeping ? kHasRoom : kUnknown;
+  const bool keep = nearby_ || component_.size() + kept_ >= kWorthKeeping;
   for (const std::int32_t index : component_links_) {
     Link& link = links_[index_of(index)];
     if (slack(link)) continue;
-    link.saturation = saturation;
+    link.saturation = keep ? kHasRoom : kUnknown;
     if (link.fatpipe) {
       link.remaining = link.capacity;
       link.usage = fatpipe_usage(link);
     }
     open(link);
-    // What others keep may leave nothing of it.
-    if (resumed_at_ > 0) change(link);
+    if (nearby_ || resumed_at_ > 0) change(link);  // what others keep may leave nothing of it
   }
   unfixed_ = component_.size();
   lowest_ = 0.0;
@@ -322,8 +343,9 @@ void Network::saturate(double level) {
 bool Network::saturate_all(Link& link, double level) {
   if (static_cast<std::size_t>(link.open) != unfixed_) return false;
   // It may be worth a bottleneck next time, which takes all pairs to form.
-  if (resumed_at_ > 0 && unfixed_ >= std::max(kFewest, component_.size() / 2))
+  if (resumed_at_ > 0 && unfixed_ >= std::max(kFewest, component_.size() / 2)) {
     link.saturation = kUnknown;
+  }
   if (component_.size() > ShareCache::kLargest) propose(link, level);
   for (const std::int32_t index : component_) {
     if (is_fixed(index)) continue;
