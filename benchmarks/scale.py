@@ -68,6 +68,7 @@ def studies() -> list[Study]:
             lambda: _all_to_all(1024, "basic_linear", 20.0),
             quick=False,
         ),
+        Study("halo exchanges out of step", _out_of_step, quick=False),
         Study("length of traces", _length, quick=False),
         Study("a million ranks", _million, quick=False, large=True),
     ]
@@ -153,6 +154,19 @@ def _all_to_all(ranks: int, algorithm: str, bound: float) -> Iterator[Goal]:
     how = "pairwise" if algorithm == "pair" else "all messages posted at once"
     name = f"all-to-all of {ranks:,} ranks, 64 kB, {how}"
     yield Goal(name, result["wall_time"], bound, "s")
+
+
+def _out_of_step() -> Iterator[Goal]:
+    """All flows of a halo exchange are one component: an action costs the same, however large."""
+    per_action = []
+    for ranks, grid in ((1024, "16x8x8"), (16384, "32x32x16")):
+        options = f"--grid {grid} --iterations 3 --allreduce 8"
+        trace = generated(f"halo3d.{ranks}", "halo3d", ranks, options).get()
+        result, _ = timed_replay(trace, flat_cluster(ranks))
+        per_action.append(result["wall_time"] / result["actions"])
+    ratio = per_action[1] / per_action[0]
+    name = "3-D halo of 16,384 ranks out of step, time of an action beside that with 1,024"
+    yield Goal(name, ratio, 2, "")
 
 
 def _length() -> Iterator[Goal]:
