@@ -74,7 +74,7 @@ void Network::form(double now) {
   bottleneck.remaining = links_[index_of(link)].remaining;
   bottleneck.usage = links_[index_of(link)].usage;
   bottleneck.bounds = proposal_.bounds;
-  bottleneck.links = component_links_;
+  bottleneck.links.assign(component_links_.begin(), component_links_.end());
   for (const std::int32_t other : component_links_) links_[index_of(other)].held_by = number;
   for (std::size_t i = proposal_.first; i < shares_.size(); ++i) {
     const auto [index, share] = shares_[i];

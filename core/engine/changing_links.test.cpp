@@ -78,7 +78,7 @@ class Star {
         paying.erase(paying.begin());
         if (!network.discard(flow)) network.activate(flow, now);
       }
-      std::vector<std::int32_t> owners;
+      Stack<std::int32_t> owners;
       network.collect_ended(now, owners);
       for (const std::int32_t owner : owners) ends[static_cast<std::size_t>(owner)] = now;
     }

@@ -58,7 +58,7 @@ void Cpu::start(std::int32_t index, double flops, std::int32_t owner, double now
   touch(index);
 }
 
-void Cpu::collect_ended(std::int32_t index, double now, std::vector<std::int32_t>& owners) {
+void Cpu::collect_ended(std::int32_t index, double now, Stack<std::int32_t>& owners) {
   Host& host = hosts_[static_cast<std::size_t>(index)];
   advance_clock(host, now);
   // The first has been dated to this instant; others that are as close as the precision go with it.
@@ -68,7 +68,7 @@ void Cpu::collect_ended(std::int32_t index, double now, std::vector<std::int32_t
     std::pop_heap(host.running.begin(), host.running.end(), later);
     host.running.pop_back();
   } while (!host.running.empty() && host.running.front().finish < done);
-  touch(index);
+  if (!host.running.empty()) touch(index);
 }
 
 void Cpu::set_fraction(std::int32_t index, double fraction, double now) {

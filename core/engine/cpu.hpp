@@ -9,6 +9,7 @@
 
 #include "engine/agenda.hpp"
 #include "engine/routes.hpp"
+#include "support/stack.hpp"
 
 namespace tisim {
 
@@ -23,7 +24,7 @@ class Cpu {
   void settle(double now);
 
   // Appends the owners of the computations of `host` that end at `now` (or within the precision).
-  void collect_ended(std::int32_t host, double now, std::vector<std::int32_t>& owners);
+  void collect_ended(std::int32_t host, double now, Stack<std::int32_t>& owners);
 
   // From now on a core does `fraction` of its speed; `settle` follows.
   void set_fraction(std::int32_t host, double fraction, double now);

@@ -40,7 +40,7 @@ class Machine {
       const double now = agenda.next();
       const std::int32_t host = Agenda::index(agenda.top());
       agenda.pop();
-      std::vector<std::int32_t> owners;
+      Stack<std::int32_t> owners;
       cpu.collect_ended(host, now, owners);
       cpu.settle(now);
       for (const std::int32_t owner : owners) {

@@ -223,7 +223,10 @@ std::int32_t Network::take_flow(Pair& pair) {
 bool Network::slack(const Link& link) {
   // Shared: all pairs at their most do not fill it. Fat pipe: every flow reaches its bound before
   // the greediest of them fills the pipe.
-  return (link.fatpipe ? link.reach * link.greed : link.load) <= link.capacity * (1 + kRounding);
+  const double most = link.capacity * (1 + kRounding);
+  if (link.fatpipe) [[unlikely]]
+    return link.reach * link.greed <= most;
+  return link.load <= most;
 }
 
 // What all flows of a pair can get together at most, bytes/s.
@@ -248,32 +251,38 @@ void Network::change_count(std::int32_t index, std::int32_t by) {
   const double more = after - before;
   pair.limit = pair.count > 1 ? after / pair.count : after;
   if (pair.count * pair.bound == after) pair.limit = pair.bound;
-  for (std::int32_t i = 0; i < pair.element_count; ++i) {
-    Element& element = elements_[index_of(pair.elements + i)];
-    Link& link = links_[index_of(element.link)];
+  const std::int32_t step =
+      static_cast<std::int32_t>(appears) - static_cast<std::int32_t>(vanishes);
+  Element* const first = &elements_[index_of(pair.elements)];
+  for (Element* element = first; element != first + pair.element_count; ++element) {
+    Link& link = links_[index_of(element->link)];
     const bool was_slack = slack(link);
-    link.count += static_cast<std::int32_t>(appears) - static_cast<std::int32_t>(vanishes);
+    link.count += step;
     if (link.count == 0) {
       link.load = link.reach = link.greed = 0.0;
-    } else if (link.fatpipe) {
+    } else if (link.fatpipe) [[unlikely]] {
       link.reach = std::max(link.reach, pair.bound / pair.priority);
-      link.greed = std::max(link.greed, element.weight * pair.priority);
+      link.greed = std::max(link.greed, element->weight * pair.priority);
     } else {
-      link.load += element.weight * more;
+      link.load += element->weight * more;
     }
-    if (element.position < 0) {
-      element.position = static_cast<std::int32_t>(link.members.size());
-      // Half as many more, not twice as many: there may be a million links.
-      if (const std::size_t size = link.members.size(); size == link.members.capacity()) {
-        link.members.reserve(size + size / 2 + 2);
-      }
-      link.members.push_back({index, pair.elements + i});
-    }
-    if (!(was_slack && slack(link)) && !link.dirty) {
+    if (element->position < 0) list(*element, index);
+    if (!link.dirty && !(was_slack && slack(link))) {
       link.dirty = true;
-      dirty_links_.push_back(element.link);
+      dirty_links_.push_back(element->link);
     }
   }
+}
+
+// Makes a pair a member of a link on its way.
+void Network::list(Element& element, std::int32_t pair) {
+  std::vector<Member>& members = links_[index_of(element.link)].members;
+  element.position = static_cast<std::int32_t>(members.size());
+  // Half as many more, not twice as many: there may be a million links.
+  if (members.size() == members.capacity()) {
+    members.reserve(members.size() + members.size() / 2 + 2);
+  }
+  members.push_back({pair, static_cast<std::int32_t>(&element - elements_.data())});
 }
 
 void Network::date_end(std::int32_t index, double now) {
@@ -319,7 +328,7 @@ void Network::end_flows(std::int32_t index, double now) {
   change_count(index, -gone);
 }
 
-void Network::collect_ended(double now, std::vector<std::int32_t>& owners) {
+void Network::collect_ended(double now, Stack<std::int32_t>& owners) {
   ended_.clear();
   const double latest = now * (1 + kSameDate);
   collect_from_bottlenecks(now, latest);

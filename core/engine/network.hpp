@@ -27,6 +27,7 @@
 #include "support/heap.hpp"
 #include "support/number_index.hpp"
 #include "support/pool.hpp"
+#include "support/stack.hpp"
 
 namespace tisim {
 
@@ -60,7 +61,7 @@ class Network {
   bool idle() const { return ends_.empty() && bottleneck_ends_.empty(); }
   double next_end();
   // Appends the owners of the flows that end at `now`, in the order in which they started.
-  void collect_ended(double now, std::vector<std::int32_t>& owners);
+  void collect_ended(double now, Stack<std::int32_t>& owners);
 
   // What a profile changes, before anything else of the instant (changing_links.cpp).
   void set_bandwidth(std::int32_t link, double bandwidth);
@@ -242,6 +243,7 @@ class Network {
   std::int32_t take_flow(Pair& pair);
   std::int32_t meld(std::int32_t a, std::int32_t b);
   void change_count(std::int32_t pair, std::int32_t by);
+  void list(Element& element, std::int32_t pair);
   void give(std::int32_t pair, double share, double now);
   void charge(std::size_t pair, double value, double since, double now);
   void unload(std::size_t pair);
@@ -332,14 +334,14 @@ class Network {
   std::unique_ptr<ChangingLinks> changing_;  // null: links stay what they are
   std::int32_t missing_source_ = -1, missing_destination_ = -1;
 
-  std::vector<std::int32_t> dirty_links_;
-  std::vector<std::int32_t> touched_;  // pairs whose count changed
-  std::vector<std::uint32_t> marks_;   // of each pair: `visit_` when gathered, one more when fixed
-  std::vector<std::int32_t> component_;  // pairs; scratch of the solver
-  std::size_t unfixed_ = 0;              // of them
-  double lowest_limit_ = 0.0;            // none of them has its limit at a lower level
-  double resumed_at_ = 0.0;              // pairs with lower levels keep their shares
-  std::size_t kept_ = 0;                 // how often one has been met that does
+  Stack<std::int32_t> dirty_links_;
+  Stack<std::int32_t> touched_;       // pairs whose count changed
+  std::vector<std::uint32_t> marks_;  // of each pair: `visit_` when gathered, one more when fixed
+  Stack<std::int32_t> component_;     // pairs; scratch of the solver
+  std::size_t unfixed_ = 0;           // of them
+  double lowest_limit_ = 0.0;         // none of them has its limit at a lower level
+  double resumed_at_ = 0.0;           // pairs with lower levels keep their shares
+  std::size_t kept_ = 0;              // how often one has been met that does
   std::size_t large_ = 512;
   bool whole_ = false;   // components are to be solved whole at this instant
   bool nearby_ = false;  // what is solved is part of one
@@ -350,11 +352,11 @@ class Network {
   Proposal proposal_;
   std::vector<std::int32_t> adjusted_;  // bottlenecks
   std::vector<std::pair<std::int32_t, double>> shares_;
-  std::vector<std::int32_t> component_links_;
+  Stack<std::int32_t> component_links_;
   std::vector<Link*> open_links_;  // that have pairs to fix
   std::vector<double> levels_;     // of these
   std::vector<Link*> changed_;
-  std::vector<std::int32_t> ended_;  // flows
+  Stack<std::int32_t> ended_;  // flows
 };
 
 }  // namespace tisim

@@ -64,7 +64,7 @@ std::vector<double> FlowSystem::run(bool recording) const {
   using Latency = std::pair<double, std::int32_t>;
   std::priority_queue<Latency, std::vector<Latency>, std::greater<>> latencies;
   std::vector<double> ends(flows_.size(), -1.0);
-  std::vector<std::int32_t> owners;
+  Stack<std::int32_t> owners;
   for (std::size_t next = 0;;) {
     double now = next < flows_.size() ? flows_[next].date : kNever;
     if (!latencies.empty()) now = std::min(now, latencies.top().first);

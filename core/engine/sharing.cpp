@@ -167,7 +167,7 @@ void Network::solve_component(double now) {
   if (resumed_at_ > 0) {
     fill_up();
   } else if (component_.size() == 1) {
-    shares_.emplace_back(component_.front(), pairs_[index_of(component_.front())].limit);
+    shares_.emplace_back(component_[0], pairs_[index_of(component_[0])].limit);
   } else if (component_.size() <= ShareCache::kLargest) {
     std::uint64_t hash = 0;
     for (const std::int32_t pair : component_) {

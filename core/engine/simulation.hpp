@@ -320,14 +320,14 @@ class Simulation {
 
   double now_ = 0.0;
   Headway headway_;
-  std::vector<std::int32_t> ready_;  // woken at this instant: ranks, ~ activities
+  Stack<std::int32_t> ready_;  // woken at this instant: ranks, ~ activities
   std::size_t next_ready_ = 0;
   static constexpr std::int32_t kNobodyGoesOn = -1, kWhoever = -2;
   std::int32_t going_on_ = kNobodyGoesOn;  // who acts next if somebody outside says so now
   Stop stop_ = Stop::done;                 // why the rank that runs cannot go on
   Need need_;
   std::vector<Woken> woken_;
-  std::vector<std::int32_t> owners_;                     // scratch
+  Stack<std::int32_t> owners_;                           // scratch
   std::vector<std::pair<double, std::int32_t>> sleeps_;  // that began at this instant: end, rank
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Changes> changes_;  // null: nothing ever changes

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "support/stack.hpp"
+
 namespace tisim {
 
 template <class T>
@@ -30,7 +32,7 @@ class Pool {
 
  private:
   std::vector<T> items_;
-  std::vector<std::int32_t> free_;
+  Stack<std::int32_t> free_;
 };
 
 }  // namespace tisim
