@@ -70,7 +70,7 @@ bool Network::meet(Link& link) {
   }
   link.before = taken >= link.capacity * kFull ? top : kHasRoom;
   if (static_cast<std::size_t>(link.count) < link.members.size()) sweep_members(link);
-  if (!link.dirty) return true;
+  if (!link.dirty && met_ > 0) return true;
   const double level = slack(link) ? link.before : saturates_at(link, link.before);
   for (const Member& member : link.members) {
     if (pairs_[index_of(member.pair)].stale) include(member.pair);

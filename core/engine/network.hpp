@@ -353,6 +353,7 @@ class Network {
   std::vector<std::int32_t> adjusted_;  // bottlenecks
   std::vector<std::pair<std::int32_t, double>> shares_;
   Stack<std::int32_t> component_links_;
+  Stack<Link*> to_sweep_;          // those with pairs that have no flows any more
   std::vector<Link*> open_links_;  // that have pairs to fix
   std::vector<double> levels_;     // of these
   std::vector<Link*> changed_;

@@ -27,11 +27,9 @@ void Network::solve(double now) {
   for (std::size_t i = 0; i < dirty_links_.size(); ++i) {
     const std::int32_t seed = dirty_links_[i];
     Link& link = links_[index_of(seed)];
-    if (!link.dirty) continue;  // it was solved with another one
-    if (is_held(link) || link.count == 0) {
-      link.dirty = false;
-      continue;
-    }
+    if (!link.dirty) continue;
+    link.dirty = false;
+    if (is_held(link) || link.visit >= first_visit_ || link.count == 0) continue;
     const bool may_be_part = !whole_ && changing_ == nullptr && link.count <= kCrowd;
     const bool is_large = may_be_part && link.large > 0;
     if (!is_large && gather(seed, may_be_part ? large_ : kAny, now)) {
@@ -80,6 +78,7 @@ bool Network::gather(std::int32_t seed, std::size_t most, double now) {
   reach(seed);
   for (std::size_t next = 0; next < component_links_.size(); ++next) {
     Link& link = links_[index_of(component_links_[next])];
+    if (static_cast<std::size_t>(link.count) < link.members.size()) to_sweep_.push_back(&link);
     for (const Member member : link.members) {
       std::uint32_t& mark = marks_[index_of(member.pair)];
       if (mark >= first_visit_) continue;
@@ -115,11 +114,7 @@ bool Network::gather(std::int32_t seed, std::size_t most, double now) {
     }
     if (component_.size() > most && !whole_) return false;
   }
-  for (const std::int32_t index : component_links_) {
-    Link& link = links_[index_of(index)];
-    link.dirty = false;
-    if (static_cast<std::size_t>(link.count) < link.members.size()) sweep_members(link);
-  }
+  for (Link* link : to_sweep_) sweep_members(*link);
   return true;
 }
 
@@ -127,6 +122,7 @@ void Network::begin_component() {
   visit_ += 2;
   component_.clear();
   component_links_.clear();
+  to_sweep_.clear();
   lowest_limit_ = kHasRoom;
   kept_ = 0;
 }
