@@ -157,6 +157,7 @@ void Network::sweep_members(Link& link) {
 }
 
 void Network::solve_component(double now) {
+  if (component_.empty()) return;  // all of them keep their shares, or have others already
   ++solves_;
   shares_.clear();
   proposal_.link = nullptr;
