@@ -253,7 +253,7 @@ void Network::change_count(std::int32_t index, std::int32_t by) {
   if (pair.count * pair.bound == after) pair.limit = pair.bound;
   const std::int32_t step =
       static_cast<std::int32_t>(appears) - static_cast<std::int32_t>(vanishes);
-  Element* const first = &elements_[index_of(pair.elements)];
+  Element* const first = elements_.data() + pair.elements;
   for (Element* element = first; element != first + pair.element_count; ++element) {
     Link& link = links_[index_of(element->link)];
     const bool was_slack = slack(link);
