@@ -20,7 +20,7 @@ constexpr double kSameLevel = 1e-12;
 constexpr double kFull = 1 - 1e-9;
 }  // namespace
 
-// False: that cannot be done, and nothing has changed.
+// False: that cannot be done, and no share has changed.
 bool Network::solve_nearby(std::int32_t seed, int large, double now) {
   begin_component();
   links_[index_of(seed)].visit = visit_;
@@ -40,7 +40,11 @@ bool Network::solve_nearby(std::int32_t seed, int large, double now) {
   }
   nearby_ = false;
   first_visit_ = visit_ + 2;  // those that were gathered may be gathered again
-  if (!possible) return false;
+  if (!possible) {
+    // What was found of them on the way is no solution.
+    for (const std::int32_t index : component_links_) links_[index_of(index)].saturation = kUnknown;
+    return false;
+  }
   for (const std::int32_t index : component_links_) {
     links_[index_of(index)].dirty = false;
     links_[index_of(index)].large = static_cast<std::uint8_t>(large);
