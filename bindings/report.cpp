@@ -66,7 +66,7 @@ nb::list awaited(Simulation& s, std::int32_t index) {
 nb::dict rank_state(Simulation& s, std::int32_t index) {
   const Rank& rank = s.ranks()[static_cast<std::size_t>(index)];
   nb::dict state;
-  const Op& call = rank.schedule >= 0 ? rank.collective : rank.op;
+  const Op call = rank.schedule >= 0 ? rank.collective.op() : rank.op;
   state["rank"] = rank.number;
   state["job"] = rank.job;
   state["finished"] = rank.phase == Phase::finished;
@@ -128,7 +128,7 @@ std::vector<std::int32_t> lost_types(const Simulation& s, std::int32_t index) {
   std::vector<std::int32_t> ranks;
   for (std::int32_t i = 0; i < job.size; ++i) {
     const Rank& rank = s.ranks()[static_cast<std::size_t>(job.first + i)];
-    if (rank.reader && rank.reader->uses_lost_type()) ranks.push_back(i);
+    if (rank.lost_type || (rank.reader && rank.reader->uses_lost_type())) ranks.push_back(i);
   }
   return ranks;
 }
@@ -138,14 +138,6 @@ nb::tuple headway(Simulation& s) {
   const auto all = static_cast<double>(s.trace_bytes());
   const double part = all > 0 ? static_cast<double>(s.headway().bytes) / all : 1.0;
   return nb::make_tuple(s.now(), s.headway().actions, part);
-}
-
-// Bytes of its trace that a rank has done.
-double bytes_done(const Rank& rank) {
-  if (!rank.reader) return 0.0;
-  const auto before = static_cast<double>(rank.counted.bytes);
-  const double batch = static_cast<double>(rank.reader->bytes_read()) - before;
-  return before + batch * rank.cursor / std::max(rank.filled, 1U);
 }
 
 // How far the ranks of a job are, exactly: actions done, the part of the traces that this is, the
@@ -163,12 +155,12 @@ nb::tuple standing(Simulation& s, std::int32_t index) {
     const Rank& rank = s.ranks()[static_cast<std::size_t>(i)];
     const auto size = static_cast<double>(job.traces->bytes_of(rank.number));
     actions += rank.actions;
-    done += bytes_done(rank);
+    done += rank.bytes_done();
     all += size;
     if (rank.phase == Phase::finished || size == 0) continue;
-    if (last >= 0 && bytes_done(rank) / size >= least) continue;
+    if (last >= 0 && rank.bytes_done() / size >= least) continue;
     last = i;
-    least = bytes_done(rank) / size;
+    least = rank.bytes_done() / size;
   }
   return nb::make_tuple(actions, all > 0 ? done / all : 1.0, last, least);
 }

@@ -7,7 +7,7 @@
 namespace tisim {
 
 const Call& Simulation::call_of(const Rank& rank) const {
-  return jobs_[at(rank.job)].calls[static_cast<std::uint32_t>(rank.collective.call)];
+  return jobs_[at(rank.job)].calls[rank.collective.call];
 }
 
 // Every rank of a communicator makes the same collective calls in the same order. False: this one
@@ -42,7 +42,7 @@ bool Simulation::enter_collective(Rank& rank, std::int32_t index) {
   if (!count_collective(rank, comm, number_in(rank, rank.op.comm), operation, blocking)) {
     return false;
   }
-  rank.collective = rank.op;
+  rank.collective = CollectiveOp(rank.op);
   if (blocking && (model_.synchronised >> static_cast<unsigned>(operation) & 1) != 0) {
     return meet(rank, index);
   }
@@ -63,10 +63,9 @@ bool Simulation::meet(Rank& rank, std::int32_t index) {
 }
 
 bool Simulation::find_schedule(Rank& rank, std::int32_t index) {
-  const Op& op = rank.collective;
+  const CollectiveOp& op = rank.collective;
   const std::int32_t comm = comm_index(rank, op.comm);
-  const std::uint64_t key =
-      Schedules::key(index, static_cast<std::uint32_t>(op.call), op.kind == Kind::collective);
+  const std::uint64_t key = Schedules::key(index, op.call, op.kind == Kind::collective);
   const std::int32_t found = schedules_.find(key, communicators_[at(comm)].context + 1, rank.epoch);
   if (found < 0) return ask_schedule(rank, index, comm, number_in(rank, op.comm));
   start_schedule(rank, found);
@@ -75,12 +74,12 @@ bool Simulation::find_schedule(Rank& rank, std::int32_t index) {
 
 bool Simulation::ask_schedule(Rank& rank, std::int32_t index, std::int32_t comm,
                               std::int32_t number) {
-  const Op& op = rank.collective;
+  const CollectiveOp& op = rank.collective;
   rank.phase = Phase::needs_schedule;
   need_ = {.rank = index,
            .comm = comm,
            .number = number,
-           .call = static_cast<std::uint32_t>(op.call),
+           .call = op.call,
            .blocking = op.kind != Kind::icollective,
            .stage = rank.stage};
   stop_ = Stop::need_schedule;
@@ -91,14 +90,15 @@ void Simulation::start_schedule(Rank& rank, std::int32_t index) {
   schedules_.begin(index);
   rank.schedule = index;
   rank.step = 0;
-  rank.slots.assign(at(schedules_[index].slots), -1);
+  rank.slots.clear();
+  rank.slots.resize(at(schedules_[index].slots), -1);
 }
 
 bool Simulation::end_schedule(Rank& rank, std::int32_t index) {
   schedules_.end(rank.schedule);
   rank.schedule = -1;
   if (recorder_) record_action(index, Op{}, 1);
-  rank.op = rank.collective;
+  rank.op = rank.collective.op();
   if (rank.op.kind == Kind::icollective) list_collective(rank);
   return rank.stage == Stage::none || next_stage(rank, index);
 }
@@ -152,7 +152,7 @@ void Simulation::list_collective(Rank& rank) {
   request.tag = pending_tag(operation);
   request.complete = true;
   request.origin = started_.acquire();
-  started_[request.origin].requests = rank.slots;
+  started_[request.origin].requests.assign(rank.slots.begin(), rank.slots.end());
   list_request(rank, index);
   ++rank.pending_collectives;
 }
@@ -197,7 +197,7 @@ void Simulation::provide_schedule(std::span<const std::int32_t> codes,
 
 Op Simulation::take_half(Rank& rank) {
   if (rank.schedule >= 0) return schedules_[rank.schedule].ops[rank.step++];
-  if (rank.cursor == rank.filled) refill(rank, rank.first + rank.number);
+  if (rank.cursor == rank.buffer.size()) refill(rank, rank.first + rank.number);
   return rank.buffer[rank.cursor++];
 }
 

@@ -10,7 +10,7 @@
 namespace tisim {
 
 const Membership& Simulation::membership(const Rank& rank, std::uint16_t id) const {
-  for (const Membership& membership : rank.comms) {
+  for (const Membership& membership : rank.comms()) {
     if (membership.id == id) return membership;
   }
   fail(rank, "rank " + std::to_string(rank.number) + " is in no communicator " +
@@ -37,10 +37,17 @@ std::int32_t Simulation::new_communicator() {
   return index;
 }
 
+// The number of the collective that a rank of `parent` has entered last: while a communicator is
+// made, that one.
+std::uint64_t Simulation::formation_of(const Communicator& parent, std::int32_t number) const {
+  return parent.entered[at(number)] - 1;
+}
+
 const Formation::Member& Simulation::member_of(const Rank& rank) const {
   const std::uint16_t parent = rank.collective.comm;
   const Communicator& communicator = communicators_[at(comm_index(rank, parent))];
-  return communicator.formations.at(rank.formation).members[at(number_in(rank, parent))];
+  const std::int32_t number = number_in(rank, parent);
+  return communicator.formations.at(formation_of(communicator, number)).members[at(number)];
 }
 
 // A rank enters a comm_split or comm_dup.
@@ -71,8 +78,7 @@ bool Simulation::form_communicator(Rank& rank, std::int32_t index) {
   }
   check_formation(rank, formation, id, member.color >= 0);
   if (split) formation.members[at(number)] = member;
-  rank.collective = rank.op;
-  rank.formation = sequence;
+  rank.collective = CollectiveOp(rank.op);
   if (!split) return join_communicator(rank, index);
   rank.stage = number == 0 ? Stage::colors : Stage::groups;
   return ask_schedule(rank, index, comm, number);
@@ -89,7 +95,7 @@ void Simulation::check_formation(const Rank& rank, const Formation& formation, s
   }
   if (!joins) return;
   if (id == 0) fail(rank, "communicator 0 is the world, a new one needs another number");
-  for (const Membership& membership : rank.comms) {
+  for (const Membership& membership : rank.comms()) {
     if (membership.id != id) continue;
     fail(rank, "rank " + std::to_string(rank.number) + " is in a communicator " +
                    std::to_string(id) + " already; comm_free it first or take another number");
@@ -101,7 +107,8 @@ bool Simulation::next_stage(Rank& rank, std::int32_t index) {
   const std::int32_t comm = comm_index(rank, rank.op.comm);
   const std::int32_t number = number_in(rank, rank.op.comm);
   Communicator& parent = communicators_[at(comm)];
-  Formation& formation = parent.formations.at(rank.formation);
+  const std::uint64_t sequence = formation_of(parent, number);
+  Formation& formation = parent.formations.at(sequence);
   switch (rank.stage) {
     case Stage::colors:
       make_communicators(parent, formation);
@@ -114,7 +121,7 @@ bool Simulation::next_stage(Rank& rank, std::int32_t index) {
       break;
   }
   rank.stage = Stage::none;
-  if (--formation.left == 0) parent.formations.erase(rank.formation);
+  if (--formation.left == 0) parent.formations.erase(sequence);
   return true;
 }
 
@@ -122,7 +129,8 @@ bool Simulation::next_stage(Rank& rank, std::int32_t index) {
 bool Simulation::join_communicator(Rank& rank, std::int32_t index) {
   const Formation::Member& member = member_of(rank);
   const Call& call = call_of(rank);
-  rank.comms.push_back({static_cast<std::uint16_t>(call.arguments[1]), member.comm, member.number});
+  rank.its_own().comms.push_back(
+      {static_cast<std::uint16_t>(call.arguments[1]), member.comm, member.number});
   rank.stage = Stage::number;
   return ask_schedule(rank, index, member.comm, member.number);
 }
@@ -157,9 +165,9 @@ void Simulation::make_communicators(const Communicator& parent, Formation& forma
 
 // Ranks of the parent, in the order of the new ones; communicators by their lowest ranks.
 std::vector<std::vector<std::int32_t>> Simulation::needed_groups() const {
-  const Rank& rank = ranks_[at(need_.rank)];
   const Communicator& parent = communicators_[at(need_.comm)];
-  const std::vector<Formation::Member>& members = parent.formations.at(rank.formation).members;
+  const std::vector<Formation::Member>& members =
+      parent.formations.at(formation_of(parent, need_.number)).members;
   std::map<std::int32_t, std::size_t> places;  // of the communicators
   std::vector<std::vector<std::int32_t>> groups;
   for (std::int32_t i = 0; i < parent.size; ++i) {
@@ -176,7 +184,10 @@ std::vector<std::vector<std::int32_t>> Simulation::needed_groups() const {
 void Simulation::free_communicator(Rank& rank) {
   if (rank.op.comm == 0) fail(rank, "communicator 0 is the world, which cannot be freed");
   const std::int32_t comm = membership(rank, rank.op.comm).comm;
-  std::erase_if(rank.comms, [comm](const Membership& m) { return m.comm == comm; });
+  Stack<Membership>& comms = rank.its_own().comms;
+  const auto* const left = std::remove_if(comms.begin(), comms.end(),
+                                          [comm](const Membership& m) { return m.comm == comm; });
+  comms.resize(static_cast<std::size_t>(left - comms.begin()), {});
   Communicator& communicator = communicators_[at(comm)];
   if (++communicator.freed < communicator.size) return;
   communicator = Communicator{};

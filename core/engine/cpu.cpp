@@ -7,12 +7,10 @@ namespace tisim {
 Cpu::Cpu(const PlatformData& platform, double precision, Agenda& agenda)
     : platform_(platform),
       hosts_(platform.host_speed.size()),
+      is_stale_(platform.host_speed.size()),
       precision_(precision),
       agenda_(agenda) {
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    hosts_[i].speed = platform.host_speed[i];
-    hosts_[i].cores = platform.host_cores[i];
-  }
+  for (std::size_t i = 0; i < hosts_.size(); ++i) hosts_[i].speed = platform.host_speed[i];
 }
 
 void Cpu::advance_clock(Host& host, double now) {
@@ -21,9 +19,9 @@ void Cpu::advance_clock(Host& host, double now) {
 }
 
 void Cpu::touch(std::int32_t index) {
-  Host& host = hosts_[static_cast<std::size_t>(index)];
-  if (host.stale) return;
-  host.stale = true;
+  const auto at = static_cast<std::size_t>(index);
+  if (is_stale_[at]) return;
+  is_stale_[at] = true;
   stale_.push_back(index);
 }
 
@@ -34,12 +32,12 @@ void Cpu::settle(double now) {
 
 void Cpu::date_end(std::int32_t index, double now) {
   Host& host = hosts_[static_cast<std::size_t>(index)];
-  host.stale = false;
+  is_stale_[static_cast<std::size_t>(index)] = false;
   if (host.running.empty()) {
     agenda_.remove_cpu(index);
     return;
   }
-  const double all = host.speed * host.cores;
+  const double all = host.speed * platform_.host_cores[static_cast<std::size_t>(index)];
   host.rate = std::min(host.speed, all / static_cast<double>(host.running.size()));
   const double left = host.running.front().finish - host.clock;
   agenda_.update_cpu(left > 0 ? now + left / host.rate : now, index);

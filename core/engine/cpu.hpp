@@ -9,6 +9,7 @@
 
 #include "engine/agenda.hpp"
 #include "engine/routes.hpp"
+#include "support/short_list.hpp"
 #include "support/stack.hpp"
 
 namespace tisim {
@@ -50,14 +51,13 @@ class Cpu {
     std::int32_t owner;
   };
   struct Host {
-    double speed = 0.0;    // flop/s of a core now
-    double clock = 0.0;    // flops
-    double updated = 0.0;  // seconds
-    double rate = 0.0;     // flop/s that each computation gets
-    std::int32_t cores = 0;
-    bool stale = false;            // its next end must be dated anew
-    std::vector<Running> running;  // a heap on (finish, order)
+    double speed = 0.0;          // flop/s of a core now
+    double clock = 0.0;          // flops
+    double updated = 0.0;        // seconds
+    double rate = 0.0;           // flop/s that each computation gets
+    ShortList<Running> running;  // a heap on (finish, order)
   };
+  static_assert(sizeof(Host) == 56);  // there may be a million of them
 
   // Of computations that end together the one that began last goes first: SimGrid dates those of a
   // host from the newest to the oldest.
@@ -70,7 +70,8 @@ class Cpu {
 
   const PlatformData& platform_;
   std::vector<Host> hosts_;
-  std::vector<std::int32_t> stale_;
+  std::vector<bool> is_stale_;  // of each host: its next end must be dated anew
+  Stack<std::int32_t> stale_;   // those hosts
   double precision_;
   Agenda& agenda_;
   std::uint32_t order_ = 0;

@@ -208,7 +208,7 @@ bool Simulation::be_born(Rank& rank, std::int32_t index) {
 bool Simulation::bury(Rank& rank, std::int32_t index) {
   if (recorder_) record_action(index, Op{}, 0);
   rank.phase = Phase::dead;
-  rank.buffer = {};
+  rank.let_go_of_trace();
   Job& job = jobs_[at(rank.job)];
   if (--job.running == 0) woken_.push_back({WokenType::job, rank.job});
   return false;

@@ -12,7 +12,7 @@ namespace tisim {
 namespace {
 // Whether operations were inserted that belong to the one before.
 bool goes_on(const Rank& rank) {
-  return rank.cursor < rank.filled && (rank.buffer[rank.cursor].flags & kContinuation) != 0;
+  return rank.cursor < rank.buffer.size() && (rank.buffer[rank.cursor].flags & kContinuation) != 0;
 }
 }  // namespace
 
@@ -38,7 +38,7 @@ bool Simulation::run_rank(std::int32_t index) {
     }
     Rank& rank = ranks_[at(index)];
     if (rank.schedule < 0 && rank.driven && !goes_on(rank)) {
-      rank.phase = rank.reader ? Phase::custom : Phase::idle;
+      rank.phase = jobs_[at(rank.job)].traces ? Phase::custom : Phase::idle;
       woken_.push_back({WokenType::rank, index});
       return true;
     }
@@ -64,7 +64,7 @@ bool Simulation::fetch(Rank& rank, std::int32_t index) {
     if (recorder_) record_action(index, rank.op, 1);
     return true;
   }
-  if (rank.cursor == rank.filled) refill(rank, index);
+  if (rank.cursor == rank.buffer.size()) refill(rank, index);
   rank.op = rank.buffer[rank.cursor++];
   if ((rank.op.flags & kContinuation) == 0) {
     rank.actions += rank.op.kind != Kind::end;
@@ -126,24 +126,30 @@ bool Simulation::finds_nothing(Rank& rank) {
 
 void Simulation::refill(Rank& rank, std::int32_t index) {
   Job& job = jobs_[at(rank.job)];
-  if (!rank.reader) {
+  if (!rank.reader && !rank.read_out) {
     rank.reader = job.traces->open(index - job.first, job.calls);
   } else {
-    const Headway done{rank.actions, rank.reader->bytes_read()};
-    headway_.actions += done.actions - rank.counted.actions;
-    headway_.bytes += done.bytes - rank.counted.bytes;
-    rank.counted = done;
+    headway_.actions += rank.actions - rank.counted.actions;
+    headway_.bytes += rank.bytes_read - rank.counted.bytes;
+    rank.counted = {rank.actions, rank.bytes_read};
   }
   // Few ranks read far ahead, many ranks little: the buffers together stay small. What was inserted
   // may have made this one longer.
-  rank.buffer.resize(static_cast<std::size_t>(std::clamp(65536 / job.size, 8, 512)));
+  rank.buffer.resize(static_cast<std::size_t>(std::clamp(65536 / job.size, 8, 512)), Op{});
   rank.cursor = 0;
-  rank.filled =
-      static_cast<std::uint32_t>(rank.reader->read(rank.buffer.data(), rank.buffer.size()));
-  if (rank.filled == 0) {
-    rank.buffer[0] = Op{};
-    rank.filled = 1;
-  }
+  std::size_t filled = 0;
+  if (rank.reader) filled = read_on(rank);
+  if (filled == 0) rank.buffer[filled++] = Op{};
+  rank.buffer.resize(filled, Op{});
+}
+
+// Fills the buffer as far as the trace goes; at its end the reader is let go. The number of
+// operations read.
+std::size_t Simulation::read_on(Rank& rank) {
+  const std::size_t filled = rank.reader->read(rank.buffer.begin(), rank.buffer.size());
+  rank.bytes_read = rank.reader->bytes_read();
+  if (filled < rank.buffer.size()) rank.let_go_of_reader();
+  return filled;
 }
 
 // Puts operations before those that the rank has not executed yet.
@@ -151,9 +157,9 @@ void Simulation::insert(Rank& rank, std::span<const Op> ops) {
   const auto count = static_cast<std::uint32_t>(ops.size());
   if (rank.cursor < count) {
     const std::uint32_t missing = count - rank.cursor;
-    rank.buffer.insert(rank.buffer.begin(), missing, Op{});
+    rank.buffer.resize(rank.buffer.size() + missing, Op{});
+    std::move_backward(rank.buffer.begin(), rank.buffer.end() - missing, rank.buffer.end());
     rank.cursor += missing;
-    rank.filled += missing;
   }
   rank.cursor -= count;
   std::copy(ops.begin(), ops.end(), rank.buffer.begin() + rank.cursor);
@@ -161,8 +167,8 @@ void Simulation::insert(Rank& rank, std::span<const Op> ops) {
 
 // What is wrong with the line that a rank executes.
 void Simulation::fail(const Rank& rank, const std::string& message) const {
-  const Op& op = rank.schedule >= 0 ? rank.collective : rank.op;
-  throw TraceError(file_of(rank), op.line, message);
+  const std::uint32_t line = rank.schedule >= 0 ? rank.collective.line : rank.op.line;
+  throw TraceError(file_of(rank), line, message);
 }
 
 bool Simulation::begin(Rank& rank, std::int32_t index) {
@@ -348,7 +354,7 @@ bool Simulation::finish_rank(Rank& rank, std::int32_t index) {
   if (recorder_) record_action(index, rank.op, 0);
   rank.phase = Phase::finished;
   rank.finish = now_;
-  rank.buffer = {};
+  rank.let_go_of_trace();
   Job& job = jobs_[at(rank.job)];
   if (--job.running == 0) woken_.push_back({WokenType::job, rank.job});
   return false;

@@ -29,6 +29,7 @@ inline constexpr std::int32_t kNobody = -2;        // that end does not wait
 // The two ends of a message.
 enum Side : std::uint8_t { kSender = 0, kReceiver = 1 };
 
+// There may be millions of them.
 struct Message {
   std::int64_t bytes = 0;  // of the send once it is known, of the buffer before
   std::int32_t source = kAnySource;
@@ -43,12 +44,13 @@ struct Message {
   std::int32_t request[2] = {kNobody, kNobody};
   MessageState state = MessageState::posted_receive;
   Side first_waiter = kSender;  // whose wait was registered first
-  bool waited = false;
-  bool detached = false;  // the sender went on at once
-  bool flowing = false;   // its transfer has started
-  bool arrived = false;   // and is over
   std::uint8_t holders = 0;
+  bool waited : 1 = false;
+  bool detached : 1 = false;  // the sender went on at once
+  bool flowing : 1 = false;   // its transfer has started
+  bool arrived : 1 = false;   // and is over
 };
+static_assert(sizeof(Message) == 56);
 
 struct Channel {
   std::int32_t source = 0, destination = 0, tag = 0, context = 0;

@@ -9,15 +9,16 @@ namespace tisim {
 void Simulation::make_persistent(Rank& rank) {
   PersistentRequest made{rank.op, false};
   if (rank.op.peer != kProcNull && rank.op.peer != kAnySource) global(rank, rank.op.peer);
-  rank.persistent.push_back(made);
+  rank.its_own().persistent.push_back(made);
 }
 
 // Starts the oldest one of the operation's key (or the one it numbers) that is not under way.
 bool Simulation::start_persistent(Rank& rank, std::int32_t index) {
   const Op op = rank.op;
   const std::int32_t me = op.comm == 0 ? rank.number : number_in(rank, op.comm);
-  for (std::size_t i = 0; i < rank.persistent.size(); ++i) {
-    PersistentRequest& request = rank.persistent[i];
+  const std::span<PersistentRequest> persistent = rank.persistent();
+  for (std::size_t i = 0; i < persistent.size(); ++i) {
+    PersistentRequest& request = persistent[i];
     const bool receives = request.op.kind == Kind::recv_init;
     const bool named = (op.flags & kByNumber) != 0
                            ? static_cast<std::int64_t>(i) == op.bytes
@@ -41,7 +42,7 @@ void Simulation::start_all(Rank& rank) {
   op.kind = Kind::start;
   op.flags = kContinuation | kByNumber;
   op.line = rank.op.line;
-  for (const PersistentRequest& request : rank.persistent) {
+  for (const PersistentRequest& request : rank.persistent()) {
     if (!request.active) ops.push_back(op);
     ++op.bytes;
   }

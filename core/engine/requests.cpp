@@ -121,7 +121,7 @@ void Simulation::drop_request(Rank& rank, std::int32_t index) {
     (request.previous >= 0 ? requests_[request.previous].next : rank.pending_first) = request.next;
     (request.next >= 0 ? requests_[request.next].previous : rank.pending_last) = request.previous;
     if (request.type == RequestType::persistent) {
-      rank.persistent[at(request.origin)].active = false;
+      rank.persistent()[at(request.origin)].active = false;
     } else if (request.type == RequestType::collective) {
       started_.release(request.origin);
       --rank.pending_collectives;

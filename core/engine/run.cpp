@@ -227,8 +227,9 @@ std::int32_t Simulation::add_job(std::shared_ptr<const TraceSet> traces,
   world.size = job.size;
   matcher_.add_destinations(hosts.size());
   if (recorder_) recorder_->add_ranks(hosts.size(), now_);
+  ranks_.resize(ranks_.size() + hosts.size());
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    Rank& rank = ranks_.emplace_back();
+    Rank& rank = ranks_[at(job.first) + i];
     rank.host = hosts[i];
     rank.job = index;
     rank.first = job.first;
@@ -285,8 +286,8 @@ void Simulation::go_on(std::int32_t index) {
 void Simulation::post_sendrecv(std::int32_t index, const Op& op, const Op& half) {
   Rank& rank = ranks_[at(index)];
   if (rank.cursor == 0) {
-    rank.buffer.resize(std::max<std::size_t>(rank.buffer.size(), 1));
-    rank.cursor = rank.filled = 1;
+    rank.buffer.resize(1, Op{});
+    rank.cursor = 1;
   }
   rank.buffer[--rank.cursor] = half;
   post(index, op);
@@ -319,7 +320,8 @@ std::uint64_t Simulation::trace_bytes() {
 }
 
 std::string Simulation::file_of(const Rank& rank) const {
-  return rank.reader ? rank.reader->file() : std::string{};
+  if (!rank.reader && !rank.read_out) return {};
+  return jobs_[at(rank.job)].traces->file(rank.number);
 }
 
 }  // namespace tisim

@@ -198,6 +198,7 @@ class Simulation {
   void record_action(std::int32_t rank, const Op& op, std::uint8_t level);
   bool finds_nothing(Rank& rank);
   void refill(Rank& rank, std::int32_t index);
+  std::size_t read_on(Rank& rank);
   void insert(Rank& rank, std::span<const Op> ops);
   Op take_half(Rank& rank);
   bool begin(Rank& rank, std::int32_t index);
@@ -288,6 +289,7 @@ class Simulation {
   bool form_communicator(Rank& rank, std::int32_t index);
   void check_formation(const Rank& rank, const Formation& formation, std::uint16_t id,
                        bool joins) const;
+  std::uint64_t formation_of(const Communicator& parent, std::int32_t number) const;
   const Formation::Member& member_of(const Rank& rank) const;
   bool joins(const Rank& rank) const { return member_of(rank).color >= 0; }
   bool next_stage(Rank& rank, std::int32_t index);

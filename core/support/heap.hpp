@@ -3,7 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include "support/stack.hpp"
 
 namespace tisim {
 
@@ -23,8 +24,8 @@ class EventHeap {
 
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
-  double top_date() const { return entries_.front().date; }
-  std::uint32_t top_id() const { return entries_.front().id; }
+  double top_date() const { return entries_[0].date; }
+  std::uint32_t top_id() const { return entries_[0].id; }
 
   void push(double date, std::uint32_t id) {
     entries_.push_back({date, sequence_++, id});
@@ -125,7 +126,7 @@ class EventHeap {
     place(at, entry);
   }
 
-  std::vector<Entry> entries_;
+  Stack<Entry> entries_;
   std::uint32_t sequence_ = 0;
   Positions positions_;
 };

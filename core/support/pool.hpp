@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "support/stack.hpp"
@@ -14,7 +15,7 @@ class Pool {
  public:
   std::int32_t acquire() {
     if (free_.empty()) {
-      items_.emplace_back();
+      items_.push_back(T{});
       return static_cast<std::int32_t>(items_.size()) - 1;
     }
     const std::int32_t index = free_.back();
@@ -31,7 +32,8 @@ class Pool {
   std::size_t capacity() const { return items_.size(); }
 
  private:
-  std::vector<T> items_;
+  using Items = std::conditional_t<std::is_trivially_copyable_v<T>, Stack<T>, std::vector<T>>;
+  Items items_;
   Stack<std::int32_t> free_;
 };
 

@@ -56,6 +56,10 @@ class CallTable {
   // Room that readers use while they take a line to pieces, one after the other.
   struct Scratch {
     std::string text;  // of a line that is put together
+    std::string_view line;
+    std::uint64_t number = 0;  // of the line
+    std::uint16_t comm = 0;
+    bool cut = false;  // the file ends inside the line
     std::vector<std::string_view> words;
     Call call;
   };

@@ -55,11 +55,12 @@ void fail_line(const std::string& file, std::uint64_t number, std::string_view l
 }
 
 void LineParser::fail(std::string message) const {
-  fail_line(*file_, number_, line_, std::move(message));
+  fail_line(*file_, at_hand().number, at_hand().line, std::move(message));
 }
 
 std::string LineParser::cut_hint() const {
-  return cut_ ? "; the file ends inside this line, it looks cut: copy or trace it again" : "";
+  return at_hand().cut ? "; the file ends inside this line, it looks cut: copy or trace it again"
+                       : "";
 }
 
 void LineParser::need(const Action& action, std::size_t least, std::size_t most) {
@@ -76,7 +77,7 @@ void LineParser::wrong_arguments(const Action& action) {
   if (action.form == Form::collective && action.usage.find("P-1") != std::string_view::npos) {
     message += " (P is " + std::to_string(grammar_->ranks) + ")";
   }
-  if (cut_) {
+  if (at_hand().cut) {
     message += cut_hint();
   } else if (!action.legacy_usage.empty()) {
     message += legacy ? "; if the trace has tags, read it in the modern dialect"
@@ -87,7 +88,7 @@ void LineParser::wrong_arguments(const Action& action) {
 
 void LineParser::unknown_action(std::string_view word) {
   std::string message = "there is no action " + quoted(word);
-  if (cut_) fail(message + cut_hint());
+  if (at_hand().cut) fail(message + cut_hint());
   const std::string near = grammar_->vocabulary->nearest(word);
   if (!near.empty()) message += ", but " + near;
   fail(message + "; an action of your own has to be registered");

@@ -43,10 +43,15 @@ void split_words(std::string_view line, std::vector<std::string_view>& words) {
   }
 }
 
+void LineParser::take(std::string_view line, std::uint64_t number, bool cut) {
+  CallTable::Scratch& hand = at_hand();
+  hand.line = line;
+  hand.number = number;
+  hand.cut = cut;
+}
+
 std::size_t LineParser::parse(std::string_view line, std::uint64_t number, bool cut, Op* out) {
-  line_ = line;
-  number_ = number;
-  cut_ = cut;
+  take(line, number, cut);
   Words& words = calls_->scratch().words;
   split_words(line, words);
   if (words.empty()) return 0;
@@ -62,9 +67,7 @@ std::size_t LineParser::parse(std::string_view line, std::uint64_t number, bool 
 
 std::size_t LineParser::parse_action(std::string_view line, std::uint64_t number, bool cut,
                                      Op* out) {
-  line_ = line;
-  number_ = number;
-  cut_ = cut;
+  take(line, number, cut);
   Words& words = calls_->scratch().words;
   split_words(line, words);
   return words.empty() ? 0 : parse_words(out);
@@ -74,14 +77,14 @@ std::size_t LineParser::parse_words(Op* out) {
   const std::string_view word = calls_->scratch().words.front();
   const Action* const action = grammar_->vocabulary->find(word);
   if (action == nullptr) unknown_action(word);
-  comm_ = is_communication(action->form) ? take_communicator() : std::uint16_t{0};
+  at_hand().comm = is_communication(action->form) ? take_communicator() : std::uint16_t{0};
   *out = Op{};
   out->kind = action->kind;
-  out->comm = comm_;
+  out->comm = at_hand().comm;
   const std::size_t made = parse_form(*action, out);
   for (std::size_t i = 0; i < made; ++i) {
     out[i].line = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(number_, std::numeric_limits<std::uint32_t>::max()));
+        std::min<std::uint64_t>(at_hand().number, std::numeric_limits<std::uint32_t>::max()));
     if (i > 0) out[i].flags |= kContinuation;
   }
   return made;
@@ -196,7 +199,7 @@ std::size_t LineParser::sendrecv(const Action& action, Op* out) {
   out[0].bytes = bytes(count(words[1], "send count"), 5);
   out[1] = Op{};
   out[1].kind = Kind::recv_half;
-  out[1].comm = comm_;
+  out[1].comm = at_hand().comm;
   out[1].peer = source(words[4], out[1].flags);
   out[1].bytes = bytes(count(words[3], "receive count"), 6);
   return 2;
@@ -235,7 +238,7 @@ void LineParser::started(Op& op) {
   const std::int64_t to = whole(words[1], "destination");
   op.tag = tag(words[2], true);
   op.bytes = count(words[3], "size");
-  if (to == rank_ && comm_ == 0) {
+  if (to == rank_ && at_hand().comm == 0) {
     op.kind = Kind::irecv;
     op.peer = kAnySource;
     op.flags |= kSourceLost;
@@ -252,7 +255,7 @@ void LineParser::requests(const Action& action, Op& op) {
 }
 
 std::size_t LineParser::collective(const Action& action, Op* out) {
-  const CollectiveLayout layout(action.operation, comm_ == 0 ? grammar_->ranks : 0);
+  const CollectiveLayout layout(action.operation, at_hand().comm == 0 ? grammar_->ranks : 0);
   const Words& words = calls_->scratch().words;
   const auto arguments = static_cast<std::int64_t>(words.size()) - 1;
   if (!layout.accepts(arguments)) wrong_arguments(action);
@@ -262,7 +265,7 @@ std::size_t LineParser::collective(const Action& action, Op* out) {
   Call& call = calls_->scratch().call;
   call.operation = action.operation;
   call.double_default = double_default_;
-  call.comm = comm_;
+  call.comm = at_hand().comm;
   call.arguments.clear();
   call.words.clear();
   double flops = 0;
@@ -296,7 +299,7 @@ double LineParser::collective_argument(ArgumentRole role, std::string_view word)
       return volume(word, "flops");
     case ArgumentRole::root: {
       const std::int64_t root = whole(word, "root");
-      return comm_ == 0 ? existing_rank(root, "root") : static_cast<double>(root);
+      return at_hand().comm == 0 ? existing_rank(root, "root") : static_cast<double>(root);
     }
     case ArgumentRole::type: {
       const std::int64_t type = whole(word, "type");

@@ -42,6 +42,7 @@ struct TraceGrammar {
   const Vocabulary* vocabulary = nullptr;
 };
 
+// There may be a million of them: what they know of a line while they read it is in the call table.
 class LineParser {
  public:
   // A line makes at most so many operations.
@@ -68,6 +69,7 @@ class LineParser {
  private:
   using Words = std::vector<std::string_view>;  // of a line; [0] is the action
 
+  void take(std::string_view line, std::uint64_t number, bool cut);
   std::size_t parse_words(Op* out);
   std::size_t parse_form(const Action& action, Op* out);
   std::uint16_t take_communicator();
@@ -103,21 +105,16 @@ class LineParser {
   [[noreturn]] void unknown_action(std::string_view word);
   std::string cut_hint() const;
   [[noreturn]] void fail(std::string message) const;
+  CallTable::Scratch& at_hand() const { return calls_->scratch(); }
 
   const TraceGrammar* grammar_;
   const std::string* file_;
   CallTable* calls_;
-  std::int32_t rank_;
   std::unique_ptr<CallPlaces> places_;
+  std::int32_t rank_;
   bool double_default_ = false;
   bool uses_mistaken_null_ = false;
   bool uses_lost_type_ = false;
-
-  // Of the line at hand.
-  bool cut_ = false;
-  std::uint16_t comm_ = 0;
-  std::uint64_t number_ = 0;
-  std::string_view line_;
 };
 
 }  // namespace tisim

@@ -18,7 +18,7 @@ constexpr std::uint64_t kLongestPayload = std::uint64_t{128} << 20;
 }  // namespace
 
 bool PackedBlocks::next(std::string_view& payload) {
-  if (taken_ == bytes_end_ && position_ == end_) return false;
+  if (taken_ == bytes_end_ && position_ == end()) return false;
   fill(kLongestHead);
   ByteCursor head({data_.get() + taken_, bytes_end_ - taken_});
   const std::uint64_t size = head.varint();
@@ -32,22 +32,22 @@ bool PackedBlocks::next(std::string_view& payload) {
   if (crc32c(payload.data(), payload.size()) != checksum) {
     file_->damaged("a block is not what was written");
   }
-  taken_ += head_size + payload.size();
+  taken_ += static_cast<std::uint32_t>(head_size + payload.size());
   return true;
 }
 
 // Gets `least` bytes into the buffer, behind what is taken; false when the stream has no more.
 bool PackedBlocks::fill(std::size_t least) {
-  std::size_t here = bytes_end_ - taken_;
-  if (here >= least || position_ == end_) return here >= least;
-  const std::uint64_t left = end_ - position_;
-  const std::size_t wanted =
-      static_cast<std::size_t>(std::min<std::uint64_t>(std::max(least, usual_size_), here + left));
+  const std::size_t here = bytes_end_ - taken_;
+  if (here >= least || position_ == end()) return here >= least;
+  const std::uint64_t left = end() - position_;
+  const std::size_t wanted = static_cast<std::size_t>(
+      std::min<std::uint64_t>(std::max<std::size_t>(least, usual_size_), here + left));
   if (wanted > capacity_ || (capacity_ > usual_size_ && wanted <= usual_size_)) {
     auto fresh = std::make_unique_for_overwrite<char[]>(wanted + kPadding);
     if (here > 0) std::memcpy(fresh.get(), data_.get() + taken_, here);
     data_ = std::move(fresh);
-    capacity_ = wanted;
+    capacity_ = static_cast<std::uint32_t>(wanted);
   } else {
     std::memmove(data_.get(), data_.get() + taken_, here);
   }
@@ -56,7 +56,7 @@ bool PackedBlocks::fill(std::size_t least) {
   const std::size_t got =
       file_->file().read(position_, data_.get() + here, static_cast<std::size_t>(room));
   position_ += got;
-  bytes_end_ = here + got;
+  bytes_end_ = static_cast<std::uint32_t>(here + got);
   std::memset(data_.get() + bytes_end_, 0, kPadding);
   if (got == 0) file_->damaged("it has become shorter");
   return bytes_end_ >= least;

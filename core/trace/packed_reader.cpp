@@ -26,20 +26,14 @@ PackedReader::PackedReader(std::shared_ptr<const void> owner, const TraceGrammar
                            std::int32_t rank, const PackedFile& file, std::size_t buffer_size,
                            CallTable& calls)
     : RankReader(std::move(owner), grammar, rank, file.file().name, calls),
-      packed_(&file),
-      stream_(&file.stream_of(rank)),
-      blocks_(file, *stream_, buffer_size) {}
+      blocks_(file, file.stream_of(rank), buffer_size) {}
 
 std::uint64_t PackedReader::bytes_read() const {
-  return stream_->size - blocks_.bytes_left() - static_cast<std::uint64_t>(end_ - next_);
+  return stream().size - blocks_.bytes_left() - static_cast<std::uint64_t>(end_ - next_);
 }
 
 std::size_t PackedReader::read_next(Op* out, std::size_t capacity) {
-  std::size_t made = 0;
-  if (has_pending_ && capacity > 0) {
-    out[made++] = pending_;
-    has_pending_ = false;
-  }
+  std::size_t made = take_pending(out, capacity);
   while (made < capacity) {
     if (next_ == end_ && !next_block()) break;
     const auto token = static_cast<std::uint8_t>(*next_);
@@ -61,8 +55,7 @@ std::size_t PackedReader::read_next(Op* out, std::size_t capacity) {
     if (made < capacity) {
       out[made++] = ops[1];
     } else {
-      pending_ = ops[1];
-      has_pending_ = true;
+      leave_pending(ops[1]);
     }
   }
   return made;
@@ -94,8 +87,8 @@ std::size_t PackedReader::read_token(Op* out) {
       return take_slot(text(), out);
     case kImport: {
       const std::uint64_t number = varint();
-      if (number >= packed_->dictionary().size()) packed_->damaged("it lacks a template");
-      return take_slot(packed_->dictionary()[number], out);
+      if (number >= packed().dictionary().size()) packed().damaged("it lacks a template");
+      return take_slot(packed().dictionary()[number], out);
     }
     case kRaw: {
       const std::string_view line = text();
@@ -112,12 +105,12 @@ std::size_t PackedReader::read_token(Op* out) {
 std::size_t PackedReader::read_compute(unsigned token, Op* out) {
   if (token == kText) {
     std::string& line = parser_.calls().scratch().text;
-    line.assign(std::to_string(stream_->rank)).append(" compute ").append(text());
+    line.assign(std::to_string(stream().rank)).append(" compute ").append(text());
     return parse(line, out);
   }
   std::string_view rest(next_, static_cast<std::size_t>(end_ - next_));
   Volume volume;
-  if (!take_volume(token, rest, volume)) packed_->damaged("a volume makes no sense");
+  if (!take_volume(token, rest, volume)) packed().damaged("a volume makes no sense");
   next_ = rest.data();
   *out = Op{};
   out->kind = Kind::compute;
@@ -130,7 +123,7 @@ std::size_t PackedReader::read_compute(unsigned token, Op* out) {
 std::size_t PackedReader::parse(std::string_view line, Op* out) {
   const bool last = next_ == end_ && blocks_.bytes_left() == 0;
   try {
-    return parser_.parse(line, line_, last && !stream_->newline_at_end, out);
+    return parser_.parse(line, line_, last && !stream().newline_at_end, out);
   } catch (const TraceError& error) {
     throw TraceError(file(), error.line, error.message);
   }
@@ -138,10 +131,10 @@ std::size_t PackedReader::parse(std::string_view line, Op* out) {
 
 std::size_t PackedReader::take_slot(std::string_view line_template, Op* out) {
   std::string& line = parser_.calls().scratch().text;
-  line.assign(std::to_string(stream_->rank)).append(" ");
+  line.assign(std::to_string(stream().rank)).append(" ");
   const std::size_t prefix = line.size();
-  if (!append_line(line_template, stream_->rank, packed_->words(), line)) {
-    packed_->damaged("a template makes no sense");
+  if (!append_line(line_template, stream().rank, packed().words(), line)) {
+    packed().damaged("a template makes no sense");
   }
   step();
   const std::size_t made = parse(line, out);
@@ -149,8 +142,9 @@ std::size_t PackedReader::take_slot(std::string_view line_template, Op* out) {
     clear_slots();
     return made;
   }
-  if (made == 0) packed_->damaged("a template is of no action");
-  fill_slot(next_slot_++ % packed_->slots_limit(), out, made);
+  if (made == 0) packed().damaged("a template is of no action");
+  fill_slot(next_slot_, out, made);
+  if (++next_slot_ == packed().slots_limit()) next_slot_ = 0;
   return made;
 }
 
@@ -158,14 +152,15 @@ void PackedReader::fill_slot(std::size_t slot, const Op* ops, std::size_t count)
   if (slot == slots_.size()) {
     // A quarter more, not twice as many: a million readers have slots.
     if (slot == slots_.capacity()) slots_.reserve(slot + slot / 4 + 4);
-    slots_.emplace_back();
+    slots_.push_back(Op{});
   }
   std::uint32_t place = slots_[slot].line;
   slots_[slot] = ops[0];
   if (count == 2) {
     slots_[slot].flags |= kHasSecond;
     if (place == 0) {
-      seconds_.emplace_back();
+      if (seconds_.size() == seconds_.capacity()) seconds_.reserve(2 * seconds_.size() + 1);
+      seconds_.push_back(Op{});
       place = static_cast<std::uint32_t>(seconds_.size());
     }
     seconds_[place - 1] = ops[1];
@@ -180,7 +175,7 @@ void PackedReader::clear_slots() {
 }
 
 std::size_t PackedReader::from_slot(std::size_t slot, Op* out) {
-  if (slot >= slots_.size()) packed_->damaged("it lacks a line");
+  if (slot >= slots_.size()) packed().damaged("it lacks a line");
   step();
   out[0] = slots_[slot];
   out[0].line = line_number(line_);
@@ -194,7 +189,7 @@ std::size_t PackedReader::from_slot(std::size_t slot, Op* out) {
 std::uint64_t PackedReader::varint() {
   ByteCursor cursor({next_, static_cast<std::size_t>(end_ - next_)});
   const std::uint64_t value = cursor.varint();
-  if (cursor.failed()) packed_->damaged("a block ends inside a line");
+  if (cursor.failed()) packed().damaged("a block ends inside a line");
   next_ = cursor.position();
   return value;
 }
@@ -202,7 +197,7 @@ std::uint64_t PackedReader::varint() {
 std::string_view PackedReader::text() {
   ByteCursor cursor({next_, static_cast<std::size_t>(end_ - next_)});
   const std::string_view value = cursor.text();
-  if (cursor.failed()) packed_->damaged("a block ends inside a line");
+  if (cursor.failed()) packed().damaged("a block ends inside a line");
   next_ = cursor.position();
   return value;
 }

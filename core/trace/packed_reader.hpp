@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "support/stack.hpp"
 #include "trace/packed_blocks.hpp"
 #include "trace/packed_file.hpp"
 #include "trace/reader.hpp"
@@ -20,7 +20,7 @@ class PackedReader final : public RankReader {
 
   std::size_t read_next(Op* out, std::size_t capacity) override;
   std::uint64_t bytes_read() const override;
-  std::string file() const override { return packed_->display_name(*stream_); }
+  std::string file() const override { return packed().display_name(stream()); }
 
  private:
   bool next_block();
@@ -34,20 +34,19 @@ class PackedReader final : public RankReader {
   std::uint64_t varint();
   std::string_view text();
   void step() { line_ += stride_; }
+  const PackedFile& packed() const { return blocks_.file(); }
+  const PackedFile::Stream& stream() const { return blocks_.stream(); }
 
-  const PackedFile* packed_;
-  const PackedFile::Stream* stream_;
   PackedBlocks blocks_;
   const char* next_ = nullptr;  // of the payload at hand
   const char* end_ = nullptr;
   // In place of its line a slot has the number of its place in `seconds_` plus 1, once it had one.
-  std::vector<Op> slots_;
-  std::vector<Op> seconds_;  // of the slots whose lines make two operations
-  std::size_t next_slot_ = 0;
+  Stack<Op> slots_;
+  Stack<Op> seconds_;  // of the slots whose lines make two operations
   std::uint64_t line_ = 0;
   std::uint64_t stride_ = 1;
-  bool has_pending_ = false;
-  Op pending_;  // the second operation of a line when there was room for one
+  std::uint32_t next_slot_ = 0;
 };
+static_assert(sizeof(PackedReader) <= 200);  // there may be a million of them
 
 }  // namespace tisim

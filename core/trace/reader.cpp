@@ -17,11 +17,7 @@ TextReader::TextReader(std::shared_ptr<const void> owner, const TraceGrammar& gr
       marked_(marked) {}
 
 std::size_t TextReader::read_next(Op* out, std::size_t capacity) {
-  std::size_t made = 0;
-  if (has_pending_ && capacity > 0) {
-    out[made++] = pending_;
-    has_pending_ = false;
-  }
+  std::size_t made = take_pending(out, capacity);
   while (made < capacity) {
     if (next_ == lines_.end()) {
       if (!lines_.refill()) break;
@@ -69,8 +65,7 @@ std::size_t TextReader::read_line(Op* out, std::size_t capacity) {
   out[0] = ops[0];
   if (made == 1) return 1;
   if (capacity == 1) {
-    pending_ = ops[1];
-    has_pending_ = true;
+    leave_pending(ops[1]);
     return 1;
   }
   out[1] = ops[1];

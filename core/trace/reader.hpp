@@ -26,8 +26,7 @@ class RankReader {
   RankReader(const RankReader&) = delete;
   RankReader& operator=(const RankReader&) = delete;
 
-  // The next operations, at most `capacity`; their number, 0 at the end of the trace. Throws
-  // TraceError.
+  // The next operations, `capacity` of them; fewer only at the end of the trace. Throws TraceError.
   std::size_t read(Op* out, std::size_t capacity) {
     const std::size_t count = read_next(out, capacity);
     if (volumes_) volumes_->apply(out, count);
@@ -57,6 +56,15 @@ class RankReader {
   // `read`, with the volumes as the trace has them.
   virtual std::size_t read_next(Op* out, std::size_t capacity) = 0;
 
+  // The second operation of a line when there was room for one: left for the next batch, taken by
+  // that; the number of operations taken.
+  void leave_pending(const Op& op) { pending_ = std::make_unique<Op>(op); }
+  std::size_t take_pending(Op* out, std::size_t capacity) {
+    if (!pending_ || capacity == 0) return 0;
+    *out = *std::exchange(pending_, nullptr);
+    return 1;
+  }
+
   std::shared_ptr<const void> owner_;
   LineParser parser_;
 
@@ -72,6 +80,7 @@ class RankReader {
     }
   };
   std::unique_ptr<Volumes> volumes_;
+  std::unique_ptr<const Op> pending_;
 };
 
 class TextReader final : public RankReader {
@@ -96,8 +105,6 @@ class TextReader final : public RankReader {
   std::uint64_t line_ = 0;  // of the line before `next_`
   bool may_be_quick_;
   bool marked_;
-  bool has_pending_ = false;
-  Op pending_;  // the second operation of a line when there was room for one
 };
 
 }  // namespace tisim

@@ -28,7 +28,10 @@ inline Outcome outcome_of_reader(const TraceSet& set, std::int32_t rank, std::si
   try {
     const auto reader = set.open(rank, calls);
     std::vector<Op> ops(batch);
+    bool over = false;
     while (const std::size_t count = reader->read(ops.data(), batch)) {
+      if (over) outcome.error = "a batch that is not full is not the last";
+      over = count < batch;
       outcome.ops.insert(outcome.ops.end(), ops.begin(),
                          ops.begin() + static_cast<std::ptrdiff_t>(count));
     }

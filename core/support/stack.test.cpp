@@ -1,0 +1,71 @@
+#include "support/stack.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "support/short_list.hpp"
+#include "support/test.hpp"
+
+namespace tisim {
+
+static_assert(sizeof(Stack<double>) == 16);
+static_assert(sizeof(ShortList<double>) == 16);
+
+TEST("stack: what was appended is there, in its order, however far it grows") {
+  Stack<std::int32_t> stack;
+  CHECK(stack.empty());
+  for (std::int32_t i = 0; i < 1000; ++i) stack.push_back(i);
+  CHECK(stack.size() == 1000 && stack.capacity() >= 1000);
+  bool same = true;
+  for (std::int32_t i = 0; i < 1000; ++i) same = same && stack[static_cast<std::size_t>(i)] == i;
+  CHECK(same && stack.back() == 999);
+  stack.pop_back();
+  CHECK(stack.back() == 998 && stack.end() - stack.begin() == 999);
+}
+
+TEST("stack: resized, it keeps its items and gets new ones") {
+  Stack<std::int32_t> stack;
+  stack.push_back(1);
+  stack.push_back(2);
+  stack.resize(4, 7);
+  CHECK(stack.size() == 4 && stack[1] == 2 && stack[3] == 7);
+  stack.resize(1, 8);
+  CHECK(stack.size() == 1 && stack[0] == 1);
+  stack.reserve(3);  // less than there is
+  CHECK(stack.capacity() >= 4);
+}
+
+TEST("stack: moved, it leaves nothing behind") {
+  Stack<std::int32_t> stack;
+  stack.push_back(5);
+  Stack<std::int32_t> other = std::move(stack);
+  CHECK(other.size() == 1 && other[0] == 5);
+  stack = {};
+  stack.push_back(6);
+  other = std::move(stack);
+  CHECK(other.size() == 1 && other[0] == 6);
+}
+
+TEST("short list: one item in place, more of them elsewhere") {
+  ShortList<double> list;
+  CHECK(list.empty());
+  list.push_back(1);
+  CHECK(list.size() == 1 && list.front() == 1);
+  const auto lies_in_place = [&list] {
+    const auto* const at = reinterpret_cast<const char*>(list.begin());
+    const auto* const start = reinterpret_cast<const char*>(&list);
+    return at >= start && at < start + sizeof list;
+  };
+  CHECK(lies_in_place());
+  for (int i = 2; i <= 9; ++i) list.push_back(i);
+  CHECK(!lies_in_place());
+  list.erase(list.begin() + 1);
+  const double expected[] = {1, 3, 4, 5, 6, 7, 8, 9};
+  CHECK(std::equal(list.begin(), list.end(), std::begin(expected), std::end(expected)));
+  while (list.size() > 1) list.pop_back();
+  CHECK(list.front() == 1);
+  list.pop_back();
+  CHECK(list.empty());
+}
+
+}  // namespace tisim
