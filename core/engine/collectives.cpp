@@ -91,7 +91,7 @@ void Simulation::start_schedule(Rank& rank, std::int32_t index) {
   rank.schedule = index;
   rank.step = 0;
   rank.slots.clear();
-  rank.slots.resize(at(schedules_[index].slots), -1);
+  rank.slots.resize(at(schedules_.slots(index)), -1);
 }
 
 bool Simulation::end_schedule(Rank& rank, std::int32_t index) {
@@ -196,7 +196,7 @@ void Simulation::provide_schedule(std::span<const std::int32_t> codes,
 }
 
 Op Simulation::take_half(Rank& rank) {
-  if (rank.schedule >= 0) return schedules_[rank.schedule].ops[rank.step++];
+  if (rank.schedule >= 0) return schedules_.op(rank.schedule, rank.step++);
   if (rank.cursor == rank.buffer.size()) refill(rank, rank.first + rank.number);
   return rank.buffer[rank.cursor++];
 }

@@ -58,9 +58,8 @@ bool Simulation::run_rank(std::int32_t index) {
 bool Simulation::fetch(Rank& rank, std::int32_t index) {
   rank.phase = Phase::next;
   if (rank.schedule >= 0) {
-    const Schedule& schedule = schedules_[rank.schedule];
-    if (rank.step == schedule.ops.size()) return false;
-    rank.op = schedule.ops[rank.step++];
+    if (rank.step == schedules_.size(rank.schedule)) return false;
+    rank.op = schedules_.op(rank.schedule, rank.step++);
     if (recorder_) record_action(index, rank.op, 1);
     return true;
   }

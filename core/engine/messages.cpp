@@ -55,7 +55,7 @@ std::int32_t Simulation::global(const Rank& rank, std::int32_t peer) const {
 
 // Contexts keep apart the communicators, and collectives from the program's own messages.
 std::int32_t Simulation::context_of(const Rank& rank) const {
-  if (rank.schedule >= 0) return schedules_[rank.schedule].context;
+  if (rank.schedule >= 0) return schedules_.context(rank.schedule);
   if (rank.op.comm == 0) return rank.context;
   return communicators_[at(comm_index(rank, rank.op.comm))].context;
 }
@@ -204,7 +204,7 @@ bool Simulation::sendrecv(Rank& rank, std::int32_t index) {
 }
 
 bool Simulation::receive_half(Rank& rank, std::int32_t index) {
-  rank.op = rank.schedule >= 0 ? schedules_[rank.schedule].ops[rank.step - 1]
+  rank.op = rank.schedule >= 0 ? schedules_.op(rank.schedule, rank.step - 1)
                                : rank.buffer[rank.cursor - 1];
   receive(rank, index);
   return wait_all(rank, index);

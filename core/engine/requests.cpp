@@ -222,9 +222,8 @@ bool Simulation::await_pending(Rank& rank, std::int32_t index) {
     return true;
   }
   if (rank.schedule >= 0) {
-    const std::vector<Op>& ops = schedules_[rank.schedule].ops;
     for (std::int32_t left = rank.op.peer; left > 0; --left) {
-      await(rank, rank.slots[ops[rank.step++].line]);
+      await(rank, rank.slots[schedules_.op(rank.schedule, rank.step++).line]);
     }
   } else {
     for (std::int32_t next = -1, at = rank.pending_first; at >= 0; at = next) {

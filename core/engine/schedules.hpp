@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "engine/schedule_shapes.hpp"
 #include "op.hpp"
 #include "support/number_index.hpp"
 #include "support/pool.hpp"
@@ -18,9 +20,6 @@ struct Schedule {
   std::int32_t context = 0;
   std::uint32_t epoch = 0;  // of its rank; it is good in that epoch only
   bool kept = true;         // for later calls
-  bool live = false;        // not a free place
-  bool running = false;
-  bool recent = false;  // used since the last look for what can go
   std::uint64_t key = 0;
 };
 
@@ -48,11 +47,33 @@ class Schedules {
     if (!schedules_[index].kept) drop(index);
   }
 
-  const Schedule& operator[](std::int32_t index) const { return schedules_[index]; }
+  std::size_t size(std::int32_t index) const { return shape_of(index).ops.size(); }
+  Op op(std::int32_t index, std::size_t step) const {
+    Op op = shape_of(index).ops[step];
+    op.peer = schedules_[index].peers[step];
+    return op;
+  }
+  std::int32_t slots(std::int32_t index) const { return shape_of(index).slots; }
+  std::int32_t context(std::int32_t index) const { return schedules_[index].context; }
   std::size_t kept() const { return index_.size(); }
+  std::size_t shapes() const { return shapes_.count(); }
 
  private:
-  // Operations whose room the record of a schedule takes.
+  // There may be a million of them.
+  struct Record {
+    std::unique_ptr<std::int32_t[]> peers;  // of its operations
+    std::uint64_t key = 0;
+    std::int32_t shape = -1;
+    std::int32_t context = 0;
+    std::uint32_t epoch = 0;
+    bool kept = true;
+    bool live = false;  // not a free place
+    bool running = false;
+    bool recent = false;  // used since the last look for what can go
+  };
+  static_assert(sizeof(Record) == 32);
+
+  // A record counts as so many operations.
   static constexpr std::size_t kRecord = 6;
   static constexpr std::size_t kSteps = 16;
 
@@ -61,10 +82,14 @@ class Schedules {
                        [&](std::int32_t index) { return schedules_[index].key == key; });
   }
   std::uint64_t hash_at(std::int32_t index) const { return hash_of(schedules_[index].key); }
+  const ScheduleShape& shape_of(std::int32_t index) const {
+    return shapes_[schedules_[index].shape];
+  }
   void drop(std::int32_t index);
   void make_room();
 
-  Pool<Schedule> schedules_;
+  Pool<Record> schedules_;
+  ScheduleShapes shapes_;
   NumberIndex index_;  // of those that are kept, by key
   std::size_t most_;
   std::size_t operations_ = 0;
