@@ -8,19 +8,20 @@
 
 namespace tisim {
 
-enum class EventType : std::uint32_t { wake_rank = 0, cpu = 1, latency = 2, wake_activity = 3 };
+// The bit of `cpu` is the sign of an event's number.
+enum class EventType : std::uint32_t { wake_rank = 0, latency = 1, wake_activity = 2, cpu = 4 };
 
 // Only events of type `cpu` change their dates, so only theirs have a position.
 class Agenda {
  public:
-  explicit Agenda(std::size_t hosts) : positions_(hosts, -1), heap_(Positions{this}) {}
+  explicit Agenda(std::size_t hosts) : positions_(hosts + 1, -1), heap_(Positions{this}) {}
 
   static std::uint32_t id(EventType type, std::int32_t index) {
-    return static_cast<std::uint32_t>(type) << 30 | static_cast<std::uint32_t>(index);
+    return static_cast<std::uint32_t>(type) << 29 | static_cast<std::uint32_t>(index);
   }
-  static EventType type(std::uint32_t id) { return static_cast<EventType>(id >> 30); }
+  static EventType type(std::uint32_t id) { return static_cast<EventType>(id >> 29); }
   static std::int32_t index(std::uint32_t id) {
-    return static_cast<std::int32_t>(id & 0x3fffffffU);
+    return static_cast<std::int32_t>(id & 0x1fffffffU);
   }
 
   bool empty() const { return heap_.empty(); }
@@ -35,14 +36,15 @@ class Agenda {
   struct Positions {
     Agenda* agenda;
     void set(std::uint32_t id, std::int32_t position) const {
-      if (type(id) == EventType::cpu)
-        agenda->positions_[static_cast<std::size_t>(index(id))] = position;
+      const std::int32_t all_if_cpu = static_cast<std::int32_t>(id) >> 31;
+      agenda->positions_[place(id) & static_cast<std::size_t>(all_if_cpu)] = position;
     }
-    std::int32_t get(std::uint32_t id) const {
-      return agenda->positions_[static_cast<std::size_t>(index(id))];
-    }
+    std::int32_t get(std::uint32_t id) const { return agenda->positions_[place(id)]; }
+    static std::size_t place(std::uint32_t id) { return static_cast<std::size_t>(index(id)) + 1; }
   };
 
+  // Of the hosts, after a place that takes the positions of all others: which type of event moves
+  // cannot be predicted.
   std::vector<std::int32_t> positions_;
   EventHeap<Positions> heap_;
 };

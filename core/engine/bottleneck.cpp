@@ -25,7 +25,7 @@ void Network::advance(Bottleneck& bottleneck, double now) {
   if (load_) {
     bottleneck.ends.for_each([&](std::uint32_t pair) {
       const Pair& member = pairs_[pair];
-      charge(pair, bottleneck.level * member.priority, bottleneck.updated, now);
+      charge(pair, bottleneck.level * priority(member), bottleneck.updated, now);
     });
   }
   bottleneck.clock += bottleneck.level * (now - bottleneck.updated);
@@ -33,11 +33,13 @@ void Network::advance(Bottleneck& bottleneck, double now) {
 }
 
 // Moves the clock of a pair of a bottleneck on.
-void Network::advance_with_others(Pair& pair, double now) {
+void Network::advance_with_others(std::int32_t index, double now) {
+  const Pair& pair = pairs_[index_of(index)];
+  Progress& progress = progress_[index_of(index)];
   Bottleneck& bottleneck = bottlenecks_[index_of(pair.bottleneck)];
   advance(bottleneck, now);
-  pair.clock += pair.priority * (bottleneck.clock - pair.updated);
-  pair.updated = bottleneck.clock;
+  progress.clock += priority(pair) * (bottleneck.clock - progress.updated);
+  progress.updated = bottleneck.clock;
 }
 
 // All pairs of the component that are not fixed yet wait for `link`.
@@ -52,7 +54,7 @@ void Network::propose(const Link& link, double level) {
   for (const std::int32_t index : component_) {
     if (is_fixed(index)) continue;
     const Pair& pair = pairs_[index_of(index)];
-    highest = std::min(highest, pair.limit * pair.penalty);
+    highest = std::min(highest, pair.limit * penalty(pair));
   }
   const Bounds bounds{lowest_, highest};
   if (bounds.hold(level)) proposal_ = {&link, shares_.size(), bounds};
@@ -61,7 +63,7 @@ void Network::propose(const Link& link, double level) {
 // Makes the solution of the component that of a bottleneck.
 void Network::form(double now) {
   const auto link = static_cast<std::int32_t>(proposal_.link - links_.data());
-  std::int32_t& number = links_[index_of(link)].bottleneck;
+  std::int32_t& number = links_[index_of(link)].own;
   if (number < 0) {
     number = static_cast<std::int32_t>(bottlenecks_.size());
     bottlenecks_.emplace_back(PairPositions{this}).link = link;
@@ -92,15 +94,17 @@ void Network::join(std::int32_t number, std::int32_t index) {
   Pair& pair = pairs_[index_of(index)];
   pair.bottleneck = number;
   pair.counted = pair.count;
-  pair.updated = bottleneck.clock;
+  progress_[index_of(index)].updated = bottleneck.clock;
   order_end(bottleneck, index);
 }
 
 void Network::order_end(Bottleneck& bottleneck, std::int32_t index) {
   Pair& pair = pairs_[index_of(index)];
   pair.stale = false;
-  const double left = std::max(flows_[pair.first_flow].finish - pair.clock, 0.0);
-  bottleneck.ends.update(pair.updated + left * pair.penalty, static_cast<std::uint32_t>(index));
+  const Progress& progress = progress_[index_of(index)];
+  const double left = std::max(flows_[progress.first_flow].finish - progress.clock, 0.0);
+  bottleneck.ends.update(progress.updated + left * penalty(pair),
+                         static_cast<std::uint32_t>(index));
 }
 
 void Network::set_level(Bottleneck& bottleneck, double level) {
@@ -124,7 +128,7 @@ void Network::dissolve(std::int32_t number, double now) {
   advance(bottleneck, now);
   const std::size_t count = touched_.size();
   bottleneck.ends.for_each([&](std::uint32_t index) {
-    leave(pairs_[index], bottleneck);
+    leave(static_cast<std::int32_t>(index), bottleneck);
     if (!pairs_[index].stale) {
       pairs_[index].stale = true;
       touched_.push_back(static_cast<std::int32_t>(index));
@@ -132,8 +136,8 @@ void Network::dissolve(std::int32_t number, double now) {
   });
   // Those that a flow of has ended just now are in no heap.
   for (std::size_t i = 0; i < count; ++i) {
-    Pair& pair = pairs_[index_of(touched_[i])];
-    if (pair.bottleneck == number) leave(pair, bottleneck);
+    const std::int32_t index = touched_[i];
+    if (pairs_[index_of(index)].bottleneck == number) leave(index, bottleneck);
   }
   bottleneck.ends.clear();
   for (const std::int32_t held : bottleneck.links) links_[index_of(held)].held_by = -1;
@@ -146,10 +150,12 @@ void Network::dissolve(std::int32_t number, double now) {
 }
 
 // The clock of the bottleneck is right.
-void Network::leave(Pair& pair, const Bottleneck& bottleneck) {
-  pair.clock += pair.priority * (bottleneck.clock - pair.updated);
-  pair.updated = bottleneck.updated;
-  pair.value = bottleneck.level * pair.priority;
+void Network::leave(std::int32_t index, const Bottleneck& bottleneck) {
+  Pair& pair = pairs_[index_of(index)];
+  Progress& progress = progress_[index_of(index)];
+  progress.clock += priority(pair) * (bottleneck.clock - progress.updated);
+  progress.updated = bottleneck.updated;
+  pair.value = bottleneck.level * priority(pair);
   pair.bottleneck = -1;
 }
 
@@ -179,18 +185,16 @@ void Network::adjust_bottlenecks(double now) {
 void Network::adjust(std::int32_t index, double now) {
   Pair& pair = pairs_[index_of(index)];
   std::int32_t number = pair.bottleneck;
-  double weight = 0.0;  // on the bottleneck
-  const Element* first = &elements_[index_of(pair.elements)];
-  const Element* last = first + pair.element_count;
-  for (const Element* element = first; element != last; ++element) {
-    const std::int32_t holder = links_[index_of(element->link)].held_by;
+  double weighs = 0.0;  // on the bottleneck
+  for (const Element& element : way(pair)) {
+    const std::int32_t holder = links_[index_of(element.link)].held_by;
     if (holder < 0) continue;
     if (number >= 0 && number != holder) {  // it joins two components
       note_adjusted(number).broken = true;
       note_adjusted(holder).broken = true;
     }
     number = holder;
-    if (bottlenecks_[index_of(holder)].link == element->link) weight = element->weight;
+    if (bottlenecks_[index_of(holder)].link == element.link) weighs = weight(element);
     note_adjusted(holder);
   }
   if (number < 0) return;
@@ -198,10 +202,10 @@ void Network::adjust(std::int32_t index, double now) {
   ++bottleneck.changes;
   const bool member = pair.bottleneck == number;
   const std::int32_t more = pair.count - (member ? pair.counted : 0);
-  bottleneck.usage += weight * pair.priority * more;
-  for (const Element* element = first; element != last; ++element) {
-    Link& link = links_[index_of(element->link)];
-    if (link.held_by == number) link.usage += element->weight * pair.priority * more;
+  bottleneck.usage += weighs * priority(pair) * more;
+  for (const Element& element : way(pair)) {
+    Link& link = links_[index_of(element.link)];
+    if (link.held_by == number) link.usage += weight(element) * priority(pair) * more;
   }
   if (member) {
     pair.counted = pair.count;
@@ -209,13 +213,13 @@ void Network::adjust(std::int32_t index, double now) {
       order_end(bottleneck, index);
     } else {
       pair.bottleneck = -1;
-      pair.updated = now;
+      progress_[index_of(index)].updated = now;
     }
-  } else if (weight <= 0 || pair.value > 0 || pair.count == 0) {
+  } else if (weighs <= 0 || pair.value > 0 || pair.count == 0) {
     // Something that is no part of the bottleneck has changed in its component.
     bottleneck.broken |= pair.value > 0 || pair.count > 0;
   } else if (!bottleneck.broken) {
-    pair.updated = now;
+    progress_[index_of(index)].updated = now;
     advance(bottleneck, now);
     join(number, index);
   }
@@ -233,14 +237,13 @@ Network::Bottleneck& Network::note_adjusted(std::int32_t number) {
 
 // The level up to which the links of a pair of a bottleneck, and its limit, leave it alone.
 bool Network::fits(Bottleneck& bottleneck, const Pair& pair) {
-  bottleneck.bounds.highest = std::min(bottleneck.bounds.highest, pair.limit * pair.penalty);
+  bottleneck.bounds.highest = std::min(bottleneck.bounds.highest, pair.limit * penalty(pair));
   const auto number = static_cast<std::int32_t>(&bottleneck - bottlenecks_.data());
-  const Element* element = &elements_[index_of(pair.elements)];
-  for (const Element* end = element + pair.element_count; element != end; ++element) {
-    Link& link = links_[index_of(element->link)];
-    if (element->link == bottleneck.link || slack(link)) continue;
+  for (const Element& element : way(pair)) {
+    Link& link = links_[index_of(element.link)];
+    if (element.link == bottleneck.link || slack(link)) continue;
     if (link.fatpipe) return false;
-    if (link.held_by != number && !hold(element->link, number)) return false;
+    if (link.held_by != number && !hold(element.link, number)) return false;
     bottleneck.bounds.highest = std::min(bottleneck.bounds.highest, link.remaining / link.usage);
   }
   return true;
@@ -255,7 +258,7 @@ bool Network::hold(std::int32_t index, std::int32_t number) {
   for (const Member& member : link.members) {
     const Pair& pair = pairs_[index_of(member.pair)];
     if (pair.bottleneck == number) {
-      link.usage += elements_[index_of(member.element)].weight * pair.priority * pair.count;
+      link.usage += weight(member) * priority(pair) * pair.count;
     } else if (pair.count > 0) {
       return false;
     }

@@ -37,8 +37,8 @@ void Network::enlist(std::int32_t pair, Course course) {
   if (courses.size() < pairs_.size()) courses.resize(pairs_.size());
   courses[index_of(pair)] = std::move(course);
   const Pair& made = pairs_[index_of(pair)];
-  for (std::int32_t i = 0; i < made.element_count; ++i) {
-    const std::size_t link = index_of(elements_[index_of(made.elements + i)].link);
+  for (const Element& element : way(made)) {
+    const std::size_t link = index_of(element.link);
     if (changing_->changes[link]) changing_->pairs[link].push_back(pair);
   }
 }
@@ -86,25 +86,24 @@ void Network::change_pairs(std::int32_t link, double latency, double penalty) {
 // Moves the flows of a pair to an old one, which it returns.
 std::int32_t Network::set_aside(std::int32_t index) {
   const std::int32_t old = old_pair(index);
-  Pair& from = pairs_[index_of(index)];
+  const Pair& from = pairs_[index_of(index)];
   Pair& to = pairs_[index_of(old)];
   changing_->courses[index_of(old)].terms = changing_->courses[index_of(index)].terms;
-  to.penalty = from.penalty;
-  to.priority = from.priority;
-  to.bound = from.bound;
-  to.narrowest = from.narrowest;
+  types_[to.type] = type_of(from);
   to.value = from.value;
-  to.clock = from.clock;
-  to.updated = from.updated;
-  to.end = from.end;
-  to.first_flow = std::exchange(from.first_flow, -1);
+  Progress& progress = progress_[index_of(index)];
+  Progress& moved = progress_[index_of(old)];
+  moved.clock = progress.clock;
+  moved.updated = progress.updated;
+  moved.end = progress.end;
+  moved.first_flow = std::exchange(progress.first_flow, -1);
   std::vector<std::int32_t> flows;
-  list_flows(to.first_flow, flows);
+  list_flows(moved.first_flow, flows);
   for (const std::int32_t flow : flows) flows_[flow].pair = old;
   const std::int32_t count = from.count;
-  if (from.heap_position >= 0) {
+  if (progress.heap_position >= 0) {
     ends_.remove(static_cast<std::uint32_t>(index));
-    ends_.update(to.end, static_cast<std::uint32_t>(old));
+    ends_.update(moved.end, static_cast<std::uint32_t>(old));
   }
   change_count(index, -count);
   change_count(old, count);
@@ -116,14 +115,9 @@ std::int32_t Network::old_pair(std::int32_t index) {
   for (const std::int32_t old : changing_->courses[index_of(index)].old) {
     if (pairs_[index_of(old)].count == 0) return old;
   }
-  Pair copy;
-  copy.elements = static_cast<std::int32_t>(elements_.size());
-  copy.element_count = pairs_[index_of(index)].element_count;
-  for (std::int32_t i = 0; i < copy.element_count; ++i) {
-    const Element element = elements_[index_of(pairs_[index_of(index)].elements + i)];
-    elements_.push_back({element.link, -1, element.weight});
-  }
-  const std::int32_t made = add_pair(std::move(copy));
+  RouteType type;
+  type.elements = way(pairs_[index_of(index)]).size();
+  const std::int32_t made = add_pair(copy_elements(index), type);
   enlist(made, {.terms = {}, .links = {}, .is_old = true, .old = {}});
   changing_->courses[index_of(index)].old.push_back(made);
   return made;
@@ -134,16 +128,17 @@ void Network::shift(std::int32_t index, double latency, double penalty) {
   Terms& terms = changing_->courses[index_of(index)].terms;
   terms.latency += latency;
   terms.penalty += penalty;
-  Pair& pair = pairs_[index_of(index)];
+  const Pair& pair = pairs_[index_of(index)];
+  RouteType& type = types_[pair.type];
   const std::int32_t count = pair.count;
   change_count(index, -count);
   // In SimGrid the weight that a flow without latency takes then is that of its links.
   if ((latency != 0 || model_.weight_s > 0) && terms.penalty > 0) {
-    pair.penalty = terms.penalty;
-    pair.priority = 1.0 / pair.penalty;
+    type.penalty = terms.penalty;
+    type.priority = 1.0 / type.penalty;
   }
-  pair.bound = bound_of(terms);
-  limit_by_links(pair);
+  type.bound = bound_of(terms);
+  limit_by_links(type, index_of(pair.elements));
   change_count(index, count);
 }
 
@@ -153,24 +148,22 @@ void Network::renew(std::int32_t index, std::int32_t link, double latency) {
   const auto times = std::count(course.links.begin(), course.links.end(), link);
   course.terms =
       terms_of(course.links, course.terms.latency + static_cast<double>(times) * latency);
-  Pair& pair = pairs_[index_of(index)];
-  if (course.pays_latency) pair.latency = course.terms.latency;
-  weigh(pair, course.terms);
-  limit_by_links(pair);
+  const Pair& pair = pairs_[index_of(index)];
+  RouteType& type = types_[pair.type];
+  if (course.pays_latency) type.latency = course.terms.latency;
+  weigh(type, course.terms);
+  limit_by_links(type, index_of(pair.elements));
 }
 
 bool Network::leads_over(std::int32_t index, std::int32_t link) const {
-  const Pair& pair = pairs_[index_of(index)];
-  const auto first = elements_.begin() + pair.elements;
-  return std::any_of(first, first + pair.element_count,
+  const std::span<const Element> elements = way(pairs_[index_of(index)]);
+  return std::any_of(elements.begin(), elements.end(),
                      [link](const Element& element) { return element.link == link; });
 }
 
 std::int32_t Network::find_on_way(std::int32_t index, const std::vector<bool>& which) const {
-  const Pair& pair = pairs_[index_of(index)];
-  for (std::int32_t i = 0; i < pair.element_count; ++i) {
-    const std::int32_t link = elements_[index_of(pair.elements + i)].link;
-    if (which[index_of(link)]) return link;
+  for (const Element& element : way(pairs_[index_of(index)])) {
+    if (which[index_of(element.link)]) return element.link;
   }
   return -1;
 }
@@ -194,19 +187,20 @@ void Network::list_flows(std::int32_t root, std::vector<std::int32_t>& flows) co
 void Network::drop(std::int32_t index, double now) {
   const std::int32_t of = flows_[index].pair;
   Pair& pair = pairs_[index_of(of)];
+  Progress& progress = progress_[index_of(of)];
   std::vector<std::int32_t> flows;
-  list_flows(pair.first_flow, flows);
+  list_flows(progress.first_flow, flows);
   if (std::find(flows.begin(), flows.end(), index) == flows.end()) {
     flows_[index].owner = kDropped;  // it still pays its latency
     return;
   }
   if (pair.bottleneck >= 0) dissolve(pair.bottleneck, now);
-  if (load_) charge(index_of(of), pair.value, pair.updated, now);
-  pair.first_flow = -1;
+  if (load_) charge(index_of(of), pair.value, progress.updated, now);
+  progress.first_flow = -1;
   for (const std::int32_t flow : flows) {
     if (flow == index) continue;
     flows_[flow].child = flows_[flow].sibling = -1;
-    add_flow(pair, flow);
+    add_flow(progress, flow);
   }
   flows_.release(index);
   change_count(of, -1);

@@ -51,9 +51,8 @@ void Network::unload(std::size_t index) {
   if (pending.bytes <= 0) return;
   const Pair& pair = pairs_[index];
   const std::size_t bin = load_->bin_of(pending.middle);
-  const Element* element = &elements_[index_of(pair.elements)];
-  for (const Element* end = element + pair.element_count; element != end; ++element) {
-    load_->add(index_of(element->link), bin, element->weight * pending.bytes);
+  for (const Element& element : way(pair)) {
+    load_->add(index_of(element.link), bin, weight(element) * pending.bytes);
   }
   pending.bytes = 0.0;
 }

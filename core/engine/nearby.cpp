@@ -26,6 +26,7 @@ bool Network::solve_nearby(std::int32_t seed, int large, double now) {
   links_[index_of(seed)].visit = visit_;
   component_links_.push_back(seed);
   met_ = 0;
+  around_.clear();
   nearby_ = true;
   bool possible = meet_links();
   for (bool grows = true; possible && grows;) {
@@ -34,7 +35,7 @@ bool Network::solve_nearby(std::int32_t seed, int large, double now) {
     weigh_nearby();
     shares_.clear();
     fill_up();
-    for (const std::int32_t pair : component_) marks_[index_of(pair)] = visit_;
+    for (const std::int32_t pair : component_) pairs_[index_of(pair)].mark = visit_;
     possible = complete() && meet_links();
     grows = component_.size() > count;
   }
@@ -55,13 +56,15 @@ bool Network::solve_nearby(std::int32_t seed, int large, double now) {
 
 bool Network::meet_links() {
   for (; met_ < component_links_.size(); ++met_) {
-    if (!meet(links_[index_of(component_links_[met_])])) return false;
+    Surroundings around;
+    if (!meet(links_[index_of(component_links_[met_])], around.before)) return false;
+    around_.push_back(around);
   }
   return true;
 }
 
 // Finds out how full a link was, and which of its pairs must move if it has changed.
-bool Network::meet(Link& link) {
+bool Network::meet(Link& link, double& before) {
   if (is_held(link) || link.fatpipe) return false;
   double taken = 0.0;
   double top = 0.0;
@@ -69,13 +72,13 @@ bool Network::meet(Link& link) {
     const Pair& pair = pairs_[index_of(member.pair)];
     if (pair.bottleneck >= 0) return false;
     if (pair.counted == 0) continue;
-    taken += elements_[index_of(member.element)].weight * pair.value * pair.counted;
-    top = std::max(top, pair.value * pair.penalty);
+    taken += weight(member) * pair.value * pair.counted;
+    top = std::max(top, pair.value * penalty(pair));
   }
-  link.before = taken >= link.capacity * kFull ? top : kHasRoom;
+  before = taken >= link.capacity * kFull ? top : kHasRoom;
   if (static_cast<std::size_t>(link.count) < link.members.size()) sweep_members(link);
   if (!link.dirty && met_ > 0) return true;
-  const double level = slack(link) ? link.before : saturates_at(link, link.before);
+  const double level = slack(link) ? before : saturates_at(link, before);
   for (const Member& member : link.members) {
     if (pairs_[index_of(member.pair)].stale) include(member.pair);
   }
@@ -88,22 +91,21 @@ bool Network::include_from(const Link& link, double level) {
   if (link.count > kCrowd) return false;
   for (const Member& member : link.members) {
     const Pair& pair = pairs_[index_of(member.pair)];
-    if (pair.value * pair.penalty >= level) include(member.pair);
+    if (pair.value * penalty(pair) >= level) include(member.pair);
   }
   return true;
 }
 
 void Network::include(std::int32_t index) {
-  if (marks_[index_of(index)] == visit_) return;
-  marks_[index_of(index)] = visit_;
+  Pair& pair = pairs_[index_of(index)];
+  if (pair.mark == visit_ || pair.count == 0) return;
+  pair.mark = visit_;
   component_.push_back(index);
-  const Pair& pair = pairs_[index_of(index)];
-  const Element* element = &elements_[index_of(pair.elements)];
-  for (const Element* end = element + pair.element_count; element != end; ++element) {
-    Link& link = links_[index_of(element->link)];
+  for (const Element& element : way(pair)) {
+    Link& link = links_[index_of(element.link)];
     if (link.visit == visit_ || (slack(link) && !link.dirty)) continue;
     link.visit = visit_;
-    component_links_.push_back(element->link);
+    component_links_.push_back(element.link);
   }
 }
 
@@ -112,27 +114,29 @@ void Network::weigh_nearby() {
   lowest_limit_ = kHasRoom;
   for (const std::int32_t index : component_) {
     const Pair& pair = pairs_[index_of(index)];
-    lowest_limit_ = std::min(lowest_limit_, pair.limit * pair.penalty);
+    lowest_limit_ = std::min(lowest_limit_, pair.limit * penalty(pair));
   }
-  for (const std::int32_t index : component_links_) {
-    Link& link = links_[index_of(index)];
+  for (std::size_t i = 0; i < component_links_.size(); ++i) {
+    Link& link = links_[index_of(component_links_[i])];
     link.remaining = link.capacity;
     link.usage = 0.0;
-    link.outside = 0.0;
     link.open = 0;
     link.slot = -1;
     link.changed = false;
+    double outside = 0.0;
     for (const Member& member : link.members) {
       const Pair& pair = pairs_[index_of(member.pair)];
-      const double weight = elements_[index_of(member.element)].weight * pair.count;
-      if (marks_[index_of(member.pair)] == visit_) {
-        link.usage += weight * pair.priority;
+      if (pair.count == 0) continue;
+      const double weighs = weight(member) * pair.count;
+      if (pair.mark == visit_) {
+        link.usage += weighs * priority(pair);
         ++link.open;
       } else {
-        link.remaining -= weight * pair.value;
-        link.outside = std::max(link.outside, pair.value * pair.penalty);
+        link.remaining -= weighs * pair.value;
+        outside = std::max(outside, pair.value * penalty(pair));
       }
     }
+    around_[i].outside = outside;
   }
 }
 
@@ -141,18 +145,19 @@ bool Network::complete() {
   const std::size_t count = component_links_.size();
   for (std::size_t i = 0; i < count; ++i) {
     const Link& link = links_[index_of(component_links_[i])];
-    if (link.outside <= 0 || slack(link)) continue;
+    const double outside = around_[i].outside;
+    if (outside <= 0 || slack(link)) continue;
     const double full = link.saturation;
-    const double before = link.before * (1 - kSameLevel);
+    const double before = around_[i].before * (1 - kSameLevel);
     double from = kHasRoom;
     if (full == kUnknown) {
       from = 0.0;
     } else {
       // Whom it held back may have more, and nobody has more than whom it holds back.
       if (before < full * (1 - 2 * kSameLevel)) from = before;
-      if (full * (1 + kSameLevel) < link.outside) from = std::min(from, full * (1 + kSameLevel));
+      if (full * (1 + kSameLevel) < outside) from = std::min(from, full * (1 + kSameLevel));
     }
-    if (from <= link.outside && !include_from(link, from)) return false;
+    if (from <= outside && !include_from(link, from)) return false;
   }
   return true;
 }

@@ -1,6 +1,8 @@
 #include "engine/network.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -24,7 +26,10 @@ Network::Network(const Model& model, const PlatformData& platform)
   links_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     links_[i].capacity = platform.link_bandwidth[i];
-    links_[i].fatpipe = platform.link_fatpipe[i] != 0;
+    if (platform.link_fatpipe[i] == 0) continue;
+    links_[i].fatpipe = true;
+    links_[i].own = static_cast<std::int32_t>(pipes_.size());
+    pipes_.emplace_back();
   }
   watch_changes();
 }
@@ -48,7 +53,7 @@ std::int32_t Network::pair(std::int32_t source, std::int32_t destination) {
     return -1;
   }
   const std::int32_t made = make_pair(forward, backward);
-  hosts_of_pair_.resize(pairs_.size());
+  hosts_of_pair_.resize(pairs_.size(), 0);
   hosts_of_pair_[index_of(made)] = hosts;
   pair_of_hosts_.insert(
       made, [this](std::int32_t pair) { return hash_of(hosts_of_pair_[index_of(pair)]); });
@@ -56,16 +61,15 @@ std::int32_t Network::pair(std::int32_t source, std::int32_t destination) {
 }
 
 std::int32_t Network::make_pair(const Route& forward, const Route& backward) {
-  Pair pair;
-  pair.latency = forward.latency + (changing_ ? delay_of(forward) : 0.0);
+  RouteType type;
+  type.latency = forward.latency + (changing_ ? delay_of(forward) : 0.0);
   const std::size_t first = elements_.size();
   for (const std::int32_t link : forward.links) add_element(first, link, 1.0);
   for (const std::int32_t link : backward.links) add_element(first, link, kCrosstraffic);
-  pair.elements = static_cast<std::int32_t>(first);
-  pair.element_count = static_cast<std::uint16_t>(elements_.size() - first);
-  const Terms terms = terms_of(forward.links, pair.latency);
-  weigh(pair, terms);
-  const std::int32_t made = add_pair(std::move(pair));
+  type.elements = elements_.size() - first;
+  const Terms terms = terms_of(forward.links, type.latency);
+  weigh(type, terms);
+  const std::int32_t made = add_pair(first, type);
   if (changing_) enlist(made, {.terms = terms, .links = forward.links, .old = {}});
   return made;
 }
@@ -81,10 +85,10 @@ Network::Terms Network::terms_of(const std::vector<std::int32_t>& links, double 
 }
 
 // What the terms make of a flow that starts; one that pays no latency has weight 1.
-void Network::weigh(Pair& pair, const Terms& terms) const {
-  pair.bound = bound_of(terms);
-  pair.penalty = pair.latency > 0 ? terms.penalty : 1.0;
-  pair.priority = 1.0 / pair.penalty;
+void Network::weigh(RouteType& type, const Terms& terms) const {
+  type.bound = bound_of(terms);
+  type.penalty = type.latency > 0 ? terms.penalty : 1.0;
+  type.priority = 1.0 / type.penalty;
 }
 
 // A link without bandwidth, on which nothing moves, weighs nothing.
@@ -100,63 +104,103 @@ double Network::bound_of(const Terms& terms) const {
   return terms.bound < 0 ? by_latency : std::min(terms.bound, by_latency);
 }
 
-void Network::add_element(std::size_t first, std::int32_t link, double weight) {
+void Network::add_element(std::size_t first, std::int32_t link, double more) {
   for (std::size_t i = first; i < elements_.size(); ++i) {
     if (elements_[i].link == link) {
-      elements_[i].weight = links_[index_of(link)].fatpipe ? std::max(elements_[i].weight, weight)
-                                                           : elements_[i].weight + weight;
+      const double had = weight(elements_[i]);
+      elements_[i].weight =
+          weight_number(links_[index_of(link)].fatpipe ? std::max(had, more) : had + more);
       return;
     }
   }
-  elements_.push_back({link, -1, weight});
+  elements_.push_back({link, weight_number(more)});
 }
 
-// What each link does to the pair alone goes into its bounds.
-void Network::limit_by_links(Pair& pair) const {
-  pair.narrowest = -1.0;
-  for (std::int32_t i = 0; i < pair.element_count; ++i) {
-    const Element& element = elements_[index_of(pair.elements + i)];
-    const Link& link = links_[index_of(element.link)];
-    const double most = link.capacity / element.weight;
-    double& limited = link.fatpipe ? pair.bound : pair.narrowest;
+// Few numbers are weights: how often routes lead over one link, there and back.
+std::uint16_t Network::weight_number(double weight) {
+  const auto found = std::find(weights_.begin(), weights_.end(), weight);
+  const auto number = static_cast<std::uint16_t>(std::distance(weights_.begin(), found));
+  if (found == weights_.end()) weights_.push_back(weight);
+  return number;
+}
+
+// What each link does to a pair alone goes into its bounds.
+void Network::limit_by_links(RouteType& type, std::size_t first) const {
+  type.narrowest = -1.0;
+  for (std::size_t i = first; i < first + type.elements; ++i) {
+    const Link& link = links_[index_of(elements_[i].link)];
+    const double most = link.capacity / weight(elements_[i]);
+    double& limited = link.fatpipe ? type.bound : type.narrowest;
     if (limited < 0 || most < limited) limited = most;
   }
 }
 
-std::int32_t Network::add_pair(Pair&& pair) {
-  limit_by_links(pair);
-  pairs_.push_back(std::move(pair));
-  marks_.push_back(0);
+std::uint64_t Network::hash_of_type(const RouteType& type) {
+  std::uint64_t hash = type.elements;
+  for (const double part : {type.penalty, type.bound, type.narrowest, type.latency}) {
+    hash = hash_of(hash ^ std::bit_cast<std::uint64_t>(part));
+  }
+  return hash;
+}
+
+std::uint32_t Network::type_number(const RouteType& type) {
+  const auto made = static_cast<std::int32_t>(types_.size());
+  if (!changing_) {
+    const std::int32_t found = type_index_.find(
+        hash_of_type(type), [&](std::int32_t number) { return types_[index_of(number)] == type; });
+    if (found >= 0) return static_cast<std::uint32_t>(found);
+  }
+  types_.push_back(type);
+  if (!changing_) {
+    type_index_.insert(
+        made, [this](std::int32_t number) { return hash_of_type(types_[index_of(number)]); });
+  }
+  return static_cast<std::uint32_t>(made);
+}
+
+// Its elements are the last ones.
+std::int32_t Network::add_pair(std::size_t first, RouteType type) {
+  limit_by_links(type, first);
+  Pair pair;
+  pair.elements = static_cast<std::int32_t>(first);
+  pair.type = type_number(type) & 0x7fffffffU;
+  pairs_.push_back(pair);
+  progress_.push_back({});
   return static_cast<std::int32_t>(pairs_.size()) - 1;
+}
+
+// Those of a pair with the same way; where they begin.
+std::size_t Network::copy_elements(std::int32_t pair) {
+  const std::size_t first = elements_.size();
+  const auto from = index_of(pairs_[index_of(pair)].elements);
+  const std::size_t count = way(pairs_[index_of(pair)]).size();
+  for (std::size_t i = from; i < from + count; ++i) {
+    elements_.push_back({elements_[i].link, elements_[i].weight});
+  }
+  return first;
 }
 
 // A flow whose latency is 0 has weight 1, whatever the others of its pair have.
 std::int32_t Network::without_latency(std::int32_t index) {
-  if (pairs_[index_of(index)].latency <= 0) return index;
-  if (pairs_[index_of(index)].unpaid < 0) {
-    const Pair& original = pairs_[index_of(index)];
-    Pair copy;
-    copy.bound = original.bound;
-    copy.elements = static_cast<std::int32_t>(elements_.size());
-    copy.element_count = original.element_count;
-    for (std::int32_t i = 0; i < copy.element_count; ++i) {
-      const Element& element = elements_[index_of(original.elements + i)];
-      elements_.push_back({element.link, -1, element.weight});
-    }
-    const std::int32_t made = add_pair(std::move(copy));
-    pairs_[index_of(index)].unpaid = made;
+  if (type_of(pairs_[index_of(index)]).latency <= 0) return index;
+  const auto [place, is_new] = unpaid_.try_emplace(index, -1);
+  if (is_new) {
+    RouteType type;
+    type.bound = type_of(pairs_[index_of(index)]).bound;
+    type.elements = way(pairs_[index_of(index)]).size();
+    place->second = add_pair(copy_elements(index), type);
     if (changing_) {
       const Course& course = changing_->courses[index_of(index)];
-      enlist(made,
+      enlist(place->second,
              {.terms = course.terms, .links = course.links, .pays_latency = false, .old = {}});
     }
   }
-  return pairs_[index_of(index)].unpaid;
+  return place->second;
 }
 
 std::int32_t Network::start(std::int32_t pair, double bytes, std::int32_t owner, double now,
                             double* latency) {
-  *latency = pairs_[index_of(pair)].latency * model_.latency_factor.at(bytes);
+  *latency = type_of(pairs_[index_of(pair)]).latency * model_.latency_factor.at(bytes);
   const std::int32_t index = flows_.acquire();
   Flow& flow = flows_[index];
   flow.finish = bytes / model_.bandwidth_factor.at(bytes);
@@ -169,11 +213,13 @@ std::int32_t Network::start(std::int32_t pair, double bytes, std::int32_t owner,
 
 void Network::activate(std::int32_t index, double now) {
   Flow& flow = flows_[index];
-  Pair& pair = pairs_[index_of(flow.pair)];
+  const Pair& pair = pairs_[index_of(flow.pair)];
+  Progress& progress = progress_[index_of(flow.pair)];
   advance(flow.pair, now);
-  if (pair.count == 0) pair.clock = 0.0;
-  flow.finish = pair.element_count == 0 ? pair.clock : pair.clock + flow.finish;
-  add_flow(pair, index);
+  if (pair.count == 0) progress.clock = 0.0;
+  const bool has_links = type_of(pair).elements > 0;
+  flow.finish = has_links ? progress.clock + flow.finish : progress.clock;
+  add_flow(progress, index);
   change_count(flow.pair, 1);
 }
 
@@ -185,12 +231,12 @@ std::int32_t Network::meld(std::int32_t a, std::int32_t b) {
   return a;
 }
 
-void Network::add_flow(Pair& pair, std::int32_t flow) {
-  pair.first_flow = pair.first_flow < 0 ? flow : meld(pair.first_flow, flow);
+void Network::add_flow(Progress& progress, std::int32_t flow) {
+  progress.first_flow = progress.first_flow < 0 ? flow : meld(progress.first_flow, flow);
 }
 
-std::int32_t Network::take_flow(Pair& pair) {
-  const std::int32_t taken = pair.first_flow;
+std::int32_t Network::take_flow(Progress& progress) {
+  const std::int32_t taken = progress.first_flow;
   std::int32_t paired = -1;  // a list of heaps of two, the last first
   for (std::int32_t next = flows_[taken].child; next >= 0;) {
     const std::int32_t a = next;
@@ -216,98 +262,102 @@ std::int32_t Network::take_flow(Pair& pair) {
       paired = next;
     }
   }
-  pair.first_flow = root;
+  progress.first_flow = root;
   return taken;
 }
 
-bool Network::slack(const Link& link) {
+bool Network::slack(const Link& link) const {
   // Shared: all pairs at their most do not fill it. Fat pipe: every flow reaches its bound before
   // the greediest of them fills the pipe.
   const double most = link.capacity * (1 + kRounding);
-  if (link.fatpipe) [[unlikely]]
-    return link.reach * link.greed <= most;
+  if (link.fatpipe) [[unlikely]] {
+    const FatPipe& pipe = pipes_[index_of(link.own)];
+    return pipe.reach * pipe.greed <= most;
+  }
   return link.load <= most;
 }
 
-// What all flows of a pair can get together at most, bytes/s.
-double Network::asked(const Pair& pair) const {
-  const double most = pair.count * pair.bound;
-  const bool narrow =
-      pair.count > 0 && pair.narrowest >= 0 && (pair.bound < 0 || most > pair.narrowest);
-  return narrow ? pair.narrowest : most;
+// What so many flows of a pair can get together at most, bytes/s.
+double Network::asked(std::int32_t count, const RouteType& type) {
+  const double most = count * type.bound;
+  const bool narrow = count > 0 && type.narrowest >= 0 && (type.bound < 0 || most > type.narrowest);
+  return narrow ? type.narrowest : most;
 }
 
 void Network::change_count(std::int32_t index, std::int32_t by) {
   Pair& pair = pairs_[index_of(index)];
+  const RouteType& type = type_of(pair);
   const bool appears = pair.count == 0;
-  const double before = asked(pair);
+  const double before = asked(pair.count, type);
   pair.count += by;
   const bool vanishes = pair.count == 0;
   if (!pair.stale) {
     pair.stale = true;
     touched_.push_back(index);
   }
-  const double after = asked(pair);
+  const double after = asked(pair.count, type);
   const double more = after - before;
   pair.limit = pair.count > 1 ? after / pair.count : after;
-  if (pair.count * pair.bound == after) pair.limit = pair.bound;
+  if (pair.count * type.bound == after) pair.limit = type.bound;
   const std::int32_t step =
       static_cast<std::int32_t>(appears) - static_cast<std::int32_t>(vanishes);
-  Element* const first = elements_.data() + pair.elements;
-  for (Element* element = first; element != first + pair.element_count; ++element) {
-    Link& link = links_[index_of(element->link)];
+  const std::span<Element> elements = way(pair);
+  Link* const links = links_.data();
+  const double* const weights = weights_.data();
+  dirty_links_.make_room(elements.size());
+  // Whether a link becomes idle, or matters, cannot be predicted: no branch depends on it.
+  for (Element& element : elements) {
+    Link& link = links[element.link];
     const bool was_slack = slack(link);
     link.count += step;
-    if (link.count == 0) {
-      link.load = link.reach = link.greed = 0.0;
-    } else if (link.fatpipe) [[unlikely]] {
-      link.reach = std::max(link.reach, pair.bound / pair.priority);
-      link.greed = std::max(link.greed, element->weight * pair.priority);
+    if (link.fatpipe) [[unlikely]] {
+      FatPipe& pipe = pipes_[index_of(link.own)];
+      pipe.reach = link.count == 0 ? 0.0 : std::max(pipe.reach, type.bound / type.priority);
+      pipe.greed = link.count == 0 ? 0.0 : std::max(pipe.greed, weight(element) * type.priority);
     } else {
-      link.load += element->weight * more;
+      const double is_used = std::min(link.count, 1);
+      link.load = (link.load + weights[element.weight] * more) * is_used;
     }
-    if (element->position < 0) list(*element, index);
-    if (!link.dirty && !(was_slack && slack(link))) {
-      link.dirty = true;
-      dirty_links_.push_back(element->link);
-    }
+    if (!element.listed) list(index, element, static_cast<std::size_t>(&element - &elements[0]));
+    const bool matters = !(was_slack & slack(link));
+    dirty_links_.append_if(matters & !link.dirty, element.link);
+    link.dirty |= matters;
   }
 }
 
 // Makes a pair a member of a link on its way.
-void Network::list(Element& element, std::int32_t pair) {
-  std::vector<Member>& members = links_[index_of(element.link)].members;
-  element.position = static_cast<std::int32_t>(members.size());
-  // Half as many more, not twice as many: there may be a million links.
-  if (members.size() == members.capacity()) {
-    members.reserve(members.size() + members.size() / 2 + 2);
-  }
-  members.push_back({pair, static_cast<std::int32_t>(&element - elements_.data())});
+void Network::list(std::int32_t pair, Element& element, std::size_t place) {
+  element.listed = true;
+  links_[index_of(element.link)].members.push_back(
+      {pair, static_cast<std::uint16_t>(place), element.weight});
 }
 
 void Network::date_end(std::int32_t index, double now) {
   Pair& pair = pairs_[index_of(index)];
+  Progress& progress = progress_[index_of(index)];
   pair.stale = false;
   if (pair.count == 0) {
     ends_.remove(static_cast<std::uint32_t>(index));
     return;
   }
   // The clock may be older than now while its rate has not changed: dates are absolute.
-  const double left = flows_[pair.first_flow].finish - pair.clock;
+  const double left = flows_[progress.first_flow].finish - progress.clock;
   if (left > 0 && pair.value <= 0) {  // starved: some other change must help it
     ends_.remove(static_cast<std::uint32_t>(index));
     return;
   }
-  pair.end = left > 0 ? pair.updated + left / pair.value : now;
+  progress.end = left > 0 ? progress.updated + left / pair.value : now;
   // A date that moves away is corrected when it comes up.
   const auto id = static_cast<std::uint32_t>(index);
-  if (pair.heap_position < 0 || pair.end < ends_.date_of(id)) ends_.update(pair.end, id);
+  if (progress.heap_position < 0 || progress.end < ends_.date_of(id)) {
+    ends_.update(progress.end, id);
+  }
 }
 
 double Network::next_end() {
   double date = std::numeric_limits<double>::infinity();
   while (!ends_.empty()) {
-    date = pairs_[ends_.top_id()].end;
+    date = progress_[ends_.top_id()].end;
     if (date <= ends_.top_date()) break;
     ends_.update(date, ends_.top_id());
   }
@@ -317,12 +367,12 @@ double Network::next_end() {
 // The flow of the pair that ends next, and all that end with it.
 void Network::end_flows(std::int32_t index, double now) {
   advance(index, now);
-  Pair& pair = pairs_[index_of(index)];
-  pair.clock = flows_[pair.first_flow].finish;
-  const double done = pair.clock * (1 + kSameDate);
+  Progress& progress = progress_[index_of(index)];
+  progress.clock = flows_[progress.first_flow].finish;
+  const double done = progress.clock * (1 + kSameDate);
   std::int32_t gone = 0;
-  while (pair.first_flow >= 0 && flows_[pair.first_flow].finish <= done) {
-    ended_.push_back(take_flow(pair));
+  while (progress.first_flow >= 0 && flows_[progress.first_flow].finish <= done) {
+    ended_.push_back(take_flow(progress));
     ++gone;
   }
   change_count(index, -gone);

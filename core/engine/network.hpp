@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/load.hpp"
@@ -92,71 +94,86 @@ class Network {
   // A link on the way of a pair, forward or (with crosstraffic) backward.
   struct Element {
     std::int32_t link;
-    std::int32_t position;  // in the link's members, -1: not listed
-    double weight;
+    std::uint16_t weight;  // which of `weights_`
+    bool listed = false;   // in the link's members
   };
-  // What the solver looks at comes first, so that it is read as one line of the cache.
-  struct alignas(64) Pair {
-    double penalty = 1.0;          // seconds; 1 where there is no latency
-    double priority = 1.0;         // the weight: the inverse of the penalty
+  // What pairs with like routes have in common. Where links change, each pair has one of its own.
+  struct RouteType {
+    double penalty = 1.0;     // seconds; 1 where there is no latency
+    double priority = 1.0;    // the weight: the inverse of the penalty
+    double bound = -1.0;      // bytes/s of one flow, negative: none
+    double narrowest = -1.0;  // bytes/s of all flows of a pair together, negative: no link
+    double latency = 0.0;     // seconds, without factor
+    std::size_t elements = 0;
+    bool operator==(const RouteType&) const = default;
+  };
+  // What the solver looks at. There may be many millions.
+  struct Pair {
     double limit = 0.0;            // bytes/s that one of them can get at most, as many as there are
     double value = 0.0;            // bytes/s that one flow of factor 1 gets
     std::int32_t count = 0;        // flows
+    std::int32_t counted = 0;      // flows when its share was found; that its bottleneck knows of
     std::int32_t elements = 0;     // first of its elements
-    std::int32_t bottleneck = -1;  // whose clock it follows: `updated` is a reading of that
-    std::int32_t heap_position = -1;
+    std::int32_t bottleneck = -1;  // whose clock it follows
+    std::uint32_t mark = 0;        // `visit_` when gathered, one more when fixed
+    std::uint32_t type : 31 = 0;
+    std::uint32_t stale : 1 = false;  // its next end must be dated anew
+  };
+  // How far the flows of a pair are.
+  struct Progress {
+    double clock = 0.0;    // bytes
+    double updated = 0.0;  // seconds, or on the clock of its bottleneck, when that was right
+    double end = 0.0;      // seconds, when its next flow ends; the heap may have it earlier
     std::int32_t first_flow = -1;  // that ends next; the root of a pairing heap on `finish`
-    std::uint16_t element_count = 0;
-    bool stale = false;  // its next end must be dated anew
-
-    double clock = 0.0;        // bytes
-    double updated = 0.0;      // seconds, when `clock` was right
-    double end = 0.0;          // seconds, when its next flow ends; the heap may have it earlier
-    double bound = -1.0;       // bytes/s of one flow, negative: none
-    double narrowest = -1.0;   // bytes/s of all its flows together, negative: no link
-    double latency = 0.0;      // seconds, without factor
-    std::int32_t unpaid = -1;  // the pair of the same hosts for flows that pay no latency
-    std::int32_t counted = 0;  // flows when its share was found; that its bottleneck knows of
+    std::int32_t heap_position = -1;
   };
   static constexpr double kHasRoom = std::numeric_limits<double>::infinity();
   static constexpr double kUnknown = -1.0;
   static constexpr double kNobody = -2.0;
   struct Member {
     std::int32_t pair;
-    std::int32_t element;
+    std::uint16_t place;   // among the elements of the pair
+    std::uint16_t weight;  // as of that element
   };
-  struct alignas(64) Link {
-    double load = 0.0;      // shared: what its pairs can ask for at most
-    double capacity = 0.0;  // bytes/s
-    // The level at which it was full, infinite when it had room, kUnknown when that is not kept.
-    double saturation = kNobody;
-    // Scratch of the solver; where a bottleneck holds it: what other pairs leave of it, and the
-    // weights of the pairs of the bottleneck.
-    double remaining = 0.0, usage = 0.0;
+  struct alignas(32) Link {
+    double load = 0.0;       // shared: what its pairs can ask for at most
+    double capacity = 0.0;   // bytes/s
     std::int32_t count = 0;  // pairs with flows
-    std::int32_t open = 0;   // scratch of the solver: pairs that are not fixed
     std::uint32_t visit = 0;
-    std::int32_t slot = -1;  // among those that are open
+    std::int32_t open = 0;  // scratch of the solver: pairs that are not fixed
     bool fatpipe = false;
     bool dirty = false;
     bool changed = false;    // something on it was fixed
     std::uint8_t large = 0;  // how many times more its component is taken for a large one
 
-    std::int32_t bottleneck = -1;  // that it was last
-    std::int32_t held_by = -1;     // the bottleneck of its component
-    double reach = 0.0;            // fat pipe: the largest bound / priority since it was idle
-    double greed = 0.0;            // fat pipe: the largest weight * priority
-    // Scratch of the solver: the level at which it was full before, and that of the pairs of it
-    // that are no part of what is solved.
+    // Scratch of the solver; where a bottleneck holds it: what other pairs leave of it, and the
+    // weights of the pairs of the bottleneck.
+    double remaining = 0.0, usage = 0.0;
+    // The level at which it was full, infinite when it had room, kUnknown when that is not kept.
+    double saturation = kNobody;
+    std::int32_t slot = -1;     // among those that are open
+    std::int32_t held_by = -1;  // the bottleneck of its component
+
+    Stack<Member> members;
+    std::int32_t own = -1;  // a fat pipe's of `pipes_`; otherwise the bottleneck that it was last
+  };
+  static_assert(sizeof(Element) == 8 && sizeof(Member) == 8 && sizeof(Pair) == 40 &&
+                sizeof(Progress) == 32 && sizeof(Link) == 96);
+  struct FatPipe {
+    double reach = 0.0;  // the largest bound / priority since it was idle
+    double greed = 0.0;  // the largest weight * priority
+  };
+  // Of a link that a part of a component crosses: the level at which it was full before, and that
+  // of the pairs of it that are no part.
+  struct Surroundings {
     double before = 0.0, outside = 0.0;
-    std::vector<Member> members;
   };
   struct PairPositions {
     Network* network;
     void set(std::uint32_t id, std::int32_t position) const {
-      network->pairs_[id].heap_position = position;
+      network->progress_[id].heap_position = position;
     }
-    std::int32_t get(std::uint32_t id) const { return network->pairs_[id].heap_position; }
+    std::int32_t get(std::uint32_t id) const { return network->progress_[id].heap_position; }
   };
 
   // What decides the share of a flow besides the capacities of its links.
@@ -223,8 +240,10 @@ class Network {
   Terms terms_of(const std::vector<std::int32_t>& links, double latency) const;
   double penalty_of(double bandwidth) const;
   double bound_of(const Terms& terms) const;
-  void weigh(Pair& pair, const Terms& terms) const;
-  void limit_by_links(Pair& pair) const;
+  void weigh(RouteType& type, const Terms& terms) const;
+  void limit_by_links(RouteType& type, std::size_t first) const;
+  std::uint32_t type_number(const RouteType& type);
+  static std::uint64_t hash_of_type(const RouteType& type);
   void watch_changes();
   void enlist(std::int32_t pair, Course course);
   double delay_of(const Route& route) const;
@@ -235,30 +254,45 @@ class Network {
   void renew(std::int32_t pair, std::int32_t link, double latency);
   void list_flows(std::int32_t root, std::vector<std::int32_t>& flows) const;
   void add_element(std::size_t first, std::int32_t link, double weight);
-  std::int32_t add_pair(Pair&& pair);
+  std::uint16_t weight_number(double weight);
+  std::int32_t add_pair(std::size_t first, RouteType type);
+  std::size_t copy_elements(std::int32_t pair);
   std::int32_t without_latency(std::int32_t pair);
-  static bool slack(const Link& link);
-  double asked(const Pair& pair) const;
-  void add_flow(Pair& pair, std::int32_t flow);
-  std::int32_t take_flow(Pair& pair);
+  bool slack(const Link& link) const;
+  static double asked(std::int32_t count, const RouteType& type);
+  void add_flow(Progress& progress, std::int32_t flow);
+  std::int32_t take_flow(Progress& progress);
   std::int32_t meld(std::int32_t a, std::int32_t b);
   void change_count(std::int32_t pair, std::int32_t by);
-  void list(Element& element, std::int32_t pair);
+  void list(std::int32_t pair, Element& element, std::size_t place);
   void give(std::int32_t pair, double share, double now);
   void charge(std::size_t pair, double value, double since, double now);
   void unload(std::size_t pair);
   void date_end(std::int32_t pair, double now);
   void end_flows(std::int32_t pair, double now);
   void advance(Bottleneck& bottleneck, double now);
-  void advance_with_others(Pair& pair, double now);
+  void advance_with_others(std::int32_t pair, double now);
   // Moves the clock of a pair on.
   void advance(std::int32_t index, double now) {
-    Pair& pair = pairs_[index_of(index)];
-    if (pair.bottleneck >= 0) return advance_with_others(pair, now);
-    if (load_) charge(index_of(index), pair.value, pair.updated, now);
-    pair.clock += pair.value * (now - pair.updated);
-    pair.updated = now;
+    const Pair& pair = pairs_[index_of(index)];
+    if (pair.bottleneck >= 0) return advance_with_others(index, now);
+    Progress& progress = progress_[index_of(index)];
+    if (load_) charge(index_of(index), pair.value, progress.updated, now);
+    progress.clock += pair.value * (now - progress.updated);
+    progress.updated = now;
   }
+  const RouteType& type_of(const Pair& pair) const { return types_[pair.type]; }
+  double penalty(const Pair& pair) const { return type_of(pair).penalty; }
+  double priority(const Pair& pair) const { return type_of(pair).priority; }
+  // The elements of a pair, as a range.
+  std::span<Element> way(const Pair& pair) {
+    return {elements_.begin() + pair.elements, type_of(pair).elements};
+  }
+  std::span<const Element> way(const Pair& pair) const {
+    return {elements_.begin() + pair.elements, type_of(pair).elements};
+  }
+  double weight(const Element& element) const { return weights_[element.weight]; }
+  double weight(const Member& member) const { return weights_[member.weight]; }
   void propose(const Link& link, double level);
   void form(double now);
   void join(std::int32_t bottleneck, std::int32_t pair);
@@ -266,7 +300,7 @@ class Network {
   void set_level(Bottleneck& bottleneck, double level);
   double date_of(const Bottleneck& bottleneck) const;
   void dissolve(std::int32_t bottleneck, double now);
-  static void leave(Pair& pair, const Bottleneck& bottleneck);
+  void leave(std::int32_t pair, const Bottleneck& bottleneck);
   void adjust_bottlenecks(double now);
   void adjust(std::int32_t pair, double now);
   Bottleneck& note_adjusted(std::int32_t bottleneck);
@@ -276,7 +310,7 @@ class Network {
   void forget_visits();
   bool solve_nearby(std::int32_t seed, int large, double now);
   bool meet_links();
-  bool meet(Link& link);
+  bool meet(Link& link, double& before);
   void include(std::int32_t pair);
   bool include_from(const Link& link, double level);
   void weigh_nearby();
@@ -300,7 +334,7 @@ class Network {
   bool fix_bounded(double level);
   void saturate(double level);
   bool saturate_all(Link& link, double level);
-  bool is_fixed(std::int32_t pair) const { return marks_[index_of(pair)] != visit_; }
+  bool is_fixed(std::int32_t pair) const { return pairs_[index_of(pair)].mark != visit_; }
   void fix(std::int32_t pair, double share);
   void reach(std::int32_t link);
   double fatpipe_usage(const Link& link) const;
@@ -310,10 +344,16 @@ class Network {
   const PlatformData& platform_;
   RouteTable routes_;
   std::vector<Link> links_;
-  std::vector<Pair> pairs_;
-  std::vector<Element> elements_;
+  std::vector<FatPipe> pipes_;
+  Stack<Pair> pairs_;
+  Stack<Progress> progress_;  // of each pair
+  std::vector<RouteType> types_;
+  NumberIndex type_index_;
+  Stack<Element> elements_;
+  std::vector<double> weights_;                            // that elements have
+  std::unordered_map<std::int32_t, std::int32_t> unpaid_;  // pairs for flows without latency
   NumberIndex pair_of_hosts_;
-  std::vector<std::uint64_t> hosts_of_pair_;  // of those that it finds
+  Stack<std::uint64_t> hosts_of_pair_;  // of those that it finds
   Pool<Flow> flows_;
   EventHeap<PairPositions> ends_;
   std::vector<Bottleneck> bottlenecks_;
@@ -335,17 +375,17 @@ class Network {
   std::int32_t missing_source_ = -1, missing_destination_ = -1;
 
   Stack<std::int32_t> dirty_links_;
-  Stack<std::int32_t> touched_;       // pairs whose count changed
-  std::vector<std::uint32_t> marks_;  // of each pair: `visit_` when gathered, one more when fixed
-  Stack<std::int32_t> component_;     // pairs; scratch of the solver
-  std::size_t unfixed_ = 0;           // of them
-  double lowest_limit_ = 0.0;         // none of them has its limit at a lower level
-  double resumed_at_ = 0.0;           // pairs with lower levels keep their shares
-  std::size_t kept_ = 0;              // how often one has been met that does
+  Stack<std::int32_t> touched_;    // pairs whose count changed
+  Stack<std::int32_t> component_;  // pairs; scratch of the solver
+  std::size_t unfixed_ = 0;        // of them
+  double lowest_limit_ = 0.0;      // none of them has its limit at a lower level
+  double resumed_at_ = 0.0;        // pairs with lower levels keep their shares
+  std::size_t kept_ = 0;           // how often one has been met that does
   std::size_t large_ = 512;
-  bool whole_ = false;   // components are to be solved whole at this instant
-  bool nearby_ = false;  // what is solved is part of one
-  std::size_t met_ = 0;  // links of it
+  bool whole_ = false;                // components are to be solved whole at this instant
+  bool nearby_ = false;               // what is solved is part of one
+  std::size_t met_ = 0;               // links of it
+  std::vector<Surroundings> around_;  // of those
   std::vector<std::pair<double, double>> askers_;  // what they weigh on a link, and their levels
   double lowest_ = 0.0;                            // the highest level of those that are fixed
   bool held_up_ = false;                           // by a link that has nothing left

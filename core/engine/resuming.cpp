@@ -49,20 +49,21 @@ double Network::saturates_at(const Link& link, double most) {
   for (const Member& member : link.members) {
     const Pair& pair = pairs_[index_of(member.pair)];
     if (pair.bottleneck >= 0) return 0.0;
+    if (pair.count == 0) continue;
     const double share = pair.stale ? pair.limit : pair.value;
-    const double weight = elements_[index_of(member.element)].weight * pair.priority * pair.count;
-    askers_.emplace_back(weight, share * pair.penalty);
-    usage += weight;
+    const double weighs = weight(member) * priority(pair) * pair.count;
+    askers_.emplace_back(weighs, share * penalty(pair));
+    usage += weighs;
   }
   double level = link.capacity / usage;
   for (int step = 0; step < kSteps && level < most; ++step) {
     double left = link.capacity;
     double rising = 0.0;
-    for (const auto& [weight, held_at] : askers_) {
+    for (const auto& [weighs, held_at] : askers_) {
       if (held_at < level) {
-        left -= weight * held_at;
+        left -= weighs * held_at;
       } else {
-        rising += weight;
+        rising += weighs;
       }
     }
     if (rising <= 0) return most;

@@ -67,7 +67,7 @@ void Network::give(std::int32_t index, double share, double now) {
 void Network::forget_visits() {
   visit_ = 0;
   for (Link& link : links_) link.visit = 0;
-  std::fill(marks_.begin(), marks_.end(), 0);
+  for (Pair& pair : pairs_) pair.mark = 0;
 }
 
 // The links and pairs that a change of link `seed` can reach, over links that are not slack and
@@ -80,10 +80,8 @@ bool Network::gather(std::int32_t seed, std::size_t most, double now) {
     Link& link = links_[index_of(component_links_[next])];
     if (static_cast<std::size_t>(link.count) < link.members.size()) to_sweep_.push_back(&link);
     for (const Member member : link.members) {
-      std::uint32_t& mark = marks_[index_of(member.pair)];
-      if (mark >= first_visit_) continue;
-      const Pair& pair = pairs_[index_of(member.pair)];
-      if (pair.count == 0) continue;
+      Pair& pair = pairs_[index_of(member.pair)];
+      if (pair.mark >= first_visit_ || pair.count == 0) continue;
       if (pair.bottleneck >= 0) {
         dissolve(pair.bottleneck, now);
         if (resumed_at_ > 0) {  // more has changed than was known when that was decided
@@ -92,23 +90,23 @@ bool Network::gather(std::int32_t seed, std::size_t most, double now) {
           return gather(seed, most, now);
         }
       }
-      if (!pair.stale && pair.value * pair.penalty < resumed_at_) {
+      const RouteType& type = type_of(pair);
+      if (!pair.stale && pair.value * type.penalty < resumed_at_) {
         ++kept_;
-        link.remaining -= elements_[index_of(member.element)].weight * pair.value * pair.count;
+        link.remaining -= weight(member) * pair.value * pair.count;
         continue;
       }
-      mark = visit_;
+      pair.mark = visit_;
       component_.push_back(member.pair);
-      lowest_limit_ = std::min(lowest_limit_, pair.limit * pair.penalty);
-      const double usage = pair.priority * pair.count;
-      const Element* element = &elements_[index_of(pair.elements)];
-      for (const Element* end = element + pair.element_count; element != end; ++element) {
-        Link& reached = links_[index_of(element->link)];
+      lowest_limit_ = std::min(lowest_limit_, pair.limit * type.penalty);
+      const double usage = type.priority * pair.count;
+      for (const Element& element : way(pair)) {
+        Link& reached = links_[index_of(element.link)];
         if (reached.visit < first_visit_) {
           if (slack(reached)) continue;
-          reach(element->link);
+          reach(element.link);
         }
-        reached.usage += element->weight * usage;
+        reached.usage += weight(element) * usage;
         ++reached.open;
       }
     }
@@ -143,16 +141,14 @@ void Network::reach(std::int32_t index) {
 void Network::sweep_members(Link& link) {
   for (std::size_t m = 0; m < link.members.size();) {
     const Member member = link.members[m];
-    if (pairs_[index_of(member.pair)].count > 0) {
+    const Pair& pair = pairs_[index_of(member.pair)];
+    if (pair.count > 0) {
       ++m;
       continue;
     }
-    elements_[index_of(member.element)].position = -1;
+    way(pair)[member.place].listed = false;
     link.members[m] = link.members.back();
     link.members.pop_back();
-    if (m < link.members.size()) {
-      elements_[index_of(link.members[m].element)].position = static_cast<std::int32_t>(m);
-    }
   }
 }
 
@@ -212,8 +208,7 @@ double Network::fatpipe_usage(const Link& link) const {
   double usage = 0.0;
   for (const Member& member : link.members) {
     if (is_fixed(member.pair)) continue;
-    const double priority = pairs_[index_of(member.pair)].priority;
-    usage = std::max(usage, elements_[index_of(member.element)].weight * priority);
+    usage = std::max(usage, weight(member) * priority(pairs_[index_of(member.pair)]));
   }
   return usage;
 }
@@ -312,7 +307,7 @@ bool Network::fix_bounded(double level) {
   for (const std::int32_t index : component_) {
     if (is_fixed(index)) continue;
     const Pair& pair = pairs_[index_of(index)];
-    const double limit = pair.limit * pair.penalty;
+    const double limit = pair.limit * penalty(pair);
     if (limit >= level) {
       lowest_limit_ = std::min(lowest_limit_, limit);
     } else {
@@ -331,7 +326,7 @@ void Network::saturate(double level) {
     if (link->saturation == kHasRoom) link->saturation = level;
     if (saturate_all(*link, level)) return;
     for (const Member& member : link->members) {
-      if (!is_fixed(member.pair)) fix(member.pair, level * pairs_[index_of(member.pair)].priority);
+      if (!is_fixed(member.pair)) fix(member.pair, level * priority(pairs_[index_of(member.pair)]));
     }
   }
 }
@@ -346,8 +341,9 @@ bool Network::saturate_all(Link& link, double level) {
   if (component_.size() > ShareCache::kLargest) propose(link, level);
   for (const std::int32_t index : component_) {
     if (is_fixed(index)) continue;
-    marks_[index_of(index)] = visit_ + 1;
-    shares_.emplace_back(index, level * pairs_[index_of(index)].priority);
+    Pair& pair = pairs_[index_of(index)];
+    pair.mark = visit_ + 1;
+    shares_.emplace_back(index, level * priority(pair));
   }
   open_links_.clear();
   levels_.clear();
@@ -356,16 +352,16 @@ bool Network::saturate_all(Link& link, double level) {
 }
 
 void Network::fix(std::int32_t index, double share) {
-  const Pair& pair = pairs_[index_of(index)];
-  marks_[index_of(index)] = visit_ + 1;
+  Pair& pair = pairs_[index_of(index)];
+  const RouteType& type = type_of(pair);
+  pair.mark = visit_ + 1;
   --unfixed_;
   shares_.emplace_back(index, share);
-  lowest_ = std::max(lowest_, share * pair.penalty);
+  lowest_ = std::max(lowest_, share * type.penalty);
   const double taken = share * pair.count;
-  const double usage = pair.priority * pair.count;
-  const Element* element = &elements_[index_of(pair.elements)];
-  for (const Element* end = element + pair.element_count; element != end; ++element) {
-    Link& link = links_[index_of(element->link)];
+  const double usage = type.priority * pair.count;
+  for (const Element& element : way(pair)) {
+    Link& link = links_[index_of(element.link)];
     if (link.visit != visit_) continue;
     --link.open;
     change(link);
@@ -373,8 +369,8 @@ void Network::fix(std::int32_t index, double share) {
       link.usage = fatpipe_usage(link);
       continue;
     }
-    link.remaining -= element->weight * taken;
-    link.usage -= element->weight * usage;
+    link.remaining -= weight(element) * taken;
+    link.usage -= weight(element) * usage;
   }
 }
 

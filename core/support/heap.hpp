@@ -1,6 +1,8 @@
 // A 4-ary min-heap of dated events whose positions are known, so that a date can be changed.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -10,26 +12,23 @@ namespace tisim {
 
 // `Positions` tells the heap where an event keeps its position: `void set(id, position)` and
 // `position get(id)`, -1 when the event is not in the heap. Events of equal date leave in the
-// order in which they were pushed or last moved.
+// order in which they were pushed or last moved. No date is negative.
 template <class Positions>
 class EventHeap {
  public:
-  struct Entry {
-    double date;
-    std::uint32_t sequence;
-    std::uint32_t id;
-  };
-
-  explicit EventHeap(Positions positions) : positions_(positions) {}
+  // `sequence`: of the first event.
+  explicit EventHeap(Positions positions, std::uint32_t sequence = 0)
+      : sequence_(sequence), positions_(positions) {}
 
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
-  double top_date() const { return entries_[0].date; }
-  std::uint32_t top_id() const { return entries_[0].id; }
+  double top_date() const { return entries_[0].date(); }
+  std::uint32_t top_id() const { return entries_[0].id(); }
 
   void push(double date, std::uint32_t id) {
-    entries_.push_back({date, sequence_++, id});
-    sift_up(entries_.size() - 1);
+    const Entry entry = make(date, id);
+    entries_.push_back(entry);
+    sift_up(entries_.size() - 1, entry);
   }
 
   // Insert, or give a new date to, the event `id`.
@@ -39,19 +38,18 @@ class EventHeap {
       push(date, id);
       return;
     }
-    const auto at = static_cast<std::size_t>(position);
-    const bool later = date >= entries_[at].date;
-    entries_[at] = {date, sequence_++, id};
-    if (later) {
-      sift_down(at);
+    const Entry entry = make(date, id);
+    const auto at = static_cast<std::size_t>(positions_.get(id));
+    if (entries_[at].key() < entry.key()) {
+      fill(at, entry);
     } else {
-      sift_up(at);
+      sift_up(at, entry);
     }
   }
 
   // The date under which the event `id`, which is in the heap, stands.
   double date_of(std::uint32_t id) const {
-    return entries_[static_cast<std::size_t>(positions_.get(id))].date;
+    return entries_[static_cast<std::size_t>(positions_.get(id))].date();
   }
 
   void pop() { remove_at(0); }
@@ -59,11 +57,11 @@ class EventHeap {
   // What `f` is told, each event in no particular order, may not change the heap.
   template <class F>
   void for_each(F f) const {
-    for (const Entry& entry : entries_) f(entry.id);
+    for (const Entry& entry : entries_) f(entry.id());
   }
 
   void clear() {
-    for (const Entry& entry : entries_) positions_.set(entry.id, -1);
+    for (const Entry& entry : entries_) positions_.set(entry.id(), -1);
     entries_.clear();
   }
 
@@ -73,61 +71,83 @@ class EventHeap {
   }
 
  private:
-  // Sequence numbers wrap around; live ones are never 2^31 apart.
-  static bool before(const Entry& a, const Entry& b) {
-    return a.date < b.date ||
-           (a.date == b.date && static_cast<std::int32_t>(a.sequence - b.sequence) < 0);
+  // Which of two events comes first cannot be predicted. As one number of 128 bits they are
+  // compared without a branch: the bits of the date, which are in the order of dates that are not
+  // negative, then the sequence number, then the event.
+  __extension__ using Key = unsigned __int128;
+  struct Entry {
+    std::uint64_t bits;   // of the date
+    std::uint64_t order;  // sequence number and event
+    Key key() const { return Key{bits} << 64 | order; }
+    double date() const { return std::bit_cast<double>(bits); }
+    std::uint32_t id() const { return static_cast<std::uint32_t>(order); }
+  };
+
+  Entry make(double date, std::uint32_t id) {
+    if (sequence_ == ~std::uint32_t{0}) [[unlikely]]
+      renumber();
+    return {std::bit_cast<std::uint64_t>(date), std::uint64_t{sequence_++} << 32 | id};
+  }
+
+  // Sequence numbers begin anew. A sorted list is a heap.
+  [[gnu::noinline]] void renumber() {
+    std::sort(entries_.begin(), entries_.end(),
+              [](const Entry& a, const Entry& b) { return a.key() < b.key(); });
+    const std::size_t count = entries_.size();
+    sequence_ = 0;
+    for (std::size_t at = 0; at < count; ++at) {
+      place(at, make(entries_[at].date(), entries_[at].id()));
+    }
   }
 
   void place(std::size_t at, const Entry& entry) {
     entries_[at] = entry;
-    positions_.set(entry.id, static_cast<std::int32_t>(at));
+    positions_.set(entry.id(), static_cast<std::int32_t>(at));
   }
 
   void remove_at(std::size_t at) {
-    positions_.set(entries_[at].id, -1);
+    positions_.set(entries_[at].id(), -1);
     const Entry last = entries_.back();
     entries_.pop_back();
-    if (at == entries_.size()) return;
-    entries_[at] = last;
-    if (at > 0 && before(last, entries_[(at - 1) / 4])) {
-      sift_up(at);
-    } else {
-      sift_down(at);
-    }
+    if (at < entries_.size()) fill(at, last);
   }
 
-  void sift_up(std::size_t at) {
-    const Entry entry = entries_[at];
+  // Puts an entry at a place that is free or below it. The first of the events below moves up each
+  // time, down to the leaves, and the entry goes up from there: it seldom goes far.
+  void fill(std::size_t hole, const Entry& entry) {
+    const std::size_t count = entries_.size();
+    std::size_t first = 4 * hole + 1;
+    for (; first + 4 <= count; first = 4 * hole + 1) {
+      const Entry* const child = &entries_[first];
+      const std::size_t a = child[1].key() < child[0].key() ? 1 : 0;
+      const std::size_t b = child[3].key() < child[2].key() ? 3 : 2;
+      const std::size_t best = first + (child[b].key() < child[a].key() ? b : a);
+      place(hole, entries_[best]);
+      hole = best;
+    }
+    if (first < count) {
+      std::size_t best = first;
+      for (std::size_t child = first + 1; child < count; ++child) {
+        best = entries_[child].key() < entries_[best].key() ? child : best;
+      }
+      place(hole, entries_[best]);
+      hole = best;
+    }
+    sift_up(hole, entry);
+  }
+
+  void sift_up(std::size_t at, const Entry& entry) {
     while (at > 0) {
       const std::size_t parent = (at - 1) / 4;
-      if (!before(entry, entries_[parent])) break;
+      if (entries_[parent].key() < entry.key()) break;
       place(at, entries_[parent]);
       at = parent;
     }
     place(at, entry);
   }
 
-  void sift_down(std::size_t at) {
-    const Entry entry = entries_[at];
-    const std::size_t count = entries_.size();
-    for (;;) {
-      const std::size_t first = 4 * at + 1;
-      if (first >= count) break;
-      std::size_t best = first;
-      const std::size_t end = first + 4 < count ? first + 4 : count;
-      for (std::size_t child = first + 1; child < end; ++child) {
-        if (before(entries_[child], entries_[best])) best = child;
-      }
-      if (!before(entries_[best], entry)) break;
-      place(at, entries_[best]);
-      at = best;
-    }
-    place(at, entry);
-  }
-
   Stack<Entry> entries_;
-  std::uint32_t sequence_ = 0;
+  std::uint32_t sequence_;
   Positions positions_;
 };
 

@@ -17,7 +17,8 @@ struct Positions {
 };
 
 struct Sample {
-  explicit Sample(std::size_t ids) : positions(ids, -1), heap(Positions{&positions}) {}
+  explicit Sample(std::size_t ids, std::uint32_t sequence = 0)
+      : positions(ids, -1), heap(Positions{&positions}, sequence) {}
 
   std::vector<std::uint32_t> drained() {
     std::vector<std::uint32_t> ids;
@@ -67,10 +68,11 @@ TEST("heap: removing what is not there does nothing") {
   CHECK((s.drained() == std::vector<std::uint32_t>{1}));
 }
 
-TEST("heap: random pushes, moves and removals leave as from a sorted map") {
+namespace {
+void check_as_sorted_map(std::uint32_t sequence) {
   constexpr std::uint32_t kIds = 200;
   std::mt19937 random(7);
-  Sample s(kIds);
+  Sample s(kIds, sequence);
   // Dates with the order in which they were given, as the heap has to keep them.
   std::map<std::pair<double, std::uint64_t>, std::uint32_t> expected;
   std::map<std::uint32_t, std::pair<double, std::uint64_t>> key_of;
@@ -99,6 +101,15 @@ TEST("heap: random pushes, moves and removals leave as from a sorted map") {
     }
     CHECK(s.heap.size() == expected.size());
   }
+}
+}  // namespace
+
+TEST("heap: random pushes, moves and removals leave as from a sorted map") {
+  check_as_sorted_map(0);
+}
+
+TEST("heap: the order of equal dates stays when sequence numbers begin anew") {
+  check_as_sorted_map(~std::uint32_t{0} - 5000);
 }
 
 }  // namespace tisim

@@ -33,6 +33,15 @@ class Stack {
     if (size_ == room_) reserve(2 * std::size_t{room_} + kLeast);
     places_[size_++] = item;
   }
+  // There is room for so many more at the end.
+  void make_room(std::size_t more) {
+    if (size_ + more > room_) reserve(2 * std::size_t{room_} + more);
+  }
+  // Without a branch on `wanted`, where there is room.
+  void append_if(bool wanted, T item) {
+    places_[size_] = item;
+    size_ += wanted ? 1 : 0;
+  }
   void pop_back() { --size_; }
   void clear() { size_ = 0; }
   // Room for so many items, if there is less.
