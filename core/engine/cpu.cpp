@@ -48,11 +48,12 @@ void Cpu::start(std::int32_t index, double flops, std::int32_t owner, double now
   if (host.running.empty()) {
     host.clock = 0.0;
     host.updated = now;
+    host.running.push_back({flops, order_++, owner});
   } else {
     advance_clock(host, now);
+    host.running.push_back({host.clock + flops, order_++, owner});
+    std::push_heap(host.running.begin(), host.running.end(), later);
   }
-  host.running.push_back({host.clock + flops, order_++, owner});
-  std::push_heap(host.running.begin(), host.running.end(), later);
   touch(index);
 }
 

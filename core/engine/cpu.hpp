@@ -23,6 +23,7 @@ class Cpu {
 
   // Dates the ends anew, after all changes of an instant.
   void settle(double now);
+  bool is_settled() const { return stale_.empty(); }
 
   // Appends the owners of the computations of `host` that end at `now` (or within the precision).
   void collect_ended(std::int32_t host, double now, Stack<std::int32_t>& owners);

@@ -23,20 +23,22 @@ std::uint64_t Matcher::hash_at(std::int32_t channel) const {
   return hash(c.source, c.destination, c.tag, c.context);
 }
 
-Channel& Matcher::channel(std::int32_t source, std::int32_t destination, std::int32_t tag,
-                          std::int32_t context) {
-  const std::int32_t found =
-      index_.find(hash(source, destination, tag, context), [&](std::int32_t number) {
-        const Channel& c = channels_[static_cast<std::size_t>(number)];
-        return c.source == source && c.destination == destination && c.tag == tag &&
-               c.context == context;
-      });
-  if (found >= 0) return channels_[static_cast<std::size_t>(found)];
+Channel& Matcher::find_channel(const Pattern& key) {
+  recent_ = key;
+  recent_channel_ = index_.find(hash(key.source, key.destination, key.tag, key.context),
+                                [&](std::int32_t number) {
+                                  const Channel& c = channels_[static_cast<std::size_t>(number)];
+                                  return Pattern{c.source, c.destination, c.tag, c.context} == key;
+                                });
+  if (recent_channel_ < 0) add_channel(key);
+  return channels_[static_cast<std::size_t>(recent_channel_)];
+}
+
+void Matcher::add_channel(const Pattern& key) {
   if (channels_.size() == most_) drop_idle();
-  channels_.push_back({source, destination, tag, context});
-  index_.insert(static_cast<std::int32_t>(channels_.size()) - 1,
-                [this](std::int32_t number) { return hash_at(number); });
-  return channels_.back();
+  recent_channel_ = static_cast<std::int32_t>(channels_.size());
+  channels_.push_back({key.source, key.destination, key.tag, key.context});
+  index_.insert(recent_channel_, [this](std::int32_t number) { return hash_at(number); });
 }
 
 // So memory follows the messages that wait at one time, not the tags a program ever uses.

@@ -68,7 +68,11 @@ class Matcher {
 
   // The channel of a key, made when it is new. Valid until the next call.
   Channel& channel(std::int32_t source, std::int32_t destination, std::int32_t tag,
-                   std::int32_t context);
+                   std::int32_t context) {
+    const Pattern key{source, destination, tag, context};
+    if (key == recent_) return channels_[static_cast<std::size_t>(recent_channel_)];
+    return find_channel(key);
+  }
 
   // The posted receive that a send of this channel takes, -1: none.
   std::int32_t take_receive(Channel& channel);
@@ -82,6 +86,10 @@ class Matcher {
   void leave_unexpected(std::int32_t message);
 
  private:
+  struct Pattern {
+    std::int32_t source, destination, tag, context;
+    bool operator==(const Pattern&) const = default;
+  };
   struct Inbox {
     std::int32_t oldest = -1, newest = -1;  // unexpected messages
     std::int32_t wildcards = 0;             // posted receives that name no source or no tag
@@ -95,10 +103,6 @@ class Matcher {
     std::int32_t message;
     std::uint32_t posted;
   };
-  struct Pattern {
-    std::int32_t source, destination, tag, context;
-    bool operator==(const Pattern&) const = default;
-  };
   struct PatternHash {
     std::size_t operator()(const Pattern& p) const {
       return static_cast<std::size_t>(hash(p.source, p.destination, p.tag, p.context));
@@ -109,6 +113,8 @@ class Matcher {
   static std::uint64_t hash(std::int32_t source, std::int32_t destination, std::int32_t tag,
                             std::int32_t context);
   std::uint64_t hash_at(std::int32_t channel) const;
+  Channel& find_channel(const Pattern& key);
+  [[gnu::noinline]] void add_channel(const Pattern& key);
   void drop_idle();
   void append(Channel& channel, std::int32_t message);
   std::int32_t pop(Channel& channel);
@@ -127,7 +133,10 @@ class Matcher {
   // So many channels are kept even if no messages wait in them.
   static constexpr std::size_t kFew = 32768;
   std::vector<Channel> channels_;
-  NumberIndex index_;        // of them
+  NumberIndex index_;  // of them
+  // The one that was asked for last; a send or receive does so several times.
+  Pattern recent_{0, -1, 0, 0};
+  std::int32_t recent_channel_ = -1;
   std::size_t most_ = kFew;  // before those that are idle are dropped
   std::uint32_t posted_ = 0;
 };

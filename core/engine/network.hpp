@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "engine/load.hpp"
+#include "engine/max_min.hpp"
 #include "engine/model.hpp"
 #include "engine/routes.hpp"
 #include "engine/share_cache.hpp"
@@ -59,6 +60,7 @@ class Network {
 
   // Share the links anew after all changes of an instant.
   void solve(double now);
+  bool is_solved() const { return touched_.empty(); }
 
   bool idle() const { return ends_.empty() && bottleneck_ends_.empty(); }
   double next_end();
@@ -91,82 +93,25 @@ class Network {
   std::size_t solves() const { return solves_; }
 
  private:
-  // A link on the way of a pair, forward or (with crosstraffic) backward.
-  struct Element {
-    std::int32_t link;
-    std::uint16_t weight;  // which of `weights_`
-    bool listed = false;   // in the link's members
-  };
-  // What pairs with like routes have in common. Where links change, each pair has one of its own.
-  struct RouteType {
-    double penalty = 1.0;     // seconds; 1 where there is no latency
-    double priority = 1.0;    // the weight: the inverse of the penalty
-    double bound = -1.0;      // bytes/s of one flow, negative: none
-    double narrowest = -1.0;  // bytes/s of all flows of a pair together, negative: no link
-    double latency = 0.0;     // seconds, without factor
-    std::size_t elements = 0;
-    bool operator==(const RouteType&) const = default;
-  };
-  // What the solver looks at. There may be many millions.
-  struct Pair {
-    double limit = 0.0;            // bytes/s that one of them can get at most, as many as there are
-    double value = 0.0;            // bytes/s that one flow of factor 1 gets
-    std::int32_t count = 0;        // flows
-    std::int32_t counted = 0;      // flows when its share was found; that its bottleneck knows of
-    std::int32_t elements = 0;     // first of its elements
-    std::int32_t bottleneck = -1;  // whose clock it follows
-    std::uint32_t mark = 0;        // `visit_` when gathered, one more when fixed
-    std::uint32_t type : 31 = 0;
-    std::uint32_t stale : 1 = false;  // its next end must be dated anew
-  };
-  // How far the flows of a pair are.
-  struct Progress {
-    double clock = 0.0;    // bytes
-    double updated = 0.0;  // seconds, or on the clock of its bottleneck, when that was right
-    double end = 0.0;      // seconds, when its next flow ends; the heap may have it earlier
-    std::int32_t first_flow = -1;  // that ends next; the root of a pairing heap on `finish`
-    std::int32_t heap_position = -1;
-  };
-  static constexpr double kHasRoom = std::numeric_limits<double>::infinity();
-  static constexpr double kUnknown = -1.0;
-  static constexpr double kNobody = -2.0;
-  struct Member {
+  using Element = max_min::Element;
+  using RouteType = max_min::RouteType;
+  using Pair = max_min::Pair;
+  using Progress = max_min::Progress;
+  using Member = max_min::Member;
+  using Link = max_min::Link;
+  using FatPipe = max_min::FatPipe;
+  using Surroundings = max_min::Surroundings;
+  static constexpr double kHasRoom = max_min::kHasRoom;
+  static constexpr double kUnknown = max_min::kUnknown;
+  static constexpr double kNobody = max_min::kNobody;
+  // What the solver has found for a pair, bytes/s of one flow of factor 1.
+  struct Share {
     std::int32_t pair;
-    std::uint16_t place;   // among the elements of the pair
-    std::uint16_t weight;  // as of that element
+    double value;
   };
-  struct alignas(32) Link {
-    double load = 0.0;       // shared: what its pairs can ask for at most
-    double capacity = 0.0;   // bytes/s
-    std::int32_t count = 0;  // pairs with flows
-    std::uint32_t visit = 0;
-    std::int32_t open = 0;  // scratch of the solver: pairs that are not fixed
-    bool fatpipe = false;
-    bool dirty = false;
-    bool changed = false;    // something on it was fixed
-    std::uint8_t large = 0;  // how many times more its component is taken for a large one
-
-    // Scratch of the solver; where a bottleneck holds it: what other pairs leave of it, and the
-    // weights of the pairs of the bottleneck.
-    double remaining = 0.0, usage = 0.0;
-    // The level at which it was full, infinite when it had room, kUnknown when that is not kept.
-    double saturation = kNobody;
-    std::int32_t slot = -1;     // among those that are open
-    std::int32_t held_by = -1;  // the bottleneck of its component
-
-    Stack<Member> members;
-    std::int32_t own = -1;  // a fat pipe's of `pipes_`; otherwise the bottleneck that it was last
-  };
-  static_assert(sizeof(Element) == 8 && sizeof(Member) == 8 && sizeof(Pair) == 40 &&
-                sizeof(Progress) == 32 && sizeof(Link) == 96);
-  struct FatPipe {
-    double reach = 0.0;  // the largest bound / priority since it was idle
-    double greed = 0.0;  // the largest weight * priority
-  };
-  // Of a link that a part of a component crosses: the level at which it was full before, and that
-  // of the pairs of it that are no part.
-  struct Surroundings {
-    double before = 0.0, outside = 0.0;
+  // What a pair weighs on a link, and its level.
+  struct Asker {
+    double weight, level;
   };
   struct PairPositions {
     Network* network;
@@ -382,21 +327,21 @@ class Network {
   double resumed_at_ = 0.0;        // pairs with lower levels keep their shares
   std::size_t kept_ = 0;           // how often one has been met that does
   std::size_t large_ = 512;
-  bool whole_ = false;                // components are to be solved whole at this instant
-  bool nearby_ = false;               // what is solved is part of one
-  std::size_t met_ = 0;               // links of it
-  std::vector<Surroundings> around_;  // of those
-  std::vector<std::pair<double, double>> askers_;  // what they weigh on a link, and their levels
-  double lowest_ = 0.0;                            // the highest level of those that are fixed
-  bool held_up_ = false;                           // by a link that has nothing left
+  bool whole_ = false;          // components are to be solved whole at this instant
+  bool nearby_ = false;         // what is solved is part of one
+  std::size_t met_ = 0;         // links of it
+  Stack<Surroundings> around_;  // of those
+  Stack<Asker> askers_;         // the pairs of a link
+  double lowest_ = 0.0;         // the highest level of those that are fixed
+  bool held_up_ = false;        // by a link that has nothing left
   Proposal proposal_;
   std::vector<std::int32_t> adjusted_;  // bottlenecks
-  std::vector<std::pair<std::int32_t, double>> shares_;
+  Stack<Share> shares_;
   Stack<std::int32_t> component_links_;
-  Stack<Link*> to_sweep_;          // those with pairs that have no flows any more
-  std::vector<Link*> open_links_;  // that have pairs to fix
-  std::vector<double> levels_;     // of these
-  std::vector<Link*> changed_;
+  Stack<Link*> to_sweep_;    // those with pairs that have no flows any more
+  Stack<Link*> open_links_;  // that have pairs to fix
+  Stack<double> levels_;     // of these
+  Stack<Link*> changed_;
   Stack<std::int32_t> ended_;  // flows
 };
 

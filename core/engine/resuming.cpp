@@ -52,7 +52,7 @@ double Network::saturates_at(const Link& link, double most) {
     if (pair.count == 0) continue;
     const double share = pair.stale ? pair.limit : pair.value;
     const double weighs = weight(member) * priority(pair) * pair.count;
-    askers_.emplace_back(weighs, share * penalty(pair));
+    askers_.push_back({weighs, share * penalty(pair)});
     usage += weighs;
   }
   double level = link.capacity / usage;

@@ -21,7 +21,7 @@ class Patience {
     if (limited_)
       end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
   }
-  bool is_over() { return limited_ && (++questions_ % kGlance) == 0 && Clock::now() >= end_; }
+  bool is_over() { return (++questions_ % kGlance) == 0 && limited_ && Clock::now() >= end_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -83,12 +83,16 @@ Stop Simulation::run(double until, double patience, bool including) {
 // order of their beginning if they began together, and before computations that did so too: so
 // does SimGrid (cpu_cas01.cpp and Model::next_occurring_event_lazy).
 void Simulation::settle() {
+  if (!sleeps_.empty()) fall_asleep();
+  if (!cpu_.is_settled()) cpu_.settle(now_);
+  if (!network_.is_solved()) network_.solve(now_);
+}
+
+void Simulation::fall_asleep() {
   for (auto sleep = sleeps_.rbegin(); sleep != sleeps_.rend(); ++sleep) {
     agenda_.push(sleep->first, EventType::wake_rank, sleep->second);
   }
   sleeps_.clear();
-  cpu_.settle(now_);
-  network_.solve(now_);
 }
 
 double Simulation::next_event() {

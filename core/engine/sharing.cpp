@@ -19,7 +19,6 @@ constexpr int kAssumed = 31;
 }  // namespace
 
 void Network::solve(double now) {
-  if (touched_.empty()) return;
   if (visit_ > kVisits) forget_visits();
   first_visit_ = visit_ + 2;
   if (bottlenecks_in_use_ > 0) adjust_bottlenecks(now);
@@ -160,7 +159,7 @@ void Network::solve_component(double now) {
   if (resumed_at_ > 0) {
     fill_up();
   } else if (component_.size() == 1) {
-    shares_.emplace_back(component_[0], pairs_[index_of(component_[0])].limit);
+    shares_.push_back({component_[0], pairs_[index_of(component_[0])].limit});
   } else if (component_.size() <= ShareCache::kLargest) {
     std::uint64_t hash = 0;
     for (const std::int32_t pair : component_) {
@@ -176,7 +175,7 @@ void Network::solve_component(double now) {
   }
   if (proposal_.link != nullptr) {
     form(now);
-    shares_.resize(proposal_.first);
+    shares_.resize(proposal_.first, {});
   }
   for (const auto& [index, share] : shares_) give(index, share, now);
 }
@@ -190,7 +189,7 @@ bool Network::recall(ShareCache::Solution& place, std::uint64_t hash) {
       shares_.clear();
       return false;
     }
-    shares_.emplace_back(share.pair, share.value);
+    shares_.push_back({share.pair, share.value});
   }
   return true;
 }
@@ -261,7 +260,7 @@ void Network::fill_up() {
     if (!fix_bounded(level)) saturate(level);
   }
   for (const std::int32_t pair : component_) {
-    if (!is_fixed(pair)) shares_.emplace_back(pair, pairs_[index_of(pair)].limit);
+    if (!is_fixed(pair)) shares_.push_back({pair, pairs_[index_of(pair)].limit});
   }
 }
 
@@ -343,7 +342,7 @@ bool Network::saturate_all(Link& link, double level) {
     if (is_fixed(index)) continue;
     Pair& pair = pairs_[index_of(index)];
     pair.mark = visit_ + 1;
-    shares_.emplace_back(index, level * priority(pair));
+    shares_.push_back({index, level * priority(pair)});
   }
   open_links_.clear();
   levels_.clear();
@@ -356,7 +355,7 @@ void Network::fix(std::int32_t index, double share) {
   const RouteType& type = type_of(pair);
   pair.mark = visit_ + 1;
   --unfixed_;
-  shares_.emplace_back(index, share);
+  shares_.push_back({index, share});
   lowest_ = std::max(lowest_, share * type.penalty);
   const double taken = share * pair.count;
   const double usage = type.priority * pair.count;

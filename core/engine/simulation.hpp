@@ -162,6 +162,7 @@ class Simulation {
  private:
   // The clock (run.cpp)
   void settle();
+  void fall_asleep();
   double next_end();
   bool advance(double until, bool including, Stop* stop);
   void start_rank(std::int32_t rank, double delay);
