@@ -68,4 +68,18 @@ TEST("short list: one item in place, more of them elsewhere") {
   CHECK(list.empty());
 }
 
+TEST("stack: where there is room, what is wanted is appended and nothing else") {
+  Stack<int> stack;
+  stack.push_back(1);
+  for (int round = 0; round < 10; ++round) {
+    stack.make_room(7);
+    CHECK(stack.capacity() >= stack.size() + 7);
+    for (int i = 0; i < 7; ++i) stack.append_if(i % 3 == 0, 10 * round + i);
+  }
+  CHECK(stack.size() == 31);
+  CHECK(stack[0] == 1);
+  CHECK(stack[1] == 0 && stack[2] == 3 && stack[3] == 6);
+  CHECK(stack.back() == 96);
+}
+
 }  // namespace tisim
