@@ -121,7 +121,8 @@ class EventHeap {
       const Entry* const child = &entries_[first];
       const std::size_t a = child[1].key() < child[0].key() ? 1 : 0;
       const std::size_t b = child[3].key() < child[2].key() ? 3 : 2;
-      const std::size_t best = first + (child[b].key() < child[a].key() ? b : a);
+      const std::size_t all_if_b = std::size_t{0} - (child[b].key() < child[a].key() ? 1 : 0);
+      const std::size_t best = first + (a ^ ((a ^ b) & all_if_b));
       place(hole, entries_[best]);
       hole = best;
     }
