@@ -78,6 +78,19 @@ TEST("network: a fat pipe bounds each flow and shares nothing") {
   CHECK(same(s.run(), {10.0, 5.0, 2.0, 2.0}));
 }
 
+TEST("network: a full fat pipe holds back all flows that have no bound of their own") {
+  // Latencies of many digits: in some the last bit of a bound would lie below the pipe's level.
+  for (int digit = 1; digit < 40; ++digit) {
+    FlowSystem s;
+    const std::int32_t pipe = s.link(100, true);
+    const double latency = 0.001 * digit / 7;
+    s.flow(s.pair({pipe}, latency), 100);
+    s.flow(s.pair({pipe}, 2 * latency), 100);
+    // 100 and 50 while both are there, as the weights have it (ADR 10); then the second gets 100.
+    CHECK(same(s.run(), {latency + 1.0, latency + 1.0 + (100.0 - 50.0 * (1.0 - latency)) / 100.0}));
+  }
+}
+
 TEST("network: a limiter bounds what both directions move together") {
   FlowSystem s;
   const std::int32_t up = s.link(100);

@@ -12,6 +12,7 @@ namespace tisim {
 namespace {
 // What a flow takes from the links of the way back (network/crosstraffic).
 constexpr double kCrosstraffic = 0.05;
+constexpr double kBeyondRounding = 1 + 1e-13;
 }  // namespace
 
 std::int32_t Network::pair(std::int32_t source, std::int32_t destination) {
@@ -100,12 +101,16 @@ std::uint16_t Network::weight_number(double weight) {
   return number;
 }
 
-// What each link does to a pair alone goes into its bounds.
+// What each link does to a pair alone goes into its bounds. A flow that has no bound of its own
+// does not meet one before the pipe is full, which holds back all flows on it (ADR 10): the pipe's
+// bound lies above its level by more than rounding.
 void Network::limit_by_links(RouteType& type, std::size_t first) const {
+  const double beyond = type.bound < 0 ? kBeyondRounding : 1.0;
   type.narrowest = -1.0;
   for (std::size_t i = first; i < first + type.elements; ++i) {
     const Link& link = links_[index_of(elements_[i].link)];
-    const double most = link.capacity / weight(elements_[i]);
+    const double alone = link.capacity / weight(elements_[i]);
+    const double most = link.fatpipe ? alone * beyond : alone;
     double& limited = link.fatpipe ? type.bound : type.narrowest;
     if (limited < 0 || most < limited) limited = most;
   }
