@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,19 @@ def test_the_shrinker_leaves_what_matters() -> None:
     assert small.config == {}
     assert small.program.ranks <= len({line.rank for line in case.program.lines})
     assert any(line.event == wanted for line in case.program.lines if line.rank == rank)
+
+
+def test_the_shrinker_drops_factors_with_their_model() -> None:
+    config = {"network/model": "CM02", "network/bandwidth-factor": "0.5", "cpu/maxmin": "1"}
+    case = replace(Case.draw(0), config=config)
+    asked: list[Case] = []
+
+    def holds(other: Case) -> bool:
+        asked.append(other)
+        return "network/bandwidth-factor" in other.config
+
+    assert "network/model" in Shrinker(holds).drop_config(case).config
+    assert {"cpu/maxmin": "1"} in [other.config for other in asked]
 
 
 @pytest.mark.oracle
