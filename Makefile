@@ -31,7 +31,7 @@ $(PY):
 	@.ci/find-tools "$(PYTHON)" > /dev/null
 	$$(.ci/find-tools "$(PYTHON)") -m venv $(VENV)
 
-$(BUILT): $(PY) pyproject.toml CMakeLists.txt $(NATIVE)
+$(BUILT): $(PY) pyproject.toml CMakeLists.txt $(wildcard cmake/*) $(NATIVE)
 	@.ci/find-tools $(PY) > /dev/null
 	@mkdir -p build
 	$(PY) -m pip install -q "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja

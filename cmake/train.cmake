@@ -1,0 +1,34 @@
+# Lays out the core by what it does in a training run (docs/adr/0022-trained-build.md): it is
+# compiled once to count which way branches go, replays made-up traces (core/training), and is then
+# compiled with these counts. Only GCC's are used; where there are none, it is compiled as ever.
+set(counts "${CMAKE_BINARY_DIR}/counts")
+
+# What a replay does not need is not trained.
+set(trained_sources ${core_sources})
+list(FILTER trained_sources EXCLUDE REGEX "/core/(timeline|trace/check)/|/core/trace/pack(ed_text|ed_writer)?\\.cpp$")
+add_library(counting OBJECT ${trained_sources})
+target_include_directories(counting PRIVATE core)
+# As the core itself, so that the counts fit.
+set_target_properties(counting PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                      INTERPROCEDURAL_OPTIMIZATION OFF)
+target_compile_options(counting PRIVATE "-fprofile-generate=${counts}")
+target_precompile_headers(counting PRIVATE ${common_headers})
+
+add_executable(training core/training/train.cpp)
+target_include_directories(training PRIVATE core)
+target_link_libraries(training PRIVATE counting)
+target_link_options(training PRIVATE -fprofile-generate)
+
+add_custom_command(
+  OUTPUT "${counts}/adopted"
+  COMMAND "${CMAKE_COMMAND}" -E rm -rf "${counts}"
+  COMMAND training
+  COMMAND "${CMAKE_COMMAND}" "-DCOUNTS=${counts}" -P "${CMAKE_CURRENT_LIST_DIR}/adopt_counts.cmake"
+  DEPENDS training "${CMAKE_CURRENT_LIST_DIR}/adopt_counts.cmake"
+  COMMENT "Counting which way branches go"
+  VERBATIM)
+add_custom_target(counted DEPENDS "${counts}/adopted")
+add_dependencies(tisim_core counted)
+# What the training did not reach is compiled as if there were no counts.
+target_compile_options(tisim_core PRIVATE "-fprofile-use=${counts}" -fprofile-partial-training
+                       -Wno-missing-profile)

@@ -1,0 +1,58 @@
+// Replays made-up traces on made-up clusters, while the compiler counts which way branches go
+// (docs/adr/0022-trained-build.md).
+#include <cstdio>
+#include <exception>
+#include <numeric>
+#include <stdexcept>
+
+#include "engine/simulation.hpp"
+#include "trace/trace_set.hpp"
+#include "training/clusters.hpp"
+#include "training/programs.hpp"
+
+namespace tisim::training {
+namespace {
+
+constexpr std::int32_t kHosts = 64;
+
+void replay(const Machine& machine, const std::vector<std::string>& texts) {
+  std::vector<TraceFile> files;
+  for (const std::string& text : texts) {
+    TraceFile file;
+    file.name = "rank-" + std::to_string(files.size());
+    file.descriptor = make_temporary_file();
+    write_at(*file.descriptor, text, 0, file.name);
+    files.push_back(std::move(file));
+  }
+  std::vector<std::int32_t> hosts(texts.size());
+  std::iota(hosts.begin(), hosts.end(), 0);
+  Simulation simulation(machine.model, machine.platform);
+  simulation.add_job(TraceSet::open(std::move(files), "training"), hosts);
+  Stop stop = simulation.run();
+  for (; stop == Stop::wake; stop = simulation.run()) simulation.take_woken();
+  if (stop != Stop::done) throw std::logic_error("a program of the training hangs");
+}
+
+void train() {
+  for (const Machine& machine :
+       {ClusterBuilder(kHosts).with_backbone(), ClusterBuilder(kHosts).with_limiters()}) {
+    replay(machine, wavefront(4, 2, 400));
+    replay(machine, wavefront(8, 4, 200));
+    replay(machine, exchanges(64, 20));
+    replay(machine, halo(64, 3, 8000, 4));
+    replay(machine, halo(64, 5, 500000, 2));
+  }
+}
+
+}  // namespace
+}  // namespace tisim::training
+
+int main() {
+  try {
+    tisim::training::train();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "training: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
