@@ -64,7 +64,8 @@ def run(
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=ROOT,
-            env=os.environ | (environment or {}),
+            # As where a package is installed, Python compiles no source at each start.
+            env=os.environ | {"PYTHONDONTWRITEBYTECODE": ""} | (environment or {}),
             start_new_session=True,
         )
         # The whole session: smpirun leaves its child alone when it is killed.

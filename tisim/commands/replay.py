@@ -134,12 +134,12 @@ def replay_command(
     TRACES is a directory, files, a file that lists one file a line, one file of all ranks, or a
     tar archive; compressed ones too.
     """
-    start = time.perf_counter()
     if deployment_file is not None and hostfile is not None:
         raise InputError("give --deploy or --hostfile, not both")
     if json_file not in (None, "-"):
         check_writable(json_file)
     pictures = Pictures(gantt_file, report_file)
+    start = time.perf_counter()
     config = Config.from_items(items)
     platform = Platform.load(platform_file)
     trace = Trace.open(traces[0] if len(traces) == 1 else list(traces))
