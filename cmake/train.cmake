@@ -27,6 +27,9 @@ add_custom_command(
   DEPENDS training "${CMAKE_CURRENT_LIST_DIR}/adopt_counts.cmake"
   COMMENT "Counting which way branches go"
   VERBATIM)
+# After another training all is compiled anew; after a change of the core only what has changed.
+file(GLOB training_sources CONFIGURE_DEPENDS core/training/*)
+set_source_files_properties(${trained_sources} PROPERTIES OBJECT_DEPENDS "${training_sources}")
 add_custom_target(counted DEPENDS "${counts}/adopted")
 add_dependencies(tisim_core counted)
 # What the training did not reach is compiled as if there were no counts.

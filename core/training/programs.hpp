@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,11 +77,12 @@ inline std::vector<std::string> wavefront(int width, int height, int planes) {
 
 // Each rank exchanges with the partners of a butterfly, one after the other.
 inline std::vector<std::string> exchanges(int ranks, int rounds) {
+  constexpr int kCounts[] = {1, 1750, 1750, 16, 8712};
   Program program(ranks);
   for (int round = 0; round < rounds; ++round) {
+    const int count = kCounts[round % std::ssize(kCounts)];
     for (int rank = 0; rank < ranks; ++rank) {
       for (int bit = 1; bit < ranks; bit *= 2) {
-        const int count = round % 4 == 0 ? 1 : 1750;
         program.ireceive(rank, rank ^ bit, bit, count);
         program.compute(rank, 1000, 2000);
         program.send(rank, rank ^ bit, bit, count);
@@ -92,18 +94,17 @@ inline std::vector<std::string> exchanges(int ranks, int rounds) {
   return program.finish();
 }
 
-// All neighbours of a ring, at several distances, at once.
-inline std::vector<std::string> halo(int ranks, int neighbours, int count, int iterations) {
+// All neighbours of a ring up to a distance, at once.
+inline std::vector<std::string> halo(int ranks, int distance, int count, int iterations) {
   Program program(ranks);
   for (int iteration = 0; iteration < iterations; ++iteration) {
     for (int rank = 0; rank < ranks; ++rank) {
       program.compute(rank, 100000, 1000000);
-      for (int distance = 1; distance <= neighbours; ++distance) {
-        program.ireceive(rank, (rank + distance * distance) % ranks, distance, count * distance);
+      for (int by = 1; by <= distance; ++by) {
+        program.ireceive(rank, (rank + by) % ranks, by, count * by);
       }
-      for (int distance = 1; distance <= neighbours; ++distance) {
-        const int peer = (rank + ranks - distance * distance % ranks) % ranks;
-        program.isend(rank, peer, distance, count * distance);
+      for (int by = 1; by <= distance; ++by) {
+        program.isend(rank, (rank + ranks - by) % ranks, by, count * by);
       }
       program.wait_all(rank);
     }

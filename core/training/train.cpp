@@ -36,11 +36,11 @@ void replay(const Machine& machine, const std::vector<std::string>& texts) {
 void train() {
   for (const Machine& machine :
        {ClusterBuilder(kHosts).with_backbone(), ClusterBuilder(kHosts).with_limiters()}) {
-    replay(machine, wavefront(4, 2, 400));
-    replay(machine, wavefront(8, 4, 200));
-    replay(machine, exchanges(64, 20));
-    replay(machine, halo(64, 3, 8000, 4));
-    replay(machine, halo(64, 5, 500000, 2));
+    replay(machine, wavefront(4, 2, 800));
+    replay(machine, wavefront(4, 4, 400));
+    replay(machine, exchanges(16, 50));
+    replay(machine, halo(64, 3, 8000, 2));
+    replay(machine, halo(16, 15, 1000, 4));  // an all-to-all
   }
 }
 

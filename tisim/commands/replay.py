@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 # What a replay needs beside the modules above.
-_LIBRARIES = ("numpy", "lxml.etree")
+_LIBRARIES = ("numpy", "lxml.etree", "tisim.platform.compiled")
 
 
 class _Replay(click.Command):

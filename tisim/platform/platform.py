@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from tisim.errors import InputError
 from tisim.platform.builder import Builder, ConfigItem
-from tisim.platform.compiled import CompiledPlatform, compile_platform
 from tisim.platform.hosts import Host
 from tisim.platform.links import Link
 from tisim.platform.profiles import ResourceProfile
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from tisim.config import Config
     from tisim.models.settings import Settings
+    from tisim.platform.compiled import CompiledPlatform
     from tisim.platform.zones.base import Term
 
 _T = TypeVar("_T")
@@ -359,6 +359,8 @@ class Platform:
     @cached_property
     def compiled(self) -> CompiledPlatform:
         """The platform as arrays, for the core."""
+        from tisim.platform.compiled import compile_platform
+
         return compile_platform(self)
 
     def settings(self, config: Config | Mapping[str, object] | None = None) -> Settings:
