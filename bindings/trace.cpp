@@ -121,10 +121,10 @@ class Teller {
 };
 
 std::shared_ptr<TraceSet> open_trace(const std::vector<FilePart>& parts, const nb::bytes& name,
-                                     Dialect dialect) {
+                                     Dialect dialect, nb::object progress) {
   std::vector<TraceFile> files = files_of(parts);
   const std::string called = text_of(name);
-  Teller teller{nb::none()};
+  Teller teller(std::move(progress));
   const nb::gil_scoped_release unlocked;
   return std::const_pointer_cast<TraceSet>(
       TraceSet::open(std::move(files), called, dialect, {}, teller.progress()));
@@ -388,7 +388,7 @@ void register_trace(nb::module_& m) {
           },
           "rank"_a, "calls"_a, nb::keep_alive<0, 3>());
 
-  m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a);
+  m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a, "progress"_a.none());
   m.def("check", &check_trace, "set"_a, "progress"_a.none());
   m.def("pack", &pack_files, "files"_a, "name"_a, "names"_a, "index_name"_a, "index_text"_a,
         "dialect"_a, "output"_a, "progress"_a.none());

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import random
 import re
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,7 @@ import tisim
 from tests.unit.command_line import BACKBONE
 from tisim.commands import output
 from tisim.commands.output import Meter
-from tisim.formats import pack
+from tisim.formats import Trace, pack
 
 
 class Terminal(io.StringIO):
@@ -70,3 +73,31 @@ def test_a_replay_tells_how_far_it_is(
     assert told[-1][0] <= result.simulated_time
     assert 0 < told[-1][1] <= result.actions == 2 * lines
     assert 0 < told[-1][2] <= 1
+
+
+@pytest.mark.parametrize("form", ["directory", "compressed files", "files", "list", "archive"])
+def test_opening_a_trace_tells_how_far_it_is(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tisim.formats.spool._PATIENCE", 0.0)
+    monkeypatch.setattr("tisim.formats.spool._CHUNK", 1000)
+    files = [tmp_path / "trace" / f"rank-{rank}.txt" for rank in range(8)]
+    files[0].parent.mkdir()
+    for rank, file in enumerate(files):
+        numbers = random.Random(rank)  # which do not compress to nothing
+        text = "".join(f"{rank} compute {numbers.random()}\n" for _ in range(2000))
+        file.write_bytes(gzip.compress(text.encode()) if "compressed" in form else text.encode())
+    source: Path | list[Path] = files if form == "files" else files[0].parent
+    if form == "list":
+        source = tmp_path / "list.txt"
+        source.write_text("".join(f"{file}\n" for file in files))
+    if form == "archive":
+        source = tmp_path / "trace.tar.xz"
+        with tarfile.open(source, "w:xz") as tar:
+            tar.add(files[0].parent, "trace")
+    told: list[float] = []
+    assert Trace.open(source, progress=told.append).ranks == 8
+    assert told == sorted(told)
+    assert 0 <= told[0] < 0.2
+    assert told[-1] <= 1
+    assert len({fraction for fraction in told if fraction < 0.8}) >= 5

@@ -54,8 +54,10 @@ def check_command(
     """
     if json_file not in (None, "-"):
         check_writable(json_file)
+    source = traces[0] if len(traces) == 1 else list(traces)
+    with Meter("open") as meter:
+        trace = Trace.open(source, dialect=dialect, progress=meter.show)
     with Meter("check") as meter:
-        trace = Trace.open(traces[0] if len(traces) == 1 else list(traces), dialect=dialect)
         report = check(trace, custom_actions=actions, progress=meter.show)
     status = 0 if report.sound else 1
     text = json.dumps({**asdict(report), "sound": report.sound}, indent=1)

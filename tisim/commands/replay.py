@@ -142,7 +142,8 @@ def replay_command(
     start = time.perf_counter()
     config = Config.from_items(items)
     platform = Platform.load(platform_file)
-    trace = Trace.open(traces[0] if len(traces) == 1 else list(traces))
+    with Meter("open") as meter:
+        trace = Trace.open(traces[0] if len(traces) == 1 else list(traces), progress=meter.show)
     deployment = None
     if deployment_file is not None:
         deployment = Deployment.load(deployment_file)

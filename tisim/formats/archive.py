@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from tisim.errors import InputError
+from tisim.formats.progress import how_far
 from tisim.formats.spool import HEAD, Spool, compression, reading, unpacked
 
 if TYPE_CHECKING:
     import io
     import tarfile
+    from collections.abc import Callable
 
 _MOST_SHOWN = 8
 _MARK = slice(257, 262)
@@ -95,18 +97,25 @@ class Archive:
         with self.path.open("rb") as file:
             kind = compression(file.read(HEAD))
             file.seek(0)
+            far = how_far(file)
             try:
                 with tarfile.open(fileobj=unpacked(file, kind), mode="r|") as tar:
                     while (member := tar.next()) is not None:
                         cast("Any", tar).members = []  # a long archive's would add up
                         if member.isfile():
-                            self._take(tar, member, spool)
+                            self._take(tar, member, spool, far)
             except tarfile.ReadError as error:
                 raise InputError(
                     f"is damaged or not whole ({error}); get it again", file=self.path
                 ) from None
 
-    def _take(self, tar: tarfile.TarFile, member: tarfile.TarInfo, spool: Spool) -> None:
+    def _take(
+        self,
+        tar: tarfile.TarFile,
+        member: tarfile.TarInfo,
+        spool: Spool,
+        how_far: Callable[[], float],
+    ) -> None:
         name = posixpath.normpath(member.name)
         if any(piece.startswith(".") for piece in name.split("/")):
             return
@@ -117,4 +126,4 @@ class Archive:
         kind = compression(stream.peek(HEAD))
         with reading(f"{self.path}{os.sep}{name}"):
             text = unpacked(cast("IO[bytes]", stream), kind)
-            self.members[name] = (*spool.append(text), kind)
+            self.members[name] = (*spool.append(text, how_far), kind)

@@ -6,19 +6,22 @@ import os
 import posixpath
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from tisim.errors import InputError
 from tisim.formats.archive import Archive, is_archive
+from tisim.formats.progress import how_far
 from tisim.formats.spool import HEAD, Spool, compression, reading, unpacked, without_suffix
 
 # A line of a trace begins with a rank and an action; one of an index names a file.
 _TRACE_LINE = re.compile(rb"\s*\d+\s+\S")
 _NUMBER = re.compile(r"(\d+)")
 _MOST_SHOWN = 8
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ def find_source(
         these or ``archive.tar/directory/in/it``, or a sequence of files. All of them may be
         compressed with gzip, bzip2, xz or zstd.
     spool
-        Takes what is compressed or can be read once only.
+        Takes what is compressed or can be read once only, and is told how far the work is.
 
     Returns
     -------
@@ -120,10 +123,16 @@ class _Finder:
                 return self._directory(path)
             return self._file(path)
 
-    def several(self, paths: Iterable[Path]) -> Source:
+    def several(self, paths: Sequence[Path]) -> Source:
         """The trace whose files are `paths`, each of one rank."""
-        parts = tuple(self._part(path) for path in paths)
+        parts = tuple(self._part(path) for path in self._each(paths))
         return Source(f"{parts[0].name} and {len(parts) - 1} more", parts)
+
+    def _each(self, files: Sequence[_T]) -> Iterator[_T]:
+        """One file after the other; says how far this has come."""
+        for number, file in enumerate(files):
+            self._spool.stretch(number / len(files), (number + 1) / len(files))
+            yield file
 
     def _directory(self, path: Path) -> Source:
         files: list[str] = []
@@ -138,7 +147,8 @@ class _Finder:
             return self._file(path / files[0])
         files.sort(key=natural_key)
         within = str(path / "x")[:-1]
-        return Source(str(path), tuple(self._member_of(within + name) for name in files))
+        parts = tuple(self._member_of(within + name) for name in self._each(files))
+        return Source(str(path), parts)
 
     def _member_of(self, name: str) -> Part:
         return Part(name, name, unpacked_name=name) if _is_plain(name) else self._part(Path(name))
@@ -161,7 +171,8 @@ class _Finder:
                 kind = compression(file.peek(HEAD))
                 if regular and kind is None:
                     return Part(name, name, unpacked_name=name)
-                offset, length = self._spool.append(unpacked(file, kind))
+                far = how_far(file) if regular else None
+                offset, length = self._spool.append(unpacked(file, kind), far)
         if is_archive(self._spool.head(offset, length)):
             raise InputError("is an archive; it has to be the only trace that is named", file=path)
         return Part(name, None, self._spool.number, offset, length, without_suffix(name, kind))
@@ -174,7 +185,7 @@ class _Finder:
         if text is None:
             return None
         parts: list[Part] = []
-        for number, entry in _entries(text):
+        for number, entry in self._each([*_entries(text)]):
             found = next((p for p in (path.parent / entry, Path(entry)) if p.exists()), None)
             if found is None:
                 if not parts and not _looks_like_path(entry):

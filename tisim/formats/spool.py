@@ -9,13 +9,16 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Self, cast
 
 from tisim.errors import InputError
+from tisim.formats.progress import Progress
 
 _CHUNK = 1 << 20
+_PATIENCE = 0.1  # seconds between two reports of progress
 
 # The first bytes of a compressed file -> the name of the format.
 _MAGIC = {
@@ -100,11 +103,20 @@ def reading(name: str) -> Iterator[None]:
 
 
 class Spool:
-    """A temporary file that takes one unpacked file behind the other; made when it is needed."""
+    """A temporary file that takes one unpacked file behind the other; made when it is needed.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    progress
+        Is told now and then how far the finding and unpacking of all files has come.
+    """
+
+    def __init__(self, progress: Progress | None = None) -> None:
         self._file: IO[bytes] | None = None
         self._size = 0
+        self._progress = progress
+        self._next_report = time.monotonic() + _PATIENCE
+        self._stretch = (0.0, 1.0)
 
     def __enter__(self) -> Self:
         return self
@@ -118,11 +130,27 @@ class Spool:
         """The file's descriptor."""
         return self._opened().fileno()
 
-    def append(self, stream: IO[bytes]) -> tuple[int, int]:
+    def stretch(self, start: float, stop: float) -> None:
+        """Let 0 to 1 be `start` to `stop` of all work from now on, and say that it is at 0."""
+        self._stretch = (start, stop)
+        self.tell(0.0)
+
+    def tell(self, fraction: float) -> None:
+        """Say how far the work is."""
+        if self._progress is not None and time.monotonic() >= self._next_report:
+            start, stop = self._stretch
+            self._progress(start + (stop - start) * fraction)
+            self._next_report = time.monotonic() + _PATIENCE
+
+    def append(
+        self, stream: IO[bytes], how_far: Callable[[], float] | None = None
+    ) -> tuple[int, int]:
         """Copy what is left of `stream`; return where it begins and its number of bytes."""
         offset = self._size
         file = self._opened()
         while chunk := stream.read(_CHUNK):
+            if how_far is not None:
+                self.tell(how_far())
             rest = memoryview(chunk)
             try:
                 while rest:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tisim import _core
 from tisim.errors import InputError
+from tisim.formats.progress import Progress, part_of
 from tisim.formats.sources import find_source
 from tisim.formats.spool import Spool
 
@@ -23,6 +24,8 @@ DIALECTS = {
 #: Noise that changes nothing: coefficient of variation and seed.
 NO_NOISE = (0.0, 0)
 _SEEDS = 2**64
+# The part of the time that finding and unpacking files takes; the rest is telling their ranks.
+_FOUND = 0.8
 
 
 class Trace:
@@ -61,6 +64,7 @@ class Trace:
         *,
         ranks: int | None = None,
         dialect: str = "auto",
+        progress: Progress | None = None,
     ) -> Self:
         """Open the trace that `source` names.
 
@@ -77,6 +81,8 @@ class Trace:
         dialect
             ``"modern"`` (SimGrid 3.20 and later: messages have tags), ``"legacy"`` or ``"auto"``,
             which tells them apart by their lines.
+        progress
+            Is told now and then which part is done, from 0 to 1.
 
         Returns
         -------
@@ -89,10 +95,12 @@ class Trace:
             not 0, 1, 2 and so on, each once.
         """
         number = dialect_number(dialect)
-        with Spool() as spool:
+        with Spool(part_of(progress, 0.0, _FOUND)) as spool:
             found = find_source(source, spool)
             parts = [part.for_core() for part in found.parts]
-            core = _core.open_trace(parts, os.fsencode(found.name), number)
+            core = _core.open_trace(
+                parts, os.fsencode(found.name), number, part_of(progress, _FOUND, 1.0)
+            )
         if ranks is not None and core.ranks != ranks:
             have = "1 rank" if core.ranks == 1 else f"{core.ranks} ranks"
             raise InputError(f"has {have}, not {ranks}", file=found.name)
