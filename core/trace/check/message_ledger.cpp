@@ -178,14 +178,14 @@ void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pa
       pair.received.count += taken;
       left -= taken;
     };
-    if (chooser.channel.tag != kAnyTag) {
-      for (const std::size_t at :
-           std::ranges::equal_range(by_tag, chooser.channel.tag, {}, tag_of)) {
-        take(surplus[at]);
-      }
-    } else if (chooser.channel.source != kAnySource) {
-      std::ranges::for_each(
-          std::ranges::equal_range(surplus, chooser.channel.source, {}, source_of), take);
+    // No equal_range: what it returns does not compile with Clang 14 and GCC's library.
+    if (const std::int32_t tag = chooser.channel.tag; tag != kAnyTag) {
+      std::for_each(std::ranges::lower_bound(by_tag, tag, {}, tag_of),
+                    std::ranges::upper_bound(by_tag, tag, {}, tag_of),
+                    [&](std::size_t at) { take(surplus[at]); });
+    } else if (const std::int32_t source = chooser.channel.source; source != kAnySource) {
+      std::for_each(std::ranges::lower_bound(surplus, source, {}, source_of),
+                    std::ranges::upper_bound(surplus, source, {}, source_of), take);
     } else {
       std::ranges::for_each(surplus, take);
     }
