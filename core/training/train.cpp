@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "engine/simulation.hpp"
-#include "trace/trace_set.hpp"
+#include "trace/testing.hpp"
 #include "training/clusters.hpp"
 #include "training/programs.hpp"
 
@@ -16,18 +16,10 @@ namespace {
 constexpr std::int32_t kHosts = 64;
 
 void replay(const Machine& machine, const std::vector<std::string>& texts) {
-  std::vector<TraceFile> files;
-  for (const std::string& text : texts) {
-    TraceFile file;
-    file.name = "rank-" + std::to_string(files.size());
-    file.descriptor = make_temporary_file();
-    write_at(*file.descriptor, text, 0, file.name);
-    files.push_back(std::move(file));
-  }
   std::vector<std::int32_t> hosts(texts.size());
   std::iota(hosts.begin(), hosts.end(), 0);
   Simulation simulation(machine.model, machine.platform);
-  simulation.add_job(TraceSet::open(std::move(files), "training"), hosts);
+  simulation.add_job(TraceSet::open(test::files_of(texts), "training"), hosts);
   Stop stop = simulation.run();
   for (; stop == Stop::wake; stop = simulation.run()) simulation.take_woken();
   if (stop != Stop::done) throw std::logic_error("a program of the training hangs");

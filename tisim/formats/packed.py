@@ -10,12 +10,12 @@ from pathlib import Path
 
 from tisim import _core
 from tisim.errors import InputError
-from tisim.formats.progress import part_of
+from tisim.formats.progress import Progress, part_of
 from tisim.formats.sources import Part, Source, find_source
 from tisim.formats.spool import Spool
 from tisim.formats.trace import Trace, dialect_number
 
-# The part of the time that finding and unpacking files takes; the rest is packing them.
+# Finding and unpacking files is shown as the first half of the work, packing them as the second.
 _FOUND = 0.5
 
 
@@ -24,7 +24,7 @@ def pack(
     output: str | os.PathLike[str],
     *,
     dialect: str = "auto",
-    progress: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
 ) -> int:
     """Write a trace as one packed file.
 

@@ -24,7 +24,7 @@ DIALECTS = {
 #: Noise that changes nothing: coefficient of variation and seed.
 NO_NOISE = (0.0, 0)
 _SEEDS = 2**64
-# The part of the time that finding and unpacking files takes; the rest is telling their ranks.
+# The part of the time that finding files takes where there are 100,000; the rest tells their ranks.
 _FOUND = 0.8
 
 
