@@ -11,8 +11,8 @@ CASES ?= 200
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 BUILT := $(VENV)/.tisim-built
-NATIVE := $(shell find core bindings -name "*.[ch]pp")
-PY_FILES := tisim tests $(wildcard benchmarks examples)
+NATIVE := $(shell find core bindings cmake tests/core -name "*.[ch]pp")
+PY_FILES := src tests $(wildcard benchmarks examples)
 # Two builds at once must not share a build directory.
 LOCK := $(if $(shell command -v flock),flock build/.lock)
 

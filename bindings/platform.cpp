@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "bindings.hpp"
-#include "engine/model.hpp"
-#include "engine/routes.hpp"
+#include "platform/model.hpp"
+#include "platform/routes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -8,9 +8,9 @@
 
 #include <algorithm>
 
-#include "engine/simulation.hpp"
+#include "simulation/simulation.hpp"
 #include "simulation.hpp"
-#include "trace/vocabulary.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

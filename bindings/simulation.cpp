@@ -1,5 +1,5 @@
 // One simulation, as Python drives it.
-#include "engine/simulation.hpp"
+#include "simulation/simulation.hpp"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -11,7 +11,7 @@
 
 #include "bindings.hpp"
 #include "simulation.hpp"
-#include "trace/vocabulary.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "engine/simulation.hpp"
+#include "simulation/simulation.hpp"
 
 namespace tisim {
 

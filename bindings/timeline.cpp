@@ -8,17 +8,17 @@
 #include <cstddef>
 
 #include "bindings.hpp"
-#include "engine/simulation.hpp"
+#include "simulation/simulation.hpp"
 #include "timeline/critical_path.hpp"
-#include "timeline/csv.hpp"
+#include "timeline/formats/csv.hpp"
 #include "timeline/density.hpp"
 #include "timeline/names.hpp"
-#include "timeline/paje.hpp"
-#include "timeline/paraver.hpp"
-#include "timeline/perfetto.hpp"
+#include "timeline/formats/paje.hpp"
+#include "timeline/formats/paraver.hpp"
+#include "timeline/formats/perfetto.hpp"
 #include "timeline/playback.hpp"
 #include "timeline/profile.hpp"
-#include "timeline/rows.hpp"
+#include "timeline/formats/rows.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

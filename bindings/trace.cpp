@@ -22,18 +22,18 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "op.hpp"
+#include "trace/vocabulary/op.hpp"
 #include "support/progress.hpp"
-#include "trace/call.hpp"
+#include "trace/vocabulary/call.hpp"
 #include "trace/check/check.hpp"
-#include "trace/datatype.hpp"
+#include "trace/vocabulary/datatype.hpp"
 #include "trace/error.hpp"
-#include "trace/pack.hpp"
-#include "trace/packed_file.hpp"
-#include "trace/packed_text.hpp"
-#include "trace/packed_writer.hpp"
-#include "trace/trace_set.hpp"
-#include "trace/vocabulary.hpp"
+#include "trace/packed/pack.hpp"
+#include "trace/packed/packed_file.hpp"
+#include "trace/packed/packed_text.hpp"
+#include "trace/packed/packed_writer.hpp"
+#include "trace/archive/trace_set.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,11 +1,11 @@
 # Lays out the core by what it does in a training run (docs/adr/0022-trained-build.md): it is
-# compiled once to count which way branches go, replays made-up traces (core/training), and is then
+# compiled once to count which way branches go, replays made-up traces (cmake/training), and is then
 # compiled with these counts. Only GCC's are used; where there are none, it is compiled as ever.
 set(counts "${CMAKE_BINARY_DIR}/counts")
 
 # What a replay does not need is not trained.
 set(trained_sources ${core_sources})
-list(FILTER trained_sources EXCLUDE REGEX "/core/(timeline|trace/check)/|/core/trace/pack(ed_text|ed_writer)?\\.cpp$")
+list(FILTER trained_sources EXCLUDE REGEX "/core/(timeline|trace/check)/|/core/trace/packed/pack(ed_text|ed_writer)?\\.cpp$")
 add_library(counting OBJECT ${trained_sources})
 target_include_directories(counting PRIVATE core)
 # As the core itself, so that the counts fit.
@@ -14,8 +14,8 @@ set_target_properties(counting PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIB
 target_compile_options(counting PRIVATE "-fprofile-generate=${counts}")
 target_precompile_headers(counting PRIVATE ${common_headers})
 
-add_executable(training core/training/train.cpp)
-target_include_directories(training PRIVATE core)
+add_executable(training cmake/training/train.cpp)
+target_include_directories(training PRIVATE core cmake tests)
 target_link_libraries(training PRIVATE counting)
 target_link_options(training PRIVATE -fprofile-generate)
 
@@ -28,7 +28,7 @@ add_custom_command(
   COMMENT "Counting which way branches go"
   VERBATIM)
 # After another training all is compiled anew; after a change of the core only what has changed.
-file(GLOB training_sources CONFIGURE_DEPENDS core/training/*)
+file(GLOB training_sources CONFIGURE_DEPENDS cmake/training/*)
 set_source_files_properties(${trained_sources} PROPERTIES OBJECT_DEPENDS "${training_sources}")
 add_custom_target(counted DEPENDS "${counts}/adopted")
 add_dependencies(tisim_core counted)

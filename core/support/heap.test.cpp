@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "support/test.hpp"
+#include "core/test.hpp"
 
 namespace tisim {
 

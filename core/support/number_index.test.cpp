@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "support/test.hpp"
+#include "core/test.hpp"
 
 namespace tisim {
 

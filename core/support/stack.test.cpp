@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "support/short_list.hpp"
-#include "support/test.hpp"
+#include "core/test.hpp"
 
 namespace tisim {
 

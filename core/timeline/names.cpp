@@ -1,7 +1,7 @@
 #include "timeline/names.hpp"
 
-#include "op.hpp"
-#include "trace/vocabulary.hpp"
+#include "trace/vocabulary/op.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
 
 namespace tisim {
 

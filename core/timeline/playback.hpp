@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/recorder.hpp"
+#include "simulation/recorder.hpp"
 
 namespace tisim {
 

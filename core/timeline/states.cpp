@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "timeline/names.hpp"
-#include "trace/call.hpp"
+#include "trace/vocabulary/call.hpp"
 
 namespace tisim {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "op.hpp"
+#include "trace/vocabulary/op.hpp"
 
 namespace tisim {
 

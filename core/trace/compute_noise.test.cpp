@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "support/test.hpp"
+#include "core/test.hpp"
 
 namespace tisim {
 

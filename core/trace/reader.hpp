@@ -7,12 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "op.hpp"
+#include "trace/vocabulary/op.hpp"
 #include "trace/compute_noise.hpp"
-#include "trace/file.hpp"
-#include "trace/line_buffer.hpp"
-#include "trace/line_parser.hpp"
-#include "trace/quick_line.hpp"
+#include "trace/archive/file.hpp"
+#include "trace/text/line_buffer.hpp"
+#include "trace/text/line_parser.hpp"
+#include "trace/text/quick_line.hpp"
 
 namespace tisim {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "op.hpp"
+#include "trace/vocabulary/op.hpp"
 
 namespace tisim {
 

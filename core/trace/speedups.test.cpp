@@ -1,6 +1,6 @@
 #include "trace/speedups.hpp"
 
-#include "support/test.hpp"
+#include "core/test.hpp"
 
 namespace tisim {
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.schedule_checks import execute, write_schedules
+from tests.unit.collectives.schedule_checks import execute, write_schedules
 from tisim.actions.collectives.registry import ALGORITHMS, algorithm
 from tisim.errors import InputError
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.schedule_checks import Outcome, execute
+from tests.unit.collectives.schedule_checks import Outcome, execute
 from tisim.actions.collectives.registry import SELECTORS, Algorithm, algorithm
 from tisim.actions.script import Script
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import tisim
 from tests.oracle.cases import Case
 from tests.oracle.paje import read_paje
-from tests.unit import paraver_trace, perfetto_trace
+from tests.unit.timeline import paraver_trace, perfetto_trace
 
 pytest.importorskip("pyarrow")
 

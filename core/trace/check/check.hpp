@@ -7,7 +7,7 @@
 
 #include "support/progress.hpp"
 #include "trace/check/finding.hpp"
-#include "trace/trace_set.hpp"
+#include "trace/archive/trace_set.hpp"
 
 namespace tisim {
 

@@ -2,9 +2,9 @@
 
 #include <sstream>
 
-#include "support/test.hpp"
+#include "core/test.hpp"
 #include "trace/check/message_ledger.hpp"
-#include "trace/testing.hpp"
+#include "core/trace_testing.hpp"
 
 namespace tisim {
 

@@ -1,7 +1,7 @@
 #include "trace/check/collective_arguments.hpp"
 
-#include "trace/collective_layout.hpp"
-#include "trace/datatype.hpp"
+#include "trace/vocabulary/collective_layout.hpp"
+#include "trace/vocabulary/datatype.hpp"
 
 namespace tisim {
 

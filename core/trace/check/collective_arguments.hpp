@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "trace/call.hpp"
+#include "trace/vocabulary/call.hpp"
 
 namespace tisim {
 

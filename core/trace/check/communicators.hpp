@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "trace/trace_set.hpp"
+#include "trace/archive/trace_set.hpp"
 
 namespace tisim {
 

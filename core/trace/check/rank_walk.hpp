@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "trace/check/communicators.hpp"
-#include "trace/trace_set.hpp"
+#include "trace/archive/trace_set.hpp"
 
 namespace tisim {
 

@@ -1,0 +1,134 @@
+#include "host/cpu.hpp"
+
+#include <map>
+#include <vector>
+
+#include "core/test.hpp"
+
+namespace tisim {
+
+namespace {
+
+// Hosts with computations that start at given dates; when each of them ends.
+class Machine {
+ public:
+  Machine(double speed, std::int32_t cores, std::int32_t hosts = 1) {
+    platform_.host_speed.assign(static_cast<std::size_t>(hosts), speed);
+    platform_.host_cores.assign(static_cast<std::size_t>(hosts), cores);
+  }
+
+  void add(double date, double flops, std::int32_t host = 0) {
+    starts_.push_back({date, flops, host});
+  }
+
+  // The owner of the computation that was added as number i is i.
+  std::vector<double> ends() {
+    Agenda agenda(platform_.host_speed.size());
+    Cpu cpu(platform_, 1e-9, agenda);
+    std::vector<double> ends(starts_.size(), -1.0);
+    std::size_t next = 0;
+    while (next < starts_.size() || !agenda.empty()) {
+      const bool starts =
+          next < starts_.size() && (agenda.empty() || starts_[next].date <= agenda.next());
+      if (starts) {
+        const Start& start = starts_[next];
+        cpu.start(start.host, start.flops, static_cast<std::int32_t>(next), start.date);
+        cpu.settle(start.date);
+        ++next;
+        continue;
+      }
+      const double now = agenda.next();
+      const std::int32_t host = Agenda::index(agenda.top());
+      agenda.pop();
+      Stack<std::int32_t> owners;
+      cpu.collect_ended(host, now, owners);
+      cpu.settle(now);
+      for (const std::int32_t owner : owners) {
+        ends[static_cast<std::size_t>(owner)] = now;
+        order.push_back(owner);
+      }
+    }
+    return ends;
+  }
+
+  std::vector<std::int32_t> order;  // in which they ended
+
+ private:
+  struct Start {
+    double date, flops;
+    std::int32_t host;
+  };
+  PlatformData platform_;
+  std::vector<Start> starts_;
+};
+
+bool same(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!test::close(a[i], b[i], 1e-12)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST("cpu: one computation takes flops over speed") {
+  Machine machine(2e9, 1);
+  machine.add(1.0, 4e9);
+  CHECK(same(machine.ends(), {3.0}));
+}
+
+TEST("cpu: two computations share one core equally") {
+  Machine machine(1e9, 1);
+  machine.add(0.0, 1e9);
+  machine.add(0.0, 2e9);
+  // Half the speed each for 2 s, then the second alone.
+  CHECK(same(machine.ends(), {2.0, 3.0}));
+}
+
+TEST("cpu: no computation gets more than one core") {
+  Machine machine(1e9, 4);
+  for (int i = 0; i < 3; ++i) machine.add(0.0, 1e9 * (i + 1));
+  CHECK(same(machine.ends(), {1.0, 2.0, 3.0}));
+}
+
+TEST("cpu: more computations than cores share all cores") {
+  Machine machine(1e9, 2);
+  for (int i = 0; i < 4; ++i) machine.add(0.0, 1e9);
+  machine.add(3.0, 1e9);
+  CHECK(same(machine.ends(), {2.0, 2.0, 2.0, 2.0, 4.0}));
+  CHECK((machine.order == std::vector<std::int32_t>{3, 2, 1, 0, 4}));
+}
+
+TEST("cpu: a later start slows the others down from then on") {
+  Machine machine(1e9, 1);
+  machine.add(0.0, 2e9);
+  machine.add(1.0, 0.5e9);
+  // 1 Gflop alone; then 0.5 each until 2 s; then the rest of 0.5 alone.
+  CHECK(same(machine.ends(), {2.5, 2.0}));
+}
+
+TEST("cpu: hosts do not slow each other down") {
+  Machine machine(1e9, 1, 2);
+  machine.add(0.0, 1e9, 0);
+  machine.add(0.0, 1e9, 1);
+  CHECK(same(machine.ends(), {1.0, 1.0}));
+}
+
+TEST("cpu: an empty computation ends at once") {
+  Machine machine(1e9, 1);
+  machine.add(1.0, 0.0);
+  CHECK(same(machine.ends(), {1.0}));
+}
+
+TEST("cpu: computations that end within the precision end together") {
+  Machine machine(1e9, 2);
+  machine.add(0.0, 1e9);
+  machine.add(0.0, 1e9 + 0.5);  // half a nanosecond longer
+  machine.add(0.0, 1e9 + 5.0);
+  const std::vector<double> ends = machine.ends();
+  CHECK(ends[0] == ends[1]);
+  CHECK(ends[2] > ends[1]);
+}
+
+}  // namespace tisim

@@ -1,0 +1,384 @@
+#include "network/network.hpp"
+
+#include <random>
+#include <vector>
+
+#include "core/network_testing.hpp"
+#include "core/test.hpp"
+
+namespace tisim {
+
+namespace {
+
+using test::FlowSystem;
+
+bool same(const std::vector<double>& a, const std::vector<double>& b, double relative = 1e-12) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!test::close(a[i], b[i], relative)) {
+      std::fprintf(stderr, "flow %zu ends at %.17g, not at %.17g\n", i, a[i], b[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST("network: a flow alone gets the narrowest link") {
+  FlowSystem s;
+  s.flow(s.pair({s.link(100), s.link(50), s.link(200)}), 1000);
+  CHECK(same(s.run(), {20.0}));
+}
+
+TEST("network: a latency comes before the bytes") {
+  FlowSystem s;
+  s.flow(s.pair({s.link(100)}, 0.25), 1000, 1.0);
+  CHECK(same(s.run(), {11.25}));
+}
+
+TEST("network: two pairs share a link equally, and what the shorter leaves goes to the other") {
+  FlowSystem s;
+  const std::int32_t shared = s.link(100);
+  s.flow(s.pair({shared}), 1000);
+  s.flow(s.pair({shared}), 500);
+  CHECK(same(s.run(), {15.0, 10.0}));
+}
+
+TEST("network: flows of one pair share as flows of several do") {
+  FlowSystem s;
+  const std::int32_t shared = s.link(100);
+  const std::int32_t pair = s.pair({shared});
+  s.flow(pair, 200);
+  s.flow(pair, 400);
+  s.flow(s.pair({shared}), 600, 3.0);
+  // 50 each for 3 s; then a third each until the first ends at 4.5 s; then half each ...
+  CHECK(same(s.run(), {4.5, 8.5, 12.0}));
+}
+
+TEST("network: fairness is max-min, not equal parts of every link") {
+  FlowSystem s;
+  const std::int32_t narrow = s.link(10);
+  const std::int32_t wide = s.link(20);
+  s.flow(s.pair({narrow, wide}), 50);
+  s.flow(s.pair({narrow}), 50);
+  s.flow(s.pair({wide}), 150);
+  // 5, 5, and the third gets what the first leaves: 15.
+  CHECK(same(s.run(), {10.0, 10.0, 10.0}));
+}
+
+TEST("network: a fat pipe bounds each flow and shares nothing") {
+  FlowSystem s;
+  const std::int32_t pipe = s.link(100, true);
+  s.flow(s.pair({pipe}), 1000);
+  s.flow(s.pair({pipe}), 500);
+  const std::int32_t pair = s.pair({pipe});
+  s.flow(pair, 200);
+  s.flow(pair, 200);
+  CHECK(same(s.run(), {10.0, 5.0, 2.0, 2.0}));
+}
+
+TEST("network: a full fat pipe holds back all flows that have no bound of their own") {
+  // Latencies of many digits: in some the last bit of a bound would lie below the pipe's level.
+  for (int digit = 1; digit < 40; ++digit) {
+    FlowSystem s;
+    const std::int32_t pipe = s.link(100, true);
+    const double latency = 0.001 * digit / 7;
+    s.flow(s.pair({pipe}, latency), 100);
+    s.flow(s.pair({pipe}, 2 * latency), 100);
+    // 100 and 50 while both are there, as the weights have it (ADR 10); then the second gets 100.
+    CHECK(same(s.run(), {latency + 1.0, latency + 1.0 + (100.0 - 50.0 * (1.0 - latency)) / 100.0}));
+  }
+}
+
+TEST("network: a limiter bounds what both directions move together") {
+  FlowSystem s;
+  const std::int32_t up = s.link(100);
+  const std::int32_t down = s.link(100);
+  const std::int32_t limiter = s.link(150);
+  s.flow(s.pair({up, limiter}), 750);
+  s.flow(s.pair({down, limiter}), 375);
+  // 75 each for 5 s, then the first alone at 100.
+  CHECK(same(s.run(), {5.0 + 375.0 / 100.0, 5.0}));
+}
+
+TEST("network: shares are inverse to the penalties of flows with latencies") {
+  FlowSystem s;
+  const std::int32_t shared = s.link(90);
+  s.flow(s.pair({shared}, 0.001), 60e3);
+  s.flow(s.pair({shared}, 0.002), 30e3);
+  // 60 and 30 from 2 ms on; before that the first has 1 ms alone.
+  const double left = 60e3 - 0.09;
+  CHECK(same(s.run(), {0.002 + left / 60, 0.002 + left / 60 + (30e3 - left / 2) / 90}, 1e-9));
+}
+
+TEST("network: the weight of a flow counts the bandwidths of its links too") {
+  FlowSystem s;
+  s.model.weight_s = 1000;
+  const std::int32_t shared = s.link(1000);
+  // Penalties: 0.5 + 1 = 1.5; and 0.5 + 1 + 3 = 4.5.
+  s.flow(s.pair({shared}, 0.5), 7500);
+  s.flow(s.pair({shared, s.link(1000.0 / 3)}, 0.5), 2500);
+  CHECK(same(s.run(), {10.5, 10.5}));
+}
+
+TEST("network: a window of gamma bounds a flow by its latency") {
+  FlowSystem s;
+  s.model.tcp_gamma = 100;
+  const std::int32_t shared = s.link(2000);
+  s.flow(s.pair({shared}, 0.5), 1000);   // at most 100 a second
+  s.flow(s.pair({shared}, 0.05), 9000);  // at most 1000
+  CHECK(same(s.run(), {10.5, 9.05}));
+}
+
+TEST("network: without a window a flow with a latency has no bound of its own") {
+  FlowSystem s;
+  const std::int32_t shared = s.link(90);
+  s.flow(s.pair({shared}, 1.0), 90);
+  CHECK(same(s.run(), {2.0}));
+}
+
+TEST("network: crosstraffic loads the way back by 5 %") {
+  FlowSystem s;
+  s.model.crosstraffic = true;
+  const std::int32_t up = s.link(105);
+  const std::int32_t down = s.link(105);
+  s.flow(s.pair({up}, 0.0, {down}), 1000);
+  s.flow(s.pair({down}, 0.0, {up}), 1000);
+  CHECK(same(s.run(), {10.0, 10.0}));
+}
+
+TEST("network: alone, a flow whose way back is another link loses nothing") {
+  FlowSystem s;
+  s.model.crosstraffic = true;
+  s.flow(s.pair({s.link(100)}, 0.0, {s.link(100)}), 1000);
+  CHECK(same(s.run(), {10.0}));
+}
+
+TEST("network: a link on both ways is loaded by both") {
+  FlowSystem s;
+  s.model.crosstraffic = true;
+  const std::int32_t backbone = s.link(105);
+  s.flow(s.pair({backbone}, 0.0, {backbone}), 1000);
+  CHECK(same(s.run(), {10.0}));
+}
+
+TEST("network: factors depend on the size") {
+  FlowSystem s;
+  s.model.latency_factor.first = 2.0;
+  s.model.bandwidth_factor.boundary = {100};
+  s.model.bandwidth_factor.value = {0.5};
+  const std::int32_t pair = s.pair({s.link(100)}, 0.25);
+  s.flow(pair, 100);        // at the boundary: still 1
+  s.flow(pair, 200, 10.0);  // above it: 100 bytes a second count for 50
+  CHECK(same(s.run(), {1.5, 14.5}));
+}
+
+TEST("network: a flow over no link ends when its latency is paid") {
+  FlowSystem s;
+  s.flow(s.pair({}, 0.5), 1e9);
+  CHECK(same(s.run(), {0.5}));
+}
+
+TEST("network: an empty flow ends when its latency is paid") {
+  FlowSystem s;
+  const std::int32_t shared = s.link(100);
+  s.flow(s.pair({shared}, 0.5), 0);
+  s.flow(s.pair({shared}), 1000);
+  CHECK(same(s.run(), {0.5, 10.0}));
+}
+
+TEST("network: random systems run as the definition says") {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&random](std::uint32_t most) {
+      return static_cast<std::uint32_t>(random() % most);
+    };
+    FlowSystem s;
+    s.model.weight_s = below(2) == 0 ? 0.0 : 500.0;
+    s.model.tcp_gamma = below(2) == 0 ? 0.0 : 200.0;
+    s.model.crosstraffic = below(2) == 0;
+    // No fat pipes with flows of unequal penalties: there the last bit decides (ADR 10).
+    const bool fatpipes = below(2) == 0;
+    const double latency = fatpipes ? 0.25 : 0.0;
+    if (fatpipes) s.model.weight_s = 0.0;
+    if (fatpipes) s.model.crosstraffic = false;
+    std::vector<std::int32_t> links;
+    const std::uint32_t link_count = 2 + below(6);
+    for (std::uint32_t i = 0; i < link_count; ++i) {
+      links.push_back(s.link(50.0 + below(1000), fatpipes && below(4) == 0));
+    }
+    const auto route = [&] {
+      std::vector<std::int32_t> chosen;
+      for (const std::int32_t link : links) {
+        if (below(3) == 0) chosen.push_back(link);
+      }
+      if (chosen.empty()) chosen.push_back(links[below(static_cast<std::uint32_t>(links.size()))]);
+      return chosen;
+    };
+    std::vector<std::int32_t> pairs;
+    const bool large = below(4) == 0;
+    const std::uint32_t pair_count = 1 + below(large ? 40 : 8);
+    for (std::uint32_t i = 0; i < pair_count; ++i) {
+      const double own = fatpipes ? latency : 0.01 * (1 + below(100));
+      const std::vector<std::int32_t> forward = route();
+      pairs.push_back(s.pair(forward, own, route()));
+    }
+    double date = 0.0;
+    for (std::uint32_t i = 0; i < (large ? 100 : 30); ++i) {
+      date += below(3) == 0 ? 0.0 : 0.1 * below(20);
+      s.flow(pairs[below(static_cast<std::uint32_t>(pairs.size()))], 1.0 + below(1000), date);
+    }
+    const bool agree = same(s.run(), s.brute_force(), 1e-9);
+    if (!agree) std::fprintf(stderr, "in the system of seed %u\n", seed);
+    CHECK(agree);
+  }
+}
+
+namespace {
+
+// What random systems of many pairs have in common.
+class ManyPairs {
+ public:
+  explicit ManyPairs(std::uint32_t seed) : random_(seed) {
+    system.model.weight_s = below(2) == 0 ? 0.0 : 500.0;
+    system.model.tcp_gamma = below(2) == 0 ? 0.0 : 200.0;
+    system.model.crosstraffic = below(2) == 0;
+  }
+
+  std::uint32_t below(std::uint32_t most) { return static_cast<std::uint32_t>(random_() % most); }
+  std::int32_t link(std::uint32_t least, std::uint32_t spread) {
+    return system.link(least + below(spread));
+  }
+  void add_pair(const std::vector<std::int32_t>& forward, const std::vector<std::int32_t>& back) {
+    pairs_.push_back(system.pair(forward, 0.01 * (1 + below(100)), back));
+  }
+  void add_flows(std::uint32_t count) {
+    double date = 0.0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      date += below(3) == 0 ? 0.0 : 0.01 * below(20);
+      const std::uint32_t pair = below(static_cast<std::uint32_t>(pairs_.size()));
+      system.flow(pairs_[pair], 1.0 + below(200), date);
+    }
+  }
+
+  FlowSystem system;
+
+ private:
+  std::mt19937 random_;
+  std::vector<std::int32_t> pairs_;
+};
+
+void check_definition(FlowSystem (*make)(std::uint32_t seed), std::uint32_t count) {
+  for (std::uint32_t seed = 0; seed < count; ++seed) {
+    const FlowSystem s = make(seed);
+    const bool agree = same(s.run(), s.brute_force(), 1e-9);
+    if (!agree) std::fprintf(stderr, "in the system of seed %u\n", seed);
+    CHECK(agree);
+  }
+}
+
+// Hosts with a link out and one in, joined by a backbone that a few of their flows fill; some flows
+// go round it.
+FlowSystem backbone_system(std::uint32_t seed) {
+  ManyPairs many(seed);
+  const std::uint32_t hosts = 24;
+  const std::int32_t backbone = many.system.link(100.0 * (2 + many.below(10)));
+  std::vector<std::int32_t> out;
+  std::vector<std::int32_t> in;
+  for (std::uint32_t i = 0; i < hosts; ++i) {
+    out.push_back(many.link(100, 20));
+    in.push_back(many.link(100, 20));
+  }
+  const std::uint32_t rare = 2 + many.below(30);  // those that go round
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    const std::uint32_t a = many.below(hosts);
+    const std::uint32_t b = many.below(hosts);
+    std::vector<std::int32_t> forward = {out[a], in[b]};
+    std::vector<std::int32_t> backward = {out[b], in[a]};
+    if (many.below(rare) != 0) {
+      forward.push_back(backbone);
+      backward.push_back(backbone);
+    }
+    many.add_pair(forward, backward);
+  }
+  many.add_flows(250);
+  return many.system;
+}
+
+// Hosts with a link out, one in and a limiter for both: large components whose pairs are held back
+// at many levels. In some systems many flows cross a backbone too, and fill it now and then.
+FlowSystem limiter_system(std::uint32_t seed) {
+  ManyPairs many(seed);
+  const std::uint32_t hosts = 16;
+  const std::uint32_t crossing = many.below(4);
+  const std::int32_t backbone = many.system.link(100.0 * (2 + many.below(8)));
+  std::vector<std::int32_t> out;
+  std::vector<std::int32_t> in;
+  std::vector<std::int32_t> limiter;
+  for (std::uint32_t i = 0; i < hosts; ++i) {
+    out.push_back(many.link(100, 20));
+    in.push_back(many.link(100, 20));
+    limiter.push_back(many.link(120, 60));
+  }
+  for (std::uint32_t i = 0; i < 90; ++i) {
+    const std::uint32_t a = many.below(hosts);
+    const std::uint32_t b = (a + 1 + many.below(hosts - 1)) % hosts;
+    std::vector<std::int32_t> forward = {out[a], limiter[a], limiter[b], in[b]};
+    if (many.below(4) < crossing) forward.push_back(backbone);
+    many.add_pair(forward, {out[b], limiter[b], limiter[a], in[a]});
+  }
+  many.add_flows(250);
+  return many.system;
+}
+
+// Both, solved near what changes.
+FlowSystem nearby_system(std::uint32_t seed) {
+  FlowSystem system = seed % 2 == 0 ? limiter_system(seed) : backbone_system(seed);
+  system.large = 8;
+  return system;
+}
+
+// Hosts in a ring that send to those near them; all links have much the same to carry.
+FlowSystem ring_system(std::uint32_t seed) {
+  ManyPairs many(seed);
+  const std::uint32_t hosts = 30;
+  std::vector<std::int32_t> out;
+  std::vector<std::int32_t> in;
+  for (std::uint32_t i = 0; i < hosts; ++i) {
+    out.push_back(many.link(100, 3));
+    in.push_back(many.link(100, 3));
+  }
+  for (std::uint32_t i = 0; i < 3 * hosts; ++i) {
+    const std::uint32_t a = i % hosts;
+    const std::uint32_t b = (a + 1 + i / hosts) % hosts;
+    many.add_pair({out[a], in[b]}, {out[b], in[a]});
+  }
+  many.add_flows(250);
+  many.system.large = 4;
+  return many.system;
+}
+
+}  // namespace
+
+TEST("network: pairs that all fill one link run as the definition says") {
+  check_definition(&backbone_system, 20);
+}
+
+TEST("network: large systems of many levels run as the definition says") {
+  check_definition(&limiter_system, 10);
+}
+
+TEST("network: large systems that are solved near what changes run as the definition says") {
+  check_definition(&nearby_system, 20);
+  check_definition(&ring_system, 10);
+}
+
+TEST("network: whoever records the load of links changes nothing") {
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    const FlowSystem s = backbone_system(seed);
+    CHECK(s.run() == s.run(true));
+  }
+}
+
+}  // namespace tisim

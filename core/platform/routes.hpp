@@ -1,0 +1,72 @@
+// Hosts, links and the routes between hosts, as Python compiled them from a platform.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "platform/profiles.hpp"
+
+namespace tisim {
+
+// Arrays of a compiled platform; see `tisim.platform` for how they are made.
+struct PlatformData {
+  std::vector<double> host_speed;  // flop/s of one core
+  std::vector<std::int32_t> host_cores;
+  std::vector<std::int32_t> host_overheads;  // index into Model::overheads, empty: all 0
+
+  std::vector<double> link_bandwidth;  // bytes/s
+  std::vector<double> link_latency;    // seconds
+  std::vector<std::uint8_t> link_fatpipe;
+
+  // Segments: pieces of routes. Segment s has the links segment_links[offset[s] .. offset[s+1]).
+  std::vector<std::int64_t> segment_offset;
+  std::vector<std::int32_t> segment_links;
+  std::vector<double> segment_latency;
+
+  // The route a -> b is up[a] + middle(group[a], group[b]) + down[b] where that middle is listed.
+  std::vector<std::int32_t> host_group;  // -1: no group
+  std::vector<std::int32_t> host_up;
+  std::vector<std::int32_t> host_down;
+  std::vector<std::int32_t> host_loopback;  // segment of a -> a, -1: the formula above
+  std::unordered_map<std::uint64_t, std::int32_t> middle;
+
+  std::vector<ResourceProfile> profiles;  // how all that changes
+
+  static std::uint64_t key(std::int32_t a, std::int32_t b) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32 |
+           static_cast<std::uint32_t>(b);
+  }
+  std::span<const std::int32_t> links_of(std::int32_t segment) const {
+    const auto s = static_cast<std::size_t>(segment);
+    return {segment_links.data() + segment_offset[s],
+            static_cast<std::size_t>(segment_offset[s + 1] - segment_offset[s])};
+  }
+};
+
+struct Route {
+  std::vector<std::int32_t> links;
+  double latency = 0.0;  // seconds
+};
+
+// Finds routes: by the segments of the platform, or among those that were handed over one by one.
+class RouteTable {
+ public:
+  explicit RouteTable(const PlatformData& data) : data_(data) {}
+
+  // Puts the route into `route`; false: nobody knows it yet.
+  bool find(std::int32_t source, std::int32_t destination, Route& route) const;
+
+  void add(std::int32_t source, std::int32_t destination, Route route) {
+    own_.insert_or_assign(PlatformData::key(source, destination), std::move(route));
+  }
+
+ private:
+  void append(std::int32_t segment, Route& route) const;
+
+  const PlatformData& data_;
+  std::unordered_map<std::uint64_t, Route> own_;
+};
+
+}  // namespace tisim

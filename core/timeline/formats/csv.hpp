@@ -1,0 +1,31 @@
+// Timelines as comma-separated values: a row an action, or a row a message.
+#pragma once
+
+#include "timeline/formats/text.hpp"
+
+namespace tisim {
+
+class ActionsCsv : public Writer {
+ public:
+  ActionsCsv();
+  void end(const OpenAction& action) override;
+};
+
+// The timed trace of the literature: what each action was, and how long it took.
+class TimedCsv : public Writer {
+ public:
+  TimedCsv();
+  void end(const OpenAction& action) override;
+};
+
+class MessagesCsv : public Writer {
+ public:
+  MessagesCsv();
+  void received(const MessageRecord& message, const OpenAction* action) override;
+  void lost(const MessageRecord& message) override { write(message); }
+
+ private:
+  void write(const MessageRecord& message);
+};
+
+}  // namespace tisim

@@ -1,0 +1,45 @@
+// Timelines in the format of Paje, as SimGrid 3.32 writes them for a replay (tracing/smpi): a state
+// for each MPI call, with SimGrid's names, and a link for each message between two calls.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+
+#include "timeline/formats/text.hpp"
+
+namespace tisim {
+
+class PajeWriter : public Writer {
+ public:
+  explicit PajeWriter(std::int32_t ranks);
+
+  void begin(const OpenAction& action) override;
+  void end(const OpenAction& action) override;
+  void sent(const SentRecord& record, const OpenAction* action) override;
+  void received(const MessageRecord& message, const OpenAction* action) override;
+  void leave(std::int32_t rank, double time) override;
+
+ private:
+  using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // source, destination, tag
+  struct Started {
+    Key key;
+    std::int64_t number = 0;
+  };
+  void push(double time, std::int32_t rank, std::string_view value);
+  void pop(double time, std::int32_t rank);
+  void start_link(const OpenAction& action);
+  void end_links(std::int32_t rank, double time);
+  void write_end(const Started& link, std::int32_t rank, double time);
+  void write_key(const Started& link);
+
+  std::map<std::string_view, std::int32_t> values_;  // the number of each state's name
+  std::int64_t links_ = 0;
+  std::vector<Started> waiting_;  // of each rank: the link of the send that it is in
+  std::unordered_map<std::int64_t, Started> under_way_;  // by the number of the message
+  std::vector<std::vector<std::int64_t>> arrived_;       // of each rank: messages of this action
+};
+
+}  // namespace tisim

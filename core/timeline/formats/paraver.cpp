@@ -1,0 +1,194 @@
+#include "timeline/formats/paraver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "timeline/names.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::int32_t kPointToPoint = 50000001;
+constexpr std::int32_t kCollective = 50000002;
+constexpr std::int32_t kOther = 50000003;
+
+// Extrae's states.
+constexpr std::int32_t kIdle = 0, kRunning = 1, kReceive = 3, kSend = 4, kSynchronization = 5;
+constexpr std::int32_t kTest = 6, kWait = 8, kImmediateSend = 10, kImmediateReceive = 11;
+constexpr std::int32_t kGroup = 13, kOthers = 15, kSendReceive = 16;
+
+const std::map<std::string_view, ParaverCall>& calls_by_word() {
+  static const std::map<std::string_view, ParaverCall> calls = {
+      {"send", {"MPI_Send", kPointToPoint, 1, kSend}},
+      {"recv", {"MPI_Recv", kPointToPoint, 2, kReceive}},
+      {"isend", {"MPI_Isend", kPointToPoint, 3, kImmediateSend}},
+      {"irecv", {"MPI_Irecv", kPointToPoint, 4, kImmediateReceive}},
+      {"wait", {"MPI_Wait", kPointToPoint, 5, kWait}},
+      {"waitall", {"MPI_Waitall", kPointToPoint, 6, kWait}},
+      {"bcast", {"MPI_Bcast", kCollective, 7, kGroup}},
+      {"barrier", {"MPI_Barrier", kCollective, 8, kSynchronization}},
+      {"reduce", {"MPI_Reduce", kCollective, 9, kGroup}},
+      {"allreduce", {"MPI_Allreduce", kCollective, 10, kGroup}},
+      {"alltoall", {"MPI_Alltoall", kCollective, 11, kGroup}},
+      {"alltoallv", {"MPI_Alltoallv", kCollective, 12, kGroup}},
+      {"gather", {"MPI_Gather", kCollective, 13, kGroup}},
+      {"gatherv", {"MPI_Gatherv", kCollective, 14, kGroup}},
+      {"scatter", {"MPI_Scatter", kCollective, 15, kGroup}},
+      {"scatterv", {"MPI_Scatterv", kCollective, 16, kGroup}},
+      {"allgather", {"MPI_Allgather", kCollective, 17, kGroup}},
+      {"allgatherv", {"MPI_Allgatherv", kCollective, 18, kGroup}},
+      {"comm_dup", {"MPI_Comm_dup", kOther, 22, kGroup}},
+      {"comm_split", {"MPI_Comm_split", kOther, 23, kGroup}},
+      {"comm_free", {"MPI_Comm_free", kOther, 25, kGroup}},
+      {"scan", {"MPI_Scan", kCollective, 30, kGroup}},
+      {"exscan", {"MPI_Scan", kCollective, 30, kGroup}},
+      {"bsend", {"MPI_Bsend", kPointToPoint, 33, kSend}},
+      {"ssend", {"MPI_Ssend", kPointToPoint, 34, kSend}},
+      {"ibsend", {"MPI_Ibsend", kPointToPoint, 36, kImmediateSend}},
+      {"issend", {"MPI_Issend", kPointToPoint, 37, kImmediateSend}},
+      {"test", {"MPI_Test", kPointToPoint, 39, kTest}},
+      {"sendrecv", {"MPI_Sendrecv", kPointToPoint, 41, kSendReceive}},
+      {"waitany", {"MPI_Waitany", kPointToPoint, 59, kWait}},
+      {"waitsome", {"MPI_Waitsome", kPointToPoint, 60, kWait}},
+      {"probe", {"MPI_Probe", kPointToPoint, 61, kTest}},
+      {"iprobe", {"MPI_Iprobe", kPointToPoint, 62, kTest}},
+      {"reducescatter", {"MPI_Reduce_scatter", kCollective, 80, kGroup}},
+      {"bsend_init", {"MPI_Bsend_init", kPointToPoint, 112, kOthers}},
+      {"recv_init", {"MPI_Recv_init", kPointToPoint, 116, kOthers}},
+      {"send_init", {"MPI_Send_init", kPointToPoint, 117, kOthers}},
+      {"ssend_init", {"MPI_Ssend_init", kPointToPoint, 122, kOthers}},
+      {"start", {"MPI_Start", kPointToPoint, 123, kOthers}},
+      {"startall", {"MPI_Startall", kPointToPoint, 124, kOthers}},
+      {"testall", {"MPI_Testall", kPointToPoint, 125, kTest}},
+      {"testany", {"MPI_Testany", kPointToPoint, 126, kTest}},
+      {"testsome", {"MPI_Testsome", kPointToPoint, 128, kTest}},
+  };
+  return calls;
+}
+
+std::int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
+
+}  // namespace
+
+const std::vector<ParaverCall>& paraver_calls() {
+  static const std::vector<ParaverCall> calls = [] {
+    std::vector<ParaverCall> made;
+    for (const std::string& word : kind_names()) {
+      // A non-blocking collective is shown as the blocking one.
+      auto found = calls_by_word().find(word);
+      if (found == calls_by_word().end() && word.starts_with('i')) {
+        found = calls_by_word().find(std::string_view(word).substr(1));
+      }
+      made.push_back(found == calls_by_word().end() ? ParaverCall{.name = {}, .state = kOthers}
+                                                    : found->second);
+    }
+    return made;
+  }();
+  return calls;
+}
+
+ParaverWriter::ParaverWriter(std::span<const std::int32_t> cpus, std::size_t window)
+    : window_(window) {
+  for (std::size_t rank = 0; rank < cpus.size(); ++rank) {
+    Text text;
+    text << cpus[rank] << ":1:" << static_cast<std::int64_t>(rank + 1) << ":1:";
+    places_.emplace_back(text.view());
+  }
+}
+
+// Of lines in the order of their times only those that come too early need to be sorted.
+void ParaverWriter::end_line(std::int64_t time) {
+  lines_text_ << '\n';
+  if (time < newest_) {
+    late_text_ << lines_text_.view().substr(begin_);
+    lines_text_.shorten(begin_);
+    return;
+  }
+  const Line line{time, static_cast<std::uint32_t>(begin_),
+                  static_cast<std::uint32_t>(lines_text_.size() - begin_)};
+  const bool in_order = in_order_.empty() || in_order_.back().time <= time;
+  (in_order ? in_order_ : others_).push_back(line);
+  begin_ = lines_text_.size();
+}
+
+void ParaverWriter::call(std::int32_t rank, double time, const ParaverCall& call,
+                         std::int32_t value) {
+  const std::int64_t when = nanoseconds(time);
+  lines_text_ << "2:" << place(rank) << when << ':' << call.type << ':' << value;
+  end_line(when);
+}
+
+void ParaverWriter::wait(std::int32_t rank, std::int64_t time, std::int32_t state,
+                         std::int32_t cause) {
+  lines_text_ << "2:" << place(rank) << time << ':' << kParaverWaitState << ':' << state << ':'
+              << kParaverCause << ':' << cause;
+  end_line(time);
+}
+
+void ParaverWriter::begin(const OpenAction& action) {
+  if (action.start.level != 0) return;
+  const ParaverCall& made = paraver_calls()[name_of(action.start)];
+  if (!made.name.empty()) call(action.start.rank, action.start.time, made, made.value);
+}
+
+void ParaverWriter::end(const OpenAction& action) {
+  if (action.start.level != 0) return;
+  const ParaverCall& made = paraver_calls()[name_of(action.start)];
+  if (!made.name.empty()) call(action.start.rank, action.end, made, 0);
+}
+
+void ParaverWriter::row(const StateRow& row) {
+  const auto state = static_cast<State>(row.state);
+  std::int32_t number = paraver_calls()[row.kind].state;
+  if (state == State::compute) number = kRunning;
+  if (state == State::sleep) number = kIdle;
+  const std::int64_t start = nanoseconds(row.start);
+  const std::int64_t end = nanoseconds(row.end);
+  if (start == end) return;
+  lines_text_ << "1:" << place(row.rank) << start << ':' << end << ':' << number;
+  end_line(start);
+  if (row.cause < 0) return;
+  wait(row.rank, start, row.state, row.cause + 1);
+  wait(row.rank, end, 0, 0);
+}
+
+// Logical times are those of the calls, physical ones those of the transfer.
+void ParaverWriter::received(const MessageRecord& message, const OpenAction* action) {
+  if (message.collective != 0 || action == nullptr) return;
+  const std::int64_t sent = nanoseconds(message.sent);
+  lines_text_ << "3:" << place(message.source) << sent << ':' << nanoseconds(message.started) << ':'
+              << place(message.destination) << nanoseconds(message.received) << ':'
+              << nanoseconds(message.arrived) << ':' << message.bytes << ':' << message.tag;
+  end_line(sent);
+}
+
+// The older half of the window once it is full.
+std::string_view ParaverWriter::written(bool last) {
+  const std::size_t count = in_order_.size() + others_.size();
+  if (!last && count < window_) return text_.view();
+  // Lines of one time stay in the order in which they came.
+  const auto before = [](const Line& a, const Line& b) {
+    return a.time < b.time || (a.time == b.time && a.begin < b.begin);
+  };
+  std::sort(others_.begin(), others_.end(), before);
+  std::vector<Line> lines(count);
+  std::merge(in_order_.begin(), in_order_.end(), others_.begin(), others_.end(), lines.begin(),
+             before);
+  const std::size_t out = last ? count : count / 2;
+  for (std::size_t i = 0; i < out; ++i) text_ << text_of(lines[i]);
+  if (out > 0) newest_ = std::max(newest_, lines[out - 1].time);
+  Text kept;
+  in_order_.clear();
+  others_.clear();
+  for (std::size_t i = out; i < count; ++i) {
+    in_order_.push_back({lines[i].time, static_cast<std::uint32_t>(kept.size()), lines[i].size});
+    kept << text_of(lines[i]);
+  }
+  lines_text_ = std::move(kept);
+  begin_ = lines_text_.size();
+  return text_.view();
+}
+
+}  // namespace tisim

@@ -1,0 +1,70 @@
+// The records of a Paraver trace (.prv): states, events of MPI calls and wait states, messages.
+//
+// States, events and values are numbered as Extrae numbers them, so that Paraver's own
+// configurations work. Records are sorted by time as far as a bounded window allows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "timeline/states.hpp"
+#include "timeline/formats/text.hpp"
+
+namespace tisim {
+
+// How Extrae numbers an MPI call.
+struct ParaverCall {
+  std::string_view name;  // in MPI; empty: it is no call
+  std::int32_t type = 0;  // of the event
+  std::int32_t value = 0;
+  std::int32_t state = 0;  // of a rank that is in it and does not compute
+};
+// By place in `kind_names`.
+const std::vector<ParaverCall>& paraver_calls();
+
+inline constexpr std::int32_t kParaverWaitState = 91000001;  // value: place in `state_names`
+inline constexpr std::int32_t kParaverCause = 91000002;      // value: the rank, from 1
+
+class ParaverWriter : public Writer, public StateSink {
+ public:
+  // `cpus`: the number of each rank's processor, from 1. `window`: records that are sorted.
+  ParaverWriter(std::span<const std::int32_t> cpus, std::size_t window);
+
+  void begin(const OpenAction& action) override;
+  void end(const OpenAction& action) override;
+  void received(const MessageRecord& message, const OpenAction* action) override;
+  void row(const StateRow& row) override;
+  std::string_view written(bool last) override;
+
+  // Records that came too late for the window, and belong before some that have been written.
+  std::string_view late() const { return late_text_.view(); }
+  void clear_late() { late_text_.clear(); }
+
+ private:
+  struct Line {
+    std::int64_t time;          // nanoseconds
+    std::uint32_t begin, size;  // in `lines_text_`
+  };
+  std::string_view place(std::int32_t rank) const {
+    return places_[static_cast<std::size_t>(rank)];
+  }
+  std::string_view text_of(const Line& line) const {
+    return lines_text_.view().substr(line.begin, line.size);
+  }
+  // The line that has been written since `begin_` is complete.
+  void end_line(std::int64_t time);
+  void call(std::int32_t rank, double time, const ParaverCall& call, std::int32_t value);
+  void wait(std::int32_t rank, std::int64_t time, std::int32_t state, std::int32_t cause);
+
+  std::vector<std::string> places_;  // of each rank: processor:application:task:thread:
+  std::size_t window_;
+  Text lines_text_, late_text_;
+  std::size_t begin_ = 0;                // in `lines_text_`, of the line that is being written
+  std::vector<Line> in_order_, others_;  // what waits to be written: sorted by time, and the rest
+  std::int64_t newest_ = 0;              // the time of the last record that has been written
+};
+
+}  // namespace tisim

@@ -1,0 +1,32 @@
+#include "timeline/formats/rows.hpp"
+
+#include "timeline/names.hpp"
+
+namespace tisim {
+
+void ActionRows::end(const OpenAction& action) {
+  const ActionStart& start = action.start;
+  if (start.level != 0) return;
+  ActionRow row{};
+  row.start = start.time;
+  row.end = action.end;
+  const bool has_volume = action.kind() == Kind::compute || action.kind() == Kind::sleep;
+  row.volume = has_volume ? start.amount : 0.0;
+  row.bytes = action.bytes;
+  row.rank = start.rank;
+  row.peer = action.peer;
+  row.line = start.line;
+  row.comm = start.comm;
+  row.kind = name_of(start);
+  text_.raw(row);
+}
+
+void MessageRows::received(const MessageRecord& message, const OpenAction* /*action*/) {
+  text_.raw(message);
+}
+
+void MessageRows::lost(const MessageRecord& message) { text_.raw(message); }
+
+void StateRows::row(const StateRow& row) { rows_.raw(row); }
+
+}  // namespace tisim

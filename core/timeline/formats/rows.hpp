@@ -1,0 +1,43 @@
+// Timelines as rows of fixed size, which Python takes as arrays.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "timeline/states.hpp"
+#include "timeline/formats/text.hpp"
+
+namespace tisim {
+
+struct ActionRow {
+  double start, end;   // seconds
+  double volume;       // flops of a compute, seconds of a sleep, else 0
+  std::int64_t bytes;  // -1: none
+  std::int32_t rank, peer;
+  std::uint32_t line;
+  std::uint16_t comm;
+  std::uint8_t kind;  // a place in `kind_names`
+};
+
+class ActionRows : public Writer {
+ public:
+  void end(const OpenAction& action) override;
+};
+
+class MessageRows : public Writer {
+ public:
+  void received(const MessageRecord& message, const OpenAction* action) override;
+  void lost(const MessageRecord& message) override;
+};
+
+class StateRows : public StateSink {
+ public:
+  std::string_view written() const { return rows_.view(); }
+  void clear() { rows_.clear(); }
+  void row(const StateRow& row) override;
+
+ private:
+  Text rows_;
+};
+
+}  // namespace tisim

@@ -1,0 +1,28 @@
+// The rank at the start of a line, and whether all ranks are there.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/progress.hpp"
+#include "trace/archive/file.hpp"
+
+namespace tisim {
+
+// Throws TraceError when the line does not begin with the number of a rank.
+std::int64_t leading_rank(std::string_view line, const std::string& file, std::uint64_t number);
+
+// `ranks` in ascending order, each once: throws TraceError, without a line, unless they are 0, 1,
+// 2 and so on. `thing` is what a rank should have, a file or a line.
+void check_ranks_complete(const std::vector<std::int64_t>& ranks, const std::string& place,
+                          std::string_view thing);
+
+// The rank of each of several files, by its first line that is no comment. Throws TraceError unless
+// they are 0, 1, 2 and so on, each once; `name` stands for all files.
+std::vector<std::int64_t> ranks_of(std::span<const TraceFile> files, const std::string& name,
+                                   const Progress& progress = {});
+
+}  // namespace tisim

@@ -1,0 +1,104 @@
+#include "trace/archive/trace_set.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "trace/text/dialect.hpp"
+#include "trace/error.hpp"
+#include "trace/archive/merged.hpp"
+#include "trace/packed/packed_reader.hpp"
+#include "trace/archive/rank_numbers.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::size_t kAllBuffers = 64U << 20;  // of all ranks together
+constexpr std::size_t kLeastBuffer = 1U << 10;
+constexpr std::size_t kMostBuffer = 256U << 10;
+
+}  // namespace
+
+TraceSet::TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const TraceOptions& options)
+    : files_(std::move(files)), vocabulary_(options.custom_actions) {
+  grammar_.ranks =
+      files_->packed ? files_->packed->ranks() : static_cast<std::int32_t>(files_->by_rank.size());
+  grammar_.dialect = dialect;
+  grammar_.mistaken_null_is_any = options.mistaken_null_is_any;
+  grammar_.compute_noise = options.compute_noise;
+  grammar_.speedups = options.speedups;
+  grammar_.vocabulary = &vocabulary_;
+}
+
+std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files,
+                                               const std::string& name, Dialect dialect,
+                                               const TraceOptions& options,
+                                               const Progress& progress) {
+  if (files.empty()) throw TraceError(name, 0, "has no trace file in it");
+  Files sorted;
+  if (files.size() == 1 && PackedFile::recognises(files.front())) {
+    sorted.packed = std::make_unique<const PackedFile>(std::move(files.front()));
+  } else if (files.size() == 1) {
+    const MergedFile merged(files.front(), MergedFile::Comments::left_out,
+                            part_of(progress, 0.0, 0.4));
+    sorted.split = merged.ranks() > 1;
+    sorted.by_rank = sorted.split ? merged.split(part_of(progress, 0.4, 1.0)) : std::move(files);
+  } else {
+    sorted = sorted_by_rank(std::move(files), name, progress);
+  }
+  if (dialect == Dialect::automatic) {
+    dialect = sorted.packed ? sorted.packed->layout().dialect : detect_dialect(sorted.by_rank);
+  }
+  return std::shared_ptr<const TraceSet>(
+      new TraceSet(std::make_shared<const Files>(std::move(sorted)), dialect, options));
+}
+
+std::shared_ptr<const TraceSet> TraceSet::with(const TraceOptions& options) const {
+  return std::shared_ptr<const TraceSet>(new TraceSet(files_, grammar_.dialect, options));
+}
+
+TraceSet::Files TraceSet::sorted_by_rank(std::vector<TraceFile> files, const std::string& name,
+                                         const Progress& progress) {
+  const std::vector<std::int64_t> ranks = ranks_of(files, name, progress);
+  Files sorted;
+  sorted.by_rank.resize(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    sorted.by_rank[static_cast<std::size_t>(ranks[i])] = std::move(files[i]);
+  }
+  return sorted;
+}
+
+std::string TraceSet::file(std::int32_t rank) const {
+  if (!files_->packed) return files_->by_rank[static_cast<std::size_t>(rank)].name;
+  return files_->packed->display_name(files_->packed->stream_of(rank));
+}
+
+std::uint64_t TraceSet::bytes() const {
+  if (files_->packed) return files_->packed->stream_bytes();
+  return std::accumulate(
+      files_->by_rank.begin(), files_->by_rank.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const TraceFile& file) { return sum + file.size(); });
+}
+
+std::uint64_t TraceSet::bytes_of(std::int32_t rank) const {
+  if (files_->packed) return files_->packed->stream_of(rank).size;
+  return files_->by_rank[static_cast<std::size_t>(rank)].size();
+}
+
+std::optional<std::uint64_t> TraceSet::actions() const {
+  return files_->packed ? std::optional(files_->packed->actions()) : std::nullopt;
+}
+
+std::unique_ptr<RankReader> TraceSet::open(std::int32_t rank, CallTable& calls) const {
+  const std::size_t buffer =
+      std::clamp(kAllBuffers / static_cast<std::size_t>(ranks()), kLeastBuffer, kMostBuffer);
+  if (files_->packed) {
+    return std::make_unique<PackedReader>(shared_from_this(), grammar_, rank, *files_->packed,
+                                          buffer, calls);
+  }
+  return std::make_unique<TextReader>(shared_from_this(), grammar_, rank,
+                                      files_->by_rank[static_cast<std::size_t>(rank)],
+                                      files_->split, buffer, calls);
+}
+
+}  // namespace tisim

@@ -1,0 +1,74 @@
+// A trace: the operations of every rank of one run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/progress.hpp"
+#include "trace/vocabulary/call.hpp"
+#include "trace/compute_noise.hpp"
+#include "trace/archive/file.hpp"
+#include "trace/text/line_parser.hpp"
+#include "trace/packed/packed_file.hpp"
+#include "trace/reader.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
+
+namespace tisim {
+
+// How its lines are read.
+struct TraceOptions {
+  // Whether -333 as the source of a receive is ANY_SOURCE; else it is PROC_NULL.
+  bool mistaken_null_is_any = true;
+  std::vector<std::string> custom_actions = {};
+  ComputeNoise compute_noise = {};
+  Speedups speedups = {};
+};
+
+// Immutable: any number of simulations and threads read it at once.
+class TraceSet : public std::enable_shared_from_this<TraceSet> {
+ public:
+  // `files`: one a rank in any order, one of all ranks, or a packed one. `name` stands for all of
+  // them in errors. Throws TraceError, and std::invalid_argument for names of custom actions that
+  // cannot be.
+  static std::shared_ptr<const TraceSet> open(std::vector<TraceFile> files, const std::string& name,
+                                              Dialect dialect = Dialect::automatic,
+                                              const TraceOptions& options = {},
+                                              const Progress& progress = {});
+
+  // The same files, read with other options. Throws std::invalid_argument.
+  std::shared_ptr<const TraceSet> with(const TraceOptions& options) const;
+
+  std::int32_t ranks() const { return grammar_.ranks; }
+  Dialect dialect() const { return grammar_.dialect; }
+  // The file of a rank as errors name it.
+  std::string file(std::int32_t rank) const;
+  // All bytes that its readers read, and those of one of them.
+  std::uint64_t bytes() const;
+  std::uint64_t bytes_of(std::int32_t rank) const;
+  // The number of its actions, when that is known without reading all of them.
+  std::optional<std::uint64_t> actions() const;
+
+  // Calls of the trace are interned in `calls`, which must outlive the reader; the set lives as
+  // long as its readers.
+  std::unique_ptr<RankReader> open(std::int32_t rank, CallTable& calls) const;
+
+ private:
+  struct Files {
+    std::vector<TraceFile> by_rank;
+    bool split = false;                        // they are parts of one file
+    std::unique_ptr<const PackedFile> packed;  // instead of them
+  };
+
+  TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const TraceOptions& options);
+  static Files sorted_by_rank(std::vector<TraceFile> files, const std::string& name,
+                              const Progress& progress);
+
+  std::shared_ptr<const Files> files_;
+  Vocabulary vocabulary_;
+  TraceGrammar grammar_;
+};
+
+}  // namespace tisim

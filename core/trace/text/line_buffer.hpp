@@ -1,0 +1,54 @@
+// A file's lines, a buffer at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "trace/archive/file.hpp"
+
+namespace tisim {
+
+// Holds whole lines only, each with its newline; a file's last line gets one when it has none.
+// A line that is longer than the buffer makes it grow for as long as it is needed.
+class LineBuffer {
+ public:
+  // A line may take so many bytes; what goes on longer is no trace.
+  static constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+  // So many bytes behind the last line may be read (they mean nothing).
+  static constexpr std::size_t kPadding = 64;
+
+  // `file` must outlive the buffer.
+  LineBuffer(const TraceFile& file, std::size_t buffer_size)
+      : file_(&file), usual_size_(buffer_size) {}
+
+  // Reads the next lines; false at the end of the file. Throws TraceError.
+  bool refill();
+
+  const char* begin() const { return data_.get(); }
+  const char* end() const { return data_.get() + lines_end_; }  // behind the last newline
+  // The line at `p`, without its newline.
+  static std::string_view line_at(const char* p, const char* end);
+
+  // Whether `end` is the end of a last line that has no newline in the file.
+  bool is_cut(const char* end_of_line) const { return newline_added_ && end_of_line == end() - 1; }
+  // Bytes of the file that have been read.
+  std::uint64_t position() const { return position_; }
+
+ private:
+  void make_room();
+  bool take_lines(std::size_t scanned);
+
+  const TraceFile* file_;
+  std::size_t usual_size_;
+  std::unique_ptr<char[]> data_;
+  std::size_t capacity_ = 0;
+  std::size_t lines_end_ = 0;  // behind the last newline
+  std::size_t bytes_end_ = 0;  // behind the last byte
+  std::uint64_t position_ = 0;
+  bool at_end_ = false;
+  bool newline_added_ = false;
+};
+
+}  // namespace tisim

@@ -1,0 +1,9 @@
+// The executable of all tests: `core_tests [part of a name]`.
+#include "core/test.hpp"
+
+int main(int argc, char** argv) { return tisim::test::run(argc > 1 ? argv[1] : ""); }
+
+TEST("test: close numbers are told from different ones") {
+  CHECK(tisim::test::close(0.1 + 0.2, 0.3));
+  CHECK(!tisim::test::close(1.0, 1.0 + 1e-12));
+}

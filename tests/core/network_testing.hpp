@@ -1,0 +1,60 @@
+// What the tests of the network share: a system of links and flows that is described in a few
+// lines, its run through `Network`, and a brute-force run to compare with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "platform/model.hpp"
+#include "platform/routes.hpp"
+
+namespace tisim::test {
+
+// Flows over links. Each pair of hosts has its own two hosts, so that routes are free.
+class FlowSystem {
+ public:
+  FlowSystem();
+
+  std::int32_t link(double capacity, bool fatpipe = false);
+  // A pair of hosts with its route, and the route back for crosstraffic.
+  std::int32_t pair(const std::vector<std::int32_t>& links, double latency = 0.0,
+                    const std::vector<std::int32_t>& back = {});
+  // The number of the flow. Flows start in the order of their dates.
+  std::size_t flow(std::int32_t pair, double bytes, double date = 0.0);
+
+  // When each flow ends, -1 when it never does. `recording`: with the load of links.
+  std::vector<double> run(bool recording = false) const;
+  // The same, every share computed anew after every event, from the definition alone.
+  std::vector<double> brute_force() const;
+
+  std::size_t large = 0;  // from how many pairs on a component is taken for large, 0: as always
+  Model model;            // without factors, without crosstraffic, without a bound from the latency
+
+ private:
+  struct Pair {
+    Route forward, backward;
+  };
+  struct Flow {
+    std::int32_t pair;
+    double bytes, date;
+  };
+  struct Moving {
+    std::size_t flow;
+    double left, active, rate;  // bytes, seconds, bytes/s
+  };
+
+  const Pair& pair_of(const Moving& moving) const {
+    return pairs_[static_cast<std::size_t>(flows_[moving.flow].pair)];
+  }
+  double penalty(const Pair& pair) const;
+  double bound(const Pair& pair) const;
+  double weight(const Pair& pair, std::size_t link) const;
+  void share(std::vector<Moving>& moving, double now) const;
+
+  PlatformData platform_;
+  std::vector<Pair> pairs_;
+  std::vector<Flow> flows_;
+};
+
+}  // namespace tisim::test

@@ -1,0 +1,82 @@
+// For tests: a trace read the slow and simple way, to compare the reader with.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/trace_testing.hpp"
+
+namespace tisim::test {
+
+// What came out of reading a rank: its operations, and the error that ended them, if one did.
+struct Outcome {
+  std::vector<Op> ops;
+  std::string error;
+
+  friend bool operator==(const Outcome& a, const Outcome& b) {
+    return a.error == b.error &&
+           std::equal(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(), same);
+  }
+};
+
+// By the set's own reader, in batches of `batch`. An error takes its batch with it, so the
+// operations of the two ways are compared up to there.
+inline Outcome outcome_of_reader(const TraceSet& set, std::int32_t rank, std::size_t batch) {
+  Outcome outcome;
+  CallTable calls;
+  try {
+    const auto reader = set.open(rank, calls);
+    std::vector<Op> ops(batch);
+    bool over = false;
+    while (const std::size_t count = reader->read(ops.data(), batch)) {
+      if (over) outcome.error = "a batch that is not full is not the last";
+      over = count < batch;
+      outcome.ops.insert(outcome.ops.end(), ops.begin(),
+                         ops.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+  } catch (const TraceError& error) {
+    outcome.error = error.what();
+  }
+  return outcome;
+}
+
+// By LineParser alone, a line at a time; `text` is the file of `rank`.
+inline Outcome outcome_of_parser(const TraceGrammar& grammar, std::int32_t rank,
+                                 std::string_view text, const std::string& name) {
+  Outcome outcome;
+  CallTable calls;
+  LineParser parser(grammar, rank, name, calls);
+  std::uint64_t number = 0;
+  try {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      const bool cut = end == text.size();
+      Op ops[LineParser::kMostOps];
+      const std::size_t made = parser.parse(text.substr(0, end), ++number, cut, ops);
+      outcome.ops.insert(outcome.ops.end(), ops, ops + made);
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  } catch (const TraceError& error) {
+    outcome.error = error.what();
+  }
+  return outcome;
+}
+
+// Whether the reader of rank 0 of `ranks` makes of `text` what the parser makes of it.
+inline bool reads_alike(const std::string& text, std::int32_t ranks, Dialect dialect,
+                        std::size_t batch) {
+  std::vector<std::string> texts = {"0 init\n" + text};
+  for (std::int32_t rank = 1; rank < ranks; ++rank) {
+    texts.push_back(std::to_string(rank) + " init\n");
+  }
+  const auto set = TraceSet::open(files_of(texts), "sample", dialect);
+  const Vocabulary vocabulary({});
+  const TraceGrammar grammar{.ranks = ranks, .dialect = dialect, .vocabulary = &vocabulary};
+  Outcome read = outcome_of_reader(*set, 0, batch);
+  Outcome parsed = outcome_of_parser(grammar, 0, texts.front(), "rank-0");
+  if (!read.error.empty()) parsed.ops.resize(std::min(parsed.ops.size(), read.ops.size()));
+  return read == parsed;
+}
+
+}  // namespace tisim::test

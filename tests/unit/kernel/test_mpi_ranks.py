@@ -1,0 +1,239 @@
+"""SimPy processes that act as MPI ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tisim
+from tisim.kernel import ANY_SOURCE, ANY_TAG, PROC_NULL, Environment, MpiRank, World
+
+ROOT = Path(__file__).resolve().parents[3]
+BACKBONE = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")
+HOSTS = ["c-0.me", "c-1.me", "c-2.me", "c-3.me"]
+
+Process = Generator[Any, Any, Any]
+
+
+def run(body: Callable[[MpiRank], Process], ranks: int = 2, config: Any = None) -> list[Any]:
+    """Run a process a rank; what they return."""
+    env = Environment(BACKBONE, config)
+    processes = [env.process(body(rank)) for rank in env.mpi(HOSTS[:ranks])]
+    env.run()
+    return [process.value for process in processes]
+
+
+def test_a_world_is_a_sequence_of_ranks() -> None:
+    world = Environment(BACKBONE).mpi(HOSTS)
+    assert isinstance(world, World)
+    assert len(world) == 4
+    assert [rank.number for rank in world] == [0, 1, 2, 3]
+    assert [rank.host for rank in world[1:3]] == HOSTS[1:3]
+    assert world[-1].size == 4
+    assert repr(world[0]) == "<rank 0 on c-0.me>"
+
+
+def test_two_worlds_do_not_meet() -> None:
+    env = Environment(BACKBONE)
+    first, second = env.mpi(HOSTS[:2]), env.mpi(HOSTS[:2])
+    first[0].send(1, 10)
+    received = second[1].recv(0, 10)
+    env.process(iter_of(second[0].sleep(1), lambda: second[0].send(1, 10)))
+    env.run(until=received)
+    assert env.now > 1
+
+
+def iter_of(event: Any, then: Callable[[], Any]) -> Process:
+    yield event
+    yield then()
+
+
+def test_requests_are_waited_for_one_by_one_or_together() -> None:
+    def body(rank: MpiRank) -> Process:
+        other = 1 - rank.number
+        received = []
+        for tag in (1, 2, 3):
+            received.append((yield rank.irecv(other, 100, tag)))
+        assert len(set(received)) == 3
+        sent = yield rank.isend(other, 100, 2)
+        yield rank.wait(received[1])
+        at_two = rank.env.now
+        yield rank.isend(other, 100, 1)
+        yield rank.isend(other, 100, 3)
+        yield rank.wait(sent)
+        yield rank.waitall()
+        with pytest.raises(tisim.InputError, match="has no pending request"):
+            rank.wait(received[0])
+        return at_two
+
+    times = run(body)
+    assert times[0] == times[1] > 0
+
+
+@pytest.mark.parametrize("tag", [5, ANY_TAG])
+def test_wildcards(tag: int) -> None:
+    def body(rank: MpiRank) -> Process:
+        if rank.number == 0:
+            yield rank.recv(ANY_SOURCE, 10, tag)
+        else:
+            yield rank.send(0, 10, 5)
+        return rank.env.now
+
+    assert run(body)[0] > 0
+
+
+def test_nobody_is_a_partner_that_takes_no_time() -> None:
+    def body(rank: MpiRank) -> Process:
+        yield rank.send(PROC_NULL, 1e9)
+        yield rank.recv(PROC_NULL, 1e9)
+        yield rank.wait((yield rank.irecv(PROC_NULL, 1)))
+        yield rank.sendrecv(PROC_NULL, 1, PROC_NULL, 1)
+        return rank.env.now
+
+    assert run(body) == [0.0, 0.0]
+
+
+def test_a_synchronous_send_waits_and_a_small_one_does_not() -> None:
+    def body(rank: MpiRank) -> Process:
+        if rank.number == 1:
+            yield rank.sleep(1)
+            yield rank.recv(0, 10)
+            yield rank.sleep(1)
+            yield rank.recv(0, 10)
+            return None
+        yield rank.send(1, 10)
+        small = rank.env.now
+        yield rank.ssend(1, 10)
+        return small, rank.env.now > 2
+
+    assert run(body)[0] == (0.0, True)
+
+
+def test_volumes_beyond_32_bits() -> None:
+    size = 3 * 2**32
+
+    def body(rank: MpiRank) -> Process:
+        yield rank.send(1, size) if rank.number == 0 else rank.recv(0, size)
+        return rank.env.now
+
+    assert run(body, config={"network/model": "raw"})[1] == pytest.approx(size / 1.25e8, rel=1e-4)
+
+
+def test_a_second_call_before_the_first_has_returned() -> None:
+    env = Environment(BACKBONE)
+    rank = env.mpi(HOSTS[:2])[0]
+    rank.recv(1, 10)
+    for call in (lambda: rank.send(1, 10), rank.waitall, rank.barrier, lambda: rank.execute(1)):
+        with pytest.raises(tisim.InputError, match="rank 0 is still in its last call"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: r.send(2, 1), "there is no rank 2; ranks are numbered from 0 to 1"),
+        (lambda r: r.recv(-1, 1), "there is no rank -1"),
+        (lambda r: r.bcast(1, 7), "there is no rank 7"),
+        (lambda r: r.send(ANY_SOURCE, 1), "there is no rank -555"),
+        (lambda r: r.send(1, -1), "a whole number of bytes, got -1"),
+        (lambda r: r.send(1, 1.5), "a whole number of bytes, got 1.5"),
+        (lambda r: r.send(1, 1, ANY_TAG), "a tag is a whole number from 0 to 2147483647"),
+        (lambda r: r.recv(1, 1, 2**31), "a tag is a whole number"),
+        (lambda r: r.execute(-1), "0 or more flops"),
+        (lambda r: r.sleep(float("nan")), "0 or more seconds"),
+        (lambda r: r.wait(3), "rank 0 has no pending request 3"),
+        (lambda r: r.gatherv([1, 2, 3]), "a number of bytes for each of 2 ranks"),
+    ],
+)
+def test_calls_that_cannot_be(call: Callable[[MpiRank], Any], message: str) -> None:
+    rank = Environment(BACKBONE).mpi(HOSTS[:2])[0]
+    with pytest.raises(tisim.InputError, match=message):
+        call(rank)
+    assert rank.barrier()  # the rank is still free
+
+
+def test_worlds_that_cannot_be() -> None:
+    env = Environment(BACKBONE)
+    with pytest.raises(tisim.InputError, match="at least one rank"):
+        env.mpi([])
+    with pytest.raises(tisim.InputError, match=r"a list of host names, such as \['c-0.me'\]"):
+        env.mpi("c-0.me")
+
+
+def test_a_deadlock_names_ranks_hosts_and_processes() -> None:
+    def worker(rank: MpiRank) -> Process:
+        yield rank.isend(1 - rank.number, 10**6, tag=9)
+        yield rank.recv(1 - rank.number, 10, tag=rank.number)
+
+    with pytest.raises(tisim.SimulationError) as error:
+        run(worker)
+    assert str(error.value).splitlines() == [
+        "deadlock at 0 s: 2 ranks wait for what will never happen",
+        "  rank 0 on c-0.me (process worker): recv waits for a message from rank 1 with tag 0",
+        "  rank 1 on c-1.me (process worker): recv waits for a message from rank 0 with tag 1",
+    ]
+
+
+def test_a_deadlock_in_waits() -> None:
+    def worker(rank: MpiRank) -> Process:
+        request = yield rank.isend(1 - rank.number, 10**6, tag=9)
+        yield rank.irecv(ANY_SOURCE, 10, tag=3)
+        yield rank.wait(request) if rank.number == 0 else rank.waitall()
+
+    with pytest.raises(tisim.SimulationError) as error:
+        run(worker)
+    assert [line.partition("): ")[2] for line in str(error.value).splitlines()[1:]] == [
+        "wait waits for rank 1 to receive 1000000 bytes with tag 9",
+        "waitall waits for rank 0 to receive 1000000 bytes with tag 9; "
+        "a message from any rank with tag 3",
+    ]
+
+
+def test_a_deadlock_in_a_sendrecv() -> None:
+    def worker(rank: MpiRank) -> Process:
+        yield rank.sendrecv(1 - rank.number, 10, 1 - rank.number, 10, recv_tag=4)
+
+    with pytest.raises(tisim.SimulationError, match="sendRecv waits for a message from rank 1"):
+        run(worker)
+
+
+def test_a_collective_that_a_rank_never_enters() -> None:
+    def worker(rank: MpiRank) -> Process:
+        if rank.number != 2:
+            yield rank.barrier()
+
+    with pytest.raises(tisim.SimulationError) as error:
+        run(worker, ranks=3)
+    assert "barrier waits for the other ranks; rank 2 does not reach it" in str(error.value)
+
+
+def test_different_collectives() -> None:
+    def worker(rank: MpiRank) -> Process:
+        yield rank.barrier() if rank.number else rank.bcast(10)
+
+    with pytest.raises(tisim.SimulationError) as error:
+        run(worker)
+    assert str(error.value).splitlines()[1:3] == ["  rank 0 calls bcast", "  rank 1 calls barrier"]
+
+
+def test_ranks_that_wake_together_act_one_after_the_other() -> None:
+    """As in a trace a rank does all it can before the next one that woke at the same time."""
+
+    def body(rank: MpiRank) -> Process:
+        if rank.number == 2:
+            order = []
+            for _ in range(4):
+                before = rank.env.now
+                yield rank.recv(ANY_SOURCE, 10**6)
+                order.append(rank.env.now - before)
+            return order
+        yield rank.execute(1e9)
+        yield rank.send(2, 1000 + 60000 * rank.number)
+        yield rank.send(2, 1000 + 60000 * rank.number)
+        return None
+
+    times = run(body, ranks=3)[2]
+    assert times[1] < times[2] / 2  # both messages of rank 0, then both of rank 1
