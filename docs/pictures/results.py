@@ -20,7 +20,7 @@ def main() -> None:
     result = tisim.replay(
         ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4",
         platform=ROOT / "platforms" / "graphene.xml",
-        record=True,
+        event_log=True,
     )
     draw_gantt(result, directory / "lu-gantt.svg")
     draw_gantt(result, directory / "lu-gantt-part.svg", begin=0.0385, end=0.0402)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import simpy
 
     from tisim.kernel.environment import Environment
-    from tisim.recording.session import Session
+    from tisim.timeline.capture import EventCapture
 
 _Path = str | os.PathLike[str]
 
@@ -40,8 +41,9 @@ def replay(
     config: Config | Mapping[str, object] | None = None,
     ranks: int | None = None,
     progress: Progress | None = None,
-    record: bool = False,
+    event_log: bool = False,
     timeline: _Path | Sequence[_Path] = (),
+    record: bool | None = None,
 ) -> Result:
     """Predict how long the run that a trace was taken from takes on a platform.
 
@@ -62,11 +64,14 @@ def replay(
         How many ranks the trace must have; any number when not given.
     progress
         Is called now and then while the simulation runs.
-    record
-        Keep what happens, on disk, for `Result.breakdown`, `Result.critical_path` and the like.
+    event_log
+        Whether to keep what happens, on disk, for `Result.breakdown`, `Result.critical_path` and
+        the other properties that need it.
     timeline
         File, or files, that a timeline is written to; the suffix says how: `.perfetto-trace`,
         `.trace` (Paje), `.prv` (Paraver), `.parquet`, `.csv`, `.timed.csv`.
+    record
+        Deprecated spelling of `event_log`.
 
     Returns
     -------
@@ -87,6 +92,9 @@ def replay(
     >>> round(result.simulated_time, 9)
     0.036659044
     """
+    if record is not None:
+        _warn_of_record()
+        event_log = event_log or record
     start = time.perf_counter()
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
     if ranks is not None and opened.ranks != ranks:
@@ -98,32 +106,40 @@ def replay(
     machine = platform if isinstance(platform, Platform) else Platform.load(platform)
     settings = Settings(machine, config)
     placements = _placements(machine, deployment, hosts, opened.ranks)
-    session = _session(opened, settings, placements, record, timeline)
+    capture = _capture(opened, settings, placements, event_log, timeline)
     try:
-        result = _simulate(opened, settings, placements, progress, session)
+        result = _simulate(opened, settings, placements, progress, capture)
     except BaseException:
-        if session is not None:
-            session.discard()
+        if capture is not None:
+            capture.discard()
         raise
     result.wall_time = time.perf_counter() - start
     return result
 
 
-def _session(
+def _warn_of_record() -> None:
+    warnings.warn(
+        "replay(record=True) is deprecated; write replay(event_log=True)",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+
+
+def _capture(
     trace: Trace,
     settings: Settings,
     placements: Deployment,
-    record: bool,
+    event_log: bool,
     timeline: _Path | Sequence[_Path],
-) -> Session | None:
+) -> EventCapture | None:
     files = [timeline] if isinstance(timeline, (str, os.PathLike)) else list(timeline)
-    if not record and not files:
+    if not event_log and not files:
         return None
-    from tisim.recording.session import Session
+    from tisim.timeline.capture import EventCapture
 
     title = f"{Path(trace.name).name} on {Path(settings.platform.file).name}"
     hosts = placements.host_indices(settings.platform)
-    return Session(title, settings, hosts, keep=record, timelines=files)
+    return EventCapture(title, settings, hosts, keep=event_log, timelines=files)
 
 
 def _simulate(
@@ -131,19 +147,19 @@ def _simulate(
     settings: Settings,
     placements: Deployment,
     progress: Progress | None,
-    session: Session | None,
+    capture: EventCapture | None,
 ) -> Result:
     if registered():  # only SimPy can carry out actions that are written in Python
         from tisim.kernel.environment import Environment
 
         env = Environment(settings.platform, settings.config, progress=progress)
         driver = env.driver
-        _start_recording(driver, session)
+        _start_capture(driver, capture)
         with _interruptible(driver):
             result = cast("Result", env.run(start_replay(env, trace, placements)))
     else:
         driver = Driver(settings, progress)
-        _start_recording(driver, session)
+        _start_capture(driver, capture)
         hosts = placements.host_indices(settings.platform)
         job = driver.add_job(_readable(trace, settings), hosts, **_lives(placements))
         with _interruptible(driver):
@@ -153,8 +169,8 @@ def _simulate(
         check_alive(driver, job)
         check_whole(driver.core, job)
         result = _result(driver, job, trace, placements, settings)
-    if session is not None:
-        result.recorded = session.finish(driver.core, result.finish)
+    if capture is not None:
+        result.event_log = capture.finish(driver.core, result.finish)
     return result
 
 
@@ -167,10 +183,10 @@ def _interruptible(driver: Driver) -> Iterator[None]:
         raise interruption(driver.core, job=0) from None
 
 
-def _start_recording(driver: Driver, session: Session | None) -> None:
-    driver.recording = session
-    if session is not None:
-        session.start(driver.core)
+def _start_capture(driver: Driver, capture: EventCapture | None) -> None:
+    driver.events = capture
+    if capture is not None:
+        capture.start(driver.core)
 
 
 def _readable(trace: Trace, settings: Settings) -> Any:
@@ -207,10 +223,10 @@ def _result(
     begin: float = 0.0,
 ) -> Result:
     core = driver.core
-    warnings = [*settings.warnings, *killed(driver, job)]
+    notes = [*settings.warnings, *killed(driver, job)]
     if lost := core.lost_types(job):
         more = f" and {len(lost) - 1} more" if lost[1:] else ""
-        warnings.append(
+        notes.append(
             f"the trace of rank {lost[0]}{more} names types of unknown size (-1), which the tracer "
             "lost: their messages count as 0 bytes"
         )
@@ -221,7 +237,7 @@ def _result(
         trace=str(trace.name),
         platform=str(settings.platform.file),
         config=settings.config.as_dict(),
-        warnings=warnings,
+        warnings=notes,
     )
 
 

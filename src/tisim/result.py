@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from tisim.recording.breakdown import Breakdown
-    from tisim.recording.critical_path import CriticalPath
-    from tisim.recording.links import Links
-    from tisim.recording.recorded import Recorded
+    from tisim.timeline.breakdown import Breakdown
+    from tisim.timeline.critical_path import CriticalPath
+    from tisim.timeline.event_log import EventLog
+    from tisim.timeline.links import Links
 
 #: Columns of `Result.ranks`, in order.
 COLUMNS = (
@@ -58,8 +59,8 @@ class Result:
         The configuration that was used, canonical key to value.
     warnings
         What was noticed and may matter.
-    recorded
-        What is known of what happened, when the replay was told to record it.
+    event_log
+        What happened, if the replay kept it (``replay(..., event_log=True)``); else None.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Result:
         self.platform = platform
         self.config = dict(config)
         self.warnings = list(warnings)
-        self.recorded: Recorded | None = None
+        self.event_log: EventLog | None = None
 
     @property
     def simulated_time(self) -> float:
@@ -119,13 +120,13 @@ class Result:
 
     @property
     def timeline(self) -> pd.DataFrame:
-        """What every rank did: one row an action. Like all that follows only if recorded."""
-        return self.known().timeline
+        """What every rank did: one row an action. Like all that follows it needs the event log."""
+        return self.require_event_log().timeline
 
     @property
     def breakdown(self) -> Breakdown:
         """Where the time of each rank went, by state and by kind of action."""
-        return self.known().breakdown
+        return self.require_event_log().breakdown
 
     @property
     def states(self) -> pd.DataFrame:
@@ -134,12 +135,12 @@ class Result:
         Columns: `rank`, `state`, `kind` of action, `start`, `end` (s), `cause`, the rank that
         was waited for (-1: none), and `line`, of the action in the trace.
         """
-        return self.known().states
+        return self.require_event_log().states
 
     @property
     def messages(self) -> pd.DataFrame:
         """Every message: one row each, in the order in which their receivers went on."""
-        return self.known().messages
+        return self.require_event_log().messages
 
     @property
     def waits(self) -> pd.DataFrame:
@@ -149,7 +150,7 @@ class Result:
         as `late sender`) and `kind` of action: `seconds` that the rank waited, and how often
         (`count`).
         """
-        return self.known().waits
+        return self.require_event_log().waits
 
     @property
     def matrix(self) -> pd.DataFrame:
@@ -159,34 +160,45 @@ class Result:
         collectives, `collective_bytes` and `collective_messages`. The whole matrix of few ranks:
         ``matrix.pivot(index="source", columns="destination", values="bytes")``.
         """
-        return self.known().matrix
+        return self.require_event_log().matrix
 
     @property
     def critical_path(self) -> CriticalPath:
         """What the simulated time consists of, and what better machines could gain."""
-        return self.known().critical_path
+        return self.require_event_log().critical_path
 
     @property
     def links(self) -> Links:
         """What each link carried over time."""
-        return self.known().links
+        return self.require_event_log().links
 
-    def known(self) -> Recorded:
-        """What is known of what happened.
+    def require_event_log(self) -> EventLog:
+        """The event log.
 
         Raises
         ------
         TisimError
-            When nothing was recorded.
+            When the replay kept none.
         """
-        if self.recorded is None:
-            raise TisimError("nothing was recorded: replay with record=True")
-        return self.recorded
+        if self.event_log is None:
+            raise TisimError("the result has no event log: replay with event_log=True")
+        return self.event_log
+
+    @property
+    def recorded(self) -> EventLog | None:
+        """Deprecated spelling of `event_log`."""
+        _warn_of_old_name("recorded", "event_log")
+        return self.event_log
+
+    def known(self) -> EventLog:
+        """Deprecated spelling of `require_event_log`."""
+        _warn_of_old_name("known()", "require_event_log()")
+        return self.require_event_log()
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers, lists and dicts: what `to_json` writes.
 
-        With `breakdown` if the replay was recorded (`tisim.recording.recorded.Recorded.to_dict`).
+        With `breakdown` if there is an event log (`tisim.timeline.EventLog.to_dict`).
         """
         rows = self._rows(0, len(self.hosts))
         return {**self._summary(), "ranks": [dict(zip(COLUMNS, row, strict=True)) for row in rows]}
@@ -220,8 +232,8 @@ class Result:
             "wall_time": self.wall_time,
             "config": self.config,
         }
-        if self.recorded is not None:
-            summary["breakdown"] = self.recorded.to_dict()
+        if self.event_log is not None:
+            summary["breakdown"] = self.event_log.to_dict()
         return summary
 
     def _rows(self, first: int, end: int) -> Iterator[tuple[Any, ...]]:
@@ -244,3 +256,7 @@ class Result:
             f"<Result: {self.simulated_time:.9g} s simulated, {len(self.hosts)} ranks, "
             f"{self.actions:,} actions>"
         )
+
+
+def _warn_of_old_name(old: str, new: str) -> None:
+    warnings.warn(f"Result.{old} is deprecated; use Result.{new}", DeprecationWarning, stacklevel=3)

@@ -27,7 +27,7 @@ def recorded(seed: int, folder: Path) -> tisim.Result:
     case.write(folder)
     same = {"platform": folder / "platform.xml", "hosts": case.hosts, "config": case.config}
     files = [folder / f"run.{suffix}" for suffix in FORMATS]
-    result = tisim.replay(folder / "traces", **same, record=True, timeline=files)
+    result = tisim.replay(folder / "traces", **same, event_log=True, timeline=files)
     # To record changes nothing.
     assert result.finish.tolist() == tisim.replay(folder / "traces", **same).finish.tolist()
     return result

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.recording.breakdown import STATES
 from tisim.sweep.text import align
+from tisim.timeline.names import STATES
 from tisim.viz.text import format_bytes, format_time
 
 if TYPE_CHECKING:

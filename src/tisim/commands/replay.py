@@ -158,7 +158,7 @@ def replay_command(
             ranks=ranks,
             progress=meter.update if meter.is_shown else None,
             timeline=timelines,
-            record=breakdown or pictures.wanted,
+            event_log=breakdown or pictures.wanted,
         )
     result.wall_time = time.perf_counter() - start
     for warning in result.warnings:

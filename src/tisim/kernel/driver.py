@@ -106,11 +106,11 @@ class Progress(Protocol):
         ...
 
 
-class Recording(Protocol):
-    """Takes what a simulation records (`tisim.recording.session.Session`)."""
+class EventConsumer(Protocol):
+    """Takes the events that a simulation logs (`tisim.timeline.EventCapture`)."""
 
-    def take(self, core: Any, /) -> None:
-        """Take what has been recorded up to now."""
+    def take(self, core: _core.Simulation, /) -> None:
+        """Take the events that the simulation has logged so far."""
         ...
 
 
@@ -148,14 +148,14 @@ class Driver:
 
     Attributes
     ----------
-    recording
-        Takes what the core records, if it was made to.
+    events
+        Takes the events that the core logs, if it logs them.
     """
 
     def __init__(self, settings: Settings, progress: Progress | None = None) -> None:
         self.settings = settings
         self.core = _core.Simulation(settings.model, settings.data)
-        self.recording: Recording | None = None
+        self.events: EventConsumer | None = None
         self._progress = progress
         self._groups: dict[int, _Group] = {}
 
@@ -207,8 +207,8 @@ class Driver:
             elif stop == Stop.NEED_ROUTE:
                 self._provide_route()
             elif stop == Stop.RECORDS:
-                assert self.recording is not None
-                self.recording.take(core)
+                assert self.events is not None
+                self.events.take(core)
                 if time.perf_counter() - looked > _PATIENCE:
                     looked = self._tell()
             elif stop == Stop.PAUSE:

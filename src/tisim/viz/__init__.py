@@ -1,4 +1,4 @@
-"""Pictures of what happened in a replay that was recorded."""
+"""Pictures of the event log of a replay."""
 
 from tisim.viz.gantt import draw_gantt
 from tisim.viz.report import write_report

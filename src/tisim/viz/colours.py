@@ -6,7 +6,7 @@ state has a lightness of its own, so that they can be told apart in grey too.
 
 from __future__ import annotations
 
-#: Colour of each state, by its name (`tisim.recording.breakdown.STATES`).
+#: Colour of each state, by its name (`tisim.timeline.names.STATES`).
 COLOURS = {
     "compute": "#E0EFE3",
     "sleep": "#DFDE66",

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tisim.errors import InputError
-from tisim.recording.breakdown import STATES
-from tisim.recording.files import NewFile
+from tisim.timeline.files import NewFile
+from tisim.timeline.names import STATES
 from tisim.viz.colours import COLOURS, rgb
 from tisim.viz.lanes import Lanes
 from tisim.viz.samples import sample
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tisim.recording.recorded import Recorded
     from tisim.result import Result
+    from tisim.timeline.event_log import EventLog
 
 # More lanes cannot be told apart, more bars are narrower than a pixel, more arrows hide the bars.
 _LANES = 64
@@ -62,7 +62,7 @@ def draw_gantt(
     Parameters
     ----------
     result
-        A result with a record.
+        A result with an event log.
     path
         File whose suffix is ``.svg`` or ``.png``.
     begin, end
@@ -74,15 +74,15 @@ def draw_gantt(
         When the suffix is another, the file cannot be written, or nothing is simulated in that
         time.
     TisimError
-        When nothing was recorded.
+        When the result has no event log.
     """
     check_picture(path)
-    recorded = result.known()
-    whole = recorded.scene.end
+    log = result.require_event_log()
+    whole = log.run.end
     last = whole if end is None else min(end, whole)
     if not (0 <= begin < last or begin == last == whole == 0):
         raise InputError(f"the simulation lasts from 0 to {whole:.9g} s; draw a part of that")
-    chart = _Chart(recorded, begin, last)
+    chart = _Chart(log, begin, last)
     file = NewFile(path)
     try:
         file.write(_picture(result, chart, Path(path).suffix.lower()[1:]))
@@ -117,15 +117,15 @@ class _Chart:
 
     Parameters
     ----------
-    recorded
-        What happened.
+    log
+        The event log of the replay.
     begin, end
         The part of the time, in seconds.
     """
 
-    def __init__(self, recorded: Recorded, begin: float, end: float) -> None:
-        self.lanes = Lanes.at_most(recorded.scene.ranks, _LANES)
-        self._recorded = recorded
+    def __init__(self, log: EventLog, begin: float, end: float) -> None:
+        self.lanes = Lanes.at_most(log.run.ranks, _LANES)
+        self._log = log
         self._begin, self._end = begin, end
         self._unit, self._factor = unit_of_time(end)
 
@@ -136,15 +136,15 @@ class _Chart:
         self._frame_lanes(axes)
         messages = self._draw_messages(axes)
         self._dress(axes)
-        part = self._begin > 0 or self._end < self._recorded.scene.end
+        part = self._begin > 0 or self._end < self._log.run.end
         shares = " Percentages are those of the whole simulation." if part else ""
         return f"{states} {messages}{shares}"
 
     def _dress(self, axes: Any) -> None:
         """Title, axes and ticks."""
-        lanes, scene = self.lanes, self._recorded.scene
-        unit, factor = unit_of_time(scene.end)
-        title = f"{scene.title}: {scene.end * factor:.6g} {unit}"
+        lanes, run = self.lanes, self._log.run
+        unit, factor = unit_of_time(run.end)
+        title = f"{run.title}: {run.end * factor:.6g} {unit}"
         axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
         axes.set_xlim(self._begin * self._factor, self._end * self._factor or 1.0)
         axes.set_ylim(lanes.count - 0.5, -0.5)
@@ -157,10 +157,10 @@ class _Chart:
 
     def _bars(self) -> NDArray[np.void] | None:
         """The states to draw one by one, unless they are too many."""
-        whole = self._begin == 0 and self._end == self._recorded.scene.end
-        if self.lanes.size > 1 or (whole and self._recorded.spool.count("states") > _BARS):
+        whole = self._begin == 0 and self._end == self._log.run.end
+        if self.lanes.size > 1 or (whole and self._log.store.count("states") > _BARS):
             return None
-        rows = self._recorded.spool.read("states")
+        rows = self._log.store.read("states")
         chosen = rows[(rows["end"] > self._begin) & (rows["start"] < self._end)]
         return chosen if len(chosen) <= _BARS else None
 
@@ -181,7 +181,7 @@ class _Chart:
     def _draw_shares(self, axes: Any) -> str:
         """In each column of each lane the shares of the time that its ranks spend in each state."""
         lanes, columns = self.lanes, _COLUMNS
-        image = share_image(self._recorded, lanes, self._begin, self._end)
+        image = share_image(self._log, lanes, self._begin, self._end)
         left, right = self._begin * self._factor, self._end * self._factor
         axes.imshow(
             image.reshape(-1, columns, 3),  # the lanes one below the other
@@ -203,15 +203,15 @@ class _Chart:
 
         lanes = self.lanes
         ends = np.zeros(lanes.count)
-        np.maximum.at(ends, lanes.groups, self._recorded.finish)
+        np.maximum.at(ends, lanes.groups, self._log.finish)
         corners = _rectangles(np.zeros(lanes.count), ends * self._factor, np.arange(lanes.count))
         frames = PolyCollection(corners, facecolors="none", edgecolors="#666666", linewidths=0.5)
         axes.add_collection(frames)
 
     def _draw_messages(self, axes: Any) -> str:
         """Messages as arrows, or some of them."""
-        rows = self._recorded.spool.read("messages")
-        if self._begin > 0 or self._end < self._recorded.scene.end:
+        rows = self._log.store.read("messages")
+        if self._begin > 0 or self._end < self._log.run.end:
             rows = rows[(rows["arrived"] >= self._begin) & (rows["started"] <= self._end)]
         count = len(rows)
         if not count:
@@ -244,7 +244,7 @@ def _rectangles(start: Any, end: Any, lane: Any) -> Any:
     return np.stack([x, y], axis=2)
 
 
-def share_image(recorded: Recorded, lanes: Lanes, begin: float, end: float) -> NDArray[np.uint8]:
+def share_image(log: EventLog, lanes: Lanes, begin: float, end: float) -> NDArray[np.uint8]:
     """Lanes whose columns are divided among states as their ranks' time is.
 
     Returns
@@ -254,13 +254,13 @@ def share_image(recorded: Recorded, lanes: Lanes, begin: float, end: float) -> N
     """
     import numpy as np
 
-    shares = recorded.shares(lanes.groups, lanes.count, _COLUMNS, begin, end)
+    seconds = log.seconds_by_state(lanes.groups, lanes.count, _COLUMNS, begin, end)
     height = max(6, _ROWS // lanes.count)
     gap = max(1, round(height * (1 - _BAR)))
     image = np.full((lanes.count, height, _COLUMNS, 3), 255, dtype=np.uint8)
     palette = np.array([*(rgb(COLOURS[state]) for state in STATES), (255, 255, 255)])
     room = lanes.sizes[:, None, None] * (end - begin) / _COLUMNS
-    tops = np.cumsum(shares, axis=2) / room
+    tops = np.cumsum(seconds, axis=2) / room
     levels = (np.arange(height - gap) + 0.5) / (height - gap)
     for lane in range(lanes.count):
         # The state in whose part of the column a level lies; above all of them: ended.

@@ -7,15 +7,14 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from tisim.recording.breakdown import STATES
-from tisim.recording.names import kind_names
+from tisim.timeline.names import STATES, kind_names
 from tisim.viz.colours import COLOURS
 from tisim.viz.lanes import Lanes
 from tisim.viz.samples import sample
 
 if TYPE_CHECKING:
-    from tisim.recording.recorded import Recorded
     from tisim.result import Result
+    from tisim.timeline.event_log import EventLog
 
 # What a page holds at most, so that it stays small: ranks with a lane each, or else lanes; all
 # states, or else shares in so many cells; messages, turns of the critical path, links.
@@ -31,46 +30,46 @@ BLOCKS = 100
 
 def page_data(result: Result) -> str:
     """Everything that the scripts of a report need, as JSON that can stand in HTML."""
-    recorded = result.known()
-    lanes = lanes_of(recorded)
-    used = used_states(recorded)
+    log = result.require_event_log()
+    lanes = lanes_of(log)
+    used = used_states(log)
     data = {
-        "end": recorded.scene.end or 1.0,
+        "end": log.run.end or 1.0,
         "states": [{"name": STATES[number], "colour": COLOURS[STATES[number]]} for number in used],
         "kinds": kind_names(),
         "lanes": _lanes(lanes),
-        "gantt": _all_states(recorded, used) if is_exact(recorded) else _shares(recorded, lanes),
-        "messages": _messages(recorded),
-        "path": _path(recorded),
-        "matrix": _matrix(recorded),
-        "links": _links(recorded),
+        "gantt": _all_states(log, used) if is_exact(log) else _shares(log, lanes),
+        "messages": _messages(log),
+        "path": _path(log),
+        "matrix": _matrix(log),
+        "links": _links(log),
     }
     return json.dumps(data).replace("<", "\\u003c")
 
 
-def is_exact(recorded: Recorded) -> bool:
+def is_exact(log: EventLog) -> bool:
     """Whether a page has room for every state of every rank."""
-    return lanes_of(recorded).size == 1 and recorded.spool.count("states") <= _STATES
+    return lanes_of(log).size == 1 and log.store.count("states") <= _STATES
 
 
-def lanes_of(recorded: Recorded) -> Lanes:
+def lanes_of(log: EventLog) -> Lanes:
     """The lanes of a page's Gantt chart."""
-    ranks = recorded.scene.ranks
+    ranks = log.run.ranks
     return Lanes.at_most(ranks, _RANKS if ranks <= _RANKS else _LANES)
 
 
-def used_states(recorded: Recorded) -> list[int]:
+def used_states(log: EventLog) -> list[int]:
     """The states that occur, by number."""
     import numpy as np
 
-    sums = recorded.breakdown.by_rank.sum().to_numpy()
+    sums = log.breakdown.by_rank.sum().to_numpy()
     used: list[int] = np.nonzero(sums)[0].tolist()
     return used
 
 
-def bins_of(recorded: Recorded) -> int:
+def bins_of(log: EventLog) -> int:
     """Parts of the time in which shares are told, where there is no room for every state."""
-    lanes = lanes_of(recorded)
+    lanes = lanes_of(log)
     return max(500, _CELLS // lanes.count)
 
 
@@ -87,14 +86,14 @@ def _lanes(lanes: Lanes) -> dict[str, Any]:
     return {"count": lanes.count, "size": lanes.size, "labels": labels}
 
 
-def _all_states(recorded: Recorded, used: list[int]) -> dict[str, Any]:
+def _all_states(log: EventLog, used: list[int]) -> dict[str, Any]:
     import numpy as np
 
-    rows = recorded.spool.read("states")
+    rows = log.store.read("states")
     order = np.argsort(rows["rank"], kind="stable")
     place = np.zeros(len(STATES), dtype=np.uint8)
     place[used] = np.arange(len(used))
-    ranks = np.arange(recorded.scene.ranks + 1)
+    ranks = np.arange(log.run.ranks + 1)
     return {
         "mode": "exact",
         "first": _packed(np.searchsorted(rows["rank"][order], ranks), "i4"),
@@ -105,19 +104,19 @@ def _all_states(recorded: Recorded, used: list[int]) -> dict[str, Any]:
     }
 
 
-def _shares(recorded: Recorded, lanes: Lanes) -> dict[str, Any]:
+def _shares(log: EventLog, lanes: Lanes) -> dict[str, Any]:
     import numpy as np
 
-    bins = bins_of(recorded)
-    shares = recorded.shares(lanes.groups, lanes.count, bins)[:, :, used_states(recorded)]
-    room = lanes.sizes[:, None, None] * recorded.scene.end / bins
-    parts = np.rint(255 * np.clip(shares / room, 0, 1))
+    bins = bins_of(log)
+    seconds = log.seconds_by_state(lanes.groups, lanes.count, bins)[:, :, used_states(log)]
+    room = lanes.sizes[:, None, None] * log.run.end / bins
+    parts = np.rint(255 * np.clip(seconds / room, 0, 1))
     return {"mode": "shares", "bins": bins, "share": _packed(np.moveaxis(parts, 2, 0), "u1")}
 
 
-def _messages(recorded: Recorded) -> dict[str, Any]:
+def _messages(log: EventLog) -> dict[str, Any]:
     """Messages that have arrived, or a sample of them; in random order."""
-    rows = recorded.spool.read("messages")
+    rows = log.store.read("messages")
     count = len(rows)
     rows = sample(rows, _MESSAGES)
     rows = rows[rows["arrived"] >= 0]
@@ -131,17 +130,17 @@ def _messages(recorded: Recorded) -> dict[str, Any]:
     }
 
 
-def _path(recorded: Recorded) -> dict[str, Any]:
+def _path(log: EventLog) -> dict[str, Any]:
     """The critical path as a line: times and ranks; what is finer than `merged` seconds is not."""
-    time, rank, merged = recorded.critical_path.turns(_TURNS)
+    time, rank, merged = log.critical_path.turns(_TURNS)
     return {"merged": merged, "time": _packed(time, "f8"), "rank": _packed(rank, "i4")}
 
 
-def _matrix(recorded: Recorded) -> dict[str, Any]:
+def _matrix(log: EventLog) -> dict[str, Any]:
     import numpy as np
 
-    lanes = Lanes.at_most(recorded.scene.ranks, BLOCKS)
-    matrix = recorded.matrix
+    lanes = Lanes.at_most(log.run.ranks, BLOCKS)
+    matrix = log.matrix
     source, destination = (
         matrix[name].to_numpy() // lanes.size for name in ("source", "destination")
     )
@@ -155,10 +154,10 @@ def _matrix(recorded: Recorded) -> dict[str, Any]:
     }
 
 
-def _links(recorded: Recorded) -> dict[str, Any]:
+def _links(log: EventLog) -> dict[str, Any]:
     import numpy as np
 
-    links = recorded.links
+    links = log.links
     chosen = links.most_loaded(_LINKS)
     use = links.utilisation[chosen]
     return {

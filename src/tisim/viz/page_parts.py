@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from tisim.recording.breakdown import STATES, WAITS
+from tisim.timeline.names import STATES, WAITS
 from tisim.viz.colours import MEANINGS
 from tisim.viz.html import bar, facts, legend, percent, table
 from tisim.viz.lanes import Lanes
@@ -30,21 +30,21 @@ class PageParts:
     Parameters
     ----------
     result
-        A result with a record.
+        A result with an event log.
     """
 
     def __init__(self, result: Result) -> None:
         self._result = result
-        self._recorded = result.known()
-        self._ranks = self._recorded.scene.ranks
+        self._log = result.require_event_log()
+        self._ranks = self._log.run.ranks
         spent = result.breakdown.by_rank.sum()
         self._whole = float(spent.sum()) or 1.0
         self._shares = {state: spent[state] / self._whole for state in STATES if spent[state] > 0}
 
     @property
     def title(self) -> str:
-        time = format_time(self._recorded.scene.end, 6)
-        return escape(f"{self._recorded.scene.title}: {time}")
+        time = format_time(self._log.run.end, 6)
+        return escape(f"{self._log.run.title}: {time}")
 
     def legend(self) -> str:
         return legend(self._shares)
@@ -107,14 +107,14 @@ class PageParts:
 
     def gantt_note(self) -> str:
         """How the chart is made."""
-        end = self._recorded.scene.end
-        if is_exact(self._recorded):
+        end = self._log.run.end
+        if is_exact(self._log):
             return (
                 "Every state of every rank is here; a column of pixels with several states shows "
                 "their shares of its time, one upon the other."
             )
-        width = format_time(end / bins_of(self._recorded))
-        lanes = lanes_of(self._recorded)
+        width = format_time(end / bins_of(self._log))
+        lanes = lanes_of(self._log)
         who = "its rank spends" if lanes.size == 1 else f"its {lanes.size} ranks spend"
         return (
             f"There are too many states to show each: a column of a lane shows the shares of the "
@@ -132,7 +132,7 @@ class PageParts:
         by_rank = self._result.breakdown.by_rank
         lanes = Lanes.at_most(self._ranks, _BARS)
         grouped = by_rank.groupby(lanes.groups).mean()
-        end = self._recorded.scene.end
+        end = self._log.run.end
         lines = []
         for lane, row in grouped.iterrows():
             name = lanes.label(int(lane))

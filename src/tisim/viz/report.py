@@ -9,7 +9,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.recording.files import NewFile
+from tisim.timeline.files import NewFile
 from tisim.viz.page_data import page_data
 from tisim.viz.page_parts import PageParts
 
@@ -42,7 +42,7 @@ def write_report(result: Result, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     result
-        A result with a record.
+        A result with an event log.
     path
         File whose suffix is ``.html``.
 
@@ -51,7 +51,7 @@ def write_report(result: Result, path: str | os.PathLike[str]) -> None:
     InputError
         When the suffix is another, or the file cannot be written.
     TisimError
-        When nothing was recorded.
+        When the result has no event log.
     """
     check_report(path)
     parts = PageParts(result)

@@ -48,7 +48,7 @@ def replay(tmp_path: Path) -> Replay:
             platform=tmp_path / "platform.xml",
             hosts=hosts,
             deployment=deployment,
-            record=bool(actors),
+            event_log=bool(actors),
         )
 
     return run

@@ -19,7 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "__main__"}),
     frozenset({"commands"}),
     frozenset({"sweep", "viz", "calibration", "generate"}),
-    frozenset({"replay", "result", "recording"}),
+    frozenset({"replay", "result", "recording", "timeline"}),
     frozenset({"formats", "actions", "platform", "models", "config"}),
     frozenset({"kernel"}),
     frozenset({"_core"}),
@@ -27,7 +27,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # The packages that use the compiled core themselves.
-USERS_OF_THE_CORE = frozenset({"formats", "kernel", "recording", "replay"})
+USERS_OF_THE_CORE = frozenset({"formats", "kernel", "timeline", "replay"})
 HEAVY = frozenset({"lxml", "matplotlib", "networkx", "numpy", "pandas", "scipy", "simpy"})
 
 

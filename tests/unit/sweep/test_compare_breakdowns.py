@@ -86,5 +86,5 @@ def test_real_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_result_and_its_json_say_the_same() -> None:
-    result = tisim.replay(CG, platform=GRAPHENE, record=True)
+    result = tisim.replay(CG, platform=GRAPHENE, event_log=True)
     assert json.loads(result.to_json()) == json.loads(json.dumps(result.to_dict()))

@@ -74,5 +74,5 @@ def test_an_unknown_suffix_is_refused_before_the_replay(tmp_path: Path) -> None:
 
 def test_what_was_not_recorded_cannot_be_asked_for() -> None:
     result = tisim.replay(RING, platform=GRAPHENE)
-    with pytest.raises(tisim.TisimError, match="record=True"):
+    with pytest.raises(tisim.TisimError, match="event_log=True"):
         result.timeline  # noqa: B018

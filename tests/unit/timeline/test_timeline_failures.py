@@ -158,7 +158,7 @@ def test_what_a_rank_was_at_when_it_was_killed_ends_there(tmp_path: Path) -> Non
         tmp_path / "traces",
         platform=GRAPHENE,
         deployment=deployment,
-        record=True,
+        event_log=True,
         timeline=[tmp_path / "run.csv", tmp_path / "run.trace"],
     )
     last = result.timeline.groupby("rank").last()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tisim.recording import recording
+from tisim.timeline import playback
 
 ROOT = Path(__file__).resolve().parents[3]
 GRAPHENE = ROOT / "platforms/graphene.xml"
@@ -74,14 +74,14 @@ def test_several_timelines_of_one_replay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("room", [1, 100])
-def test_it_does_not_matter_how_often_records_are_taken(
+def test_it_does_not_matter_how_often_events_are_taken(
     room: int, nas_traces: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace, file = nas_traces / "lu.S.4", "run.perfetto-trace"
     plain = tisim.replay(trace, platform=GRAPHENE)
     tisim.replay(trace, platform=GRAPHENE, timeline=tmp_path / file)
     expected = (tmp_path / file).read_bytes()
-    monkeypatch.setattr(recording, "_ROOM", room)
+    monkeypatch.setattr(playback, "_BATCH", room)
     result = tisim.replay(trace, platform=GRAPHENE, timeline=tmp_path / file)
     assert result.finish.tolist() == plain.finish.tolist()
     assert (tmp_path / file).read_bytes() == expected

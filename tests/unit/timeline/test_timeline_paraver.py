@@ -9,7 +9,7 @@ import pytest
 
 import tisim
 from tests.unit.timeline.paraver_trace import ParaverTrace, check
-from tisim.recording import line_sort, paraver
+from tisim.timeline.formats import line_sort, paraver
 
 ROOT = Path(__file__).resolve().parents[3]
 GRAPHENE = ROOT / "platforms/graphene.xml"
@@ -18,7 +18,7 @@ RING = ROOT / "traces/ring.4"
 
 def recorded(trace: Path, folder: Path, **options: Any) -> tuple[tisim.Result, ParaverTrace]:
     result = tisim.replay(
-        trace, platform=GRAPHENE, record=True, timeline=folder / "run.prv", **options
+        trace, platform=GRAPHENE, event_log=True, timeline=folder / "run.prv", **options
     )
     return result, ParaverTrace(folder / "run.prv")
 

@@ -19,7 +19,7 @@ RING = ROOT / "traces/ring.4"
 
 def recorded(trace: Path, folder: Path, **options: Any) -> tuple[tisim.Result, Decoded]:
     file = folder / "run.perfetto-trace"
-    result = tisim.replay(trace, platform=GRAPHENE, record=True, timeline=file, **options)
+    result = tisim.replay(trace, platform=GRAPHENE, event_log=True, timeline=file, **options)
     return result, Decoded(file)
 
 

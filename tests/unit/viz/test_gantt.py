@@ -25,12 +25,12 @@ CLUSTER = """<?xml version='1.0'?>
 
 @pytest.fixture(scope="module")
 def ring() -> tisim.Result:
-    return tisim.replay(ROOT / "traces/ring.4", platform=GRAPHENE, record=True)
+    return tisim.replay(ROOT / "traces/ring.4", platform=GRAPHENE, event_log=True)
 
 
 @pytest.fixture(scope="module")
 def lu() -> tisim.Result:
-    return tisim.replay(ROOT / "traces/npb.S.tar.xz/lu.S.4", platform=GRAPHENE, record=True)
+    return tisim.replay(ROOT / "traces/npb.S.tar.xz/lu.S.4", platform=GRAPHENE, event_log=True)
 
 
 def test_few_actions_are_drawn_one_by_one(ring: tisim.Result, tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_many_actions_are_drawn_as_shares(lu: tisim.Result, tmp_path: Path) -> N
 
 def test_colours_take_as_much_room_as_states_take_time(lu: tisim.Result) -> None:
     lanes = Lanes.at_most(4, 64)
-    drawing = share_image(lu.known(), lanes, 0.0, lu.simulated_time)
+    drawing = share_image(lu.require_event_log(), lanes, 0.0, lu.simulated_time)
     by_rank = lu.breakdown.by_rank
     for lane in range(4):
         drawn = {
@@ -87,7 +87,7 @@ def test_many_ranks_share_lanes(tmp_path: Path) -> None:
     traces.mkdir()
     for rank in range(1000):
         (traces / f"r{rank}").write_text(f"{rank} compute {rank + 1}e6\n{rank} barrier\n")
-    result = tisim.replay(traces, platform=tmp_path / "p.xml", record=True)
+    result = tisim.replay(traces, platform=tmp_path / "p.xml", event_log=True)
     draw_gantt(result, tmp_path / "many.svg")
     text = (tmp_path / "many.svg").read_text()
     assert "that the 20 ranks of a lane spend in each state" in text
@@ -138,7 +138,7 @@ def test_a_part_of_the_time(lu: tisim.Result, tmp_path: Path) -> None:
 
 def test_a_trace_of_no_duration(tmp_path: Path) -> None:
     (tmp_path / "r0").write_text("0 init\n0 finalize\n")
-    result = tisim.replay(tmp_path / "r0", platform=GRAPHENE, record=True)
+    result = tisim.replay(tmp_path / "r0", platform=GRAPHENE, event_log=True)
     draw_gantt(result, tmp_path / "nothing.svg")
     assert "No messages." in (tmp_path / "nothing.svg").read_text()
     assert result.critical_path.gains["speedup"].tolist() == [1.0] * 4
@@ -148,6 +148,6 @@ def test_a_trace_of_no_duration(tmp_path: Path) -> None:
 
 def test_without_a_record_there_is_no_picture(tmp_path: Path) -> None:
     result = tisim.replay(ROOT / "traces/ring.4", platform=GRAPHENE)
-    with pytest.raises(tisim.TisimError, match="record=True"):
+    with pytest.raises(tisim.TisimError, match="event_log=True"):
         draw_gantt(result, tmp_path / "ring.svg")
     assert not list(tmp_path.iterdir())

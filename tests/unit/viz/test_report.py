@@ -33,7 +33,7 @@ with_browser = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def lu(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of NAS LU on four ranks."""
-    result = tisim.replay(ROOT / "traces/npb.S.tar.xz/lu.S.4", platform=GRAPHENE, record=True)
+    result = tisim.replay(ROOT / "traces/npb.S.tar.xz/lu.S.4", platform=GRAPHENE, event_log=True)
     page = tmp_path_factory.mktemp("lu") / "lu.html"
     write_report(result, page)
     return page
@@ -45,7 +45,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("many")
     (directory / "p.xml").write_text(CLUSTER)
     Ring(ranks=10_000, iterations=2).write(directory / "ring.tit")
-    result = tisim.replay(directory / "ring.tit", platform=directory / "p.xml", record=True)
+    result = tisim.replay(directory / "ring.tit", platform=directory / "p.xml", event_log=True)
     write_report(result, directory / "many.html")
     return directory / "many.html"
 
@@ -92,7 +92,7 @@ def test_text_from_outside_is_no_html(tmp_path: Path) -> None:
     traces.mkdir()
     (traces / "r0").write_text("0 send 1 0 1000000 6\n")
     (traces / "r1").write_text("1 compute 1e6\n1 recv 0 0 1000000 6\n")
-    result = tisim.replay(traces, platform=tmp_path / "p.xml", record=True)
+    result = tisim.replay(traces, platform=tmp_path / "p.xml", event_log=True)
     write_report(result, tmp_path / "r.html")
     assert name in result.hosts
     text = (tmp_path / "r.html").read_text()

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tisim import _core
-from tisim.recording.files import NewFile
-from tisim.recording.line_sort import merge_lines, sorted_lines
+from tisim.timeline.files import NewFile
+from tisim.timeline.formats.line_sort import merge_lines, sorted_lines
 
 if TYPE_CHECKING:
-    from tisim.recording.scene import Scene
+    from tisim.timeline.run import Run
 
 # The time of the end is written where the first line left room for it.
 _DIGITS = 20
@@ -52,13 +52,13 @@ class ParaverOutput:
     the wait states and who caused them are events of tisim's own.
     """
 
-    def __init__(self, path: Path, scene: Scene) -> None:
+    def __init__(self, path: Path, run: Run) -> None:
         import numpy as np
 
-        self._scene = scene
-        self._nodes, cpus, self._tasks = _machine(scene)
+        self._run = run
+        self._nodes, cpus, self._tasks = _machine(run)
         least, each, most = _WINDOW
-        window = min(max(each * scene.ranks, least), most)
+        window = min(max(each * run.ranks, least), most)
         self._writer = _core.ParaverWriter(np.asarray(cpus, dtype=np.int32), window)
         self._files: list[NewFile] = []
         self._late = tempfile.TemporaryFile()  # noqa: SIM115 - closed in the end
@@ -68,7 +68,7 @@ class ParaverOutput:
         except BaseException:
             self.discard()
             raise
-        scene.tell_states(self._writer.sink())
+        run.send_states_to(self._writer.sink())
         self._files[0].write(self._header(0.0))
 
     def listeners(self) -> list[Any]:
@@ -81,10 +81,10 @@ class ParaverOutput:
         if late := self._writer.take_late():
             self._late.write(late)
         if last:
-            records.overwrite(0, self._header(self._scene.end).encode())
+            records.overwrite(0, self._header(self._run.end).encode())
             if self._late.tell():
                 merge_lines(records, sorted_lines(self._late, _time_of), _time_of)
-            labels.write(_labels(self._scene))
+            labels.write(_labels(self._run))
             rows.write(self._row_names())
             for file in self._files:
                 file.complete()
@@ -114,7 +114,7 @@ class ParaverOutput:
         levels = {
             "CPU": cpus,
             "NODE": [name for name, _ in self._nodes],
-            "THREAD": [f"rank {rank}" for rank in range(self._scene.ranks)],
+            "THREAD": [f"rank {rank}" for rank in range(self._run.ranks)],
         }
         return "\n".join(
             f"LEVEL {level} SIZE {len(names)}\n" + "".join(f"{name}\n" for name in names)
@@ -122,21 +122,21 @@ class ParaverOutput:
         )
 
 
-def _machine(scene: Scene) -> tuple[list[tuple[str, int]], list[int], list[int]]:
+def _machine(run: Run) -> tuple[list[tuple[str, int]], list[int], list[int]]:
     """Nodes with their numbers of ranks; the processor and the node of each rank, from 1."""
     order: dict[int, list[int]] = {}
-    for rank, host in enumerate(scene.hosts):
+    for rank, host in enumerate(run.hosts):
         order.setdefault(int(host), []).append(rank)
-    cpus, tasks = [0] * scene.ranks, [0] * scene.ranks
+    cpus, tasks = [0] * run.ranks, [0] * run.ranks
     cpu = 0
     for node, ranks in enumerate(order.values(), start=1):
         for rank in ranks:
             cpu += 1
             cpus[rank], tasks[rank] = cpu, node
-    return [(scene.host_name(r[0]), len(r)) for r in order.values()], cpus, tasks
+    return [(run.host_name(r[0]), len(r)) for r in order.values()], cpus, tasks
 
 
-def _labels(scene: Scene) -> str:
+def _labels(run: Run) -> str:
     """The .pcf file: what the numbers mean."""
     lines = ["DEFAULT_OPTIONS", "", "LEVEL               THREAD", "UNITS               NANOSEC", ""]
     lines += ["DEFAULT_SEMANTIC", "", "THREAD_FUNC          State As Is", "", "STATES"]
@@ -152,8 +152,8 @@ def _labels(scene: Scene) -> str:
     lines += [f"{first + i}   {name}" for i, name in enumerate(names[first:])]
     lines += ["0   None"]
     lines += ["", "EVENT_TYPE", f"9    {_core.PARAVER_CAUSE}    Waits for rank", "VALUES"]
-    if scene.ranks <= 10_000:
-        lines += [f"{rank + 1}   rank {rank}" for rank in range(scene.ranks)]
+    if run.ranks <= 10_000:
+        lines += [f"{rank + 1}   rank {rank}" for rank in range(run.ranks)]
     lines += ["0   None", ""]
     return "\n".join(lines)
 

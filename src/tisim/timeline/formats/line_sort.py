@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from itertools import islice
 from typing import IO
 
-from tisim.recording.files import NewFile
+from tisim.timeline.files import NewFile
 
 _LINES = 200_000  # that are sorted in memory
 

@@ -6,25 +6,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim import _core
-from tisim.recording.csv import WrittenFiles
+from tisim.timeline.output import FileOutput
 
 if TYPE_CHECKING:
-    from tisim.recording.scene import Scene
+    from tisim.timeline.run import Run
 
 # Links whose load is shown: those with the most.
 _LINKS = 100
 
 
-class PerfettoOutput(WrittenFiles):
+class PerfettoOutput(FileOutput):
     """A track a rank, with collectives over their messages, arrows, and the load of links."""
 
-    def __init__(self, path: Path, scene: Scene) -> None:
-        tracks = [f"rank {rank} on {scene.host_name(rank)}" for rank in range(scene.ranks)]
-        self._writer = _core.PerfettoWriter(scene.title, tracks)
-        self._scene = scene
+    def __init__(self, path: Path, run: Run) -> None:
+        tracks = [f"rank {rank} on {run.host_name(rank)}" for rank in range(run.ranks)]
+        self._writer = _core.PerfettoWriter(run.title, tracks)
+        self._run = run
         super().__init__([(path, self._writer)])
-        scene.tell_states(self._writer.sink())
-        scene.wants_links = True
+        run.send_states_to(self._writer.sink())
+        run.wants_links = True
 
     def drain(self, last: bool) -> None:
         if last:
@@ -34,7 +34,7 @@ class PerfettoOutput(WrittenFiles):
     def _write_load(self) -> None:
         import numpy as np
 
-        links = self._scene.links
+        links = self._run.links
         if links is None:
             return
         times = np.append(links.times, links.end)

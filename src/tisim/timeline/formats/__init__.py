@@ -10,41 +10,41 @@ from typing import TYPE_CHECKING
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
-    from tisim.recording.recording import Output
-    from tisim.recording.scene import Scene
+    from tisim.timeline.output import Output
+    from tisim.timeline.run import Run
 
 
-def _csv(path: Path, scene: Scene) -> Output:
-    from tisim.recording.csv import csv_output
+def _csv(path: Path, run: Run) -> Output:
+    from tisim.timeline.formats.csv import csv_output
 
     return csv_output(path)
 
 
-def _parquet(path: Path, scene: Scene) -> Output:
-    from tisim.recording.parquet import ParquetOutput
+def _parquet(path: Path, run: Run) -> Output:
+    from tisim.timeline.formats.parquet import ParquetOutput
 
     return ParquetOutput(path)
 
 
-def _perfetto(path: Path, scene: Scene) -> Output:
-    from tisim.recording.perfetto import PerfettoOutput
+def _perfetto(path: Path, run: Run) -> Output:
+    from tisim.timeline.formats.perfetto import PerfettoOutput
 
-    return PerfettoOutput(path, scene)
-
-
-def _paje(path: Path, scene: Scene) -> Output:
-    from tisim.recording.paje import paje_output
-
-    return paje_output(path, scene)
+    return PerfettoOutput(path, run)
 
 
-def _paraver(path: Path, scene: Scene) -> Output:
-    from tisim.recording.paraver import ParaverOutput
+def _paje(path: Path, run: Run) -> Output:
+    from tisim.timeline.formats.paje import paje_output
 
-    return ParaverOutput(path, scene)
+    return paje_output(path, run)
 
 
-_FORMATS: dict[str, Callable[[Path, Scene], Output]] = {
+def _paraver(path: Path, run: Run) -> Output:
+    from tisim.timeline.formats.paraver import ParaverOutput
+
+    return ParaverOutput(path, run)
+
+
+_FORMATS: dict[str, Callable[[Path, Run], Output]] = {
     ".perfetto-trace": _perfetto,
     ".trace": _paje,
     ".prv": _paraver,
@@ -63,14 +63,14 @@ SUFFIXES = {
 }
 
 
-def timeline_output(path: str | os.PathLike[str], scene: Scene) -> Output:
+def timeline_output(path: str | os.PathLike[str], run: Run) -> Output:
     """What writes a timeline to a file, in the format that its suffix names.
 
     Parameters
     ----------
     path
         The file.
-    scene
+    run
         What is simulated.
 
     Raises
@@ -82,4 +82,4 @@ def timeline_output(path: str | os.PathLike[str], scene: Scene) -> Output:
     make = _FORMATS.get(target.suffix.lower())
     if make is None:
         raise InputError(f"a timeline's suffix is one of {', '.join(SUFFIXES)}", file=target)
-    return make(target, scene)
+    return make(target, run)

@@ -6,26 +6,28 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tisim import _core
+from tisim.timeline.names import STATES
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: The states that a rank can be in, in the order in which tables and pictures show them.
-STATES: tuple[str, ...] = tuple(_core.state_names())
-
-#: Those in which it waits for another rank to come.
-WAITS: tuple[str, ...] = STATES[STATES.index("late sender") :]
 
 
 class Breakdown:
     """Where the time of each rank went, by state and by kind of action.
 
     A rank is in one state at a time, from 0 to its end: the states of a rank add up to its
-    finish time. Those named in `WAITS` are the wait states of the field: the rank can do nothing
-    because another one has not come yet.
+    finish time. In a wait state (`tisim.timeline.names.WAITS`) it can do nothing because another
+    rank has not called yet.
+
+    Parameters
+    ----------
+    profile
+        Sums over the events of the run.
+    ranks
+        Number of ranks.
     """
 
-    def __init__(self, profile: Any, ranks: int) -> None:
+    def __init__(self, profile: _core.Profile, ranks: int) -> None:
         self._profile = profile
         self._ranks = ranks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tisim.recording.breakdown import STATES
+from tisim.timeline.names import STATES
 
 if TYPE_CHECKING:
     import numpy as np

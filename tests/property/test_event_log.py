@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tisim
 from tests.oracle.cases import Case
-from tisim.recording.breakdown import WAITS
+from tisim.timeline.names import WAITS
 
 SEEDS = st.integers(0, 10**6)
 property_test = settings(
@@ -30,7 +30,7 @@ def recorded(seed: int, factory: pytest.TempPathFactory) -> tisim.Result:
         platform=directory / "platform.xml",
         hosts=case.hosts,
         config=case.config,
-        record=True,
+        event_log=True,
     )
 
 
@@ -138,7 +138,7 @@ def test_no_more_is_gained_than_the_critical_path_says(root: Path) -> None:
         links="*", sharing="FATPIPE"
     )
     trace = tisim.Trace.open(root / "traces/npb.S.tar.xz/cg.S.16")
-    before = tisim.replay(trace, platform=machine, record=True)
+    before = tisim.replay(trace, platform=machine, event_log=True)
     gains = before.critical_path.gains
     better = {
         "faster CPUs": {"hosts": "*", "speed": 1e9},

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tisim import _core
 from tisim.errors import InputError
-from tisim.recording.csv import companion
-from tisim.recording.files import NewFile
+from tisim.timeline.files import NewFile
+from tisim.timeline.formats.csv import companion
 
 if TYPE_CHECKING:
     import numpy as np

@@ -29,7 +29,7 @@ def replay(directory: Path, *ranks: str, **options: str) -> tisim.Result:
         lines = [f"{rank} {line}\n" for line in text.split(";") if line]
         (traces / f"r{rank}").write_text("".join(lines))
     machine = directory / "machine.xml"
-    return tisim.replay(traces, platform=machine, config=FREE | options, record=True)
+    return tisim.replay(traces, platform=machine, config=FREE | options, event_log=True)
 
 
 def waits(result: tisim.Result, least: float = 0.01) -> set[Row]:
@@ -162,7 +162,7 @@ def test_a_rank_that_starts_late(tmp_path: Path) -> None:
         platform=tmp_path / "machine.xml",
         deployment=tmp_path / "deploy.xml",
         config=FREE,
-        record=True,
+        event_log=True,
     )
     assert waits(result) == {("late sender", "recv", 1, 0, 4.0)}
     assert result.breakdown.by_rank["sleep"].tolist() == [3.0, 0.0]
@@ -170,9 +170,9 @@ def test_a_rank_that_starts_late(tmp_path: Path) -> None:
     assert result.critical_path.parts["kind"].tolist() == ["no action", "compute", "recv"]
 
 
-def test_without_a_record_nothing_is_known() -> None:
+def test_without_an_event_log_there_is_nothing_to_tell() -> None:
     root = Path(__file__).resolve().parents[3]
     result = tisim.replay(root / "traces/ring.4", platform=root / "platforms/graphene.xml")
     for name in ("waits", "matrix", "critical_path", "links", "states", "messages"):
-        with pytest.raises(tisim.TisimError, match="record=True"):
+        with pytest.raises(tisim.TisimError, match="event_log=True"):
             getattr(result, name)

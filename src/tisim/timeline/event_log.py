@@ -1,4 +1,4 @@
-"""What is known of a simulation that was recorded."""
+"""What happened in a replay, event by event, and what is derived from it."""
 
 from __future__ import annotations
 
@@ -6,48 +6,49 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tisim import _core
-from tisim.recording.breakdown import STATES, Breakdown
-from tisim.recording.columns import frame, words
-from tisim.recording.critical_path import CriticalPath
-from tisim.recording.routes import RouteTable
+from tisim.timeline.breakdown import Breakdown
+from tisim.timeline.columns import frame, words
+from tisim.timeline.critical_path import CriticalPath
+from tisim.timeline.names import STATES
+from tisim.timeline.routes import RouteTable
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
-    from tisim.recording.links import Links
-    from tisim.recording.scene import Scene
-    from tisim.recording.spool import Spool
+    from tisim.timeline.event_store import EventStore
+    from tisim.timeline.links import Links
+    from tisim.timeline.run import Run
 
 
-class Recorded:
-    """What is known of a simulation that was recorded; see `tisim.Result` for what is what.
+class EventLog:
+    """What happened in a replay; the properties of the same names of `tisim.Result` describe them.
 
     Parameters
     ----------
-    spool
-        The records.
-    scene
-        What was simulated.
+    store
+        The events, on disk.
+    run
+        The run they belong to.
     finish
         Seconds at which each rank ended.
     """
 
-    def __init__(self, spool: Spool, scene: Scene, finish: Any) -> None:
-        self.spool = spool
-        self.scene = scene
+    def __init__(self, store: EventStore, run: Run, finish: Any) -> None:
+        self.store = store
+        self.run = run
         self.finish = finish
 
     @cached_property
     def breakdown(self) -> Breakdown:
         """Where the time of each rank went."""
-        return Breakdown(self.spool.profile, self.scene.ranks)
+        return Breakdown(self.store.profile, self.run.ranks)
 
     @cached_property
     def waits(self) -> pd.DataFrame:
         """Who waited for whom: one row for each `state`, `kind`, `rank` and `cause`."""
-        rows = self.spool.profile.waits()
+        rows = self.store.profile.waits()
         table = frame(
             {
                 "rank": rows["rank"],
@@ -63,7 +64,7 @@ class Recorded:
     @cached_property
     def matrix(self) -> pd.DataFrame:
         """Who sent how much to whom: one row for each pair of ranks that has exchanged messages."""
-        rows = self.spool.profile.traffic()
+        rows = self.store.profile.traffic()
         names = ("source", "destination", "bytes", "messages")
         more = ("collective_bytes", "collective_messages")
         return frame({name: rows[name] for name in (*names, *more)})
@@ -71,8 +72,8 @@ class Recorded:
     @cached_property
     def critical_path(self) -> CriticalPath:
         """What the simulated time consists of."""
-        routes = RouteTable(self.scene.settings, self.scene.hosts)
-        return CriticalPath(self.spool, self.finish, routes)
+        routes = RouteTable(self.run.settings, self.run.hosts)
+        return CriticalPath(self.store, self.finish, routes)
 
     def to_dict(self) -> dict[str, Any]:
         """Where the time went, as plain numbers, lists and dicts; seconds are sums over ranks.
@@ -104,10 +105,10 @@ class Recorded:
     @property
     def links(self) -> Links:
         """What each link carried over time."""
-        assert self.scene.links is not None
-        return self.scene.links
+        assert self.run.links is not None
+        return self.run.links
 
-    def shares(
+    def seconds_by_state(
         self,
         groups: NDArray[np.int32],
         count: int,
@@ -133,16 +134,16 @@ class Recorded:
         ndarray
             Shape (count, bins, states).
         """
-        path = str(self.spool.path("states"))
-        last = self.scene.end if end is None else end
+        path = str(self.store.path("states"))
+        last = self.run.end if end is None else end
         flat: Any = _core.state_density(path, begin, last, bins, groups, count)
-        shares: NDArray[np.float32] = flat.reshape(count, bins, len(STATES))
-        return shares
+        seconds: NDArray[np.float32] = flat.reshape(count, bins, len(STATES))
+        return seconds
 
     @property
     def timeline(self) -> pd.DataFrame:
         """One row an action, in the order of their ends."""
-        rows = self.spool.read("actions")
+        rows = self.store.read("actions")
         return frame(
             {
                 "rank": rows["rank"],
@@ -160,7 +161,7 @@ class Recorded:
     @property
     def states(self) -> pd.DataFrame:
         """One row for each time that a rank spends in one state, in the order of their ends."""
-        rows = self.spool.read("states")
+        rows = self.store.read("states")
         return frame(
             {
                 "rank": rows["rank"],
@@ -178,7 +179,7 @@ class Recorded:
         """One row a message, in the order in which their receivers went on."""
         import numpy as np
 
-        rows = self.spool.read("messages")
+        rows = self.store.read("messages")
         times = {
             name: np.where(rows[field] < 0, np.nan, rows[field])
             for name, field in (

@@ -7,16 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from tisim import _core
-from tisim.recording.breakdown import STATES
-from tisim.recording.columns import frame, words
-from tisim.recording.routes import RouteTable
+from tisim.timeline.columns import frame, words
+from tisim.timeline.names import STATES
+from tisim.timeline.routes import RouteTable
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
-    from tisim.recording.spool import Spool
+    from tisim.timeline.event_store import EventStore
 
 # Parts that are taken from the core at once.
 _CHUNK = 65536
@@ -40,8 +40,8 @@ class CriticalPath:
 
     Parameters
     ----------
-    spool
-        The records.
+    store
+        The events, on disk.
     finish
         Seconds at which each rank ended; shape (ranks,).
     routes
@@ -53,9 +53,9 @@ class CriticalPath:
         The rank that finishes last.
     """
 
-    def __init__(self, spool: Spool, finish: NDArray[np.float64], routes: RouteTable) -> None:
+    def __init__(self, store: EventStore, finish: NDArray[np.float64], routes: RouteTable) -> None:
         self.rank = int(finish.argmax())
-        self._spool = spool
+        self._store = store
         self._end = float(finish[self.rank])
         self._ranks = len(finish)
         self._routes = routes
@@ -171,7 +171,7 @@ class CriticalPath:
 
     def _chunks(self) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
         """The parts, the latest first, and the latency of each."""
-        path: Any = _core.CriticalPath(str(self._spool.path("states")), self.rank, self._end, 0.0)
+        path: Any = _core.CriticalPath(str(self._store.path("states")), self.rank, self._end, 0.0)
         while len(rows := path.take(_CHUNK)):
             yield rows, self._routes.latencies(rows)
 

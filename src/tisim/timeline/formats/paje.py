@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim import _core
-from tisim.recording.csv import WrittenFiles
+from tisim.timeline.output import FileOutput
 
 if TYPE_CHECKING:
-    from tisim.recording.scene import Scene
+    from tisim.timeline.run import Run
 
 
-def paje_output(path: Path, scene: Scene) -> WrittenFiles:
+def paje_output(path: Path, run: Run) -> FileOutput:
     """The states and links that SimGrid 3.32 writes for a replay with ``-trace``."""
-    return WrittenFiles([(path, _core.PajeWriter(scene.ranks))])
+    return FileOutput([(path, _core.PajeWriter(run.ranks))])

@@ -1,4 +1,4 @@
-"""Records kept on disk while a simulation goes on, for what is asked about it afterwards."""
+"""States, actions and messages of a run, kept on disk for later questions."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tisim.recording.scene import Scene
+    from tisim.timeline.run import Run
 
 
-class Spool:
+class EventStore:
     """States, actions and messages in temporary files, and sums over all of them in memory.
 
     Parameters
     ----------
-    scene
-        What is simulated.
+    run
+        The run whose events are kept.
 
     Attributes
     ----------
@@ -32,14 +32,14 @@ class Spool:
         The sums (`tisim._core.Profile`).
     """
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, run: Run) -> None:
         self._directory = Path(tempfile.mkdtemp(prefix="tisim-"))
-        # Goes when nobody can ask for it any more.
+        # The files are removed together with the last reference to this object.
         self._remove = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
-        self.profile: Any = _core.Profile(scene.ranks)
+        self.profile: Any = _core.Profile(run.ranks)
         self._rows = _core.StateRows()
-        scene.tell_states(self._rows)
-        scene.tell_states(self.profile.sink())
+        run.send_states_to(self._rows)
+        run.send_states_to(self.profile.sink())
         self._actions = _core.ActionRows()
         self._messages = _core.MessageRows()
         self._files = {
@@ -63,7 +63,7 @@ class Spool:
                     file.close()
         except OSError as error:
             raise TisimError(
-                f"no room for what is recorded, in {self._directory}: {error.strerror}; "
+                f"no room for the event log in {self._directory}: {error.strerror}; "
                 "the environment variable TMPDIR names another place"
             ) from None
 

@@ -1,4 +1,4 @@
-"""What outputs know of the simulation that is recorded."""
+"""The run whose events are logged."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tisim.models.settings import Settings
-    from tisim.recording.links import Links
+    from tisim.timeline.links import Links
 
 
 @dataclass
-class Scene:
-    """What outputs know of the simulation that is recorded.
+class Run:
+    """The run whose events are logged, as far as outputs need to know it.
 
     Attributes
     ----------
     title
-        What is simulated, in words.
+        Title for pictures and files, such as ``lu.A.8 on graphene.xml``.
     settings
         Platform, models and algorithms.
     hosts
         Index of the host of each rank.
     states
-        Names the states of ranks (`tisim._core.States`), if someone is told them (`tell_states`).
+        Derives the states of ranks from the events (`tisim._core.States`); None unless an output
+        asked for them with `send_states_to`.
     wants_links
-        Whether someone needs `links`.
+        Whether an output needs `links`.
     end
-        Seconds that were simulated, once the simulation is over.
+        Simulated seconds, known once the simulation is over.
     links
-        What the links carried, likewise; None if nobody wants it.
+        What the links carried, known then too; None unless `wants_links`.
     """
 
     title: str
@@ -44,8 +45,8 @@ class Scene:
     end: float = 0.0
     links: Links | None = None
 
-    def tell_states(self, sink: Any) -> None:
-        """Have someone told the states of all ranks (`tisim._core.StateSink`)."""
+    def send_states_to(self, sink: Any) -> None:
+        """Send the states of all ranks to a sink (`tisim._core.StateSink`)."""
         if self.states is None:
             self.states = _core.States()
         self.states.add(sink)
