@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.oracle.cases import LATENCY, Case
-from tisim.platform.units import parse_bandwidth
+from tisim.quantities import parse_bandwidth
 
 HEADER = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">

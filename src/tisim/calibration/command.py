@@ -53,19 +53,19 @@ def _value(parse: Callable[..., float]) -> Callable[..., float | None]:
 
 
 def _bandwidth(text: str, what: str) -> float:
-    from tisim.platform.units import parse_bandwidth
+    from tisim.quantities import parse_bandwidth
 
     return parse_bandwidth(text, what)
 
 
 def _time(text: str, what: str) -> float:
-    from tisim.platform.units import parse_time
+    from tisim.quantities import parse_time
 
     return parse_time(text, what)
 
 
 def _size(text: str, what: str) -> float:
-    from tisim.platform.units import parse_size
+    from tisim.quantities import parse_size
 
     return parse_size(text, what)
 
@@ -135,10 +135,14 @@ def _messages(
     """
     from tisim.calibration.calibration import calibrate
     from tisim.calibration.measurements import read_measurements
-    from tisim.calibration.progress import progress_bar
+    from tisim.progress import ProgressBar
 
-    with progress_bar() as progress:
-        found = calibrate(read_measurements(files), **nominal, progress=progress)
+    with ProgressBar("calibrate") as bar:
+
+        def show(step: str, done: int, steps: int) -> None:
+            bar.show(done / steps, title=step)
+
+        found = calibrate(read_measurements(files), **nominal, progress=show)
     if as_json:
         click.echo(found.to_json())
     else:
@@ -221,7 +225,7 @@ def _cpu(
 
 
 def _print_rates(found: CpuCalibration, used: str) -> None:
-    from tisim.calibration.report import table
+    from tisim.tables import align
 
     rows = [
         [
@@ -232,7 +236,8 @@ def _print_rates(found: CpuCalibration, used: str) -> None:
         ]
         for row in found.frame().itertuples()
     ]
-    click.echo(table(["per second", "spread", "computations", "of"], rows, words=1))
+    for line in align([["per second", "spread", "computations", "of"], *rows], left=(3,)):
+        click.echo(line)
     for warning in found.warnings:
         click.echo(f"warning: {warning}")
 

@@ -9,9 +9,9 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tisim.calibration.atomic import replacing
 from tisim.calibration.factors import Route
 from tisim.errors import InputError
+from tisim.files import write_file
 
 if TYPE_CHECKING:
     from lxml.etree import _Element, _ElementTree
@@ -178,8 +178,7 @@ class PlatformFile:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the file, whole or not at all."""
-        with replacing(path) as temporary:
-            temporary.write_bytes(self.to_bytes(Path(path).parent))
+        write_file(path, self.to_bytes(Path(path).parent))
 
 
 def config_block(settings: Mapping[str, str]) -> str:

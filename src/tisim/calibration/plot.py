@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tisim.calibration.atomic import replacing
 from tisim.calibration.line import Floats
 from tisim.calibration.piecewise import Piecewise
 from tisim.errors import InputError
+from tisim.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tisim.calibration.line import Line
 from tisim.calibration.piecewise import Piecewise
+from tisim.tables import align
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,20 +24,6 @@ _TITLES = {
     "recv": "Time inside MPI_Recv of a message that had time to arrive (smpi/or)",
 }
 _WIDTH = 100
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 0) -> str:
-    """Columns two blanks apart: numbers aligned to the right, the last `words` to the left."""
-    widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
-    numbers = len(heads) - words
-    lines = []
-    for row in [heads, *rows]:
-        cells = [
-            cell.rjust(width) if place < numbers else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 def report(calibration: Calibration) -> str:
@@ -89,7 +76,7 @@ def _segments(calibration: Calibration, fit: Piecewise, errors: pd.DataFrame) ->
         error = own.loc[own["above_bytes"] == segment.above, "error"].abs().median()
         row += [f"{line.residual:.1%}", f"{error:.1%}", str(line.sizes), str(line.measurements)]
         rows.append(row)
-    return table(heads, rows)
+    return "\n".join(align([heads, *rows], left=0))
 
 
 def _coefficients(line: Line) -> list[str]:
@@ -116,4 +103,5 @@ def _breakpoints(calibration: Calibration) -> str:
         ]
         for change in calibration.changes
     ]
-    return table(["above bytes", "between sizes", "seen in", "what happens"], rows, words=2)
+    heads = ["above bytes", "between sizes", "seen in", "what happens"]
+    return "\n".join(align([heads, *rows], left=(2, 3)))

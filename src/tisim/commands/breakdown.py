@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.sweep.text import align
+from tisim.quantities import format_bytes, format_time
+from tisim.tables import align
 from tisim.timeline.names import STATES
-from tisim.viz.text import format_bytes, format_time
 
 if TYPE_CHECKING:
     from tisim.result import Result

@@ -7,10 +7,12 @@ from dataclasses import asdict
 
 import click
 
-from tisim.commands.output import Meter, check_writable, format_bytes, write_text
+from tisim.files import check_writable, write_file
 from tisim.formats import CheckReport, Trace, check
 from tisim.formats.trace import DIALECTS
-from tisim.sweep.text import align
+from tisim.progress import ProgressBar
+from tisim.quantities import format_bytes
+from tisim.tables import align
 
 
 @click.command(
@@ -55,17 +57,17 @@ def check_command(
     if json_file not in (None, "-"):
         check_writable(json_file)
     source = traces[0] if len(traces) == 1 else list(traces)
-    with Meter("open") as meter:
-        trace = Trace.open(source, dialect=dialect, progress=meter.show)
-    with Meter("check") as meter:
-        report = check(trace, custom_actions=actions, progress=meter.show)
+    with ProgressBar("open") as bar:
+        trace = Trace.open(source, dialect=dialect, progress=bar.show)
+    with ProgressBar("check") as bar:
+        report = check(trace, custom_actions=actions, progress=bar.show)
     status = 0 if report.sound else 1
     text = json.dumps({**asdict(report), "sound": report.sound}, indent=1)
     if json_file == "-":
         click.echo(text)
         return status
     if json_file is not None:
-        write_text(json_file, text + "\n")
+        write_file(json_file, text + "\n")
     _print(report)
     return status
 

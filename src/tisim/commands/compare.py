@@ -8,10 +8,11 @@ from pathlib import Path
 
 import click
 
-from tisim.commands.output import write_text
+from tisim.files import write_file
+from tisim.quantities import format_time
 from tisim.sweep.comparison import Comparison, Difference, compare, read_result
-from tisim.sweep.reasons import format_time, shorten
-from tisim.sweep.text import align
+from tisim.sweep.reasons import shorten
+from tisim.tables import align
 
 _LABELS = {
     "compute": "computing, mean over ranks",
@@ -55,7 +56,7 @@ def compare_command(a: Path, b: Path, json_file: str | None) -> None:
         click.echo(text)
         return
     if json_file is not None:
-        write_text(json_file, text + "\n")
+        write_file(json_file, text + "\n")
     click.echo(f"a: {a}\nb: {b}\n")
     for reason in comparison.reasons:
         click.echo(f"- {reason}")
@@ -103,7 +104,7 @@ def _numbers(label: str, one: Difference, *, seconds: bool) -> tuple[str, ...]:
     ratio = f"{one.b / one.a:.4f}" if one.a and one.b is not None else "-"
     if not one.is_one:
         return (label, shown(one.a), shown(one.b), "", "")
-    change = format_time(one.change, signed=True) if seconds else f"{one.change:+,.9g}"
+    change = format_time(one.change, 6, signed=True) if seconds else f"{one.change:+,.9g}"
     return (label, shown(one.a), shown(one.b), change, ratio)
 
 
@@ -120,8 +121,8 @@ def _print_ranks(comparison: Comparison) -> None:
     for one in comparison.ranks[:_MOST_RANKS]:
         host = one.host_a if one.host_a == one.host_b else f"{one.host_a} -> {one.host_b}"
         parts = (_part(time, one.finish) for time in (one.compute, one.communication, one.other))
-        change = format_time(one.finish, signed=True)
-        rows.append((str(one.rank), host, format_time(one.finish_b), change, *parts))
+        change = format_time(one.finish, 6, signed=True)
+        rows.append((str(one.rank), host, format_time(one.finish_b, 6), change, *parts))
     more = len(comparison.ranks) - _MOST_RANKS
     _print("Ranks that end at another time, and what makes the difference", rows, left=2)
     if more > 0:
@@ -130,7 +131,7 @@ def _print_ranks(comparison: Comparison) -> None:
 
 def _part(time: float, whole: float) -> str:
     """What a kind of time adds to a difference, if that is not rounding."""
-    return format_time(time, signed=True) if abs(time) > _ROUNDING * abs(whole) else "0"
+    return format_time(time, 6, signed=True) if abs(time) > _ROUNDING * abs(whole) else "0"
 
 
 def _print_details(comparison: Comparison) -> None:

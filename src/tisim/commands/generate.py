@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from tisim.commands.output import Meter
 from tisim.errors import InputError
 from tisim.generate import PATTERNS, Pattern
-from tisim.platform.units import parse_size, parse_speed
+from tisim.progress import ProgressBar
+from tisim.quantities import parse_size, parse_speed
 
 
 def _size(text: str, what: str) -> int:
@@ -105,8 +105,8 @@ def _command(name: str, pattern: type[Pattern]) -> click.Command:
 
     def run(output: str, **parameters: Any) -> None:
         made = pattern(**parameters)
-        with Meter("generate") as meter:
-            made.write(output, meter.show)
+        with ProgressBar("generate") as bar:
+            made.write(output, bar.show)
 
     target = click.Option(
         ["-o", "--output"],

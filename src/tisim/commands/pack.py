@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
-from tisim.commands.output import Meter, check_writable, format_bytes
+from tisim.files import check_writable
 from tisim.formats import Trace, pack, unpack
 from tisim.formats.trace import DIALECTS
+from tisim.progress import ProgressBar
+from tisim.quantities import format_bytes
 
 
 @click.command(
@@ -38,9 +40,9 @@ def pack_command(output: str, dialect: str, traces: tuple[str, ...]) -> None:
     writes. No byte is lost: comments, spacing and the spelling of numbers come back.
     """
     check_writable(output)
-    with Meter("pack") as meter:
+    with ProgressBar("pack") as bar:
         source = traces[0] if len(traces) == 1 else list(traces)
-        text = pack(source, output, dialect=dialect, progress=meter.show)
+        text = pack(source, output, dialect=dialect, progress=bar.show)
     packed = Trace.open(output)
     size = Path(output).stat().st_size
     click.echo(
@@ -62,8 +64,8 @@ Examples:
 @click.argument("packed")
 def unpack_command(output: str, packed: str) -> None:
     """Write the text of a packed trace: the very files that were packed."""
-    with Meter("unpack") as meter:
-        unpack(packed, output, progress=meter.show)
+    with ProgressBar("unpack") as bar:
+        unpack(packed, output, progress=bar.show)
     files = [path for path in Path(output).rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files)
     click.echo(f"{output}: {len(files):,} file{'s' if files[1:] else ''}, {format_bytes(size)}")

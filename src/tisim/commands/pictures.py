@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tisim.commands.output import check_writable
+from tisim.files import check_writable
 
 if TYPE_CHECKING:
     from tisim.result import Result

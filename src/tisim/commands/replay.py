@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands.output import (
-    Meter,
-    check_writable,
-    format_seconds,
-    print_table,
-    write_text,
-)
 from tisim.commands.pictures import Pictures
 from tisim.config import Config
 from tisim.errors import InputError
+from tisim.files import check_writable, write_file
 from tisim.formats import Trace
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
+from tisim.progress import ProgressBar
+from tisim.quantities import format_seconds
 from tisim.replay import replay
 from tisim.result import Result
+from tisim.tables import align
 
 if TYPE_CHECKING:
     import numpy as np
@@ -142,21 +139,21 @@ def replay_command(
     start = time.perf_counter()
     config = Config.from_items(items)
     platform = Platform.load(platform_file)
-    with Meter("open") as meter:
-        trace = Trace.open(traces[0] if len(traces) == 1 else list(traces), progress=meter.show)
+    with ProgressBar("open") as bar:
+        trace = Trace.open(traces[0] if len(traces) == 1 else list(traces), progress=bar.show)
     deployment = None
     if deployment_file is not None:
         deployment = Deployment.load(deployment_file)
     elif hostfile is not None:
         deployment = Deployment.from_hostfile(hostfile, trace.ranks)
-    with Meter("replay") as meter:
+    with ProgressBar("replay") as bar:
         result = replay(
             trace,
             platform=platform,
             deployment=deployment,
             config=config,
             ranks=ranks,
-            progress=meter.update if meter.is_shown else None,
+            progress=bar.show_simulation if bar.is_shown else None,
             timeline=timelines,
             event_log=breakdown or pictures.wanted,
         )
@@ -169,8 +166,9 @@ def replay_command(
             click.echo(piece, nl=False)
         return 0
     if json_file is not None:
-        write_text(json_file, chain(result.json_pieces(), "\n"))
-    print_table(_rows(result))
+        write_file(json_file, chain(result.json_pieces(), "\n"))
+    for line in align(_rows(result), left=(0, 2)):
+        click.echo(line)
     if breakdown:
         from tisim.commands.breakdown import print_breakdown
 

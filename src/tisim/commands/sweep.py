@@ -12,7 +12,7 @@ import click
 from tisim.errors import TisimError
 from tisim.sweep.run import SweepInterrupted, sweep
 from tisim.sweep.study import read_study
-from tisim.sweep.text import align
+from tisim.tables import align
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tisim import _core
 from tisim.errors import InputError
+from tisim.files import new_directory, replacing
 from tisim.formats.progress import Progress, part_of
 from tisim.formats.sources import Part, Source, find_source
 from tisim.formats.spool import Spool
@@ -52,7 +52,6 @@ def pack(
         When a file cannot be read or written, or when the ranks are not 0, 1, 2 and so on.
     """
     number = dialect_number(dialect)
-    target = Path(output)
     if isinstance(source, Trace):
         if dialect == "auto":
             number = dialect_number(source.dialect)
@@ -61,7 +60,7 @@ def pack(
         found = find_source(source, spool)
         names, index_name = _names(found)
         text = found.index[1] if found.index and index_name else b""
-        with becoming(target) as unfinished:
+        with replacing(output) as unfinished:
             nbytes: int = _core.pack(
                 [part.for_core() for part in found.parts],
                 os.fsencode(found.name),
@@ -98,14 +97,10 @@ def unpack(
     InputError
         When `packed` is damaged or no packed trace, or when `directory` cannot be written.
     """
-    path, target = Path(packed), Path(directory)
+    path = Path(packed)
     if not path.is_file():
         raise InputError("there is no such file", file=path)
-    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise InputError("is there already and not empty; name a new directory", file=target)
-    with becoming(target) as unfinished:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.mkdir()
+    with new_directory(directory) as unfinished:
         _core.unpack(Part(str(path), str(path)).for_core(), os.fsencode(unfinished), progress)
 
 
@@ -129,25 +124,3 @@ def _distinct(names: list[str]) -> list[str]:
     if len(set(names)) == len(names):
         return names
     return [f"{position}-{name}" for position, name in enumerate(names)]
-
-
-@contextlib.contextmanager
-def becoming(target: Path) -> Iterator[Path]:
-    """Give a name to write to; what is there in the end gets the name `target`."""
-    unfinished = target.parent / f".{target.name}.{os.urandom(4).hex()}"
-    try:
-        yield unfinished
-        unfinished.replace(target)
-    except InputError as error:
-        if error.file is None or not error.file.startswith(str(unfinished)):
-            raise
-        raise InputError(error.message, file=target) from None
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", file=target) from None
-    finally:
-        if unfinished.is_dir():
-            import shutil
-
-            shutil.rmtree(unfinished, ignore_errors=True)
-        else:
-            unfinished.unlink(missing_ok=True)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tisim import _core
-from tisim.errors import InputError
-from tisim.formats.packed import becoming
+from tisim.files import new_directory, replacing
 
 #: A target with this suffix is one packed file; any other is a directory.
 PACKED_SUFFIX = ".tit"
@@ -58,23 +57,13 @@ def write_trace(target: str | os.PathLike[str], ranks: int) -> Iterator[TraceWri
     >>> with write_trace("ring.tit", ranks=1) as trace:  # doctest: +SKIP
     ...     trace.write_rank(0, ["0 compute 1e6\n"])
     """
-    path = Path(target)
-    packed = path.suffix == PACKED_SUFFIX
-    if packed and path.is_dir():
-        raise InputError("is a directory; name a file to write", file=path)
-    if not packed and path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise InputError(
-            f"is there already and not empty; name a new directory, or a {PACKED_SUFFIX} file",
-            file=path,
-        )
-    with becoming(path) as unfinished:
-        if packed:
+    if Path(target).suffix == PACKED_SUFFIX:
+        with replacing(target) as unfinished:
             writer = _core.PackedWriter(os.fsencode(unfinished), ranks)
             yield _PackedFile(writer)
             writer.finish()
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished.mkdir()
+    else:
+        with new_directory(target) as unfinished:
             yield _Directory(unfinished)
 
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from tisim.errors import InputError
-from tisim.platform.units import parse_size, parse_time
+from tisim.quantities import parse_size, parse_time
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Final
 
 from tisim.errors import InputError
 from tisim.models.factors import OverheadTable, StepTable
-from tisim.platform.units import parse_bandwidth, parse_size, parse_time
+from tisim.quantities import parse_bandwidth, parse_size, parse_time
 
 Value = bool | int | float | str | StepTable | OverheadTable
 

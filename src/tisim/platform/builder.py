@@ -12,12 +12,12 @@ from tisim.platform.clusters import add_cabinet, add_cluster, add_peer, connect_
 from tisim.platform.events import EventReader
 from tisim.platform.routes import add_bypass, add_route
 from tisim.platform.topology import Topology
-from tisim.platform.units import parse_time
 from tisim.platform.values import read_bandwidth, read_cores, read_speed
 from tisim.platform.xml import Document, Node, read_document, read_fragment
 from tisim.platform.zones.base import Zone
 from tisim.platform.zones.star import StarZone, VivaldiZone
 from tisim.platform.zones.table import DijkstraZone, FloydZone, FullZone, TableZone
+from tisim.quantities import parse_time
 
 if TYPE_CHECKING:
     from tisim.platform.zones.base import Point

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from tisim.platform.hosts import NumberedHosts
 from tisim.platform.radical import Radical
 from tisim.platform.topology import did_you_mean
-from tisim.platform.units import parse_bandwidth, parse_time
 from tisim.platform.values import read_bandwidth, read_cores, read_speed
 from tisim.platform.zones.cluster import ClusterSpec, ClusterZone, LinkKind
 from tisim.platform.zones.dragonfly import DragonflyCluster, parse_dragonfly
@@ -15,6 +14,7 @@ from tisim.platform.zones.fattree import FatTreeCluster, parse_fat_tree
 from tisim.platform.zones.flat import FlatCluster
 from tisim.platform.zones.star import Arms, StarZone, VivaldiZone
 from tisim.platform.zones.torus import TorusCluster, parse_torus
+from tisim.quantities import parse_bandwidth, parse_time
 
 if TYPE_CHECKING:
     from tisim.platform.builder import Builder

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tisim.errors import InputError
+from tisim.files import write_file
 from tisim.platform.draw import draw
 from tisim.platform.platform import Platform
 from tisim.platform.report import describe, describe_route
@@ -52,7 +52,4 @@ def _write_json(platform: Platform, path: str) -> None:
     if path == "-":
         click.echo(text)
         return
-    try:
-        Path(path).write_text(text + "\n")
-    except OSError as error:
-        raise InputError(f"cannot write this: {error.strerror}", file=path) from None
+    write_file(path, text + "\n")

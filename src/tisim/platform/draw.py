@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from tisim.errors import InputError
-from tisim.platform.report import format_quantity
+from tisim.files import write_file
 from tisim.platform.zones.cluster import ClusterZone
 from tisim.platform.zones.flat import FlatCluster
 from tisim.platform.zones.star import StarZone
 from tisim.platform.zones.table import TableZone
+from tisim.quantities import format_quantity
 
 if TYPE_CHECKING:
     from tisim.platform.platform import Platform
@@ -74,14 +75,7 @@ def draw(platform: Platform, path: str | os.PathLike[str]) -> None:
         f'viewBox="0 0 {width:.0f} {height:.0f}"><style>{_STYLE}</style>'
     )
     text = "\n".join([head, *_zone(platform, box), "</svg>\n"])
-    fresh = file.with_name(file.name + ".part")
-    try:
-        fresh.write_text(text)
-        fresh.replace(file)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        reason = error.strerror or str(error)
-        raise InputError(f"cannot write this drawing: {reason}", file=path) from None
+    write_file(path, text)
 
 
 def _measure(zone: Zone) -> _Box:

@@ -12,6 +12,8 @@ import numpy as np
 from tisim.errors import InputError
 from tisim.platform.hosts import NumberedHosts
 from tisim.platform.zones.base import Zone
+from tisim.quantities import format_quantity, format_time
+from tisim.tables import align
 
 if TYPE_CHECKING:
     from tisim.platform.hosts import Host
@@ -214,9 +216,8 @@ def _selected_pairs(hosts: int) -> Iterator[tuple[int, int]]:
 
 def describe_route(src: Host, dst: Host, route: Route) -> str:
     """A route for people: its links one a line, then its latency and its least bandwidth."""
-    width = max((len(link.name) for link in route.links), default=0)
     lines = [f"{src.name} -> {dst.name}"]
-    lines += [f"  {_link_line(link, width)}" for link in route.links]
+    lines += [f"  {line}" for line in align([_link_cells(link) for link in route.links], (0, 3))]
     least = min((link.bandwidth for link in route.links), default=None)
     total = f"  latency {format_time(route.latency)}"
     if least is not None:
@@ -224,23 +225,7 @@ def describe_route(src: Host, dst: Host, route: Route) -> str:
     return "\n".join([*lines, total])
 
 
-def _link_line(link: Link, width: int) -> str:
+def _link_cells(link: Link) -> tuple[str, ...]:
     bandwidth = format_quantity(link.bandwidth, "B/s")
     sharing = "FATPIPE" if link.fatpipe else "SHARED"
-    return f"{link.name:{width}}  {bandwidth:>12}  {format_time(link.latency):>10}  {sharing}"
-
-
-def format_quantity(value: float, unit: str) -> str:
-    """A number of flop/s or B/s with the prefix that makes it short."""
-    for power, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= power:
-            return f"{value / power:.4g} {prefix}{unit}"
-    return f"{value:.4g} {unit}"
-
-
-def format_time(seconds: float) -> str:
-    """Seconds with the prefix that makes them short."""
-    for power, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")):
-        if abs(seconds) >= power:
-            return f"{seconds / power:.4g} {unit}"
-    return f"{seconds:.4g} s"
+    return link.name, bandwidth, format_time(link.latency), sharing

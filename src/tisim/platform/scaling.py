@@ -12,7 +12,7 @@ import numpy as np
 from tisim.errors import InputError
 from tisim.platform import profiles
 from tisim.platform.topology import did_you_mean
-from tisim.platform.units import parse_bandwidth, parse_speed, parse_time
+from tisim.quantities import parse_bandwidth, parse_speed, parse_time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

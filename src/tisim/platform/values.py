@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from tisim.platform.units import parse_bandwidth, parse_speed
+from tisim.quantities import parse_bandwidth, parse_speed
 
 if TYPE_CHECKING:
     from tisim.platform.xml import Node

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tisim.quantities import format_time
+
 if TYPE_CHECKING:
     from tisim.sweep.comparison import Comparison, Difference
 
@@ -50,15 +52,13 @@ def _means(result: Mapping[str, Any], seconds: Mapping[str, float]) -> dict[str,
 
 def breakdown_reasons(comparison: Comparison) -> Iterator[str]:
     """Sentences on kinds of action, states and ranks that take longer in one result."""
-    from tisim.sweep.reasons import format_time
-
     finish = comparison.times[-1]
     least = _PART * abs(finish.change if finish.is_one else finish.a or 0.0)
 
     def told(differences: tuple[Difference, ...], most: int) -> Iterator[tuple[str, str, str]]:
         for one in differences[:most]:
             if one.is_one and abs(one.change) >= least:
-                change = format_time(abs(one.change))
+                change = format_time(abs(one.change), 6)
                 yield one.name, change, "longer" if one.change > 0 else "less"
 
     for name, change, more in told(comparison.kinds, _MOST):

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tisim.quantities import format_time
 from tisim.sweep.breakdowns import breakdown_reasons
 
 if TYPE_CHECKING:
@@ -34,23 +35,12 @@ def find_reasons(comparison: Comparison) -> Comparison:
     return dataclasses.replace(comparison, reasons=reasons)
 
 
-def format_time(seconds: float, *, signed: bool = False) -> str:
-    """Seconds in a unit in which they can be read, with six significant digits."""
-    size = abs(seconds)
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
-        if size * factor >= 1 or unit == "us":
-            break
-    if size == 0:
-        unit, factor = "s", 1.0
-    return f"{seconds * factor:{'+' if signed else ''}.6g} {unit}"
-
-
 def _verdict(comparison: Comparison) -> Iterator[str]:
     time = comparison.simulated_time
     if not time.is_one:
         yield "both take the same simulated time"
     elif time.a:
-        change = format_time(time.change, signed=True)
+        change = format_time(time.change, 6, signed=True)
         yield f"b takes {(time.b or 0.0) / time.a:.4g} times as long as a ({change})"
     last = [one for one in comparison.ranks if one.finish_b == time.b]
     if last and last[0].finish_a != time.a:
@@ -67,7 +57,7 @@ def _where(comparison: Comparison) -> Iterator[str]:
     told = [part for part in parts if abs(part.change) >= _PART * abs(finish.change)]
     together = len({part.change > 0 for part in told}) == 1
     for part in sorted(told, key=lambda part: -abs(part.change)):
-        change = format_time(abs(part.change))
+        change = format_time(abs(part.change), 6)
         if together:
             share = part.change / finish.change
             sign = "+" if part.change > 0 else "-"
@@ -123,7 +113,7 @@ def _details(comparison: Comparison) -> Iterator[str]:
     times = [one for one in comparison.details if _is_time(one)]
     if times:
         first = times[0]
-        yield f"most of all differs {first.name} ({format_time(first.change, signed=True)})"
+        yield f"most of all differs {first.name} ({format_time(first.change, 6, signed=True)})"
 
 
 def _is_time(one: Difference) -> bool:

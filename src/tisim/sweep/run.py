@@ -13,10 +13,10 @@ from tisim.errors import InputError
 from tisim.formats import Trace
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
+from tisim.progress import ProgressBar
 from tisim.sweep.modules import own_modules
 from tisim.sweep.plan import Plan, Request, make_plan
 from tisim.sweep.pool import Task, run_here, run_in_processes
-from tisim.sweep.progress import SweepBar
 from tisim.sweep.scenario import Inputs, Outcome
 from tisim.sweep.store import Store, open_store
 from tisim.sweep.table import Table
@@ -212,12 +212,16 @@ def _carry_out(
     try:
         if tasks:
             outcomes = _outcomes(plan.inputs, tasks, workers)
-            with SweepBar(len(tasks), wanted=progress) as bar, contextlib.closing(outcomes):
-                for key, outcome in outcomes:
+            bar = ProgressBar("scenarios", wanted=progress)
+            failed = 0
+            with bar, contextlib.closing(outcomes):
+                for done, (key, outcome) in enumerate(outcomes, start=1):
                     for row in table.add(key, outcome):
                         if store is not None:
                             store.add(row)
-                    bar.advance(failed=outcome.get("error") is not None)
+                    failed += outcome.get("error") is not None
+                    note = f"{done}/{len(tasks)}" + (f", {failed} failed" if failed else "")
+                    bar.show(done / len(tasks), note)
     except KeyboardInterrupt:
         done, total = len(table.rows()), len(plan.scenarios)
         raise SweepInterrupted(f"{done} of {total} scenarios are done", table.frame()) from None

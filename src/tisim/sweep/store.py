@@ -7,14 +7,14 @@ import io
 import math
 import os
 import shutil
-import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tisim.errors import InputError
+from tisim.files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,8 +109,9 @@ class Store(ABC):
         self.finish(rows)
 
     def finish(self, rows: Sequence[Row]) -> None:
-        """Replace what is in the file, at once."""
-        self._whole(lambda temporary: self._write(temporary, rows))
+        """Replace what is in the file, whole or not at all, and wait until the disk has it."""
+        with replacing(self._path, durable=True) as temporary:
+            self._write(temporary, rows)
 
     @abstractmethod
     def add(self, row: Row) -> None:
@@ -121,27 +122,6 @@ class Store(ABC):
 
     @abstractmethod
     def _write(self, path: Path, rows: Sequence[Row]) -> None: ...
-
-    def _whole(self, write: Callable[[Path], None]) -> None:
-        temporary: Path | None = None
-        target = self._path.resolve()
-        try:
-            descriptor, name = tempfile.mkstemp(
-                dir=target.parent, prefix=f".{target.stem}.", suffix=target.suffix
-            )
-            os.close(descriptor)
-            temporary = Path(name)
-            write(temporary)
-            umask = os.umask(0)
-            os.umask(umask)
-            temporary.chmod(0o666 & ~umask)
-            temporary.replace(target)
-        except BaseException as error:
-            if temporary is not None:
-                temporary.unlink(missing_ok=True)
-            if isinstance(error, OSError):
-                raise self._cannot_write(error) from None
-            raise
 
     def _cannot_write(self, error: OSError) -> InputError:
         return InputError(f"cannot be written: {error.strerror or error}", file=self._path)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from tisim.timeline.files import NewFile
+from tisim.files import OutputFile
 
 if TYPE_CHECKING:
     from tisim import _core
@@ -45,10 +45,10 @@ class FileOutput:
     """
 
     def __init__(self, files: Sequence[tuple[str | os.PathLike[str], _core.Writer]]) -> None:
-        self._files: list[tuple[NewFile, _core.Writer]] = []
+        self._files: list[tuple[OutputFile, _core.Writer]] = []
         try:
             for path, writer in files:
-                self._files.append((NewFile(path), writer))
+                self._files.append((OutputFile(path), writer))
         except BaseException:
             self.discard()
             raise

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tisim.errors import InputError
-from tisim.timeline.files import NewFile
+from tisim.files import write_file
+from tisim.quantities import format_time, unit_of_time
 from tisim.timeline.names import STATES
 from tisim.viz.colours import COLOURS, rgb
 from tisim.viz.lanes import Lanes
 from tisim.viz.samples import sample
-from tisim.viz.text import format_time, unit_of_time
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,14 +83,7 @@ def draw_gantt(
     if not (0 <= begin < last or begin == last == whole == 0):
         raise InputError(f"the simulation lasts from 0 to {whole:.9g} s; draw a part of that")
     chart = _Chart(log, begin, last)
-    file = NewFile(path)
-    try:
-        file.write(_picture(result, chart, Path(path).suffix.lower()[1:]))
-        file.complete()
-        file.commit()
-    except BaseException:
-        file.discard()
-        raise
+    write_file(path, _picture(result, chart, Path(path).suffix.lower()[1:]))
 
 
 def _picture(result: Result, chart: _Chart, form: str) -> bytes:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from tisim.quantities import format_bytes, format_time
 from tisim.timeline.names import STATES, WAITS
 from tisim.viz.colours import MEANINGS
 from tisim.viz.html import bar, facts, legend, percent, table
 from tisim.viz.lanes import Lanes
 from tisim.viz.page_data import BLOCKS, bins_of, is_exact, lanes_of
-from tisim.viz.text import format_bytes, format_time
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.timeline.files import NewFile
+from tisim.files import write_file
 from tisim.viz.page_data import page_data
 from tisim.viz.page_parts import PageParts
 
@@ -70,14 +70,7 @@ def write_report(result: Result, path: str | os.PathLike[str]) -> None:
         links=parts.links(),
         config=parts.config(),
     )
-    file = NewFile(path)
-    try:
-        file.write(page)
-        file.complete()
-        file.commit()
-    except BaseException:
-        file.discard()
-        raise
+    write_file(path, page)
 
 
 def _read(name: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,8 +9,7 @@ from numpy.typing import NDArray
 
 from tisim.calibration import Calibration, Measurements, calibrate
 from tisim.calibration.plot import figure
-from tisim.calibration.progress import progress_bar
-from tisim.calibration.report import report, table
+from tisim.calibration.report import report
 
 Floats = NDArray[np.float64]
 SIZES = np.unique(np.geomspace(1, 1e6, 40).astype(int)).astype(np.float64)
@@ -111,12 +108,6 @@ def test_the_report_has_every_operation_and_breakpoint() -> None:
     assert text.endswith("\n")
 
 
-def test_columns_are_aligned() -> None:
-    assert table(["a", "bb", "words"], [["1", "2", "x"], ["100", "3", "yy"]], words=1) == (
-        "  a  bb  words\n  1   2  x\n100   3  yy"
-    )
-
-
 def test_the_picture_shows_the_simulated_ping_pong() -> None:
     found = calibrated(measured(np.append(SIZES, 0), np.append(one_way(), 4e-5)))
     (axes,) = figure(found).axes
@@ -126,10 +117,3 @@ def test_the_picture_shows_the_simulated_ping_pong() -> None:
     assert sizes.min() == 0.5
     assert np.interp(1e6, sizes, times) == pytest.approx(one_way(np.array([1e6]))[0], rel=0.01)
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-
-
-def test_progress_is_silent_away_from_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress_bar() as tell:
-        for done in itertools.islice(itertools.count(), 3):
-            tell("a step", done, 3)
-    assert capsys.readouterr() == ("", "")

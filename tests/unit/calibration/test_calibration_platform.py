@@ -8,7 +8,6 @@ import pytest
 
 import tisim
 from tisim.calibration import Route
-from tisim.calibration.atomic import replacing
 from tisim.calibration.platform_file import PlatformFile, config_block
 from tisim.errors import InputError
 
@@ -151,18 +150,3 @@ def test_what_is_no_platform(tmp_path: Path, text: str, line: int | None, messag
     assert caught.value.line == line
     with pytest.raises(InputError, match="cannot read the platform"):
         PlatformFile.read(tmp_path / "nowhere.xml")
-
-
-def test_no_partial_file_is_left_behind(tmp_path: Path) -> None:
-    target = tmp_path / "out.txt"
-    target.write_text("old")
-    with pytest.raises(RuntimeError), replacing(target) as temporary:
-        temporary.write_text("half")
-        raise RuntimeError
-    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
-    assert target.read_text() == "old"
-    with replacing(target) as temporary:
-        temporary.write_text("new")
-    assert target.read_text() == "new"
-    with pytest.raises(InputError, match="cannot write here"), replacing(tmp_path / "no" / "x"):
-        pass

@@ -258,9 +258,9 @@ def test_ctrl_c_stops_a_long_run(tisim: CommandLine) -> None:
     collectives = "; ".join(["alltoall 100000 100000"] * 1000)
     trace = tisim.trace(*[collectives] * 128)
     code = (
-        "import sys\nfrom tisim.commands.output import Meter\nfrom tisim.cli import main\n"
-        "Meter.update = lambda *_: print('running', flush=True)\n"
-        "Meter.is_shown = True\n"
+        "import sys\nfrom tisim.progress import ProgressBar\nfrom tisim.cli import main\n"
+        "ProgressBar.show_simulation = lambda *_: print('running', flush=True)\n"
+        "ProgressBar.is_shown = True\n"
         "main(sys.argv[1:])"
     )
     target = str(tisim.directory / "out.json")

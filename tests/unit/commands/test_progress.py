@@ -13,9 +13,9 @@ import pytest
 
 import tisim
 from tests.unit.command_line import BACKBONE
-from tisim.commands import output
-from tisim.commands.output import Meter
+from tisim import progress
 from tisim.formats import Trace, pack
+from tisim.progress import ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -25,18 +25,18 @@ class Terminal(io.StringIO):
         return True
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO) -> str:
+def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, *, wanted: bool = True) -> str:
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    with Meter("replay") as meter:
-        meter.update(0.5, 1000, 0.25)
-        meter.update(1.25, 2_000_000, 0.5)
+    with ProgressBar("replay", wanted=wanted) as bar:
+        bar.show_simulation(0.5, 1000, 0.25)
+        bar.show_simulation(1.25, 2_000_000, 0.5)
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
 
 
 def test_a_terminal_sees_part_time_left_rate_and_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
     text = shown(monkeypatch, Terminal())
     assert "replay" in text
     assert "50 %" in text
@@ -46,8 +46,21 @@ def test_a_terminal_sees_part_time_left_rate_and_clock(monkeypatch: pytest.Monke
 
 def test_what_is_short_or_goes_to_a_file_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(monkeypatch, Terminal()) == ""
-    monkeypatch.setattr(output, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
     assert shown(monkeypatch, io.StringIO()) == ""
+    assert shown(monkeypatch, Terminal(), wanted=False) == ""
+
+
+def test_the_title_can_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with ProgressBar("calibrate") as bar:
+        bar.show(0.1)
+        bar.show(0.5, title="simulate")
+    assert "calibrate" in terminal.getvalue()
+    assert "simulate" in terminal.getvalue()
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -23,6 +23,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"formats", "actions", "platform", "models", "config"}),
     frozenset({"kernel"}),
     frozenset({"_core"}),
+    frozenset({"files", "progress", "quantities", "tables"}),
     frozenset({"errors"}),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

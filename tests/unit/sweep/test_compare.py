@@ -13,7 +13,6 @@ from tests.unit.sweep.samples import GRAPHENE, RING, ROOT
 from tisim import InputError
 from tisim.cli import main
 from tisim.sweep.comparison import compare, read_result
-from tisim.sweep.reasons import format_time
 
 CG = ROOT / "traces" / "npb.S.tar.xz" / "cg.S.16"
 
@@ -186,11 +185,3 @@ def test_what_is_no_result_is_refused(text: str, place: str, problem: str, tmp_p
 def test_a_missing_result_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read this result: No such file"):
         read_result(tmp_path / "missing.json")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "0 s"), (2.5, "2.5 s"), (0.0025, "2.5 ms"), (-3e-6, "-3 us"), (1e-9, "0.001 us")],
-)
-def test_times_are_told_in_units_that_can_be_read(seconds: float, text: str) -> None:
-    assert format_time(seconds) == text

@@ -139,7 +139,7 @@ def test_all_timelines_are_complete_before_the_first_gets_its_name(
 
 def test_a_directory_is_no_timeline(tmp_path: Path) -> None:
     (tmp_path / "run.csv").mkdir()
-    with pytest.raises(tisim.InputError, match=r"run\.csv: cannot be written: it is a directory"):
+    with pytest.raises(tisim.InputError, match=r"run\.csv: is a directory; name a file to write"):
         tisim.replay(RING, platform=GRAPHENE, timeline=tmp_path / "run.csv")
 
 

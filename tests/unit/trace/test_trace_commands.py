@@ -115,7 +115,7 @@ def test_packed_and_unpacked(tisim: CommandLine, nas_traces: Path) -> None:
     assert outcome.out.endswith("% of the text)\n")
     outcome = tisim("unpack", str(packed), "-o", str(text))
     assert (outcome.status, outcome.err) == (0, "")
-    assert outcome.out == f"{text}: 4 files, 256 kB\n"
+    assert outcome.out == f"{text}: 4 files, 256.3 kB\n"
     for file in (nas_traces / "lu.S.4").iterdir():
         assert (text / file.name).read_bytes() == file.read_bytes()
     assert sorted(path.name for path in tisim.directory.iterdir()) == ["lu", "lu.tit"]
@@ -182,9 +182,9 @@ def test_progress_is_told(long_trace: Path, tmp_path: Path) -> None:
 def test_ctrl_c_leaves_nothing_behind(long_trace: Path, tmp_path: Path, command: str) -> None:
     """The signal comes when the core first looks for one, in the middle of its work."""
     code = (
-        "import os, signal, sys\nfrom tisim.commands.output import Meter\n"
+        "import os, signal, sys\nfrom tisim.progress import ProgressBar\n"
         "from tisim.cli import main\n"
-        "Meter.show = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "ProgressBar.show = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
         "main(sys.argv[1:])"
     )
     output = ["-o", str(tmp_path / "x.tit")] if command == "pack" else []

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from itertools import islice
 from typing import IO
 
-from tisim.timeline.files import NewFile
+from tisim.files import OutputFile
 
 _LINES = 200_000  # that are sorted in memory
 
@@ -36,7 +36,7 @@ def sorted_lines(file: IO[bytes], key: Callable[[bytes], int]) -> Iterator[bytes
         yield from heapq.merge(*parts, key=key)
 
 
-def merge_lines(file: NewFile, lines: Iterable[bytes], key: Callable[[bytes], int]) -> None:
+def merge_lines(file: OutputFile, lines: Iterable[bytes], key: Callable[[bytes], int]) -> None:
     """Put lines in their places in a file, after those of the same number.
 
     Parameters

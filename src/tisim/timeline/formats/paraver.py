@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tisim import _core
-from tisim.timeline.files import NewFile
+from tisim.files import OutputFile
 from tisim.timeline.formats.line_sort import merge_lines, sorted_lines
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ class ParaverOutput:
         least, each, most = _WINDOW
         window = min(max(each * run.ranks, least), most)
         self._writer = _core.ParaverWriter(np.asarray(cpus, dtype=np.int32), window)
-        self._files: list[NewFile] = []
+        self._files: list[OutputFile] = []
         self._late = tempfile.TemporaryFile()  # noqa: SIM115 - closed in the end
         try:
             for suffix in (".prv", ".pcf", ".row"):
-                self._files.append(NewFile(path.with_suffix(suffix)))
+                self._files.append(OutputFile(path.with_suffix(suffix), random_access=True))
         except BaseException:
             self.discard()
             raise

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tisim import _core
 from tisim.errors import InputError
-from tisim.timeline.files import NewFile
+from tisim.files import OutputFile
 from tisim.timeline.formats.csv import companion
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class _Table:
         self, path: Path, writer: Any, row_type: Any, columns: dict[str, str], kinds: Any
     ) -> None:
         self.writer = writer
-        self.file = NewFile(path)
+        self.file = OutputFile(path)
         self._type = row_type
         self._columns = columns
         self._kinds = kinds

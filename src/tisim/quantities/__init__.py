@@ -1,0 +1,22 @@
+"""Quantities with units: read from text, and written for people."""
+
+from tisim.quantities.formatting import (
+    format_bytes,
+    format_quantity,
+    format_seconds,
+    format_time,
+    unit_of_time,
+)
+from tisim.quantities.parsing import parse_bandwidth, parse_size, parse_speed, parse_time
+
+__all__ = [
+    "format_bytes",
+    "format_quantity",
+    "format_seconds",
+    "format_time",
+    "parse_bandwidth",
+    "parse_size",
+    "parse_speed",
+    "parse_time",
+    "unit_of_time",
+]
