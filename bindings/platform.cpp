@@ -63,6 +63,41 @@ void make_platform(PlatformData* self, const Array<double>& host_speed,
   new (self) PlatformData(std::move(*data));
 }
 
+// Reads each field from the keyword of its name; the core has no defaults.
+void make_model(Model* self, const nb::kwargs& values) {
+  Model model;
+  std::size_t known = 0;
+  for_each_field(model, [&](const char* name, auto& field) {
+    if (!values.contains(name)) {
+      throw nb::type_error((std::string("Model needs the keyword ") + name).c_str());
+    }
+    ++known;
+    if (!nb::try_cast(values[name], field)) {
+      throw nb::type_error((std::string("Model has no field ") + name + " of that type").c_str());
+    }
+  });
+  if (values.size() != known)
+    throw nb::type_error("Model has a keyword that is none of its fields");
+  check(model);
+  new (self) Model(std::move(model));
+}
+
+nb::object model_field(const Model& self, const std::string& wanted) {
+  nb::object value;
+  for_each_field(self, [&](const char* name, const auto& field) {
+    if (wanted == name) value = nb::cast(field);
+  });
+  if (!value.is_valid()) throw nb::attribute_error(wanted.c_str());
+  return value;
+}
+
+nb::tuple model_fields() {
+  nb::list names;
+  Model model;
+  for_each_field(model, [&](const char* name, auto&) { names.append(name); });
+  return nb::tuple(names);
+}
+
 }  // namespace
 
 void register_platform(nb::module_& m) {
@@ -116,27 +151,12 @@ void register_platform(nb::module_& m) {
         new (self) Overheads{send, isend, receive};
       });
 
-  nb::class_<Model>(m, "Model", "Parameters of the network, CPU and protocol models.")
-      .def(nb::init<>())
-      .def_rw("latency_factor", &Model::latency_factor)
-      .def_rw("bandwidth_factor", &Model::bandwidth_factor)
-      .def_rw("weight_s", &Model::weight_s)
-      .def_rw("tcp_gamma", &Model::tcp_gamma)
-      .def_rw("crosstraffic", &Model::crosstraffic)
-      .def_rw("precision_timing", &Model::precision_timing)
-      .def_rw("precision_maxmin", &Model::precision_maxmin)
-      .def_rw("eager_threshold", &Model::eager_threshold)
-      .def_rw("detached_threshold", &Model::detached_threshold)
-      .def_rw("overheads", &Model::overheads)
-      .def_rw("test_sleep", &Model::test_sleep)
-      .def_rw("iprobe_sleep", &Model::iprobe_sleep)
-      .def_rw("iprobe_cpu_usage", &Model::iprobe_cpu_usage)
-      .def_rw("grow_injected_times", &Model::grow_injected_times)
-      .def_rw("simulate_computation", &Model::simulate_computation)
-      .def_rw("init_sleep", &Model::init_sleep)
-      .def_rw("barrier_finalization", &Model::barrier_finalization)
-      .def_rw("synchronised", &Model::synchronised)
-      .def_rw("kept_operations", &Model::kept_operations);
+  nb::class_<Model>(m, "Model",
+                    "Parameters of the network, CPU and protocol models: one keyword a field.")
+      .def("__init__", &make_model, nb::sig("def __init__(self, **kwargs: object) -> None"))
+      .def("__getattr__", &model_field)
+      .def_static("fields", &model_fields, nb::sig("def fields() -> tuple[str, ...]"),
+                  "The names of all fields.");
 }
 
 }  // namespace tisim

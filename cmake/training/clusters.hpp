@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/model_testing.hpp"
 #include "platform/model.hpp"
 #include "platform/routes.hpp"
 
@@ -13,6 +14,15 @@ struct Machine {
   std::shared_ptr<const PlatformData> platform;
   Model model;
 };
+
+// As configurations are by default, but for the factors.
+inline Model default_model() {
+  Model model = test::plain_model();
+  model.weight_s = 8775;
+  model.tcp_gamma = 4194304;
+  model.crosstraffic = true;
+  return model;
+}
 
 class ClusterBuilder {
  public:
@@ -26,7 +36,7 @@ class ClusterBuilder {
       const std::int32_t cable = segment({link(1.25e8, 5e-5)});
       add_host(1e9, cable, cable);
     }
-    Model model;
+    Model model = default_model();
     model.bandwidth_factor = {0.8, {256, 1425, 5775, 65471}, {0.34, 0.6, 1.08, 0.94}};
     model.latency_factor = {2.0, {256, 3483, 15423, 65471}, {1.95, 1.9, 3.5, 11.6}};
     return finish(middle, std::move(model));
@@ -41,7 +51,7 @@ class ClusterBuilder {
       const std::int32_t down = segment({limiter, link(1.25e8, 1.5e-5)});
       add_host(3.68e9, up, down);
     }
-    Model model;
+    Model model = default_model();
     model.eager_threshold = 65536;
     model.detached_threshold = 327680;
     model.bandwidth_factor = {0.4, {1420, 32768}, {0.91, 1.07}};

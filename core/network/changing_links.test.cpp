@@ -5,8 +5,9 @@
 #include <random>
 #include <vector>
 
-#include "network/network.hpp"
+#include "core/model_testing.hpp"
 #include "core/test.hpp"
+#include "network/network.hpp"
 
 namespace tisim {
 
@@ -22,6 +23,9 @@ struct Start {
 class Star {
  public:
   explicit Star(std::size_t hosts) {
+    model_.weight_s = 8775;
+    model_.tcp_gamma = 4194304;
+    model_.crosstraffic = true;
     for (std::size_t i = 0; i <= hosts; ++i) {
       data_.link_bandwidth.push_back(100.0 + 10.0 * static_cast<double>(i));
       data_.link_latency.push_back(0.0625);
@@ -89,7 +93,7 @@ class Star {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  Model model_;
+  Model model_ = test::plain_model();
   PlatformData data_;
 };
 

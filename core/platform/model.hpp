@@ -1,4 +1,4 @@
-// The parameters of the network, CPU and protocol models, as Python hands them over.
+// The parameters of the network, CPU and protocol models.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace tisim {
 // A factor that changes with the size of a message: the value of the largest boundary below the
 // size, `first` at or below the first boundary.
 struct StepTable {
-  double first = 1.0;
+  double first{};
   std::vector<double> boundary;
   std::vector<double> value;
 
@@ -50,32 +50,67 @@ struct Overheads {
   OverheadTable receive;  // smpi/or
 };
 
+// What a simulation is parameterised with. The values come from `src/tisim/config`, which holds the
+// defaults: there are none here.
 struct Model {
-  // Network (network_cm02.cpp, network_smpi.cpp)
+  // Network (SimGrid 3.32, network_cm02.cpp, network_smpi.cpp)
   StepTable latency_factor;
   StepTable bandwidth_factor;
-  double weight_s = 8775.0;        // bytes, network/weight-S
-  double tcp_gamma = 4194304.0;    // bytes, 0: no bound from the latency
-  bool crosstraffic = true;        // the reverse route is loaded by 5 %
-  double envelope = 16.0;          // bytes added to every MPI message
-  double precision_timing = 1e-9;  // seconds; dates closer than this are one instant
-  double precision_maxmin = 1e-5;
+  double weight_s{};          // bytes: what 1 / bandwidth of a link counts against latencies
+  double tcp_gamma{};         // bytes of the largest TCP window; 0: no bound from the latency
+  bool crosstraffic{};        // a flow loads the reverse route by 5 %
+  double envelope{};          // bytes added to every MPI message
+  double precision_timing{};  // seconds; dates closer than this are one instant
+  double precision_maxmin{};  // shares closer than this are equal
 
-  // MPI protocol (smpi_request.cpp)
-  std::int64_t eager_threshold = 0;
-  std::int64_t detached_threshold = 65536;
-  std::vector<Overheads> overheads = std::vector<Overheads>(1);  // the first: all other hosts
-  double test_sleep = 1e-4;
-  double iprobe_sleep = 1e-4;
-  double iprobe_cpu_usage = 1.0;
-  bool grow_injected_times = true;
-  bool simulate_computation = true;
-  double init_sleep = 0.0;            // seconds, before a rank's first action
-  bool barrier_finalization = false;  // a barrier after a rank's last action
-  std::uint32_t synchronised = 0;     // operations (bits) before which all ranks meet, for free
+  // MPI protocol (SimGrid 3.32, smpi_request.cpp)
+  std::int64_t eager_threshold{};     // bytes; a smaller message starts when it is sent
+  std::int64_t detached_threshold{};  // bytes; a smaller message does not block its sender
+  std::vector<Overheads> overheads;   // by PlatformData::host_overheads; the first: other hosts
+  double test_sleep{};                // seconds of a failed test
+  double iprobe_sleep{};              // seconds of a failed probe
+  double iprobe_cpu_usage{};          // share of a core that a probe takes
+  bool grow_injected_times{};         // failed tests and probes take longer and longer
+  bool simulate_computation{};
+  double init_sleep{};           // seconds, before a rank's first action
+  bool barrier_finalization{};   // a barrier after a rank's last action
+  std::uint32_t synchronised{};  // operations (bits) before which all ranks wait for one another
 
   // Schedules of collectives are kept up to about so many operations (of 24 bytes).
-  std::size_t kept_operations = std::size_t{1} << 22;
+  std::size_t kept_operations{};
 };
+
+// Calls visit(name, field) for every field. The bindings read a model through this, so that a new
+// field needs no line there; one that is missing here does not compile.
+template <class AnyModel, class Visit>
+void for_each_field(AnyModel& model, Visit&& visit) {
+  auto& [latency_factor, bandwidth_factor, weight_s, tcp_gamma, crosstraffic, envelope,
+         precision_timing, precision_maxmin, eager_threshold, detached_threshold, overheads,
+         test_sleep, iprobe_sleep, iprobe_cpu_usage, grow_injected_times, simulate_computation,
+         init_sleep, barrier_finalization, synchronised, kept_operations] = model;
+  visit("latency_factor", latency_factor);
+  visit("bandwidth_factor", bandwidth_factor);
+  visit("weight_s", weight_s);
+  visit("tcp_gamma", tcp_gamma);
+  visit("crosstraffic", crosstraffic);
+  visit("envelope", envelope);
+  visit("precision_timing", precision_timing);
+  visit("precision_maxmin", precision_maxmin);
+  visit("eager_threshold", eager_threshold);
+  visit("detached_threshold", detached_threshold);
+  visit("overheads", overheads);
+  visit("test_sleep", test_sleep);
+  visit("iprobe_sleep", iprobe_sleep);
+  visit("iprobe_cpu_usage", iprobe_cpu_usage);
+  visit("grow_injected_times", grow_injected_times);
+  visit("simulate_computation", simulate_computation);
+  visit("init_sleep", init_sleep);
+  visit("barrier_finalization", barrier_finalization);
+  visit("synchronised", synchronised);
+  visit("kept_operations", kept_operations);
+}
+
+// Throws std::invalid_argument, with the name of the field, if a value is out of its range.
+void check(const Model& model);
 
 }  // namespace tisim

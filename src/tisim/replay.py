@@ -192,9 +192,9 @@ def _start_capture(driver: Driver, capture: EventCapture | None) -> None:
 def _readable(trace: Trace, settings: Settings) -> Any:
     """The core's trace, to be read as the configuration says."""
     return trace.core_with(
-        mistaken_null_is_any=settings.config["tisim/null-source"] == "any",
+        mistaken_null_is_any=settings.protocol.null_source == "any",
         custom_actions=tuple(registered()),
-        speedups=settings.protocol.speedups,
+        speedups=settings.speedups,
     )
 
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/model_testing.hpp"
 #include "platform/model.hpp"
 #include "platform/routes.hpp"
 
@@ -14,8 +15,6 @@ namespace tisim::test {
 // Flows over links. Each pair of hosts has its own two hosts, so that routes are free.
 class FlowSystem {
  public:
-  FlowSystem();
-
   std::int32_t link(double capacity, bool fatpipe = false);
   // A pair of hosts with its route, and the route back for crosstraffic.
   std::int32_t pair(const std::vector<std::int32_t>& links, double latency = 0.0,
@@ -29,7 +28,7 @@ class FlowSystem {
   std::vector<double> brute_force() const;
 
   std::size_t large = 0;  // from how many pairs on a component is taken for large, 0: as always
-  Model model;            // without factors, without crosstraffic, without a bound from the latency
+  Model model = plain_model();
 
  private:
   struct Pair {

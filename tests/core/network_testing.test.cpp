@@ -18,12 +18,6 @@ bool holds(const std::vector<std::int32_t>& links, std::size_t link) {
 }
 }  // namespace
 
-FlowSystem::FlowSystem() {
-  model.weight_s = 0.0;
-  model.tcp_gamma = 0.0;
-  model.crosstraffic = false;
-}
-
 std::int32_t FlowSystem::link(double capacity, bool fatpipe) {
   platform_.link_bandwidth.push_back(capacity);
   platform_.link_latency.push_back(0.0);

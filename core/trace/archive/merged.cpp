@@ -6,10 +6,11 @@
 #include <limits>
 #include <string>
 
-#include "trace/archive/rank_numbers.hpp"
 #include "trace/error.hpp"
-#include "trace/grammar/words.hpp"
 #include "trace/text/line_buffer.hpp"
+#include "trace/text/line_parser.hpp"
+#include "trace/archive/rank_numbers.hpp"
+#include "trace/reader.hpp"
 
 namespace tisim {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "trace/storage/trace_file.hpp"
+#include "trace/archive/file.hpp"
 
 namespace tisim {
 

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "trace/storage/trace_file.hpp"
-#include "trace/vocabulary/dialect.hpp"
+#include "trace/archive/file.hpp"
+#include "trace/text/line_parser.hpp"
 
 namespace tisim {
 

@@ -15,10 +15,11 @@ import numpy as np
 from tisim.calibration.measurements import Curve
 from tisim.calibration.overheads import Overheads
 from tisim.calibration.piecewise import Piecewise, fit_piecewise
+from tisim.config.table import NetworkModel
 from tisim.errors import InputError
 
 #: Bytes that a message carries beside its payload.
-ENVELOPE = 16
+ENVELOPE = NetworkModel().envelope
 # Within a segment, bytes do not move faster than this many times the best rate ever measured: a
 # flatter line is a step in the data, and would take bandwidth out of the model.
 _FASTEST = 4.0

@@ -194,7 +194,7 @@ def config_block(settings: Mapping[str, str]) -> str:
 
 def _canonical(name: str) -> str:
     """The name under which calibration writes an option; other spellings could win over it."""
-    from tisim.models.options import canonical
+    from tisim.config.table import canonical
 
     known = canonical(name) or name
     return {

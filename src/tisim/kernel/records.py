@@ -2,51 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from tisim import _core
+from tisim.config.tables import StepTable
+
+if TYPE_CHECKING:
+    from tisim.config.parameter import Record
+    from tisim.config.table import Overheads
+    from tisim.config.tables import OverheadTable
 
 
-def core_model(network: Any, protocol: Any, overheads: list[Any]) -> Any:
+def core_model(
+    records: Iterable[Record], overheads: Iterable[Overheads], synchronised: Iterable[str]
+) -> _core.Model:
     """The core's parameters.
 
     Parameters
     ----------
-    network, protocol
-        `tisim.models.NetworkModel`, `tisim.models.Protocol`.
+    records
+        Where the core's fields come from: their parameters that are marked as the core's.
     overheads
-        The kinds of overheads that hosts have (`tisim.models.Overheads`).
+        The kinds of overheads that hosts have.
+    synchronised
+        The collectives before which all ranks wait for one another.
     """
-    model = _core.Model()
-    model.latency_factor = _step_table(network.latency_factor)
-    model.bandwidth_factor = _step_table(network.bandwidth_factor)
-    model.weight_s = network.weight_s
-    model.tcp_gamma = network.tcp_gamma
-    model.crosstraffic = network.crosstraffic
-    model.precision_timing = network.precision_timing
-    model.precision_maxmin = network.precision_maxmin
-    model.eager_threshold = protocol.eager_threshold
-    model.detached_threshold = protocol.detached_threshold
-    model.overheads = [
+    values: dict[str, object] = {}
+    for record in records:
+        values |= record.core_values()
+    tables = {key: _step_table(one) for key, one in values.items() if isinstance(one, StepTable)}
+    kinds = [
         _core.Overheads(_overheads(kind.send), _overheads(kind.isend), _overheads(kind.receive))
         for kind in overheads
     ]
-    model.test_sleep = protocol.test_sleep
-    model.iprobe_sleep = protocol.iprobe_sleep
-    model.iprobe_cpu_usage = protocol.iprobe_cpu_usage
-    model.grow_injected_times = protocol.grow_injected_times
-    model.simulate_computation = protocol.simulate_computation
-    model.init_sleep = protocol.init_sleep
-    model.barrier_finalization = protocol.barrier_finalization
-    model.synchronised = sum(1 << _core.operation_number(name) for name in protocol.synchronised)
-    return model
+    mask = sum(1 << _core.operation_number(name) for name in synchronised)
+    return _core.Model(**values | tables, overheads=kinds, synchronised=mask)
 
 
-def _step_table(table: Any) -> Any:
+def _step_table(table: StepTable) -> _core.StepTable:
     return _core.StepTable(table.first, list(table.boundaries), list(table.values))
 
 
-def _overheads(table: Any) -> Any:
+def _overheads(table: OverheadTable) -> _core.OverheadTable:
     return _core.OverheadTable(list(table.boundaries), list(table.base), list(table.per_byte))
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tisim.actions.collectives.registry import ALGORITHMS, SELECTORS, algorithm
 from tisim.actions.vocabulary import expand, expand_communicator
 from tisim.config import Config
+from tisim.config.table import CpuModel, NetworkModel, Overheads, Protocol
 from tisim.errors import InputError
-from tisim.models.network import NetworkModel
-from tisim.models.protocol import Protocol
+from tisim.models.hosts import overheads_by_host
+from tisim.models.speedups import read_speedups
 
 if TYPE_CHECKING:
     from tisim.actions.script import Script
@@ -32,8 +34,11 @@ class Settings:
     ----------
     config
         The options of both together.
-    network, protocol
-        The models of the network and of MPI's messages.
+    network, cpu, protocol
+        The models of the network, of processors and of MPI's messages.
+    speedups
+        Factors by which computations between two calls are shortened; the key is
+        ``file:line:file:line`` of the calls.
     model, data
         The core's parameters, and its arrays of the platform.
     routes
@@ -45,8 +50,6 @@ class Settings:
     def __init__(
         self, platform: Platform, config: Config | Mapping[str, object] | None = None
     ) -> None:
-        import numpy as np
-
         from tisim.kernel.records import core_model, core_platform
 
         given = config if isinstance(config, Config) else Config(config)
@@ -56,14 +59,17 @@ class Settings:
         _check_collectives(self.config)
         self.network = network = NetworkModel.from_config(self.config)
         self.protocol = Protocol.from_config(self.config)
-        overheads, numbers = self.protocol.by_host(platform)
-        if len(overheads) == 1:
-            numbers = np.empty(0, dtype=np.int32)
+        self.cpu = CpuModel.from_config(self.config)
+        path = self.cpu.adjustment_file
+        self.speedups: Mapping[str, float] = read_speedups(path) if path else {}
+        overheads, numbers = overheads_by_host(Overheads.from_config(self.config), platform)
         self.routes = platform.compiled.with_loopback(
             network.loopback_bandwidth, network.loopback_latency
         )
-        self.model: Any = core_model(network, self.protocol, overheads)
-        self.data: Any = core_platform(self.routes, numbers)
+        self.model: Any = core_model(
+            (network, self.cpu, self.protocol), overheads, self.protocol.synchronised
+        )
+        self.data: Any = core_platform(self.routes, array("i", numbers))
         self._collectives: dict[str, str] = {}
 
     def collective(self, operation: str) -> str:

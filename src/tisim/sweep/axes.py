@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tisim.config.table import PARAMETERS, canonical
 from tisim.errors import InputError
 from tisim.formats.trace import NO_NOISE
-from tisim.models.options import OPTIONS, canonical
 
 #: Quantities of the platform that an axis changes, and what its pattern chooses.
 QUANTITIES = {
@@ -204,7 +204,7 @@ def _label(value: Any) -> str:
 
 def _similar(name: str) -> str:
     word = name.partition("[")[0]
-    options = [key for key, option in OPTIONS.items() if option.used]
+    options = [key for key, option in PARAMETERS.items() if option.used]
     known = [*INPUTS, *QUANTITIES, COMPUTE_NOISE, *options]
     close = difflib.get_close_matches(word.replace("_", "-"), known, n=3, cutoff=0.6)
     close = close or difflib.get_close_matches(word, known, n=3, cutoff=0.5)

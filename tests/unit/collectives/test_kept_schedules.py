@@ -28,9 +28,8 @@ def trace(tmp_path: Path) -> Trace:
 
 def replayed(trace: Trace, room: int | None) -> tuple[list[float], int]:
     """When the ranks end, and how many schedules are kept then."""
-    settings = Settings(Platform.load(ROOT / "platforms" / "backbone.xml"))
-    if room is not None:
-        settings.model.kept_operations = room
+    config = {} if room is None else {"tisim/kept-operations": room}
+    settings = Settings(Platform.load(ROOT / "platforms" / "backbone.xml"), config)
     driver = Driver(settings)
     job = driver.add_job(
         trace.core_with(mistaken_null_is_any=True, custom_actions=(), speedups={}),

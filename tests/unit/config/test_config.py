@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import pytest
 
 from tisim.config import Config
+from tisim.config.table import PARAMETERS, canonical
+from tisim.config.tables import OverheadTable, StepTable
 from tisim.errors import InputError
-from tisim.models.factors import OverheadTable, StepTable
-from tisim.models.options import OPTIONS, canonical
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Item:
 )
 def test_historical_spellings(spelling: str, key: str) -> None:
     assert canonical(spelling) == key
-    assert key in OPTIONS
+    assert key in PARAMETERS
 
 
 def test_defaults_are_those_of_smpirun() -> None:

@@ -1,0 +1,5 @@
+"""Configurations: the one table of parameters, and the values that a user gives them."""
+
+from tisim.config.configuration import Config
+
+__all__ = ["Config"]

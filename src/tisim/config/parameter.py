@@ -1,0 +1,178 @@
+"""One row of the table of parameters, and the records whose fields are such rows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+from tisim.config.kinds import Kind, Value
+from tisim.config.tables import OverheadTable, StepTable
+from tisim.errors import InputError
+
+_T = TypeVar("_T", bool, int, float, str, StepTable, OverheadTable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter(Generic[_T]):
+    """One row of the table.
+
+    Attributes
+    ----------
+    key
+        Its name in SimGrid 3.32 or later, or in tisim.
+    kind
+        What its value is.
+    default
+        As a user would write it.
+    by_model
+        The defaults of the network models that have another one.
+    choices
+        The values of a choice.
+    unit
+        Of the value, where the kind does not say.
+    doc
+        What it means in a replay.
+    section
+        The heading of the page under which it is documented; empty: in the list at the end.
+    group
+        Parameters of one group share a row of the page.
+    spellings
+        Other names that SimGrid has had for it, apart from ``_`` in the place of ``-``.
+    smpi_key
+        The name under which the SMPI model reads it, if that is another one.
+    above_zero
+        Whether zero is refused.
+    used
+        Whether it has an effect on a replay. If it has none and has a default, other values
+        would change SimGrid's results and are worth a warning.
+    changes_results
+        Whether it can change what a replay predicts.
+    core
+        Whether the core has a field for it (`tisim._core.Model`), of the name of its record's.
+    """
+
+    key: str
+    kind: Kind[_T]
+    default: str
+    by_model: Mapping[str, str] = field(default_factory=dict)
+    choices: tuple[str, ...] = ()
+    unit: str = ""
+    doc: str = ""
+    section: str = ""
+    group: str = ""
+    spellings: tuple[str, ...] = ()
+    smpi_key: str = ""
+    above_zero: bool = False
+    used: bool = True
+    changes_results: bool = True
+    core: bool = True
+
+    def read(self, written: object) -> _T:
+        """The value that a user wrote as text, as a number, a boolean or a table.
+
+        Raises
+        ------
+        InputError
+            If the parameter does not accept it; the message says what it accepts.
+        """
+        text = ("yes" if written else "no") if isinstance(written, bool) else str(written).strip()
+        try:
+            if self.choices and text not in self.choices:
+                raise InputError(f"it is one of {', '.join(self.choices)}, not {text!r}")
+            return self.kind.read(text)
+        except InputError as error:
+            raise InputError(f"option {self.key}: {error.message}") from None
+
+    def default_for(self, network_model: str) -> _T:
+        """Its default in a network model."""
+        return self.read(self.by_model.get(network_model, self.default))
+
+
+def row(  # the arguments are those of `Parameter`
+    key: str,
+    kind: Kind[_T],
+    default: str,
+    *,
+    doc: str,
+    section: str,
+    core: bool = True,
+    by_model: Mapping[str, str] | None = None,
+    choices: tuple[str, ...] = (),
+    unit: str = "",
+    spellings: tuple[str, ...] = (),
+    smpi_key: str = "",
+    above_zero: bool = False,
+    changes_results: bool = True,
+) -> _T:
+    """Declare a field of a record as a row of the table; the field's default is the row's."""
+    parameter = Parameter(
+        key=key,
+        kind=kind,
+        default=default,
+        by_model=by_model or {},
+        choices=choices,
+        unit=unit,
+        doc=doc,
+        section=section,
+        spellings=spellings,
+        smpi_key=smpi_key,
+        above_zero=above_zero,
+        changes_results=changes_results,
+        core=core,
+    )
+    value: _T = field(default=parameter.read(default), metadata={"parameter": parameter})
+    return value
+
+
+class Values(Protocol):
+    """The values of parameters (`tisim.Config`)."""
+
+    def value_of(self, parameter: Parameter[Any]) -> Value:
+        """The value that a replay uses."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Parameters that belong together, each a field.
+
+    Raises
+    ------
+    InputError
+        If a number cannot be right.
+    """
+
+    def __post_init__(self) -> None:
+        for name, parameter in self.parameters():
+            _check_range(parameter, getattr(self, name))
+
+    @classmethod
+    def parameters(cls) -> Iterator[tuple[str, Parameter[Any]]]:
+        """Each field with its row of the table."""
+        for declared in dataclasses.fields(cls):
+            yield declared.name, declared.metadata["parameter"]
+
+    @classmethod
+    def from_config(cls, config: Values) -> Self:
+        """The record of a configuration."""
+        values = {name: config.value_of(parameter) for name, parameter in cls.parameters()}
+        return dataclasses.replace(cls(), **values)
+
+    def core_values(self) -> dict[str, Value]:
+        """What the core receives of this record, by the names of the core's fields."""
+        return {name: getattr(self, name) for name, row_of in self.parameters() if row_of.core}
+
+
+def _check_range(parameter: Parameter[Any], value: Value) -> None:
+    if isinstance(value, StepTable):
+        least = min((value.first, *value.values))
+    elif isinstance(value, int | float):
+        least = value
+    else:
+        return
+    if not least >= 0:
+        raise InputError(f"{parameter.key} must not be negative")
+    if parameter.above_zero and least == 0:
+        raise InputError(f"{parameter.key} must be above zero")

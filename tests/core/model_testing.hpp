@@ -1,0 +1,27 @@
+// The model that tests of the core start from; they change what they are about.
+#pragma once
+
+#include "platform/model.hpp"
+
+namespace tisim::test {
+
+// Factors of one, no bound by a TCP window, no weight of links, no crosstraffic, no overheads.
+inline Model plain_model() {
+  Model model;
+  model.latency_factor.first = 1.0;
+  model.bandwidth_factor.first = 1.0;
+  model.envelope = 16.0;
+  model.precision_timing = 1e-9;
+  model.precision_maxmin = 1e-5;
+  model.detached_threshold = 65536;
+  model.overheads.resize(1);
+  model.test_sleep = 1e-4;
+  model.iprobe_sleep = 1e-4;
+  model.iprobe_cpu_usage = 1.0;
+  model.grow_injected_times = true;
+  model.simulate_computation = true;
+  model.kept_operations = 4'000'000;
+  return model;
+}
+
+}  // namespace tisim::test
