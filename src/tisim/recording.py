@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import warnings
+from tisim.deprecation import moved
 
 # Old name -> module and name of today.
 _MOVED = {
@@ -19,13 +18,4 @@ _MOVED = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _MOVED:
-        raise AttributeError(f"module 'tisim.recording' has no attribute {name!r}")
-    module, new = _MOVED[name]
-    warnings.warn(
-        f"tisim.recording.{name} is deprecated; use {module}.{new}",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    value: object = getattr(importlib.import_module(module), new)
-    return value
+    return moved("tisim.recording", name, _MOVED)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tisim.calibration import calibrate, read_measurements, simulate
-from tisim.calibration.calibration import load
 
 pytestmark = pytest.mark.oracle
 
@@ -51,7 +50,7 @@ def test_simgrid_reads_the_calibrated_platform(
     )
     path = tmp_path / "calibrated.xml"
     found.platform.write(path)
-    times = simulate(load(found.platform), found.hosts, SIZES)["pingpong"]
+    times = simulate(found.platform.load(), found.hosts, SIZES)["pingpong"]
     for size, time in zip(SIZES, times, strict=True):
         assert replayed(tmp_path / str(size), path, found.hosts, size) == pytest.approx(
             time, rel=1e-5
@@ -65,7 +64,7 @@ def test_simgrid_reads_the_nominal_platform(root: Path, tmp_path: Path) -> None:
         latency=15e-6,
     )
     found.platform.write(tmp_path / "out.xml")
-    time = simulate(load(found.platform), found.hosts, [5000])["pingpong"][0]
+    time = simulate(found.platform.load(), found.hosts, [5000])["pingpong"][0]
     assert replayed(tmp_path / "r", tmp_path / "out.xml", found.hosts, 5000) == pytest.approx(
         time, rel=1e-5
     )

@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tisim.calibration.benchmark import benchmark_source
-    from tisim.calibration.calibration import Calibration, calibrate
+    from tisim.calibration.calibration import Calibration
     from tisim.calibration.contention import Contention, measure_contention
     from tisim.calibration.cpu import CpuCalibration, Rate, calibrate_cpu
+    from tisim.calibration.cpu.timed import read_timed
     from tisim.calibration.factors import Factor, Route, factors_of, fit_transfer
     from tisim.calibration.line import Line, fit_line
     from tisim.calibration.measurements import Curve, Measurements, read_measurements
     from tisim.calibration.overheads import Overheads, fit_overheads
     from tisim.calibration.piecewise import Piecewise, Segment, fit_piecewise
+    from tisim.calibration.procedure import calibrate
     from tisim.calibration.route import route_between
     from tisim.calibration.simulation import simulate, simulate_rate
     from tisim.calibration.thresholds import Thresholds, find_thresholds
-    from tisim.calibration.timed import read_timed
 
 _HOME_OF = {
     "Calibration": "calibration",
@@ -42,7 +43,7 @@ _HOME_OF = {
     "Segment": "piecewise",
     "Thresholds": "thresholds",
     "benchmark_source": "benchmark",
-    "calibrate": "calibration",
+    "calibrate": "procedure",
     "calibrate_cpu": "cpu",
     "factors_of": "factors",
     "find_thresholds": "thresholds",
@@ -52,7 +53,7 @@ _HOME_OF = {
     "fit_transfer": "factors",
     "measure_contention": "contention",
     "read_measurements": "measurements",
-    "read_timed": "timed",
+    "read_timed": "cpu.timed",
     "route_between": "route",
     "simulate": "simulation",
     "simulate_rate": "simulation",

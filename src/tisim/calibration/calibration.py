@@ -1,44 +1,26 @@
-"""The whole way from measured times to a configured platform, each step of which stands alone."""
+"""What a calibration has found."""
 
 from __future__ import annotations
 
 import json
 import math
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tisim.calibration.advice import advise
 from tisim.calibration.changes import Change, explain
-from tisim.calibration.contention import Contention, limiter_bandwidth, measure_contention
-from tisim.calibration.factors import Factor, Route, factors_of, fit_transfer, tables
-from tisim.calibration.idle import at_usual_idleness
+from tisim.calibration.contention import Contention
+from tisim.calibration.factors import Factor, Route, factors_of, tables
 from tisim.calibration.measurements import Measurements
-from tisim.calibration.overheads import Overheads, fit_overheads
+from tisim.calibration.overheads import Overheads
 from tisim.calibration.piecewise import Piecewise
 from tisim.calibration.platform_file import PlatformFile, config_block
-from tisim.calibration.route import route_between
-from tisim.calibration.simulation import simulate, simulate_rate
-from tisim.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from tisim.platform import Platform
-
-#: Tells how far the work is: a step's name, the steps done, the steps in all.
-Progress = Callable[[str, int, int], None]
-
-# The largest message of a simulated exchange: long enough that its latency does not matter.
-_EXCHANGED = 1 << 26
-# Lines over the sizes and the effect of idling are found in turn, so many times.
-_IDLE_TURNS = 2
 
 
 @dataclass(frozen=True)
@@ -64,6 +46,12 @@ class Calibration:
         are in no cluster.
     platform
         The platform with the calibrated configuration.
+    simulated
+        The measured calls as tisim simulates them on the calibrated platform. One row a size that a
+        ping-pong was measured at, plus those of the other calls: ``bytes``, and in seconds
+        ``pingpong`` (one way), ``send``, ``isend``, ``recv``.
+    warnings
+        What makes this calibration worse than it looks (`tisim.calibration.advice`).
     """
 
     measurements: Measurements
@@ -74,6 +62,8 @@ class Calibration:
     hosts: tuple[str, str]
     limiter: float | None
     platform: PlatformFile = field(repr=False)
+    simulated: pd.DataFrame = field(repr=False, compare=False)
+    warnings: tuple[str, ...] = ()
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -111,17 +101,6 @@ class Calibration:
         frame.loc[own, "bandwidth_factor"] = [factor.bandwidth for factor in self.factors]
         return frame
 
-    @cached_property
-    def simulated(self) -> pd.DataFrame:
-        """The measured calls as tisim simulates them on the calibrated platform.
-
-        One row a size that a ping-pong was measured at, plus those of the other calls: ``bytes``,
-        and in seconds ``pingpong`` (one way), ``send``, ``isend``, ``recv``.
-        """
-        frame = self.measurements.frame
-        used = frame[frame["operation"].isin(["pingpong", "send", "isend", "recv"])]
-        return simulate(load(self.platform), self.hosts, sorted(used["bytes"].unique()))
-
     def errors(self) -> pd.DataFrame:
         """Relative error of the simulated times, at each size of each operation.
 
@@ -150,11 +129,6 @@ class Calibration:
                 )
             )
         return pd.concat(parts, ignore_index=True)
-
-    @cached_property
-    def warnings(self) -> tuple[str, ...]:
-        """What practice has taught to look out for in these measurements."""
-        return advise(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything found, as plain numbers, lists and dicts: what `to_json` writes."""
@@ -201,170 +175,3 @@ def settings(overheads: Overheads, found: Sequence[Factor]) -> dict[str, str]:
         }
     )
     return {"network/model": "SMPI", **protocol, **overheads.tables(), **tables(found)}
-
-
-def load(file: PlatformFile) -> Platform:
-    """The platform of a file in the making."""
-    from tisim import Platform
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "platform.xml"
-        file.write(path)
-        return Platform.load(path)
-
-
-def calibrate(
-    measurements: Measurements,
-    *,
-    platform: str | PathLike[str] | None = None,
-    hosts: tuple[str, str] | None = None,
-    bandwidth: float | None = None,
-    latency: float | None = None,
-    links: int = 2,
-    breakpoints: Sequence[int] | None = None,
-    progress: Progress = lambda step, done, steps: None,
-) -> Calibration:
-    """Find the parameters with which the simulator reproduces measured times.
-
-    Parameters
-    ----------
-    measurements
-        From `read_measurements`; ping-pongs must be among them.
-    platform
-        A platform file with nominal values. Or else `bandwidth` and `latency`.
-    hosts
-        The two hosts of the platform that stand for those that measured; its first two if None.
-    bandwidth, latency, links
-        Nominal bandwidth in bytes/s and latency in seconds of one link, and the number of links
-        between the two hosts.
-    breakpoints
-        Message sizes in bytes above which another segment begins; found in the times if None.
-    progress
-        Called before each step.
-
-    Raises
-    ------
-    InputError
-        If the measurements do not suffice, or the nominal values are missing or contradictory.
-    """
-    steps = ("overheads", "nominal route", "transfers", "contention", "simulation", "done")
-
-    def tell(step: str) -> None:
-        progress(step, steps.index(step), len(steps) - 1)
-
-    if not measurements.has("pingpong"):
-        raise InputError(
-            "no ping-pong among the measurements, and only that shows what the network takes; add "
-            "one (osu_latency, IMB PingPong, a SKaMPI Pingpong_Send_Recv, 'tisim benchmark')"
-        )
-    measurements = _with_outside(measurements, breakpoints or ())
-    tell("overheads")
-    measurements, overheads = _fit_overheads(measurements, breakpoints)
-    tell("nominal route")
-    file, pair, route = _nominal(platform, hosts, bandwidth, latency, links)
-    tell("transfers")
-    transfer = fit_transfer(measurements.curve("pingpong"), overheads, breakpoints)
-    file.configure(settings(overheads, factors_of(transfer, route)))
-    tell("contention")
-    contention = measure_contention(measurements)
-    limiter = None if contention is None else _limit(file, pair, route, contention)
-    tell("simulation")
-    result = Calibration(measurements, route, overheads, transfer, contention, pair, limiter, file)
-    _ = result.simulated
-    tell("done")
-    return result
-
-
-def _fit_overheads(
-    measurements: Measurements, breakpoints: Sequence[int] | None
-) -> tuple[Measurements, Overheads]:
-    """The overheads, and the measurements without what idling did to them."""
-    overheads = fit_overheads(measurements, breakpoints)
-    used = measurements
-    for _ in range(_IDLE_TURNS):
-        corrected = at_usual_idleness(measurements, overheads)
-        if corrected is None:
-            break
-        used = corrected
-        overheads = fit_overheads(used, breakpoints)
-    return used, overheads
-
-
-def _with_outside(measurements: Measurements, breakpoints: Sequence[int]) -> Measurements:
-    """The measurements, with a remark about breakpoints where nothing was measured."""
-    sizes = measurements.curve("pingpong").nbytes
-    outside = [size for size in breakpoints if not sizes[0] <= size < sizes[-1]]
-    if not outside:
-        return measurements
-    remark = (
-        f"no ping-pong was measured on both sides of {', '.join(map(str, outside))} bytes: these "
-        f"breakpoints are not used (measured: {sizes[0]:.0f} to {sizes[-1]:.0f} bytes)"
-    )
-    return Measurements(measurements.frame, (*measurements.remarks, remark))
-
-
-def _nominal(
-    platform: str | PathLike[str] | None,
-    hosts: tuple[str, str] | None,
-    bandwidth: float | None,
-    latency: float | None,
-    links: int,
-) -> tuple[PlatformFile, tuple[str, str], Route]:
-    """The platform file to complete, the two hosts that measured, and the route between them."""
-    if platform is not None:
-        if bandwidth is not None or latency is not None:
-            raise InputError(
-                "the nominal bandwidth and latency come from the platform or from the options "
-                "--bandwidth and --latency; give one of both"
-            )
-        file = PlatformFile.read(platform)
-        loaded = load_from(platform)
-        pair = hosts if hosts is not None else _first_two(loaded, platform)
-        return file, pair, route_between(loaded, pair)
-    if bandwidth is None or latency is None:
-        raise InputError(
-            "factors are relative to nominal values: give a platform file (--platform), or the "
-            "bandwidth and latency of a link (--bandwidth 125MBps --latency 15us --links 2)"
-        )
-    if links < 1:
-        raise InputError(f"there is at least one link between two hosts, not {links}")
-    if hosts is not None:
-        raise InputError("hosts are those of a platform file; give --platform too")
-    route = Route(links * latency, bandwidth)
-    file = PlatformFile.nominal(route)
-    return file, file.nominal_hosts, route
-
-
-def load_from(path: str | PathLike[str]) -> Platform:
-    """A platform as it stands in its file (its own includes are relative to it)."""
-    from tisim import Platform
-
-    return Platform.load(path)
-
-
-def _first_two(platform: Platform, path: str | PathLike[str]) -> tuple[str, str]:
-    names = [host.name for host in platform.hosts[:2]]
-    if len(names) < 2:
-        raise InputError("a ping-pong needs two hosts; this platform has one", file=path)
-    return names[0], names[1]
-
-
-def _limit(
-    file: PlatformFile, hosts: tuple[str, str], route: Route, contention: Contention
-) -> float | None:
-    """Find the limiter with which the simulated exchange reaches the measured ratio; set it.
-
-    Returns its bandwidth, or None if the hosts are in no cluster.
-    """
-    if not file.limit(hosts, 2 * route.bandwidth):
-        return None
-
-    def simulated(limiter: float) -> float:
-        file.limit(hosts, limiter)
-        platform = load(file)
-        one, both = (simulate_rate(platform, hosts, _EXCHANGED, n) for n in (1, 2))
-        return both / one
-
-    found = limiter_bandwidth(contention.ratio, route.bandwidth, simulated)
-    file.limit(hosts, found)
-    return found

@@ -133,8 +133,8 @@ def _messages(
 
     For the speed of hosts see 'tisim calibrate cpu --help'.
     """
-    from tisim.calibration.calibration import calibrate
     from tisim.calibration.measurements import read_measurements
+    from tisim.calibration.procedure import calibrate
     from tisim.progress import ProgressBar
 
     with ProgressBar("calibrate") as bar:
@@ -205,7 +205,7 @@ def _cpu(
     import json
 
     from tisim.calibration.cpu import calibrate_cpu
-    from tisim.calibration.timed import read_timed, read_volumes
+    from tisim.calibration.cpu.timed import read_timed, read_volumes
 
     if (platform is None) != (output is None):
         raise click.UsageError("--platform and -o go together: the file to complete, and its name")
@@ -217,7 +217,7 @@ def _cpu(
     else:
         _print_rates(found, rate.what)
     if platform is not None and output is not None:
-        from tisim.calibration.speeds import complete
+        from tisim.calibration.cpu.speeds import complete
 
         hosts = calibrate_cpu(rate.of(timed)).hosts if host_speeds else {}
         for remark in complete(platform, output, rate, hosts):

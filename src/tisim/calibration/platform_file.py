@@ -16,6 +16,8 @@ from tisim.files import write_file
 if TYPE_CHECKING:
     from lxml.etree import _Element, _ElementTree
 
+    from tisim.platform import Platform
+
 _DOCTYPE = '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
 _NOMINAL_HOSTS = ("host-0", "host-1")
 
@@ -179,6 +181,17 @@ class PlatformFile:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the file, whole or not at all."""
         write_file(path, self.to_bytes(Path(path).parent))
+
+    def load(self) -> Platform:
+        """The platform that the file describes."""
+        import tempfile
+
+        from tisim.platform import Platform
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "platform.xml"
+            self.write(path)
+            return Platform.load(path)
 
 
 def config_block(settings: Mapping[str, str]) -> str:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
+from tisim.compare import Comparison, Difference, compare, read_result
+from tisim.compare.reasons import shorten
 from tisim.files import write_file
 from tisim.quantities import format_time
-from tisim.sweep.comparison import Comparison, Difference, compare, read_result
-from tisim.sweep.reasons import shorten
 from tisim.tables import align
 
 _LABELS = {
@@ -102,7 +102,7 @@ def _numbers(label: str, one: Difference, *, seconds: bool) -> tuple[str, ...]:
         return f"{value:.9g} s" if seconds else f"{value:,.9g}"
 
     ratio = f"{one.b / one.a:.4f}" if one.a and one.b is not None else "-"
-    if not one.is_one:
+    if not one.differs:
         return (label, shown(one.a), shown(one.b), "", "")
     change = format_time(one.change, 6, signed=True) if seconds else f"{one.change:+,.9g}"
     return (label, shown(one.a), shown(one.b), change, ratio)

@@ -3,7 +3,7 @@
 `sweep` (module `run`) makes a plan of scenarios (`plan`, from `axes`, `design` and `mapping`), has
 workers carry out what is missing (`worker`, in the processes of `pool` or on a Dask `cluster`),
 keeps the rows in a file (`store`) and returns a frame (`table`). `study` reads the same from a
-TOML file. `comparison` says what differs between two results.
+TOML file.
 
 The names are loaded when they are first used: a worker process needs few of the modules.
 """

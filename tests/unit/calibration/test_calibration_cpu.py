@@ -10,8 +10,8 @@ import pytest
 
 import tisim
 from tisim.calibration import calibrate_cpu, read_timed
-from tisim.calibration.speeds import complete
-from tisim.calibration.timed import read_volumes
+from tisim.calibration.cpu.speeds import complete
+from tisim.calibration.cpu.timed import read_volumes
 from tisim.errors import InputError
 
 

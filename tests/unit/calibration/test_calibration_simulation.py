@@ -17,7 +17,6 @@ from tests.property.test_calibration_recovery import (
     measure,
 )
 from tisim.calibration import Route, calibrate, route_between, simulate, simulate_rate
-from tisim.calibration.calibration import load
 from tisim.calibration.platform_file import PlatformFile
 from tisim.errors import InputError
 
@@ -53,7 +52,7 @@ def test_the_closed_form_of_the_tests_is_the_simulators_model(seed: int) -> None
     file.configure(settings(truth))
     edges = [size for edge in truth.breaks for size in (edge, edge + 1)]
     sizes = np.array(sorted({*SIZES, *edges}), dtype=np.float64)
-    found = simulate(load(file), file.nominal_hosts, sizes.astype(int).tolist())
+    found = simulate(file.load(), file.nominal_hosts, sizes.astype(int).tolist())
     for operation, exact in truth.times(sizes).items():
         assert found[operation].to_numpy() == pytest.approx(exact, rel=1e-6, abs=2e-9), operation
 
@@ -110,7 +109,7 @@ def test_options_or_a_platform_give_the_nominal_values() -> None:
 def test_a_limiter_holds_both_directions_and_not_one() -> None:
     file = PlatformFile.nominal(Route(1e-5, 1e8))
     assert file.limit(file.nominal_hosts, 1.5e8)
-    platform = load(file)
+    platform = file.load()
     one = simulate_rate(platform, file.nominal_hosts, 1 << 26, 1, {"smpi/bw-factor": "0:1"})
     both = simulate_rate(platform, file.nominal_hosts, 1 << 26, 2, {"smpi/bw-factor": "0:1"})
     assert one == pytest.approx(1e8, rel=1e-3)

@@ -18,12 +18,12 @@ PACKAGE = ROOT / "src" / "tisim"
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "__main__"}),
     frozenset({"commands"}),
-    frozenset({"sweep", "viz", "calibration", "generate"}),
+    frozenset({"sweep", "compare", "viz", "calibration", "generate"}),
     frozenset({"replay", "result", "recording", "timeline"}),
     frozenset({"formats", "actions", "platform", "models"}),
     frozenset({"kernel"}),
     frozenset({"_core", "config"}),
-    frozenset({"files", "progress", "quantities", "tables"}),
+    frozenset({"deprecation", "files", "progress", "quantities", "tables"}),
     frozenset({"errors"}),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

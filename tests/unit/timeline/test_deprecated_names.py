@@ -55,3 +55,11 @@ def test_there_is_no_other_name_in_tisim_recording() -> None:
     recording = importlib.import_module("tisim.recording")
     with pytest.raises(AttributeError, match="anything"):
         _ = recording.anything
+
+
+@pytest.mark.parametrize("name", ["Comparison", "Difference", "RankDifference", "compare"])
+def test_names_of_tisim_sweep_comparison(name: str) -> None:
+    old = importlib.import_module("tisim.sweep.comparison")
+    with pytest.warns(DeprecationWarning, match=rf"use tisim\.compare\.{name}"):
+        value = getattr(old, name)
+    assert value is getattr(importlib.import_module("tisim.compare"), name)

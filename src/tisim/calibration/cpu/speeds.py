@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike
 
-from tisim.calibration.cpu import TOLERATED_SPREAD, Rate
+from tisim.calibration.cpu.rates import TOLERATED_SPREAD, Rate
 from tisim.calibration.platform_file import PlatformFile
 
 

@@ -12,7 +12,7 @@ import tisim
 from tests.unit.sweep.samples import GRAPHENE, RING, ROOT
 from tisim import InputError
 from tisim.cli import main
-from tisim.sweep.comparison import compare, read_result
+from tisim.compare import compare, read_result
 
 CG = ROOT / "traces" / "npb.S.tar.xz" / "cg.S.16"
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from tisim.compare.breakdown_reasons import breakdown_reasons
+from tisim.compare.comparison import Comparison, Difference
 from tisim.quantities import format_time
-from tisim.sweep.breakdowns import breakdown_reasons
-
-if TYPE_CHECKING:
-    from tisim.sweep.comparison import Comparison, Difference
 
 # Less than this part of a difference is not worth a sentence.
 _PART = 0.005
@@ -22,9 +18,9 @@ _MEAN = "on average over ranks"
 _VERBS = {"compute": "computing", "communication": "communicating", "other": "other actions"}
 
 
-def find_reasons(comparison: Comparison) -> Comparison:
-    """The same comparison with its reasons."""
-    reasons = (
+def find_reasons(comparison: Comparison) -> tuple[str, ...]:
+    """What explains the difference, in sentences; the most important one first."""
+    return (
         *_verdict(comparison),
         *_where(comparison),
         *breakdown_reasons(comparison),
@@ -32,12 +28,11 @@ def find_reasons(comparison: Comparison) -> Comparison:
         *_machine(comparison),
         *_details(comparison),
     )
-    return dataclasses.replace(comparison, reasons=reasons)
 
 
 def _verdict(comparison: Comparison) -> Iterator[str]:
     time = comparison.simulated_time
-    if not time.is_one:
+    if not time.differs:
         yield "both take the same simulated time"
     elif time.a:
         change = format_time(time.change, 6, signed=True)
@@ -50,7 +45,7 @@ def _verdict(comparison: Comparison) -> Iterator[str]:
 def _where(comparison: Comparison) -> Iterator[str]:
     """Which of computing and communicating it is, over all ranks."""
     *parts, finish = comparison.times
-    if not finish.is_one:
+    if not finish.differs:
         if any(_matters(part, finish) for part in parts):
             yield "ranks end at the same time on average, and spend it differently"
         return
@@ -74,13 +69,13 @@ def _matters(part: Difference, whole: Difference) -> bool:
 def _work(comparison: Comparison) -> Iterator[str]:
     """Whether they do the same at all."""
     counts = {one.name: one for one in comparison.counts}
-    if counts["ranks"].is_one:
+    if counts["ranks"].differs:
         yield f"a has {counts['ranks'].a:,.0f} ranks, b {counts['ranks'].b:,.0f}"
-    if counts["actions"].is_one:
+    if counts["actions"].differs:
         a, b = counts["actions"].a, counts["actions"].b
         yield f"a has {a:,.0f} actions, b {b:,.0f}: these are not replays of one trace"
         return
-    if counts["messages_sent"].is_one or counts["bytes_sent"].is_one:
+    if counts["messages_sent"].differs or counts["bytes_sent"].differs:
         messages, sent = counts["messages_sent"].change, counts["bytes_sent"].change
         yield (
             f"b sends {messages:+,.0f} messages and {sent:+,.0f} bytes: "
@@ -99,12 +94,12 @@ def _machine(comparison: Comparison) -> Iterator[str]:
         plural, verb = ("", "runs") if moved == 1 else ("s", "run")
         yield f"{moved:,} rank{plural} {verb} on another host in b"
     compute = comparison.times[0]
-    same_work = not any(one.is_one for one in comparison.counts if one.name != "messages_sent")
+    same_work = not any(one.differs for one in comparison.counts if one.name != "messages_sent")
     if compute.a and abs(compute.change) > _PART * compute.a:
         if same_work:
             ratio = (compute.b or 0.0) / compute.a
             yield f"the same work takes {ratio:.4g} times as long: hosts of other speed or load"
-    elif not (moved or comparison.inputs) and same_work and comparison.simulated_time.is_one:
+    elif not (moved or comparison.inputs) and same_work and comparison.simulated_time.differs:
         yield "options, hosts and computing are the same: the network is another one"
 
 

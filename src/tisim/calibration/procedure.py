@@ -1,0 +1,205 @@
+"""The whole way from measured times to a configured platform, each step of which stands alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from tisim.calibration.advice import advise
+from tisim.calibration.calibration import Calibration, settings
+from tisim.calibration.contention import Contention, limiter_bandwidth, measure_contention
+from tisim.calibration.factors import Route, factors_of, fit_transfer
+from tisim.calibration.idle import at_usual_idleness
+from tisim.calibration.measurements import Measurements
+from tisim.calibration.overheads import Overheads, fit_overheads
+from tisim.calibration.platform_file import PlatformFile
+from tisim.calibration.route import route_between
+from tisim.calibration.simulation import simulate, simulate_rate
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    from tisim.platform import Platform
+
+#: Tells how far the work is: a step's name, the steps done, the steps in all.
+Progress = Callable[[str, int, int], None]
+
+# The largest message of a simulated exchange: long enough that its latency does not matter.
+_EXCHANGED = 1 << 26
+# Lines over the sizes and the effect of idling are found in turn, so many times.
+_IDLE_TURNS = 2
+
+
+def calibrate(
+    measurements: Measurements,
+    *,
+    platform: str | PathLike[str] | None = None,
+    hosts: tuple[str, str] | None = None,
+    bandwidth: float | None = None,
+    latency: float | None = None,
+    links: int = 2,
+    breakpoints: Sequence[int] | None = None,
+    progress: Progress = lambda step, done, steps: None,
+) -> Calibration:
+    """Find the parameters with which the simulator reproduces measured times.
+
+    Parameters
+    ----------
+    measurements
+        From `read_measurements`; ping-pongs must be among them.
+    platform
+        A platform file with nominal values. Or else `bandwidth` and `latency`.
+    hosts
+        The two hosts of the platform that stand for those that measured; its first two if None.
+    bandwidth, latency, links
+        Nominal bandwidth in bytes/s and latency in seconds of one link, and the number of links
+        between the two hosts.
+    breakpoints
+        Message sizes in bytes above which another segment begins; found in the times if None.
+    progress
+        Called before each step.
+
+    Raises
+    ------
+    InputError
+        If the measurements do not suffice, or the nominal values are missing or contradictory.
+    """
+    steps = ("overheads", "nominal route", "transfers", "contention", "simulation", "done")
+
+    def tell(step: str) -> None:
+        progress(step, steps.index(step), len(steps) - 1)
+
+    if not measurements.has("pingpong"):
+        raise InputError(
+            "no ping-pong among the measurements, and only that shows what the network takes; add "
+            "one (osu_latency, IMB PingPong, a SKaMPI Pingpong_Send_Recv, 'tisim benchmark')"
+        )
+    measurements = _with_outside(measurements, breakpoints or ())
+    tell("overheads")
+    measurements, overheads = _fit_overheads(measurements, breakpoints)
+    tell("nominal route")
+    file, pair, route = _nominal(platform, hosts, bandwidth, latency, links)
+    tell("transfers")
+    transfer = fit_transfer(measurements.curve("pingpong"), overheads, breakpoints)
+    file.configure(settings(overheads, factors_of(transfer, route)))
+    tell("contention")
+    contention = measure_contention(measurements)
+    limiter = None if contention is None else _limit(file, pair, route, contention)
+    tell("simulation")
+    found = Calibration(
+        measurements,
+        route,
+        overheads,
+        transfer,
+        contention,
+        pair,
+        limiter,
+        file,
+        simulated=simulate(file.load(), pair, _simulated_sizes(measurements)),
+    )
+    found = dataclasses.replace(found, warnings=advise(found))
+    tell("done")
+    return found
+
+
+def _simulated_sizes(measurements: Measurements) -> list[int]:
+    """Every size in bytes at which a call was measured that is simulated too."""
+    frame = measurements.frame
+    used = frame[frame["operation"].isin(["pingpong", "send", "isend", "recv"])]
+    return sorted(used["bytes"].unique())
+
+
+def _fit_overheads(
+    measurements: Measurements, breakpoints: Sequence[int] | None
+) -> tuple[Measurements, Overheads]:
+    """The overheads, and the measurements without what idling did to them."""
+    overheads = fit_overheads(measurements, breakpoints)
+    used = measurements
+    for _ in range(_IDLE_TURNS):
+        corrected = at_usual_idleness(measurements, overheads)
+        if corrected is None:
+            break
+        used = corrected
+        overheads = fit_overheads(used, breakpoints)
+    return used, overheads
+
+
+def _with_outside(measurements: Measurements, breakpoints: Sequence[int]) -> Measurements:
+    """The measurements, with a remark about breakpoints where nothing was measured."""
+    sizes = measurements.curve("pingpong").nbytes
+    outside = [size for size in breakpoints if not sizes[0] <= size < sizes[-1]]
+    if not outside:
+        return measurements
+    remark = (
+        f"no ping-pong was measured on both sides of {', '.join(map(str, outside))} bytes: these "
+        f"breakpoints are not used (measured: {sizes[0]:.0f} to {sizes[-1]:.0f} bytes)"
+    )
+    return Measurements(measurements.frame, (*measurements.remarks, remark))
+
+
+def _nominal(
+    platform: str | PathLike[str] | None,
+    hosts: tuple[str, str] | None,
+    bandwidth: float | None,
+    latency: float | None,
+    links: int,
+) -> tuple[PlatformFile, tuple[str, str], Route]:
+    """The platform file to complete, the two hosts that measured, and the route between them."""
+    if platform is not None:
+        if bandwidth is not None or latency is not None:
+            raise InputError(
+                "the nominal bandwidth and latency come from the platform or from the options "
+                "--bandwidth and --latency; give one of both"
+            )
+        file = PlatformFile.read(platform)
+        loaded = _load(platform)
+        pair = hosts if hosts is not None else _first_two(loaded, platform)
+        return file, pair, route_between(loaded, pair)
+    if bandwidth is None or latency is None:
+        raise InputError(
+            "factors are relative to nominal values: give a platform file (--platform), or the "
+            "bandwidth and latency of a link (--bandwidth 125MBps --latency 15us --links 2)"
+        )
+    if links < 1:
+        raise InputError(f"there is at least one link between two hosts, not {links}")
+    if hosts is not None:
+        raise InputError("hosts are those of a platform file; give --platform too")
+    route = Route(links * latency, bandwidth)
+    file = PlatformFile.nominal(route)
+    return file, file.nominal_hosts, route
+
+
+def _load(path: str | PathLike[str]) -> Platform:
+    """A platform as it stands in its file (its own includes are relative to it)."""
+    from tisim.platform import Platform
+
+    return Platform.load(path)
+
+
+def _first_two(platform: Platform, path: str | PathLike[str]) -> tuple[str, str]:
+    names = [host.name for host in platform.hosts[:2]]
+    if len(names) < 2:
+        raise InputError("a ping-pong needs two hosts; this platform has one", file=path)
+    return names[0], names[1]
+
+
+def _limit(
+    file: PlatformFile, hosts: tuple[str, str], route: Route, contention: Contention
+) -> float | None:
+    """Find the limiter with which the simulated exchange reaches the measured ratio; set it.
+
+    Returns its bandwidth, or None if the hosts are in no cluster.
+    """
+    if not file.limit(hosts, 2 * route.bandwidth):
+        return None
+
+    def simulated(limiter: float) -> float:
+        file.limit(hosts, limiter)
+        platform = file.load()
+        one, both = (simulate_rate(platform, hosts, _EXCHANGED, n) for n in (1, 2))
+        return both / one
+
+    found = limiter_bandwidth(contention.ratio, route.bandwidth, simulated)
+    file.limit(hosts, found)
+    return found
