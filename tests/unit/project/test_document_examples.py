@@ -1,0 +1,65 @@
+"""The commands and Python examples of the tutorial and the how-to guides print what they say."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCUMENTS = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))]
+SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def examples(file: Path) -> list[tuple[str, str]]:
+    """The language and the text of each example, in order."""
+    return re.findall(r"^```(console|python)\n(.*?)^```", file.read_text(), re.S | re.M)
+
+
+def check_commands(block: str, directory: Path) -> None:
+    for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+        line, expected = part.split("\n", 1)
+        program, *arguments = shlex.split(line)
+        assert program == "tisim"
+        run = subprocess.run(
+            [sys.executable, "-m", "tisim", *arguments],
+            cwd=directory,
+            capture_output=True,
+            text=True,
+        )
+        assert run.returncode == 0, f"{line}\n{run.stderr}"
+        printed = run.stdout + run.stderr
+        same = doctest.OutputChecker().check_output(expected, printed, SAME)
+        assert same or expected == "...\n", f"{line}\n{printed}"
+
+
+@pytest.mark.parametrize(
+    "file", [file for file in DOCUMENTS if examples(file)], ids=lambda file: file.stem
+)
+def test_the_examples(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("traces", "platforms", "examples"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for language, block in examples(file):
+        if language == "console":
+            check_commands(block, tmp_path)
+            continue
+        test = doctest.DocTestParser().get_doctest(block, names, file.name, None, 0)
+        failures: list[str] = []
+        doctest.DocTestRunner(optionflags=SAME).run(test, out=failures.append, clear_globs=False)
+        assert failures == []
+        names = test.globs
+
+
+def test_the_commands_of_the_readme_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    commands = re.findall(r"^    make (\w+)", (ROOT / "README.md").read_text(), re.M)
+    assert commands
+    for command in commands:
+        assert re.search(rf"^{command}:", makefile, re.M), command

@@ -1,0 +1,152 @@
+"""The documents are well-formed: line lengths, links, paths, decision records, glossary."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+RECORDS = ROOT / "docs" / "adr"
+COLUMNS = 100
+#: Directories of the repository that documents name files in.
+PLACES = (
+    "benchmarks", "bindings", "cmake", "core", "docs", "examples", "platforms", "src", "tests",
+    "traces",
+)  # fmt: skip
+
+
+def documents() -> list[Path]:
+    """Every Markdown file of the repository."""
+    files = [*ROOT.glob("*.md")]
+    for place in PLACES:
+        files += (ROOT / place).rglob("*.md")
+    return sorted(file for file in files if "_generated" not in file.parts)
+
+
+def prose(text: str) -> list[tuple[int, str]]:
+    """The numbered lines outside of code blocks, formulas and what programs have written."""
+    lines = []
+    fence = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        opening = re.match(r"\s*(```+|~~~+|\$\$$)", line)
+        if line.startswith("<!-- written by") and not fence:
+            fence = line.replace("from here", "to here")
+        elif opening and not fence:
+            fence = opening[1]
+        elif fence and line.strip() == fence:
+            fence = ""
+        elif not fence:
+            lines.append((number, line))
+    return lines
+
+
+def anchors(file: Path) -> set[str]:
+    """What links into the file may name: its headings, spelt as code hosts and Sphinx do."""
+    found: set[str] = set()
+    for _, line in prose(file.read_text()):
+        heading = re.match(r"#+ (.*)", line)
+        if heading:
+            title = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading[1])
+            title = re.sub(r"[^\w\- ]", "", title.replace("`", "")).strip().lower()
+            found.add(title.replace(" ", "-"))
+    return found
+
+
+@pytest.mark.parametrize("file", documents(), ids=lambda file: str(file.relative_to(ROOT)))
+def test_prose_breaks_at_100_columns(file: Path) -> None:
+    """Tables, code blocks, pictures and lines that only hold a link may be longer."""
+    for number, line in prose(file.read_text()):
+        exempt = line.startswith(("|", "![", "[", "<!--", "    ")) or " " not in line.strip("-* ")
+        assert exempt or len(line) <= COLUMNS, f"{file}:{number}: {len(line)} columns"
+
+
+@pytest.mark.parametrize("file", documents(), ids=lambda file: str(file.relative_to(ROOT)))
+def test_links_lead_somewhere(file: Path) -> None:
+    for number, line in prose(file.read_text()):
+        for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            goal = (file.parent / name).resolve() if name else file
+            assert goal.exists(), f"{file}:{number}: {target} does not exist"
+            if anchor and goal.suffix == ".md":
+                assert anchor in anchors(goal), f"{file}:{number}: no heading for {target}"
+
+
+def named_paths(text: str) -> set[str]:
+    """The paths of the repository that a document names as code."""
+    paths = set()
+    for code in re.findall(r"`([^`\n]+)`", text):
+        word = code.rstrip("/")
+        if re.fullmatch(rf"({'|'.join(PLACES)})/[\w./*{{}},<>-]+", word):
+            paths.add(word)
+    return paths
+
+
+def exists(path: str) -> bool:
+    """Whether a path exists; capitals, ``*`` and ``<name>`` stand for any name."""
+    if (ROOT / path).exists():
+        return True
+    pattern = re.sub(r"<\w+>|\b[A-Z]{2,}\b", "*", path)
+    return pattern != path.replace("*", "") and any(ROOT.glob(pattern))
+
+
+@pytest.mark.parametrize(
+    "file",
+    [file for file in documents() if file.parent == ROOT or file.is_relative_to(ROOT / "docs")],
+    ids=lambda file: str(file.relative_to(ROOT)),
+)
+def test_paths_that_documents_name_exist(file: Path) -> None:
+    missing = {path for path in named_paths(file.read_text()) if not exists(path)}
+    assert not missing, f"{file} names {sorted(missing)}"
+
+
+def records() -> list[Path]:
+    return sorted(RECORDS.glob("[0-9]*.md"))
+
+
+@pytest.mark.parametrize("file", records(), ids=lambda file: file.stem)
+def test_a_decision_record_has_its_parts(file: Path) -> None:
+    text = file.read_text()
+    assert text.startswith(f"# ADR {int(file.stem[:4])}: ")
+    assert re.search(r"^- Date: \d{4}-\d\d-\d\d", text, re.M)
+    assert re.search(r"^- Status: (proposed|accepted|superseded)", text, re.M)
+    for part in ("Context", "Decision", "Consequences"):
+        assert re.search(rf"^## {part}", text, re.M), part
+
+
+def test_the_index_of_decision_records_is_complete() -> None:
+    text = (RECORDS / "README.md").read_text()
+    listed = re.findall(r"^\| \[(\d+)\]\((\S+)\) \| (.*?) \| (\S+) \| (\w+)", text, re.M)
+    assert [name for _, name, *_ in listed] == [file.name for file in records()]
+    for number, name, title, date, status in listed:
+        record = (RECORDS / name).read_text()
+        assert record.startswith(f"# ADR {number}: {title}\n")
+        assert f"- Date: {date}" in record
+        assert f"- Status: {status}" in record
+
+
+def test_missing_numbers_of_decision_records_are_explained() -> None:
+    explanation = (RECORDS / "README.md").read_text().partition("numbers are missing")[2]
+    explained = {int(number) for number in re.findall(r"\b\d+\b", explanation)}
+    for first, last in re.findall(r"(\d+) to (\d+)", explanation):
+        explained |= set(range(int(first), int(last) + 1))
+    present = {int(file.stem[:4]) for file in records()}
+    assert set(range(1, max(present))) - present <= explained
+
+
+def test_the_glossary_defines_each_term_once() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text()
+    terms = re.findall(r"^### (.*)$", text, re.M)
+    assert len(terms) >= 40
+    assert len({term.lower() for term in terms}) == len(terms)
+    sections = re.findall(r"^### .*\n\n(.*?)(?=\n#|\Z)", text, re.M | re.S)
+    assert all(section.strip() for section in sections)
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "docs").glob("*.md")), ids=lambda file: file.stem)
+def test_documents_link_to_the_glossary(file: Path) -> None:
+    if file.stem != "glossary":
+        assert "glossary.md" in file.read_text()
