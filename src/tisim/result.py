@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import os
 import warnings
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tisim.errors import TisimError
+from tisim.errors import InputError, TisimError
+from tisim.result_json import json_pieces, parse, read_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,30 +29,54 @@ COLUMNS = (
     "finish",
     "compute",
     "communication",
+    "other",
     "actions",
     "bytes_sent",
     "messages_sent",
 )
 
-# So many ranks are written at once.
-_PIECE = 4096
+# The columns that the core measures, with the type codes of `array`.
+_MEASURED = {
+    "finish": "d",
+    "compute": "d",
+    "other": "d",
+    "actions": "q",
+    "bytes_sent": "q",
+    "messages_sent": "q",
+}
+
+
+class _Buffer(Protocol):
+    """One number a rank, as the core or numpy has it."""
+
+    def tobytes(self) -> bytes: ...
 
 
 class Result:
     """The outcome of a replay.
 
+    The seconds of a rank add up: its `compute`, `communication` and `other` together are its
+    `finish`, up to the rounding of the additions, here as in `ranks` and in JSON.
+
+    Results can be pickled and compared. Pickled ones, and those that `from_json` has read, are
+    without the event log; what `to_dict` says of its breakdown stays.
+
+    Parameters
+    ----------
+    columns
+        By name, one number a rank: `finish`, `compute` and `other` in seconds, `actions`,
+        `bytes_sent` and `messages_sent`.
+    hosts
+        Name of the host of each rank.
+    start
+        Simulated seconds at which the replay began; `finish` is counted from there.
+    wall_time, trace, platform, config, warnings
+        The attributes of these names.
+
     Attributes
     ----------
     hosts
         Name of the host of each rank.
-    finish
-        Seconds at which each rank has done its last action, shape (ranks,).
-    compute, communication, other
-        Seconds that each rank spent computing, in MPI calls, and in sleeps and custom actions;
-        together they are its `finish`. Shape (ranks,).
-    rank_actions, bytes_sent, messages_sent
-        Actions of each rank; bytes and messages that it sent, those inside collectives
-        included. Shape (ranks,).
     wall_time
         Seconds that reading the files and simulating took.
     trace, platform
@@ -59,13 +85,15 @@ class Result:
         The configuration that was used, canonical key to value.
     warnings
         What was noticed and may matter.
+    version
+        The version of tisim that simulated it.
     event_log
         What happened, if the replay kept it (``replay(..., event_log=True)``); else None.
     """
 
     def __init__(
         self,
-        columns: Mapping[str, NDArray[Any]],
+        columns: Mapping[str, _Buffer],
         hosts: Sequence[str],
         *,
         start: float = 0.0,
@@ -75,48 +103,144 @@ class Result:
         config: Mapping[str, object],
         warnings: Sequence[str] = (),
     ) -> None:
+        from tisim import __version__
+
+        # Plain arrays: a replay that asks for no frame needs no numpy.
+        self._columns = {name: _array(code, columns[name]) for name, code in _MEASURED.items()}
+        if start:
+            self._columns["finish"] = array("d", (t - start for t in self._columns["finish"]))
         self.hosts = list(hosts)
-        self.finish: NDArray[np.float64] = columns["finish"] - start if start else columns["finish"]
-        self.compute: NDArray[np.float64] = columns["compute"]
-        self.other: NDArray[np.float64] = columns["other"]
-        self.communication: NDArray[np.float64] = self.finish - self.compute - self.other
-        self.rank_actions: NDArray[np.int64] = columns["actions"]
-        self.bytes_sent: NDArray[np.int64] = columns["bytes_sent"]
-        self.messages_sent: NDArray[np.int64] = columns["messages_sent"]
         self.wall_time = wall_time
         self.trace = trace
         self.platform = platform
         self.config = dict(config)
         self.warnings = list(warnings)
+        self.version = __version__
         self.event_log: EventLog | None = None
+        self._breakdown: dict[str, Any] | None = None
+
+    @classmethod
+    def from_json(cls, source: str | os.PathLike[str]) -> Result:
+        """Read what `to_json` or ``tisim replay --json`` has written.
+
+        Parameters
+        ----------
+        source
+            The JSON itself, which begins with a brace, or the name of a file.
+
+        Returns
+        -------
+        Result
+            Equal to the one that was written, without its event log.
+
+        Raises
+        ------
+        InputError
+            When the file cannot be read, or is not the result of a replay.
+
+        Examples
+        --------
+        >>> result = tisim.replay("traces/ring.4", platform="platforms/graphene.xml")
+        >>> tisim.Result.from_json(result.to_json()) == result
+        True
+        """
+        is_text = isinstance(source, str) and source.lstrip().startswith("{")
+        path = None if is_text else source
+        written = parse(str(source)) if path is None else read_file(path)
+        rows = written["ranks"]
+        try:
+            columns = {
+                name: array(code, (_number(row, name) for row in rows))
+                for name, code in _MEASURED.items()
+            }
+            result = cls(
+                columns,
+                [str(row["host"]) for row in rows],
+                wall_time=float(written.get("wall_time", 0.0)),
+                trace=str(written.get("trace", "")),
+                platform=str(written.get("platform", "")),
+                config=dict(written.get("config", {})),
+                warnings=[str(text) for text in written.get("warnings", ())],
+            )
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"is no result of a replay: {error}", file=path) from None
+        result.version = str(written.get("tisim", ""))
+        result._breakdown = written.get("breakdown")
+        return result
 
     @property
     def simulated_time(self) -> float:
         """Seconds until the last rank has finished."""
-        return float(self.finish.max())
+        return float(max(self._columns["finish"]))
 
     @property
     def actions(self) -> int:
         """Actions of all ranks."""
-        return int(self.rank_actions.sum())
+        return sum(self._columns["actions"])
+
+    @cached_property
+    def finish(self) -> NDArray[np.float64]:
+        """Seconds at which each rank has done its last action, shape (ranks,)."""
+        return self._numbers("finish")
+
+    @cached_property
+    def compute(self) -> NDArray[np.float64]:
+        """Seconds that each rank spent computing, shape (ranks,)."""
+        return self._numbers("compute")
+
+    @cached_property
+    def communication(self) -> NDArray[np.float64]:
+        """Seconds that each rank spent in MPI calls, shape (ranks,): the rest of `finish`."""
+        return self._numbers("communication")
+
+    @cached_property
+    def other(self) -> NDArray[np.float64]:
+        """Seconds that each rank spent in sleeps and custom actions, shape (ranks,)."""
+        return self._numbers("other")
+
+    @cached_property
+    def rank_actions(self) -> NDArray[np.int64]:
+        """Actions of each rank, shape (ranks,)."""
+        return self._numbers("actions")
+
+    @cached_property
+    def bytes_sent(self) -> NDArray[np.int64]:
+        """Bytes that each rank sent, those inside collectives included; shape (ranks,)."""
+        return self._numbers("bytes_sent")
+
+    @cached_property
+    def messages_sent(self) -> NDArray[np.int64]:
+        """Messages that each rank sent, those inside collectives included; shape (ranks,)."""
+        return self._numbers("messages_sent")
+
+    def _numbers(self, name: str) -> NDArray[Any]:
+        import numpy as np
+
+        column = self.column(name)
+        return np.array(column, dtype=np.dtype(column.typecode))
+
+    def column(self, name: str) -> array[Any]:
+        """One number a rank, as an array of Python's own, which needs no numpy.
+
+        Parameters
+        ----------
+        name
+            One of `COLUMNS` but `rank` and `host`; times are in seconds.
+        """
+        if name != "communication":
+            return self._columns[name]
+        times = zip(*(self._columns[part] for part in ("finish", "compute", "other")), strict=True)
+        return array("d", (finish - compute - other for finish, compute, other in times))
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
         """One row a rank, with the columns `rank`, `host`, `finish`, ... (`COLUMNS`)."""
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "rank": range(len(self.hosts)),
-                "host": self.hosts,
-                "finish": self.finish,
-                "compute": self.compute,
-                "communication": self.communication,
-                "actions": self.rank_actions,
-                "bytes_sent": self.bytes_sent,
-                "messages_sent": self.messages_sent,
-            }
-        )
+        columns: dict[str, Any] = {"rank": range(len(self.hosts)), "host": self.hosts}
+        for name in COLUMNS[2:]:
+            columns[name] = self.rank_actions if name == "actions" else getattr(self, name)
+        return pd.DataFrame(columns)
 
     @property
     def timeline(self) -> pd.DataFrame:
@@ -200,62 +324,72 @@ class Result:
 
         With `breakdown` if there is an event log (`tisim.timeline.EventLog.to_dict`).
         """
-        rows = self._rows(0, len(self.hosts))
-        return {**self._summary(), "ranks": [dict(zip(COLUMNS, row, strict=True)) for row in rows]}
+        ranks = [dict(zip(COLUMNS, row, strict=True)) for row in self._rows()]
+        return {**self._summary(), "ranks": ranks}
 
     def to_json(self) -> str:
-        """The result as JSON, numbers in full precision."""
+        """The result as JSON, numbers in full precision; `from_json` reads it."""
         return "".join(self.json_pieces())
 
     def json_pieces(self) -> Iterator[str]:
         """What `to_json` returns, a piece at a time: with a million ranks it is long."""
-        yield json.dumps(self._summary(), indent=1).removesuffix("\n}") + ',\n "ranks": ['
-        fields = ",\n".join(f'   "{name}": %s' for name in COLUMNS)
-        # As json.dumps(..., indent=1) writes them, in a tenth of its time.
-        form = f"\n  {{\n{fields}\n  }}"
-        for first in range(0, len(self.hosts), _PIECE):
-            rows = self._rows(first, first + _PIECE)
-            texts = (form % (row[0], json.dumps(row[1]), *row[2:]) for row in rows)
-            yield ("," if first else "") + ",".join(texts)
-        yield "\n ]\n}"
+        return json_pieces(self._summary(), COLUMNS, self._rows())
 
     def _summary(self) -> dict[str, Any]:
         """What is said of the whole."""
-        from tisim import __version__
-
         summary = {
-            "tisim": __version__,
+            "tisim": self.version,
             "trace": self.trace,
             "platform": self.platform,
             "simulated_time": self.simulated_time,
             "actions": self.actions,
             "wall_time": self.wall_time,
             "config": self.config,
+            "warnings": self.warnings,
         }
-        if self.event_log is not None:
-            summary["breakdown"] = self.event_log.to_dict()
+        breakdown = self._breakdown if self.event_log is None else self.event_log.to_dict()
+        if breakdown is not None:
+            summary["breakdown"] = breakdown
         return summary
 
-    def _rows(self, first: int, end: int) -> Iterator[tuple[Any, ...]]:
-        """`COLUMNS` of some ranks, as plain numbers and texts."""
-        part = slice(first, end)
-        columns = (
-            self.finish,
-            self.compute,
-            self.communication,
-            self.rank_actions,
-            self.bytes_sent,
-            self.messages_sent,
-        )
-        hosts = self.hosts[part]
-        values = (column[part].tolist() for column in columns)
-        return zip(range(first, first + len(hosts)), hosts, *values, strict=True)
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        """`COLUMNS` of each rank, as plain numbers and texts."""
+        columns = (self.column(name) for name in COLUMNS[2:])
+        return zip(range(len(self.hosts)), self.hosts, *columns, strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all numbers and texts are the same, the wall time included."""
+        if not isinstance(other, Result):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The numbers and texts, without the event log, whose files belong to this process."""
+        names = ("hosts", "wall_time", "trace", "platform", "config", "warnings", "version")
+        state = {name: getattr(self, name) for name in (*names, "_columns")}
+        state["_breakdown"] = self._summary().get("breakdown")
+        state["event_log"] = None
+        return state
 
     def __repr__(self) -> str:
         return (
             f"<Result: {self.simulated_time:.9g} s simulated, {len(self.hosts)} ranks, "
             f"{self.actions:,} actions>"
         )
+
+
+def _array(code: str, column: _Buffer) -> array[Any]:
+    values = array(code)
+    values.frombytes(column.tobytes())
+    return values
+
+
+def _number(row: Mapping[str, Any], name: str) -> float | int:
+    """A number of a rank in JSON; older versions of tisim did not write `other`."""
+    if name == "other" and name not in row:
+        return float(row["finish"] - row["compute"] - row["communication"])
+    number: float | int = row.get(name, 0)
+    return number
 
 
 def _warn_of_old_name(old: str, new: str) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import math
 import time
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import click
 
@@ -21,11 +21,6 @@ from tisim.quantities import format_seconds
 from tisim.replay import replay
 from tisim.result import Result
 from tisim.tables import align
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 # What a replay needs beside the modules above.
 _LIBRARIES = ("numpy", "lxml.etree", "tisim.platform.compiled")
@@ -178,22 +173,25 @@ def replay_command(
 
 def _rows(result: Result) -> list[tuple[str, str, str]]:
     """Names, values and notes of the table that is printed."""
-    finish, wall = result.finish, result.wall_time
+    finish, wall = result.column("finish"), result.wall_time
 
     def ranked(name: str, rank: int) -> tuple[str, str, str]:
         return name, format_seconds(finish[rank]), f"rank {rank} on {result.hosts[rank]}"
 
-    def spread(name: str, seconds: NDArray[np.float64]) -> tuple[str, str, str]:
-        least, most = format_seconds(seconds.min()), format_seconds(seconds.max())
-        return name, format_seconds(seconds.mean()), f"mean over ranks ({least} to {most})"
+    def spread(name: str, column: str) -> tuple[str, str, str]:
+        seconds = result.column(column)
+        least, most = format_seconds(min(seconds)), format_seconds(max(seconds))
+        mean = math.fsum(seconds) / len(seconds)
+        return name, format_seconds(mean), f"mean over ranks ({least} to {most})"
 
+    ranks = range(len(finish))
     return [
         ("simulated time", format_seconds(result.simulated_time), ""),
         ("ranks", f"{len(finish):,}", ""),
         ("actions", f"{result.actions:,}", ""),
-        ranked("slowest", int(finish.argmax())),
-        ranked("fastest", int(finish.argmin())),
-        spread("computing", result.compute),
-        spread("communicating", result.communication),
+        ranked("slowest", max(ranks, key=finish.__getitem__)),
+        ranked("fastest", min(ranks, key=finish.__getitem__)),
+        spread("computing", "compute"),
+        spread("communicating", "communication"),
         ("simulation took", f"{wall:.3g} s", f"{result.actions / wall:,.0f} actions a second"),
     ]

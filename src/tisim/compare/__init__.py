@@ -6,6 +6,6 @@
 
 from tisim.compare.comparison import Comparison, Difference, RankDifference
 from tisim.compare.differences import compare
-from tisim.compare.results import read_result
+from tisim.result_json import read_file as read_result
 
 __all__ = ["Comparison", "Difference", "RankDifference", "compare", "read_result"]

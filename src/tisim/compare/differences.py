@@ -58,7 +58,7 @@ def _end(rows: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _time(row: Mapping[str, Any], name: str) -> float:
-    if name == "other":
+    if name == "other" and name not in row:  # an older version wrote the row
         return float(row["finish"] - row["compute"] - row["communication"])
     return float(row[name])
 

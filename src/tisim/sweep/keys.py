@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import inspect
 import json
 import os
 import pickle
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
     from tisim.sweep.scenario import TraceSource
 
 _CHUNK = 1 << 20
+# Parts of the package that simulated times depend on, beside the compiled core.
+_SIMULATING = (
+    *("actions", "config", "formats", "kernel", "models", "platform", "quantities"),
+    *("replay.py", "result.py"),
+    *("sweep/mapping.py", "sweep/noise.py", "sweep/worker.py"),
+)
 # Hexadecimal digits of a key: 80 bits, no two alike among millions of scenarios.
 _DIGITS = 20
 
@@ -60,11 +68,35 @@ def modules_digest(modules: Iterable[str]) -> str:
 
 
 def scenario_key(inputs: Mapping[str, Any]) -> str:
-    """The key of a scenario whose inputs are these digests, numbers and texts."""
-    from tisim import __version__
+    """The key of a scenario whose inputs are these digests, numbers and texts.
 
-    text = json.dumps({"tisim": __version__, **inputs}, sort_keys=True, default=str)
+    It depends on the simulator too, so that a sweep does not go on with the rows of another one.
+    """
+    content = {"simulator": simulator_digest(), **inputs}
+    text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+@cache
+def simulator_digest() -> str:
+    """The digest of everything that simulates: the compiled core and the sources beside it.
+
+    A version number would not do: sources change between releases. What only presents results is
+    left out, so that rows stay of use when a picture or a table changes.
+    """
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    core = importlib.util.find_spec("tisim._core")
+    files = [Path(core.origin)] if core is not None and core.origin is not None else []
+    for name in _SIMULATING:
+        path = package / name
+        files += sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    for file in files:
+        digest.update(
+            f"\0{file.relative_to(package) if package in file.parents else ''}\0".encode()
+        )
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def _add_part(digest: Any, part: Part) -> None:

@@ -59,7 +59,7 @@ def test_json_on_standard_output_is_alone_there(tisim: CommandLine) -> None:
     written = json.loads(outcome.out)
     assert outcome.err == (f"tisim: warning: {platform}:3: unknown option 'xyzzy' is ignored\n")
     whole = ["tisim", "trace", "platform", "simulated_time", "actions", "wall_time", "config"]
-    assert list(written) == [*whole, "ranks"]
+    assert list(written) == [*whole, "warnings", "ranks"]
     assert written["trace"].startswith(trace)
     assert written["platform"] == platform
     assert written["tisim"] == package.__version__
@@ -69,11 +69,14 @@ def test_json_on_standard_output_is_alone_there(tisim: CommandLine) -> None:
     (row,) = written["ranks"]
     assert list(row) == [
         *("rank", "host", "finish", "compute"),
-        *("communication", "actions", "bytes_sent", "messages_sent"),
+        *("communication", "other", "actions", "bytes_sent", "messages_sent"),
     ]
     assert (row["rank"], row["host"], row["compute"]) == (0, "a", 1.0)
     assert row["finish"] == written["simulated_time"] == pytest.approx(1.5, rel=1e-3)
-    assert row["compute"] + row["communication"] + 0.5 == pytest.approx(row["finish"], rel=1e-15)
+    assert row["other"] == 0.5
+    assert row["compute"] + row["communication"] + row["other"] == pytest.approx(
+        row["finish"], rel=1e-15
+    )
     assert (row["actions"], row["bytes_sent"], row["messages_sent"]) == (4, 10, 1)
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tisim
+from tisim.cli import main
+from tisim.kernel import Environment
 from tisim.result import COLUMNS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -76,6 +82,134 @@ def test_where_the_time_goes(tmp_path: Path) -> None:
     assert result.communication[0] == pytest.approx(0, abs=0.01)
     assert result.communication[1] == pytest.approx(1.5, abs=0.01)
     assert result.simulated_time == result.finish.max() == result.finish[1]
+
+
+def test_times_add_up_in_frames_and_in_json(tmp_path: Path) -> None:
+    result = replay(tmp_path, "compute 2e9;sleep 0.5;bcast 1e6", "sleep 0.25;bcast 1e6;compute 1e9")
+    frame = result.ranks
+    parts = frame["compute"] + frame["communication"] + frame["other"]
+    assert parts.tolist() == pytest.approx(frame["finish"].tolist(), rel=1e-15)
+    assert frame["other"].tolist() == [0.5, 0.25]
+    for row in json.loads(result.to_json())["ranks"]:
+        parts = row["compute"] + row["communication"] + row["other"]
+        assert parts == pytest.approx(row["finish"], rel=1e-15)
+        assert row["other"] == (0.5, 0.25)[row["rank"]]
+
+
+def test_a_result_that_begins_later_adds_up(tmp_path: Path) -> None:
+    first = replay(tmp_path, "compute 1e9;sleep 0.5")
+    env = Environment(BACKBONE)
+    env.run(until=10)
+    second = env.run(env.replay(tmp_path))
+    assert second.finish == pytest.approx(first.finish, rel=1e-12)
+    assert second.column("finish").tolist() == second.finish.tolist()
+
+
+@pytest.mark.parametrize("event_log", [False, True])
+def test_json_is_read_as_it_was_written(event_log: bool, tmp_path: Path) -> None:
+    (tmp_path / "trace").mkdir()
+    result = replay(
+        tmp_path / "trace",
+        "compute 2e9;sleep 0.5;bcast 1e6;send 1 0 100 -1",
+        "bcast 1e6;recv 0 0 100 -1",
+        config={"smpi/os": "0:1e-6:2e-9;1024:3e-6:0", "smpi/cpu-threshold": 1},
+        event_log=event_log,
+    )
+    file = tmp_path / "result.json"
+    file.write_text(result.to_json())
+    for source in (file, str(file), result.to_json()):
+        read = tisim.Result.from_json(source)
+        assert read == result
+        assert read.to_json() == result.to_json()
+        assert read.finish.tolist() == result.finish.tolist()
+        assert read.ranks.equals(result.ranks)
+        assert (read.config, read.warnings) == (result.config, result.warnings)
+        assert ("breakdown" in read.to_dict()) is event_log
+    assert result.warnings  # a lost type, so that there is one to be read
+    with pytest.raises(tisim.TisimError, match="no event log"):
+        _ = read.breakdown
+
+
+def test_what_the_command_wrote_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    ring = ROOT / "traces" / "ring.4"
+    arguments = ["replay", "--platform", str(ROOT / "platforms/backbone.xml"), "--json", str(file)]
+    with pytest.raises(SystemExit, match="0"):
+        main([*arguments, str(ring)])
+    read = tisim.Result.from_json(file)
+    assert read.finish.tolist() == tisim.replay(ring, platform=BACKBONE).finish.tolist()
+    assert read.version == tisim.__version__
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1, 2]", "this is no result"),
+        ('{"ranks": []}', "this is no result"),
+        ("{", "this is not JSON"),
+        (
+            '{"ranks": [{"rank": 0, "host": "a", "finish": "x", "compute": 0, "communication": 0}'
+            "]}",
+            "is no result of a replay",
+        ),
+    ],
+)
+def test_what_is_no_result(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(tisim.InputError, match=rf"x\.json(:1)?: {message}"):
+        tisim.Result.from_json(tmp_path / "x.json")
+    with pytest.raises(tisim.InputError, match="cannot read this result: No such file"):
+        tisim.Result.from_json(tmp_path / "nowhere.json")
+
+
+def test_results_of_versions_that_did_not_write_other(tmp_path: Path) -> None:
+    result = replay(tmp_path, "compute 1e9;sleep 0.5")
+    written = result.to_dict()
+    del written["ranks"][0]["other"], written["warnings"]
+    read = tisim.Result.from_json(json.dumps(written))
+    assert read.other.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("event_log", [False, True])
+def test_results_pickle(event_log: bool, tmp_path: Path) -> None:
+    """And are the same in another process, without the event log of this one."""
+    (tmp_path / "trace").mkdir()
+    result = replay(tmp_path / "trace", "compute 1e9;sleep 0.5", event_log=event_log)
+    _ = result.ranks, result.finish
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy == result
+    assert copy.event_log is None
+    assert copy.ranks.equals(result.ranks)
+    (tmp_path / "result.pickle").write_bytes(pickle.dumps(result))
+    code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).to_json())"
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "result.pickle")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == result.to_json() + "\n"
+
+
+def test_results_that_differ_are_not_equal(tmp_path: Path) -> None:
+    result = replay(tmp_path, "compute 1e9")
+    copy = pickle.loads(pickle.dumps(result))
+    copy.wall_time += 1
+    assert copy != result
+    assert result != 1
+
+
+def test_a_result_needs_no_numpy_until_an_array_is_asked_for() -> None:
+    code = (
+        "import sys; from array import array; from tisim.result import Result, COLUMNS\n"
+        "columns = {name: array('q' if '_' in name or name == 'actions' else 'd', [1])"
+        " for name in COLUMNS}\n"
+        "result = Result(columns, ['a'], config={})\n"
+        "result.to_json(), result.simulated_time, result.actions, repr(result)\n"
+        "print('numpy' in sys.modules); result.finish; print('numpy' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "True"]
 
 
 def test_ranks_are_a_frame(tmp_path: Path) -> None:

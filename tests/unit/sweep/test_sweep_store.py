@@ -260,3 +260,40 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     tisim.sweep(RING, output=link, **SPEC)
     assert link.is_symlink()
     assert len(read(link)) == 1
+
+
+def test_rows_of_another_simulator_are_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A core that was compiled from other sources, whatever its version says."""
+    from tisim.sweep import keys
+
+    target = tmp_path / "out.csv"
+    arguments = {"platform": GRAPHENE, "vary": {"latency": [1, 2]}, "workers": 1, "output": target}
+    first = tisim.sweep(RING, **arguments)
+    monkeypatch.setattr(keys, "simulator_digest", lambda: "another")
+    second = tisim.sweep(RING, **arguments)
+    assert set(first["key"]).isdisjoint(second["key"])
+    assert (tmp_path / "out.csv.bak").exists()
+    assert list(first["simulated_time"]) == list(second["simulated_time"])
+
+
+def test_the_digest_of_the_simulator_is_that_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import importlib.machinery
+    import importlib.util
+
+    from tisim.sweep import keys
+
+    keys.simulator_digest.cache_clear()
+    before = keys.simulator_digest()
+    other = tmp_path / "core.so"
+    other.write_bytes(b"another core")
+    spec = importlib.machinery.ModuleSpec("tisim._core", None, origin=str(other))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    keys.simulator_digest.cache_clear()
+    assert keys.simulator_digest() != before
+    monkeypatch.undo()
+    keys.simulator_digest.cache_clear()
+    assert keys.simulator_digest() == before
