@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "network/network.hpp"
-
 namespace tisim {
 
 void LinkLoad::widen() {
@@ -17,49 +15,44 @@ void LinkLoad::widen() {
   }
 }
 
-void Network::record_load(std::size_t bins) {
-  load_ = std::make_unique<LinkLoad>(links_.size(), bins);
-}
-
-// What the flows of a pair have moved since some time. Most often they have moved it
-// within one bin, and the links need not be looked at.
-void Network::charge(std::size_t index, double value, double since, double now) {
-  const Pair& pair = pairs_[index];
-  if (now <= since || pair.count == 0 || value <= 0) return;
-  const double rate = value * pair.count;
-  LinkLoad::Pending& pending = load_->pending(index);
+void LoadRecorder::charge(std::int32_t pair, double share, double since, double now) {
+  const std::int32_t count = system_.variable(pair).count;
+  if (now <= since || count == 0 || share <= 0) return;
+  const double rate = share * count;
+  Pending& pending = this->pending(pair);
   if (now <= pending.end && since >= pending.middle - (pending.end - pending.middle)) {
     pending.bytes += rate * (now - since);
     return;
   }
-  unload(index);
+  add_to_links(pair);
   for (double from = since; from < now;) {
-    const double width = load_->width();
-    const std::size_t bin = load_->bin_of(from);
-    const double begin = static_cast<double>(bin) * load_->width();
-    if (load_->width() != width) continue;
+    const double width = load_.width();
+    const std::size_t bin = load_.bin_of(from);
+    const double begin = static_cast<double>(bin) * load_.width();
+    if (load_.width() != width) continue;
     const double end = std::max(begin + width, from);
     const double to = end > from ? std::min(end, now) : now;
     pending = {rate * (to - from), begin + width / 2, end};
     from = to;
-    if (from < now) unload(index);
+    if (from < now) add_to_links(pair);
   }
 }
 
-void Network::unload(std::size_t index) {
-  LinkLoad::Pending& pending = load_->pending(index);
+void LoadRecorder::add_to_links(std::int32_t pair) {
+  Pending& pending = this->pending(pair);
   if (pending.bytes <= 0) return;
-  const Pair& pair = pairs_[index];
-  const std::size_t bin = load_->bin_of(pending.middle);
-  for (const Element& element : way(pair)) {
-    load_->add(index_of(element.link), bin, weight(element) * pending.bytes);
+  const std::size_t bin = load_.bin_of(pending.middle);
+  for (const max_min::Element& element : system_.elements(system_.variable(pair))) {
+    load_.add(static_cast<std::size_t>(element.constraint), bin,
+              system_.weight(element) * pending.bytes);
   }
   pending.bytes = 0.0;
 }
 
-const LinkLoad& Network::load() {
-  for (std::size_t i = 0; i < std::min(load_->pairs(), pairs_.size()); ++i) unload(i);
-  return *load_;
+const LinkLoad& LoadRecorder::load() {
+  const std::size_t count = std::min(pending_.size(), system_.variables());
+  for (std::size_t i = 0; i < count; ++i) add_to_links(static_cast<std::int32_t>(i));
+  return load_;
 }
 
 }  // namespace tisim

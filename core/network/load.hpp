@@ -6,11 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
+
+#include "solver/system.hpp"
 
 namespace tisim {
 
+// The bytes of each link in each bin.
 class LinkLoad {
  public:
   // `bins`: an even number.
@@ -34,25 +36,45 @@ class LinkLoad {
     return static_cast<std::size_t>(time / width_);
   }
 
-  // What a pair has moved in one bin and has not been added to its links yet.
-  struct Pending {
-    double bytes = 0.0;
-    double middle = 0.0;  // seconds, of the bin
-    double end = 0.0;
-  };
-  Pending& pending(std::size_t pair) {
-    if (pair >= pending_.size()) pending_.resize(2 * pair + 16);
-    return pending_[pair];
-  }
-  std::size_t pairs() const { return pending_.size(); }
-
  private:
   void widen();
 
   std::size_t bins_;
   double width_ = 0x1p-20;                  // a power of two: the bounds of bins are exact
   std::vector<std::vector<double>> loads_;  // of each link
-  std::vector<Pending> pending_;            // of each pair
+};
+
+// Adds up what the flows of each pair move. Most often they have moved it within one bin, and the
+// links need not be looked at before the next one begins.
+class LoadRecorder {
+ public:
+  LoadRecorder(const max_min::System& system, std::size_t bins)
+      : system_(system), load_(system.constraints(), bins) {}
+
+  // The flows of a pair have had a share, in bytes/s, since some time.
+  void charge(std::int32_t pair, double share, double since, double now);
+
+  // What has been charged so far.
+  const LinkLoad& load();
+
+ private:
+  // What a pair has moved in one bin and has not been added to its links yet.
+  struct Pending {
+    double bytes = 0.0;
+    double middle = 0.0;  // seconds, of the bin
+    double end = 0.0;
+  };
+
+  Pending& pending(std::int32_t pair) {
+    const auto at = static_cast<std::size_t>(pair);
+    if (at >= pending_.size()) pending_.resize(2 * at + 16);
+    return pending_[at];
+  }
+  void add_to_links(std::int32_t pair);
+
+  const max_min::System& system_;
+  LinkLoad load_;
+  std::vector<Pending> pending_;  // of each pair
 };
 
 }  // namespace tisim

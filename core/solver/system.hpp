@@ -1,104 +1,144 @@
-// The system that the solver of the network solves: pairs of hosts, its variables, and links, its
-// constraints; see network.hpp.
+// The max-min system, without a solution.
+//
+// Variables v with multiplicity count[v] (the flows from one host to another) share constraints c
+// (links). With the coefficients weight[c, v], the solver finds the shares that maximise
+// lexicographically the sorted vector of *levels*  share[v] * penalty[v]  subject to
+//
+//   sum over v of weight[c, v] * count[v] * share[v] <= capacity[c]   if c is shared,
+//   max over v of weight[c, v] * share[v]            <= capacity[c]   if c is a fat pipe,
+//   share[v] <= bound[v]   and   count[v] * share[v] <= joint_bound[v]
+//
+// (Casanova and Marchal 2002; Velho et al. 2013). What a constraint does to a variable that is
+// alone on it is folded into the bounds of that variable. A constraint that cannot saturate even
+// with all its variables at their bounds is *slack*: it holds nobody back and connects nothing.
+//
+// The class promises: members, counts and demands of the constraints agree with the variables at
+// any time; all that has changed since the last solution is listed in `dirty` and `touched`.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <span>
+#include <vector>
 
+#include "solver/tolerances.hpp"
+#include "solver/variables.hpp"
+#include "support/number_index.hpp"
 #include "support/stack.hpp"
 
 namespace tisim::max_min {
 
-// A link on the way of a pair, forward or (with crosstraffic) backward.
-struct Element {
-  std::int32_t link;
-  std::uint16_t weight;  // number in the network's list of weights
-  bool listed = false;   // in the link's members
-};
+class System {
+ public:
+  void add_constraint(double capacity, bool fatpipe);
+  // Capacities will change: from now on each variable has a type of its own.
+  void expect_changes() { changes_ = true; }
+  bool changes() const { return changes_; }
 
-// What pairs with like routes have in common. Where links change, each pair has one of its own.
-struct RouteType {
-  double penalty = 1.0;     // seconds; 1 where there is no latency
-  double priority = 1.0;    // the weight: the inverse of the penalty
-  double bound = -1.0;      // bytes/s of one flow, negative: none
-  double narrowest = -1.0;  // bytes/s of all flows of a pair together, negative: no link
-  double latency = 0.0;     // seconds, without factor
-  std::size_t elements = 0;
-  bool operator==(const RouteType&) const = default;
-};
+  // A new variable: first its elements, then its type. Elements of one constraint are merged.
+  void add_element(std::int32_t constraint, double weight);
+  void copy_elements(std::int32_t variable);
+  std::int32_t add_variable(VariableType type);
 
-// All flows from one host to another: what the solver looks at. There may be many millions.
-struct Pair {
-  double limit = 0.0;            // bytes/s that one of them can get at most, as many as there are
-  double value = 0.0;            // bytes/s that one flow of factor 1 gets
-  std::int32_t count = 0;        // flows
-  std::int32_t counted = 0;      // flows when its share was found; that its bottleneck knows of
-  std::int32_t elements = 0;     // first of its elements
-  std::int32_t bottleneck = -1;  // whose clock it follows
-  std::uint32_t mark = 0;        // of the last visit, one more when fixed there
-  std::uint32_t type : 31 = 0;   // of its route
-  std::uint32_t stale : 1 = false;  // its next end must be dated anew
-};
+  // So many flows more, or fewer.
+  void change_count(std::int32_t variable, std::int32_t by);
 
-// How far the flows of a pair are.
-struct Progress {
-  double clock = 0.0;            // bytes
-  double updated = 0.0;          // seconds, or on the clock of its bottleneck, when that was right
-  double end = 0.0;              // seconds, when its next flow ends; the heap may have it earlier
-  std::int32_t first_flow = -1;  // that ends next; the root of a pairing heap on `finish`
-  std::int32_t heap_position = -1;
-};
+  // Where capacities change.
+  void set_capacity(std::int32_t constraint, double capacity);
+  void set_type(std::int32_t variable, VariableType type);  // of a variable without flows
+  void take_over(std::int32_t from, std::int32_t to);       // the type and the share
+  void mark_dirty(std::int32_t constraint) {
+    if (this->constraint(constraint).dirty) return;
+    this->constraint(constraint).dirty = true;
+    dirty_.push_back(constraint);
+  }
+  void touch(std::int32_t variable) {
+    if (this->variable(variable).stale) return;
+    this->variable(variable).stale = true;
+    touched_.push_back(variable);
+  }
 
-// In place of the level at which a link is full: it has room, that is not kept, and it holds back
-// nobody whatever others do.
-inline constexpr double kHasRoom = std::numeric_limits<double>::infinity();
-inline constexpr double kUnknown = -1.0;
-inline constexpr double kNobody = -2.0;
+  std::size_t variables() const { return variables_.size(); }
+  std::size_t constraints() const { return constraints_.size(); }
+  Variable& variable(std::int32_t index) { return variables_[static_cast<std::size_t>(index)]; }
+  const Variable& variable(std::int32_t index) const {
+    return variables_[static_cast<std::size_t>(index)];
+  }
+  Constraint& constraint(std::int32_t index) {
+    return constraints_[static_cast<std::size_t>(index)];
+  }
+  const Constraint& constraint(std::int32_t index) const {
+    return constraints_[static_cast<std::size_t>(index)];
+  }
+  std::int32_t index_of(const Constraint& constraint) const {
+    return static_cast<std::int32_t>(&constraint - constraints_.data());
+  }
+  const VariableType& type_of(const Variable& variable) const { return types_[variable.type]; }
+  double penalty(const Variable& variable) const { return type_of(variable).penalty; }
+  double priority(const Variable& variable) const { return type_of(variable).priority; }
+  // Elements are listed by the system alone.
+  std::span<const Element> elements(const Variable& variable) const {
+    return elements(variable, type_of(variable));
+  }
+  // The same, when the type is known already.
+  std::span<const Element> elements(const Variable& variable, const VariableType& type) const {
+    return {elements_.begin() + variable.elements, type.elements};
+  }
+  // For inner loops: the first constraint, and the first weight that elements have a number of.
+  Constraint* constraint_array() { return constraints_.data(); }
+  const double* weight_array() const { return weights_.data(); }
+  double weight(const Element& element) const { return weights_[element.weight]; }
+  double weight(const Member& member) const { return weights_[member.weight]; }
 
-// A pair whose way a link is on.
-struct Member {
-  std::int32_t pair;
-  std::uint16_t place;   // among the elements of the pair
-  std::uint16_t weight;  // as of that element
-};
+  bool slack(const Constraint& constraint) const {
+    // Shared: all variables at their limits do not fill it. Fat pipe: every flow reaches its bound
+    // before the flow of the largest weight fills the pipe.
+    const double most = constraint.capacity * (1 + tolerance::kRunningSum);
+    if (constraint.fatpipe) [[unlikely]] {
+      const FatPipe& pipe = pipes_[static_cast<std::size_t>(constraint.pipe_or_bottleneck)];
+      return pipe.highest_level * pipe.weight_bound <= most;
+    }
+    return constraint.demand <= most;
+  }
 
-struct alignas(32) Link {
-  double load = 0.0;       // shared: what its pairs can ask for at most
-  double capacity = 0.0;   // bytes/s
-  std::int32_t count = 0;  // pairs with flows
-  std::uint32_t visit = 0;
-  std::int32_t open = 0;  // scratch of the solver: pairs that are not fixed
-  bool fatpipe = false;
-  bool dirty = false;
-  bool changed = false;    // something on it was fixed
-  std::uint8_t large = 0;  // how many times more its component is taken for a large one
+  // Takes variables without flows off the members of a constraint.
+  void remove_idle_members(Constraint& constraint);
 
-  // Scratch of the solver; where a bottleneck holds it: what other pairs leave of it, and the
-  // weights of the pairs of the bottleneck.
-  double remaining = 0.0, usage = 0.0;
-  // The level at which it was full, infinite when it had room, kUnknown when that is not kept.
-  double saturation = kNobody;
-  std::int32_t slot = -1;     // among those that are open
-  std::int32_t held_by = -1;  // the bottleneck of its component
+  // Constraints, and variables, that have changed since the last solution. The solver clears them.
+  Stack<std::int32_t>& dirty() { return dirty_; }
+  Stack<std::int32_t>& touched() { return touched_; }
+  const Stack<std::int32_t>& dirty() const { return dirty_; }
+  const Stack<std::int32_t>& touched() const { return touched_; }
 
-  Stack<Member> members;
-  std::int32_t own =
-      -1;  // number of the fat pipe that it is; or of the bottleneck that it was last
-};
+  void forget_marks();
 
-static_assert(sizeof(Element) == 8 && sizeof(Member) == 8 && sizeof(Pair) == 40 &&
-              sizeof(Progress) == 32 && sizeof(Link) == 96);
-// What is known of a fat pipe besides.
-struct FatPipe {
-  double reach = 0.0;  // the largest bound / priority since it was idle
-  double greed = 0.0;  // the largest weight * priority
-};
+  // Throws std::logic_error that says what is inconsistent.
+  void verify() const;
 
-// Of a link that a part of a component crosses: the level at which it was full before, and that
-// of the pairs of it that are no part.
-struct Surroundings {
-  double before = 0.0, outside = 0.0;
+ private:
+  std::span<Element> own_elements(const Variable& variable) {
+    return {elements_.begin() + variable.elements, type_of(variable).elements};
+  }
+  static double demand(std::int32_t count, const VariableType& type);
+  void fold_constraints(VariableType& type, std::size_t first) const;
+  std::uint16_t weight_number(double weight);
+  std::uint32_t type_number(const VariableType& type);
+  void enlist(std::int32_t variable, Element& element, std::size_t place);
+  void verify_variables(std::vector<std::size_t>& listed) const;
+  void verify_constraint(const Constraint& constraint) const;
+
+  std::vector<Constraint> constraints_;
+  std::vector<FatPipe> pipes_;
+  Stack<Variable> variables_;
+  std::vector<VariableType> types_;
+  NumberIndex type_index_;
+  Stack<Element> elements_;  // of all variables
+  std::size_t pending_ = 0;  // the first element of the next variable
+  std::vector<double> weights_;
+  bool changes_ = false;
+  Stack<std::int32_t> dirty_;
+  Stack<std::int32_t> touched_;
 };
 
 }  // namespace tisim::max_min

@@ -1,0 +1,165 @@
+// The flows under way: how far they are, and when they end.
+//
+// All flows from one host to another get the same share, so they are one variable of the max-min
+// system, a *pair*, with a virtual clock that counts the bytes a flow of unit factor has moved. A
+// flow ends when that clock reaches its `finish`. The pairs of a bottleneck of the solver have no
+// clocks of their own: they follow that of the bottleneck, which counts its level over time.
+//
+// The class promises: each active flow is in the heap of its pair and each pair with flows that
+// move is in exactly one heap of ends, that of its bottleneck or that of all other pairs; clocks
+// never go back while a pair has flows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "network/load.hpp"
+#include "resource/pairing_heap.hpp"
+#include "resource/virtual_clock.hpp"
+#include "solver/listener.hpp"
+#include "solver/system.hpp"
+#include "support/heap.hpp"
+#include "support/pool.hpp"
+#include "support/stack.hpp"
+
+namespace tisim {
+
+struct Flow {
+  double finish = 0.0;  // on the clock of its pair; until the latency is paid: how far to go
+  std::int32_t pair = -1;
+  std::int32_t owner = 0;   // whoever is told of the end
+  std::uint64_t order = 0;  // flows that end together are reported in the order of their start
+  std::int32_t child = -1, sibling = -1;  // in the heap of its pair's flows
+};
+
+class Flows final : public max_min::ShareListener {
+ public:
+  explicit Flows(max_min::System& system);
+  Flows(const Flows&) = delete;
+  Flows& operator=(const Flows&) = delete;
+
+  // Pairs have been added to the system.
+  void add_pairs() {
+    while (progress_.size() < system_.variables()) progress_.push_back({});
+  }
+
+  // A flow that is not active yet.
+  std::int32_t create(std::int32_t pair, double bytes, std::int32_t owner);
+  void activate(std::int32_t flow, double now);
+
+  bool idle() const { return ends_.empty() && bottleneck_ends_.empty(); }
+  double next_end();
+  // Appends the owners of the flows that end at `now`, in the order in which they started.
+  void collect_ended(double now, Stack<std::int32_t>& owners);
+
+  // When shares change from now on.
+  void set_now(double now) { now_ = now; }
+
+  // Takes an active flow, whose pair is in no bottleneck, out before it has ended.
+  void remove(std::int32_t flow, double now);
+  bool is_active(std::int32_t flow) const;
+  // A flow that still pays its latency is lost; once that is over it can be released.
+  void lose(std::int32_t flow) { flows_[flow].owner = kLost; }
+  bool is_lost(std::int32_t flow) const { return flows_[flow].owner == kLost; }
+  void release(std::int32_t flow) { flows_.release(flow); }
+  // All flows of a pair become those of another, which has none and the same share.
+  void move_all(std::int32_t from, std::int32_t to);
+
+  void record_load(std::size_t bins) { load_ = std::make_unique<LoadRecorder>(system_, bins); }
+  const LinkLoad& load() { return load_->load(); }
+
+  std::int32_t pair_of(std::int32_t flow) const { return flows_[flow].pair; }
+  std::size_t in_progress() const { return flows_.in_use(); }
+
+  // Throws std::logic_error where a flow is lost or a heap or clock is inconsistent. To be called
+  // when the system is solved.
+  void verify(double now) const;
+
+ private:
+  static constexpr std::int32_t kLost = std::numeric_limits<std::int32_t>::min();
+
+  // How far the flows of a pair are.
+  struct Progress {
+    VirtualClock clock;            // bytes; in a bottleneck, `updated` is on the clock of that
+    double end = 0.0;              // seconds, when its next flow ends; the heap may have it earlier
+    std::int32_t first_flow = -1;  // that ends next; the root of a pairing heap
+    std::int32_t heap_position = -1;
+  };
+  static_assert(sizeof(Progress) == 32);
+
+  struct PairPositions {
+    Flows* flows;
+    void set(std::uint32_t id, std::int32_t position) const {
+      flows->progress_[id].heap_position = position;
+    }
+    std::int32_t get(std::uint32_t id) const { return flows->progress_[id].heap_position; }
+  };
+  struct BottleneckPositions {
+    Flows* flows;
+    void set(std::uint32_t id, std::int32_t position) const {
+      flows->bottlenecks_[id].position = position;
+    }
+    std::int32_t get(std::uint32_t id) const { return flows->bottlenecks_[id].position; }
+  };
+  // What the pairs of a bottleneck share.
+  struct CommonClock {
+    explicit CommonClock(PairPositions positions) : ends(positions) {}
+    EventHeap<PairPositions> ends;  // of the pairs, on `clock`
+    VirtualClock clock;             // bytes times seconds
+    double level = 0.0;             // bytes, the rate of the clock
+    std::int32_t position = -1;     // in the heap of all bottlenecks
+  };
+
+  void set_shares(std::span<const max_min::Share> before) override;
+  void form(std::int32_t bottleneck, std::span<const max_min::Share> before, double level) override;
+  void set_level(std::int32_t bottleneck, double level) override;
+  void join(std::int32_t bottleneck, std::int32_t pair) override;
+  void recount(std::int32_t bottleneck, std::int32_t pair) override;
+  void empty(std::int32_t bottleneck, std::int32_t pair) override;
+  void dissolve(std::int32_t bottleneck, Stack<std::int32_t>& members) override;
+  void leave(std::int32_t bottleneck, std::int32_t pair) override;
+
+  // Moves the clock of a pair on.
+  void advance(std::int32_t pair, double now) {
+    const max_min::Variable& variable = system_.variable(pair);
+    if (variable.bottleneck >= 0) return advance_with_others(pair, now);
+    advance_alone(pair, variable.share, now);
+  }
+  void advance_alone(std::int32_t pair, double share, double now) {
+    VirtualClock& clock = progress(pair).clock;
+    if (load_) load_->charge(pair, share, clock.updated, now);
+    clock.advance(share, now);
+  }
+  void advance_with_others(std::int32_t pair, double now);
+  void advance_common(CommonClock& common, double now);
+  void date_end(std::int32_t pair, double now);
+  void end_flows(std::int32_t pair, double now);
+  void collect_from_bottlenecks(double now, double latest);
+  static double date_of(const CommonClock& common);
+
+  Progress& progress(std::int32_t pair) { return progress_[static_cast<std::size_t>(pair)]; }
+  const Progress& progress(std::int32_t pair) const {
+    return progress_[static_cast<std::size_t>(pair)];
+  }
+  CommonClock& common(std::int32_t number) {
+    return bottlenecks_[static_cast<std::size_t>(number)];
+  }
+  PairingHeap<Flow> heap(Progress& progress) { return {flows_, progress.first_flow}; }
+
+  max_min::System& system_;
+  Stack<Progress> progress_;  // of each pair
+  Pool<Flow> flows_;
+  EventHeap<PairPositions> ends_;
+  std::vector<CommonClock> bottlenecks_;
+  EventHeap<BottleneckPositions> bottleneck_ends_;
+  std::unique_ptr<LoadRecorder> load_;  // null: nobody asks
+  std::uint64_t order_ = 0;
+  double now_ = 0.0;
+  Stack<std::int32_t> ended_;  // scratch of `collect_ended`
+};
+
+}  // namespace tisim

@@ -1,0 +1,103 @@
+#include "solver/component.hpp"
+
+#include <algorithm>
+
+#include "solver/bottlenecks.hpp"
+
+namespace tisim::max_min {
+
+namespace {
+// Marks are numbered up to here before they are all taken back.
+constexpr std::uint32_t kLastMark = 0xf0000000U;
+}  // namespace
+
+void Component::begin_solution() {
+  if (mark_ > kLastMark) {
+    mark_ = 0;
+    system_.forget_marks();
+  }
+  first_mark_ = mark_ + 2;
+}
+
+void Component::begin() {
+  mark_ += 2;
+  variables_.clear();
+  constraints_.clear();
+  to_clean_.clear();
+  lowest_limit_ = kNotSaturated;
+  kept_ = 0;
+}
+
+void Component::clear_sums(Constraint& constraint) {
+  constraint.remaining = constraint.capacity;
+  constraint.usage = 0.0;
+  constraint.unfixed = 0;
+  constraint.slot = -1;
+  constraint.changed = false;
+}
+
+void Component::reach(std::int32_t index) {
+  Constraint& constraint = system_.constraint(index);
+  constraint.saturation_level = kUnknownLevel;
+  clear_sums(constraint);
+  add_constraint(index);
+}
+
+bool Component::gather(std::int32_t seed, std::size_t most, double& resume_level,
+                       Bottlenecks& bottlenecks) {
+  begin();
+  reach(seed);
+  for (std::size_t next = 0; next < constraints_.size(); ++next) {
+    Constraint& constraint = system_.constraint(constraints_[next]);
+    if (static_cast<std::size_t>(constraint.count) < constraint.members.size()) {
+      to_clean_.push_back(&constraint);
+    }
+    if (!gather_members(constraint, resume_level, bottlenecks)) {
+      allow_again();
+      return gather(seed, most, resume_level, bottlenecks);
+    }
+    if (variables_.size() > most && !bottlenecks.any_dissolved()) return false;
+  }
+  for (Constraint* constraint : to_clean_) system_.remove_idle_members(*constraint);
+  return true;
+}
+
+// False: more has changed than was known when it was decided which variables keep their shares.
+bool Component::gather_members(Constraint& constraint, double& resume_level,
+                               Bottlenecks& bottlenecks) {
+  Constraint* const constraints = system_.constraint_array();
+  const double* const weights = system_.weight_array();
+  const std::uint32_t first_mark = first_mark_;
+  for (const Member member : constraint.members) {
+    Variable& variable = system_.variable(member.variable);
+    if (variable.mark >= first_mark || variable.count == 0) continue;
+    if (variable.bottleneck >= 0) {
+      bottlenecks.dissolve(variable.bottleneck);
+      if (resume_level > 0) {
+        resume_level = 0.0;
+        return false;
+      }
+    }
+    const VariableType& type = system_.type_of(variable);
+    if (!variable.stale && variable.share * type.penalty < resume_level) {
+      ++kept_;
+      constraint.remaining -= weights[member.weight] * variable.share * variable.count;
+      continue;
+    }
+    add_variable(member.variable);
+    lowest_limit_ = std::min(lowest_limit_, variable.limit * type.penalty);
+    const double usage = type.priority * variable.count;
+    for (const Element& element : system_.elements(variable, type)) {
+      Constraint& reached = constraints[element.constraint];
+      if (reached.visit < first_mark) {
+        if (system_.slack(reached)) continue;
+        reach(element.constraint);
+      }
+      reached.usage += weights[element.weight] * usage;
+      ++reached.unfixed;
+    }
+  }
+  return true;
+}
+
+}  // namespace tisim::max_min

@@ -1,0 +1,85 @@
+// Progressive filling of a component.
+//
+// The level of all variables without a share rises together. The constraint with the least room for
+// each unit of weight saturates next and fixes its variables at that level, after all those whose
+// limits lie below it. Levels never fall. The thresholds at which a constraint counts as full are
+// those of SimGrid's solver (kernel/lmm/maxmin.cpp).
+//
+// The class promises: afterwards every variable of the component has one share, listed in the order
+// in which they were fixed, and (where that is kept) each constraint knows at which level it
+// saturated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "solver/component.hpp"
+#include "solver/system.hpp"
+#include "support/stack.hpp"
+
+namespace tisim::max_min {
+
+// The levels between which the solution of a bottleneck keeps its form. One that comes very close
+// to them is left to the solver to decide about.
+struct LevelRange {
+  double lowest = 0.0;   // that of the last of the other variables
+  double highest = 0.0;  // at which something else may hold back its variables
+  bool contains(double level) const {
+    return level > lowest * (1 + tolerance::kSameForm) &&
+           level < highest * (1 - tolerance::kSameForm);
+  }
+};
+
+// A constraint that all variables that are left wait for.
+struct BottleneckProposal {
+  std::int32_t constraint = -1;  // -1: there is none
+  std::size_t first = 0;         // of the shares of its variables
+  LevelRange range;
+};
+
+// What is filled: a whole component from level 0; only the variables at and above a level; or a
+// part of a component, on what all other variables leave.
+enum class Extent { whole, resumed, local };
+
+class ProgressiveFilling {
+ public:
+  // From how many variables on a bottleneck is worth being kept as one.
+  static constexpr std::size_t kSmallestBottleneck = 8;
+
+  // `precision`: the part of a capacity below which nothing is left of it.
+  ProgressiveFilling(System& system, Component& component, double precision)
+      : system_(system), component_(component), precision_(precision) {}
+
+  void fill(Extent extent);
+  // What the last filling ended with.
+  const BottleneckProposal& proposal() const { return proposal_; }
+
+ private:
+  void open_constraints();
+  void open(Constraint& constraint);
+  void close(Constraint& constraint);
+  void note_change(Constraint& constraint);
+  void update_levels();
+  double lowest_level() const;
+  bool fix_bounded(double level);
+  void saturate(double level);
+  bool saturate_last(Constraint& constraint, double level);
+  void propose(const Constraint& constraint, double level);
+  void fix(std::int32_t variable, double share);
+  double fatpipe_usage(const Constraint& constraint) const;
+
+  System& system_;
+  Component& component_;
+  double precision_;
+  Extent extent_ = Extent::whole;
+  BottleneckProposal proposal_;
+  std::size_t unfixed_ = 0;     // variables without a share
+  double lowest_limit_ = 0.0;   // none of these has its limit at a lower level
+  double highest_fixed_ = 0.0;  // the highest level of a variable with a share
+  bool closed_early_ = false;   // a constraint had nothing left for its variables
+  Stack<Constraint*> open_;     // those with variables to fix
+  Stack<double> levels_;        // at which these saturate
+  Stack<Constraint*> changed_;  // those on which something was fixed
+};
+
+}  // namespace tisim::max_min

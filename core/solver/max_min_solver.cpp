@@ -1,0 +1,144 @@
+#include "solver/max_min_solver.hpp"
+
+#include <limits>
+
+namespace tisim {
+
+using max_min::Constraint;
+using max_min::Extent;
+using max_min::LocalSolver;
+using max_min::Share;
+using max_min::ShareCache;
+using max_min::Variable;
+
+namespace {
+constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+// A component that was large is taken to be large so many times before its size is found out again.
+constexpr int kAssumedLarge = 31;
+}  // namespace
+
+MaxMinSolver::MaxMinSolver(max_min::System& system, double precision,
+                           max_min::ShareListener& listener)
+    : system_(system),
+      listener_(listener),
+      precision_(precision),
+      component_(system),
+      filling_(system, component_, precision),
+      resumption_(system),
+      local_(system, component_, filling_, resumption_),
+      bottlenecks_(system, listener) {}
+
+void MaxMinSolver::solve() {
+  component_.begin_solution();
+  if (bottlenecks_.any()) bottlenecks_.adjust();
+  resume_level_ = resumption_.level();
+  Stack<std::int32_t>& dirty = system_.dirty();
+  for (std::size_t i = 0; i < dirty.size(); ++i) {
+    const std::int32_t seed = dirty[i];
+    Constraint& constraint = system_.constraint(seed);
+    if (!constraint.dirty) continue;
+    constraint.dirty = false;
+    if (constraint.bottleneck >= 0 || component_.was_gathered(constraint) ||
+        constraint.count == 0) {
+      continue;
+    }
+    solve_component(seed);
+  }
+  bottlenecks_.forget_dissolved();
+  resumption_.note_slack();
+  dirty.clear();
+  publish_unconstrained();
+}
+
+// The component of a constraint: whole, or the part of it that changes.
+void MaxMinSolver::solve_component(std::int32_t seed) {
+  const Constraint& constraint = system_.constraint(seed);
+  const bool may_be_part = !bottlenecks_.any_dissolved() && !system_.changes() &&
+                           constraint.count <= LocalSolver::kMostMembers;
+  const int assumed = may_be_part ? constraint.assumed_large : 0;
+  const std::size_t most = may_be_part ? large_ : kAny;
+  if (assumed == 0 && component_.gather(seed, most, resume_level_, bottlenecks_)) {
+    fill_component();
+  } else if (local_.solve(seed)) {
+    local_.accept(assumed > 0 ? assumed - 1 : kAssumedLarge);
+    publish(component_.shares());
+  } else {
+    component_.gather(seed, kAny, resume_level_, bottlenecks_);
+    fill_component();
+  }
+}
+
+void MaxMinSolver::fill_component() {
+  const std::size_t size = component_.variables().size();
+  if (size == 0) return;  // all of them keep their shares, or have others already
+  ++solves_;
+  Stack<Share>& shares = component_.shares();
+  shares.clear();
+  if (resume_level_ > 0) {
+    filling_.fill(Extent::resumed);
+  } else if (size == 1) {
+    const std::int32_t only = component_.variables()[0];
+    shares.push_back({only, system_.variable(only).limit});
+  } else if (size <= ShareCache::kLargest) {
+    const std::uint64_t hash = ShareCache::hash(system_, component_);
+    if (!cache_.recall(hash, system_, component_)) {
+      filling_.fill(Extent::whole);
+      cache_.remember(hash, system_, component_);
+    }
+  } else {
+    filling_.fill(Extent::whole);
+    if (filling_.proposal().constraint >= 0) bottlenecks_.form(filling_.proposal(), component_);
+  }
+  publish(shares);
+}
+
+// Puts shares into the system, and tells of those that are new.
+void MaxMinSolver::publish(Stack<Share>& shares) {
+  Share* next = shares.begin();
+  for (const Share share : shares) next += accept(share, *next) ? 1 : 0;
+  tell(shares, next);
+}
+
+// A share becomes that of its variable, and `before` the one it had. False: nothing is new.
+bool MaxMinSolver::accept(Share share, Share& before) {
+  Variable& variable = system_.variable(share.variable);
+  if (share.value == variable.share && !variable.stale) return false;
+  before = {share.variable, variable.share};
+  variable.share = share.value;
+  variable.stale = false;
+  variable.solved_count = variable.count;
+  return true;
+}
+
+void MaxMinSolver::tell(const Stack<Share>& before, const Share* end) {
+  if (end != before.begin()) listener_.set_shares({before.begin(), end});
+}
+
+// Variables that no constraint holds back run at their limits.
+void MaxMinSolver::publish_unconstrained() {
+  Stack<std::int32_t>& touched = system_.touched();
+  Stack<Share>& before = component_.shares();
+  before.clear();
+  before.make_room(touched.size());
+  Share* next = before.begin();
+  for (const std::int32_t index : touched) {
+    const Variable& variable = system_.variable(index);
+    if (!variable.stale) continue;
+    next += accept({index, variable.count > 0 ? variable.limit : 0.0}, *next) ? 1 : 0;
+  }
+  touched.clear();
+  tell(before, next);
+}
+
+void MaxMinSolver::separate(std::int32_t variable) {
+  const std::int32_t bottleneck = system_.variable(variable).bottleneck;
+  if (bottleneck >= 0) bottlenecks_.dissolve(bottleneck);
+}
+
+double MaxMinSolver::share(std::int32_t index) const {
+  const Variable& variable = system_.variable(index);
+  if (variable.bottleneck < 0) return variable.share;
+  return bottlenecks_.level(variable.bottleneck) * system_.priority(variable);
+}
+
+}  // namespace tisim

@@ -1,0 +1,75 @@
+#include "solver/resumption.hpp"
+
+#include <algorithm>
+
+namespace tisim::max_min {
+
+namespace {
+constexpr int kNewtonSteps = 8;
+}  // namespace
+
+double Resumption::level() {
+  if (system_.changes()) return 0.0;
+  bool any = false;
+  double lowest = kNotSaturated;
+  for (const std::int32_t index : system_.dirty()) {
+    const Constraint& constraint = system_.constraint(index);
+    if (constraint.count == 0 || constraint.bottleneck >= 0) continue;
+    if (constraint.saturation_level == kUnknownLevel || constraint.fatpipe) return 0.0;
+    if (constraint.saturation_level == kNeverSaturated) continue;
+    any = true;
+    lowest = std::min(lowest, constraint.saturation_level);
+  }
+  if (!any) return 0.0;
+  for (const std::int32_t index : system_.dirty()) {
+    const Constraint& constraint = system_.constraint(index);
+    if (constraint.count == 0 || constraint.bottleneck >= 0 || system_.slack(constraint)) continue;
+    lowest = saturates_at(constraint, lowest);
+    if (lowest <= 0) return 0.0;
+  }
+  return lowest * (1 - tolerance::kResumed);
+}
+
+// Those that were held back at a lower level take what they took, the others as much as their
+// weights. Newton's method on a concave function, from below: every step is such a level.
+double Resumption::saturates_at(const Constraint& constraint, double most) {
+  demands_.clear();
+  double usage = 0.0;
+  for (const Member& member : constraint.members) {
+    const Variable& variable = system_.variable(member.variable);
+    if (variable.bottleneck >= 0) return 0.0;
+    if (variable.count == 0) continue;
+    const double share = variable.stale ? variable.limit : variable.share;
+    const double weight = system_.weight(member) * system_.priority(variable) * variable.count;
+    demands_.push_back({weight, share * system_.penalty(variable)});
+    usage += weight;
+  }
+  double level = constraint.capacity / usage;
+  for (int step = 0; step < kNewtonSteps && level < most; ++step) {
+    double left = constraint.capacity;
+    double rising = 0.0;
+    for (const auto& [weight, held_at] : demands_) {
+      if (held_at < level) {
+        left -= weight * held_at;
+      } else {
+        rising += weight;
+      }
+    }
+    if (rising <= 0) return most;
+    const double next = left / rising;
+    if (!(next > level * (1 + tolerance::kResumed))) break;
+    level = next;
+  }
+  return std::min(level, most);
+}
+
+void Resumption::note_slack() {
+  for (const std::int32_t index : system_.dirty()) {
+    Constraint& constraint = system_.constraint(index);
+    if (constraint.count == 0 || system_.slack(constraint)) {
+      constraint.saturation_level = kNeverSaturated;
+    }
+  }
+}
+
+}  // namespace tisim::max_min

@@ -1,0 +1,40 @@
+// From which level on shares must be found anew: see ADR 18.
+//
+// Progressive filling raises the level of all variables together until something holds back some of
+// them. Up to the level at which a constraint that has changed saturated before, or saturates now,
+// nothing differs from the last time: variables that were held back below it keep their shares, and
+// only the others are gathered and filled up.
+//
+// The class promises: below the level that it returns, no share of the solution differs from the
+// one before.
+#pragma once
+
+#include "solver/system.hpp"
+#include "support/stack.hpp"
+
+namespace tisim::max_min {
+
+class Resumption {
+ public:
+  explicit Resumption(System& system) : system_(system) {}
+
+  // The level below which no share changes by what is dirty, 0: not known.
+  double level();
+
+  // A level up to which the constraint has room for all its variables, at most `most`.
+  double saturates_at(const Constraint& constraint, double most);
+
+  // What is slack holds nobody back; it may have saturated before.
+  void note_slack();
+
+ private:
+  // What a variable weighs on a constraint, and the level at which it is held back.
+  struct Demand {
+    double weight, level;
+  };
+
+  System& system_;
+  Stack<Demand> demands_;
+};
+
+}  // namespace tisim::max_min

@@ -1,0 +1,204 @@
+#include "solver/system.hpp"
+
+#include <bit>
+#include <iterator>
+#include <limits>
+#include <stdexcept>
+
+namespace tisim::max_min {
+
+namespace {
+
+std::uint64_t hash_of_type(const VariableType& type) {
+  std::uint64_t hash = type.elements;
+  for (const double part : {type.penalty, type.bound, type.joint_bound, type.latency}) {
+    hash = hash_of(hash ^ std::bit_cast<std::uint64_t>(part));
+  }
+  return hash;
+}
+
+void check_room(bool fits, const char* what) {
+  if (!fits) throw std::length_error(what);
+}
+
+}  // namespace
+
+void System::add_constraint(double capacity, bool fatpipe) {
+  Constraint& made = constraints_.emplace_back();
+  made.capacity = capacity;
+  if (!fatpipe) return;
+  made.fatpipe = true;
+  made.pipe_or_bottleneck = static_cast<std::int32_t>(pipes_.size());
+  pipes_.emplace_back();
+}
+
+void System::add_element(std::int32_t constraint, double more) {
+  for (std::size_t i = pending_; i < elements_.size(); ++i) {
+    if (elements_[i].constraint == constraint) {
+      const double had = weight(elements_[i]);
+      const bool fatpipe = this->constraint(constraint).fatpipe;
+      elements_[i].weight = weight_number(fatpipe ? std::max(had, more) : had + more);
+      return;
+    }
+  }
+  elements_.push_back({constraint, weight_number(more)});
+}
+
+// Those of a variable with the same way.
+void System::copy_elements(std::int32_t variable) {
+  const auto from = static_cast<std::size_t>(this->variable(variable).elements);
+  const std::size_t count = elements(this->variable(variable)).size();
+  for (std::size_t i = from; i < from + count; ++i) {
+    elements_.push_back({elements_[i].constraint, elements_[i].weight});
+  }
+}
+
+// Few numbers are weights: how often routes lead over one link, there and back.
+std::uint16_t System::weight_number(double weight) {
+  const auto found = std::find(weights_.begin(), weights_.end(), weight);
+  const auto number = std::distance(weights_.begin(), found);
+  check_room(number <= std::numeric_limits<std::uint16_t>::max(),
+             "routes lead over single links in more than 65536 different numbers of times");
+  if (found == weights_.end()) weights_.push_back(weight);
+  return static_cast<std::uint16_t>(number);
+}
+
+// Folds what each constraint does to a variable alone into its bounds. A flow that has no bound of
+// its own does not meet one before a fat pipe saturates, which holds back all flows on it (ADR 10).
+void System::fold_constraints(VariableType& type, std::size_t first) const {
+  const double above = type.bound < 0 ? 1 + tolerance::kAboveSaturation : 1.0;
+  type.joint_bound = -1.0;
+  for (std::size_t i = first; i < first + type.elements; ++i) {
+    const Constraint& constraint = this->constraint(elements_[i].constraint);
+    const double alone = constraint.capacity / weight(elements_[i]);
+    const double most = constraint.fatpipe ? alone * above : alone;
+    double& limited = constraint.fatpipe ? type.bound : type.joint_bound;
+    if (limited < 0 || most < limited) limited = most;
+  }
+}
+
+std::uint32_t System::type_number(const VariableType& type) {
+  const auto made = static_cast<std::int32_t>(types_.size());
+  if (!changes_) {
+    const std::int32_t found = type_index_.find(hash_of_type(type), [&](std::int32_t number) {
+      return types_[static_cast<std::size_t>(number)] == type;
+    });
+    if (found >= 0) return static_cast<std::uint32_t>(found);
+  }
+  types_.push_back(type);
+  if (!changes_) {
+    type_index_.insert(made, [this](std::int32_t number) {
+      return hash_of_type(types_[static_cast<std::size_t>(number)]);
+    });
+  }
+  return static_cast<std::uint32_t>(made);
+}
+
+std::int32_t System::add_variable(VariableType type) {
+  constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
+  type.elements = elements_.size() - pending_;
+  check_room(type.elements <= std::size_t{std::numeric_limits<std::uint16_t>::max()} + 1,
+             "a route has more than 65536 links");
+  check_room(elements_.size() <= kMost, "all routes together have more than 2^31 links");
+  check_room(types_.size() < kMost && variables_.size() < kMost, "more than 2^31 pairs of hosts");
+  fold_constraints(type, pending_);
+  Variable variable;
+  variable.elements = static_cast<std::int32_t>(pending_);
+  variable.type = type_number(type) & 0x7fffffffU;  // it fits: checked above
+  variables_.push_back(variable);
+  pending_ = elements_.size();
+  return static_cast<std::int32_t>(variables_.size()) - 1;
+}
+
+// What so many flows of a type can use together at most, bytes/s.
+double System::demand(std::int32_t count, const VariableType& type) {
+  const double most = count * type.bound;
+  const bool jointly =
+      count > 0 && type.joint_bound >= 0 && (type.bound < 0 || most > type.joint_bound);
+  return jointly ? type.joint_bound : most;
+}
+
+void System::change_count(std::int32_t index, std::int32_t by) {
+  Variable& variable = this->variable(index);
+  const VariableType& type = type_of(variable);
+  const bool appears = variable.count == 0;
+  const double before = demand(variable.count, type);
+  variable.count += by;
+  const bool vanishes = variable.count == 0;
+  if (!variable.stale) {
+    variable.stale = true;
+    touched_.push_back(index);
+  }
+  const double after = demand(variable.count, type);
+  const double more = after - before;
+  variable.limit = variable.count > 1 ? after / variable.count : after;
+  if (variable.count * type.bound == after) variable.limit = type.bound;
+  const std::int32_t step =
+      static_cast<std::int32_t>(appears) - static_cast<std::int32_t>(vanishes);
+  const std::span<Element> elements = own_elements(variable);
+  Constraint* const constraints = constraints_.data();
+  const double* const weights = weights_.data();
+  dirty_.make_room(elements.size());
+  // Whether a link becomes idle, or matters, cannot be predicted: no branch depends on it.
+  for (Element& element : elements) {
+    Constraint& constraint = constraints[element.constraint];
+    const bool was_slack = slack(constraint);
+    constraint.count += step;
+    if (constraint.fatpipe) [[unlikely]] {
+      FatPipe& pipe = pipes_[static_cast<std::size_t>(constraint.pipe_or_bottleneck)];
+      const bool idle = constraint.count == 0;
+      pipe.highest_level = idle ? 0.0 : std::max(pipe.highest_level, type.bound / type.priority);
+      pipe.weight_bound = idle ? 0.0 : std::max(pipe.weight_bound, weight(element) * type.priority);
+    } else {
+      const double is_used = std::min(constraint.count, 1);
+      constraint.demand = (constraint.demand + weights[element.weight] * more) * is_used;
+    }
+    if (!element.listed) enlist(index, element, static_cast<std::size_t>(&element - &elements[0]));
+    const bool matters = !(was_slack & slack(constraint));
+    dirty_.append_if(matters & !constraint.dirty, element.constraint);
+    constraint.dirty |= matters;
+  }
+}
+
+// Makes a variable a member of a constraint.
+void System::enlist(std::int32_t variable, Element& element, std::size_t place) {
+  element.listed = true;
+  constraint(element.constraint)
+      .members.push_back({variable, static_cast<std::uint16_t>(place), element.weight});
+}
+
+void System::remove_idle_members(Constraint& constraint) {
+  for (std::size_t m = 0; m < constraint.members.size();) {
+    const Member member = constraint.members[m];
+    const Variable& variable = this->variable(member.variable);
+    if (variable.count > 0) {
+      ++m;
+      continue;
+    }
+    own_elements(variable)[member.place].listed = false;
+    constraint.members[m] = constraint.members.back();
+    constraint.members.pop_back();
+  }
+}
+
+void System::set_capacity(std::int32_t index, double capacity) {
+  constraint(index).capacity = capacity;
+}
+
+void System::set_type(std::int32_t index, VariableType type) {
+  const Variable& variable = this->variable(index);
+  fold_constraints(type, static_cast<std::size_t>(variable.elements));
+  types_[variable.type] = type;
+}
+
+void System::take_over(std::int32_t from, std::int32_t to) {
+  types_[variable(to).type] = type_of(variable(from));
+  variable(to).share = variable(from).share;
+}
+
+void System::forget_marks() {
+  for (Constraint& constraint : constraints_) constraint.visit = 0;
+  for (Variable& variable : variables_) variable.mark = 0;
+}
+
+}  // namespace tisim::max_min
