@@ -1,5 +1,5 @@
 """Configurations: the one table of parameters, and the values that a user gives them."""
 
-from tisim.config.configuration import Config
+from tisim.config.configuration import Config, ConfigLike
 
-__all__ = ["Config"]
+__all__ = ["Config", "ConfigLike"]

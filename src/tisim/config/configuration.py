@@ -200,6 +200,10 @@ class Config:
         return self[smpi or parameter.key]
 
 
+#: What a user may give for a configuration.
+ConfigLike = Config | Mapping[str, object] | None
+
+
 @cache
 def _default(key: str, network_model: str) -> Value:
     value: Value = PARAMETERS[key].default_for(network_model)

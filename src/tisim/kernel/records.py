@@ -59,22 +59,22 @@ def core_platform(compiled: Any, host_overheads: Any) -> Any:
         Which kind of overheads each host has; empty: all the first. Shape (hosts,) or (0,).
     """
     return _core.PlatformData(
-        host_speed=compiled.host_speed,
-        host_cores=compiled.host_cores,
+        host_speed=compiled.buffer("host_speed"),
+        host_cores=compiled.buffer("host_cores"),
         host_overheads=host_overheads,
-        link_bandwidth=compiled.link_bandwidth,
-        link_latency=compiled.link_latency,
-        link_fatpipe=compiled.link_fatpipe,
-        segment_offset=compiled.segment_offset,
-        segment_links=compiled.segment_links,
-        segment_latency=compiled.segment_latency,
-        host_group=compiled.host_group,
-        host_up=compiled.host_up,
-        host_down=compiled.host_down,
-        host_loopback=compiled.host_loopback,
-        pair_first=compiled.pair_src,
-        pair_second=compiled.pair_dst,
-        pair_segment=compiled.pair_segment,
+        link_bandwidth=compiled.buffer("link_bandwidth"),
+        link_latency=compiled.buffer("link_latency"),
+        link_fatpipe=compiled.buffer("link_fatpipe"),
+        segment_offset=compiled.buffer("segment_offset"),
+        segment_links=compiled.buffer("segment_links"),
+        segment_latency=compiled.buffer("segment_latency"),
+        host_group=compiled.buffer("host_group"),
+        host_up=compiled.buffer("host_up"),
+        host_down=compiled.buffer("host_down"),
+        host_loopback=compiled.buffer("host_loopback"),
+        pair_first=compiled.buffer("pair_src"),
+        pair_second=compiled.buffer("pair_dst"),
+        pair_segment=compiled.buffer("pair_segment"),
         profiles=_profiles(compiled.events),
     )
 
@@ -86,21 +86,22 @@ def _profiles(events: Any) -> list[Any]:
         _core.Quantity.LATENCY,
         _core.Quantity.STATE,
     )
-    offsets = events.offset.tolist()
+    offsets = events.buffer("offset")
+    times, values = events.buffer("time"), events.buffer("value")
     return [
         _core.ResourceProfile(
             bool(is_link),
             index,
             kinds[what],
             period,
-            events.time[first:end].tolist(),
-            events.value[first:end].tolist(),
+            times[first:end].tolist(),
+            values[first:end].tolist(),
         )
         for is_link, index, what, period, first, end in zip(
-            events.is_link.tolist(),
-            events.index.tolist(),
-            events.what.tolist(),
-            events.period.tolist(),
+            events.buffer("is_link"),
+            events.buffer("index"),
+            events.buffer("what"),
+            events.buffer("period"),
             offsets,
             offsets[1:],
             strict=False,

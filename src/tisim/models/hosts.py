@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from tisim.config.table import Overheads
 from tisim.errors import InputError
 
-
-class HostsWithProperties(Protocol):
-    """A platform, as far as the properties of its hosts go."""
-
-    @property
-    def hosts(self) -> Sequence[object]:
-        """All hosts."""
-        ...
-
-    def host_properties(self) -> Iterator[tuple[int, int, Mapping[str, str]]]:
-        """Runs of hosts that share their properties: index of the first, their number, these."""
-        ...
+if TYPE_CHECKING:
+    from tisim.config.platform_like import PlatformLike
 
 
 def overheads_with(overheads: Overheads, properties: Mapping[str, str]) -> Overheads:
@@ -42,7 +32,7 @@ def overheads_with(overheads: Overheads, properties: Mapping[str, str]) -> Overh
 
 
 def overheads_by_host(
-    overheads: Overheads, platform: HostsWithProperties
+    overheads: Overheads, platform: PlatformLike
 ) -> tuple[list[Overheads], list[int]]:
     """The overheads that hosts have, and for each host which of them.
 

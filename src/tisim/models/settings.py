@@ -17,7 +17,8 @@ from tisim.models.speedups import read_speedups
 if TYPE_CHECKING:
     from tisim.actions.script import Script
     from tisim.actions.vocabulary import Stage
-    from tisim.platform.platform import Platform
+    from tisim.config import ConfigLike
+    from tisim.config.platform_like import PlatformLike
 
 
 class Settings:
@@ -47,9 +48,7 @@ class Settings:
         What was noticed while reading the platform and its options.
     """
 
-    def __init__(
-        self, platform: Platform, config: Config | Mapping[str, object] | None = None
-    ) -> None:
+    def __init__(self, platform: PlatformLike, config: ConfigLike = None) -> None:
         from tisim.kernel.records import core_model, core_platform
 
         given = config if isinstance(config, Config) else Config(config)

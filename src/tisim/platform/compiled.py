@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
-
-import numpy as np
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
+from tisim.platform.columns import Column, Columns, Shown
 from tisim.platform.profiles import ResourceProfile
+from tisim.platform.resources import Resources
 from tisim.platform.routing import add_up
 from tisim.platform.segments import Composition, Group, SegmentWriter, compose
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    import numpy as np
 
-    from tisim.platform.platform import Platform
+    from tisim.platform.router import Router
+    from tisim.platform.topology import Topology
     from tisim.platform.zones.base import Term
-
-_Number = TypeVar("_Number", bound=np.generic)
 
 # With more groups than this, pairs of different groups are answered on demand only.
 _LISTED_GROUPS = 32
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class CompiledEvents:
+class CompiledEvents(Columns):
     """All profiles of a platform, as arrays.
 
     Attributes
@@ -47,17 +45,16 @@ class CompiledEvents:
         When each event happens in the first round (s), and the new value; shape (events,).
     """
 
-    is_link: NDArray[np.uint8]
-    index: NDArray[np.int32]
-    what: NDArray[np.uint8]
-    period: NDArray[np.float64]
-    offset: NDArray[np.int64]
-    time: NDArray[np.float64]
-    value: NDArray[np.float64]
+    is_link: Shown[np.uint8] = Shown("B")
+    index: Shown[np.int32] = Shown("i")
+    what: Shown[np.uint8] = Shown("B")
+    period: Shown[np.float64] = Shown("d")
+    offset: Shown[np.int64] = Shown("q")
+    time: Shown[np.float64] = Shown("d")
+    value: Shown[np.float64] = Shown("d")
 
 
-@dataclass(frozen=True, eq=False)
-class CompiledPlatform:
+class CompiledPlatform(Resources):
     """Hosts, links and routes as arrays.
 
     The route from host a to another host b is the segment ``host_up[a]``, the middle segment of
@@ -84,35 +81,41 @@ class CompiledPlatform:
         How the numbers above change over time.
     """
 
-    host_speed: NDArray[np.float64]
-    host_cores: NDArray[np.int32]
-    link_bandwidth: NDArray[np.float64]
-    link_latency: NDArray[np.float64]
-    link_fatpipe: NDArray[np.uint8]
-    default_loopback: int
-    segment_offset: NDArray[np.int64]
-    segment_links: NDArray[np.int32]
-    segment_latency: NDArray[np.float64]
-    host_group: NDArray[np.int32]
-    host_up: NDArray[np.int32]
-    host_down: NDArray[np.int32]
-    host_loopback: NDArray[np.int32]
-    pair_src: NDArray[np.int32]
-    pair_dst: NDArray[np.int32]
-    pair_segment: NDArray[np.int32]
-    events: CompiledEvents
-    _platform: Platform
-    _composition: Composition
+    segment_offset: Shown[np.int64] = Shown("q")
+    segment_links: Shown[np.int32] = Shown("i")
+    segment_latency: Shown[np.float64] = Shown("d")
+    host_group: Shown[np.int32] = Shown("i")
+    host_up: Shown[np.int32] = Shown("i")
+    host_down: Shown[np.int32] = Shown("i")
+    host_loopback: Shown[np.int32] = Shown("i")
+    pair_src: Shown[np.int32] = Shown("i")
+    pair_dst: Shown[np.int32] = Shown("i")
+    pair_segment: Shown[np.int32] = Shown("i")
+
+    def __init__(
+        self,
+        topology: Topology,
+        router: Router,
+        groups: list[Group],
+        events: CompiledEvents,
+        **numbers: Iterable[float] | Column,
+    ) -> None:
+        super().__init__(**numbers)
+        self.default_loopback = topology.loopback
+        self.events = events
+        self._topology = topology
+        self._router = router
+        self._groups = groups
 
     def host_name(self, index: int) -> str:
         """Name of a host."""
-        return self._platform.topology.hosts.name(index)
+        return self._topology.hosts.name(index)
 
     def link_name(self, index: int) -> str:
         """Name of a link."""
-        return self._platform.topology.links.name(index)
+        return self._topology.links.name(index)
 
-    def route(self, source: int, destination: int) -> tuple[NDArray[np.int32], float]:
+    def route(self, source: int, destination: int) -> tuple[array[int], float]:
         """The links from one host to another, given by index, and the latency in seconds.
 
         Raises
@@ -120,89 +123,104 @@ class CompiledPlatform:
         InputError
             If there is no route.
         """
-        links, latency = self._platform.route_links(source, destination, self.link_latency)
-        return np.array(links, dtype=np.int32), latency
+        links, latency = self._router.route(source, destination, self.buffer("link_latency"))
+        return array("i", links), latency
 
-    def group_route(self, src: int, dst: int) -> tuple[NDArray[np.int32], float] | None:
+    def group_route(self, src: int, dst: int) -> tuple[array[int], float] | None:
         """The middle between two groups: links, and latency in seconds.
 
         None if routes between the two are not composed of segments (then ask `route`).
         """
-        groups = self._composition.groups
-        middle = _middle(self._platform, groups[src], groups[dst])
+        middle = _middle(self._router, self._groups[src], self._groups[dst])
         if middle is None:
             return None
-        return np.array(middle[0], dtype=np.int32), add_up(middle[1], self.link_latency.data)
+        return array("i", middle[0]), add_up(middle[1], self.buffer("link_latency"))
 
     def with_loopback(self, bandwidth: float, latency: float) -> CompiledPlatform:
         """The same with the network model's loopback (bytes/s, s) for the default one."""
         link = self.default_loopback
         if link < 0:
             return self
-        bandwidths, latencies = self.link_bandwidth.copy(), self.link_latency.copy()
-        added = latency - float(latencies[link])
+        bandwidths, latencies = self.buffer("link_bandwidth")[:], self.buffer("link_latency")[:]
+        added = latency - latencies[link]
         bandwidths[link], latencies[link] = bandwidth, latency
-        count = len(self.segment_latency)
-        owner = np.repeat(np.arange(count), np.diff(self.segment_offset))
-        uses = np.bincount(owner[self.segment_links == link], minlength=count)
-        return dataclasses.replace(
-            self,
-            link_bandwidth=_frozen(bandwidths),
-            link_latency=_frozen(latencies),
-            segment_latency=_frozen(self.segment_latency + uses * added),
+        changed = {
+            "link_bandwidth": Column(bandwidths),
+            "link_latency": Column(latencies),
+            "segment_latency": Column(self._latencies_with(link, added)),
+        }
+        return CompiledPlatform(
+            self._topology,
+            self._router,
+            self._groups,
+            self.events,
+            **{**self.columns, **changed},
+        )
+
+    def _latencies_with(self, link: int, added: float) -> array[float]:
+        """The latencies of the segments if one link's latency grows, in seconds."""
+        latencies, links = self.buffer("segment_latency"), self.buffer("segment_links")
+        if added == 0 or not links.count(link):
+            return latencies
+        ends = itertools.pairwise(self.buffer("segment_offset"))
+        return array(
+            "d",
+            (
+                latency + links[first:end].count(link) * added
+                for latency, (first, end) in zip(latencies, ends, strict=True)
+            ),
         )
 
 
-def compile_platform(platform: Platform) -> CompiledPlatform:
+def compile_platform(
+    topology: Topology,
+    resources: Resources,
+    profiles: Sequence[ResourceProfile],
+    router: Router,
+) -> CompiledPlatform:
     """Turn a platform into arrays; see `CompiledPlatform`."""
-    numbers, topology = platform.resources, platform.topology
-    writer = SegmentWriter(numbers.link_latency)
+    writer = SegmentWriter(resources.buffer("link_latency"))
     composition = compose(topology, writer)
-    pairs = _list_pairs(platform, composition, writer)
-    offset, links_of, latency_of = writer.arrays()
+    pairs = _list_pairs(router, composition, writer)
     return CompiledPlatform(
-        host_speed=numbers.host_speed,
-        host_cores=numbers.host_cores,
-        link_bandwidth=numbers.link_bandwidth,
-        link_latency=numbers.link_latency,
-        link_fatpipe=numbers.link_fatpipe,
-        default_loopback=topology.loopback,
-        segment_offset=_frozen(offset),
-        segment_links=_frozen(links_of),
-        segment_latency=_frozen(latency_of),
-        host_group=_frozen(composition.group),
-        host_up=_frozen(composition.up),
-        host_down=_frozen(composition.down),
-        host_loopback=_frozen(composition.loopback),
-        pair_src=_frozen(pairs[:, 0].copy()),
-        pair_dst=_frozen(pairs[:, 1].copy()),
-        pair_segment=_frozen(pairs[:, 2].copy()),
-        events=_compile_events(platform.profiles),
-        _platform=platform,
-        _composition=composition,
+        topology,
+        router,
+        composition.groups,
+        _compile_events(profiles),
+        **resources.columns,
+        segment_offset=writer.offsets,
+        segment_links=writer.links,
+        segment_latency=writer.latencies,
+        host_group=composition.group,
+        host_up=composition.up,
+        host_down=composition.down,
+        host_loopback=composition.loopback,
+        pair_src=[row[0] for row in pairs],
+        pair_dst=[row[1] for row in pairs],
+        pair_segment=[row[2] for row in pairs],
     )
 
 
 def _list_pairs(
-    platform: Platform, composition: Composition, writer: SegmentWriter
-) -> NDArray[np.int32]:
+    router: Router, composition: Composition, writer: SegmentWriter
+) -> list[tuple[int, int, int]]:
     """The pairs of groups with their middle segments: rows of source, destination, segment."""
     groups = composition.groups
     rows = [(number, number, writer.add(group.middle)) for number, group in enumerate(groups)]
     if len(groups) <= _LISTED_GROUPS:
         for src, dst in itertools.permutations(range(len(groups)), 2):
-            middle = _middle(platform, groups[src], groups[dst])
+            middle = _middle(router, groups[src], groups[dst])
             if middle is not None:
                 rows.append((src, dst, writer.add(*middle)))
-    return np.array(rows, dtype=np.int32).reshape(-1, 3)
+    return rows
 
 
-def _middle(platform: Platform, src: Group, dst: Group) -> tuple[list[int], list[Term]] | None:
+def _middle(router: Router, src: Group, dst: Group) -> tuple[list[int], list[Term]] | None:
     """What is between two groups: links, and the terms of its latency."""
     if src is dst:
         return list(src.middle), list(src.middle)
     try:
-        links, terms = platform.find_links(src.host, dst.host)
+        links, terms = router.find_links(src.host, dst.host)
     except InputError:
         return None
     middle = src.strip(links, dst)
@@ -213,22 +231,15 @@ def _middle(platform: Platform, src: Group, dst: Group) -> tuple[list[int], list
     return middle, terms
 
 
-def _compile_events(profiles: tuple[ResourceProfile, ...]) -> CompiledEvents:
+def _compile_events(profiles: Sequence[ResourceProfile]) -> CompiledEvents:
     lengths = [len(entry.profile.times) for entry in profiles]
-    times = [time for entry in profiles for time in entry.profile.times]
-    values = [value for entry in profiles for value in entry.profile.values]
     periods = [entry.profile.period for entry in profiles]
     return CompiledEvents(
-        _frozen(np.array([entry.is_link for entry in profiles], dtype=np.uint8)),
-        _frozen(np.array([entry.index for entry in profiles], dtype=np.int32)),
-        _frozen(np.array([entry.what for entry in profiles], dtype=np.uint8)),
-        _frozen(np.array([-1.0 if p is None else p for p in periods], dtype=np.float64)),
-        _frozen(np.cumsum([0, *lengths], dtype=np.int64)),
-        _frozen(np.array(times, dtype=np.float64)),
-        _frozen(np.array(values, dtype=np.float64)),
+        is_link=[entry.is_link for entry in profiles],
+        index=[entry.index for entry in profiles],
+        what=[entry.what for entry in profiles],
+        period=[-1.0 if period is None else period for period in periods],
+        offset=itertools.accumulate(lengths, initial=0),
+        time=[time for entry in profiles for time in entry.profile.times],
+        value=[value for entry in profiles for value in entry.profile.values],
     )
-
-
-def _frozen(array: NDArray[_Number]) -> NDArray[_Number]:
-    array.setflags(write=False)
-    return array

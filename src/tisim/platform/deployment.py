@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, overload
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
-    from tisim.platform.platform import Platform
+    from tisim.config.platform_like import PlatformLike
     from tisim.platform.xml import Node
 
 _RANK = re.compile(r"p?(\d+)")
@@ -174,12 +174,10 @@ class Deployment(Sequence[Placement]):
         return deployment if ranks is None else deployment.for_ranks(ranks)
 
     @classmethod
-    def round_robin(cls, hosts: Platform | Iterable[str], ranks: int) -> Deployment:
+    def round_robin(cls, hosts: PlatformLike | Iterable[str], ranks: int) -> Deployment:
         """Rank after rank on the hosts of a platform, or on those of the given names."""
-        from tisim.platform.platform import Platform
-
-        if isinstance(hosts, Platform):
-            hosts = islice(hosts.topology.host_names(), max(ranks, 1))
+        if not isinstance(hosts, Iterable):
+            hosts = islice(hosts.host_names(), max(ranks, 1))
         return cls(_HostsOnly(hosts), repeat=True).for_ranks(ranks)
 
     def __len__(self) -> int:
@@ -231,7 +229,7 @@ class Deployment(Sequence[Placement]):
             wanted = (self._placements[rank % count] for rank in range(ranks))
         return Deployment(wanted, file=self.file, repeat=self._repeat)
 
-    def host_indices(self, platform: Platform) -> Sequence[int]:
+    def host_indices(self, platform: PlatformLike) -> Sequence[int]:
         """The index of each rank's host in the platform.
 
         Raises
@@ -241,9 +239,7 @@ class Deployment(Sequence[Placement]):
         """
         names = self.hosts
         # Most deployments take the hosts in their order, which is quickly seen.
-        if len(names) <= len(platform.hosts) and all(
-            map(eq, names, platform.topology.host_names())
-        ):
+        if len(names) <= len(platform.hosts) and all(map(eq, names, platform.host_names())):
             return range(len(names))
         known: dict[str, int] = {}
         for placement in self._placements:

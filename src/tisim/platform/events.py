@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tisim.platform import profiles
-from tisim.platform.profiles import Profile, ResourceProfile
+from tisim.platform.profiles import (
+    BANDWIDTH,
+    LATENCY,
+    SPEED,
+    STATE,
+    Profile,
+    ResourceProfile,
+    parse_profile,
+    read_profile,
+)
 from tisim.platform.topology import did_you_mean
 from tisim.platform.values import read_number
 
@@ -16,18 +24,18 @@ if TYPE_CHECKING:
     from tisim.platform.xml import Node
 
 _OFF = Profile((0.0,), (0.0,))
-_HOST_FILES = (("speed_file", profiles.SPEED), ("state_file", profiles.STATE))
+_HOST_FILES = (("speed_file", SPEED), ("state_file", STATE))
 _LINK_FILES = (
-    ("bandwidth_file", profiles.BANDWIDTH),
-    ("latency_file", profiles.LATENCY),
-    ("state_file", profiles.STATE),
+    ("bandwidth_file", BANDWIDTH),
+    ("latency_file", LATENCY),
+    ("state_file", STATE),
 )
 _KINDS = {
-    "HOST_AVAIL": profiles.STATE,
-    "SPEED": profiles.SPEED,
-    "LINK_AVAIL": profiles.STATE,
-    "BANDWIDTH": profiles.BANDWIDTH,
-    "LATENCY": profiles.LATENCY,
+    "HOST_AVAIL": STATE,
+    "SPEED": SPEED,
+    "LINK_AVAIL": STATE,
+    "BANDWIDTH": BANDWIDTH,
+    "LATENCY": LATENCY,
 }
 
 
@@ -52,9 +60,9 @@ class EventReader:
         """Read a ``<trace>``, from its text or from the file that it names."""
         period = read_number(node, "periodicity")
         if node["file"]:
-            profile = profiles.read_profile(self._builder.find_file(node, node["file"]))
+            profile = read_profile(self._builder.find_file(node, node["file"]))
         else:
-            profile = profiles.parse_profile(
+            profile = parse_profile(
                 node.text,
                 period,
                 loop_after=self._builder.version < 4,
@@ -70,21 +78,21 @@ class EventReader:
         for attribute, what in _HOST_FILES:
             self._attach_file(node, attribute, False, indices, what)
         if node.attributes.get("state") == "OFF":
-            self._attach(_OFF, False, indices, profiles.STATE)
+            self._attach(_OFF, False, indices, STATE)
 
     def add_link_profiles(self, node: Node, indices: range) -> None:
         """Attach the files of a link, both halves of it, and the state of a version 3 link."""
         for attribute, what in _LINK_FILES:
             self._attach_file(node, attribute, True, indices, what)
         if node["state"] == "OFF":
-            self._attach(_OFF, True, indices, profiles.STATE)
+            self._attach(_OFF, True, indices, STATE)
 
     def _attach_file(
         self, node: Node, attribute: str, is_link: bool, indices: range, what: int
     ) -> None:
         if node[attribute]:
             path = self._builder.find_file(node, node[attribute])
-            self._attach(profiles.read_profile(path), is_link, indices, what)
+            self._attach(read_profile(path), is_link, indices, what)
 
     def _attach(self, profile: Profile, is_link: bool, indices: Iterable[int], what: int) -> None:
         self.profiles += (ResourceProfile(is_link, index, what, profile) for index in indices)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import itertools
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from tisim.platform.columns import joined
 
+if TYPE_CHECKING:
     from tisim.platform.radical import Radical
     from tisim.platform.zones.base import Point, Zone
 
@@ -58,8 +58,8 @@ class HostBlock(Protocol):
     def all_names(self) -> Iterable[str]: ...
     def point(self, position: int) -> Point: ...
     def properties(self, position: int) -> Mapping[str, str]: ...
-    def speeds(self) -> NDArray[np.float64]: ...
-    def cores(self) -> NDArray[np.int32]: ...
+    def speeds(self) -> array[float]: ...
+    def cores(self) -> array[int]: ...
 
 
 @dataclass(slots=True)
@@ -96,15 +96,11 @@ class ListedHosts:
     def properties(self, position: int) -> Mapping[str, str]:
         return self.property_list[position]
 
-    def speeds(self) -> NDArray[np.float64]:
-        import numpy as np
+    def speeds(self) -> array[float]:
+        return array("d", self.speed_list)
 
-        return np.array(self.speed_list, dtype=np.float64)
-
-    def cores(self) -> NDArray[np.int32]:
-        import numpy as np
-
-        return np.array(self.core_list, dtype=np.int32)
+    def cores(self) -> array[int]:
+        return array("i", self.core_list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +130,11 @@ class NumberedHosts:
     def properties(self, position: int) -> Mapping[str, str]:
         return self.shared_properties
 
-    def speeds(self) -> NDArray[np.float64]:
-        import numpy as np
+    def speeds(self) -> array[float]:
+        return array("d", [self.speed]) * len(self)
 
-        return np.full(len(self), self.speed)
-
-    def cores(self) -> NDArray[np.int32]:
-        import numpy as np
-
-        return np.full(len(self), self.core_count, dtype=np.int32)
+    def cores(self) -> array[int]:
+        return array("i", [self.core_count]) * len(self)
 
 
 class HostTable:
@@ -264,18 +256,13 @@ class HostTable:
         """The blocks, each with the index of its first host."""
         return list(zip(self._starts, self._blocks, strict=True))
 
-    def speeds(self) -> NDArray[np.float64]:
-        """Speed of a core of each host, flop/s; shape (hosts,)."""
-        import numpy as np
+    def speeds(self) -> array[float]:
+        """Speed of a core of each host, flop/s."""
+        return joined("d", (block.speeds() for block in self._blocks))
 
-        return np.concatenate([block.speeds() for block in self._blocks] or [np.empty(0)])
-
-    def cores(self) -> NDArray[np.int32]:
-        """Number of cores of each host; shape (hosts,)."""
-        import numpy as np
-
-        empty = np.empty(0, dtype=np.int32)
-        return np.concatenate([block.cores() for block in self._blocks] or [empty])
+    def cores(self) -> array[int]:
+        """Number of cores of each host."""
+        return joined("i", (block.cores() for block in self._blocks))
 
 
 def _overlap(radicals: list[Radical]) -> int | None:

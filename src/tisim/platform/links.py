@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from tisim.platform.columns import joined
 
 #: The link of a message to the own host where the zone declares no loopback (Full, Floyd,
 #: Dijkstra). Its bandwidth and latency are options of the network model, not of the platform.
@@ -50,9 +49,9 @@ class LinkBlock(Protocol):
     def __len__(self) -> int: ...
     def name(self, position: int) -> str: ...
     def find(self, name: str) -> int | None: ...
-    def bandwidths(self) -> NDArray[np.float64]: ...
-    def latencies(self) -> NDArray[np.float64]: ...
-    def fatpipes(self) -> NDArray[np.uint8]: ...
+    def bandwidths(self) -> array[float]: ...
+    def latencies(self) -> array[float]: ...
+    def fatpipes(self) -> array[int]: ...
 
 
 @dataclass(slots=True)
@@ -80,20 +79,14 @@ class ListedLinks:
         """Always None: the table has an index of the listed names."""
         return None
 
-    def bandwidths(self) -> NDArray[np.float64]:
-        import numpy as np
+    def bandwidths(self) -> array[float]:
+        return array("d", self.bandwidth_list)
 
-        return np.array(self.bandwidth_list, dtype=np.float64)
+    def latencies(self) -> array[float]:
+        return array("d", self.latency_list)
 
-    def latencies(self) -> NDArray[np.float64]:
-        import numpy as np
-
-        return np.array(self.latency_list, dtype=np.float64)
-
-    def fatpipes(self) -> NDArray[np.uint8]:
-        import numpy as np
-
-        return np.array(self.fatpipe_list, dtype=np.uint8)
+    def fatpipes(self) -> array[int]:
+        return array("B", self.fatpipe_list)
 
 
 class LinkTable:
@@ -187,21 +180,14 @@ class LinkTable:
     def properties(self, index: int) -> Mapping[str, str]:
         return self._properties.get(index, {})
 
-    def bandwidths(self) -> NDArray[np.float64]:
-        """Bandwidth of each link, bytes/s; shape (links,)."""
-        import numpy as np
+    def bandwidths(self) -> array[float]:
+        """Bandwidth of each link, bytes/s."""
+        return joined("d", (block.bandwidths() for block in self._blocks))
 
-        return np.concatenate([block.bandwidths() for block in self._blocks] or [np.empty(0)])
+    def latencies(self) -> array[float]:
+        """Latency of each link, seconds."""
+        return joined("d", (block.latencies() for block in self._blocks))
 
-    def latencies(self) -> NDArray[np.float64]:
-        """Latency of each link, seconds; shape (links,)."""
-        import numpy as np
-
-        return np.concatenate([block.latencies() for block in self._blocks] or [np.empty(0)])
-
-    def fatpipes(self) -> NDArray[np.uint8]:
-        """1 for each FATPIPE link, else 0; shape (links,)."""
-        import numpy as np
-
-        empty = np.empty(0, dtype=np.uint8)
-        return np.concatenate([block.fatpipes() for block in self._blocks] or [empty])
+    def fatpipes(self) -> array[int]:
+        """1 for each FATPIPE link, else 0."""
+        return joined("B", (block.fatpipes() for block in self._blocks))

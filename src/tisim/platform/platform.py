@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -14,15 +14,13 @@ from tisim.platform.builder import Builder, ConfigItem
 from tisim.platform.hosts import Host
 from tisim.platform.links import Link
 from tisim.platform.profiles import ResourceProfile
-from tisim.platform.routing import add_up, find_route
+from tisim.platform.resources import Resources
+from tisim.platform.router import Router
 from tisim.platform.topology import Topology, did_you_mean
-from tisim.platform.zones.base import NoRoute, Zone
+from tisim.platform.zones.base import Zone
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from tisim.config import Config
+    from tisim.config import ConfigLike
     from tisim.models.settings import Settings
     from tisim.platform.compiled import CompiledPlatform
     from tisim.platform.zones.base import Term
@@ -44,31 +42,6 @@ class Route:
 
     links: tuple[Link, ...]
     latency: float
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Resources:
-    """The numbers of a platform, apart from its shape.
-
-    Attributes
-    ----------
-    host_speed, host_cores
-        Of each host: flop/s of a core, number of cores; shape (hosts,).
-    link_bandwidth, link_latency, link_fatpipe
-        Of each link: bytes/s, seconds, 1 if it is a FATPIPE; shape (links,).
-    """
-
-    host_speed: NDArray[np.float64]
-    host_cores: NDArray[np.int32]
-    link_bandwidth: NDArray[np.float64]
-    link_latency: NDArray[np.float64]
-    link_fatpipe: NDArray[np.uint8]
-
-    def frozen(self) -> Resources:
-        """The same, with arrays that refuse to be written to."""
-        for name in self.__slots__:
-            getattr(self, name).setflags(write=False)
-        return self
 
 
 class Sequenced(Sequence[_T], Generic[_T]):
@@ -140,7 +113,7 @@ class Platform:
         )
         self.profiles = profiles
         self.warnings = warnings
-        self._latency_of = resources.link_latency.data
+        self._router = Router(topology, file)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Platform:
@@ -160,11 +133,15 @@ class Platform:
         builder.build(path)
         hosts, links = builder.topology.hosts, builder.topology.links
         resources = Resources(
-            hosts.speeds(), hosts.cores(), links.bandwidths(), links.latencies(), links.fatpipes()
+            host_speed=hosts.speeds(),
+            host_cores=hosts.cores(),
+            link_bandwidth=links.bandwidths(),
+            link_latency=links.latencies(),
+            link_fatpipe=links.fatpipes(),
         )
         return cls(
             builder.topology,
-            resources.frozen(),
+            resources,
             file=os.fspath(path),
             config_items=tuple(builder.config.values()),
             profiles=tuple(builder.events.profiles),
@@ -203,8 +180,8 @@ class Platform:
         table = self._topology.hosts
         return Host(
             table.name(index),
-            float(self._resources.host_speed[index]),
-            int(self._resources.host_cores[index]),
+            self._resources.buffer("host_speed")[index],
+            self._resources.buffer("host_cores")[index],
             table.point(index)[0].name,
             MappingProxyType(dict(table.properties(index))),
             index,
@@ -214,12 +191,16 @@ class Platform:
         table, numbers = self._topology.links, self._resources
         return Link(
             table.name(index),
-            float(numbers.link_bandwidth[index]),
-            float(numbers.link_latency[index]),
-            bool(numbers.link_fatpipe[index]),
+            numbers.buffer("link_bandwidth")[index],
+            numbers.buffer("link_latency")[index],
+            bool(numbers.buffer("link_fatpipe")[index]),
             MappingProxyType(dict(table.properties(index))),
             index,
         )
+
+    def host_names(self) -> Iterable[str]:
+        """All names of hosts, in the order of the hosts, made one by one."""
+        return self._topology.host_names()
 
     def host_properties(self) -> Iterator[tuple[int, int, Mapping[str, str]]]:
         """Runs of hosts that share their properties: index of the first, their number, these."""
@@ -273,35 +254,14 @@ class Platform:
         InputError
             If there is no route between the two.
         """
-        hosts = self._topology.hosts
-        links: list[int] = []
-        terms: list[Term] = []
-        try:
-            find_route(hosts.point(src), hosts.point(dst), links, terms)
-        except NoRoute as reason:
-            raise self._no_route(src, dst, str(reason)) from None
-        return links, terms
+        return self._router.find_links(src, dst)
 
-    def route_links(
-        self, src: int, dst: int, link_latency: NDArray[np.float64] | None = None
-    ) -> tuple[list[int], float]:
+    def route_links(self, src: int, dst: int) -> tuple[list[int], float]:
         """Links between two hosts, all given by index, and the latency in seconds.
 
-        `link_latency` are other latencies than the file's, in seconds; shape (links,). See
-        `find_links` for what is raised.
+        See `find_links` for what is raised.
         """
-        links, terms = self.find_links(src, dst)
-        latency = add_up(terms, self._latency_of if link_latency is None else link_latency.data)
-        if not links and latency == 0.0:
-            raise self._no_route(src, dst, "no link connects them (loopback_bw declares one)")
-        return links, latency
-
-    def _no_route(self, src: int, dst: int, reason: str) -> InputError:
-        name = self._topology.hosts.name
-        return InputError(
-            f"there is no route from host {name(src)!r} to host {name(dst)!r}: {reason}",
-            file=self.file,
-        )
+        return self._router.route(src, dst, self._resources.buffer("link_latency"))
 
     def scaled(
         self,
@@ -349,7 +309,7 @@ class Platform:
             numbers, events = scale_hosts(self._topology, numbers, events, hosts, speed, cores)
         return Platform(
             self._topology,
-            numbers.frozen(),
+            numbers,
             file=self.file,
             config_items=self.config_items,
             profiles=events,
@@ -361,9 +321,9 @@ class Platform:
         """The platform as arrays, for the core."""
         from tisim.platform.compiled import compile_platform
 
-        return compile_platform(self)
+        return compile_platform(self._topology, self._resources, self.profiles, self._router)
 
-    def settings(self, config: Config | Mapping[str, object] | None = None) -> Settings:
+    def settings(self, config: ConfigLike = None) -> Settings:
         """The platform with a configuration that wins over its own: what a simulation needs."""
         from tisim.models.settings import Settings
 
@@ -381,7 +341,7 @@ def _restore(
     """Make a platform that came from another process."""
     return Platform(
         topology,
-        resources.frozen(),
+        resources,
         file=file,
         config_items=config_items,
         profiles=profiles,

@@ -6,12 +6,6 @@ import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cached_property
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 # The core numbers hosts and links, several a host, with 32 bits.
 _MOST_NUMBERS = 2**28
@@ -90,11 +84,3 @@ class Radical:
             if len(taken):
                 parts.append(f"{taken.start}-{taken.stop - 1}")
         return Radical(",".join(parts))
-
-    @cached_property
-    def array(self) -> NDArray[np.int64]:
-        """All numbers, in order."""
-        import numpy as np
-
-        parts = [np.arange(r.start, r.stop, dtype=np.int64) for r in self._ranges]
-        return np.concatenate(parts)

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING
 from tisim.platform.zones.base import LocalRoute, NoRoute, Zone
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tisim.platform.zones.base import Point, Term
-
-    Latencies: TypeAlias = "memoryview | NDArray[np.float64]"
 
 
 def find_route(src: Point, dst: Point, links: list[int], terms: list[Term]) -> None:
@@ -53,11 +46,11 @@ def find_route(src: Point, dst: Point, links: list[int], terms: list[Term]) -> N
     _take(src, dst, route, links, terms)
 
 
-def add_up(terms: Sequence[Term], latency_of: Latencies) -> float:
+def add_up(terms: Sequence[Term], latency_of: Sequence[float]) -> float:
     """The latency of a route in seconds; `latency_of` is that of each link."""
     latency = 0.0
     for term in terms:
-        latency += term if isinstance(term, float) else float(latency_of[term])
+        latency += term if isinstance(term, float) else latency_of[term]
     return latency
 
 

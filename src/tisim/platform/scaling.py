@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.errors import InputError
-from tisim.platform import profiles
+from tisim.platform.profiles import BANDWIDTH, LATENCY, ResourceProfile
+from tisim.platform.resources import Resources
 from tisim.platform.topology import did_you_mean
 from tisim.quantities import parse_bandwidth, parse_speed, parse_time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tisim.platform.platform import Resources
-    from tisim.platform.profiles import ResourceProfile
-    from tisim.platform.topology import Topology
+    from tisim.platform.profiles import BANDWIDTH, LATENCY, ResourceProfile
+from tisim.platform.topology import Topology
 
 Change = float | str | None
 Patterns = str | Sequence[str]
@@ -50,8 +50,8 @@ def scale_links(
             raise InputError(f"sharing is SHARED or FATPIPE, not {sharing!r}")
         fatpipes = fatpipes.copy()
         fatpipes[chosen] = sharing == "FATPIPE"
-    changed = dataclasses.replace(
-        resources, link_bandwidth=bandwidths, link_latency=latencies, link_fatpipe=fatpipes
+    changed = resources.replaced(
+        link_bandwidth=bandwidths, link_latency=latencies, link_fatpipe=fatpipes
     )
     return changed, tuple(events)
 
@@ -76,7 +76,7 @@ def scale_hosts(
             raise InputError(f"cores is a whole number above zero, not {cores!r}")
         counts = counts.copy()
         counts[chosen] = cores
-    changed = dataclasses.replace(resources, host_speed=speeds, host_cores=counts)
+    changed = resources.replaced(host_speed=speeds, host_cores=counts)
     return changed, tuple(events)
 
 
@@ -140,7 +140,7 @@ def _changed(
 
 
 def _concerns(entry: ResourceProfile, chosen: NDArray[np.bool_], what: str) -> bool:
-    kind = profiles.BANDWIDTH if what == "bandwidth" else profiles.LATENCY
+    kind = BANDWIDTH if what == "bandwidth" else LATENCY
     return entry.is_link and entry.what == kind and bool(chosen[entry.index])
 
 

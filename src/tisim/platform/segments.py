@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from tisim.platform.hosts import ListedHosts, NumberedHosts
 from tisim.platform.routing import add_up
@@ -15,46 +14,78 @@ from tisim.platform.zones.star import StarZone, VivaldiZone
 from tisim.platform.zones.table import TableZone
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from tisim.platform.topology import Topology
     from tisim.platform.zones.base import Term, Zone
 
 
 class SegmentWriter:
-    """Collects segments: lists of links, each with its latency. Segment 0 is the empty one."""
+    """Collects segments: lists of links, each with its latency. Segment 0 is the empty one.
 
-    def __init__(self, link_latency: NDArray[np.float64]) -> None:
+    Parameters
+    ----------
+    link_latency
+        Of each link, in seconds.
+
+    Attributes
+    ----------
+    offsets
+        Where the links of each segment begin (segments + 1).
+    links
+        The links of all segments.
+    latencies
+        Of each segment, in seconds.
+    """
+
+    def __init__(self, link_latency: array[float]) -> None:
         self._link_latency = link_latency
-        self._lengths: list[NDArray[np.int64]] = []
-        self._links: list[NDArray[np.int32]] = []
-        self._latencies: list[NDArray[np.float64]] = []
-        self._count = 0
+        self.offsets = array("q", [0])
+        self.links = array("i")
+        self.latencies = array("d")
         self.add(())
 
     def add(self, links: Sequence[int], terms: Sequence[Term] | None = None) -> int:
         """Add one segment; its latency is the sum of `terms`, of the links' when not given."""
-        latency = add_up(links if terms is None else terms, self._link_latency)
-        self._links.append(np.array(links, dtype=np.int32))
-        self._lengths.append(np.array([len(links)]))
-        self._latencies.append(np.array([latency]))
-        self._count += 1
-        return self._count - 1
+        self.links.extend(links)
+        self.offsets.append(len(self.links))
+        self.latencies.append(add_up(links if terms is None else terms, self._link_latency))
+        return len(self.latencies) - 1
 
-    def add_rows(self, rows: NDArray[np.int64]) -> int:
-        """Add a segment for each row of link indices; returns the number of the first."""
-        count, length = len(rows), rows.shape[1]
-        self._links.append(rows.astype(np.int32).ravel())
-        self._lengths.append(np.full(count, length))
-        self._latencies.append(self._link_latency[rows].sum(axis=1))
-        self._count += count
-        return self._count - count
+    def add_rows(self, count: int, columns: Sequence[Stepping]) -> int:
+        """Add `count` segments that take one link of each column; returns the first's number."""
+        width, first = len(columns), len(self.latencies)
+        links = array("i", bytes(4 * count * width))
+        for place, column in enumerate(columns):
+            links[place::width] = array("i", column.links(count))
+        end = len(self.links)
+        self.offsets.extend(range(end + width, end + width * count + 1, width))
+        self.links.extend(links)
+        self.latencies.extend(self._latencies_of_rows(count, columns))
+        return first
 
-    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """Offsets (segments + 1), links, and latencies in seconds (segments)."""
-        offsets = np.zeros(self._count + 1, dtype=np.int64)
-        np.cumsum(np.concatenate(self._lengths), out=offsets[1:])
-        return offsets, np.concatenate(self._links), np.concatenate(self._latencies)
+    def _latencies_of_rows(self, count: int, columns: Sequence[Stepping]) -> Iterable[float]:
+        rows = [column.pick(self._link_latency, count) for column in columns]
+        if all(row.count(row[0]) == count for row in rows):
+            return array("d", [sum(row[0] for row in rows)]) * count
+        return map(sum, zip(*rows, strict=True))
+
+
+class Stepping(NamedTuple):
+    """A column of links: the first one, and how far the next one is (0: all the same)."""
+
+    first: int
+    step: int
+
+    def links(self, count: int) -> Iterable[int]:
+        """That many links of the column."""
+        if self.step == 0:
+            return array("i", [self.first]) * count
+        return range(self.first, self.first + count * self.step, self.step)
+
+    def pick(self, numbers: array[float], count: int) -> array[float]:
+        """The numbers of that many links of the column."""
+        if self.step == 0:
+            return numbers[self.first : self.first + 1] * count
+        return numbers[self.first : self.first + (count - 1) * self.step + 1 : self.step]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +116,21 @@ class Group:
         return links[len(self.up) : last]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Composition:
-    """For each host its group (-1: none) and its segments up, down and to itself (-1: none)."""
+    """For each host its group (-1: none) and its segments up, down and to itself (-1: none).
 
-    group: NDArray[np.int32]
-    up: NDArray[np.int32]
-    down: NDArray[np.int32]
-    loopback: NDArray[np.int32]
-    groups: list[Group]
+    Parameters
+    ----------
+    hosts
+        How many there are.
+    """
+
+    def __init__(self, hosts: int) -> None:
+        self.group = array("i", [-1]) * hosts
+        self.up = array("i", [0]) * hosts
+        self.down = array("i", [0]) * hosts
+        self.loopback = array("i", [-1]) * hosts
+        self.groups: list[Group] = []
 
 
 def compose(topology: Topology, writer: SegmentWriter) -> Composition:
@@ -102,11 +139,7 @@ def compose(topology: Topology, writer: SegmentWriter) -> Composition:
     A host through which zones are reached stays out: a route from it or to it does not take its
     own links.
     """
-    count = len(topology.hosts)
-    empty = np.zeros(count, dtype=np.int32)
-    composition = Composition(
-        np.full(count, -1, dtype=np.int32), empty, empty.copy(), np.full(count, -1, np.int32), []
-    )
+    composition = Composition(len(topology.hosts))
     gateways = _gateways(topology)
     stars: dict[StarZone, list[int]] = {}
     for first, block in topology.hosts.blocks():
@@ -146,27 +179,37 @@ def _compose_cluster(
     first: int,
     gateways: set[int],
 ) -> None:
-    numbers = np.arange(zone.hosts)
-    rows = zone.first_link + zone.head + numbers[:, None] * zone.row
-    hosts = slice(first, first + zone.hosts)
-    composition.up[hosts] = writer.add_rows(rows + np.array(zone.up_columns)) + numbers
-    composition.down[hosts] = writer.add_rows(rows + np.array(zone.down_columns)) + numbers
+    base, step, count = zone.first_link + zone.head, zone.row, zone.hosts
+    up = [Stepping(base + column, step) for column in zone.up_columns]
+    down = [Stepping(base + column, step) for column in zone.down_columns]
+    hosts = slice(first, first + count)
+    composition.up[hosts] = _numbers(writer.add_rows(count, up), count)
+    composition.down[hosts] = _numbers(writer.add_rows(count, down), count)
     # The route of the first host to itself, as a pattern for all.
-    own = zone.local_route(0, 0).links
-    base = zone.first_link + zone.head
-    between = [base + column for column in zone.up_columns], [base + c for c in zone.down_columns]
-    if list(own) != [*between[0], *zone.backbone_links, *between[1]]:
-        shared = np.array([link in zone.backbone_links for link in own])
-        loops = np.where(shared, np.array(own), np.array(own) - base + rows)
-        composition.loopback[hosts] = writer.add_rows(loops) + numbers
-    members = first + np.delete(numbers, [local for local in gateways if local < zone.hosts])
-    if len(members):
-        composition.group[members] = len(composition.groups)
-        host = int(members[0])
-        row = int(rows[host - first, 0])
-        up = tuple(row + column for column in zone.up_columns)
-        down = tuple(row + column for column in zone.down_columns)
-        composition.groups.append(Group(zone.backbone_links, host, up, down))
+    own = list(zone.local_route(0, 0).links)
+    between = [column.first for column in up], [column.first for column in down]
+    if own != [*between[0], *zone.backbone_links, *between[1]]:
+        loops = [Stepping(link, 0 if link in zone.backbone_links else step) for link in own]
+        composition.loopback[hosts] = _numbers(writer.add_rows(count, loops), count)
+    outside = sorted(local for local in gateways if local < count)
+    if len(outside) == count:
+        return
+    composition.group[hosts] = array("i", [len(composition.groups)]) * count
+    for local in outside:
+        composition.group[first + local] = -1
+    member = next(local for local in range(count) if local not in gateways)
+    composition.groups.append(
+        Group(
+            zone.backbone_links,
+            first + member,
+            tuple(column.first + member * step for column in up),
+            tuple(column.first + member * step for column in down),
+        )
+    )
+
+
+def _numbers(first: int, count: int) -> array[int]:
+    return array("i", range(first, first + count))
 
 
 def _compose_star(

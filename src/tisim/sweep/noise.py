@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.errors import InputError
-from tisim.platform import Platform, profiles
+from tisim.platform import Platform
+from tisim.platform.profiles import BANDWIDTH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,16 +64,16 @@ def with_noise(
     if quantity == "speed":
         doubled = platform.scaled(hosts=pattern, speed=2).resources.host_speed
         factors = _factors(numbers.host_speed != doubled, variation, [*seed, _SPEED_STREAM])
-        changed = dataclasses.replace(numbers, host_speed=numbers.host_speed * factors)
+        changed = numbers.replaced(host_speed=numbers.host_speed * factors)
         events = platform.profiles  # fractions of a host's speed
     else:
         doubled = platform.scaled(links=pattern, bandwidth=2).resources.link_bandwidth
         factors = _factors(numbers.link_bandwidth != doubled, variation, [*seed, _BANDWIDTH_STREAM])
-        changed = dataclasses.replace(numbers, link_bandwidth=numbers.link_bandwidth * factors)
+        changed = numbers.replaced(link_bandwidth=numbers.link_bandwidth * factors)
         events = tuple(_changed_profile(entry, factors) for entry in platform.profiles)
     return Platform(
         platform.topology,
-        changed.frozen(),
+        changed,
         file=platform.file,
         config_items=platform.config_items,
         profiles=events,
@@ -91,7 +92,7 @@ def _factors(
 
 
 def _changed_profile(entry: ResourceProfile, factors: NDArray[np.float64]) -> ResourceProfile:
-    if not (entry.is_link and entry.what == profiles.BANDWIDTH):
+    if not (entry.is_link and entry.what == BANDWIDTH):
         return entry
     factor = float(factors[entry.index])
     values = tuple(value * factor for value in entry.profile.values)

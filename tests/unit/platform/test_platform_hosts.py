@@ -33,7 +33,6 @@ def test_radicals() -> None:
     assert [radical[i] for i in range(len(radical))] == list(radical)
     assert [radical.find(n) for n in (7, 5, 3, -1)] == [3, 4, None, None]
     assert list(radical.head(4)) == [0, 1, 2, 7]
-    assert radical.array.tolist() == list(radical)
 
 
 def test_hosts_by_index(platform: Platform) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tisim.platform.columns import joined
 from tisim.platform.zones.base import Zone
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tisim.platform.radical import Radical
 
 
@@ -102,23 +101,18 @@ class BandedLinks:
             return None
         return self._positions.get(name)
 
-    def bandwidths(self) -> NDArray[np.float64]:
-        return self._column_values([[k.bandwidth for k in band.columns] for band in self._bands])
+    def bandwidths(self) -> array[float]:
+        return self._column("d", lambda kind: kind.bandwidth)
 
-    def latencies(self) -> NDArray[np.float64]:
-        return self._column_values([[k.latency for k in band.columns] for band in self._bands])
+    def latencies(self) -> array[float]:
+        return self._column("d", lambda kind: kind.latency)
 
-    def fatpipes(self) -> NDArray[np.uint8]:
-        import numpy as np
+    def fatpipes(self) -> array[int]:
+        return self._column("B", lambda kind: int(kind.fatpipe))
 
-        values = [[float(k.fatpipe) for k in band.columns] for band in self._bands]
-        return self._column_values(values).astype(np.uint8)
-
-    def _column_values(self, values: list[list[float]]) -> NDArray[np.float64]:
-        import numpy as np
-
-        parts = [np.tile(row, band.rows) for row, band in zip(values, self._bands, strict=True)]
-        return np.concatenate(parts) if parts else np.empty(0)
+    def _column(self, typecode: str, number: Callable[[LinkKind], float]) -> array[Any]:
+        parts = (array(typecode, map(number, band.columns)) * band.rows for band in self._bands)
+        return joined(typecode, parts)
 
 
 class ClusterZone(Zone, ABC):

@@ -1,0 +1,101 @@
+"""What a simulation needs of a platform, without the platform."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tisim.config.configuration import PlacedOption
+
+
+class ArraysLike(Protocol):
+    """The arrays of a platform (`tisim.platform.compiled.CompiledPlatform`)."""
+
+    @property
+    def link_bandwidth(self) -> NDArray[np.float64]:
+        """Of each link, bytes/s; shape (links,)."""
+        ...
+
+    @property
+    def link_fatpipe(self) -> NDArray[np.uint8]:
+        """Of each link, 1 if it is a FATPIPE; shape (links,)."""
+        ...
+
+    @property
+    def events(self) -> ColumnsLike:
+        """How the platform changes over time."""
+        ...
+
+    def buffer(self, name: str) -> array[Any]:
+        """The numbers of a column."""
+        ...
+
+    def with_loopback(self, bandwidth: float, latency: float) -> Self:
+        """The same with the network model's loopback (bytes/s, s)."""
+        ...
+
+    def host_name(self, index: int) -> str:
+        """Name of a host."""
+        ...
+
+    def link_name(self, index: int) -> str:
+        """Name of a link."""
+        ...
+
+    def route(self, source: int, destination: int) -> tuple[array[int], float]:
+        """The links from one host to another, given by index, and the latency in seconds."""
+        ...
+
+
+class ColumnsLike(Protocol):
+    """Columns of numbers (`tisim.platform.columns.Columns`)."""
+
+    def buffer(self, name: str) -> array[Any]:
+        """The numbers of a column."""
+        ...
+
+
+class PlatformLike(Protocol):
+    """A platform (`tisim.Platform`), as far as a simulation needs one."""
+
+    @property
+    def file(self) -> str:
+        """Where it comes from, for messages."""
+        ...
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was noticed while it was read."""
+        ...
+
+    @property
+    def config_items(self) -> Sequence[PlacedOption]:
+        """Its own options."""
+        ...
+
+    @property
+    def hosts(self) -> Sequence[object]:
+        """All hosts."""
+        ...
+
+    @property
+    def compiled(self) -> ArraysLike:
+        """The platform as arrays."""
+        ...
+
+    def host_names(self) -> Iterable[str]:
+        """All names of hosts, in the order of the hosts."""
+        ...
+
+    def host_properties(self) -> Iterator[tuple[int, int, Mapping[str, str]]]:
+        """Runs of hosts that share their properties: index of the first, their number, these."""
+        ...
+
+    def host_index(self, host: str, /) -> int:
+        """The position of a host, given by its name."""
+        ...

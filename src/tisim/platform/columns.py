@@ -1,0 +1,104 @@
+"""Columns of numbers that cost no NumPy until somebody looks at them as arrays."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Scalar = TypeVar("Scalar", bound=np.generic)
+else:
+    Scalar = TypeVar("Scalar")
+
+
+class Column:
+    """One column: a buffer that the core reads, and the same numbers as a NumPy array.
+
+    Parameters
+    ----------
+    numbers
+        The numbers, which nobody changes any more.
+    """
+
+    def __init__(self, numbers: array[Any]) -> None:
+        self.numbers = numbers
+
+    @cached_property
+    def shown(self) -> NDArray[Any]:
+        """The numbers as an array that refuses to be written to."""
+        import numpy as np
+
+        if not self.numbers:
+            return np.empty(0, dtype=self.numbers.typecode)
+        shown = np.frombuffer(self.numbers, dtype=self.numbers.typecode)
+        shown.setflags(write=False)
+        return shown
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Column, (self.numbers,)
+
+
+class Shown(Generic[Scalar]):
+    """An attribute of `Columns` that shows one of them as a read-only NumPy array.
+
+    Parameters
+    ----------
+    typecode
+        Of the column, as in `array.array`.
+    """
+
+    def __init__(self, typecode: str) -> None:
+        self.typecode = typecode
+
+    def __set_name__(self, owner: type[Columns], name: str) -> None:
+        self._name = name
+        owner.typecodes = {**owner.typecodes, name: self.typecode}
+
+    def __get__(self, columns: Columns, owner: type[Columns]) -> NDArray[Scalar]:
+        return columns.columns[self._name].shown
+
+
+class Columns:
+    """Columns by name, each an attribute, too.
+
+    Parameters
+    ----------
+    numbers
+        The numbers of each column: an iterable of them, or another column's `array.array` or NumPy
+        array of the same type.
+    """
+
+    #: The type of each column, as in `array.array`.
+    typecodes: dict[str, str] = {}  # noqa: RUF012 (each class makes one of its own)
+
+    def __init__(self, **numbers: Iterable[float] | Column) -> None:
+        self.columns = {name: _column(code, numbers[name]) for name, code in self.typecodes.items()}
+
+    def replaced(self, **numbers: Iterable[float] | Column) -> Self:
+        """The same with other numbers in some columns."""
+        return type(self)(**{**self.columns, **numbers})
+
+    def buffer(self, name: str) -> array[Any]:
+        """The numbers of a column, which nobody may change."""
+        return self.columns[name].numbers
+
+
+def _column(code: str, numbers: Iterable[float] | Column) -> Column:
+    if isinstance(numbers, Column):
+        return numbers
+    if isinstance(numbers, array) and numbers.typecode == code:
+        return Column(numbers)
+    return Column(array(code, numbers))
+
+
+def joined(typecode: str, parts: Iterable[array[Any]]) -> array[Any]:
+    """One array of the numbers of all parts, one after the other."""
+    whole = array(typecode)
+    for part in parts:
+        whole.extend(part)
+    return whole
