@@ -247,6 +247,26 @@ def test_a_missing_file(tmp_path: Path) -> None:
         Platform.load(tmp_path)
 
 
+def test_undeclared_entities_of_an_external_dtd_are_refused(load: Load) -> None:
+    text = '<!DOCTYPE platform SYSTEM "simgrid.dtd">\n' + zone("&undeclared;")
+    refused(load, text, "not complete XML: Entity 'undeclared' not defined", line=3)
+
+
+def test_elements_have_a_greatest_depth(load: Load) -> None:
+    refused(load, "<zone>" * 257, "nested deeper than 256", line=1)
+
+
+def test_other_encodings_are_read(tmp_path: Path) -> None:
+    text = zone(TWO_HOSTS.replace('"a"', '"\u00e9"'))
+    for encoding in ("utf-8", "utf-16", "iso-8859-1"):
+        path = tmp_path / f"{encoding}.xml"
+        path.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>{text}'.encode(encoding))
+        assert Platform.load(path).hosts[0].name == "\u00e9"
+    path.write_bytes(f'<?xml version="1.0" encoding="klingon"?>{text}'.encode())
+    with pytest.raises(InputError, match="its encoding is not understood"):
+        Platform.load(path)
+
+
 def test_entities_are_refused(load: Load, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("secret")

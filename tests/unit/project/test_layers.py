@@ -143,3 +143,9 @@ def test_import_is_light() -> None:
 
 def test_errors_are_light() -> None:
     assert not loaded_by("from tisim import InputError, SimulationError, TisimError") & HEAVY
+
+
+def test_a_platform_with_its_models_is_light() -> None:
+    path = ROOT / "platforms" / "graphene.xml"
+    code = f"import tisim; tisim.Platform.load({str(path)!r}).settings({{}}).data"
+    assert not loaded_by(code) & HEAVY
