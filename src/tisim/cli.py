@@ -51,17 +51,17 @@ _COMMANDS = {
         "Write the text of a packed trace.",
     ),
     "platform": (
-        "tisim.platform.command",
+        "tisim.commands.platform",
         "platform_command",
         "Say what a platform file describes; draw it.",
     ),
     "calibrate": (
-        "tisim.calibration.command",
+        "tisim.commands.calibrate",
         "calibrate_command",
         "Get a platform's parameters from measurements.",
     ),
     "benchmark": (
-        "tisim.calibration.command",
+        "tisim.commands.calibrate",
         "benchmark_command",
         "Print an MPI program that takes such measurements.",
     ),

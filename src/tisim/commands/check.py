@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import click
 
+from tisim.commands.written import report_written
 from tisim.files import check_writable, write_file
 from tisim.formats import CheckReport, Trace, check
 from tisim.formats.trace import DIALECTS
@@ -68,6 +69,7 @@ def check_command(
         return status
     if json_file is not None:
         write_file(json_file, text + "\n")
+        report_written(json_file)
     _print(report)
     return status
 

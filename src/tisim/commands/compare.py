@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from tisim.commands.written import report_written
 from tisim.compare import Comparison, Difference, compare, read_result
 from tisim.compare.reasons import shorten
 from tisim.files import write_file
@@ -57,6 +58,7 @@ def compare_command(a: Path, b: Path, json_file: str | None) -> None:
         return
     if json_file is not None:
         write_file(json_file, text + "\n")
+        report_written(json_file)
     click.echo(f"a: {a}\nb: {b}\n")
     for reason in comparison.reasons:
         click.echo(f"- {reason}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from tisim.commands.written import report_written
 from tisim.errors import InputError
 from tisim.generate import PATTERNS, Pattern
 from tisim.progress import ProgressBar
@@ -107,6 +108,7 @@ def _command(name: str, pattern: type[Pattern]) -> click.Command:
         made = pattern(**parameters)
         with ProgressBar("generate") as bar:
             made.write(output, bar.show)
+        report_written(output)
 
     target = click.Option(
         ["-o", "--output"],

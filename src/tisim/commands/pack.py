@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tisim.commands.written import report_written
 from tisim.files import check_writable
 from tisim.formats import Trace, pack, unpack
 from tisim.formats.trace import DIALECTS
@@ -49,6 +50,7 @@ def pack_command(output: str, dialect: str, traces: tuple[str, ...]) -> None:
         f"{output}: {packed.ranks:,} ranks, {packed.actions:,} actions, {format_bytes(size)} "
         f"({size / text:.1%} of the text)"
     )
+    report_written(output)
 
 
 @click.command(
@@ -69,3 +71,4 @@ def unpack_command(output: str, packed: str) -> None:
     files = [path for path in Path(output).rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files)
     click.echo(f"{output}: {len(files):,} file{'s' if files[1:] else ''}, {format_bytes(size)}")
+    report_written(output)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tisim.commands.written import report_written
 from tisim.files import check_writable
 
 if TYPE_CHECKING:
@@ -15,8 +17,10 @@ class Pictures:
 
     Parameters
     ----------
-    gantt, report
-        A Gantt chart, and a page with everything; None: it is not wanted.
+    gantts
+        Files of Gantt charts.
+    report
+        The file of a page with everything; None: it is not wanted.
 
     Raises
     ------
@@ -24,14 +28,15 @@ class Pictures:
         When a file cannot be written, or its suffix is another than it must be.
     """
 
-    def __init__(self, gantt: str | None, report: str | None) -> None:
-        self._gantt = gantt
+    def __init__(self, gantts: Sequence[str], report: str | None) -> None:
+        self._gantts = gantts
         self._report = report
-        if gantt is not None:
+        if gantts:
             from tisim.viz.gantt import check_picture
 
-            check_picture(gantt)
-            check_writable(gantt)
+            for gantt in gantts:
+                check_picture(gantt)
+                check_writable(gantt)
         if report is not None:
             from tisim.viz.report import check_report
 
@@ -41,15 +46,18 @@ class Pictures:
     @property
     def wanted(self) -> bool:
         """Whether there is anything to draw."""
-        return self._gantt is not None or self._report is not None
+        return bool(self._gantts) or self._report is not None
 
     def draw(self, result: Result) -> None:
         """Draw what is wanted."""
-        if self._gantt is not None:
+        if self._gantts:
             from tisim.viz.gantt import draw_gantt
 
-            draw_gantt(result, self._gantt)
+            for gantt in self._gantts:
+                draw_gantt(result, gantt)
+                report_written(gantt)
         if self._report is not None:
             from tisim.viz.report import write_report
 
             write_report(result, self._report)
+            report_written(self._report)

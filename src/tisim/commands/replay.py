@@ -10,6 +10,7 @@ from itertools import chain
 import click
 
 from tisim.commands.pictures import Pictures
+from tisim.commands.written import report_written
 from tisim.config import Config
 from tisim.errors import InputError
 from tisim.files import check_writable, write_file
@@ -96,9 +97,10 @@ Examples:
 )
 @click.option(
     "--gantt",
-    "gantt_file",
+    "gantt_files",
     metavar="FILE",
-    help="Draw what every rank does over time, as .svg or .png.",
+    multiple=True,
+    help="Draw what every rank does over time, as .svg or .png. Repeatable.",
 )
 @click.option(
     "--report",
@@ -117,7 +119,7 @@ def replay_command(
     json_file: str | None,
     timelines: tuple[str, ...],
     breakdown: bool,
-    gantt_file: str | None,
+    gantt_files: tuple[str, ...],
     report_file: str | None,
     traces: tuple[str, ...],
 ) -> int:
@@ -130,7 +132,7 @@ def replay_command(
         raise InputError("give --deploy or --hostfile, not both")
     if json_file not in (None, "-"):
         check_writable(json_file)
-    pictures = Pictures(gantt_file, report_file)
+    pictures = Pictures(gantt_files, report_file)
     start = time.perf_counter()
     config = Config.from_items(items)
     platform = Platform.load(platform_file)
@@ -155,6 +157,10 @@ def replay_command(
     result.wall_time = time.perf_counter() - start
     for warning in result.warnings:
         click.echo(f"tisim: warning: {warning}", err=True)
+    if timelines:
+        from tisim.timeline.formats.names import files_of
+
+        report_written(*chain.from_iterable(map(files_of, timelines)))
     pictures.draw(result)
     if json_file == "-":
         for piece in chain(result.json_pieces(), "\n"):
@@ -162,6 +168,7 @@ def replay_command(
         return 0
     if json_file is not None:
         write_file(json_file, chain(result.json_pieces(), "\n"))
+        report_written(json_file)
     for line in align(_rows(result), left=(0, 2)):
         click.echo(line)
     if breakdown:

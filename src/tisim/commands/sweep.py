@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tisim.commands.written import report_written
 from tisim.errors import TisimError
 from tisim.sweep.run import SweepInterrupted, sweep
 from tisim.sweep.study import read_study
@@ -65,14 +66,17 @@ def sweep_command(study: Path, output: str | None, workers: str | None, fresh: b
     if workers is not None:
         arguments["workers"] = int(workers) if workers.isdecimal() else workers
     sys.path.insert(0, str(study.resolve().parent))  # where its modules are
+    copy = _Copy(Path(f"{target}.bak"))
     try:
         frame = sweep(**arguments, resume=not fresh)
     except SweepInterrupted as stopped:
+        report_written(*copy.written(), target)
         click.echo(f"tisim: stopped: {stopped}, in {target}; run it again for the rest", err=True)
         return 130
     for warning in _distinct(frame["warnings"]):
         click.echo(f"tisim: warning: {warning}", err=True)
     _print(frame, target)
+    report_written(*copy.written(), target)
     failures = frame[frame["error"].notna()]
     if len(failures):
         first = failures.iloc[0]
@@ -81,6 +85,21 @@ def sweep_command(study: Path, output: str | None, workers: str | None, fresh: b
             f"{first['error']}"
         )
     return 0
+
+
+class _Copy:
+    """The copy that a sweep keeps of its file before it drops rows that are of no use."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._before = self._changed()
+
+    def written(self) -> list[Path]:
+        """The copy, if it has been written since."""
+        return [] if self._changed() == self._before else [self._path]
+
+    def _changed(self) -> int:
+        return self._path.stat().st_ctime_ns if self._path.exists() else 0
 
 
 def _distinct(texts: pd.Series[Any]) -> list[str]:

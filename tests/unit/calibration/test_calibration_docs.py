@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tisim.calibration.command import benchmark_command, calibrate_command
+from tisim.commands.calibrate import benchmark_command, calibrate_command
 
 COMMANDS = {"calibrate": calibrate_command, "benchmark": benchmark_command}
 TEXT = (Path(__file__).resolve().parents[3] / "docs" / "calibration.md").read_text()
@@ -34,7 +34,7 @@ def test_a_console_example(block: str) -> None:
     assert program == "tisim"
     result = CliRunner().invoke(COMMANDS[name], arguments, prog_name=f"tisim {name}")
     assert result.exit_code == 0, result.output
-    same = doctest.OutputChecker().check_output(expected, result.output, doctest.ELLIPSIS)
+    same = doctest.OutputChecker().check_output(expected, result.stdout, doctest.ELLIPSIS)
     assert same, result.output
 
 

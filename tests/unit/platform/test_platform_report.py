@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tisim.commands.platform import platform_command
 from tisim.errors import InputError
 from tisim.platform import Platform
-from tisim.platform.command import platform_command
 from tisim.platform.draw import draw
 from tisim.platform.report import describe
 

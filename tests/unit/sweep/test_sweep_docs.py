@@ -39,7 +39,7 @@ def test_a_console_example(block: str) -> None:
         assert result.exit_code == 0, result.output
         if expected:
             same = doctest.OutputChecker().check_output(
-                expected, result.output, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+                expected, result.stdout, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
             )
             assert same, result.output
 

@@ -140,7 +140,8 @@ def test_the_command_prints_a_table_and_writes_the_rows(
     monkeypatch.chdir(tmp_path)
     study = write(tmp_path, STUDY + "[vary]\nbandwidth = [1, 2]\n")
     status, out, err = run([str(study)], capsys)
-    assert (status, err) == (0, "")
+    assert status == 0
+    assert all(line.startswith("tisim: wrote ") for line in err.splitlines())
     header, first, second, _, last = out.splitlines()
     assert header.split() == [
         "bandwidth",
@@ -163,7 +164,7 @@ def test_the_command_says_how_many_failed(
     status, out, err = run([str(study), "--output", str(tmp_path / "rows.csv")], capsys)
     assert status == 1
     assert [line.split()[2] for line in out.splitlines()[1:4]] == ["failed"] * 3
-    assert err.startswith("tisim: 3 of 4 scenarios failed; the first, bandwidth=-1, latency=-1: ")
+    assert "tisim: 3 of 4 scenarios failed; the first, bandwidth=-1, latency=-1: " in err
     assert "InputError: a factor of the bandwidth must not be negative" in err
 
 
@@ -212,7 +213,8 @@ def test_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert len(arguments["vary"]) == 4
     target = tmp_path / "rows.csv"
     status, out, err = run([str(study), "--workers", "1", "--output", str(target)], capsys)
-    assert (status, err) == (0, "")
+    assert status == 0
+    assert all(line.startswith("tisim: wrote ") for line in err.splitlines())
     assert out.splitlines()[-1] == f"60 scenarios in {target}"
 
 

@@ -110,11 +110,11 @@ def test_what_cannot_be_checked(tisim: CommandLine) -> None:
 def test_packed_and_unpacked(tisim: CommandLine, nas_traces: Path) -> None:
     packed, text = tisim.directory / "lu.tit", tisim.directory / "lu"
     outcome = tisim("pack", LU, "-o", str(packed))
-    assert (outcome.status, outcome.err) == (0, "")
+    assert (outcome.status, outcome.err) == (0, f"tisim: wrote {packed}\n")
     assert outcome.out.startswith(f"{packed}: 4 ranks, 16,234 actions, ")
     assert outcome.out.endswith("% of the text)\n")
     outcome = tisim("unpack", str(packed), "-o", str(text))
-    assert (outcome.status, outcome.err) == (0, "")
+    assert (outcome.status, outcome.err) == (0, f"tisim: wrote {text}\n")
     assert outcome.out == f"{text}: 4 files, 256.3 kB\n"
     for file in (nas_traces / "lu.S.4").iterdir():
         assert (text / file.name).read_bytes() == file.read_bytes()

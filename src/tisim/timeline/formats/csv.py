@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tisim import _core
+from tisim.timeline.formats.names import files_of, is_timed
 from tisim.timeline.output import FileOutput
 
 
@@ -14,12 +15,7 @@ def csv_output(path: Path) -> FileOutput:
     ``run.csv`` goes with ``run.messages.csv``. A name that ends in ``.timed.csv`` gives the timed
     trace instead: each action with its duration.
     """
-    if path.name.endswith(".timed.csv"):
+    if is_timed(path):
         return FileOutput([(path, _core.TimedCsv())])
-    messages = companion(path, "messages")
-    return FileOutput([(path, _core.ActionsCsv()), (messages, _core.MessagesCsv())])
-
-
-def companion(path: Path, word: str) -> Path:
-    """The name of the file that goes with another: ``run.csv``, ``run.messages.csv``."""
-    return path.with_name(f"{path.stem}.{word}{path.suffix}")
+    actions, messages = files_of(path)
+    return FileOutput([(actions, _core.ActionsCsv()), (messages, _core.MessagesCsv())])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tisim import _core
 from tisim.files import OutputFile
 from tisim.timeline.formats.line_sort import merge_lines, sorted_lines
+from tisim.timeline.formats.names import files_of
 
 if TYPE_CHECKING:
     from tisim.timeline.run import Run
@@ -63,8 +64,8 @@ class ParaverOutput:
         self._files: list[OutputFile] = []
         self._late = tempfile.TemporaryFile()  # noqa: SIM115 - closed in the end
         try:
-            for suffix in (".prv", ".pcf", ".row"):
-                self._files.append(OutputFile(path.with_suffix(suffix), random_access=True))
+            for file in files_of(path):
+                self._files.append(OutputFile(file, random_access=True))
         except BaseException:
             self.discard()
             raise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tisim import _core
 from tisim.errors import InputError
 from tisim.files import OutputFile
-from tisim.timeline.formats.csv import companion
+from tisim.timeline.formats.names import files_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,18 +42,13 @@ class ParquetOutput:
             ) from None
         kinds = _core.kind_names()
         self._tables: list[_Table] = []
+        actions, messages = files_of(path)
         try:
             self._tables.append(
-                _Table(path, _core.ActionRows(), _core.action_type(), _ACTIONS, kinds)
+                _Table(actions, _core.ActionRows(), _core.action_type(), _ACTIONS, kinds)
             )
             self._tables.append(
-                _Table(
-                    companion(path, "messages"),
-                    _core.MessageRows(),
-                    _core.message_type(),
-                    _MESSAGES,
-                    (),
-                )
+                _Table(messages, _core.MessageRows(), _core.message_type(), _MESSAGES, ())
             )
         except BaseException:
             self.discard()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tisim.commands.written import report_written
+
 if TYPE_CHECKING:
     from tisim.calibration.cpu import CpuCalibration
 
@@ -153,10 +155,12 @@ def _messages(
             click.echo(f"\n{found.config_block}")
     if output is not None:
         found.platform.write(output)
+        report_written(output)
     if plot is not None:
         from tisim.calibration.plot import save
 
         save(found, plot)
+        report_written(plot)
 
 
 @calibrate_command.command(
@@ -222,6 +226,7 @@ def _cpu(
         hosts = calibrate_cpu(rate.of(timed)).hosts if host_speeds else {}
         for remark in complete(platform, output, rate, hosts):
             click.echo(f"warning: {remark}", err=True)
+        report_written(output)
 
 
 def _print_rates(found: CpuCalibration, used: str) -> None:
@@ -245,7 +250,7 @@ def _print_rates(found: CpuCalibration, used: str) -> None:
 @click.command(
     "benchmark",
     epilog="""\b
-How to use it:
+Examples:
   tisim benchmark --print > benchmark.c
   mpicc -O2 -o benchmark benchmark.c -lm
   mpirun -n 2 --host hostA,hostB ./benchmark > measured.csv

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from tisim.commands.written import report_written
 from tisim.files import write_file
 from tisim.platform.draw import draw
 from tisim.platform.platform import Platform
@@ -38,6 +39,7 @@ def platform_command(
         click.echo(f"warning: {warning}", err=True)
     if drawing is not None:
         draw(platform, drawing)
+        report_written(drawing)
     if route is not None:
         src, dst = (platform.host(name) for name in route)
         click.echo(describe_route(src, dst, platform.route(src, dst)))
@@ -53,3 +55,4 @@ def _write_json(platform: Platform, path: str) -> None:
         click.echo(text)
         return
     write_file(path, text + "\n")
+    report_written(path)

@@ -1,0 +1,112 @@
+"""Every command says which files it has written, and disturbs nothing that a machine reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.unit.command_line import BACKBONE, RING, CommandLine
+from tisim.cli import tisim as tisim_command
+
+
+@pytest.fixture
+def tisim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(tmp_path, capsys)
+
+
+def written(outcome_err: str) -> list[str]:
+    """The files that a command says it has written; it says nothing else."""
+    lines = outcome_err.splitlines()
+    assert all(line.startswith("tisim: wrote ") for line in lines), lines
+    return [line.removeprefix("tisim: wrote ") for line in lines]
+
+
+def test_replay(tisim: CommandLine) -> None:
+    def path(name: str) -> str:
+        return str(tisim.directory / name)
+
+    outcome = tisim.replay(
+        *("--json", path("run.json"), "--report", path("run.html")),
+        *("--gantt", path("a.svg"), "--gantt", path("b.png")),
+        *("--timeline", path("run.csv"), "--timeline", path("run.prv")),
+        *("--timeline", path("run.timed.csv"), RING),
+    )
+    assert outcome.status == 0
+    names = ["run.csv", "run.messages.csv", "run.prv", "run.pcf", "run.row", "run.timed.csv"]
+    names += ["a.svg", "b.png", "run.html", "run.json"]
+    assert written(outcome.err) == [path(name) for name in names]
+    assert sorted(names) == sorted(file.name for file in tisim.directory.iterdir())
+    assert (tisim.directory / "b.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_on_standard_output_stays_json(tisim: CommandLine) -> None:
+    drawing = str(tisim.directory / "a.svg")
+    outcome = tisim.replay("--json", "-", "--gantt", drawing, RING)
+    assert json.loads(outcome.out)["actions"] > 0
+    assert written(outcome.err) == [drawing]
+
+
+def test_pipes_and_devices_are_not_mentioned(tisim: CommandLine) -> None:
+    outcome = tisim.replay("--json", "/dev/null", RING)
+    assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_commands_that_write_one_file(tisim: CommandLine) -> None:
+    def said(*arguments: str) -> list[str]:
+        outcome = tisim(*arguments)
+        assert outcome.status == 0, outcome.err
+        return [str(Path(file).relative_to(tisim.directory)) for file in written(outcome.err)]
+
+    def path(name: str) -> str:
+        return str(tisim.directory / name)
+
+    assert said("generate", "ring", "--ranks", "2", "-o", path("ring.tit")) == ["ring.tit"]
+    assert said("generate", "ring", "--ranks", "2", "-o", path("ring")) == ["ring"]
+    assert said("pack", path("ring"), "-o", path("packed.tit")) == ["packed.tit"]
+    assert said("unpack", path("packed.tit"), "-o", path("again")) == ["again"]
+    assert said("check", "--json", path("check.json"), path("ring")) == ["check.json"]
+    arguments = ("--draw", path("g.svg"), "--json", path("g.json"))
+    assert said("platform", BACKBONE, *arguments) == ["g.svg", "g.json"]
+    for name in ("a.json", "b.json"):
+        assert said("replay", "--platform", BACKBONE, "--json", path(name), RING) == [name]
+    arguments = (path("a.json"), path("b.json"))
+    assert said("compare", *arguments, "--json", path("c.json")) == ["c.json"]
+
+
+def test_sweep_names_its_file_and_the_copy_of_an_older_one(tisim: CommandLine) -> None:
+    study = tisim.directory / "study.toml"
+    target = str(tisim.directory / "out.csv")
+
+    def sweep(latencies: str) -> list[str]:
+        study.write_text(
+            f'trace = "{RING}"\nplatform = "{BACKBONE}"\nworkers = 1\n'
+            f"[vary]\nlatency = {latencies}\n"
+        )
+        outcome = tisim("sweep", str(study), "--output", target)
+        assert outcome.status == 0, outcome.err
+        return written(outcome.err)
+
+    assert sweep("[1, 2]") == [target]
+    assert sweep("[1, 2, 3]") == [target]
+    assert sweep("[4]") == [f"{target}.bak", target]
+
+
+def commands(group: click.Group, *above: str) -> list[tuple[str, ...]]:
+    found = []
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group) and command.list_commands(click.Context(command)):
+            found += commands(command, *above, name)
+        found.append((*above, name))
+    return found
+
+
+@pytest.mark.parametrize("names", commands(tisim_command), ids=" ".join)
+def test_every_help_has_examples(names: tuple[str, ...], tisim: CommandLine) -> None:
+    outcome = tisim(*names, "--help")
+    assert outcome.status == 0
+    assert "Examples:\n" in outcome.out
