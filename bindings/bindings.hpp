@@ -1,4 +1,4 @@
-// Every noun of the bindings registers itself on the module `tisim._core`.
+// Each topic of the bindings registers itself on the module `tisim._core`.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,7 +7,8 @@ namespace tisim {
 
 void register_trace(nanobind::module_& m);
 void register_platform(nanobind::module_& m);
-void register_simulation(nanobind::module_& m);
+void register_model(nanobind::module_& m);
 void register_timeline(nanobind::module_& m);
+void register_simulation(nanobind::module_& m);
 
 }  // namespace tisim

@@ -6,6 +6,7 @@ NB_MODULE(_core, m) {
   m.attr("VERSION") = TISIM_VERSION;
   tisim::register_trace(m);
   tisim::register_platform(m);
+  tisim::register_model(m);
   tisim::register_timeline(m);
   tisim::register_simulation(m);
 }

@@ -1,4 +1,4 @@
-// What the files that bind a simulation share.
+// The parts of the class `Simulation`, each bound in a file of its own.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,9 +9,15 @@
 
 namespace tisim {
 
-// The word of a collective's line, or of one that makes a communicator.
-std::string name_of(Operation operation, bool blocking);
+using SimulationClass = nanobind::class_<Simulation>;
 
-void define_report(nanobind::class_<Simulation>& simulation);
+void register_schedules(nanobind::module_& m, SimulationClass& simulation);
+void register_operations(nanobind::module_& m, SimulationClass& simulation);
+void register_results(nanobind::module_& m, SimulationClass& simulation);
+void register_report(nanobind::module_& m, SimulationClass& simulation);
+
+// The word of a collective's line, or of one that makes a communicator. Throws
+// std::invalid_argument when the operation is none of them.
+std::string name_of(Operation operation, bool blocking);
 
 }  // namespace tisim

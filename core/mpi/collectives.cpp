@@ -1,7 +1,9 @@
 // Collectives: schedules of point-to-point operations, made by Python on demand and kept.
 
 #include <algorithm>
+#include <stdexcept>
 
+#include "mpi/schedule_check.hpp"
 #include "simulation/simulation.hpp"
 
 namespace tisim {
@@ -164,7 +166,10 @@ void Simulation::provide_schedule(std::span<const std::int32_t> codes,
   static constexpr Kind kinds[] = {Kind::send,      Kind::ssend,  Kind::isend,   Kind::recv,
                                    Kind::irecv,     Kind::wait,   Kind::waitall, Kind::sendrecv,
                                    Kind::recv_half, Kind::compute};
+  if (stop_ != Stop::need_schedule) throw std::logic_error("no schedule was asked for");
   const Communicator& communicator = communicators_[at(need_.comm)];
+  check_schedule({codes, peers, sizes, tags, slots}, communicator.size, need_.blocking);
+  stop_ = Stop::done;
   Rank& rank = ranks_[at(need_.rank)];
   Schedule schedule;
   schedule.context = communicator.context + 1;

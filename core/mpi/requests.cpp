@@ -115,6 +115,13 @@ std::int32_t Simulation::named_request(Rank& rank) {
   return op.tag < 0 && op.tag != kAnyTag ? find_collective(rank) : find_request(rank);
 }
 
+bool Simulation::has_pending_request(const Rank& rank, std::int32_t index) const {
+  if (index < 0 || at(index) >= requests_.capacity() || !requests_[index].listed) return false;
+  const Request& request = requests_[index];
+  const std::int32_t me = request.side == kSender ? request.source : request.destination;
+  return request.type == RequestType::message && request.comm == 0 && me == rank.number;
+}
+
 void Simulation::drop_request(Rank& rank, std::int32_t index) {
   const Request& request = requests_[index];
   if (request.listed) {
@@ -130,6 +137,7 @@ void Simulation::drop_request(Rank& rank, std::int32_t index) {
       request_index_.remove(rank.first + rank.number, request);
       rank.indexed = rank.pending_first >= 0;
     }
+    requests_[index].listed = false;
   }
   requests_.release(index);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <utility>
 
 #include "simulation/simulation.hpp"
@@ -303,6 +304,12 @@ void Simulation::post_collective(std::int32_t index, const Call& call) {
   op.call = jobs_[at(ranks_[at(index)].job)].calls.intern(call);
   op.line = ranks_[at(index)].op.line;
   post(index, op);
+}
+
+void Simulation::retry() {
+  if (stop_ != Stop::need_route) throw std::logic_error("no route was asked for");
+  stop_ = Stop::done;
+  wake_first(need_.rank);
 }
 
 void Simulation::resume(std::int32_t index) {

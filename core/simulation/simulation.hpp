@@ -96,11 +96,17 @@ class Simulation {
   // Record what happens from now on; `room`: records of each kind before `run` returns with them.
   void record(std::size_t room);
   Recorder* recorder() { return recorder_.get(); }
-  void record_load(std::size_t bins) { network_.record_load(bins); }
+  void record_load(std::size_t bins) {
+    network_.record_load(bins);
+    records_load_ = true;
+  }
+  bool records_load() const { return records_load_; }
   const LinkLoad& load() { return network_.load(); }
 
   const std::pair<OpenCollective, OpenCollective>& mismatch() const { return mismatch_; }
   bool mismatched() const { return stop_ == Stop::mismatch; }
+  // Why the last run stopped, as long as nobody has answered.
+  Stop stopped_by() const { return stop_; }
 
   const Need& need() const { return need_; }
   // In the making of a communicator: whether the rank will be in one; all new ones as ranks of
@@ -129,7 +135,7 @@ class Simulation {
   double next_event();
   void resume(std::int32_t rank);
   // The route that a rank needed is there: it goes on.
-  void retry() { wake_first(need_.rank); }
+  void retry();
   std::int32_t execute(std::int32_t host, double flops);
   // -1: the route is missing.
   std::int32_t transfer(std::int32_t source, std::int32_t destination, double bytes);
@@ -156,8 +162,11 @@ class Simulation {
   std::string file_of(const Rank& rank) const;
   const Message& message(std::int32_t index) { return matcher_.message(index); }
   const Network& network() const { return network_; }
+  const PlatformData& platform() const { return platform_; }
   const Faults* faults() const { return faults_.get(); }
   const Request& request(std::int32_t index) const { return requests_[index]; }
+  // Whether a number is that of a request that is pending on a rank of a world.
+  bool has_pending_request(const Rank& rank, std::int32_t request) const;
 
  private:
   // The clock (run.cpp)
@@ -333,6 +342,7 @@ class Simulation {
   Stack<std::int32_t> owners_;                           // scratch
   std::vector<std::pair<double, std::int32_t>> sleeps_;  // that began at this instant: end, rank
   std::unique_ptr<Recorder> recorder_;
+  bool records_load_ = false;  // of links
   std::unique_ptr<Changes> changes_;  // null: nothing ever changes
   double next_change_ = std::numeric_limits<double>::infinity();
   std::unique_ptr<Faults> faults_;  // null: nothing ever fails

@@ -25,7 +25,9 @@ from tisim.result import Result
 
 if TYPE_CHECKING:
     import simpy
+    from numpy.typing import NDArray
 
+    from tisim._core import RankResults
     from tisim.kernel.environment import Environment
     from tisim.timeline.capture import EventCapture
 
@@ -231,7 +233,7 @@ def _result(
             "lost: their messages count as 0 bytes"
         )
     return Result(
-        core.rank_columns(job),
+        _columns(core.rank_results(job)),
         placements.hosts,
         start=begin,
         trace=str(trace.name),
@@ -239,6 +241,14 @@ def _result(
         config=settings.config.as_dict(),
         warnings=notes,
     )
+
+
+def _columns(results: RankResults) -> dict[str, NDArray[Any]]:
+    """The results of the ranks as arrays by name."""
+    import numpy as np
+
+    names = ("finish", "compute", "other", "actions", "bytes_sent", "messages_sent")
+    return {name: np.asarray(getattr(results, name)) for name in names}
 
 
 def _placements(

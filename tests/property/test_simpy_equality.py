@@ -53,8 +53,8 @@ def as_processes(case: Case, platform: tisim.Platform, stamps: Stamps) -> dict[s
     for rank in env.mpi(case.hosts):
         env.process(run(rank))
     env.run()
-    columns = env.driver.core.rank_columns(0)
-    return {"finish": ends} | {name: columns[name].tolist() for name in COLUMNS}
+    results = env.driver.core.rank_results(0)
+    return {"finish": ends} | {name: getattr(results, name).tolist() for name in COLUMNS}
 
 
 def as_trace(traces: Path, case: Case, platform: tisim.Platform) -> dict[str, Any]:

@@ -11,11 +11,23 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-#: A receive that takes a message of its tag from any rank of the communicator.
-ANY_SOURCE = -555
+from tisim import _core
+from tisim._core import StepCode
 
-# Operation codes of a schedule. The core exports the same table; a test compares the two.
-SEND, SSEND, ISEND, RECV, IRECV, WAIT, WAITALL, SENDRECV, RECV_HALF, COMPUTE = range(10)
+#: A receive that takes a message of its tag from any rank of the communicator.
+ANY_SOURCE: int = _core.ANY_SOURCE
+
+# What the rows of a schedule do, as plain numbers: there may be millions of rows.
+SEND = int(StepCode.SEND)
+SSEND = int(StepCode.SSEND)
+ISEND = int(StepCode.ISEND)
+RECV = int(StepCode.RECV)
+IRECV = int(StepCode.IRECV)
+WAIT = int(StepCode.WAIT)
+WAITALL = int(StepCode.WAITALL)
+SENDRECV = int(StepCode.SENDRECV)
+RECV_HALF = int(StepCode.RECV_HALF)
+COMPUTE = int(StepCode.COMPUTE)
 
 
 class Endpoint(Protocol):

@@ -8,8 +8,9 @@ own, and keeps those of `reducescatter`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
+from tisim._core import Stage
 from tisim.actions.collectives import communicators, nonblocking
 from tisim.actions.collectives.registry import Algorithm, algorithm
 from tisim.actions.script import Script
@@ -33,9 +34,6 @@ LOST_TYPE = -1
 TYPE_WIDTHS[LOST_TYPE] = 0
 
 _DOUBLE, _BYTE = 0, 6
-
-#: What a rank does in the making of a communicator; see `expand_communicator`.
-Stage = Literal["colors", "groups", "number"]
 
 
 class Chooses(Protocol):
@@ -219,6 +217,13 @@ _LINES |= {
 COLLECTIVES = frozenset(_LINES)
 
 
+def algorithm_name(operation: str, config: Chooses) -> str:
+    """Name of the algorithm or selector that a line uses; a non-blocking one has its own."""
+    if operation.startswith("i"):
+        return operation
+    return config.collective(_LINES[operation][0])
+
+
 def expand(
     operation: str,
     arguments: Sequence[float],
@@ -292,19 +297,19 @@ def expand_communicator(
     Parameters
     ----------
     stage
-        What comes: ``"colors"`` on rank 0 of the parent, then ``"groups"`` there; ``"groups"``
-        for both on its other ranks; ``"number"`` on the ranks of the new communicator.
+        What comes: ``COLORS`` on rank 0 of the parent, then ``GROUPS`` there; ``GROUPS`` for
+        both on its other ranks; ``NUMBER`` on the ranks of the new communicator.
     member
         Whether the rank will be in a new communicator.
     groups
-        The ranks of each new communicator (`communicators.tell_groups`), in ``"groups"`` on rank 0.
+        The ranks of each new communicator (`communicators.tell_groups`), in ``GROUPS`` on rank 0.
     rank, size, placement, config, order, surveyed
-        See `expand`; of the parent, in ``"number"`` of the new communicator.
+        See `expand`; of the parent, in ``NUMBER`` of the new communicator.
     """
     script = _script(rank, size, placement, config, order, surveyed)
-    if stage == "number":
+    if stage == Stage.NUMBER:
         communicators.agree_on_number(script)
-    elif stage == "colors":
+    elif stage == Stage.COLORS:
         communicators.gather_colors(script)
     elif rank == 0:
         communicators.tell_groups(script, groups)

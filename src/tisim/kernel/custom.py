@@ -51,10 +51,11 @@ class CustomActions:
         """Start the action that the core asks for."""
         env = self._env
         core, settings = env.driver.core, env.settings
-        index, words = core.need()
+        needed = core.needed_action()
+        index, words = needed.rank, needed.words
         state = core.rank_state(index)
-        line = Line(words, state["rank"], state["file"], state["line"])
-        rank = MpiRank(env, index, state["rank"], settings.host_name(state["host"]))
+        line = Line(words, state.rank, state.file, state.line)
+        rank = MpiRank(env, index, state.rank, settings.host_name(state.host))
         generator = _called(settings.action(words[0]), rank, line)
         self._lines[index] = line
         process = env.process(self._carried_out(generator, rank, line))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tisim import _core
-from tisim._core import Stop
+from tisim._core import NeededSchedule, ScheduleError, Stage, Stop
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from tisim._core import Model, PlatformData, Simulation, TraceSet
 
 
 class Schedule(Protocol):
@@ -30,7 +29,7 @@ class Schedule(Protocol):
 class Routes(Protocol):
     """A compiled platform, as far as the driver needs one."""
 
-    def route(self, src: int, dst: int, /) -> tuple[Any, float]:
+    def route(self, src: int, dst: int, /) -> tuple[Iterable[int], float]:
         """Links from one host to another, all by index, and the latency in seconds."""
         ...
 
@@ -39,12 +38,12 @@ class Settings(Protocol):
     """The models of a simulation (`tisim.models.settings.Settings`)."""
 
     @property
-    def model(self) -> Any:
+    def model(self) -> Model:
         """The core's parameters."""
         ...
 
     @property
-    def data(self) -> Any:
+    def data(self) -> PlatformData:
         """The core's arrays of the platform."""
         ...
 
@@ -69,7 +68,7 @@ class Settings(Protocol):
 
     def expand_communicator(
         self,
-        stage: Any,
+        stage: Stage,
         member: bool,
         groups: Sequence[Sequence[int]],
         *,
@@ -79,6 +78,10 @@ class Settings(Protocol):
         surveyed: frozenset[int],
     ) -> Schedule:
         """Write the schedule of one rank in the making of a communicator."""
+        ...
+
+    def algorithm_name(self, operation: str) -> str:
+        """Name of the algorithm that the line of a collective, such as ``ibcast``, selects."""
         ...
 
     def action(self, name: str) -> Callable[..., Generator[Any, Any, Any]]:
@@ -109,22 +112,13 @@ class Progress(Protocol):
 class EventConsumer(Protocol):
     """Takes the events that a simulation logs (`tisim.timeline.EventCapture`)."""
 
-    def take(self, core: _core.Simulation, /) -> None:
+    def take(self, core: Simulation, /) -> None:
         """Take the events that the simulation has logged so far."""
         ...
 
 
 # The core runs so long (seconds) between two looks at Ctrl-C, each with a report of progress.
 _PATIENCE = 0.1
-
-
-def _sequence(numbers: NDArray[np.int32]) -> Sequence[int]:
-    """The numbers as plain ones: a range where they follow one another, as a million hosts may."""
-    first, count = int(numbers[0]), len(numbers)
-    if (numbers[1:] - numbers[:-1] == 1).all():
-        return range(first, first + count)
-    plain: list[int] = numbers.tolist()
-    return plain
 
 
 @dataclass(slots=True)
@@ -161,7 +155,7 @@ class Driver:
 
     def add_job(
         self,
-        traces: Any,
+        traces: TraceSet | None,
         hosts: Sequence[int],
         starts: Sequence[float] = (),
         kills: Mapping[int, float] | None = None,
@@ -179,11 +173,8 @@ class Driver:
         kills
             Ranks of the job that are killed if they have not finished so many seconds from now.
         """
-        import numpy as np
-
         core = self.core
-        where = np.asarray(hosts, dtype=np.int32)
-        job: int = core.add_job(traces, where, np.asarray(starts, dtype=np.float64))
+        job = core.add_job(traces, hosts, starts)
         for rank, seconds in (kills or {}).items():
             core.kill_at(core.first_rank(job) + rank, core.now + seconds)
         return job
@@ -219,46 +210,64 @@ class Driver:
     def _tell(self) -> float:
         """Tell how far the simulation is; the time at which that was done."""
         if self._progress is not None:
-            self._progress(*self.core.headway())
+            reached = self.core.progress()
+            self._progress(reached.time, reached.actions, reached.fraction)
         return time.perf_counter()
 
     def _provide_schedule(self) -> None:
         for comm in self.core.take_released():
             self._groups.pop(comm, None)
         needed = self.core.needed_schedule()
-        rank = needed["rank"]
-        group = self._group(needed["comm"])
+        rank = needed.rank
+        group = self._group(needed.comm)
         before = group.surveyed.get(rank, frozenset())
         try:
             schedule = self._schedule(needed, group, before)
-        except InputError as error:
+            changed = schedule.surveyed != before
+            if changed:
+                group.surveyed[rank] = schedule.surveyed
+            self.core.provide_schedule(
+                schedule.kinds,
+                schedule.peers,
+                schedule.sizes,
+                schedule.tags,
+                schedule.slots,
+                changed,
+            )
+        except (InputError, ScheduleError) as error:
             state = self.core.rank_state(rank)
-            raise InputError(error.message, file=state["file"], line=state["line"]) from None
-        changed = schedule.surveyed != before
-        if changed:
-            group.surveyed[rank] = schedule.surveyed
-        self.core.provide_schedule(
-            schedule.kinds, schedule.peers, schedule.sizes, schedule.tags, schedule.slots, changed
-        )
+            message = (
+                f"{self._algorithm(needed)}, rank {needed.number}, {error}"
+                if isinstance(error, ScheduleError)
+                else error.message
+            )
+            raise InputError(message, file=state.file or None, line=state.line or None) from None
+
+    def _algorithm(self, needed: NeededSchedule) -> str:
+        """What wrote a schedule, for a message."""
+        if needed.stage != Stage.NONE:
+            return f"the algorithms of {needed.operation}"
+        name = self.settings.algorithm_name(needed.operation)
+        return f"algorithm {name!r} ({needed.operation})"
 
     def _schedule(
-        self, needed: dict[str, Any], group: _Group, surveyed: frozenset[int]
+        self, needed: NeededSchedule, group: _Group, surveyed: frozenset[int]
     ) -> Schedule:
-        if needed["stage"] is None:
+        if needed.stage == Stage.NONE:
             return self.settings.expand(
-                needed["operation"],
-                needed["arguments"],
-                double_default=needed["double_default"],
-                rank=needed["number"],
+                needed.operation,
+                needed.arguments,
+                double_default=needed.double_default,
+                rank=needed.number,
                 placement=group.placement,
                 order=group.order,
                 surveyed=surveyed,
             )
         return self.settings.expand_communicator(
-            needed["stage"],
-            needed["member"],
-            needed.get("groups", ()),
-            rank=needed["number"],
+            needed.stage,
+            needed.joins,
+            needed.groups,
+            rank=needed.number,
             placement=group.placement,
             order=group.order,
             surveyed=surveyed,
@@ -267,10 +276,8 @@ class Driver:
     def _group(self, comm: int) -> _Group:
         group = self._groups.get(comm)
         if group is None:
-            core: Any = self.core
-            ranks = core.comm_ranks(comm)
-            order = None if (ranks[1:] > ranks[:-1]).all() else ranks.tolist()
-            group = self._groups[comm] = _Group(_sequence(core.comm_hosts(comm)), order)
+            core = self.core
+            group = self._groups[comm] = _Group(core.comm_hosts(comm), core.comm_order(comm))
         return group
 
     def _provide_route(self) -> None:

@@ -111,8 +111,8 @@ class Environment(simpy.Environment):
         stop = self._driver.run(super().peek(), including=not urgent)
         self._now = max(self._now, self._core.now)
         if stop == Stop.WAKE:
-            ((kind, index),) = self._core.take_woken()
-            self._wake(kind, index)
+            (woken,) = self._core.take_woken()
+            self._wake(woken.type, woken.index)
         elif stop == Stop.NEED_ACTION:
             self._actions.start()
         elif stop == Stop.MISMATCH:

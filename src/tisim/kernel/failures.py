@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tisim import _core
 from tisim.errors import SimulationError
 
 if TYPE_CHECKING:
+    from tisim._core import Death, Loss, RankState, Simulation
     from tisim.kernel.driver import Driver, Settings
 
-Loss = tuple[str, int, float]
 
-
-def describe_loss(core: Any, settings: Settings, loss: Loss) -> str:
+def describe_loss(core: Simulation, settings: Settings, loss: Loss) -> str:
     """Why a message never arrives.
 
     Parameters
@@ -23,39 +22,41 @@ def describe_loss(core: Any, settings: Settings, loss: Loss) -> str:
     settings
         Know the names of hosts and links.
     loss
-        What failed (link, host or rank), its number, and when, in seconds.
+        What failed, and when.
     """
-    what, index, date = loss
+    what = loss.cause
     if what == "rank":
-        return f"lost at {date:.9g} s: rank {core.rank_state(index)['rank']} is dead"
-    name = settings.link_name(index) if what == "link" else settings.host_name(index)
-    return f"lost at {date:.9g} s: {what} {name} is off"
+        return f"lost at {loss.date:.9g} s: rank {core.rank_state(loss.index).rank} is dead"
+    name = settings.link_name(loss.index) if what == "link" else settings.host_name(loss.index)
+    return f"lost at {loss.date:.9g} s: {what} {name} is off"
 
 
-def obituaries(driver: Driver, job: int | None = None) -> list[str]:
+def describe_deaths(driver: Driver, job: int | None = None) -> list[str]:
     """A line for each rank that died, of one job or of all."""
     core = driver.core
     lines = []
-    for rank, date, host in core.deaths():
-        state = core.rank_state(rank)
-        if job is not None and state["job"] != job:
+    for death in core.deaths():
+        state = core.rank_state(death.rank)
+        if job is not None and state.job != job:
             continue
-        place = f"{state['file']}:{state['line']}: " if state["line"] else ""
-        cause = f"host {driver.settings.host_name(host)} is off" if host >= 0 else "its kill_time"
-        lines.append(f"{place}rank {state['rank']} died at {date:.9g} s{_doing(state)}: {cause}")
+        place = f"{state.file}:{state.line}: " if state.line else ""
+        cause = "its kill_time"
+        if death.host >= 0:
+            cause = f"host {driver.settings.host_name(death.host)} is off"
+        lines.append(f"{place}rank {state.rank} died at {death.date:.9g} s{_doing(state)}: {cause}")
     return lines
 
 
-def _doing(state: dict[str, Any]) -> str:
-    if not state["line"]:
+def _doing(state: RankState) -> str:
+    if not state.line:
         return " before its first action"
-    return f" in {state['call'] or _core.kind_name(state['kind'])}"
+    return f" in {state.call or _core.kind_name(state.kind)}"
 
 
 def killed(driver: Driver, job: int) -> list[str]:
     """A line for each rank of a job that was killed at a given time and not by its host."""
-    wanted = [host < 0 for rank, _, host in _deaths_of(driver, job)]
-    return [line for line, kept in zip(obituaries(driver, job), wanted, strict=True) if kept]
+    deaths = zip(describe_deaths(driver, job), _deaths_of(driver, job), strict=True)
+    return [line for line, death in deaths if death.host < 0]
 
 
 def check_alive(driver: Driver, job: int) -> None:
@@ -66,13 +67,13 @@ def check_alive(driver: Driver, job: int) -> None:
     SimulationError
         With one line for each dead rank.
     """
-    if any(host >= 0 for _, _, host in _deaths_of(driver, job)):
-        lines = obituaries(driver, job)
+    if any(death.host >= 0 for death in _deaths_of(driver, job)):
+        lines = describe_deaths(driver, job)
         count = f"{len(lines)} rank{'s' if lines[1:] else ''} died"
         head = f"{count} before the end of the trace; the others have finished"
         raise SimulationError("\n".join([head, *(f"  {line}" for line in lines)]))
 
 
-def _deaths_of(driver: Driver, job: int) -> list[tuple[int, float, int]]:
+def _deaths_of(driver: Driver, job: int) -> list[Death]:
     core = driver.core
-    return [death for death in core.deaths() if core.rank_state(death[0])["job"] == job]
+    return [death for death in core.deaths() if core.rank_state(death.rank).job == job]

@@ -57,13 +57,13 @@ class MpiRank:
     @property
     def size(self) -> int:
         """The number of ranks of its world."""
-        return int(self.env.driver.core.world_size(self.index))
+        return self.env.driver.core.world_size(self.index)
 
     def returned(self) -> int | None:
         """What the call that has just ended gives: the number of a request, or nothing."""
         if not self._gives_request:
             return None
-        request: int = self.env.driver.core.last_request(self.index)
+        request = self.env.driver.core.last_request(self.index)
         self._requests.add(request)
         return request
 
@@ -75,23 +75,27 @@ class MpiRank:
 
     def send(self, dst: int, nbytes: float, tag: int = 0) -> simpy.Event:
         """MPI_Send of `nbytes` bytes to rank `dst` (or `PROC_NULL`)."""
-        return self._post(Kind.SEND, self._peer(dst), _size(nbytes), _tag(tag))
+        return self._post_message(Kind.SEND, self._peer(dst), _size(nbytes), _tag(tag))
 
     def ssend(self, dst: int, nbytes: float, tag: int = 0) -> simpy.Event:
         """MPI_Ssend: waits for the transfer, whatever its size."""
-        return self._post(Kind.SSEND, self._peer(dst), _size(nbytes), _tag(tag))
+        return self._post_message(Kind.SSEND, self._peer(dst), _size(nbytes), _tag(tag))
 
     def recv(self, src: int, nbytes: float, tag: int = 0) -> simpy.Event:
         """MPI_Recv from `src` (or `ANY_SOURCE`, `PROC_NULL`); `tag` may be `ANY_TAG`."""
-        return self._post(Kind.RECV, self._source(src), _size(nbytes), _tag(tag, wildcard=True))
+        return self._post_message(
+            Kind.RECV, self._source(src), _size(nbytes), _tag(tag, wildcard=True)
+        )
 
     def isend(self, dst: int, nbytes: float, tag: int = 0) -> simpy.Event:
         """MPI_Isend; the event's value is a request for `wait`."""
-        return self._post(Kind.ISEND, self._peer(dst), _size(nbytes), _tag(tag))
+        return self._post_message(Kind.ISEND, self._peer(dst), _size(nbytes), _tag(tag))
 
     def irecv(self, src: int, nbytes: float, tag: int = 0) -> simpy.Event:
         """MPI_Irecv; the event's value is a request for `wait`."""
-        return self._post(Kind.IRECV, self._source(src), _size(nbytes), _tag(tag, wildcard=True))
+        return self._post_message(
+            Kind.IRECV, self._source(src), _size(nbytes), _tag(tag, wildcard=True)
+        )
 
     def sendrecv(
         self,
@@ -117,13 +121,15 @@ class MpiRank:
             )
         self._check_free()
         self._requests.remove(request)
-        return self._post(Kind.WAIT, amount=request, flags=_core.BY_NUMBER)
+        core = self.env.driver.core
+        return self._call(lambda: core.post_wait(self.index, request))
 
     def waitall(self) -> simpy.Event:
         """MPI_Waitall for all requests of the rank that are pending."""
         self._check_free()
         self._requests.clear()
-        return self._post(Kind.WAITALL)
+        core = self.env.driver.core
+        return self._call(lambda: core.post_waitall(self.index))
 
     # What takes time without messages
 
@@ -131,13 +137,15 @@ class MpiRank:
         """Compute `flops` on the rank's host."""
         if not 0 <= flops < math.inf:
             raise InputError(f"an amount of computation is 0 or more flops, got {flops!r}")
-        return self._post(Kind.COMPUTE, amount=flops)
+        core = self.env.driver.core
+        return self._call(lambda: core.post_compute(self.index, flops))
 
     def sleep(self, seconds: float) -> simpy.Event:
         """Do nothing for some seconds."""
         if not 0 <= seconds < math.inf:
             raise InputError(f"a sleep lasts 0 or more seconds, got {seconds!r}")
-        return self._post(Kind.SLEEP, amount=seconds)
+        core = self.env.driver.core
+        return self._call(lambda: core.post_sleep(self.index, seconds))
 
     # Collectives. The computation of a reduction is an `execute` after it.
 
@@ -213,12 +221,10 @@ class MpiRank:
 
     # How calls reach the core
 
-    def _post(
-        self, kind: Kind, peer: int = 0, amount: float = 0, tag: int = 0, flags: int = 0
-    ) -> simpy.Event:
+    def _post_message(self, kind: Kind, peer: int, nbytes: int, tag: int) -> simpy.Event:
         core = self.env.driver.core
         return self._call(
-            lambda: core.post(self.index, int(kind), peer, amount, tag, flags),
+            lambda: core.post_message(self.index, kind, peer, nbytes, tag),
             gives_request=kind in (Kind.ISEND, Kind.IRECV),
         )
 

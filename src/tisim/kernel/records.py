@@ -59,22 +59,30 @@ def core_platform(compiled: Any, host_overheads: Any) -> Any:
         Which kind of overheads each host has; empty: all the first. Shape (hosts,) or (0,).
     """
     return _core.PlatformData(
-        host_speed=compiled.buffer("host_speed"),
-        host_cores=compiled.buffer("host_cores"),
-        host_overheads=host_overheads,
-        link_bandwidth=compiled.buffer("link_bandwidth"),
-        link_latency=compiled.buffer("link_latency"),
-        link_fatpipe=compiled.buffer("link_fatpipe"),
-        segment_offset=compiled.buffer("segment_offset"),
-        segment_links=compiled.buffer("segment_links"),
-        segment_latency=compiled.buffer("segment_latency"),
-        host_group=compiled.buffer("host_group"),
-        host_up=compiled.buffer("host_up"),
-        host_down=compiled.buffer("host_down"),
-        host_loopback=compiled.buffer("host_loopback"),
-        pair_first=compiled.buffer("pair_src"),
-        pair_second=compiled.buffer("pair_dst"),
-        pair_segment=compiled.buffer("pair_segment"),
+        hosts=_core.HostColumns(
+            speed=compiled.buffer("host_speed"),
+            cores=compiled.buffer("host_cores"),
+            overheads=host_overheads,
+            group=compiled.buffer("host_group"),
+            up=compiled.buffer("host_up"),
+            down=compiled.buffer("host_down"),
+            loopback=compiled.buffer("host_loopback"),
+        ),
+        links=_core.LinkColumns(
+            bandwidth=compiled.buffer("link_bandwidth"),
+            latency=compiled.buffer("link_latency"),
+            fatpipe=compiled.buffer("link_fatpipe"),
+        ),
+        segments=_core.SegmentColumns(
+            offset=compiled.buffer("segment_offset"),
+            links=compiled.buffer("segment_links"),
+            latency=compiled.buffer("segment_latency"),
+        ),
+        pairs=_core.PairColumns(
+            first=compiled.buffer("pair_src"),
+            second=compiled.buffer("pair_dst"),
+            segment=compiled.buffer("pair_segment"),
+        ),
         profiles=_profiles(compiled.events),
     )
 

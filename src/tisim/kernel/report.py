@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from tisim import _core
 from tisim._core import Kind
 from tisim.errors import ReplayInterrupted, SimulationError
-from tisim.kernel.failures import Loss, describe_loss, obituaries
+from tisim.kernel.failures import describe_deaths, describe_loss
 
 if TYPE_CHECKING:
+    from tisim._core import MessageState, RankState, Simulation
     from tisim.kernel.driver import Driver, Settings
 
 _NAMED = 8  # ranks that a line names one by one
@@ -40,13 +41,13 @@ def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> No
         return
     count = f"{len(blocked)} rank{'s wait' if len(blocked) > 1 else ' waits'}"
     lines = [f"deadlock at {core.now:.9g} s: {count} for what will never happen"]
-    lines += (f"  {line}" for line in obituaries(driver))
+    lines += (f"  {line}" for line in describe_deaths(driver))
     absences: dict[int, str] = {}
     mistaken = False
     for rank in blocked:
         state = core.rank_state(rank)
-        mistaken |= bool(state["flags"] & _core.NULL_IS_MISTAKEN)
-        who = (doing or {}).get(rank) or f"{_place(state)}rank {state['rank']}"
+        mistaken |= state.mistaken_null
+        who = (doing or {}).get(rank) or f"{_place(state)}rank {state.rank}"
         lines.append(f"  {who}: {_Blocked(driver, rank, state, absences).describe()}")
     if mistaken:
         lines.append(
@@ -56,7 +57,7 @@ def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> No
     raise SimulationError("\n".join(lines))
 
 
-def check_whole(core: Any, job: int) -> None:
+def check_whole(core: Simulation, job: int) -> None:
     """Raise an error when a job is over although some of its ranks left a collective out.
 
     Raises
@@ -67,29 +68,30 @@ def check_whole(core: Any, job: int) -> None:
     entered = core.open_collectives(job)
     if not entered:
         return
-    comm, (rank, name, line, _) = entered[0]
-    state = core.rank_state(rank)
-    missing = core.absent(comm)
+    first = entered[0]
+    state = core.rank_state(first.rank)
+    missing = core.absent(first.comm)
     raise SimulationError(
-        f"a collective is missing: {_who(missing, 'never calls', 'never call')} {name}, "
-        "as all ranks of a communicator must\n"
-        f"  {_place(state, line)}rank {state['rank']} calls it"
+        f"a collective is missing: {_who(missing, 'never calls', 'never call')} "
+        f"{first.operation}, as all ranks of a communicator must\n"
+        f"  {_place(state, first.line)}rank {state.rank} calls it"
     )
 
 
-def interruption(core: Any, job: int) -> ReplayInterrupted:
+def interruption(core: Simulation, job: int) -> ReplayInterrupted:
     """What is to be raised when somebody stops a simulation: how far a job in it is."""
-    actions, fraction, last, part = core.standing(job)
+    progress = core.job_progress(job)
+    actions, fraction = progress.actions, progress.fraction
     total = f" of about {actions / fraction:,.0f}" if fraction > 0 else ""
     text = (
         f"stopped by Ctrl-C at {core.now:.9g} s of simulated time, after {actions:,}{total} "
         f"actions ({fraction:.1%})"
     )
-    if last >= 0:
-        state = core.rank_state(last)
+    if progress.slowest >= 0:
+        state = core.rank_state(progress.slowest)
         text += (
-            f"\n  the slowest: {_place(state)}rank {state['rank']}, which has done {part:.1%} of "
-            "its trace"
+            f"\n  the slowest: {_place(state)}rank {state.rank}, which has done "
+            f"{progress.slowest_fraction:.1%} of its trace"
         )
     return ReplayInterrupted(text, simulated_time=core.now, actions=actions, fraction=fraction)
 
@@ -98,7 +100,7 @@ class _Blocked:
     """A rank that will never go on."""
 
     def __init__(
-        self, driver: Driver, rank: int, state: Mapping[str, Any], absences: dict[int, str]
+        self, driver: Driver, rank: int, state: RankState, absences: dict[int, str]
     ) -> None:
         self._core = driver.core
         self._settings: Settings = driver.settings
@@ -109,61 +111,64 @@ class _Blocked:
     def describe(self) -> str:
         """Its call, and what it waits for."""
         state = self._state
-        if state["call"]:
-            return f"{state['call']} waits for the other ranks{self._absence()}"
-        if state["kind"] == Kind.CUSTOM:
+        if state.call:
+            return f"{state.call} waits for the other ranks{self._absence()}"
+        if state.kind == Kind.CUSTOM:
             return "waits for an event"
-        if state["computing"]:
+        if state.computing:
             return "compute waits for its host, which has no speed"
-        kind = "sendRecv" if state["kind"] == Kind.RECV_HALF else _core.kind_name(state["kind"])
-        if state["kind"] == Kind.END:
+        kind = "sendRecv" if state.kind == Kind.RECV_HALF else _core.kind_name(state.kind)
+        if state.kind == Kind.END:
             kind = "the end of its trace"
         return f"{kind} waits for {self._awaited()}"
 
     def _awaited(self) -> str:
         state = self._state
-        if "message" in state:
-            return self._message(*state["message"])
-        requests = [self._message(*message) for message in self._core.awaited(self._rank)]
+        if state.message is not None:
+            return self._message(state.message)
+        requests = [self._message(message) for message in self._core.awaited(self._rank)]
         if requests:
             shown = "; ".join(requests[:_NAMED])
             return shown + (f"; and {len(requests) - _NAMED} more" if requests[_NAMED:] else "")
-        if state["kind"] in (Kind.RECV, Kind.IRECV, Kind.RECV_HALF, Kind.PROBE):
-            return self._message(True, state["peer"], 0, state["tag"], 0, False)
-        return f"{state['awaited'] or 1} of its requests"
+        if state.kind in (Kind.RECV, Kind.IRECV, Kind.RECV_HALF, Kind.PROBE):
+            return _sender(state.peer, state.tag)
+        return f"{state.awaited or 1} of its requests"
 
-    def _message(
-        self,
-        receives: bool,
-        source: int,
-        destination: int,
-        tag: int,
-        nbytes: int,
-        moving: bool,
-        loss: Loss | None = None,
-    ) -> str:
-        if loss is None and moving:
-            return f"a message of {nbytes} bytes on a link without bandwidth"
-        with_tag = "any tag" if tag == _core.ANY_TAG else f"tag {tag}"
+    def _message(self, message: MessageState) -> str:
+        loss = message.loss
+        if loss is None and message.flowing:
+            return f"a message of {message.bytes} bytes on a link without bandwidth"
         why = f", {describe_loss(self._core, self._settings, loss)}" if loss else ""
-        if receives:
-            sender = "any rank" if source == _core.ANY_SOURCE else f"rank {source}"
-            return f"a message from {sender} with {with_tag}{why}"
-        return f"rank {destination} to receive {nbytes} bytes with {with_tag}{why}"
+        if message.receives:
+            return _sender(message.source, message.tag) + why
+        return (
+            f"rank {message.destination} to receive {message.bytes} bytes with "
+            f"{_tag(message.tag)}{why}"
+        )
 
     def _absence(self) -> str:
         """Who has not entered the collective that the others are in."""
-        comm = self._state["communicator"]
+        comm = self._state.communicator
+        assert comm is not None
         if comm not in self._absences:
-            first = self._core.first_rank(self._state["job"])
+            first = self._core.first_rank(self._state.job)
             absent = self._core.absent(comm)
             states = {r: self._core.rank_state(first + r) for r in absent}
-            gone = [r for r in absent if states[r]["finished"] or states[r]["dead"]]
+            gone = [r for r in absent if states[r].finished or states[r].dead]
             held = [r for r in absent if r not in gone]
             note = f"; {_who(gone, 'never calls it', 'never call it')}" if gone else ""
             note += f"; {_who(held, 'does not reach it', 'do not reach it')}" if held else ""
             self._absences[comm] = note
         return self._absences[comm]
+
+
+def _sender(source: int, tag: int) -> str:
+    sender = "any rank" if source == _core.ANY_SOURCE else f"rank {source}"
+    return f"a message from {sender} with {_tag(tag)}"
+
+
+def _tag(tag: int) -> str:
+    return "any tag" if tag == _core.ANY_TAG else f"tag {tag}"
 
 
 def _ranks(numbers: list[int]) -> str:
@@ -176,19 +181,18 @@ def _who(numbers: list[int], one: str, several: str) -> str:
     return f"{_ranks(numbers)} {one if len(numbers) == 1 else several}"
 
 
-def _place(state: Mapping[str, Any], line: int | None = None) -> str:
-    number = state["line"] if line is None else line
-    if not state["file"]:
+def _place(state: RankState, line: int | None = None) -> str:
+    number = state.line if line is None else line
+    if not state.file:
         return ""
-    return f"{state['file']}:{number}: " if number else f"{state['file']}: "
+    return f"{state.file}:{number}: " if number else f"{state.file}: "
 
 
-def _raise_mismatch(core: Any) -> NoReturn:
+def _raise_mismatch(core: Simulation) -> NoReturn:
     lines = [f"the ranks call different collectives at the same point, at {core.now:.9g} s:"]
-    for rank, operation, line, _ in core.mismatch():
-        state = core.rank_state(rank)
-        place = _place(state, line)
-        lines.append(f"  {place}rank {state['rank']} calls {operation}")
+    for call in core.mismatch():
+        state = core.rank_state(call.rank)
+        lines.append(f"  {_place(state, call.line)}rank {state.rank} calls {call.operation}")
     lines.append(
         "  all ranks of a communicator must make the same collective calls in the same order"
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tisim.actions.collectives.registry import ALGORITHMS, SELECTORS, algorithm
-from tisim.actions.vocabulary import expand, expand_communicator
+from tisim.actions.vocabulary import algorithm_name, expand, expand_communicator
 from tisim.config import Config
 from tisim.config.table import CpuModel, NetworkModel, Overheads, Protocol
 from tisim.errors import InputError
@@ -15,8 +15,8 @@ from tisim.models.hosts import overheads_by_host
 from tisim.models.speedups import read_speedups
 
 if TYPE_CHECKING:
+    from tisim._core import Stage
     from tisim.actions.script import Script
-    from tisim.actions.vocabulary import Stage
     from tisim.config import ConfigLike
     from tisim.config.platform_like import PlatformLike
 
@@ -126,6 +126,10 @@ class Settings:
             order=order,
             surveyed=surveyed,
         )
+
+    def algorithm_name(self, operation: str) -> str:
+        """Name of the algorithm or selector that the line of a collective uses."""
+        return algorithm_name(operation, self)
 
     def action(self, name: str) -> Callable[..., Any]:
         """The generator function that carries out an action of the user's."""

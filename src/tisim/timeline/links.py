@@ -45,7 +45,8 @@ class Links:
     def __init__(self, core: Any, settings: Settings, end: float) -> None:
         import numpy as np
 
-        width, index, load = core.load()
+        table = core.load()
+        width, index, load = table.width, np.asarray(table.links), np.asarray(table.bytes)
         self._settings = settings
         self.width: float = width
         self.index: NDArray[np.int32] = index

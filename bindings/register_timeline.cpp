@@ -7,18 +7,19 @@
 
 #include <cstddef>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "simulation/simulation.hpp"
 #include "timeline/critical_path.hpp"
-#include "timeline/formats/csv.hpp"
 #include "timeline/density.hpp"
-#include "timeline/names.hpp"
+#include "timeline/formats/csv.hpp"
 #include "timeline/formats/paje.hpp"
 #include "timeline/formats/paraver.hpp"
 #include "timeline/formats/perfetto.hpp"
+#include "timeline/formats/rows.hpp"
+#include "timeline/names.hpp"
 #include "timeline/playback.hpp"
 #include "timeline/profile.hpp"
-#include "timeline/formats/rows.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -121,13 +122,6 @@ nb::bytes taken(Source& source, std::string_view written) {
   return bytes;
 }
 
-template <class T>
-nb::object to_numpy(std::vector<T> values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
-}
-
 template <class W>
 void register_writer(nb::module_& m, const char* name) {
   nb::class_<W, Writer>(m, name).def(nb::init<>());
@@ -169,9 +163,6 @@ std::shared_ptr<StateSink> sink_of(const std::shared_ptr<Both>& both) {
   return std::make_shared<SinkOf<Both>>(both);
 }
 
-using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Ranks = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 nb::list paraver_call_list() {
   nb::list calls;
   for (const ParaverCall& call : paraver_calls()) {
@@ -187,8 +178,8 @@ void register_formats(nb::module_& m) {
       .def("sink", &sink_of<PerfettoWriter>, "What takes the states.")
       .def(
           "counter",
-          [](PerfettoWriter& w, std::string_view name, std::string_view unit, const Numbers& times,
-             const Numbers& values) {
+          [](PerfettoWriter& w, std::string_view name, std::string_view unit,
+             const Array<double>& times, const Array<double>& values) {
             w.counter(name, unit, {times.data(), times.size()}, {values.data(), values.size()});
           },
           "name"_a, "unit"_a, "times"_a, "values"_a, "A track of numbers over time.");
@@ -197,7 +188,7 @@ void register_formats(nb::module_& m) {
   nb::class_<ParaverWriter, Writer>(m, "ParaverWriter", "Writes the records of Paraver.")
       .def(
           "__init__",
-          [](ParaverWriter* w, const Ranks& cpus, std::size_t window) {
+          [](ParaverWriter* w, const Array<std::int32_t>& cpus, std::size_t window) {
             new (w) ParaverWriter({cpus.data(), cpus.size()}, window);
           },
           "cpus"_a, "window"_a)
@@ -277,8 +268,7 @@ void register_timeline(nb::module_& m) {
   m.def(
       "state_density",
       [](const std::string& states, double begin, double end, std::size_t bins,
-         const nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& groups,
-         std::size_t count) {
+         const Array<std::int32_t>& groups, std::size_t count) {
         return to_numpy(
             state_density(states, begin, end, bins, {groups.data(), groups.size()}, count));
       },

@@ -1,0 +1,40 @@
+// Arrays that cross the border.
+#pragma once
+
+#include <nanobind/ndarray.h>
+
+#include <utility>
+#include <vector>
+
+namespace tisim {
+
+// A one-dimensional array of Python's: numpy's, or any other object with a buffer.
+template <class T>
+using Array =
+    nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+
+template <class T>
+std::vector<T> copy(const Array<T>& array) {
+  return {array.data(), array.data() + array.size()};
+}
+
+// A view of values that belong to the Python object `owner`, without numpy.
+template <class T>
+auto view_of(const std::vector<T>& values, nanobind::handle owner) {
+  return nanobind::ndarray<nanobind::memview, const T, nanobind::ndim<1>>(values.data(),
+                                                                          {values.size()}, owner);
+}
+
+template <class T>
+using View = nanobind::ndarray<nanobind::memview, const T, nanobind::ndim<1>>;
+
+// A numpy array that takes the values over.
+template <class T>
+nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>> to_numpy(std::vector<T> values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>(kept->data(), {kept->size()},
+                                                                  owner);
+}
+
+}  // namespace tisim

@@ -1,0 +1,203 @@
+// Operations from outside: the calls of ranks that processes act as, and activities of hosts.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "checks.hpp"
+#include "mpi/schedule_check.hpp"
+#include "simulation.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+namespace {
+
+// A custom action that a rank needs before it can go on.
+struct NeededAction {
+  std::int32_t rank = 0;  // in the simulation
+  std::vector<std::string> words;
+};
+
+NeededAction needed_action(const Simulation& s) {
+  if (s.stopped_by() != Stop::need_action) throw std::logic_error("no action is needed");
+  const Need& need = s.need();
+  const Rank& rank = checked_rank(s, need.rank);
+  return {need.rank, s.job(rank.job).calls[need.call].words};
+}
+
+// A rank that takes operations from outside and is in none. A dead one takes and ignores them.
+const Rank& driven_rank(const Simulation& s, std::int32_t index) {
+  const Rank& rank = checked_rank(s, index);
+  if (is_dead(rank)) return rank;
+  if (!rank.driven) throw std::logic_error("the rank takes its operations from its trace");
+  if (rank.phase != Phase::idle && rank.phase != Phase::custom) {
+    throw std::logic_error("the rank is still in an operation");
+  }
+  return rank;
+}
+
+// With the line of the custom action that the operation is part of, if any.
+Op new_operation(const Rank& rank, Kind kind) {
+  Op op;
+  op.kind = kind;
+  op.line = rank.op.line;
+  return op;
+}
+
+void check_peer(const Simulation& s, const Rank& rank, std::int32_t peer, bool receives) {
+  if (peer == kProcNull || (receives && peer == kAnySource)) return;
+  check_index(peer, static_cast<std::size_t>(s.job(rank.job).size), "rank");
+}
+
+void post_message(Simulation& s, std::int32_t index, Kind kind, std::int32_t peer, double bytes,
+                  std::int32_t tag) {
+  const Rank& rank = driven_rank(s, index);
+  const bool receives = kind == Kind::recv || kind == Kind::irecv;
+  if (!receives && (kind < Kind::send || kind > Kind::ibsend)) {
+    throw std::invalid_argument("this kind of operation is no message");
+  }
+  check_peer(s, rank, peer, receives);
+  Op op = new_operation(rank, kind);
+  op.peer = peer;
+  op.tag = tag;
+  op.bytes = checked_bytes(bytes);
+  s.post(index, op);
+}
+
+void post_sendrecv(Simulation& s, std::int32_t index, std::int32_t destination, double sent,
+                   std::int32_t send_tag, std::int32_t source, double received,
+                   std::int32_t receive_tag) {
+  const Rank& rank = driven_rank(s, index);
+  check_peer(s, rank, destination, false);
+  check_peer(s, rank, source, true);
+  Op op = new_operation(rank, Kind::sendrecv);
+  op.peer = destination;
+  op.bytes = checked_bytes(sent);
+  op.tag = send_tag;
+  Op half = new_operation(rank, Kind::recv_half);
+  half.peer = source;
+  half.bytes = checked_bytes(received);
+  half.tag = receive_tag;
+  half.flags = kContinuation;
+  if (is_dead(rank)) return;
+  s.post_sendrecv(index, op, half);
+}
+
+void post_wait(Simulation& s, std::int32_t index, std::int32_t request) {
+  const Rank& rank = driven_rank(s, index);
+  if (!s.has_pending_request(rank, request)) {
+    throw std::out_of_range("the rank has no pending request " + std::to_string(request));
+  }
+  Op op = new_operation(rank, Kind::wait);
+  op.flags = kByNumber;
+  op.bytes = request;
+  s.post(index, op);
+}
+
+void post_waitall(Simulation& s, std::int32_t index) {
+  s.post(index, new_operation(driven_rank(s, index), Kind::waitall));
+}
+
+void post_compute(Simulation& s, std::int32_t index, double flops) {
+  Op op = new_operation(driven_rank(s, index), Kind::compute);
+  check_amount(flops, "an amount of computation");
+  op.amount = flops;
+  s.post(index, op);
+}
+
+void post_sleep(Simulation& s, std::int32_t index, double seconds) {
+  Op op = new_operation(driven_rank(s, index), Kind::sleep);
+  check_amount(seconds, "the length of a sleep");
+  op.amount = seconds;
+  s.post(index, op);
+}
+
+const Action& collective_of(const std::string& name) {
+  for (const Action& action : known_actions()) {
+    const bool collective = action.form == Form::collective && action.kind == Kind::collective;
+    if (collective && action.name == name) return action;
+  }
+  const std::string near = Vocabulary({}).nearest(name);
+  raise_input_error("there is no collective '" + name + "'" +
+                    (near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+void post_collective(Simulation& s, std::int32_t index, const std::string& name,
+                     std::vector<double> arguments) {
+  const Rank& rank = driven_rank(s, index);
+  Call call;
+  call.operation = collective_of(name).operation;
+  for (const double argument : arguments) {
+    if (!(std::fabs(argument) <= kLargestMessage)) {
+      throw std::invalid_argument("an argument of a collective is not a number below 2^53");
+    }
+  }
+  call.arguments = std::move(arguments);
+  if (is_dead(rank)) return;
+  s.post_collective(index, call);
+}
+
+void resume(Simulation& s, std::int32_t index) {
+  const Rank& rank = checked_rank(s, index);
+  if (!is_dead(rank) && (!rank.driven || rank.phase != Phase::custom)) {
+    throw std::logic_error("the rank is in no custom action");
+  }
+  s.resume(index);
+}
+
+std::int32_t execute(Simulation& s, std::int32_t host, double flops) {
+  check_host(s, host);
+  check_amount(flops, "an amount of computation");
+  return s.execute(host, flops);
+}
+
+std::int32_t transfer(Simulation& s, std::int32_t source, std::int32_t destination, double bytes) {
+  check_host(s, source);
+  check_host(s, destination);
+  check_amount(bytes, "a number of bytes");
+  return s.transfer(source, destination, bytes);
+}
+
+void add_route(Simulation& s, std::int32_t source, std::int32_t destination,
+               std::vector<std::int32_t> links, double latency) {
+  check_host(s, source);
+  check_host(s, destination);
+  for (const std::int32_t link : links) {
+    check_index(link, s.platform().link_bandwidth.size(), "link");
+  }
+  check_amount(latency, "a latency");
+  s.add_route(source, destination, Route{std::move(links), latency});
+}
+
+}  // namespace
+
+void register_operations(nb::module_& m, SimulationClass& simulation) {
+  nb::class_<NeededAction>(m, "NeededAction", "A custom action that a rank needs to go on.")
+      .def_ro("rank", &NeededAction::rank, "Index of the rank in the simulation.")
+      .def_ro("words", &NeededAction::words, "The words of the line.");
+
+  simulation.def("needed_action", &needed_action, "What `Stop.NEED_ACTION` asks for.")
+      .def("resume", &resume, "rank"_a, "The custom action of a rank is over.")
+      .def("missing_route", &Simulation::missing_route, "The source and the destination.")
+      .def("add_route", &add_route, "source"_a, "destination"_a, "links"_a, "latency"_a)
+      .def("retry", &Simulation::retry, "The route that `Stop.NEED_ROUTE` asked for is there.")
+      .def("post_message", &post_message, "rank"_a, "kind"_a, "peer"_a, "nbytes"_a, "tag"_a)
+      .def("post_sendrecv", &post_sendrecv, "rank"_a, "destination"_a, "sent"_a, "send_tag"_a,
+           "source"_a, "received"_a, "receive_tag"_a)
+      .def("post_wait", &post_wait, "rank"_a, "request"_a)
+      .def("post_waitall", &post_waitall, "rank"_a)
+      .def("post_compute", &post_compute, "rank"_a, "flops"_a)
+      .def("post_sleep", &post_sleep, "rank"_a, "seconds"_a)
+      .def("post_collective", &post_collective, "rank"_a, "operation"_a, "arguments"_a)
+      .def("execute", &execute, "host"_a, "flops"_a, "The number of the activity.")
+      .def("transfer", &transfer, "source"_a, "destination"_a, "nbytes"_a,
+           "The number of the activity; -1: the route is missing (`missing_route`).");
+}
+
+}  // namespace tisim

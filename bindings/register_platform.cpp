@@ -1,0 +1,202 @@
+// Compiled platforms: hosts, links and routes, which Python hands over once.
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "checks.hpp"
+#include "platform/routes.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+namespace {
+
+// The columns of one kind of thing; each array has a value for each of them.
+struct HostColumns {
+  std::vector<double> speed;
+  std::vector<std::int32_t> cores, overheads, group, up, down, loopback;
+};
+struct LinkColumns {
+  std::vector<double> bandwidth, latency;
+  std::vector<std::uint8_t> fatpipe;
+};
+struct SegmentColumns {
+  std::vector<std::int64_t> offset;
+  std::vector<std::int32_t> links;
+  std::vector<double> latency;
+};
+struct PairColumns {
+  std::vector<std::int32_t> first, second, segment;
+};
+
+void check_length(std::size_t length, std::size_t expected, const char* what) {
+  if (length == expected) return;
+  throw std::invalid_argument(std::string("the arrays of ") + what + " differ in length: " +
+                              std::to_string(expected) + " and " + std::to_string(length));
+}
+
+// `none`: whether -1 stands for nothing.
+void check_indices(const std::vector<std::int32_t>& indices, std::size_t count, const char* what,
+                   bool none) {
+  for (const std::int32_t index : indices) {
+    if (index != -1 || !none) check_index(index, count, what);
+  }
+}
+
+void check_amounts(const std::vector<double>& amounts, const char* what) {
+  for (const double amount : amounts) {
+    if (!(amount >= 0)) throw std::invalid_argument(std::string(what) + " must not be negative");
+  }
+}
+
+void make_hosts(HostColumns* self, const Array<double>& speed, const Array<std::int32_t>& cores,
+                const Array<std::int32_t>& overheads, const Array<std::int32_t>& group,
+                const Array<std::int32_t>& up, const Array<std::int32_t>& down,
+                const Array<std::int32_t>& loopback) {
+  HostColumns hosts{copy(speed), copy(cores), copy(overheads), copy(group),
+                    copy(up),    copy(down),  copy(loopback)};
+  for (const auto* column : {&hosts.cores, &hosts.group, &hosts.up, &hosts.down, &hosts.loopback}) {
+    check_length(column->size(), hosts.speed.size(), "hosts");
+  }
+  if (!hosts.overheads.empty()) check_length(hosts.overheads.size(), hosts.speed.size(), "hosts");
+  check_amounts(hosts.speed, "the speed of a host");
+  for (const std::int32_t number : hosts.cores) {
+    if (number < 1) throw std::invalid_argument("a host has at least one core");
+  }
+  new (self) HostColumns(std::move(hosts));
+}
+
+void make_links(LinkColumns* self, const Array<double>& bandwidth, const Array<double>& latency,
+                const Array<std::uint8_t>& fatpipe) {
+  LinkColumns links{copy(bandwidth), copy(latency), copy(fatpipe)};
+  check_length(links.latency.size(), links.bandwidth.size(), "links");
+  check_length(links.fatpipe.size(), links.bandwidth.size(), "links");
+  check_amounts(links.bandwidth, "the bandwidth of a link");
+  check_amounts(links.latency, "the latency of a link");
+  new (self) LinkColumns(std::move(links));
+}
+
+void make_segments(SegmentColumns* self, const Array<std::int64_t>& offset,
+                   const Array<std::int32_t>& links, const Array<double>& latency) {
+  SegmentColumns segments{copy(offset), copy(links), copy(latency)};
+  check_length(segments.offset.size(), segments.latency.size() + 1, "segments");
+  std::int64_t last = 0;
+  for (const std::int64_t start : segments.offset) {
+    if (start < last) throw std::invalid_argument("the offsets of segments decrease");
+    last = start;
+  }
+  if (segments.offset.front() != 0 || static_cast<std::size_t>(last) != segments.links.size()) {
+    throw std::invalid_argument("the offsets of segments do not span their links");
+  }
+  check_amounts(segments.latency, "the latency of a segment");
+  new (self) SegmentColumns(std::move(segments));
+}
+
+void make_pairs(PairColumns* self, const Array<std::int32_t>& first,
+                const Array<std::int32_t>& second, const Array<std::int32_t>& segment) {
+  PairColumns pairs{copy(first), copy(second), copy(segment)};
+  check_length(pairs.second.size(), pairs.first.size(), "pairs of groups");
+  check_length(pairs.segment.size(), pairs.first.size(), "pairs of groups");
+  new (self) PairColumns(std::move(pairs));
+}
+
+void check_profile(const ResourceProfile& profile, std::size_t hosts, std::size_t links) {
+  check_index(profile.index, profile.is_link ? links : hosts, profile.is_link ? "link" : "host");
+  const bool of_link = profile.what == Quantity::bandwidth || profile.what == Quantity::latency;
+  if (profile.what != Quantity::state && of_link != profile.is_link) {
+    throw std::invalid_argument("a profile changes what its host or link does not have");
+  }
+}
+
+void make_platform(PlatformData* self, HostColumns hosts, LinkColumns links,
+                   SegmentColumns segments, const PairColumns& pairs,
+                   const std::vector<ResourceProfile>& profiles) {
+  const std::size_t links_count = links.bandwidth.size();
+  const std::size_t segments_count = segments.latency.size();
+  check_indices(segments.links, links_count, "link", false);
+  for (const auto* column : {&hosts.up, &hosts.down, &hosts.loopback}) {
+    check_indices(*column, segments_count, "segment", true);
+  }
+  check_indices(pairs.segment, segments_count, "segment", true);
+  for (const ResourceProfile& profile : profiles) {
+    check_profile(profile, hosts.speed.size(), links_count);
+  }
+  PlatformData data;
+  data.host_speed = std::move(hosts.speed);
+  data.host_cores = std::move(hosts.cores);
+  data.host_overheads = std::move(hosts.overheads);
+  data.host_group = std::move(hosts.group);
+  data.host_up = std::move(hosts.up);
+  data.host_down = std::move(hosts.down);
+  data.host_loopback = std::move(hosts.loopback);
+  data.link_bandwidth = std::move(links.bandwidth);
+  data.link_latency = std::move(links.latency);
+  data.link_fatpipe = std::move(links.fatpipe);
+  data.segment_offset = std::move(segments.offset);
+  data.segment_links = std::move(segments.links);
+  data.segment_latency = std::move(segments.latency);
+  for (std::size_t i = 0; i < pairs.first.size(); ++i) {
+    data.middle.emplace(PlatformData::key(pairs.first[i], pairs.second[i]), pairs.segment[i]);
+  }
+  data.profiles = profiles;
+  new (self) PlatformData(std::move(data));
+}
+
+void make_profile(ResourceProfile* self, bool is_link, std::int32_t index, Quantity what,
+                  double period, std::vector<double> times, std::vector<double> values) {
+  if (times.empty() || times.size() != values.size()) {
+    throw std::invalid_argument("a profile has as many dates as values, at least one");
+  }
+  double last = 0.0;
+  for (const double time : times) {
+    if (!(time >= last) || !std::isfinite(time)) {
+      throw std::invalid_argument("the dates of a profile are finite and do not decrease");
+    }
+    last = time;
+  }
+  check_amounts(values, "the value of a profile");
+  if (std::isnan(period) || period == 0.0) {
+    throw std::invalid_argument("the period of a profile is above 0, or negative: one round");
+  }
+  new (self) ResourceProfile{is_link, index, what, period, std::move(times), std::move(values)};
+}
+
+}  // namespace
+
+void register_platform(nb::module_& m) {
+  nb::enum_<Quantity>(m, "Quantity", "What a profile changes.")
+      .value("SPEED", Quantity::speed)
+      .value("BANDWIDTH", Quantity::bandwidth)
+      .value("LATENCY", Quantity::latency)
+      .value("STATE", Quantity::state);
+
+  nb::class_<ResourceProfile>(m, "ResourceProfile",
+                              "How one quantity of a host or link changes with time.")
+      .def("__init__", &make_profile, "is_link"_a, "index"_a, "what"_a, "period"_a, "times"_a,
+           "values"_a);
+
+  nb::class_<HostColumns>(m, "HostColumns", "One value for each host in every column.")
+      .def("__init__", &make_hosts, nb::kw_only(), "speed"_a, "cores"_a, "overheads"_a, "group"_a,
+           "up"_a, "down"_a, "loopback"_a);
+  nb::class_<LinkColumns>(m, "LinkColumns", "One value for each link in every column.")
+      .def("__init__", &make_links, nb::kw_only(), "bandwidth"_a, "latency"_a, "fatpipe"_a);
+  nb::class_<SegmentColumns>(m, "SegmentColumns", "Pieces of routes: their links and latencies.")
+      .def("__init__", &make_segments, nb::kw_only(), "offset"_a, "links"_a, "latency"_a);
+  nb::class_<PairColumns>(m, "PairColumns", "The segment between two groups of hosts.")
+      .def("__init__", &make_pairs, nb::kw_only(), "first"_a, "second"_a, "segment"_a);
+
+  nb::class_<PlatformData>(m, "PlatformData", "A compiled platform.")
+      .def("__init__", &make_platform, nb::kw_only(), "hosts"_a, "links"_a, "segments"_a, "pairs"_a,
+           "profiles"_a)
+      .def_prop_ro("hosts", [](const PlatformData& p) { return p.host_speed.size(); })
+      .def_prop_ro("links", [](const PlatformData& p) { return p.link_bandwidth.size(); });
+}
+
+}  // namespace tisim

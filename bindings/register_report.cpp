@@ -1,0 +1,300 @@
+// What Python asks a simulation when it cannot go on, or has been interrupted.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "checks.hpp"
+#include "simulation.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+namespace {
+
+// A collective that some ranks have entered and others have not.
+struct CollectiveState {
+  std::int32_t comm = -1;  // index of the communicator, -1: not told
+  std::int32_t rank = 0;   // in the simulation: who entered first
+  std::string operation;
+  std::uint32_t line = 0;
+};
+
+// A message that somebody waits for. Ranks are numbers in the job of who waits.
+struct MessageState {
+  bool receives = false;  // who waits is the receiver
+  std::int32_t source = 0, destination = 0, tag = 0;
+  std::int64_t bytes = 0;
+  bool flowing = false;
+  std::optional<Loss> loss;  // why it never arrives
+};
+
+// A rank: what it is doing.
+struct RankState {
+  std::int32_t rank = 0;  // in its job
+  std::int32_t job = 0;
+  bool finished = false, dead = false, computing = false;
+  Kind kind = Kind::end;
+  std::int32_t peer = 0, tag = 0;
+  bool mistaken_null = false;
+  std::int32_t host = 0;
+  std::uint32_t line = 0;
+  std::string file;
+  std::string call;                          // the word of a collective; empty: it is in none
+  std::optional<std::int32_t> communicator;  // its index, of a collective
+  std::int32_t awaited = 0;
+  std::optional<MessageState> message;  // that a blocking call waits for
+};
+
+// How far the ranks of a job are.
+struct JobProgress {
+  std::uint64_t actions = 0;
+  double fraction = 0.0;          // of the traces that this is
+  std::int32_t slowest = -1;      // the rank that is furthest behind, -1: all have finished
+  double slowest_fraction = 0.0;  // of its trace
+};
+
+struct SimulationProgress {
+  double time = 0.0;  // simulated seconds
+  std::uint64_t actions = 0;
+  double fraction = 0.0;  // of the traces that this is
+};
+
+CollectiveState describe(const OpenCollective& collective, std::int32_t comm) {
+  return {comm, collective.rank, name_of(collective.operation, collective.blocking),
+          collective.line};
+}
+
+MessageState describe(Simulation& s, std::int32_t index, const Rank& rank, bool receives) {
+  const Message& message = s.message(index);
+  MessageState state;
+  state.receives = receives;
+  state.source = message.source < 0 ? message.source : message.source - rank.first;
+  state.destination = message.destination - rank.first;
+  state.tag = message.tag;
+  state.bytes = message.bytes;
+  state.flowing = message.flowing;
+  if (s.faults() != nullptr) {
+    const auto found = s.faults()->lost.find(index);
+    if (found != s.faults()->lost.end()) state.loss = found->second;
+  }
+  return state;
+}
+
+const char* cause_name(const Loss& loss) {
+  switch (loss.cause) {
+    case Loss::Cause::link:
+      return "link";
+    case Loss::Cause::host:
+      return "host";
+    default:
+      return "rank";
+  }
+}
+
+std::vector<Death> deaths(const Simulation& s) {
+  if (s.faults() == nullptr) return {};
+  return s.faults()->deaths;
+}
+
+// The messages of the pending requests that a rank waits for.
+std::vector<MessageState> awaited(Simulation& s, std::int32_t index) {
+  const Rank& rank = checked_rank(s, index);
+  std::vector<MessageState> messages;
+  for (std::int32_t at = rank.pending_first; at >= 0; at = s.request(at).next) {
+    const Request& request = s.request(at);
+    if (!request.awaited || request.complete || request.message < 0) continue;
+    messages.push_back(describe(s, request.message, rank, request.side == kReceiver));
+  }
+  return messages;
+}
+
+RankState rank_state(Simulation& s, std::int32_t index) {
+  const Rank& rank = checked_rank(s, index);
+  const Op call = rank.schedule >= 0 ? rank.collective.op() : rank.op;
+  RankState state;
+  state.rank = rank.number;
+  state.job = rank.job;
+  state.finished = rank.phase == Phase::finished;
+  state.dead = is_dead(rank);
+  state.computing = rank.phase == Phase::computing;
+  state.kind = call.kind;
+  state.peer = call.peer;
+  state.tag = call.tag;
+  state.mistaken_null = (call.flags & kNullIsMistaken) != 0;
+  state.host = rank.host;
+  state.line = call.line;
+  state.file = s.file_of(rank);
+  const bool collective = call.kind == Kind::collective || call.kind == Kind::icollective ||
+                          call.kind == Kind::comm_split || call.kind == Kind::comm_dup;
+  if (collective) {
+    const Call& line = s.job(rank.job).calls[static_cast<std::uint32_t>(call.call)];
+    state.call = name_of(line.operation, call.kind != Kind::icollective);
+    state.communicator = s.communicator_of(rank, call.comm);
+  }
+  state.awaited = rank.awaited;
+  if (rank.phase == Phase::waiting) {
+    state.message = describe(s, rank.waiting, rank, rank.waiting_side == kReceiver);
+  }
+  return state;
+}
+
+std::vector<std::int32_t> unfinished(const Simulation& s) {
+  std::vector<std::int32_t> ranks;
+  for (std::size_t i = 0; i < s.ranks().size(); ++i) {
+    const Rank& rank = s.ranks()[i];
+    const bool is_over = rank.phase == Phase::finished || is_dead(rank);
+    if (!is_over && rank.phase != Phase::idle) ranks.push_back(static_cast<std::int32_t>(i));
+  }
+  return ranks;
+}
+
+// The ranks of a communicator that have not entered the oldest collective that others are in.
+std::vector<std::int32_t> absent(const Simulation& s, std::int32_t comm) {
+  const Communicator& communicator = checked_communicator(s, comm);
+  std::vector<std::int32_t> ranks;
+  if (communicator.open.empty()) return ranks;
+  for (std::size_t i = 0; i < communicator.entered.size(); ++i) {
+    if (communicator.entered[i] > communicator.first_open) continue;
+    const std::int32_t rank = communicator.member(static_cast<std::int32_t>(i));
+    ranks.push_back(s.ranks()[static_cast<std::size_t>(rank)].number);
+  }
+  return ranks;
+}
+
+// Of each communicator of a job the oldest collective that some of its ranks have not entered.
+std::vector<CollectiveState> open_collectives(const Simulation& s, std::int32_t job) {
+  checked_job(s, job);
+  std::vector<CollectiveState> open;
+  for (std::int32_t comm = 0; comm < s.communicator_count(); ++comm) {
+    const Communicator& communicator = s.communicator(comm);
+    if (communicator.open.empty()) continue;
+    if (s.ranks()[static_cast<std::size_t>(communicator.member(0))].job != job) continue;
+    open.push_back(describe(communicator.open.front(), comm));
+  }
+  return open;
+}
+
+// The two collectives that ranks of a communicator call at the same point.
+std::pair<CollectiveState, CollectiveState> mismatch(const Simulation& s) {
+  if (!s.mismatched()) throw std::logic_error("all ranks call the same collectives");
+  return {describe(s.mismatch().first, -1), describe(s.mismatch().second, -1)};
+}
+
+// The ranks of a job whose traces name a type of a width that their tracer lost.
+std::vector<std::int32_t> lost_types(const Simulation& s, std::int32_t index) {
+  const Job& job = checked_job(s, index);
+  std::vector<std::int32_t> ranks;
+  for (std::int32_t i = 0; i < job.size; ++i) {
+    const Rank& rank = s.ranks()[static_cast<std::size_t>(job.first + i)];
+    if (rank.lost_type || (rank.reader && rank.reader->uses_lost_type())) ranks.push_back(i);
+  }
+  return ranks;
+}
+
+SimulationProgress progress(Simulation& s) {
+  const auto all = static_cast<double>(s.trace_bytes());
+  const double fraction = all > 0 ? static_cast<double>(s.headway().bytes) / all : 1.0;
+  return {s.now(), s.headway().actions, fraction};
+}
+
+// Exact, and so slow. A job that has not begun has done nothing.
+JobProgress job_progress(const Simulation& s, std::int32_t index) {
+  JobProgress progress;
+  if (index >= s.job_count()) return progress;
+  const Job& job = checked_job(s, index);
+  if (!job.traces) return progress;
+  double done = 0;
+  double all = 0;
+  for (std::int32_t i = job.first; i < job.first + job.size; ++i) {
+    const Rank& rank = s.ranks()[static_cast<std::size_t>(i)];
+    const auto size = static_cast<double>(job.traces->bytes_of(rank.number));
+    progress.actions += rank.actions;
+    done += rank.bytes_done();
+    all += size;
+    if (rank.phase == Phase::finished || size == 0) continue;
+    const double fraction = rank.bytes_done() / size;
+    if (progress.slowest >= 0 && fraction >= progress.slowest_fraction) continue;
+    progress.slowest = i;
+    progress.slowest_fraction = fraction;
+  }
+  progress.fraction = all > 0 ? done / all : 1.0;
+  return progress;
+}
+
+void register_states(nb::module_& m) {
+  nb::class_<Loss>(m, "Loss", "Why a message never arrives.")
+      .def_prop_ro("cause", &cause_name, "What failed: link, host or rank.")
+      .def_ro("index", &Loss::index, "Of the link, host or rank.")
+      .def_ro("date", &Loss::date, "Seconds.");
+  nb::class_<Death>(m, "Death", "A rank that was killed.")
+      .def_ro("rank", &Death::rank)
+      .def_ro("date", &Death::date, "Seconds.")
+      .def_ro("host", &Death::host, "The host that it died with; -1: it was to be killed.");
+  nb::class_<MessageState>(m, "MessageState", "A message that a rank waits for.")
+      .def_ro("receives", &MessageState::receives, "The rank that waits is the receiver.")
+      .def_ro("source", &MessageState::source)
+      .def_ro("destination", &MessageState::destination)
+      .def_ro("tag", &MessageState::tag)
+      .def_ro("bytes", &MessageState::bytes)
+      .def_ro("flowing", &MessageState::flowing, "Its transfer has started.")
+      .def_ro("loss", &MessageState::loss);
+  nb::class_<CollectiveState>(m, "CollectiveState", "A collective that some ranks are in.")
+      .def_ro("comm", &CollectiveState::comm, "Index of the communicator.")
+      .def_ro("rank", &CollectiveState::rank, "Who entered first; in the simulation.")
+      .def_ro("operation", &CollectiveState::operation)
+      .def_ro("line", &CollectiveState::line);
+  nb::class_<RankState>(m, "RankState", "What a rank is doing.")
+      .def_ro("rank", &RankState::rank, "Its number in its job.")
+      .def_ro("job", &RankState::job)
+      .def_ro("finished", &RankState::finished)
+      .def_ro("dead", &RankState::dead)
+      .def_ro("computing", &RankState::computing)
+      .def_ro("kind", &RankState::kind)
+      .def_ro("peer", &RankState::peer)
+      .def_ro("tag", &RankState::tag)
+      .def_ro("mistaken_null", &RankState::mistaken_null,
+              "A receive whose source -333 was taken for MPI_ANY_SOURCE.")
+      .def_ro("host", &RankState::host)
+      .def_ro("line", &RankState::line)
+      .def_ro("file", &RankState::file)
+      .def_ro("call", &RankState::call, "The word of a collective; empty: it is in none.")
+      .def_ro("communicator", &RankState::communicator, "Its index, of a collective.")
+      .def_ro("awaited", &RankState::awaited, "Requests that are still to be finished.")
+      .def_ro("message", &RankState::message, "The message that a blocking call waits for.");
+  nb::class_<SimulationProgress>(m, "SimulationProgress", "How far a simulation is.")
+      .def_ro("time", &SimulationProgress::time, "Simulated seconds.")
+      .def_ro("actions", &SimulationProgress::actions)
+      .def_ro("fraction", &SimulationProgress::fraction, "Part of the traces, 0 to 1.");
+  nb::class_<JobProgress>(m, "JobProgress", "How far the ranks of a job are.")
+      .def_ro("actions", &JobProgress::actions)
+      .def_ro("fraction", &JobProgress::fraction, "Part of the traces, 0 to 1.")
+      .def_ro("slowest", &JobProgress::slowest, "The rank furthest behind; -1: none.")
+      .def_ro("slowest_fraction", &JobProgress::slowest_fraction, "Part of its trace, 0 to 1.");
+}
+
+}  // namespace
+
+void register_report(nb::module_& m, SimulationClass& simulation) {
+  register_states(m);
+  simulation.def("deaths", &deaths)
+      .def("rank_state", &rank_state, "rank"_a)
+      .def("unfinished", &unfinished)
+      .def("awaited", &awaited, "rank"_a)
+      .def("absent", &absent, "comm"_a)
+      .def("open_collectives", &open_collectives, "job"_a)
+      .def("lost_types", &lost_types, "job"_a)
+      .def("progress", &progress)
+      .def("job_progress", &job_progress, "job"_a)
+      .def_prop_ro("mismatched", &Simulation::mismatched)
+      .def("mismatch", &mismatch);
+}
+
+}  // namespace tisim

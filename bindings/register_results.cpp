@@ -1,0 +1,122 @@
+// What a simulation has measured: sums of each rank, the load of links, recorded events.
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+#include "arrays.hpp"
+#include "checks.hpp"
+#include "simulation.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+namespace {
+
+// One value for each rank of a job in every column.
+struct RankResults {
+  std::vector<double> finish, compute, other;  // seconds
+  std::vector<std::int64_t> actions, bytes_sent, messages_sent;
+};
+
+RankResults rank_results(const Simulation& s, std::int32_t index) {
+  const Job& job = checked_job(s, index);
+  const auto ranks = std::span(s.ranks()).subspan(static_cast<std::size_t>(job.first),
+                                                  static_cast<std::size_t>(job.size));
+  RankResults results;
+  for (auto* column : {&results.finish, &results.compute, &results.other}) {
+    column->reserve(ranks.size());
+  }
+  for (auto* column : {&results.actions, &results.bytes_sent, &results.messages_sent}) {
+    column->reserve(ranks.size());
+  }
+  for (const Rank& rank : ranks) {
+    results.finish.push_back(rank.finish);
+    results.compute.push_back(rank.compute);
+    results.other.push_back(rank.other);
+    results.actions.push_back(static_cast<std::int64_t>(rank.actions));
+    results.bytes_sent.push_back(rank.bytes_sent);
+    results.messages_sent.push_back(static_cast<std::int64_t>(rank.messages_sent));
+  }
+  return results;
+}
+
+// Bytes in each bin of time, of the links that were used.
+struct LinkLoadTable {
+  double width = 0.0;  // of a bin, in seconds
+  std::vector<std::int32_t> links;
+  std::vector<double> bytes;  // [link][bin]
+};
+
+LinkLoadTable load_of(Simulation& s) {
+  if (!s.records_load()) throw std::logic_error("the load of links is not recorded");
+  const LinkLoad& load = s.load();
+  LinkLoadTable table;
+  table.width = load.width();
+  for (std::size_t i = 0; i < load.links(); ++i) {
+    if (load.of(i).empty()) continue;
+    table.links.push_back(static_cast<std::int32_t>(i));
+    table.bytes.insert(table.bytes.end(), load.of(i).begin(), load.of(i).end());
+  }
+  return table;
+}
+
+Recorder& recorder_of(Simulation& s) {
+  if (s.recorder() == nullptr) throw std::logic_error("nothing is recorded");
+  return *s.recorder();
+}
+
+template <auto Member, class Table>
+auto column() {
+  return
+      [](nb::handle_t<Table> self) { return view_of(nb::cast<const Table&>(self).*Member, self); };
+}
+
+}  // namespace
+
+void register_results(nb::module_& m, SimulationClass& simulation) {
+  nb::class_<RankResults>(m, "RankResults", "Sums over a simulation, a value for each rank.")
+      .def_prop_ro("finish", column<&RankResults::finish, RankResults>(), "Seconds.")
+      .def_prop_ro("compute", column<&RankResults::compute, RankResults>(), "Seconds.")
+      .def_prop_ro("other", column<&RankResults::other, RankResults>(), "Seconds.")
+      .def_prop_ro("actions", column<&RankResults::actions, RankResults>())
+      .def_prop_ro("bytes_sent", column<&RankResults::bytes_sent, RankResults>())
+      .def_prop_ro("messages_sent", column<&RankResults::messages_sent, RankResults>());
+
+  nb::class_<LinkLoadTable>(m, "LinkLoadTable", "Bytes over time on the links that were used.")
+      .def_ro("width", &LinkLoadTable::width, "Of a bin of time, in seconds.")
+      .def_prop_ro("links", column<&LinkLoadTable::links, LinkLoadTable>(), "Their indices.")
+      .def_prop_ro("bytes", column<&LinkLoadTable::bytes, LinkLoadTable>(),
+                   "In each bin of the first link, then of the second, ...");
+
+  simulation
+      .def(
+          "record",
+          [](Simulation& s, std::size_t room) {
+            if (room == 0) throw std::invalid_argument("recording needs room for an event");
+            s.record(room);
+          },
+          "room"_a)
+      .def(
+          "take_records",
+          [](Simulation& s, bool last) {
+            Recorder& recorder = recorder_of(s);
+            if (last) recorder.give_up();
+            return recorder.take();
+          },
+          "last"_a)
+      .def(
+          "record_load",
+          [](Simulation& s, std::size_t bins) {
+            if (bins == 0 || bins % 2 != 0) {
+              throw std::invalid_argument("the number of bins must be even and above 0");
+            }
+            s.record_load(bins);
+          },
+          "bins"_a)
+      .def("load", &load_of)
+      .def("rank_results", &rank_results, "job"_a);
+}
+
+}  // namespace tisim

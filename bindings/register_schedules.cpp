@@ -1,0 +1,232 @@
+// Schedules of collectives: what the core asks for, and the rows that Python answers with.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <variant>
+
+#include "checks.hpp"
+#include "mpi/schedule_check.hpp"
+#include "simulation.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+std::string name_of(Operation operation, bool blocking) {
+  const Kind kind = blocking ? Kind::collective : Kind::icollective;
+  for (const Action& action : known_actions()) {
+    const bool collective = action.form == Form::collective && action.kind == kind;
+    const bool communicator = action.form == Form::comm_split || action.form == Form::comm_dup;
+    if (action.operation == operation && (collective || communicator)) {
+      return std::string(action.name);
+    }
+  }
+  throw std::invalid_argument("no collective has that number");
+}
+
+namespace {
+
+// A schedule that a rank needs before it can go on.
+struct NeededSchedule {
+  std::int32_t rank = 0;    // in the simulation
+  std::int32_t comm = 0;    // index of the communicator
+  std::int32_t number = 0;  // of the rank in it
+  std::string operation;    // the first word of the line
+  std::vector<double> arguments;
+  bool double_default = false;
+  Stage stage = Stage::none;
+  bool joins = false;
+  std::vector<std::vector<std::int32_t>> groups;
+};
+
+NeededSchedule needed_schedule(const Simulation& s) {
+  if (s.stopped_by() != Stop::need_schedule) throw std::logic_error("no schedule is needed");
+  const Need& need = s.need();
+  const Rank& rank = checked_rank(s, need.rank);
+  const Call& call = s.job(rank.job).calls[need.call];
+  NeededSchedule needed;
+  needed.rank = need.rank;
+  needed.comm = need.comm;
+  needed.number = need.number;
+  needed.operation = name_of(call.operation, need.blocking);
+  needed.arguments = call.arguments;
+  needed.double_default = call.double_default;
+  needed.stage = need.stage;
+  if (need.stage != Stage::none) needed.joins = s.needs_member();
+  if (need.stage == Stage::groups && need.number == 0) needed.groups = s.needed_groups();
+  return needed;
+}
+
+// A column that an algorithm wrote, which may hold anything.
+class Column {
+ public:
+  Column(const nb::object& values, const char* name) : name_(name) {
+    if (!PyList_Check(values.ptr()) && !PyTuple_Check(values.ptr())) {
+      throw ScheduleError(std::string("its ") + name + "s are not a list");
+    }
+    items_ = nb::steal(PySequence_Tuple(values.ptr()));
+    if (!items_.is_valid()) throw nb::python_error();
+  }
+
+  // `step` gives the step of a row, for the message.
+  template <class StepOf>
+  std::vector<std::int32_t> whole_numbers(StepOf step) const {
+    std::vector<std::int32_t> numbers(size());
+    for (std::size_t row = 0; row < numbers.size(); ++row) {
+      int overflow = 0;
+      const long value = PyLong_AsLongAndOverflow(item(row), &overflow);
+      const bool failed = PyErr_Occurred() != nullptr;
+      if (failed) PyErr_Clear();
+      if (failed || overflow != 0 || value < std::numeric_limits<std::int32_t>::min() ||
+          value > std::numeric_limits<std::int32_t>::max()) {
+        fail(step(row), row, "a whole number of 32 bits");
+      }
+      numbers[row] = static_cast<std::int32_t>(value);
+    }
+    return numbers;
+  }
+
+  template <class StepOf>
+  std::vector<double> real_numbers(StepOf step) const {
+    std::vector<double> numbers(size());
+    for (std::size_t row = 0; row < numbers.size(); ++row) {
+      numbers[row] = PyFloat_AsDouble(item(row));
+      if (PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        fail(step(row), row, "a number");
+      }
+    }
+    return numbers;
+  }
+
+ private:
+  std::size_t size() const { return static_cast<std::size_t>(PyTuple_GET_SIZE(items_.ptr())); }
+  PyObject* item(std::size_t row) const {
+    return PyTuple_GET_ITEM(items_.ptr(), static_cast<Py_ssize_t>(row));
+  }
+  [[noreturn]] void fail(std::size_t step, std::size_t row, const char* expected) const {
+    constexpr Py_ssize_t kMostShown = 40;
+    const nb::object text = nb::steal(PyObject_Repr(item(row)));
+    std::string shown = "something";
+    if (text.is_valid()) {
+      const nb::object cut = nb::steal(PyUnicode_Substring(text.ptr(), 0, kMostShown));
+      shown = nb::cast<std::string>(cut);
+    } else {
+      PyErr_Clear();
+    }
+    throw ScheduleError("step " + std::to_string(step) + ": its " + name_ + " is " + shown +
+                        ", which is not " + expected);
+  }
+
+  const char* name_;
+  nb::object items_;
+};
+
+void provide_schedule(Simulation& s, const nb::object& kinds, const nb::object& peers,
+                      const nb::object& sizes, const nb::object& tags, const nb::object& slots,
+                      bool last) {
+  const auto codes = Column(kinds, "kind").whole_numbers([](std::size_t row) { return row + 1; });
+  std::vector<std::int32_t> of_peers;
+  const auto step = [&](std::size_t row) { return step_of(codes, of_peers, row); };
+  of_peers = Column(peers, "peer").whole_numbers(step);
+  const auto of_sizes = Column(sizes, "size").real_numbers(step);
+  const auto of_tags = Column(tags, "tag").whole_numbers(step);
+  const auto of_slots = Column(slots, "slot").whole_numbers(step);
+  s.provide_schedule(codes, of_peers, of_sizes, of_tags, of_slots, last);
+}
+
+// Equal values at once, as a million hosts may be: a range where they follow one another.
+nb::object sequence_of(const std::vector<std::int32_t>& numbers) {
+  bool consecutive = true;
+  for (std::size_t i = 1; i < numbers.size(); ++i) {
+    consecutive = consecutive && numbers[i] - numbers[i - 1] == 1;
+  }
+  if (!consecutive || numbers.empty()) return nb::cast(numbers);
+  return nb::borrow(reinterpret_cast<PyObject*>(&PyRange_Type))(numbers.front(),
+                                                                numbers.back() + 1);
+}
+
+template <class Get>
+std::vector<std::int32_t> of_members(const Simulation& s, std::int32_t comm, Get get) {
+  const Communicator& communicator = checked_communicator(s, comm);
+  std::vector<std::int32_t> values(static_cast<std::size_t>(communicator.size));
+  for (std::int32_t i = 0; i < communicator.size; ++i) {
+    const Rank& rank = s.ranks()[static_cast<std::size_t>(communicator.member(i))];
+    values[static_cast<std::size_t>(i)] = get(rank);
+  }
+  return values;
+}
+
+nb::object comm_hosts(const Simulation& s, std::int32_t comm) {
+  return sequence_of(of_members(s, comm, [](const Rank& rank) { return rank.host; }));
+}
+
+std::optional<std::vector<std::int32_t>> comm_order(const Simulation& s, std::int32_t comm) {
+  const auto numbers = of_members(s, comm, [](const Rank& rank) { return rank.number; });
+  for (std::size_t i = 1; i < numbers.size(); ++i) {
+    if (numbers[i] <= numbers[i - 1]) return numbers;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void register_schedules(nb::module_& m, SimulationClass& simulation) {
+  nb::exception<ScheduleError>(m, "ScheduleError");
+
+  nb::enum_<StepCode>(m, "StepCode", nb::is_arithmetic(), "What a row of a schedule does.")
+      .value("SEND", StepCode::send)
+      .value("SSEND", StepCode::ssend)
+      .value("ISEND", StepCode::isend)
+      .value("RECV", StepCode::recv)
+      .value("IRECV", StepCode::irecv)
+      .value("WAIT", StepCode::wait)
+      .value("WAITALL", StepCode::waitall)
+      .value("SENDRECV", StepCode::sendrecv)
+      .value("RECV_HALF", StepCode::recv_half)
+      .value("COMPUTE", StepCode::compute);
+
+  nb::enum_<Stage>(m, "Stage", "What a rank does while a communicator is made.")
+      .value("NONE", Stage::none, "The schedule is that of a collective.")
+      .value("COLORS", Stage::colors, "Rank 0 gathers the colours and keys.")
+      .value("GROUPS", Stage::groups, "Rank 0 tells the others their new communicators.")
+      .value("NUMBER", Stage::number, "The ranks of a new communicator agree on its number.");
+
+  nb::class_<NeededSchedule>(m, "NeededSchedule", "A schedule that a rank needs to go on.")
+      .def_ro("rank", &NeededSchedule::rank, "Index of the rank in the simulation.")
+      .def_ro("comm", &NeededSchedule::comm, "Index of the communicator.")
+      .def_ro("number", &NeededSchedule::number, "The rank's number in the communicator.")
+      .def_ro("operation", &NeededSchedule::operation, "First word of the line.")
+      .def_ro("arguments", &NeededSchedule::arguments, "The numbers of the line.")
+      .def_ro("double_default", &NeededSchedule::double_default,
+              "The type of a line that names none is double; it is byte otherwise.")
+      .def_ro("stage", &NeededSchedule::stage)
+      .def_ro("joins", &NeededSchedule::joins, "Whether the rank will be in a new communicator.")
+      .def_ro("groups", &NeededSchedule::groups,
+              "The ranks of each new communicator, for rank 0 in the stage GROUPS.");
+
+  simulation.def("needed_schedule", &needed_schedule, "What `Stop.NEED_OPS` asks for.")
+      .def("provide_schedule", &provide_schedule, "kinds"_a.none(), "peers"_a.none(),
+           "sizes"_a.none(), "tags"_a.none(), "slots"_a.none(), "last"_a,
+           nb::sig("def provide_schedule(self, kinds: Sequence[int], peers: Sequence[int], "
+                   "sizes: Sequence[float], tags: Sequence[int], slots: Sequence[int], "
+                   "last: bool) -> None"),
+           "The columns of the schedule that was asked for; raises ScheduleError. `last`: equal "
+           "calls from now on need other schedules.")
+      .def("take_released", &Simulation::take_released, "Communicators that nobody is in any more.")
+      .def("comm_hosts", &comm_hosts, "comm"_a,
+           nb::sig("def comm_hosts(self, comm: int) -> range | list[int]"),
+           "The host of each rank of a communicator.")
+      .def("comm_order", &comm_order, "comm"_a,
+           "The world's number of each rank of a communicator; None: in ascending order.")
+      .def("kept_schedules", [](const Simulation& s) { return s.schedules().kept(); });
+}
+
+}  // namespace tisim
