@@ -119,13 +119,15 @@ void post_sleep(Simulation& s, std::int32_t index, double seconds) {
 }
 
 const Action& collective_of(const std::string& name) {
+  std::string known;
   for (const Action& action : known_actions()) {
-    const bool collective = action.form == Form::collective && action.kind == Kind::collective;
-    if (collective && action.name == name) return action;
+    if (action.form != Form::collective || action.kind != Kind::collective) continue;
+    if (action.name == name) return action;
+    known.append(known.empty() ? "" : ", ").append(action.name);
   }
   const std::string near = Vocabulary({}).nearest(name);
-  raise_input_error("there is no collective '" + name + "'" +
-                    (near.empty() ? "" : "; did you mean " + near + "?"));
+  raise_input_error("there is no collective '" + name + "'; " +
+                    (near.empty() ? "known ones are " + known : "did you mean " + near + "?"));
 }
 
 void post_collective(Simulation& s, std::int32_t index, const std::string& name,

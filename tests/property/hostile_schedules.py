@@ -1,0 +1,126 @@
+"""Replays collectives of random schedules; run as a process of its own, which must not crash.
+
+Reads lines of two numbers, a seed and a number of schedules, and writes for each line how many of
+them ended how, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import tisim
+from tisim.actions.script import ANY_SOURCE, Script
+
+ROOT = Path(__file__).resolve().parents[2]
+RANKS = 4
+PEERS = [0, 1, 2, 3, 3, 2, 1, 0, ANY_SOURCE, RANKS, 99, -7, -666, 2**31 - 1, -(2**31), 2**40, 1.5]
+SIZES = [0, 8, 1e3, 1e5, 1e7, 8, 0, -100, 1.5, float("nan"), float("inf"), 1e300, 2**53, 10**400]
+SLOTS = [-1, 0, 0, 1, 1, 2, 3, 7, 2**31 - 1, -5]
+CODES = [*range(10), *range(10), 10, 77, -1]
+
+
+class Writer:
+    """Writes one random schedule for each rank, of the steps of `random.Random(seed)`."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def __call__(self, s: Script) -> None:
+        if random.Random(self._seed).random() < 0.3:
+            self._match(s)
+        draw = random.Random(f"{self._seed}/{s.rank}")
+        # Few of long random schedules are right: most have few wrong values or none.
+        wrong = draw.choice([0, 0, 0.02, 0.3])
+        requests: list[int] = []
+        for _ in range(draw.choice([0, 0, 2, 8])):
+            if draw.random() < wrong:
+                self._write_row(s, draw)
+            else:
+                self._call(s, draw, requests)
+        if requests and draw.random() < 0.8:
+            s.waitall(requests)
+        if draw.random() < wrong:
+            column = draw.choice([s.kinds, s.peers, s.sizes, s.tags, s.slots])
+            if column:
+                column.pop(draw.randrange(len(column)))
+
+    def _match(self, s: Script) -> None:
+        """Write steps that match those of the other ranks."""
+        draw = random.Random(self._seed + 1)
+        for _ in range(draw.randrange(5)):
+            distance, size = draw.randrange(s.size), draw.choice([0, 8, 10**5, 10**7])
+            to, source = (s.rank + distance) % s.size, (s.rank - distance) % s.size
+            if draw.random() < 0.5:
+                s.sendrecv(to, size, 0, source, size, 0)
+            else:
+                s.waitall([s.irecv(source, size), s.isend(to, size)])
+
+    def _write_row(self, s: Script, draw: random.Random) -> None:
+        s.kinds.append(draw.choice(CODES))
+        s.peers.append(draw.choice(PEERS))  # type: ignore[arg-type]
+        s.sizes.append(draw.choice(SIZES))
+        s.tags.append(draw.choice([0, 1, -444, 2**31 - 1]))
+        s.slots.append(draw.choice(SLOTS))
+
+    def _call(self, s: Script, draw: random.Random, requests: list[int]) -> None:
+        peer, size, tag = (
+            draw.randrange(s.size),
+            draw.choice([0, 8, 10**5, 10**7]),
+            draw.choice([0, 1]),
+        )
+        kind = draw.randrange(8)
+        if kind == 0:
+            s.send(peer, size, tag)
+        elif kind == 1:
+            s.ssend(peer, size, tag)
+        elif kind == 2:
+            s.recv(draw.choice([peer, ANY_SOURCE]), size, tag)
+        elif kind == 3:
+            requests.append(s.isend(peer, size, tag))
+        elif kind == 4:
+            requests.append(s.irecv(draw.choice([peer, ANY_SOURCE]), size, tag))
+        elif kind == 5 and requests:
+            s.wait(requests.pop(draw.randrange(len(requests))))
+        elif kind == 6:
+            s.sendrecv(peer, size, tag, (peer + 1) % s.size, size, tag)
+        else:
+            s.compute(draw.choice([0, 1e3, 1e9]))
+
+
+def outcome(trace: tisim.Trace, platform: tisim.Platform) -> str:
+    try:
+        tisim.replay(trace, platform=platform, config={"smpi/bcast": "random"})
+    except (tisim.InputError, tisim.SimulationError) as error:
+        return type(error).__name__
+    return "Result"
+
+
+def main() -> None:
+    platform = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")
+    writers: list[Writer] = []
+
+    @tisim.collective("bcast", "random")
+    def random_bcast(s: Script, count: int, size: int, root: int) -> None:
+        writers[-1](s)
+
+    with tempfile.TemporaryDirectory() as folder:
+        for rank in range(RANKS):
+            lines = f"{rank} init\n{rank} bcast 80\n{rank} bcast 8\n{rank} finalize\n"
+            Path(folder, f"r{rank}").write_text(lines)
+        trace = tisim.Trace.open(folder)
+        for line in sys.stdin:
+            seed, count = map(int, line.split())
+            outcomes: Counter[str] = Counter()
+            for number in range(count):
+                writers[:] = [Writer(seed * 1_000_003 + number)]
+                outcomes[outcome(trace, platform)] += 1
+            print(json.dumps(outcomes), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""No argument from Python crashes the core: wrong indices and numbers are exceptions."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tisim import _core
+from tisim._core import Kind, Simulation
+from tisim.models.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[3]
+CALLS = Path(__file__).with_name("call_everything.py")
+# A guard against hanging for ever; nothing depends on it otherwise.
+MOST_SECONDS = 300
+
+
+@pytest.fixture
+def core() -> Simulation:
+    """Two ranks that are driven from outside."""
+    settings = Settings(tisim.Platform.load(ROOT / "platforms" / "backbone.xml"))
+    simulation = Simulation(settings.model, settings.data)
+    simulation.add_job(None, [0, 1], [])
+    return simulation
+
+
+def test_every_function_of_the_bindings_survives_wrong_arguments(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, CALLS, "1", tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=MOST_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    returned, raised = map(int, done.stdout.split())
+    assert raised > returned > 100
+
+
+def test_unknown_operation_names_the_nearest(core: Simulation) -> None:
+    with pytest.raises(tisim.InputError, match="no collective 'allredcue'; did you mean allreduce"):
+        core.post_collective(0, "allredcue", [])
+    with pytest.raises(tisim.InputError, match="no collective 'xyzzy'; known ones are barrier, "):
+        core.post_collective(0, "xyzzy", [])
+    with pytest.raises(tisim.InputError, match="no collective 'send'"):
+        core.post_collective(0, "send", [])
+
+
+@pytest.mark.parametrize("rank", [-1, 2, 99])
+def test_ranks_are_checked(core: Simulation, rank: int) -> None:
+    message = f"there is no rank {rank}; there are 2, numbered from 0"
+    for call in (
+        lambda: core.post_message(rank, Kind.SEND, 0, 8, 0),
+        lambda: core.post_message(0, Kind.SEND, rank, 8, 0),
+        lambda: core.post_sendrecv(0, rank, 8, 0, 1, 8, 0),
+        lambda: core.post_compute(rank, 1.0),
+        lambda: core.rank_state(rank),
+        lambda: core.kill_at(rank, 1.0),
+        lambda: core.world_size(rank),
+    ):
+        with pytest.raises(IndexError, match=message):
+            call()
+
+
+def test_hosts_links_and_jobs_are_checked(core: Simulation) -> None:
+    for call in (
+        lambda: core.execute(100_000, 1.0),
+        lambda: core.transfer(0, -1, 1.0),
+        lambda: core.add_route(0, 1, [100_000], 0.0),
+        lambda: core.add_job(None, [100_000], []),
+        lambda: core.rank_results(1),
+        lambda: core.comm_hosts(-1),
+    ):
+        with pytest.raises(IndexError, match="there is no"):
+            call()
+
+
+@pytest.mark.parametrize("amount", [-1.0, float("nan"), float("inf")])
+def test_amounts_are_checked(core: Simulation, amount: float) -> None:
+    for call in (
+        lambda: core.post_compute(0, amount),
+        lambda: core.post_sleep(0, amount),
+        lambda: core.post_message(0, Kind.SEND, 1, amount, 0),
+        lambda: core.execute(0, amount),
+        lambda: core.transfer(0, 1, amount),
+    ):
+        with pytest.raises(ValueError, match="must be finite and not negative"):
+            call()
+
+
+def test_answers_that_nobody_asked_for_are_refused(core: Simulation) -> None:
+    for call in (
+        core.retry,
+        core.needed_schedule,
+        core.needed_action,
+        lambda: core.provide_schedule([], [], [], [], [], False),
+        lambda: core.resume(0),
+        lambda: core.take_records(False),
+        core.load,
+        core.mismatch,
+    ):
+        with pytest.raises(RuntimeError):
+            call()
+
+
+def test_a_rank_in_a_call_takes_no_other_one(core: Simulation) -> None:
+    core.post_compute(0, 1e9)
+    with pytest.raises(RuntimeError, match="still in an operation"):
+        core.post_compute(0, 1e9)
+
+
+def test_requests_are_checked(core: Simulation) -> None:
+    for request in (-1, 0, 5):
+        with pytest.raises(IndexError, match="no pending request"):
+            core.post_wait(0, request)
+    with pytest.raises(ValueError, match="no message"):
+        core.post_message(0, _core.Kind.COLLECTIVE, 0, 0, 0)
