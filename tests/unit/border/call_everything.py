@@ -88,7 +88,7 @@ def values(annotation: str) -> list[Any]:
     if annotation in ("Kind", "Quantity", "Operation", "Stage", "Dialect"):
         return list(getattr(_core, annotation).__members__.values())
     if annotation == "Model":
-        return [settings().model, _core.Model()]
+        return [settings().model]
     if annotation == "PlatformData":
         return [settings().data]
     if annotation.startswith("TraceSet"):
