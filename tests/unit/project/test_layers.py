@@ -28,7 +28,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # The packages that use the compiled core themselves.
-USERS_OF_THE_CORE = frozenset({"formats", "kernel", "timeline", "replay"})
+USERS_OF_THE_CORE = frozenset({"actions", "formats", "kernel", "timeline", "replay"})
 HEAVY = frozenset({"lxml", "matplotlib", "networkx", "numpy", "pandas", "scipy", "simpy"})
 
 
