@@ -20,7 +20,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test pytest core-test fuzz lint format bench verify clean
+.PHONY: help build demo test pytest core-test fuzz lint format docs bench verify clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -73,6 +73,16 @@ format: $(BUILT) ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix $(PY_FILES)
 	$(BIN)/ruff format $(PY_FILES)
 	$(BIN)/clang-format -i $(NATIVE)
+
+# Sphinx and what it needs, as the extra `docs` of pyproject.toml lists it.
+DOCS_PACKAGES = $(shell $(PY) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['docs'])" | sed "s/[^ ]*/'&'/g")
+
+$(VENV)/.tisim-docs: $(BUILT)
+	$(PY) -m pip install -q $(DOCS_PACKAGES)
+	@touch $@
+
+docs: $(VENV)/.tisim-docs ## the documentation as a site, in build/docs/html; warnings are errors
+	$(PY) -m sphinx -b html -q -W --keep-going docs build/docs/html
 
 bench: $(BUILT) ## speed and memory, answers checked first
 	$(PY) -m benchmarks

@@ -63,3 +63,12 @@ def test_the_commands_of_the_readme_exist() -> None:
     assert commands
     for command in commands:
         assert re.search(rf"^{command}:", makefile, re.M), command
+
+
+def test_the_pictures_of_the_gallery_are_drawn_again(tmp_path: Path) -> None:
+    script = ROOT / "docs" / "pictures" / "gallery.py"
+    subprocess.run([sys.executable, script, tmp_path], check=True, timeout=300)
+    text = (ROOT / "docs" / "gallery.md").read_text()
+    for name in ("graphene.svg", "calibration.svg"):
+        assert (tmp_path / name).read_text().startswith("<")
+        assert f"(pictures/{name})" in text

@@ -1,0 +1,199 @@
+"""Sphinx's configuration of the site that `make docs` builds in ``build/docs/html``.
+
+The documents are Markdown that is readable on a code host as well. What is not in ``docs/`` but
+belongs to the site (the files of the repository's root, the notebooks, the list of public names)
+is written into ``docs/_generated/`` first; links between the documents are changed accordingly.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from latex2mathml.converter import convert
+
+import tisim
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+GENERATED = DOCS / "_generated"
+
+project = "tisim"
+author = "The tisim authors"
+release = version = tisim.__version__
+copyright = author
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "sphinx_click",
+]
+exclude_patterns = ["**/.ipynb_checkpoints"]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(ROOT / "build" / "docs" / "notebooks")
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+suppress_warnings = ["myst.header"]  # notebooks may begin with a second-level heading
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the signature has them, and numpydoc the descriptions
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "tisim"
+html_sidebars = {"index": [], "tutorial": []}
+html_static_path = ["_static"]
+html_css_files = ["tisim.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+# ---------------------------------------------------------------------------------------
+# What is written into docs/_generated/
+
+#: Page of the site -> file of the repository, both without their directories.
+FILES = {
+    "architecture.md": "ARCHITECTURE.md",
+    "changelog.md": "CHANGELOG.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "sample_traces.md": "traces/README.md",
+    "sample_platforms.md": "platforms/README.md",
+    "sample_measurements.md": "examples/calibration/README.md",
+    "golden_values.md": "tests/golden/README.md",
+    "oracle.md": "tests/oracle/README.md",
+}
+NOTEBOOKS = "examples/notebooks"
+#: Packages whose ``__all__`` is public, in the order of the reference.
+PACKAGES = {
+    "tisim": "The names that most programs need",
+    "tisim.kernel": "Simulations with SimPy processes",
+    "tisim.formats": "Traces: reading, checking, packing",
+    "tisim.platform": "Platforms and deployments",
+    "tisim.models": "Parameters of the models",
+    "tisim.timeline": "Event logs and timelines",
+    "tisim.viz": "Pictures and the report",
+    "tisim.sweep": "Sweeps",
+    "tisim.calibration": "Calibration",
+    "tisim.generate": "Synthetic traces",
+}
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file if its text is new, so that Sphinx reads it again only then."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def page_of(file: Path) -> Path | None:
+    """The page of the site that shows a file of the repository, if there is one."""
+    for page, name in FILES.items():
+        if file in (ROOT / name, (ROOT / name).parent) and file != ROOT:
+            return GENERATED / page
+    if file == ROOT / "README.md":
+        return DOCS / "index.md"
+    if file.suffix == ".ipynb":
+        return GENERATED / "notebooks" / file.name
+    return file if file.is_relative_to(DOCS) else None
+
+
+def relinked(text: str, source: Path, target: Path) -> str:
+    """A document with its links as they must be on the site: what has no page is named only."""
+
+    def link(match: re.Match[str]) -> str:
+        label, name, anchor = match[1], match[2], match[3] or ""
+        if re.match(r"[a-z]+:", name):
+            return match[0]
+        page = page_of((source.parent / name).resolve())
+        if page is None:
+            return label if "`" in label else f"`{label}`" if "/" in label else label
+        return f"[{label}]({os.path.relpath(page, target.parent)}{anchor})"
+
+    return re.sub(r"(?<!!)\[([^]\n]*(?:\n[^]\n]*)?)\]\(([^)#\s]+)(#[^)\s]*)?\)", link, text)
+
+
+def write_generated_pages() -> None:
+    for page, name in FILES.items():
+        write(GENERATED / page, relinked((ROOT / name).read_text(), ROOT / name, GENERATED / page))
+    for notebook in sorted((ROOT / NOTEBOOKS).glob("*.ipynb")):
+        target = GENERATED / "notebooks" / notebook.name
+        content = json.loads(notebook.read_text())
+        for cell in content["cells"]:
+            text = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                text = relinked(text, notebook, target)
+            else:  # from another directory, the paths of its files are others
+                text = text.replace(
+                    '"../', f'"{os.path.relpath(ROOT / "examples", target.parent)}/'
+                )
+            cell["source"] = text.splitlines(keepends=True)
+        write(target, json.dumps(content, indent=1) + "\n")
+    parts = ["Python interface\n================\n"]
+    for package, title in PACKAGES.items():
+        module = importlib.import_module(package)
+        names = [name for name in module.__all__ if name != "__version__"]
+        rows = "\n".join(f"   {package}.{name}" for name in names)
+        parts.append(f"{title}\n{'-' * len(title)}\n\n``{package}``\n")
+        parts.append(f".. autosummary::\n   :toctree: api\n   :nosignatures:\n\n{rows}\n")
+    write(GENERATED / "python.rst", "\n".join(parts))
+
+
+write_generated_pages()
+
+# ---------------------------------------------------------------------------------------
+# Formulas as MathML, which browsers show without a script from elsewhere
+
+
+def formula(node: nodes.Node, display: str) -> str:
+    return convert(node.astext(), display=display)
+
+
+def visit_inline(translator: Any, node: nodes.Node) -> None:
+    from docutils.nodes import SkipNode
+
+    translator.body.append(formula(node, "inline"))
+    raise SkipNode
+
+
+def visit_block(translator: Any, node: nodes.Node) -> None:
+    from docutils.nodes import SkipNode
+
+    translator.body.append(f'<div class="formula">{formula(node, "block")}</div>\n')
+    raise SkipNode
+
+
+def relink_source(app: Sphinx, name: str, source: list[str]) -> None:
+    """Change the links of a document of docs/ that lead out of it."""
+    file = Path(app.env.doc2path(name))
+    if file.suffix == ".md" and not file.is_relative_to(GENERATED):
+        source[0] = relinked(source[0], file, file)
+
+
+def setup(app: Sphinx) -> None:
+    sys.path.insert(0, str(ROOT))
+    app.connect("source-read", relink_source)
+    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+
+
+html_math_renderer = "mathml"
