@@ -34,6 +34,7 @@ class Machine {
         const Start& start = starts_[next];
         cpu.start(start.host, start.flops, static_cast<std::int32_t>(next), start.date);
         cpu.settle(start.date);
+        cpu.verify(start.date);
         ++next;
         continue;
       }
@@ -43,6 +44,7 @@ class Machine {
       Stack<std::int32_t> owners;
       cpu.collect_ended(host, now, owners);
       cpu.settle(now);
+      cpu.verify(now);
       for (const std::int32_t owner : owners) {
         ends[static_cast<std::size_t>(owner)] = now;
         order.push_back(owner);

@@ -59,6 +59,7 @@ class Star {
     double next_change = step;
     for (double now = 0;;) {
       network.solve(now);
+      network.verify(now);
       double date = network.idle() ? kNever : network.next_end();
       if (next < starts.size()) date = std::min(date, starts[next].date);
       if (!paying.empty()) date = std::min(date, paying.begin()->first);

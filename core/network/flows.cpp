@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "resource/action_list.hpp"
+
 namespace tisim {
 
 using max_min::Share;
@@ -17,6 +19,7 @@ std::int32_t Flows::create(std::int32_t pair, double bytes, std::int32_t owner) 
   flow.owner = owner;
   flow.order = order_++;
   flow.pair = pair;
+  ++waiting_;
   return index;
 }
 
@@ -29,6 +32,7 @@ void Flows::activate(std::int32_t index, double now) {
   const bool has_links = system_.type_of(variable).elements > 0;
   flow.finish = has_links ? progress.clock.done + flow.finish : progress.clock.done;
   heap(progress).push(index);
+  --waiting_;
   system_.change_count(flow.pair, 1);
 }
 
@@ -70,10 +74,12 @@ void Flows::end_flows(std::int32_t pair, double now) {
   progress.clock.done = flows.first_finish();
   const double done = progress.clock.done * (1 + tolerance::kSameDate);
   std::int32_t gone = 0;
-  while (!flows.empty() && flows.first_finish() <= done) {
-    ended_.push_back(flows.take_first());
-    ++gone;
-  }
+  take_ended(
+      flows, [done](double finish) { return finish <= done; },
+      [this, &gone](std::int32_t flow) {
+        ended_.push_back(flow);
+        ++gone;
+      });
   system_.change_count(pair, -gone);
 }
 

@@ -65,7 +65,10 @@ class Flows final : public max_min::ShareListener {
   // A flow that still pays its latency is lost; once that is over it can be released.
   void lose(std::int32_t flow) { flows_[flow].owner = kLost; }
   bool is_lost(std::int32_t flow) const { return flows_[flow].owner == kLost; }
-  void release(std::int32_t flow) { flows_.release(flow); }
+  void release_lost(std::int32_t flow) {
+    --waiting_;
+    flows_.release(flow);
+  }
   // All flows of a pair become those of another, which has none and the same share.
   void move_all(std::int32_t from, std::int32_t to);
 
@@ -80,6 +83,7 @@ class Flows final : public max_min::ShareListener {
   void verify(double now) const;
 
  private:
+  friend struct NetworkTampering;  // corrupts the state, to see `verify` object
   static constexpr std::int32_t kLost = std::numeric_limits<std::int32_t>::min();
 
   // How far the flows of a pair are.
@@ -141,6 +145,11 @@ class Flows final : public max_min::ShareListener {
   void collect_from_bottlenecks(double now, double latest);
   static double date_of(const CommonClock& common);
 
+  // How many flows the heap of a pair has.
+  std::int32_t verify_heap(std::int32_t pair) const;
+  void verify_end(std::int32_t pair, double now) const;
+  void verify_bottlenecks() const;
+
   Progress& progress(std::int32_t pair) { return progress_[static_cast<std::size_t>(pair)]; }
   const Progress& progress(std::int32_t pair) const {
     return progress_[static_cast<std::size_t>(pair)];
@@ -153,6 +162,7 @@ class Flows final : public max_min::ShareListener {
   max_min::System& system_;
   Stack<Progress> progress_;  // of each pair
   Pool<Flow> flows_;
+  std::size_t waiting_ = 0;  // flows that are not active yet
   EventHeap<PairPositions> ends_;
   std::vector<CommonClock> bottlenecks_;
   EventHeap<BottleneckPositions> bottleneck_ends_;

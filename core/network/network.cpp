@@ -69,8 +69,13 @@ void Network::drop(std::int32_t flow, double now) {
 
 bool Network::discard(std::int32_t flow) {
   if (!flows_.is_lost(flow)) return false;
-  flows_.release(flow);
+  flows_.release_lost(flow);
   return true;
+}
+
+void Network::verify(double now) const {
+  solver_.verify();
+  flows_.verify(now);
 }
 
 bool Network::leads_over(std::int32_t pair, std::int32_t link) const {

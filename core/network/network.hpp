@@ -84,7 +84,13 @@ class Network {
   std::size_t flows_in_progress() const { return flows_.in_progress(); }
   std::size_t solves() const { return solver_.solves(); }
 
+  // Throws BrokenInvariant where the shares are not max-min, a flow is lost, or a heap or clock is
+  // inconsistent. To be called when everything is solved.
+  void verify(double now) const;
+
  private:
+  friend struct NetworkTampering;  // corrupts the state, to see `verify` object
+
   const Model& model_;
   max_min::System system_;
   FlowModel flow_model_;

@@ -7,6 +7,10 @@
 
 #include <limits>
 
+#ifdef TISIM_VERIFY
+#include "support/invariant.hpp"
+#endif
+
 namespace tisim {
 
 struct VirtualClock {
@@ -15,6 +19,9 @@ struct VirtualClock {
 
   // Moves the clock on to `now`, at the rate of the time since then.
   void advance(double rate, double now) {
+#ifdef TISIM_VERIFY
+    ensure(now >= updated && rate * (now - updated) >= 0, "a virtual clock goes back");
+#endif
     done += rate * (now - updated);
     updated = now;
   }

@@ -1,7 +1,10 @@
 #include "solver/bottlenecks.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "support/invariant.hpp"
 
 namespace tisim::max_min {
 
@@ -217,6 +220,47 @@ bool Bottlenecks::hold(std::int32_t index, std::int32_t number) {
   constraint.bottleneck = number;
   at(number).constraints.push_back(index);
   return true;
+}
+
+void Bottlenecks::verify() const {
+  std::vector<std::int32_t> members(bottlenecks_.size());
+  for (std::size_t i = 0; i < system_.variables(); ++i) {
+    const Variable& variable = system_.variable(static_cast<std::int32_t>(i));
+    if (variable.bottleneck < 0) continue;
+    const auto number = static_cast<std::size_t>(variable.bottleneck);
+    ensure(number < bottlenecks_.size() && bottlenecks_[number].in_use,
+           "a variable follows a bottleneck that is none");
+    ensure(variable.count > 0, "a variable of a bottleneck has no flows");
+    ++members[number];
+  }
+  std::size_t in_use = 0;
+  for (std::size_t i = 0; i < bottlenecks_.size(); ++i) {
+    in_use += bottlenecks_[i].in_use ? 1 : 0;
+    verify(bottlenecks_[i], members[i]);
+  }
+  ensure(in_use == in_use_, "the number of bottlenecks is wrong");
+}
+
+void Bottlenecks::verify(const Bottleneck& bottleneck, std::int32_t members) const {
+  ensure(bottleneck.members == members, "the members of a bottleneck are not those that follow it");
+  ensure(!bottleneck.adjusted && !bottleneck.broken, "a bottleneck has not been adjusted");
+  if (!bottleneck.in_use) return;
+  const auto number = static_cast<std::int32_t>(&bottleneck - bottlenecks_.data());
+  ensure(system_.constraint(bottleneck.constraint).pipe_or_bottleneck == number,
+         "a constraint does not know its bottleneck");
+  ensure(bottleneck.range.contains(bottleneck.level), "a bottleneck has left its range of levels");
+  double usage = 0.0;
+  for (const std::int32_t held : bottleneck.constraints) {
+    ensure(system_.constraint(held).bottleneck == number,
+           "a bottleneck does not hold a constraint");
+  }
+  for (const Member& member : system_.constraint(bottleneck.constraint).members) {
+    const Variable& variable = system_.variable(member.variable);
+    if (variable.bottleneck != number) continue;
+    usage += system_.weight(member) * system_.priority(variable) * variable.count;
+  }
+  ensure(std::abs(usage - bottleneck.usage) <= tolerance::kVerified * usage,
+         "the weights of a bottleneck are not those of its members");
 }
 
 }  // namespace tisim::max_min

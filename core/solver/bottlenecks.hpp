@@ -74,7 +74,7 @@ class Bottlenecks {
   bool fits(std::int32_t bottleneck, const Variable& variable);
   bool hold(std::int32_t constraint, std::int32_t bottleneck);
   void detach(std::int32_t bottleneck, std::int32_t variable);
-  void verify(std::int32_t bottleneck, std::int32_t members) const;
+  void verify(const Bottleneck& bottleneck, std::int32_t members) const;
 
   System& system_;
   ShareListener& listener_;

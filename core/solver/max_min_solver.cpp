@@ -1,6 +1,10 @@
 #include "solver/max_min_solver.hpp"
 
 #include <limits>
+#include <vector>
+
+#include "solver/certificate.hpp"
+#include "support/invariant.hpp"
 
 namespace tisim {
 
@@ -133,6 +137,25 @@ void MaxMinSolver::publish_unconstrained() {
 void MaxMinSolver::separate(std::int32_t variable) {
   const std::int32_t bottleneck = system_.variable(variable).bottleneck;
   if (bottleneck >= 0) bottlenecks_.dissolve(bottleneck);
+}
+
+void MaxMinSolver::verify() const {
+  system_.verify();
+  ensure(system_.dirty().empty() && system_.touched().empty(), "changes have not been solved");
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < system_.variables(); ++i) {
+    const auto index = static_cast<std::int32_t>(i);
+    const Variable& variable = system_.variable(index);
+    ensure(!variable.stale, "a variable is stale that is not listed as changed");
+    ensure(variable.solved_count == variable.count, "a variable was solved with another count");
+    shares.push_back(share(index));
+  }
+  for (std::size_t i = 0; i < system_.constraints(); ++i) {
+    const Constraint& constraint = system_.constraint(static_cast<std::int32_t>(i));
+    ensure(!constraint.dirty, "a constraint is dirty that is not listed as changed");
+  }
+  bottlenecks_.verify();
+  max_min::Certificate(system_, shares, precision_).check();
 }
 
 double MaxMinSolver::share(std::int32_t index) const {

@@ -58,9 +58,6 @@ class MaxMinSolver {
   bool accept(max_min::Share share, max_min::Share& before);
   void tell(const Stack<max_min::Share>& before, const max_min::Share* end);
   void publish_unconstrained();
-  void verify_feasible(const max_min::Constraint& constraint) const;
-  void verify_max_min(std::int32_t variable) const;
-  bool is_bottleneck(const max_min::Constraint& constraint, double level) const;
 
   max_min::System& system_;
   max_min::ShareListener& listener_;

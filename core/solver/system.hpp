@@ -125,8 +125,8 @@ class System {
   std::uint16_t weight_number(double weight);
   std::uint32_t type_number(const VariableType& type);
   void enlist(std::int32_t variable, Element& element, std::size_t place);
-  void verify_variables(std::vector<std::size_t>& listed) const;
-  void verify_constraint(const Constraint& constraint) const;
+  void verify_variable(std::int32_t variable, std::vector<std::size_t>& listed) const;
+  void verify_constraint(std::int32_t constraint) const;
 
   std::vector<Constraint> constraints_;
   std::vector<FatPipe> pipes_;

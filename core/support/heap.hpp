@@ -52,12 +52,30 @@ class EventHeap {
     return entries_[static_cast<std::size_t>(positions_.get(id))].date();
   }
 
+  // Of an event whose position may belong to another heap.
+  bool contains(std::uint32_t id) const {
+    const std::int32_t position = positions_.get(id);
+    return position >= 0 && static_cast<std::size_t>(position) < entries_.size() &&
+           entries_[static_cast<std::size_t>(position)].id() == id;
+  }
+
   void pop() { remove_at(0); }
 
   // What `f` is told, each event in no particular order, may not change the heap.
   template <class F>
   void for_each(F f) const {
     for (const Entry& entry : entries_) f(entry.id());
+  }
+
+  // Whether every event leaves after the one above it, and stands where `Positions` has it.
+  bool is_consistent(bool (*has_position)(std::uint32_t id)) const {
+    for (std::size_t at = 0; at < entries_.size(); ++at) {
+      const Entry& entry = entries_[at];
+      if (at > 0 && entry.key() < entries_[(at - 1) / 4].key()) return false;
+      if (!has_position(entry.id())) continue;
+      if (positions_.get(entry.id()) != static_cast<std::int32_t>(at)) return false;
+    }
+    return true;
   }
 
   void clear() {

@@ -78,6 +78,7 @@ std::vector<double> FlowSystem::run(bool recording) const {
       if (latency > 0) latencies.emplace(now + latency, flow);
     }
     network.solve(now);
+    network.verify(now);
   }
 }
 

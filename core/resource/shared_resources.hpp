@@ -1,0 +1,182 @@
+// Resources of one kind whose actions progress, all on a resource at the same rate: computations on
+// the cores of a host, transfers from and to a disk.
+//
+// What kind that is a policy says, which has
+//   double rate(std::int32_t resource, double capacity, std::size_t actions) const
+//     units of work that each of so many actions does a second;
+//   void set_end(std::int32_t resource, double date)
+//     notes when the next action of a resource ends: infinity when none of them moves;
+//   void remove_end(std::int32_t resource)
+//     notes that a resource has no actions any more.
+// All is inline: the policy costs nothing. Flows over links share the virtual clock and the way in
+// which actions end (action_list.hpp), but their rates come from the max-min solver
+// (network/flows.hpp).
+//
+// The class promises: after `settle`, the next end of every resource has been noted; no action is
+// lost; a virtual clock never goes back while there are actions.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "resource/action_list.hpp"
+#include "resource/virtual_clock.hpp"
+#include "support/invariant.hpp"
+#include "support/stack.hpp"
+
+namespace tisim {
+
+template <class Policy>
+class SharedResources {
+ public:
+  // `capacities`: of each resource, units of work a second. Actions that end within `precision`,
+  // in seconds, of another end with it.
+  SharedResources(const std::vector<double>& capacities, double precision, Policy policy)
+      : resources_(capacities.size()),
+        is_stale_(capacities.size()),
+        precision_(precision),
+        policy_(std::move(policy)) {
+    for (std::size_t i = 0; i < capacities.size(); ++i) resources_[i].capacity = capacities[i];
+  }
+
+  // `owner` is told of the end.
+  void start(std::int32_t index, double work, std::int32_t owner, double now) {
+    Resource& resource = at(index);
+    if (resource.actions.empty()) {
+      resource.clock.restart(now);
+    } else {
+      resource.clock.advance(resource.rate, now);
+    }
+    resource.actions.push({resource.clock.done + work, order_++, owner});
+    touch(index);
+  }
+
+  // Dates the ends anew, after all changes of an instant.
+  void settle(double now) {
+    for (const std::int32_t index : stale_) date_end(index, now);
+    stale_.clear();
+  }
+  bool is_settled() const { return stale_.empty(); }
+
+  // Appends the owners of the actions of a resource that end at `now`, to which one has been dated.
+  void collect_ended(std::int32_t index, double now, Stack<std::int32_t>& owners) {
+    Resource& resource = at(index);
+    resource.clock.advance(resource.rate, now);
+    const double done = resource.clock.done + precision_ * resource.rate;
+    take_ended(
+        resource.actions, [done](double finish) { return finish < done; },
+        [&owners](const RunningAction& action) { owners.push_back(action.owner); });
+    if (!resource.actions.empty()) touch(index);
+  }
+
+  // From now on the resource can do so much; `settle` follows.
+  void set_capacity(std::int32_t index, double capacity, double now) {
+    Resource& resource = at(index);
+    resource.clock.advance(resource.rate, now);
+    resource.capacity = capacity;
+    touch(index);
+  }
+
+  // Takes the action of an owner out; nobody is told. False: there is none.
+  bool drop(std::int32_t index, std::int32_t owner, double now) {
+    Resource& resource = at(index);
+    if (!resource.actions.remove(owner)) return false;
+    resource.clock.advance(resource.rate, now);
+    date_end(index, now);  // at once: the end that was dated may be of this instant
+    return true;
+  }
+
+  // Appends the owners of the actions of a resource.
+  void list_owners(std::int32_t index, std::vector<std::int32_t>& owners) const {
+    for (const RunningAction& action : at(index).actions) owners.push_back(action.owner);
+  }
+
+  // Appends the resources that have actions but no capacity.
+  void list_starved(std::vector<std::int32_t>& starved) const {
+    for (std::size_t i = 0; i < resources_.size(); ++i) {
+      if (resources_[i].capacity <= 0 && !resources_[i].actions.empty()) {
+        starved.push_back(static_cast<std::int32_t>(i));
+      }
+    }
+  }
+
+  // Throws BrokenInvariant where actions are out of order or late, or a rate is wrong. To be called
+  // when everything is settled.
+  void verify(double now) const {
+    ensure(stale_.empty(), "a resource has not been settled");
+    for (std::size_t i = 0; i < resources_.size(); ++i) {
+      ensure_of(!is_stale_[i], i, "it is stale but not listed as such");
+      verify(i, now);
+    }
+  }
+
+ private:
+  friend struct ResourceTampering;  // corrupts the state, to see `verify` object
+
+  struct Resource {
+    double capacity = 0.0;
+    VirtualClock clock;
+    double rate = 0.0;  // that each action gets
+    ActionList actions;
+  };
+  static_assert(sizeof(Resource) == 56);  // there may be a million of them
+
+  Resource& at(std::int32_t index) { return resources_[static_cast<std::size_t>(index)]; }
+  const Resource& at(std::int32_t index) const {
+    return resources_[static_cast<std::size_t>(index)];
+  }
+
+  void touch(std::int32_t index) {
+    const auto place = static_cast<std::size_t>(index);
+    if (is_stale_[place]) return;
+    is_stale_[place] = true;
+    stale_.push_back(index);
+  }
+
+  // The clock is right.
+  void date_end(std::int32_t index, double now) {
+    Resource& resource = at(index);
+    is_stale_[static_cast<std::size_t>(index)] = false;
+    if (resource.actions.empty()) {
+      policy_.remove_end(index);
+      return;
+    }
+    resource.rate = policy_.rate(index, resource.capacity, resource.actions.size());
+    const double finish = resource.actions.first_finish();
+    policy_.set_end(index, resource.clock.date_of(finish, resource.rate, now));
+  }
+
+  static void ensure_of(bool holds, std::size_t index, const char* what) {
+    if (!holds) throw BrokenInvariant("resource " + std::to_string(index) + ": " + what);
+  }
+
+  void verify(std::size_t index, double now) const {
+    const Resource& resource = resources_[index];
+    if (resource.actions.empty()) return;
+    const auto number = static_cast<std::int32_t>(index);
+    ensure_of(resource.actions.is_heap(), index, "its actions are out of the order of their ends");
+    ensure_of(resource.clock.updated <= now, index, "its clock is ahead of the time");
+    ensure_of(resource.rate == policy_.rate(number, resource.capacity, resource.actions.size()),
+              index, "its actions do not get what its capacity gives");
+    ensure_of(std::isfinite(resource.rate) && resource.rate >= 0, index, "its rate is none");
+    VirtualClock clock = resource.clock;
+    clock.advance(resource.rate, now);
+    // What ends within the precision ends now; dates round.
+    const double late = (2 * precision_ + now * 1e-12) * resource.rate;
+    ensure_of(resource.actions.first_finish() >= clock.done - late, index,
+              "the end of an action has been missed");
+  }
+
+  std::vector<Resource> resources_;
+  std::vector<bool> is_stale_;  // of each resource: its next end must be dated anew
+  Stack<std::int32_t> stale_;   // those resources
+  double precision_;
+  Policy policy_;
+  std::uint32_t order_ = 0;
+};
+
+}  // namespace tisim

@@ -1,0 +1,154 @@
+#include "resource/shared_resources.hpp"
+
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/test.hpp"
+
+namespace tisim {
+
+struct ResourceTampering {
+  template <class Policy>
+  static auto& at(SharedResources<Policy>& resources, std::int32_t index) {
+    return resources.at(index);
+  }
+};
+
+namespace {
+
+// A disk as a third user of resources: what is read, and what is written, shares a bandwidth of its
+// own. Disk i is the resources 2 i (reading) and 2 i + 1 (writing).
+class Disks {
+ public:
+  Disks(double read_bandwidth, double write_bandwidth, std::size_t count = 1)
+      : channels_(bandwidths(read_bandwidth, write_bandwidth, count), 1e-9, {ends_}) {}
+
+  void read(std::int32_t disk, double bytes, std::int32_t owner, double now) {
+    channels_.start(2 * disk, bytes, owner, now);
+  }
+  void write(std::int32_t disk, double bytes, std::int32_t owner, double now) {
+    channels_.start(2 * disk + 1, bytes, owner, now);
+  }
+
+  // When each owner is told, from `now` on.
+  std::map<std::int32_t, double> run(double now) {
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    std::map<std::int32_t, double> told;
+    for (;;) {
+      channels_.settle(now);
+      channels_.verify(now);
+      std::int32_t next = -1;
+      double date = kNever;
+      for (const auto& [channel, end] : ends_) {
+        if (end >= date) continue;
+        next = channel;
+        date = end;
+      }
+      if (next < 0) return told;
+      now = date;
+      ends_.erase(next);
+      Stack<std::int32_t> owners;
+      channels_.collect_ended(next, now, owners);
+      for (const std::int32_t owner : owners) told[owner] = now;
+    }
+  }
+
+  struct Channels {
+    std::map<std::int32_t, double>& ends;
+    double rate(std::int32_t, double bandwidth, std::size_t transfers) const {
+      return bandwidth / static_cast<double>(transfers);
+    }
+    void set_end(std::int32_t channel, double date) { ends[channel] = date; }
+    void remove_end(std::int32_t channel) { ends.erase(channel); }
+  };
+  SharedResources<Channels>& channels() { return channels_; }
+
+ private:
+  static std::vector<double> bandwidths(double read, double write, std::size_t count) {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < count; ++i) all.insert(all.end(), {read, write});
+    return all;
+  }
+
+  std::map<std::int32_t, double> ends_;  // of each channel that moves something
+  SharedResources<Channels> channels_;
+};
+
+using Told = std::map<std::int32_t, double>;
+
+}  // namespace
+
+TEST("resource: a disk reads and writes at bandwidths of their own") {
+  Disks disks(200, 100);
+  disks.read(0, 1000, 1, 0.0);
+  disks.write(0, 1000, 2, 0.0);
+  CHECK((disks.run(0.0) == Told{{1, 5.0}, {2, 10.0}}));
+}
+
+TEST("resource: transfers of a disk share its bandwidth; disks share nothing") {
+  Disks disks(100, 100, 2);
+  disks.read(0, 100, 1, 0.0);
+  disks.read(0, 300, 2, 0.0);
+  disks.read(1, 300, 3, 0.0);
+  // 50 each for 2 s, then the second alone.
+  CHECK((disks.run(0.0) == Told{{1, 2.0}, {2, 4.0}, {3, 3.0}}));
+}
+
+TEST("resource: what is taken out leaves its part to the others") {
+  Disks disks(100, 100);
+  disks.read(0, 200, 1, 0.0);
+  disks.read(0, 200, 2, 0.0);
+  disks.channels().settle(0.0);
+  CHECK(disks.channels().drop(0, 1, 2.0));
+  CHECK(!disks.channels().drop(0, 1, 2.0));
+  CHECK((disks.run(2.0) == Told{{2, 3.0}}));
+}
+
+TEST("resource: without bandwidth nothing moves until there is some") {
+  Disks disks(100, 100);
+  disks.write(0, 300, 1, 0.0);
+  disks.channels().settle(0.0);
+  disks.channels().set_capacity(1, 0.0, 1.0);
+  CHECK(disks.run(1.0).empty());
+  std::vector<std::int32_t> starved;
+  disks.channels().list_starved(starved);
+  CHECK((starved == std::vector<std::int32_t>{1}));
+  disks.channels().set_capacity(1, 50.0, 3.0);
+  CHECK((disks.run(3.0) == Told{{1, 7.0}}));
+}
+
+TEST("resource: verify objects to what has been corrupted") {
+  const auto check = [](const char* part, auto tamper) {
+    Disks disks(100, 100);
+    for (std::int32_t i = 0; i < 3; ++i) disks.read(0, 100.0 * (i + 1), i, 0.0);
+    disks.channels().settle(0.0);
+    disks.channels().verify(1.0);
+    tamper(disks.channels());
+    std::string caught = "nothing";
+    try {
+      disks.channels().verify(1.0);
+    } catch (const BrokenInvariant& error) {
+      caught = error.what();
+    }
+    const bool as_said = caught.find(part) != std::string::npos;
+    if (!as_said) std::fprintf(stderr, "caught: %s, not: %s\n", caught.c_str(), part);
+    CHECK(as_said);
+  };
+  using Channels = SharedResources<Disks::Channels>;
+  check("resource 0: its actions do not get",
+        [](Channels& channels) { ResourceTampering::at(channels, 0).rate *= 2; });
+  check("resource 0: its actions are out of the order", [](Channels& channels) {
+    const RunningAction* first = ResourceTampering::at(channels, 0).actions.begin();
+    const_cast<RunningAction*>(first)->finish = 1e9;
+  });
+  check("resource 0: its clock is ahead",
+        [](Channels& channels) { ResourceTampering::at(channels, 0).clock.updated = 2.0; });
+  check("resource 0: the end of an action has been missed",
+        [](Channels& channels) { ResourceTampering::at(channels, 0).clock.done += 90.0; });
+  check("has not been settled", [](Channels& channels) { channels.set_capacity(0, 50.0, 1.0); });
+}
+
+}  // namespace tisim

@@ -1,0 +1,222 @@
+#include "solver/max_min_solver.hpp"
+
+#include <initializer_list>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "core/test.hpp"
+#include "support/invariant.hpp"
+
+namespace tisim {
+
+namespace {
+
+using max_min::Share;
+
+// Forgets what it is told, but for the members of bottlenecks.
+class Listener final : public max_min::ShareListener {
+ public:
+  void set_shares(std::span<const Share> before) override { changes += before.size(); }
+  void form(std::int32_t, std::span<const Share> before, double) override {
+    ++formed;
+    for (const Share& share : before) members.push_back(share.variable);
+  }
+  void set_level(std::int32_t, double) override {}
+  void join(std::int32_t, std::int32_t variable) override { members.push_back(variable); }
+  void recount(std::int32_t, std::int32_t) override {}
+  void empty(std::int32_t, std::int32_t variable) override { std::erase(members, variable); }
+  void dissolve(std::int32_t, Stack<std::int32_t>& all) override {
+    for (const std::int32_t member : members) all.push_back(member);
+    members.clear();
+  }
+  void leave(std::int32_t, std::int32_t) override {}
+
+  std::size_t changes = 0;
+  int formed = 0;
+  std::vector<std::int32_t> members;  // of the only bottleneck
+};
+
+// A system, its solver, and whoever is told.
+struct Solved {
+  explicit Solved(std::initializer_list<double> capacities) {
+    for (const double capacity : capacities) system.add_constraint(capacity, false);
+  }
+  std::int32_t variable(std::initializer_list<std::int32_t> constraints, double penalty = 1.0) {
+    for (const std::int32_t constraint : constraints) system.add_element(constraint, 1.0);
+    max_min::VariableType type;
+    type.penalty = penalty;
+    type.priority = 1.0 / penalty;
+    return system.add_variable(type);
+  }
+
+  max_min::System system;
+  Listener listener;
+  MaxMinSolver solver{system, 1e-5, listener};
+};
+
+}  // namespace
+
+TEST("max-min: what the bottleneck link leaves of another goes to those that cross only that") {
+  Solved s({10, 20});
+  const std::int32_t both = s.variable({0, 1});
+  const std::int32_t narrow = s.variable({0});
+  const std::int32_t wide = s.variable({1});
+  for (const std::int32_t variable : {both, narrow, wide}) s.system.change_count(variable, 1);
+  s.solver.solve();
+  s.solver.verify();
+  CHECK(s.solver.share(both) == 5 && s.solver.share(narrow) == 5 && s.solver.share(wide) == 15);
+  CHECK(s.solver.is_solved() && s.listener.changes == 3);
+}
+
+TEST("max-min: shares are inverse to penalties, and a multiplicity counts") {
+  Solved s({90});
+  const std::int32_t light = s.variable({0}, 1.0);
+  const std::int32_t heavy = s.variable({0}, 2.0);
+  s.system.change_count(light, 1);
+  s.system.change_count(heavy, 4);
+  s.solver.solve();
+  s.solver.verify();
+  CHECK(test::close(s.solver.share(light), 30) && test::close(s.solver.share(heavy), 15));
+}
+
+TEST("max-min: the level of a bottleneck is the share of those that follow it") {
+  Solved s({100});
+  std::vector<std::int32_t> variables;
+  for (int i = 0; i < 21; ++i) variables.push_back(s.variable({0}));
+  for (int i = 0; i < 20; ++i) s.system.change_count(variables[static_cast<std::size_t>(i)], 1);
+  s.solver.solve();
+  s.solver.verify();
+  CHECK(s.listener.formed == 1 && s.solver.share(variables[3]) == 5);
+  s.system.change_count(variables[20], 1);
+  s.solver.solve();
+  s.solver.verify();
+  CHECK(s.listener.formed == 1 && test::close(s.solver.share(variables[3]), 100.0 / 21));
+  s.solver.separate(variables[3]);
+  s.solver.solve();
+  s.solver.verify();
+  CHECK(s.listener.formed == 2);
+}
+
+TEST("max-min: random changes leave a solution that its certificate proves") {
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&random](std::size_t most) {
+      return static_cast<std::int32_t>(random() % most);
+    };
+    Solved s({100, 120, 80, 90, 110, 70, 300, 60});
+    std::vector<std::int32_t> variables;
+    for (int i = 0; i < 40; ++i) {
+      const std::int32_t a = below(8);
+      variables.push_back(s.variable({a, (a + 1 + below(7)) % 8}, 0.5 * (1 + below(4))));
+    }
+    if (seed % 2 == 0) s.solver.set_large(8);
+    for (int change = 0; change < 100; ++change) {
+      const std::int32_t variable = variables[static_cast<std::size_t>(below(40))];
+      const std::int32_t count = s.system.variable(variable).count;
+      s.system.change_count(variable, count > 0 && below(2) == 0 ? -count : 1);
+      s.solver.solve();
+      s.solver.verify();
+    }
+  }
+}
+
+namespace {
+
+// Three variables over two links, of which all are held back by the first.
+Solved three() { return Solved({30, 100}); }
+
+void fill(Solved& s) {
+  for (int i = 0; i < 3; ++i) s.system.change_count(s.variable({0, 1}), 1);
+  s.solver.solve();
+  s.solver.verify();
+}
+
+}  // namespace
+
+TEST("max-min: verify objects to shares that are not a solution") {
+  {
+    Solved s = three();
+    fill(s);
+    s.system.variable(1).share = 11;
+    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "its variables use 31");
+  }
+  {
+    Solved s = three();
+    fill(s);
+    s.system.variable(0).share = 9;
+    s.system.variable(1).share = 11;
+    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "no saturated constraint holds it back");
+  }
+  {
+    Solved s = three();
+    fill(s);
+    s.system.variable(2).share = 9;
+    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "no saturated constraint holds it back");
+  }
+  {
+    Solved s = three();
+    fill(s);
+    s.system.variable(2).share = 31;
+    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "bytes/s of 30");
+  }
+}
+
+TEST("max-min: verify objects to a system that contradicts itself") {
+  {
+    Solved s = three();
+    fill(s);
+    s.system.constraint(1).count = 2;
+    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "constraint 1: its count");
+  }
+  {
+    Solved s = three();
+    fill(s);
+    s.system.constraint(0).members.pop_back();
+    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "constraint 0: its members");
+  }
+  {
+    Solved s = three();
+    fill(s);
+    s.system.constraint(0).demand *= 1.5;
+    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "constraint 0: its demand");
+  }
+  {
+    Solved s = three();
+    fill(s);
+    s.system.variable(1).count = 2;
+    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "variable 1: its limit");
+  }
+  {
+    Solved s = three();
+    fill(s);
+    s.system.variable(1).stale = true;
+    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "stale");
+  }
+  {
+    Solved s = three();
+    fill(s);
+    s.system.change_count(1, 1);
+    CHECK_THROWS(s.solver.verify(), BrokenInvariant, "have not been solved");
+  }
+}
+
+TEST("max-min: verify objects to a bottleneck that others do not follow") {
+  Solved s({100});
+  for (int i = 0; i < 20; ++i) s.system.change_count(s.variable({0}), 1);
+  s.solver.solve();
+  s.solver.verify();
+  s.system.variable(7).bottleneck = -1;
+  CHECK_THROWS(s.solver.verify(), BrokenInvariant, "the members of a bottleneck");
+}
+
+TEST("max-min: numbers that do not fit are refused") {
+  max_min::System system;
+  system.add_constraint(1.0, false);
+  const auto weigh_all = [&system] {
+    for (int i = 0; i < 70000; ++i) system.add_element(0, 1.0);
+  };
+  CHECK_THROWS(weigh_all(), std::length_error, "65536");
+}
+
+}  // namespace tisim
