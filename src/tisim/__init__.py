@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tisim.config import Config
     from tisim.errors import InputError, SimulationError, TisimError
     from tisim.formats import Trace
-    from tisim.platform import Platform
+    from tisim.platform import Platform, PlatformBuilder
     from tisim.platform.deployment import Deployment
     from tisim.replay import replay
     from tisim.replay import start_replay as start_replay
@@ -30,6 +30,7 @@ _HOME_OF = {
     "Deployment": "tisim.platform.deployment",
     "InputError": "tisim.errors",
     "Platform": "tisim.platform",
+    "PlatformBuilder": "tisim.platform",
     "Result": "tisim.result",
     "SimulationError": "tisim.errors",
     "TisimError": "tisim.errors",
@@ -46,6 +47,7 @@ __all__ = [
     "Deployment",
     "InputError",
     "Platform",
+    "PlatformBuilder",
     "Result",
     "SimulationError",
     "TisimError",

@@ -99,6 +99,32 @@ def test_a_platform_crosses_processes(seed: int) -> None:
         assert there.route_links(*ends) == expected
 
 
+@given(st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_a_platform_is_read_as_it_was_written(seed: int) -> None:
+    here = load(seed)
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "p.xml"
+        here.write(path)
+        there = Platform.load(path)
+    for one, two in (
+        (here.compiled, there.compiled),
+        (here.compiled.events, there.compiled.events),
+    ):
+        assert {name: column.numbers for name, column in one.columns.items()} == {
+            name: column.numbers for name, column in two.columns.items()
+        }
+    assert [link.name for link in there.links] == [link.name for link in here.links]
+    rng = random.Random(seed)
+    for _ in range(10):
+        src, dst = (rng.randrange(len(here.hosts)) for _ in range(2))
+        try:
+            expected = here.route_links(src, dst)
+        except InputError:
+            continue
+        assert there.route_links(src, dst) == expected
+
+
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 20)), min_size=1, max_size=12))
 def test_radicals_count_and_find(pieces: list[tuple[int, int]]) -> None:
     numbers = [n for first, more in pieces for n in range(first, first + more + 1)]

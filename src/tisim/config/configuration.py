@@ -34,9 +34,9 @@ class PlacedOption(Protocol):
     @property
     def value(self) -> str: ...
     @property
-    def file(self) -> str: ...
+    def file(self) -> str | None: ...
     @property
-    def line(self) -> int: ...
+    def line(self) -> int | None: ...
 
 
 class Config:
@@ -101,7 +101,8 @@ class Config:
             key = canonical(item.key)
             if key is None:
                 message = f"unknown option {item.key!r} is ignored{suggestion(item.key)}"
-                config.warnings += (f"{item.file}:{item.line}: {message}",)
+                place = "" if item.file is None else f"{item.file}:{item.line}: "
+                config.warnings += (place + message,)
                 continue
             try:
                 config._set(PARAMETERS[key], item.value)

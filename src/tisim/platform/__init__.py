@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tisim.platform.builder import PlatformBuilder
     from tisim.platform.compiled import CompiledPlatform
     from tisim.platform.deployment import Deployment
     from tisim.platform.hosts import Host
@@ -21,10 +22,11 @@ _HOME_OF = {
     "Host": "hosts",
     "Link": "links",
     "Platform": "platform",
+    "PlatformBuilder": "builder",
     "Route": "platform",
 }
 
-__all__ = ["CompiledPlatform", "Deployment", "Host", "Link", "Platform", "Route"]
+__all__ = ["CompiledPlatform", "Deployment", "Host", "Link", "Platform", "PlatformBuilder", "Route"]
 
 
 def __getattr__(name: str) -> object:

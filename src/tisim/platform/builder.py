@@ -1,330 +1,430 @@
-"""Builds the topology that a platform file describes, element by element."""
+"""Platforms described in Python."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-from tisim.platform.clusters import add_cabinet, add_cluster, add_peer, connect_star
-from tisim.platform.events import EventReader
-from tisim.platform.routes import add_bypass, add_route
-from tisim.platform.topology import Topology
-from tisim.platform.values import read_bandwidth, read_cores, read_speed
-from tisim.platform.xml import Document, Node, read_document, read_fragment
-from tisim.platform.zones.base import Zone
-from tisim.platform.zones.star import StarZone, VivaldiZone
-from tisim.platform.zones.table import DijkstraZone, FloydZone, FullZone, TableZone
-from tisim.quantities import parse_time
+from tisim.errors import InputError
+from tisim.platform.description.elements import Elements
+from tisim.platform.description.node import Node, make_node
+from tisim.platform.platform import Platform
 
-if TYPE_CHECKING:
-    from tisim.platform.zones.base import Point
+#: A number in SI units (flop/s, bytes/s, seconds), or text with a unit such as ``"10us"``.
+Quantity = float | str
+#: A link of a route: its name, or its name and ``"UP"`` or ``"DOWN"``.
+Hop = str | tuple[str, str]
 
-_ROUTINGS: Mapping[str, type[Zone]] = {
-    "full": FullZone,
-    "floyd": FloydZone,
-    "dijkstra": DijkstraZone,
-    "dijkstracache": DijkstraZone,
-    "cluster": StarZone,
-    "star": StarZone,
-    "vivaldi": VivaldiZone,
-    "none": Zone,
+_TOPOLOGIES = {
+    "flat": "FLAT",
+    "torus": "TORUS",
+    "fat_tree": "FAT_TREE",
+    "dragonfly": "DRAGONFLY",
 }
-_MAX_INCLUDES = 32
+_PROFILES = {
+    ("host", "speed"): "SPEED",
+    ("host", "state"): "HOST_AVAIL",
+    ("link", "bandwidth"): "BANDWIDTH",
+    ("link", "latency"): "LATENCY",
+    ("link", "state"): "LINK_AVAIL",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigItem:
-    """One option of a ``<config>``, as written, and where."""
+class PlatformBuilder:
+    """Puts a platform together: zones, and in them hosts, links, clusters and routes.
 
-    key: str
-    value: str
-    file: str
-    line: int
+    The elements, their rules and their messages are those of SimGrid's platform files. What is
+    added goes into the innermost zone that is open. Quantities are numbers in SI units, or text
+    with a unit. Every method raises `tisim.InputError` where the element does not make sense.
 
-
-class Builder:
-    """Reads elements into a topology.
-
-    Attributes
+    Parameters
     ----------
-    topology
-        What has been built so far.
-    config
-        The options of ``<config>``, the first of each name.
-    events
-        Changes of resources over time.
-    warnings
-        What is worth telling the user, each with its place.
-    version
-        Of the file format.
+    name
+        Of the platform, for messages and reports.
+
+    Examples
+    --------
+    >>> p = tisim.PlatformBuilder("two sites")
+    >>> with p.zone("world", routing="Full"):
+    ...     p.link("between", bandwidth="10Gbps", latency="5ms")
+    ...     p.cluster("west", nodes=4, speed="10Gf", bandwidth="1Gbps", latency="10us")
+    ...     with p.zone("east", routing="Full"):
+    ...         p.host("a", speed=2e9, cores=4)
+    ...         p.host("b", speed=2e9, cores=4)
+    ...         p.link("ab", bandwidth=125e6, latency=1e-6)
+    ...         p.route("a", "b", ["ab"])
+    ...     p.zone_route("west", "east", ["between"], gateways=("west-router", "a"))
+    >>> platform = p.build()
+    >>> platform
+    <Platform two sites: 6 hosts, 11 links>
+    >>> [link.name for link in platform.route("west-0", "a").links]
+    ['west_link_0_UP', 'between']
     """
 
-    def __init__(self) -> None:
-        self.topology = Topology()
-        self.config: dict[str, ConfigItem] = {}
-        self.events = EventReader(self)
-        self.warnings: list[str] = []
-        self.version = 4.1
-        self.counters: dict[str, tuple[int, int]] = {}
-        self._zones: list[Zone] = []
-        self.coordinates: dict[Point, tuple[float, float, float]] = {}
-        self._includes: list[str] = []
-        self._star_parts: dict[int, list[Node]] = {}
-        self._actions: dict[str, Callable[[Node], None]] = {
-            "config": self._config,
-            "include": self._include,
-            "zone": self._zone,
-            "cluster": self._cluster,
-            "host": self._host,
-            "router": self._router,
-            "link": self._link,
-            "peer": self._peer,
-            "cabinet": self._cabinet,
-            "host_link": self._star_part,
-            "backbone": self._star_part,
-            "route": self._route,
-            "zoneRoute": self._route,
-            "bypassRoute": self._bypass,
-            "bypassZoneRoute": self._bypass,
-            "trace": self._trace,
-            "trace_connect": self._trace_connect,
+    def __init__(self, name: str = "a platform made in Python") -> None:
+        self._name = name
+        self._elements: Elements | None = Elements()
+
+    def build(self) -> Platform:
+        """The platform; the builder takes nothing more."""
+        elements = self._taking()
+        if elements.construction.depth:
+            raise InputError("a zone is still open; leave its `with` block first")
+        elements.finish(elements.root)
+        self._elements = None
+        return Platform.of_elements(elements, self._name)
+
+    def config(self, options: Mapping[str, object]) -> None:
+        """Set options, which hold where a replay says nothing else; before the first zone."""
+        node = Node("config", {"id": ""})
+        for key, value in options.items():
+            text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
+            node.children.append(Node("prop", {"id": key, "value": text}))
+        self._add(node)
+
+    @contextmanager
+    def zone(
+        self, name: str, routing: str = "Full", *, properties: Mapping[str, str] | None = None
+    ) -> Iterator[PlatformBuilder]:
+        """Open a zone for the length of a ``with`` block.
+
+        Parameters
+        ----------
+        name
+            Of the zone.
+        routing
+            Full, Floyd, Dijkstra, DijkstraCache, Cluster (hosts with links of their own to a
+            centre), Vivaldi (peers with coordinates) or None.
+        properties
+            Properties of the zone.
+        """
+        self._taking().open_zone(make_node("zone", {"id": name, "routing": routing}, properties))
+        yield self
+        self._taking().close_zone()
+
+    def host(
+        self,
+        name: str,
+        speed: Quantity,
+        cores: int = 1,
+        *,
+        coordinates: Sequence[float] | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add a host: the speed of a core (flop/s), the number of cores.
+
+        Parameters
+        ----------
+        name, speed, cores
+            The host.
+        coordinates
+            In a Vivaldi zone: x, y and height, in milliseconds.
+        properties
+            Properties of the host, such as ``{"smpi/os": "0:1us:0"}``.
+        """
+        self._make(
+            "host",
+            {"id": name, "speed": _text(speed), "core": str(cores), **_place(coordinates)},
+            properties,
+        )
+
+    def router(self, name: str, *, coordinates: Sequence[float] | None = None) -> None:
+        """Add a router: an end of routes that computes nothing."""
+        self._make("router", {"id": name, **_place(coordinates)})
+
+    def peer(
+        self,
+        name: str,
+        speed: Quantity,
+        *,
+        bandwidth_in: Quantity,
+        bandwidth_out: Quantity,
+        coordinates: Sequence[float],
+    ) -> None:
+        """Add a peer of a Vivaldi zone: a host with a link in and a link out (bytes/s)."""
+        self._make(
+            "peer",
+            {
+                "id": name,
+                "speed": _text(speed),
+                "bw_in": _text(bandwidth_in),
+                "bw_out": _text(bandwidth_out),
+                **_place(coordinates),
+            },
+        )
+
+    def link(
+        self,
+        name: str,
+        bandwidth: Quantity,
+        latency: Quantity = 0.0,
+        *,
+        sharing: str = "SHARED",
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add a link, or the two of a SPLITDUPLEX one.
+
+        Parameters
+        ----------
+        name, bandwidth, latency
+            The link: bytes/s and seconds.
+        sharing
+            SHARED, SPLITDUPLEX (a link for each direction) or FATPIPE (the bandwidth bounds each
+            flow by itself).
+        properties
+            Properties of the link.
+        """
+        self._make(
+            "link", _link(name, bandwidth, latency) | {"sharing_policy": sharing}, properties
+        )
+
+    def backbone(self, name: str, bandwidth: Quantity, latency: Quantity) -> None:
+        """Add the link at the centre of a zone with routing Cluster."""
+        self._make("backbone", _link(name, bandwidth, latency))
+
+    def host_link(self, host: str, up: str, down: str) -> None:
+        """Give a host of a zone with routing Cluster its links to the centre and from it."""
+        self._make("host_link", {"id": host, "up": up, "down": down})
+
+    def cabinet(
+        self,
+        name: str,
+        radical: str,
+        *,
+        speed: Quantity,
+        bandwidth: Quantity,
+        latency: Quantity,
+        prefix: str | None = None,
+        suffix: str = "",
+    ) -> None:
+        """Add hosts with a link up and a link down each to a zone with routing Cluster.
+
+        See `cluster` for the parameters.
+        """
+        numbered = _numbered(name, None, radical, prefix, suffix)
+        self._make("cabinet", numbered | _network(speed, bandwidth, latency))
+
+    def cluster(
+        self,
+        name: str,
+        nodes: int | None = None,
+        *,
+        speed: Quantity,
+        bandwidth: Quantity,
+        latency: Quantity,
+        cores: int = 1,
+        radical: str | None = None,
+        prefix: str | None = None,
+        suffix: str = "",
+        sharing: str = "SPLITDUPLEX",
+        topology: str = "flat",
+        parameters: str | Sequence[int | Sequence[int]] = "",
+        backbone: tuple[Quantity, Quantity] | None = None,
+        backbone_sharing: str = "SHARED",
+        loopback: tuple[Quantity, Quantity] | None = None,
+        limiter: Quantity | None = None,
+        router: str | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add a cluster of equal hosts, which is a zone of its own.
+
+        Parameters
+        ----------
+        name
+            Of the cluster.
+        nodes
+            Number of hosts, numbered from 0.
+        speed, cores
+            Of a host: flop/s of a core, number of cores.
+        bandwidth, latency, sharing
+            Of each link of the network: bytes/s, seconds, SHARED or SPLITDUPLEX.
+        radical
+            Instead of `nodes`: the numbers of the hosts, such as ``"0-9,12"``.
+        prefix, suffix
+            Of the hosts' names; the prefix is the cluster's name and ``-`` when not given.
+        topology, parameters
+            ``"flat"``; ``"torus"`` with the sizes of its dimensions, ``(4, 4, 2)``;
+            ``"fat_tree"`` with children, parents and ports of each level,
+            ``((4, 4), (1, 2), (1, 2))``; ``"dragonfly"`` with groups, chassis and blades, each
+            with its cables, and hosts a blade, ``((3, 4), (4, 3), (5, 1), 2)``. Or the text of
+            a file's ``topo_parameters``.
+        backbone, backbone_sharing
+            Bandwidth and latency of the link that all flows of a flat cluster share.
+        loopback
+            Bandwidth and latency of each host to itself.
+        limiter
+            Bandwidth of each host, both directions together.
+        router
+            Name of a flat cluster's router, its gateway; ``NAME-router`` when not given.
+        properties
+            Properties of the hosts.
+        """
+        if topology not in _TOPOLOGIES:
+            raise InputError(f"topology is one of {', '.join(_TOPOLOGIES)}, not {topology!r}")
+        attributes = _numbered(name, nodes, radical, prefix, suffix)
+        attributes |= _network(speed, bandwidth, latency)
+        attributes |= {
+            "core": str(cores),
+            "sharing_policy": sharing,
+            "topology": _TOPOLOGIES[topology],
+            "topo_parameters": _parameters(topology, parameters),
+            "bb_sharing_policy": backbone_sharing,
+            "router_id": f"{name}-router" if router is None else router,
         }
+        for letters, given in (("bb", backbone), ("loopback", loopback)):
+            if given is not None:
+                attributes |= {f"{letters}_bw": _text(given[0]), f"{letters}_lat": _text(given[1])}
+        if limiter is not None:
+            attributes["limiter_link"] = _text(limiter)
+        self._make("cluster", attributes, properties)
 
-    def build(self, path: str | os.PathLike[str]) -> Document:
-        """Read a platform file; what it describes is then in the attributes."""
-        document = read_document(path)
-        self.version = document.version
-        self.warnings += document.warnings
-        self._includes.append(os.path.realpath(path))
-        self._children(document.root)
-        if self.topology.root is None:
-            is_deployment = any(child.tag == "actor" for child in document.root.children)
-            hint = "; it is a deployment" if is_deployment else ""
-            raise document.root.error(
-                f"the file describes no platform: it has neither a <zone> nor a <cluster>{hint}"
-            )
-        if not len(self.topology.hosts):
-            raise document.root.error("the platform has no host")
-        self._check_names(document.root)
-        self.events.connect_traces()
-        for zone in self.topology.root.walk():
-            if isinstance(zone, TableZone):
-                zone.seal(self.topology.default_loopback)
-        return document
+    def route(self, src: str, dst: str, links: Sequence[Hop], *, symmetrical: bool = True) -> None:
+        """Declare the route between two hosts or routers of the open zone.
 
-    def _children(self, node: Node) -> None:
-        for child in node.children:
-            action = self._actions.get(child.tag)
-            if action is not None:
-                action(child)
+        Parameters
+        ----------
+        src, dst
+            The two ends.
+        links
+            In the order in which a message takes them; ``("l", "UP")`` or ``("l", "DOWN")`` of a
+            SPLITDUPLEX link.
+        symmetrical
+            Whether the way back takes the same links, and the other halves of SPLITDUPLEX ones.
+        """
+        self._route("route", src, dst, links, None, symmetrical)
 
-    def zone_of(self, node: Node) -> Zone:
-        """The zone that an element stands in."""
-        if not self._zones:
-            raise node.error(f"<{node.tag}> must be in a <zone>")
-        return self._zones[-1]
+    def zone_route(
+        self,
+        src: str,
+        dst: str,
+        links: Sequence[Hop],
+        *,
+        gateways: tuple[str, str],
+        symmetrical: bool = True,
+    ) -> None:
+        """Declare the route between two zones of the open one, from gateway to gateway."""
+        self._route("zoneRoute", src, dst, links, gateways, symmetrical)
 
-    def leaf_zone_of(self, node: Node) -> Zone:
-        """The zone that an element stands in, which must be one without zones in it."""
-        zone = self.zone_of(node)
-        if zone.children:
-            raise node.error(
-                f"zone {zone.name} holds zones already; put this {node.tag} in a zone of its own"
-            )
-        return zone
+    def bypass_route(self, src: str, dst: str, links: Sequence[Hop]) -> None:
+        """Replace the route that the open zone would find between two of its hosts."""
+        self._route("bypassRoute", src, dst, links, None, None)
 
-    def warn(self, node: Node, message: str) -> None:
-        """Keep a warning with its place."""
-        self.warnings.append(f"{node.file}:{node.line}: {message}")
+    def bypass_zone_route(
+        self, src: str, dst: str, links: Sequence[Hop], *, gateways: tuple[str, str]
+    ) -> None:
+        """Replace the routes between two zones at any depth in the open one."""
+        self._route("bypassZoneRoute", src, dst, links, gateways, None)
 
-    def check_new(self, node: Node, name: str) -> None:
-        """Refuse a name that a host, router or zone has already."""
-        if name in self.topology.points:
-            raise node.error(f"{name!r} is declared twice: a host, router or zone has this name")
+    def profile(
+        self,
+        kind: str,
+        name: str,
+        quantity: str,
+        changes: Mapping[float, float],
+        *,
+        period: float | None = None,
+    ) -> None:
+        """Change a host or a link over time.
 
-    def open_zone(self, node: Node) -> Zone | None:
-        """The parent for a new zone, checked."""
-        parent = self._zones[-1] if self._zones else None
-        if parent is None and self.topology.root is not None:
-            raise node.error(
-                f"the platform has two outermost zones, {self.topology.root.name} and "
-                f"{node['id']}; put one <zone> around them"
-            )
-        if parent is not None:
-            if parent.size > len(parent.children):
-                raise node.error(
-                    f"zone {parent.name} holds hosts or routers already; put them in a zone of "
-                    "their own"
-                )
-            if isinstance(parent, StarZone) and not isinstance(parent, VivaldiZone):
-                raise node.error(
-                    f"zone {parent.name} (routing={parent.kind}) cannot hold zones; use "
-                    "routing=Full, Floyd or Dijkstra"
-                )
-        self.check_new(node, node["id"])
-        return parent
+        Parameters
+        ----------
+        kind, name
+            ``"host"`` or ``"link"``, and which.
+        quantity
+            ``"speed"`` of a host (fractions of what is declared), ``"bandwidth"`` (bytes/s) or
+            ``"latency"`` (seconds) of a link, or ``"state"``: on where the value is above 0.
+        changes
+            The new value at each date, in seconds, in order of the dates.
+        period
+            Seconds after which the changes start again; None: never.
+        """
+        if (kind, quantity) not in _PROFILES:
+            known = ", ".join(f"{what} of a {of}" for of, what in _PROFILES)
+            raise InputError(f"a profile is of {known}, not {quantity} of a {kind}")
+        elements = self._taking()
+        trace = f"profile-{len(elements.events.connections)}"
+        repeat = -1.0 if period is None else period
+        node = make_node("trace", {"id": trace, "periodicity": _text(repeat)})
+        node.text = "\n".join(f"{_text(date)} {_text(value)}" for date, value in changes.items())
+        self._add(node)
+        connection = {"kind": _PROFILES[kind, quantity], "trace": trace, "element": name}
+        self._make("trace_connect", connection)
 
-    def register_zone(self, zone: Zone) -> None:
-        """Make a new zone known by its name."""
-        if zone.parent is None:
-            self.topology.root = zone
-        else:
-            self.topology.points[zone.name] = zone.point
+    def _route(
+        self,
+        tag: str,
+        src: str,
+        dst: str,
+        links: Sequence[Hop],
+        gateways: tuple[str, str] | None,
+        symmetrical: bool | None,
+    ) -> None:
+        attributes = {"src": src, "dst": dst}
+        if gateways is not None:
+            attributes |= {"gw_src": gateways[0], "gw_dst": gateways[1]}
+        if symmetrical is not None:
+            attributes["symmetrical"] = "YES" if symmetrical else "NO"
+        node = make_node(tag, attributes)
+        for hop in links:
+            name, direction = (hop, "NONE") if isinstance(hop, str) else hop
+            node.children.append(make_node("link_ctn", {"id": name, "direction": direction}))
+        self._add(node)
 
-    def place_new(self, node: Node, name: str, zone: Zone) -> int:
-        """Number a new host or router in its zone and make it known by its name."""
-        self.check_new(node, name)
-        local = zone.add_vertex(name)
-        self.topology.points[name] = (zone, local)
-        return local
+    def _make(
+        self, tag: str, attributes: Mapping[str, str], properties: Mapping[str, str] | None = None
+    ) -> None:
+        self._add(make_node(tag, attributes, properties))
 
-    def _config(self, node: Node) -> None:
-        if self.topology.root is not None:
-            raise node.error("<config> must stand before the first zone")
-        for child in node.children:
-            item = ConfigItem(child["id"], child["value"], child.file, child.line)
-            self.config.setdefault(item.key, item)
+    def _add(self, node: Node) -> None:
+        self._taking().add(node)
 
-    def _include(self, node: Node) -> None:
-        path = self.find_file(node, node["file"])
-        real = os.path.realpath(path)
-        if real in self._includes or len(self._includes) > _MAX_INCLUDES:
-            raise node.error(f"{node['file']} includes itself")
-        self._includes.append(real)
-        for child in [*read_fragment(path, self.warnings), *node.children]:
-            action = self._actions.get(child.tag)
-            if action is not None:
-                action(child)
-        self._includes.pop()
+    def _taking(self) -> Elements:
+        if self._elements is None:
+            raise InputError("the platform is built; make another builder for another platform")
+        return self._elements
 
-    def find_file(self, node: Node, name: str) -> str:
-        """A file that an element names: beside the file that names it, or where the user is."""
-        option = self.config.get("path")
-        folders = [Path(node.file).parent, Path.cwd()]
-        folders += [Path(folder) for folder in (option.value.split(",") if option else ())]
-        for folder in folders:
-            path = folder / name
-            if path.is_file():
-                return str(path)
-        raise node.error(f"there is no file {name!r} beside this one")
 
-    def _zone(self, node: Node) -> None:
-        routing = _ROUTINGS.get(node["routing"].lower())
-        if routing is None:
-            known = "Full, Floyd, Dijkstra, DijkstraCache, Cluster, Vivaldi and None"
-            raise node.error(f"unknown routing {node['routing']!r}; {known} are understood")
-        zone = routing(node["id"], self.open_zone(node))
-        zone.properties.update(node.properties())
-        self.register_zone(zone)
-        self._zones.append(zone)
-        self._children(node)
-        if isinstance(zone, VivaldiZone):
-            self._connect_vivaldi(zone)
-        elif isinstance(zone, StarZone):
-            connect_star(self, zone, self._star_parts.pop(id(zone), []))
-        self._zones.pop()
+def _text(quantity: Quantity) -> str:
+    return quantity if isinstance(quantity, str) else repr(float(quantity))
 
-    def _connect_vivaldi(self, zone: VivaldiZone) -> None:
-        """Find the routers through which the zones of a Vivaldi zone are reached."""
-        for child in zone.children:
-            router = self.topology.points.get(f"router_{child.name}")
-            if router is not None and child.contains(router) and router in self.coordinates:
-                zone.gateways[child.local] = router
-                zone.coordinates[child.local] = self.coordinates[router]
 
-    def _cluster(self, node: Node) -> None:
-        add_cluster(self, node)
+def _place(coordinates: Sequence[float] | None) -> dict[str, str]:
+    if coordinates is None:
+        return {}
+    return {"coordinates": " ".join(repr(float(number)) for number in coordinates)}
 
-    def _peer(self, node: Node) -> None:
-        add_peer(self, node)
 
-    def _cabinet(self, node: Node) -> None:
-        add_cabinet(self, node)
-        self._star_part(node)
+def _link(name: str, bandwidth: Quantity, latency: Quantity) -> dict[str, str]:
+    return {"id": name, "bandwidth": _text(bandwidth), "latency": _text(latency)}
 
-    def _star_part(self, node: Node) -> None:
-        zone = self.zone_of(node)
-        if not isinstance(zone, StarZone) or isinstance(zone, VivaldiZone):
-            raise node.error(f"<{node.tag}> must be in a zone with routing=Cluster")
-        self._star_parts.setdefault(id(zone), []).append(node)
 
-    def _route(self, node: Node) -> None:
-        add_route(self.topology, self.zone_of(node), node)
+def _network(speed: Quantity, bandwidth: Quantity, latency: Quantity) -> dict[str, str]:
+    return {"speed": _text(speed), "bw": _text(bandwidth), "lat": _text(latency)}
 
-    def _bypass(self, node: Node) -> None:
-        add_bypass(self.topology, self.zone_of(node), node)
 
-    def _host(self, node: Node) -> None:
-        zone = self.leaf_zone_of(node)
-        local = self.place_new(node, node["id"], zone)
-        speed = read_speed(node, f"speed of host {node['id']}")
-        index = self.topology.hosts.add_listed(
-            node["id"], (zone, local), speed, read_cores(node), node.properties()
-        )
-        self.read_coordinates(node, zone, local)
-        self.events.add_host_profiles(node, index, 1)
+def _numbered(
+    name: str, nodes: int | None, radical: str | None, prefix: str | None, suffix: str
+) -> dict[str, str]:
+    """The attributes that name hosts by their numbers."""
+    if (nodes is None) == (radical is None):
+        raise InputError(f"cluster {name}: give either nodes or radical")
+    if nodes is not None and nodes < 1:
+        raise InputError(f"cluster {name}: the number of nodes must be at least 1, not {nodes}")
+    return {
+        "id": name,
+        "prefix": f"{name}-" if prefix is None else prefix,
+        "suffix": suffix,
+        "radical": radical or f"0-{(nodes or 1) - 1}",
+    }
 
-    def _router(self, node: Node) -> None:
-        zone = self.leaf_zone_of(node)
-        local = self.place_new(node, node["id"], zone)
-        zone.routers.add(local)
-        self.read_coordinates(node, zone, local)
 
-    def read_coordinates(self, node: Node, zone: Zone, local: int) -> None:
-        """Keep the Vivaldi coordinates of a host, peer or router."""
-        if not node["coordinates"]:
-            return
-        try:
-            x, y, z = (float(word) for word in node["coordinates"].split())
-        except ValueError:
-            raise node.error(
-                f"coordinates are three numbers, such as '1.5 -2 0.1', not {node['coordinates']!r}"
-            ) from None
-        self.coordinates[zone, local] = (x, y, z)
-        if isinstance(zone, VivaldiZone):
-            zone.coordinates[local] = (x, y, z)
-
-    def _link(self, node: Node) -> None:
-        self.zone_of(node)
-        name, policy = node["id"], node["sharing_policy"]
-        if policy == "WIFI":
-            raise node.error("WIFI links are not supported; use SHARED")
-        bandwidth = read_bandwidth(node, "bandwidth", f"bandwidth of link {name}")
-        latency = parse_time(
-            node["latency"], f"latency of link {name}", file=node.file, line=node.line
-        )
-        properties = node.properties()
-        links = self.topology.links
-        if links.is_listed(name):
-            raise node.error(f"link {name!r} is declared twice")
-        if policy == "SPLITDUPLEX":
-            first, count = links.add_split(name, bandwidth, latency, properties), 2
-        else:
-            fatpipe = policy == "FATPIPE"
-            first, count = (
-                links.add_listed(name, bandwidth, latency, fatpipe=fatpipe, properties=properties),
-                1,
-            )
-        self.events.add_link_profiles(node, range(first, first + count))
-
-    def _trace(self, node: Node) -> None:
-        self.events.add_trace(node)
-
-    def _trace_connect(self, node: Node) -> None:
-        self.events.connections.append(node)
-
-    def _check_names(self, root: Node) -> None:
-        """Names of clusters' hosts, which no table of names holds."""
-        name = self.topology.hosts.duplicate()
-        if name is None:
-            clashes = (n for n in self.topology.points if self.topology.hosts.find(n) is not None)
-            name = next((n for n in clashes if not self._is_listed_host(n)), None)
-        if name is not None:
-            raise root.error(f"the host {name!r} is declared twice, at least once by a cluster")
-
-    def _is_listed_host(self, name: str) -> bool:
-        index = self.topology.hosts.find(name)
-        return index is not None and self.topology.hosts.point(index) == self.topology.points[name]
+def _parameters(topology: str, given: str | Sequence[int | Sequence[int]]) -> str:
+    """The text of ``topo_parameters``."""
+    if isinstance(given, str):
+        return given
+    parts = [str(part) if isinstance(part, int) else ",".join(map(str, part)) for part in given]
+    if topology == "torus":
+        return ",".join(parts)
+    if topology == "fat_tree" and parts:
+        return ";".join([str(parts[0].count(",") + 1), *parts])
+    return ";".join(parts)

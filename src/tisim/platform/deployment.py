@@ -15,7 +15,7 @@ from tisim.errors import InputError
 
 if TYPE_CHECKING:
     from tisim.config.platform_like import PlatformLike
-    from tisim.platform.xml import Node
+    from tisim.platform.description.node import Node
 
 _RANK = re.compile(r"p?(\d+)")
 # host, host:4, or Open MPI's host slots=4
@@ -113,7 +113,7 @@ class Deployment(Sequence[Placement]):
         InputError
             If the file cannot be read, a rank comes twice, is missing, or is no number.
         """
-        from tisim.platform.xml import read_document
+        from tisim.platform.description.xml import read_document
 
         document = read_document(path)
         file = os.fspath(path)

@@ -10,7 +10,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from tisim.errors import InputError
-from tisim.platform.builder import Builder, ConfigItem
+from tisim.files import write_file
+from tisim.platform.description.construction import ConfigItem
+from tisim.platform.description.elements import Elements
+from tisim.platform.description.xml import read_document
 from tisim.platform.hosts import Host
 from tisim.platform.links import Link
 from tisim.platform.profiles import ResourceProfile
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from tisim.config import ConfigLike
     from tisim.models.settings import Settings
     from tisim.platform.compiled import CompiledPlatform
+    from tisim.platform.description.node import Node
     from tisim.platform.zones.base import Term
 
 _T = TypeVar("_T")
@@ -100,6 +104,7 @@ class Platform:
         config_items: tuple[ConfigItem, ...] = (),
         profiles: tuple[ResourceProfile, ...] = (),
         warnings: tuple[str, ...] = (),
+        description: Node | None = None,
     ) -> None:
         if topology.root is None:
             raise ValueError("a platform needs a zone")
@@ -113,6 +118,7 @@ class Platform:
         )
         self.profiles = profiles
         self.warnings = warnings
+        self._description = description
         self._router = Router(topology, file)
 
     @classmethod
@@ -129,9 +135,20 @@ class Platform:
         InputError
             If the file cannot be read or is not a sound platform; with file and line.
         """
-        builder = Builder()
-        builder.build(path)
-        hosts, links = builder.topology.hosts, builder.topology.links
+        document = read_document(path)
+        elements = Elements(document.version, os.fspath(path))
+        elements.construction.warnings += document.warnings
+        for node in document.root.children:
+            elements.add(node)
+        actors = any(child.tag == "actor" for child in document.root.children)
+        elements.finish(document.root, is_deployment=actors)
+        return cls.of_elements(elements, os.fspath(path))
+
+    @classmethod
+    def of_elements(cls, elements: Elements, file: str) -> Platform:
+        """The platform that finished elements describe; `file` names it in messages."""
+        construction = elements.construction
+        hosts, links = construction.topology.hosts, construction.topology.links
         resources = Resources(
             host_speed=hosts.speeds(),
             host_cores=hosts.cores(),
@@ -140,18 +157,19 @@ class Platform:
             link_fatpipe=links.fatpipes(),
         )
         return cls(
-            builder.topology,
+            construction.topology,
             resources,
-            file=os.fspath(path),
-            config_items=tuple(builder.config.values()),
-            profiles=tuple(builder.events.profiles),
-            warnings=tuple(builder.warnings),
+            file=file,
+            config_items=tuple(construction.config.values()),
+            profiles=tuple(elements.events.profiles),
+            warnings=tuple(construction.warnings),
+            description=elements.root,
         )
 
     def __reduce__(self) -> tuple[object, ...]:
         # What is worked out from these is worked out again by another process.
         parts = (self._topology, self._resources, self.file, self.config_items)
-        return _restore, (*parts, self.profiles, self.warnings)
+        return _restore, (*parts, self.profiles, self.warnings, self._description)
 
     def __repr__(self) -> str:
         return f"<Platform {self.file}: {len(self.hosts)} hosts, {len(self.links)} links>"
@@ -307,14 +325,52 @@ class Platform:
             )
         if (speed, cores) != (None, None) or hosts != "*":
             numbers, events = scale_hosts(self._topology, numbers, events, hosts, speed, cores)
+        return self.with_numbers(numbers, events)
+
+    def with_numbers(self, resources: Resources, profiles: tuple[ResourceProfile, ...]) -> Platform:
+        """The same hosts, links and routes with other numbers and profiles."""
         return Platform(
             self._topology,
-            numbers,
+            resources,
             file=self.file,
             config_items=self.config_items,
-            profiles=events,
+            profiles=profiles,
             warnings=self.warnings,
+            description=self._description,
         )
+
+    def to_xml(self) -> str:
+        """The platform as a platform file of SimGrid's format, version 4.1.
+
+        Files that it includes or takes profiles from are written out; `Platform.load` reads the
+        same platform again.
+
+        Raises
+        ------
+        InputError
+            If the format cannot say it: where `scaled` has changed some hosts or links of a
+            cluster and not others.
+
+        Examples
+        --------
+        >>> tisim.Platform.load("platforms/backbone.xml").to_xml().splitlines()[2]
+        '<platform version="4.1">'
+        """
+        from tisim.platform.description.xml_writer import write_xml
+
+        if self._description is None:
+            raise InputError("this platform was made without a description; it has no XML")
+        return write_xml(self._description, self._topology, self._resources, self.profiles)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the platform to a file; see `to_xml`.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written, or as `to_xml`.
+        """
+        write_file(path, self.to_xml())
 
     @cached_property
     def compiled(self) -> CompiledPlatform:
@@ -337,6 +393,7 @@ def _restore(
     config_items: tuple[ConfigItem, ...],
     profiles: tuple[ResourceProfile, ...],
     warnings: tuple[str, ...],
+    description: Node | None,
 ) -> Platform:
     """Make a platform that came from another process."""
     return Platform(
@@ -346,4 +403,5 @@ def _restore(
         config_items=config_items,
         profiles=profiles,
         warnings=warnings,
+        description=description,
     )

@@ -71,14 +71,7 @@ def with_noise(
         factors = _factors(numbers.link_bandwidth != doubled, variation, [*seed, _BANDWIDTH_STREAM])
         changed = numbers.replaced(link_bandwidth=numbers.link_bandwidth * factors)
         events = tuple(_changed_profile(entry, factors) for entry in platform.profiles)
-    return Platform(
-        platform.topology,
-        changed,
-        file=platform.file,
-        config_items=platform.config_items,
-        profiles=events,
-        warnings=platform.warnings,
-    )
+    return platform.with_numbers(changed, events)
 
 
 def _factors(

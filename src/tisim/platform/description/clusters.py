@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tisim.platform.description.values import read_bandwidth, read_cores, read_speed
 from tisim.platform.hosts import NumberedHosts
 from tisim.platform.radical import Radical
 from tisim.platform.topology import did_you_mean
-from tisim.platform.values import read_bandwidth, read_cores, read_speed
 from tisim.platform.zones.cluster import ClusterSpec, ClusterZone, LinkKind
 from tisim.platform.zones.dragonfly import DragonflyCluster, parse_dragonfly
 from tisim.platform.zones.fattree import FatTreeCluster, parse_fat_tree
@@ -17,25 +17,26 @@ from tisim.platform.zones.torus import TorusCluster, parse_torus
 from tisim.quantities import parse_bandwidth, parse_time
 
 if TYPE_CHECKING:
-    from tisim.platform.builder import Builder
-    from tisim.platform.xml import Node
+    from tisim.platform.description.construction import Construction
+    from tisim.platform.description.events import EventReader
+    from tisim.platform.description.node import Node
     from tisim.platform.zones.base import Zone
 
 
-def add_cluster(builder: Builder, node: Node) -> None:
+def add_cluster(construction: Construction, events: EventReader, node: Node) -> None:
     """Add a cluster: its zone, its hosts and its links."""
-    parent = builder.open_zone(node)
-    spec = _spec(builder, node)
-    links = builder.topology.links
+    parent = construction.parent_for(node)
+    spec = _spec(construction, node)
+    links = construction.topology.links
     try:
-        zone = _make_zone(builder, node, spec, parent)
+        zone = _make_zone(construction, node, spec, parent)
     except ValueError as error:
         raise node.error(f"cluster {spec.name}: {error}") from None
     links.add_generated(zone.make_links())
-    builder.register_zone(zone)
+    construction.register_zone(zone)
     if isinstance(zone, FlatCluster):
-        builder.check_new(node, spec.router)
-        builder.topology.points[spec.router] = (zone, zone.hosts)
+        construction.check_new(node, spec.router)
+        construction.topology.points[spec.router] = (zone, zone.hosts)
     zone.properties.update(node.properties())
     hosts = NumberedHosts(
         zone,
@@ -46,38 +47,40 @@ def add_cluster(builder: Builder, node: Node) -> None:
         read_cores(node),
         zone.properties,
     )
-    zone.first_host = builder.topology.hosts.add_numbered(hosts)
-    builder.events.add_host_profiles(node, zone.first_host, len(hosts))
+    zone.first_host = construction.topology.hosts.add_numbered(hosts)
+    events.add_host_profiles(node, zone.first_host, len(hosts))
 
 
-def _make_zone(builder: Builder, node: Node, spec: ClusterSpec, parent: Zone | None) -> ClusterZone:
-    first_link = len(builder.topology.links)
+def _make_zone(
+    construction: Construction, node: Node, spec: ClusterSpec, parent: Zone | None
+) -> ClusterZone:
+    first_link = len(construction.topology.links)
     topology, parameters = node["topology"], node["topo_parameters"]
     if topology == "FLAT":
         return FlatCluster(spec, parent, first_link)
     if spec.backbone is not None:
-        builder.warn(node, f"cluster {spec.name}: a {topology} cluster has no backbone")
+        construction.warn(node, f"cluster {spec.name}: a {topology} cluster has no backbone")
     if topology == "TORUS":
         sizes = parse_torus(parameters)
         count = 1
         for size in sizes:
             count *= size
-        return TorusCluster(_sized(builder, node, spec, count), parent, first_link, sizes)
-    hosts_before, cables_before = builder.counters.get(topology, (0, 0))
+        return TorusCluster(_sized(construction, node, spec, count), parent, first_link, sizes)
+    hosts_before, cables_before = construction.counters.get(topology, (0, 0))
     zone: FatTreeCluster | DragonflyCluster
     if topology == "FAT_TREE":
         tree = parse_fat_tree(parameters)
-        spec = _sized(builder, node, spec, tree.hosts)
+        spec = _sized(construction, node, spec, tree.hosts)
         zone = FatTreeCluster(spec, parent, first_link, tree, hosts_before, cables_before)
     else:
         shape = parse_dragonfly(parameters)
-        spec = _sized(builder, node, spec, shape.hosts)
+        spec = _sized(construction, node, spec, shape.hosts)
         zone = DragonflyCluster(spec, parent, first_link, shape, cables_before)
-    builder.counters[topology] = (hosts_before + zone.hosts, cables_before + zone.cables)
+    construction.counters[topology] = (hosts_before + zone.hosts, cables_before + zone.cables)
     return zone
 
 
-def _sized(builder: Builder, node: Node, spec: ClusterSpec, count: int) -> ClusterSpec:
+def _sized(construction: Construction, node: Node, spec: ClusterSpec, count: int) -> ClusterSpec:
     """The cluster with as many hosts as its topology has places."""
     given = len(spec.radical)
     if given < count:
@@ -86,7 +89,7 @@ def _sized(builder: Builder, node: Node, spec: ClusterSpec, count: int) -> Clust
             f"but the radical numbers {given}"
         )
     if given > count:
-        builder.warn(
+        construction.warn(
             node,
             f"cluster {spec.name}: the radical numbers {given} hosts, the topology has room for "
             f"{count}; the others are left out",
@@ -95,7 +98,7 @@ def _sized(builder: Builder, node: Node, spec: ClusterSpec, count: int) -> Clust
     return spec
 
 
-def _spec(builder: Builder, node: Node) -> ClusterSpec:
+def _spec(construction: Construction, node: Node) -> ClusterSpec:
     name = node["id"]
     try:
         radical = Radical(node["radical"])
@@ -105,7 +108,7 @@ def _spec(builder: Builder, node: Node) -> ClusterSpec:
     latency = parse_time(node["lat"], f"lat of cluster {name}", file=node.file, line=node.line)
     policy = node["sharing_policy"]
     if policy == "FATPIPE":
-        builder.warn(node, f"cluster {name}: its links are SHARED, as SimGrid makes them")
+        construction.warn(node, f"cluster {name}: its links are SHARED, as SimGrid makes them")
     router = node["router_id"] or f"{node['prefix']}{name}_router{node['suffix']}"
     limiter = None
     if node["limiter_link"]:
@@ -135,9 +138,9 @@ def _optional_link(node: Node, bw: str, lat: str, *, fatpipe: bool) -> LinkKind 
     return LinkKind(bandwidth, latency, fatpipe)
 
 
-def add_cabinet(builder: Builder, node: Node) -> None:
+def add_cabinet(construction: Construction, node: Node) -> None:
     """Add the hosts and links of a cabinet; `connect_star` joins them to the zone."""
-    zone = builder.leaf_zone_of(node)
+    zone = construction.leaf_zone_of(node)
     try:
         radical = Radical(node["radical"])
     except ValueError as error:
@@ -148,50 +151,50 @@ def add_cabinet(builder: Builder, node: Node) -> None:
     latency = parse_time(node["lat"], f"lat {what}", file=node.file, line=node.line)
     for number in radical:
         name = f"{node['prefix']}{number}{node['suffix']}"
-        local = builder.place_new(node, name, zone)
-        builder.topology.hosts.add_listed(name, (zone, local), speed, 1, {})
+        local = construction.place_new(node, name, zone)
+        construction.topology.hosts.add_listed(name, (zone, local), speed, 1, {})
         for direction in ("UP", "DOWN"):
             link = f"link_{name}_{direction}"
-            if builder.topology.links.is_listed(link):
+            if construction.topology.links.is_listed(link):
                 raise node.error(f"link {link!r} is declared twice, once for {name}")
-            builder.topology.links.add_listed(link, bandwidth, latency)
+            construction.topology.links.add_listed(link, bandwidth, latency)
 
 
-def add_peer(builder: Builder, node: Node) -> None:
+def add_peer(construction: Construction, events: EventReader, node: Node) -> None:
     """Add a peer: a host of a Vivaldi zone with a link in and a link out."""
-    zone = builder.leaf_zone_of(node)
+    zone = construction.leaf_zone_of(node)
     if not isinstance(zone, VivaldiZone):
         raise node.error("<peer> must be in a zone with routing=Vivaldi")
     name = node["id"]
-    local = builder.place_new(node, name, zone)
+    local = construction.place_new(node, name, zone)
     speed = read_speed(node, f"speed of peer {name}")
-    index = builder.topology.hosts.add_listed(name, (zone, local), speed, 1, {})
-    builder.read_coordinates(node, zone, local)
-    builder.events.add_host_profiles(node, index, 1)
-    links = builder.topology.links
+    index = construction.topology.hosts.add_listed(name, (zone, local), speed, 1, {})
+    construction.read_coordinates(node, zone, local)
+    events.add_host_profiles(node, index, 1)
+    links = construction.topology.links
     up = links.add_listed(f"link_{name}_UP", read_bandwidth(node, "bw_out", "bw_out"), 0.0)
     down = links.add_listed(f"link_{name}_DOWN", read_bandwidth(node, "bw_in", "bw_in"), 0.0)
     zone.arms[local] = Arms((up,), (down,))
 
 
-def connect_star(builder: Builder, zone: StarZone, parts: list[Node]) -> None:
+def connect_star(construction: Construction, zone: StarZone, parts: list[Node]) -> None:
     """Give each host of a zone its links up and down, the backbone at their inner ends."""
     backbone: tuple[int, ...] = ()
     for node in parts:
         if node.tag == "backbone":
             if backbone:
                 raise node.error(f"zone {zone.name} has two backbones")
-            backbone = zone.backbone = (_add_backbone(builder, node),)
+            backbone = zone.backbone = (_add_backbone(construction, node),)
     for node in parts:
         if node.tag == "host_link":
-            local = _host_in(builder, zone, node)
-            up, down = (_link(builder, node, node[end]) for end in ("up", "down"))
+            local = _host_in(construction, zone, node)
+            up, down = (_link(construction, node, node[end]) for end in ("up", "down"))
             _set_arms(zone, local, (up, *backbone), (*backbone, down))
         elif node.tag == "cabinet":
             for number in Radical(node["radical"]):
                 name = f"{node['prefix']}{number}{node['suffix']}"
-                up, down = (_link(builder, node, f"link_{name}_{d}") for d in ("UP", "DOWN"))
-                local = builder.topology.points[name][1]
+                up, down = (_link(construction, node, f"link_{name}_{d}") for d in ("UP", "DOWN"))
+                local = construction.topology.points[name][1]
                 _set_arms(zone, local, (up, *backbone), (*backbone, down))
 
 
@@ -199,18 +202,18 @@ def _set_arms(zone: StarZone, local: int, up: tuple[int, ...], down: tuple[int, 
     zone.arms[local] = Arms(up, down, zone.arms_of(local).loopback)
 
 
-def _add_backbone(builder: Builder, node: Node) -> int:
+def _add_backbone(construction: Construction, node: Node) -> int:
     name = node["id"]
-    if builder.topology.links.is_listed(name):
+    if construction.topology.links.is_listed(name):
         raise node.error(f"link {name!r} is declared twice")
     latency = parse_time(node["latency"], f"latency of {name}", file=node.file, line=node.line)
-    return builder.topology.links.add_listed(
+    return construction.topology.links.add_listed(
         name, read_bandwidth(node, "bandwidth", f"bandwidth of {name}"), latency
     )
 
 
-def _host_in(builder: Builder, zone: StarZone, node: Node) -> int:
-    point = builder.topology.points.get(node["id"])
+def _host_in(construction: Construction, zone: StarZone, node: Node) -> int:
+    point = construction.topology.points.get(node["id"])
     if point is None or point[0] is not zone:
         known = (zone.label(local) for local in range(zone.size))
         hint = did_you_mean(node["id"], known)
@@ -218,9 +221,9 @@ def _host_in(builder: Builder, zone: StarZone, node: Node) -> int:
     return point[1]
 
 
-def _link(builder: Builder, node: Node, name: str) -> int:
-    link = builder.topology.links.find(name)
+def _link(construction: Construction, node: Node, name: str) -> int:
+    link = construction.topology.links.find(name)
     if link is None:
-        hint = did_you_mean(name, builder.topology.links.listed_names())
+        hint = did_you_mean(name, construction.topology.links.listed_names())
         raise node.error(f"there is no link {name!r}{hint}")
     return link

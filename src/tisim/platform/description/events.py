@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tisim.errors import InputError
+from tisim.platform.description.values import read_number
 from tisim.platform.profiles import (
     BANDWIDTH,
     LATENCY,
@@ -15,13 +17,12 @@ from tisim.platform.profiles import (
     read_profile,
 )
 from tisim.platform.topology import did_you_mean
-from tisim.platform.values import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tisim.platform.builder import Builder
-    from tisim.platform.xml import Node
+    from tisim.platform.description.construction import Construction
+    from tisim.platform.description.node import Node
 
 _OFF = Profile((0.0,), (0.0,))
 _HOST_FILES = (("speed_file", SPEED), ("state_file", STATE))
@@ -50,27 +51,34 @@ class EventReader:
         The ``<trace_connect>`` elements, to be resolved when all names are known.
     """
 
-    def __init__(self, builder: Builder) -> None:
+    def __init__(self, construction: Construction, version: float) -> None:
         self.profiles: list[ResourceProfile] = []
         self.connections: list[Node] = []
-        self._builder = builder
+        self._construction = construction
+        self._version = version
         self._traces: dict[str, Profile] = {}
 
     def add_trace(self, node: Node) -> None:
         """Read a ``<trace>``, from its text or from the file that it names."""
         period = read_number(node, "periodicity")
         if node["file"]:
-            profile = read_profile(self._builder.find_file(node, node["file"]))
+            profile = read_profile(self._construction.find_file(node, node["file"]))
         else:
-            profile = parse_profile(
-                node.text,
-                period,
-                loop_after=self._builder.version < 4,
-                file=node.file,
-                line=node.line,
-            )
+            profile = self._parse(node, period)
         if self._traces.setdefault(node["id"], profile) is not profile:
-            self._builder.warn(node, f"trace {node['id']!r} is declared twice; the first counts")
+            self._construction.warn(
+                node, f"trace {node['id']!r} is declared twice; the first counts"
+            )
+
+    def _parse(self, node: Node, period: float) -> Profile:
+        loop_after = self._version < 4
+        try:
+            return parse_profile(
+                node.text, period, loop_after=loop_after, file=node.file, line=node.line or 1
+            )
+        except InputError as error:
+            # Text that Python made has no lines.
+            raise error if node.file is not None else node.error(error.message) from None
 
     def add_host_profiles(self, node: Node, first: int, count: int) -> None:
         """Attach the files of a host, peer or cluster, and the state of a version 3 host."""
@@ -91,7 +99,7 @@ class EventReader:
         self, node: Node, attribute: str, is_link: bool, indices: range, what: int
     ) -> None:
         if node[attribute]:
-            path = self._builder.find_file(node, node[attribute])
+            path = self._construction.find_file(node, node[attribute])
             self._attach(read_profile(path), is_link, indices, what)
 
     def _attach(self, profile: Profile, is_link: bool, indices: Iterable[int], what: int) -> None:
@@ -109,7 +117,7 @@ class EventReader:
             self._attach(profile, is_link, indices, _KINDS[node["kind"]])
 
     def _host_of(self, node: Node) -> int:
-        topology = self._builder.topology
+        topology = self._construction.topology
         host = topology.hosts.find(node["element"])
         if host is None:
             hint = did_you_mean(node["element"], topology.host_names())
@@ -117,7 +125,7 @@ class EventReader:
         return host
 
     def _links_of(self, node: Node) -> list[int]:
-        links = self._builder.topology.links
+        links = self._construction.topology.links
         link = links.find(node["element"])
         if link is not None:
             return [link]

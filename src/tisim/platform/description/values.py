@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tisim.quantities import parse_bandwidth, parse_speed
 
 if TYPE_CHECKING:
-    from tisim.platform.xml import Node
+    from tisim.platform.description.node import Node
 
 # The core counts the cores of a host in 32 bits.
 _MOST_CORES: Final = 2**31

@@ -10,7 +10,7 @@ from tisim.platform.zones.star import Arms, StarZone
 from tisim.platform.zones.table import TableZone
 
 if TYPE_CHECKING:
-    from tisim.platform.xml import Node
+    from tisim.platform.description.node import Node
     from tisim.platform.zones.base import Point
 
 

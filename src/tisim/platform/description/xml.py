@@ -11,55 +11,18 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from tisim.errors import InputError
-from tisim.platform.schema import (
-    ATTRIBUTE_SYNONYMS,
-    ELEMENTS,
-    IGNORED,
-    REMOVED,
-    TAG_SYNONYMS,
-    VALUE_SYNONYMS,
-    Element,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from tisim.platform.description.node import Node, checked_attributes, refuse_unknown
+from tisim.platform.description.schema import ELEMENTS, IGNORED, REMOVED, TAG_SYNONYMS
 
 _OLDEST, _NEWEST = 3.0, 4.1
 _MOST_DEPTH: Final = 256
 _UNDEFINED_ENTITY: Final = 11  # the parser's number of this error
 _ENTITY = re.compile(rb"&(?!#|(?:lt|gt|amp|apos|quot);)([^;\s]+);")
 _PROLOG = re.compile(rb"^\s*(<\?xml[^>]*\?>)?\s*(<!DOCTYPE[^>\[]*>)?")
-
-
-@dataclass(slots=True)
-class Node:
-    """One element: its version 4.1 name, attributes, children, and where it stands."""
-
-    tag: str
-    attributes: dict[str, str]
-    file: str
-    line: int
-    children: list[Node] = field(default_factory=list)
-    text: str = ""
-
-    def __getitem__(self, attribute: str) -> str:
-        return self.attributes[attribute]
-
-    def error(self, message: str) -> InputError:
-        """An error about this element, with its file and line."""
-        return InputError(message, file=self.file, line=self.line)
-
-    def properties(self) -> dict[str, str]:
-        """The ``<prop>`` children by name; the first of a name counts, as in SimGrid."""
-        found: dict[str, str] = {}
-        for child in self.children:
-            if child.tag == "prop":
-                found.setdefault(child["id"], child["value"])
-        return found
 
 
 @dataclass(slots=True)
@@ -81,7 +44,11 @@ def read_document(path: str | os.PathLike[str]) -> Document:
         is not understood, or has an element or attribute that does not belong there.
     """
     file = os.fspath(path)
-    data = _read(file)
+    return parse_document(_read(file), file)
+
+
+def parse_document(data: bytes, file: str) -> Document:
+    """Read a platform or deployment file from its bytes; see `read_document`."""
     root = _parse(data, file)
     if root.tag not in ("platform", "platform_description"):
         raise InputError(
@@ -220,7 +187,9 @@ def _convert(element: _Element, file: str, warnings: list[str]) -> Node:
     written, line = element.tag, element.line
     tag = TAG_SYNONYMS.get(written, written)
     schema = ELEMENTS[tag]
-    node = Node(tag, _attributes(element, written, schema, file, line), file, line)
+    node = Node(
+        tag, checked_attributes(element.attributes, written, schema, file, line), file, line
+    )
     if tag == "trace":
         node.text = element.text
     for child in element.children:
@@ -242,40 +211,4 @@ def _pass_over(child: _Element, parent: str, file: str, warnings: list[str]) -> 
         return
     if tag in ELEMENTS:
         raise InputError(f"<{written}> does not belong in <{parent}>", file=file, line=line)
-    _unknown(f"unknown element <{written}>", written, [*ELEMENTS, *TAG_SYNONYMS], file, line)
-
-
-def _attributes(
-    element: _Element, tag: str, schema: Element, file: str, line: int
-) -> dict[str, str]:
-    values = dict(schema.defaults)
-    for key, value in element.attributes.items():
-        attribute = schema.attributes.get(key)
-        if attribute is None:
-            key = ATTRIBUTE_SYNONYMS.get(key, key)
-            attribute = schema.attributes.get(key)
-        if attribute is None:
-            known = schema.attributes
-            _unknown(f"<{tag}> has no attribute {key}", key, known, file, line)
-        if attribute.choices:
-            value = VALUE_SYNONYMS.get((key, value), value)
-            if value not in attribute.choices:
-                raise InputError(
-                    f"{key}={value!r} of <{tag}> must be one of {', '.join(attribute.choices)}",
-                    file=file,
-                    line=line,
-                )
-        values[key] = value
-    missing = schema.required - values.keys()
-    if missing:
-        names = " and ".join(sorted(missing))
-        raise InputError(f"<{tag}> needs the attribute {names}", file=file, line=line)
-    return values
-
-
-def _unknown(message: str, word: str, known: Iterable[str], file: str, line: int) -> NoReturn:
-    import difflib
-
-    close = difflib.get_close_matches(word, list(known), n=1)
-    hint = f"; did you mean {close[0]}?" if close else ""
-    raise InputError(message + hint, file=file, line=line)
+    refuse_unknown(f"unknown element <{written}>", written, [*ELEMENTS, *TAG_SYNONYMS], file, line)

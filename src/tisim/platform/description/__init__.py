@@ -1,0 +1,1 @@
+"""Descriptions of platforms: elements, their grammar, and their form as XML."""

@@ -1,0 +1,284 @@
+"""Platforms described in Python, and platforms written as XML."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tisim import InputError, Platform, PlatformBuilder
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def same(one: Platform, two: Platform) -> bool:
+    """Whether two platforms are the same to the core and to a reader of names."""
+    columns = [(p.compiled.columns, p.compiled.events.columns) for p in (one, two)]
+    first, second = [[c.numbers for part in parts for c in part.values()] for parts in columns]
+    return (
+        first == second
+        and [host.name for host in one.hosts] == [host.name for host in two.hosts]
+        and [dict(host.properties) for host in one.hosts]
+        == [dict(host.properties) for host in two.hosts]
+        and [link.name for link in one.links] == [link.name for link in two.links]
+        and [(zone.name, zone.kind) for zone in one.root.walk()]
+        == [(zone.name, zone.kind) for zone in two.root.walk()]
+        and dict(one.config) == dict(two.config)
+    )
+
+
+def read_back(platform: Platform, directory: Path) -> Platform:
+    path = directory / "written.xml"
+    platform.write(path)
+    return Platform.load(path)
+
+
+def two_hosts(p: PlatformBuilder) -> None:
+    p.config({"network/crosstraffic": False, "smpi/os": "0:1us:0"})
+    with p.zone("z", routing="Floyd", properties={"kind": "small"}):
+        p.host("a", speed="1Gf", cores=4, properties={"smpi/or": "0:2:0"})
+        p.host("b", speed=2e9)
+        p.router("r")
+        p.link("l", bandwidth="1GBps", latency="10us", sharing="SPLITDUPLEX")
+        p.link("m", bandwidth=1e8, latency=1e-6, sharing="FATPIPE", properties={"colour": "<&>"})
+        p.route("a", "r", [("l", "UP")])
+        p.route("r", "b", ["m"], symmetrical=False)
+        p.route("b", "r", ["m"], symmetrical=False)
+    p.profile("host", "a", "speed", {0.0: 1.0, 5.0: 0.5}, period=10.0)
+    p.profile("link", "l", "bandwidth", {1.0: 5e8})
+    p.profile("host", "b", "state", {3.0: 0})
+
+
+TWO_HOSTS = """
+<config><prop id="network/crosstraffic" value="no"/><prop id="smpi/os" value="0:1us:0"/></config>
+<zone id="z" routing="Floyd"><prop id="kind" value="small"/>
+<host id="a" speed="1Gf" core="4"><prop id="smpi/or" value="0:2:0"/></host>
+<host id="b" speed="2Gf"/><router id="r"/>
+<link id="l" bandwidth="1GBps" latency="10us" sharing_policy="SPLITDUPLEX"/>
+<link id="m" bandwidth="100MBps" latency="1e-6" sharing_policy="FATPIPE"/>
+<route src="a" dst="r"><link_ctn id="l" direction="UP"/></route>
+<route src="r" dst="b" symmetrical="NO"><link_ctn id="m"/></route>
+<route src="b" dst="r" symmetrical="NO"><link_ctn id="m"/></route>
+</zone>
+<trace id="t" periodicity="10">0 1
+5 0.5</trace><trace id="u" periodicity="0">1 5e8</trace><trace id="v" periodicity="0">3 0</trace>
+<trace_connect kind="SPEED" trace="t" element="a"/>
+<trace_connect kind="BANDWIDTH" trace="u" element="l"/>
+<trace_connect kind="HOST_AVAIL" trace="v" element="b"/>"""
+
+
+def clusters(p: PlatformBuilder) -> None:
+    network = {"speed": "10Gf", "bandwidth": "1Gbps", "latency": "10us"}
+    with p.zone("world", routing="Dijkstra"):
+        p.cluster("flat", 4, **network, backbone=("10Gbps", "1us"), loopback=("1GBps", 0.0))
+        p.cluster(
+            "t",
+            radical="0-3,8-11",
+            prefix="t",
+            suffix=".x",
+            topology="torus",
+            parameters=(4, 2),
+            **network,
+        )
+        p.cluster(
+            "f",
+            16,
+            topology="fat_tree",
+            parameters=((4, 4), (1, 2), (1, 2)),
+            limiter="2Gbps",
+            sharing="SHARED",
+            **network,
+        )
+        p.cluster("d", 60, topology="dragonfly", parameters=((2, 4), (3, 3), (5, 1), 2), **network)
+        p.link("l", "100Gbps", "1ms")
+        p.zone_route("flat", "t", ["l"], gateways=("flat-router", "t0.x"))
+        p.zone_route("t", "f", ["l", "l"], gateways=("t0.x", "f-0"))
+        p.zone_route("f", "d", ["l"], gateways=("f-1", "d-0"))
+        p.bypass_zone_route("flat", "d", ["l"], gateways=("flat-router", "d-0"))
+
+
+CLUSTERS = """<zone id="world" routing="Dijkstra">
+<cluster id="flat" prefix="flat-" suffix="" radical="0-3" speed="10Gf" bw="1Gbps" lat="10us"
+  bb_bw="10Gbps" bb_lat="1us" loopback_bw="1GBps" loopback_lat="0" router_id="flat-router"/>
+<cluster id="t" prefix="t" suffix=".x" radical="0-3,8-11" speed="10Gf" bw="1Gbps" lat="10us"
+  topology="TORUS" topo_parameters="4,2"/>
+<cluster id="f" prefix="f-" suffix="" radical="0-15" speed="10Gf" bw="1Gbps" lat="10us"
+  topology="FAT_TREE" topo_parameters="2;4,4;1,2;1,2" limiter_link="2Gbps"
+  sharing_policy="SHARED"/>
+<cluster id="d" prefix="d-" suffix="" radical="0-59" speed="10Gf" bw="1Gbps" lat="10us"
+  topology="DRAGONFLY" topo_parameters="2,4;3,3;5,1;2"/>
+<link id="l" bandwidth="100Gbps" latency="1ms"/>
+<zoneRoute src="flat" dst="t" gw_src="flat-router" gw_dst="t0.x"><link_ctn id="l"/></zoneRoute>
+<zoneRoute src="t" dst="f" gw_src="t0.x" gw_dst="f-0"><link_ctn id="l"/><link_ctn id="l"/>
+</zoneRoute><zoneRoute src="f" dst="d" gw_src="f-1" gw_dst="d-0"><link_ctn id="l"/></zoneRoute>
+<bypassZoneRoute src="flat" dst="d" gw_src="flat-router" gw_dst="d-0"><link_ctn id="l"/>
+</bypassZoneRoute></zone>"""
+
+
+def stars(p: PlatformBuilder) -> None:
+    with p.zone("w", routing="Full"):
+        with p.zone("star", routing="Cluster"):
+            p.host("a", 1e9)
+            p.link("up", 1e8)
+            p.link("down", 1e8, "1us")
+            p.host_link("a", up="up", down="down")
+            p.cabinet("c", "1-3", speed=1e9, bandwidth=1e8, latency=1e-5, prefix="n")
+            p.backbone("bb", "1GBps", "5us")
+        with p.zone("peers", routing="Vivaldi"):
+            place = (1.5, -2.0, 0.25)
+            p.peer("p", "1Gf", bandwidth_in=1e6, bandwidth_out="2MBps", coordinates=place)
+            p.peer("q", "1Gf", bandwidth_in=1e6, bandwidth_out="2MBps", coordinates=(0, 0, 0))
+        with p.zone("full", routing="Full"):
+            p.host("x", 1)
+            p.host("y", 1)
+            p.bypass_route("x", "y", ["up"])
+
+
+STARS = """<zone id="w" routing="Full"><zone id="star" routing="Cluster"><host id="a" speed="1Gf"/>
+<link id="up" bandwidth="1e8"/><link id="down" bandwidth="1e8" latency="1us"/>
+<host_link id="a" up="up" down="down"/>
+<cabinet id="c" prefix="n" suffix="" radical="1-3" speed="1Gf" bw="1e8" lat="1e-5"/>
+<backbone id="bb" bandwidth="1GBps" latency="5us"/></zone>
+<zone id="peers" routing="Vivaldi">
+<peer id="p" speed="1Gf" bw_in="1e6" bw_out="2MBps" coordinates="1.5 -2 0.25"/>
+<peer id="q" speed="1Gf" bw_in="1e6" bw_out="2MBps" coordinates="0 0 0"/></zone>
+<zone id="full" routing="Full"><host id="x" speed="1"/><host id="y" speed="1"/>
+<bypassRoute src="x" dst="y"><link_ctn id="up"/></bypassRoute></zone></zone>"""
+
+
+@pytest.mark.parametrize(
+    ("describe", "text"), [(two_hosts, TWO_HOSTS), (clusters, CLUSTERS), (stars, STARS)]
+)
+def test_python_and_xml_say_the_same(
+    describe: Callable[[PlatformBuilder], None], text: str, tmp_path: Path
+) -> None:
+    builder = PlatformBuilder("made in Python")
+    describe(builder)
+    platform = builder.build()
+    path = tmp_path / "p.xml"
+    path.write_text(f'<platform version="4.1">{text}</platform>')
+    assert same(platform, Platform.load(path))
+    assert same(platform, read_back(platform, tmp_path))
+    assert (platform.file, platform.warnings) == ("made in Python", ())
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "platforms").glob("*.xml")), ids=lambda path: path.name
+)
+def test_files_are_read_as_they_were_written(path: Path, tmp_path: Path) -> None:
+    if ".deploy" in path.name:
+        pytest.skip("a deployment")
+    platform = Platform.load(path)
+    assert same(platform, read_back(platform, tmp_path))
+    assert platform.to_xml() == read_back(platform, tmp_path).to_xml()
+    assert pickle.loads(pickle.dumps(platform)).to_xml() == platform.to_xml()
+
+
+def test_a_replay_takes_a_platform_made_in_python(tmp_path: Path) -> None:
+    (tmp_path / "r0").write_text("0 send 1 0 984 6\n")
+    (tmp_path / "r1").write_text("1 recv 0 0 984 6\n")
+    p = PlatformBuilder()
+    p.config({"network/model": "raw"})
+    with p.zone("z") as zone:
+        zone.host("a", speed=1e9)
+        zone.host("b", speed=1e9)
+        zone.link("l", bandwidth=1000.0, latency=0.5)
+        zone.route("a", "b", ["l"])
+    result = tisim.replay(tmp_path, platform=p.build())
+    assert result.simulated_time == pytest.approx(1.5)
+
+
+def test_included_files_and_profiles_are_written_out(tmp_path: Path) -> None:
+    (tmp_path / "hosts.xml").write_text('<host id="a" speed="1Gf" speed_file="speed"/>')
+    (tmp_path / "speed").write_text("0 1.0\n1 0.5\nLOOPAFTER 3\n")
+    path = tmp_path / "p.xml"
+    path.write_text(
+        '<platform version="4.1"><zone id="z" routing="Full"><include file="hosts.xml"/>'
+        '<link id="l" bandwidth="1" state="OFF" sharing_policy="SPLITDUPLEX"/></zone></platform>'
+    )
+    platform = Platform.load(path)
+    (tmp_path / "elsewhere").mkdir()
+    there = read_back(platform, tmp_path / "elsewhere")
+    assert same(platform, there)
+    assert there.profiles == platform.profiles != ()
+
+
+def test_changed_numbers_are_written(tmp_path: Path) -> None:
+    builder = PlatformBuilder()
+    two_hosts(builder)
+    platform = builder.build()
+    for changed in (
+        platform.scaled(hosts="a", speed=3, cores=2),
+        platform.scaled(links="m", bandwidth=0.1, latency="3us", sharing="SHARED"),
+        platform.scaled(links="l", bandwidth="7Gbps"),
+    ):
+        assert same(changed, read_back(changed, tmp_path))
+    cluster = Platform.load(ROOT / "platforms" / "backbone.xml")
+    faster = cluster.scaled(speed=2, cores=3)
+    assert same(faster, read_back(faster, tmp_path))
+    with pytest.raises(InputError, match="cannot say this platform"):
+        cluster.scaled(links="*_link_3*", bandwidth=2).to_xml()
+    with pytest.raises(InputError, match="cannot say this platform"):
+        platform.scaled(links="l_UP", bandwidth=2).write(tmp_path / "half.xml")
+
+
+def bad(act: Callable[[PlatformBuilder], object]) -> str:
+    builder = PlatformBuilder()
+    with pytest.raises(InputError) as caught, builder.zone("z"):
+        builder.host("a", speed=1e9)
+        builder.link("l", bandwidth=1e9)
+        act(builder)
+    assert (caught.value.file, caught.value.line) == (None, None)
+    return caught.value.message
+
+
+NET = {"speed": 1, "bandwidth": 1, "latency": 0}
+
+
+@pytest.mark.parametrize(
+    ("act", "says"),
+    [
+        (lambda p: p.host("b", speed=-1), "speed of host b must be finite and not negative"),
+        (lambda p: p.host("b", speed="1GB"), "unknown unit 'GB' in the speed of host b"),
+        (lambda p: p.host("b", speed=1, cores=0), "core must be a whole number above zero"),
+        (lambda p: p.host("a", speed=1), "'a' is declared twice"),
+        (lambda p: p.host("b", 1, coordinates=(1, 2)), "coordinates are three numbers"),
+        (lambda p: p.link("m", bandwidth=0), "bandwidth of link m must be above zero"),
+        (lambda p: p.link("m", 1, sharing="FAT"), "sharing_policy='FAT' of <link> must be one of"),
+        (lambda p: p.route("a", "b", ["l"]), "dst='b' is no host, router or zone"),
+        (lambda p: p.route("a", "a", []), "has no <link_ctn>"),
+        (lambda p: p.route("a", "a", ["m"]), "there is no link 'm'"),
+        (lambda p: p.route("a", "a", [("l", "SIDE")]), "direction='SIDE' of <link_ctn> must be"),
+        (lambda p: p.cluster("c", 4, topology="ring", **NET), "topology is one of flat, torus"),
+        (lambda p: p.cluster("c", **NET), "give either nodes or radical"),
+        (lambda p: p.cluster("c", 0, **NET), "number of nodes must be at least 1, not 0"),
+        (lambda p: p.backbone("b", 1, 1), "<backbone> must be in a zone with routing=Cluster"),
+        (lambda p: p.profile("host", "a", "latency", {0: 1}), "a profile is of speed of a host"),
+        (lambda p: p.profile("host", "a", "speed", {1: 1, 0: 1}), "do not go back, 0 does"),
+        (lambda p: p.config({"network/model": "raw"}), "must stand before the first zone"),
+        (lambda p: p.build(), "a zone is still open"),
+    ],
+)
+def test_mistakes(act: Callable[[PlatformBuilder], object], says: str) -> None:
+    assert says in bad(act)
+
+
+def test_mistakes_of_the_whole() -> None:
+    with pytest.raises(InputError, match="neither a zone nor a cluster"):
+        PlatformBuilder().build()
+    p = PlatformBuilder()
+    with pytest.raises(InputError, match="unknown routing 'Fall'"), p.zone("z", routing="Fall"):
+        pass
+    with p.zone("z"):
+        p.host("a", speed=1)
+    p.profile("host", "b", "speed", {0: 1})
+    with pytest.raises(InputError, match="there is no host 'b'"):
+        p.build()
+    q = PlatformBuilder()
+    q.cluster("c", 2, **NET)
+    q.build()
+    with pytest.raises(InputError, match="make another builder"):
+        q.build()
