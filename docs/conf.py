@@ -11,7 +11,6 @@ import importlib
 import json
 import os
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +39,8 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_click",
 ]
-exclude_patterns = ["**/.ipynb_checkpoints"]
-source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
+exclude_patterns = ["**/.ipynb_checkpoints", "_templates"]
+source_suffix = {".rst": "restructuredtext", ".md": "myst-nb", ".ipynb": "myst-nb"}
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
@@ -54,6 +53,9 @@ suppress_warnings = ["myst.header"]  # notebooks may begin with a second-level h
 autosummary_generate = True
 autodoc_typehints = "none"  # the signature has them, and numpydoc the descriptions
 numpydoc_show_class_members = False
+
+templates_path = ["_templates"]
+smartquotes = False  # options begin with two hyphens
 
 html_theme = "pydata_sphinx_theme"
 html_title = "tisim"
@@ -134,6 +136,7 @@ def relinked(text: str, source: Path, target: Path) -> str:
 
 
 def write_generated_pages() -> None:
+    """Write all of docs/_generated/."""
     for page, name in FILES.items():
         write(GENERATED / page, relinked((ROOT / name).read_text(), ROOT / name, GENERATED / page))
     for notebook in sorted((ROOT / NOTEBOOKS).glob("*.ipynb")):
@@ -143,16 +146,22 @@ def write_generated_pages() -> None:
             text = "".join(cell["source"])
             if cell["cell_type"] == "markdown":
                 text = relinked(text, notebook, target)
-            else:  # from another directory, the paths of its files are others
-                text = text.replace(
-                    '"../', f'"{os.path.relpath(ROOT / "examples", target.parent)}/'
-                )
+            else:
+
+                def path(match: re.Match[str], near: Path = notebook, far: Path = target) -> str:
+                    return f'"{os.path.relpath(near.parent / match[1], far.parent)}"'
+
+                text = re.sub(r'"((?:\.\./)+[^"]*)"', path, text)
             cell["source"] = text.splitlines(keepends=True)
         write(target, json.dumps(content, indent=1) + "\n")
+    shown: set[int] = set()
     parts = ["Python interface\n================\n"]
     for package, title in PACKAGES.items():
         module = importlib.import_module(package)
-        names = [name for name in module.__all__ if name != "__version__"]
+        public = {name: getattr(module, name) for name in module.__all__ if name != "__version__"}
+        # What two packages export has its page with the first.
+        names = [name for name in public if id(public[name]) not in shown]
+        shown |= {id(thing) for thing in public.values() if hasattr(thing, "__module__")}
         rows = "\n".join(f"   {package}.{name}" for name in names)
         parts.append(f"{title}\n{'-' * len(title)}\n\n``{package}``\n")
         parts.append(f".. autosummary::\n   :toctree: api\n   :nosignatures:\n\n{rows}\n")
@@ -166,10 +175,12 @@ write_generated_pages()
 
 
 def formula(node: nodes.Node, display: str) -> str:
+    """The MathML of a formula."""
     return convert(node.astext(), display=display)
 
 
 def visit_inline(translator: Any, node: nodes.Node) -> None:
+    """Write a formula in a line of text."""
     from docutils.nodes import SkipNode
 
     translator.body.append(formula(node, "inline"))
@@ -177,6 +188,7 @@ def visit_inline(translator: Any, node: nodes.Node) -> None:
 
 
 def visit_block(translator: Any, node: nodes.Node) -> None:
+    """Write a formula in a block of its own."""
     from docutils.nodes import SkipNode
 
     translator.body.append(f'<div class="formula">{formula(node, "block")}</div>\n')
@@ -191,7 +203,7 @@ def relink_source(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    sys.path.insert(0, str(ROOT))
+    """Tell Sphinx about the links and the formulas."""
     app.connect("source-read", relink_source)
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
 
