@@ -24,7 +24,7 @@ from tisim.result import Result
 from tisim.tables import align
 
 # What a replay needs beside the modules above.
-_LIBRARIES = ("numpy", "lxml.etree", "tisim.platform.compiled")
+_LIBRARIES = ("tisim.platform.compiled",)
 
 
 class _Replay(click.Command):

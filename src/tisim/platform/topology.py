@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -64,6 +63,8 @@ class Topology:
 
 def did_you_mean(name: str, *known: Iterable[str]) -> str:
     """``"; did you mean a or b?"`` for the known names that look like `name`, or nothing."""
+    import difflib
+
     searched = islice(chain.from_iterable(known), _SEARCHED_NAMES)
     close = difflib.get_close_matches(name, dict.fromkeys(searched), n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -7,7 +7,6 @@ bytes/s, seconds, bytes). Prefixes without ``i`` are powers of 1000, those with 
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Mapping
@@ -145,6 +144,8 @@ def _parse(
 
 
 def _suggestion(unit: str, units: Mapping[str, float], base: str) -> str:
+    import difflib
+
     folded = unit.casefold()
     alike = [known for known in units if known.casefold() == folded]
     alike = alike or difflib.get_close_matches(unit, units, n=3)

@@ -149,3 +149,10 @@ def test_a_platform_with_its_models_is_light() -> None:
     path = ROOT / "platforms" / "graphene.xml"
     code = f"import tisim; tisim.Platform.load({str(path)!r}).settings({{}}).data"
     assert not loaded_by(code) & HEAVY
+
+
+def test_a_replay_is_light() -> None:
+    platform, trace = (str(ROOT / name) for name in ("platforms/graphene.xml", "traces/ring.4"))
+    arguments = ["replay", "--platform", platform, trace]
+    code = f"import tisim.cli\ntry: tisim.cli.main({arguments!r})\nexcept SystemExit: pass"
+    assert not loaded_by(code) & HEAVY
