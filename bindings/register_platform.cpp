@@ -184,13 +184,29 @@ void register_platform(nb::module_& m) {
 
   nb::class_<HostColumns>(m, "HostColumns", "One value for each host in every column.")
       .def("__init__", &make_hosts, nb::kw_only(), "speed"_a, "cores"_a, "overheads"_a, "group"_a,
-           "up"_a, "down"_a, "loopback"_a);
+           "up"_a, "down"_a, "loopback"_a,
+           nb::sig("def __init__(self, *, speed: array.array[float], "
+                   "cores: array.array[int], "
+                   "overheads: array.array[int], "
+                   "group: array.array[int], "
+                   "up: array.array[int], "
+                   "down: array.array[int], "
+                   "loopback: array.array[int]) -> None"));
   nb::class_<LinkColumns>(m, "LinkColumns", "One value for each link in every column.")
-      .def("__init__", &make_links, nb::kw_only(), "bandwidth"_a, "latency"_a, "fatpipe"_a);
+      .def("__init__", &make_links, nb::kw_only(), "bandwidth"_a, "latency"_a, "fatpipe"_a,
+           nb::sig("def __init__(self, *, bandwidth: array.array[float], "
+                   "latency: array.array[float], "
+                   "fatpipe: array.array[int]) -> None"));
   nb::class_<SegmentColumns>(m, "SegmentColumns", "Pieces of routes: their links and latencies.")
-      .def("__init__", &make_segments, nb::kw_only(), "offset"_a, "links"_a, "latency"_a);
+      .def("__init__", &make_segments, nb::kw_only(), "offset"_a, "links"_a, "latency"_a,
+           nb::sig("def __init__(self, *, offset: array.array[int], "
+                   "links: array.array[int], "
+                   "latency: array.array[float]) -> None"));
   nb::class_<PairColumns>(m, "PairColumns", "The segment between two groups of hosts.")
-      .def("__init__", &make_pairs, nb::kw_only(), "first"_a, "second"_a, "segment"_a);
+      .def("__init__", &make_pairs, nb::kw_only(), "first"_a, "second"_a, "segment"_a,
+           nb::sig("def __init__(self, *, first: array.array[int], "
+                   "second: array.array[int], "
+                   "segment: array.array[int]) -> None"));
 
   nb::class_<PlatformData>(m, "PlatformData", "A compiled platform.")
       .def("__init__", &make_platform, nb::kw_only(), "hosts"_a, "links"_a, "segments"_a, "pairs"_a,

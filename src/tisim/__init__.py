@@ -11,15 +11,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tisim.actions.collectives.registry import collective
-    from tisim.actions.custom import action
+    from tisim.actions.registry import Registry, action, collective, default_registry
     from tisim.config import Config
     from tisim.errors import InputError, SimulationError, TisimError
     from tisim.formats import Trace
     from tisim.platform import Platform, PlatformBuilder
     from tisim.platform.deployment import Deployment
     from tisim.replay import replay
-    from tisim.replay import start_replay as start_replay
     from tisim.result import Result
     from tisim.sweep import sweep
 
@@ -31,14 +29,15 @@ _HOME_OF = {
     "InputError": "tisim.errors",
     "Platform": "tisim.platform",
     "PlatformBuilder": "tisim.platform",
+    "Registry": "tisim.actions.registry",
     "Result": "tisim.result",
     "SimulationError": "tisim.errors",
     "TisimError": "tisim.errors",
     "Trace": "tisim.formats",
-    "action": "tisim.actions.custom",
-    "collective": "tisim.actions.collectives.registry",
+    "action": "tisim.actions.registry",
+    "collective": "tisim.actions.registry",
+    "default_registry": "tisim.actions.registry",
     "replay": "tisim.replay",
-    "start_replay": "tisim.replay",
     "sweep": "tisim.sweep",
 }
 
@@ -48,6 +47,7 @@ __all__ = [
     "InputError",
     "Platform",
     "PlatformBuilder",
+    "Registry",
     "Result",
     "SimulationError",
     "TisimError",
@@ -55,6 +55,7 @@ __all__ = [
     "__version__",
     "action",
     "collective",
+    "default_registry",
     "replay",
     "sweep",
 ]

@@ -8,15 +8,15 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from tisim._core import Stop
-from tisim.actions.custom import registered
 from tisim.config import Config
 from tisim.errors import InputError
 from tisim.formats import Trace
+from tisim.jobs import TraceLike, job_result, lives, readable
 from tisim.kernel.driver import Driver, Progress
-from tisim.kernel.failures import check_alive, killed
+from tisim.kernel.failures import check_alive
 from tisim.kernel.report import check_progress, check_whole, interruption
 from tisim.models.settings import Settings
 from tisim.platform import Platform
@@ -24,17 +24,14 @@ from tisim.platform.deployment import Deployment
 from tisim.result import Result
 
 if TYPE_CHECKING:
-    import simpy
-
-    from tisim._core import RankResults
-    from tisim.kernel.environment import Environment
+    from tisim.actions.registry import Registry
     from tisim.timeline.capture import EventCapture
 
 _Path = str | os.PathLike[str]
 
 
 def replay(
-    trace: Trace | _Path | Sequence[_Path],
+    trace: TraceLike,
     *,
     platform: Platform | _Path,
     deployment: Deployment | _Path | None = None,
@@ -44,6 +41,7 @@ def replay(
     progress: Progress | None = None,
     event_log: bool = False,
     timeline: _Path | Sequence[_Path] = (),
+    registry: Registry | None = None,
     record: bool | None = None,
 ) -> Result:
     """Predict how long the run that a trace was taken from takes on a platform.
@@ -71,6 +69,9 @@ def replay(
     timeline
         File, or files, that a timeline is written to; the suffix says how: `.perfetto-trace`,
         `.trace` (Paje), `.prv` (Paraver), `.parquet`, `.csv`, `.timed.csv`.
+    registry
+        Actions and collective algorithms of your own; the default registry, which `tisim.action`
+        and `tisim.collective` fill, when not given.
     record
         Deprecated spelling of `event_log`.
 
@@ -105,7 +106,7 @@ def replay(
             file=opened.name,
         )
     machine = platform if isinstance(platform, Platform) else Platform.load(platform)
-    settings = Settings(machine, config)
+    settings = Settings(machine, config, registry)
     placements = _placements(machine, deployment, hosts, opened.ranks)
     capture = _capture(opened, settings, placements, event_log, timeline)
     try:
@@ -150,29 +151,35 @@ def _simulate(
     progress: Progress | None,
     capture: EventCapture | None,
 ) -> Result:
-    if registered():  # only SimPy can carry out actions that are written in Python
-        from tisim.kernel.environment import Environment
-
-        env = Environment(settings.platform, settings.config, progress=progress)
-        driver = env.driver
-        _start_capture(driver, capture)
-        with _interruptible(driver):
-            result = cast("Result", env.run(start_replay(env, trace, placements)))
-    else:
-        driver = Driver(settings, progress)
-        _start_capture(driver, capture)
-        hosts = placements.host_indices(settings.platform)
-        job = driver.add_job(_readable(trace, settings), hosts, **_lives(placements))
-        with _interruptible(driver):
-            while driver.run() == Stop.WAKE:
-                driver.core.take_woken()
-        check_progress(driver)
-        check_alive(driver, job)
-        check_whole(driver.core, job)
-        result = _result(driver, job, trace, placements, settings)
+    driver = Driver(settings, progress)
+    _start_capture(driver, capture)
+    hosts = placements.host_indices(settings.platform)
+    job = driver.add_job(readable(trace, settings), hosts, *lives(placements))
+    with _interruptible(driver):
+        stop = driver.run()
+        while stop == Stop.WAKE:
+            driver.core.take_woken()
+            stop = driver.run()
+        if stop == Stop.NEED_ACTION:
+            _carry_out_actions(driver, job, settings)
+    check_progress(driver)
+    check_alive(driver, job)
+    check_whole(driver.core, job)
+    result = job_result(driver, job, trace, placements, settings)
     if capture is not None:
         result.event_log = capture.finish(driver.core, result.finish)
     return result
+
+
+def _carry_out_actions(driver: Driver, job: int, settings: Settings) -> None:
+    """Go on with a job from its first custom action on: only SimPy can carry it out."""
+    from tisim.environment import Environment
+
+    assert isinstance(settings.platform, Platform)
+    env = Environment.of_driver(driver, settings.platform)
+    over = env.watch_job(job, lambda job: None)
+    env.start_action()
+    env.run(over)
 
 
 @contextmanager
@@ -190,64 +197,6 @@ def _start_capture(driver: Driver, capture: EventCapture | None) -> None:
         capture.start(driver.core)
 
 
-def _readable(trace: Trace, settings: Settings) -> Any:
-    """The core's trace, to be read as the configuration says."""
-    return trace.core_with(
-        mistaken_null_is_any=settings.protocol.null_source == "any",
-        custom_actions=tuple(registered()),
-        speedups=settings.speedups,
-    )
-
-
-def _lives(placements: Deployment) -> dict[str, Any]:
-    """When ranks start and are killed, where the deployment says so.
-
-    As in SimGrid, a rank that would be killed before it starts is not killed at all.
-    """
-    starts = [placement.start_time for placement in placements]
-    return {
-        "starts": starts if any(starts) else [],
-        "kills": {
-            rank: placement.kill_time
-            for rank, placement in enumerate(placements)
-            if placement.kill_time is not None and placement.kill_time > placement.start_time
-        },
-    }
-
-
-def _result(
-    driver: Driver,
-    job: int,
-    trace: Trace,
-    placements: Deployment,
-    settings: Settings,
-    begin: float = 0.0,
-) -> Result:
-    core = driver.core
-    notes = [*settings.warnings, *killed(driver, job)]
-    if lost := core.lost_types(job):
-        more = f" and {len(lost) - 1} more" if lost[1:] else ""
-        notes.append(
-            f"the trace of rank {lost[0]}{more} names types of unknown size (-1), which the tracer "
-            "lost: their messages count as 0 bytes"
-        )
-    return Result(
-        _columns(core.rank_results(job)),
-        placements.hosts,
-        start=begin,
-        trace=str(trace.name),
-        platform=str(settings.platform.file),
-        config=settings.config.as_dict(),
-        warnings=notes,
-    )
-
-
-def _columns(results: RankResults) -> dict[str, memoryview]:
-    """The results of the ranks by name; no NumPy, which would cost every start its time."""
-    names = ("finish", "compute", "other", "actions", "bytes_sent", "messages_sent")
-    return {name: memoryview(getattr(results, name)) for name in names}
-
-
 def _placements(
     platform: Platform,
     deployment: Deployment | _Path | None,
@@ -263,26 +212,3 @@ def _placements(
     if not isinstance(deployment, Deployment):
         deployment = Deployment.load(deployment)
     return deployment.for_ranks(ranks)
-
-
-def start_replay(
-    env: Environment, trace: Any, deployment: Deployment | Sequence[str] | None = None
-) -> simpy.Event:
-    """Start a trace in an environment; see `tisim.kernel.Environment.replay`."""
-    opened = trace if isinstance(trace, Trace) else Trace.open(trace)
-    settings = env.settings
-    assert isinstance(settings, Settings)
-    if deployment is None:
-        deployment = Deployment.round_robin(settings.platform, opened.ranks)
-    elif not isinstance(deployment, Deployment):
-        deployment = Deployment.round_robin(deployment, opened.ranks)
-    placements = deployment.for_ranks(opened.ranks)
-    begin, wall = env.now, time.perf_counter()
-
-    def result(job: int) -> Result:
-        made = _result(env.driver, job, opened, placements, settings, begin)
-        made.wall_time = time.perf_counter() - wall
-        return made
-
-    hosts = placements.host_indices(settings.platform)
-    return env.start_job(_readable(opened, settings), hosts, result, **_lives(placements))

@@ -10,7 +10,7 @@ from tests.oracle.messages import Call, selected
 from tests.oracle.programs import Each, Peer, Word
 from tests.oracle.selector_grid import beyond_simgrid
 from tests.oracle.sizes import WIDTH_OF_TYPE
-from tisim.actions.collectives.registry import ALGORITHMS
+from tisim.actions.collectives.catalogue import ALGORITHMS
 
 #: SimGrid throws an exception unless the ranks are a power of two.
 POWER_OF_TWO = {

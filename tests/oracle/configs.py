@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 
 from tests.oracle.algorithms import draw_algorithms
-from tisim.actions.collectives.registry import ALGORITHMS
+from tisim.actions.collectives.catalogue import ALGORITHMS
 
 SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi")
 THRESHOLDS = ("smpi/async-small-thresh", "smpi/send-is-detached-thresh")

@@ -26,6 +26,7 @@ from pathlib import Path
 
 from tests.oracle.simgrid_exec import CACHE, OracleError, cause_of, run_all
 from tisim.actions import script as codes
+from tisim.actions.collectives.catalogue import Algorithm, algorithm
 from tisim.actions.vocabulary import expand
 
 SOURCE = Path(__file__).with_name("messages.cpp")
@@ -66,6 +67,10 @@ class Call:
     def collective(self, operation: str) -> str:
         """The name of the algorithm or selector of `operation`, as a configuration says it."""
         return self.choose.get(operation, "default")
+
+    def algorithm(self, operation: str) -> Algorithm:
+        """The algorithm or selector of `operation`."""
+        return algorithm(operation, self.collective(operation))
 
 
 def selected(selector: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.oracle.messages import Call, check, selected
 from tests.oracle.simgrid_exec import OracleError
-from tisim.actions.collectives.registry import ALGORITHMS
+from tisim.actions.collectives.catalogue import ALGORITHMS
 
 pytestmark = pytest.mark.oracle
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.oracle.messages import Call, check
-from tisim.actions.collectives.registry import ALGORITHMS
+from tisim.actions.collectives.catalogue import ALGORITHMS
 
 pytestmark = pytest.mark.oracle
 

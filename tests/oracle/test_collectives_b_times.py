@@ -14,7 +14,7 @@ import pytest
 import tisim
 from tests.oracle.simgrid_exec import run_oracle
 from tests.oracle.test_collectives_b import calls, fits
-from tisim.actions.collectives.registry import ALGORITHMS
+from tisim.actions.collectives.catalogue import ALGORITHMS
 
 pytestmark = pytest.mark.oracle
 

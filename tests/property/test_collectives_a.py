@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.collectives.schedule_checks import Outcome, execute, write_schedules
-from tisim.actions.collectives.registry import ALGORITHMS, SELECTORS, algorithm
+from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, algorithm
 from tisim.errors import InputError
 
 COUNTS = st.one_of(st.integers(0, 40), st.integers(0, 60_000))

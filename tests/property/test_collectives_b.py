@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.collectives.schedule_checks import execute, write_schedules
-from tisim.actions.collectives.registry import ALGORITHMS, algorithm
+from tisim.actions.collectives.catalogue import ALGORITHMS, algorithm
 from tisim.errors import InputError
 
 SIZES = st.integers(1, 40)

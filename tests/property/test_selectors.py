@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.collectives.schedule_checks import Outcome, execute
-from tisim.actions.collectives.registry import SELECTORS, Algorithm, algorithm
+from tisim.actions.collectives.catalogue import SELECTORS, Algorithm, algorithm
 from tisim.actions.script import Script
 
 OPERATIONS = (

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import tisim
 from tests.oracle.cases import Case
 from tests.property.simpy_programs import process, steps_of, write_traces
-from tisim.actions import custom
 from tisim.kernel import Environment
 
 COLUMNS = ("compute", "other", "bytes_sent", "messages_sent")
@@ -34,7 +33,7 @@ def stamping(stamps: Stamps) -> Iterator[None]:
     try:
         yield
     finally:
-        del custom.registered()["stamp"]
+        tisim.default_registry.remove_action("stamp")
 
 
 def as_processes(case: Case, platform: tisim.Platform, stamps: Stamps) -> dict[str, Any]:

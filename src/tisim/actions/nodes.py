@@ -161,7 +161,7 @@ def _layout_of(hosts: tuple[int, ...], order: tuple[int, ...]) -> Layout:
 
 def _survey(s: Endpoint, found: Nodes) -> None:
     """The exchange: leaders, sizes of the hosts, uniform (within a host), blocked."""
-    from tisim.actions.collectives.registry import algorithm
+    from tisim.actions.collectives.catalogue import algorithm
 
     ring = algorithm("allgather", "ring")
     ring(s, 1, _INT, 1, _INT)

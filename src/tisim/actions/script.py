@@ -121,7 +121,7 @@ class Script:
         """The algorithm that the configuration names for `operation`."""
         if self.choose is not None:
             return self.choose(operation)
-        from tisim.actions.collectives.registry import algorithm
+        from tisim.actions.collectives.catalogue import algorithm
 
         return algorithm(operation, "default")
 

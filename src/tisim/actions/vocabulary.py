@@ -12,7 +12,7 @@ from typing import Protocol
 
 from tisim._core import Stage
 from tisim.actions.collectives import communicators, nonblocking
-from tisim.actions.collectives.registry import Algorithm, algorithm
+from tisim.actions.collectives.catalogue import Algorithm
 from tisim.actions.script import Script
 from tisim.errors import InputError
 
@@ -41,6 +41,10 @@ class Chooses(Protocol):
 
     def collective(self, operation: str) -> str:
         """Return the name of the algorithm or selector of `operation`."""
+        ...
+
+    def algorithm(self, operation: str) -> Algorithm:
+        """Return that algorithm or selector."""
         ...
 
 
@@ -326,7 +330,4 @@ def _script(
     order: Sequence[int] | None,
     surveyed: frozenset[int],
 ) -> Script:
-    def choose(operation: str) -> Algorithm:
-        return algorithm(operation, config.collective(operation))
-
-    return Script(rank, size, placement, order=order, surveyed=surveyed, choose=choose)
+    return Script(rank, size, placement, order=order, surveyed=surveyed, choose=config.algorithm)

@@ -6,16 +6,16 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tisim.kernel.environment import Environment
+    from tisim.environment import Environment
     from tisim.kernel.mpi import ANY_SOURCE, ANY_TAG, PROC_NULL, MpiRank, World
 
 _HOME_OF = {
-    "ANY_SOURCE": "mpi",
-    "ANY_TAG": "mpi",
-    "PROC_NULL": "mpi",
-    "Environment": "environment",
-    "MpiRank": "mpi",
-    "World": "mpi",
+    "ANY_SOURCE": "tisim.kernel.mpi",
+    "ANY_TAG": "tisim.kernel.mpi",
+    "PROC_NULL": "tisim.kernel.mpi",
+    "Environment": "tisim.environment",
+    "MpiRank": "tisim.kernel.mpi",
+    "World": "tisim.kernel.mpi",
 }
 
 __all__ = ["ANY_SOURCE", "ANY_TAG", "PROC_NULL", "Environment", "MpiRank", "World"]
@@ -24,6 +24,6 @@ __all__ = ["ANY_SOURCE", "ANY_TAG", "PROC_NULL", "Environment", "MpiRank", "Worl
 def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    value: object = getattr(importlib.import_module(_HOME_OF[name]), name)
     globals()[name] = value
     return value

@@ -13,7 +13,7 @@ from tisim.kernel.mpi import MpiRank
 if TYPE_CHECKING:
     import simpy
 
-    from tisim.kernel.environment import Environment
+    from tisim.kernel.core_environment import CoreEnvironment
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class CustomActions:
         The environment.
     """
 
-    def __init__(self, env: Environment) -> None:
+    def __init__(self, env: CoreEnvironment) -> None:
         self._env = env
         self._lines: dict[int, Line] = {}
 

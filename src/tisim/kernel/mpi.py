@@ -13,7 +13,7 @@ from tisim.errors import InputError
 if TYPE_CHECKING:
     import simpy
 
-    from tisim.kernel.environment import Environment
+    from tisim.kernel.core_environment import CoreEnvironment
 
 #: A source that stands for every rank, a tag that stands for every tag, and nobody.
 ANY_SOURCE: int = _core.ANY_SOURCE
@@ -42,7 +42,7 @@ class MpiRank:
         Its number among all ranks of the environment.
     """
 
-    def __init__(self, env: Environment, index: int, number: int, host: str) -> None:
+    def __init__(self, env: CoreEnvironment, index: int, number: int, host: str) -> None:
         self.env = env
         self.index = index
         self.number = number

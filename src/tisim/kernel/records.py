@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tisim import _core
 from tisim.config.tables import StepTable
 
 if TYPE_CHECKING:
+    from array import array
+
     from tisim.config.parameter import Record
+    from tisim.config.platform_like import ArraysLike, ColumnsLike
     from tisim.config.table import Overheads
     from tisim.config.tables import OverheadTable
 
@@ -48,7 +51,7 @@ def _overheads(table: OverheadTable) -> _core.OverheadTable:
     return _core.OverheadTable(list(table.boundaries), list(table.base), list(table.per_byte))
 
 
-def core_platform(compiled: Any, host_overheads: Any) -> Any:
+def core_platform(compiled: ArraysLike, host_overheads: array[int]) -> _core.PlatformData:
     """The core's arrays of a compiled platform (`tisim.platform.compiled.CompiledPlatform`).
 
     Parameters
@@ -87,7 +90,7 @@ def core_platform(compiled: Any, host_overheads: Any) -> Any:
     )
 
 
-def _profiles(events: Any) -> list[Any]:
+def _profiles(events: ColumnsLike) -> list[_core.ResourceProfile]:
     kinds = (
         _core.Quantity.SPEED,
         _core.Quantity.BANDWIDTH,

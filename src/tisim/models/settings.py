@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from tisim.actions.collectives.registry import ALGORITHMS, SELECTORS, algorithm
+from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, Algorithm
+from tisim.actions.registry import Action, Registry, default_registry
 from tisim.actions.vocabulary import algorithm_name, expand, expand_communicator
 from tisim.config import Config
 from tisim.config.table import CpuModel, NetworkModel, Overheads, Protocol
@@ -15,7 +16,7 @@ from tisim.models.hosts import overheads_by_host
 from tisim.models.speedups import read_speedups
 
 if TYPE_CHECKING:
-    from tisim._core import Stage
+    from tisim._core import Model, PlatformData, Stage
     from tisim.actions.script import Script
     from tisim.config import ConfigLike
     from tisim.config.platform_like import PlatformLike
@@ -30,6 +31,8 @@ class Settings:
         The platform; its own ``<config>`` holds where `config` says nothing.
     config
         Options that win over the platform's.
+    registry
+        Actions and algorithms of the user's own; the default registry when not given.
 
     Attributes
     ----------
@@ -48,14 +51,20 @@ class Settings:
         What was noticed while reading the platform and its options.
     """
 
-    def __init__(self, platform: PlatformLike, config: ConfigLike = None) -> None:
+    def __init__(
+        self,
+        platform: PlatformLike,
+        config: ConfigLike = None,
+        registry: Registry | None = None,
+    ) -> None:
         from tisim.kernel.records import core_model, core_platform
 
         given = config if isinstance(config, Config) else Config(config)
         self.platform = platform
+        self.registry = default_registry if registry is None else registry
         self.config = Config.from_platform(platform.config_items).merged(given)
         self.warnings = (*platform.warnings, *self.config.warnings)
-        _check_collectives(self.config)
+        _check_collectives(self.config, self.registry)
         self.network = network = NetworkModel.from_config(self.config)
         self.protocol = Protocol.from_config(self.config)
         self.cpu = CpuModel.from_config(self.config)
@@ -65,10 +74,10 @@ class Settings:
         self.routes = platform.compiled.with_loopback(
             network.loopback_bandwidth, network.loopback_latency
         )
-        self.model: Any = core_model(
+        self.model: Model = core_model(
             (network, self.cpu, self.protocol), overheads, self.protocol.synchronised
         )
-        self.data: Any = core_platform(self.routes, array("i", numbers))
+        self.data: PlatformData = core_platform(self.routes, array("i", numbers))
         self._collectives: dict[str, str] = {}
 
     def collective(self, operation: str) -> str:
@@ -78,6 +87,10 @@ class Settings:
             name = str(self.config[f"smpi/{operation}"] or self.config["smpi/coll-selector"])
             self._collectives[operation] = name
         return name
+
+    def algorithm(self, operation: str) -> Algorithm:
+        """The algorithm or selector of an operation."""
+        return self.registry.algorithm(operation, self.collective(operation))
 
     def expand(
         self,
@@ -131,11 +144,9 @@ class Settings:
         """Name of the algorithm or selector that the line of a collective uses."""
         return algorithm_name(operation, self)
 
-    def action(self, name: str) -> Callable[..., Any]:
+    def action(self, name: str) -> Action:
         """The generator function that carries out an action of the user's."""
-        from tisim.actions.custom import registered
-
-        return registered()[name]
+        return self.registry.actions[name]
 
     def host_index(self, name: str) -> int:
         """Index of a host."""
@@ -150,7 +161,7 @@ class Settings:
         return self.routes.link_name(index)
 
 
-def _check_collectives(config: Config) -> None:
+def _check_collectives(config: Config, registry: Registry) -> None:
     """See to it that all algorithms exist that a configuration names.
 
     Raises
@@ -167,6 +178,6 @@ def _check_collectives(config: Config) -> None:
         name = str(config[f"smpi/{operation}"])
         if name:
             try:
-                algorithm(operation, name)
+                registry.algorithm(operation, name)
             except InputError as error:
                 raise InputError(f"option smpi/{operation}: {error.message}") from None

@@ -23,6 +23,7 @@ from tisim.platform.topology import Topology, did_you_mean
 from tisim.platform.zones.base import Zone
 
 if TYPE_CHECKING:
+    from tisim.actions.registry import Registry
     from tisim.config import ConfigLike
     from tisim.models.settings import Settings
     from tisim.platform.compiled import CompiledPlatform
@@ -379,11 +380,11 @@ class Platform:
 
         return compile_platform(self._topology, self._resources, self.profiles, self._router)
 
-    def settings(self, config: ConfigLike = None) -> Settings:
+    def settings(self, config: ConfigLike = None, registry: Registry | None = None) -> Settings:
         """The platform with a configuration that wins over its own: what a simulation needs."""
         from tisim.models.settings import Settings
 
-        return Settings(self, config)
+        return Settings(self, config, registry)
 
 
 def _restore(

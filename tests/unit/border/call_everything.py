@@ -12,6 +12,7 @@ import os
 import random
 import resource
 import sys
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,9 @@ def call_with_wrong_arguments(
 ) -> None:
     parameters = [a for a in function.args.posonlyargs + function.args.args if a.arg != "self"]
     named = function.args.kwonlyargs
-    choices = [values(ast.unparse(a.annotation or ast.Constant(None))) for a in parameters + named]
+    choices = [
+        values(a.arg, ast.unparse(a.annotation or ast.Constant(None))) for a in parameters + named
+    ]
     calls = list(itertools.islice(itertools.product(*choices), 20000))
     for arguments in draw.sample(calls, min(MOST_CALLS, len(calls))):
         plain, keywords = arguments[: len(parameters)], arguments[len(parameters) :]
@@ -69,19 +72,23 @@ def call_with_wrong_arguments(
             outcomes["returned"] += 1
 
 
-def values(annotation: str) -> list[Any]:
+def values(name: str, annotation: str) -> list[Any]:
     """Arguments for a parameter, most of them wrong."""
     if annotation.startswith("Sequence[int]"):
         return [[], [99], [-1, 2], [0, 0]]
     if annotation.startswith("Sequence[float]"):
         return [[], [float("nan")], [-1.0, 1e300]]
+    if annotation.startswith("array."):
+        codes = {"array.array[float]": "d", "offset": "q", "fatpipe": "B"}
+        code = codes.get(name) or codes.get(annotation, "i")
+        return [array(code), array(code, [0, 9]), array(code, [0, 1, 200])]
     if "NDArray" in annotation or "ndarray" in annotation:
         import numpy as np
 
         kind = np.dtype(next(k for k in ("int32", "int64", "uint8", "float64") if k in annotation))
         return [np.zeros(0, kind), np.full(2, 99, kind), np.array([0, 200], kind)]
-    for name, drawn in (("bool", [True, False]), ("int", INTEGERS), ("float", NUMBERS)):
-        if annotation == name:
+    for plain, drawn in (("bool", [True, False]), ("int", INTEGERS), ("float", NUMBERS)):
+        if annotation == plain:
             return list(drawn)
     if annotation == "str":
         return ["", "nonsense", "bcast"]

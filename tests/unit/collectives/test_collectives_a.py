@@ -8,8 +8,8 @@ import pytest
 
 from tests.unit.collectives.schedule_checks import Outcome, execute, write_schedules
 from tisim.actions.collectives import nonblocking, topology
+from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, algorithm
 from tisim.actions.collectives.communicators import comm_split
-from tisim.actions.collectives.registry import ALGORITHMS, SELECTORS, algorithm
 from tisim.actions.collectives.scatter_pieces import Pieces
 from tisim.actions.script import Script
 from tisim.errors import InputError

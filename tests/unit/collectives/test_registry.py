@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import doctest
+import pickle
 import re
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 import tisim
-from tisim.actions.collectives import registry
-from tisim.actions.collectives.registry import ALGORITHMS, SELECTORS, algorithm, names, register
+import tisim.kernel
+from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS
+from tisim.actions.registry import Registry, default_registry
 from tisim.actions.script import Endpoint, Script
 from tisim.errors import InputError
+from tisim.kernel import MpiRank
+
+algorithm, names = default_registry.algorithm, default_registry.names
+register = default_registry.collective
+ROOT = Path(__file__).resolve().parents[3]
+GRAPHENE = ROOT / "platforms" / "graphene.xml"
+RING = ROOT / "traces" / "ring.4"
 
 DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "collectives.md"
 
@@ -21,7 +31,8 @@ DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "collectives.md"
 @pytest.fixture
 def own_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is gone after it."""
-    monkeypatch.setattr(registry, "_registered", {})
+    monkeypatch.setattr(default_registry, "_actions", {})
+    monkeypatch.setattr(default_registry, "_collectives", {})
 
 
 @pytest.mark.parametrize("operation", ALGORITHMS)
@@ -61,19 +72,19 @@ def test_a_user_registers_an_algorithm() -> None:
 
 @pytest.mark.usefixtures("own_names")
 def test_registering_again_replaces() -> None:
-    register("barrier", "mine", lambda s: None)
+    register("barrier", "mine")(lambda s: None)
 
     def second(s: Endpoint) -> None:
         """Do nothing either."""
 
-    register("barrier", "mine", second)
+    register("barrier", "mine")(second)
     assert algorithm("barrier", "mine") is second
 
 
 @pytest.mark.parametrize("name", ["ompi", "binomial_tree", "automatic", "arrival_scatter"])
 def test_a_built_in_name_cannot_be_taken(name: str) -> None:
     with pytest.raises(InputError, match=f"{name}.*exists already"):
-        register("bcast", name, lambda s, count, size, root: None)
+        register("bcast", name)(lambda s, count, size, root: None)
 
 
 @pytest.mark.parametrize(
@@ -124,3 +135,116 @@ def test_the_documentation_lists_all_algorithms() -> None:
 def test_the_documentation_s_example_works() -> None:
     assert doctest.testfile(str(DOCUMENTATION), module_relative=False).failed == 0
     assert callable(algorithm("barrier", "star"))
+
+
+def nap(rank: MpiRank) -> Generator[object, object, None]:
+    yield rank.env.timeout(5)
+
+
+def silent(s: Endpoint) -> None:
+    """Wait for nobody."""
+
+
+def trace_of(directory: Path, *lines: str) -> Path:
+    for rank in range(2):
+        text = "".join(f"{rank} {line}\n" for line in lines)
+        (directory / f"r{rank}").write_text(text)
+    return directory
+
+
+def test_a_replay_takes_a_registry(tmp_path: Path) -> None:
+    trace = trace_of(tmp_path, "nap", "barrier")
+    registry = Registry()
+    registry.action("nap")(nap)
+    registry.collective("barrier", "silent")(silent)
+    config = {"smpi/barrier": "silent"}
+    result = tisim.replay(trace, platform=GRAPHENE, config=config, registry=registry)
+    assert result.finish.tolist() == [5.0, 5.0]
+    with pytest.raises(InputError, match="barrier has no algorithm 'silent'"):
+        tisim.replay(trace, platform=GRAPHENE, config=config)
+    with pytest.raises(InputError, match="there is no action 'nap'"):
+        tisim.replay(trace, platform=GRAPHENE)
+
+
+def test_an_environment_takes_a_registry(tmp_path: Path) -> None:
+    registry = Registry()
+    registry.action("nap")(nap)
+    env = tisim.kernel.Environment(tisim.Platform.load(GRAPHENE), registry=registry)
+    over = env.replay(trace_of(tmp_path, "nap"))
+    env.run(over)
+    assert env.now == 5.0
+
+
+@pytest.mark.usefixtures("own_names")
+def test_registries_know_nothing_of_one_another() -> None:
+    first, second = Registry(), Registry()
+    first.action("nap")(nap)
+    first.collective("barrier", "silent")(silent)
+    for other in (second, default_registry):
+        assert dict(other.actions) == dict(other.collectives) == {}
+    assert "silent" in first.names("barrier")
+    assert "silent" not in second.names("barrier")
+
+
+def test_what_was_registered_can_be_removed() -> None:
+    registry = Registry()
+    registry.action("nap")(nap)
+    registry.collective("barrier", "silent")(silent)
+    registry.remove_action("nap")
+    registry.remove_collective("barrier", "silent")
+    assert dict(registry.actions) == dict(registry.collectives) == {}
+    with pytest.raises(InputError, match="no action 'nap' is registered"):
+        registry.remove_action("nap")
+    with pytest.raises(InputError, match="no algorithm 'silent' of barrier is registered"):
+        registry.remove_collective("barrier", "silent")
+
+
+@pytest.mark.usefixtures("own_names")
+def test_a_with_block_restores_a_registry() -> None:
+    tisim.action("nap")(nap)
+    with tisim.default_registry.restored():
+        tisim.collective("barrier", "silent")(silent)
+        default_registry.remove_action("nap")
+    assert dict(default_registry.actions) == {"nap": nap}
+    assert "silent" not in names("barrier")
+
+
+@pytest.mark.parametrize("name", ["send", "Compute", "allreduce"])
+def test_an_action_of_tisim_cannot_be_taken(name: str) -> None:
+    with pytest.raises(InputError, match=f"the action '{name}' exists already"):
+        Registry().action(name)
+
+
+def test_a_registered_action_changes_no_replay_that_does_not_use_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = tisim.replay(RING, platform=GRAPHENE)
+    registry = Registry()
+    registry.action("nap")(nap)
+    # Whoever does not carry out actions has no use for SimPy.
+    monkeypatch.setitem(sys.modules, "tisim.environment", None)
+    with_action = tisim.replay(RING, platform=GRAPHENE, registry=registry)
+    assert with_action.finish.tolist() == plain.finish.tolist()
+
+
+def test_actions_after_much_else_have_the_times_of_an_environment(tmp_path: Path) -> None:
+    registry = Registry()
+    registry.action("nap")(nap)
+    lines = "compute 1e9", "allreduce 1000 1e6", "nap", "barrier", "nap", "compute 1e8"
+    trace = trace_of(tmp_path, *lines)
+    result = tisim.replay(trace, platform=GRAPHENE, registry=registry)
+    env = tisim.kernel.Environment(tisim.Platform.load(GRAPHENE), registry=registry)
+    expected = env.run(env.replay(trace))
+    assert isinstance(expected, tisim.Result)
+    for column in ("finish", "compute", "other", "bytes_sent"):
+        assert getattr(result, column).tolist() == getattr(expected, column).tolist()
+
+
+def test_a_registry_of_functions_of_modules_can_be_pickled() -> None:
+    registry = Registry()
+    registry.action("nap")(nap)
+    registry.collective("barrier", "silent")(silent)
+    copy = pickle.loads(pickle.dumps(registry))
+    assert dict(copy.actions) == {"nap": nap}
+    assert copy.algorithm("barrier", "silent") is silent
+    assert registry.modules() == (__name__,)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tisim.actions.collectives.registry import ALGORITHMS, SELECTORS, algorithm
+from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, algorithm
 from tisim.actions.selectors import (
     default,
     impi,

@@ -6,6 +6,8 @@ import pytest
 
 from tisim import _core
 from tisim.actions import script as codes
+from tisim.actions.collectives import catalogue
+from tisim.actions.collectives.catalogue import Algorithm
 from tisim.actions.script import Script
 from tisim.actions.vocabulary import COLLECTIVES, TYPE_WIDTHS, expand
 from tisim.errors import InputError
@@ -15,12 +17,15 @@ class Choice:
     """A configuration that names `algorithm` for every operation."""
 
     def __init__(self, algorithm: str = "default") -> None:
-        self.algorithm = algorithm
+        self.name = algorithm
         self.asked: list[str] = []
 
     def collective(self, operation: str) -> str:
+        return self.name
+
+    def algorithm(self, operation: str) -> Algorithm:
         self.asked.append(operation)
-        return self.algorithm
+        return catalogue.algorithm(operation, self.name)
 
 
 def schedule(

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import tisim
-from tisim.actions import custom
-from tisim.actions.collectives import registry
+from tisim.actions.registry import default_registry
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples"
@@ -43,8 +42,8 @@ def modules_with_examples() -> list[str]:
 @pytest.mark.parametrize("name", modules_with_examples())
 def test_docstrings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(custom, "_ACTIONS", {})
-    monkeypatch.setattr(registry, "_registered", {})
+    monkeypatch.setattr(default_registry, "_actions", {})
+    monkeypatch.setattr(default_registry, "_collectives", {})
     module: Any = importlib.import_module(name)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     examples = 0

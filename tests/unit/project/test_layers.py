@@ -19,7 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "__main__"}),
     frozenset({"commands"}),
     frozenset({"sweep", "compare", "viz", "calibration", "generate"}),
-    frozenset({"replay", "result", "result_json", "recording", "timeline"}),
+    frozenset({"environment", "jobs", "replay", "result", "result_json", "recording", "timeline"}),
     frozenset({"formats", "actions", "platform", "models"}),
     frozenset({"kernel"}),
     frozenset({"_core", "config"}),

@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tisim.actions import custom
-from tisim.actions.collectives import registry
+from tisim.actions.registry import default_registry
 
 
 @pytest.fixture(autouse=True)
 def own_registries(monkeypatch: pytest.MonkeyPatch) -> None:
     """The user's actions and algorithms are those of the test, not those of tests before it."""
-    monkeypatch.setattr(custom, "_ACTIONS", {})
-    monkeypatch.setattr(registry, "_registered", {})
+    monkeypatch.setattr(default_registry, "_actions", {})
+    monkeypatch.setattr(default_registry, "_collectives", {})
 
 
 @pytest.fixture

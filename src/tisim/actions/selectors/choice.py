@@ -38,7 +38,7 @@ class Choice:
 
     def call(self, operation: str, s: Endpoint, *arguments: object) -> None:
         """Write this choice for `operation` into the schedule of `s`."""
-        from tisim.actions.collectives.registry import algorithm
+        from tisim.actions.collectives.catalogue import algorithm
 
         algorithm(operation, self.name)(s, *arguments, **self.parameters)
 

@@ -19,7 +19,7 @@ def mvapich2_smp(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) 
     InputError
         When hosts have different numbers of ranks, or those of one host are not consecutive.
     """
-    from tisim.actions.collectives.registry import algorithm
+    from tisim.actions.collectives.catalogue import algorithm
 
     found = nodes(s)
     if not (found.layout.uniform and found.layout.blocked):

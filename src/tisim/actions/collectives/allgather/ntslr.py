@@ -21,7 +21,7 @@ def ntslr(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None
     """
     rank, size, block = s.rank, s.size, scount * ssize
     if block != rcount * rsize:
-        from tisim.actions.collectives.registry import algorithm
+        from tisim.actions.collectives.catalogue import algorithm
 
         algorithm("allgather", "default")(s, scount, ssize, rcount, rsize)
         return

@@ -30,7 +30,7 @@ def rhv(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
     demand_power_of_two(s.size, "allgather algorithm rhv")
     rank, size, block = s.rank, s.size, scount * ssize
     if block != rcount * rsize:
-        from tisim.actions.collectives.registry import algorithm
+        from tisim.actions.collectives.catalogue import algorithm
 
         algorithm("allgather", "default")(s, scount, ssize, rcount, rsize)
         return

@@ -23,7 +23,7 @@ def smp_nts(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> No
     """
     grid = smp_grid(s)
     if grid.hosts == 1:
-        from tisim.actions.collectives.registry import algorithm
+        from tisim.actions.collectives.catalogue import algorithm
 
         algorithm("allgather", "default")(s, scount, ssize, rcount, rsize)
         return

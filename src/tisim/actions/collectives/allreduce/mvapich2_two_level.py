@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tisim.actions.collectives.registry import algorithm
+from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.nodes import nodes
 from tisim.actions.script import Endpoint
 

@@ -8,7 +8,7 @@ from tisim.actions.collectives.bcast.mvapich2_knomial_intra_node import (
     mvapich2_knomial_intra_node,
 )
 from tisim.actions.collectives.bcast.scatter_lr_allgather import scatter_lr_allgather
-from tisim.actions.collectives.registry import algorithm
+from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.nodes import nodes
 from tisim.actions.script import Endpoint
 

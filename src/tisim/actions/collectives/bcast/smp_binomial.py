@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tisim.actions.collectives.blocks import Blocks
+from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.pipeline import to_rank_zero
-from tisim.actions.collectives.registry import algorithm
 from tisim.actions.nodes import nodes
 from tisim.actions.script import Endpoint
 

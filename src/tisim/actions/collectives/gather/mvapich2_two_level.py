@@ -38,7 +38,7 @@ def mvapich2_two_level(
     With different numbers of ranks on the hosts SimGrid reads counts that it never filled in and
     crashes; what is written here is what it intends.
     """
-    from tisim.actions.collectives.registry import algorithm
+    from tisim.actions.collectives.catalogue import algorithm
 
     found = nodes(s)
     block = rcount * rsize if s.rank == root else scount * ssize

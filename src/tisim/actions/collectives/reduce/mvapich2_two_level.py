@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.reduce.mvapich2_knomial import mvapich2_knomial
 from tisim.actions.collectives.reduce.ompi_basic_linear import ompi_basic_linear
-from tisim.actions.collectives.registry import algorithm
 from tisim.actions.nodes import Nodes, nodes
 from tisim.actions.script import Endpoint
 

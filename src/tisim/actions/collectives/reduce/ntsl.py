@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.collectives.pipeline import forward, relay
-from tisim.actions.collectives.registry import algorithm
 from tisim.actions.collectives.topology import whole_segments
 from tisim.actions.script import Endpoint
 

@@ -38,7 +38,7 @@ def scatter_on_two_levels(
     argument that does not count (`rcount` on the root, `scount` elsewhere), which is the same
     unless a trace gives the ranks different arguments.
     """
-    from tisim.actions.collectives.registry import algorithm
+    from tisim.actions.collectives.catalogue import algorithm
 
     found = nodes(s)
     block = scount * ssize if s.rank == root else rcount * rsize

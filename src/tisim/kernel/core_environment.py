@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import simpy
 from simpy.core import EmptySchedule, Infinity, StopSimulation
@@ -12,58 +12,45 @@ from simpy.events import NORMAL
 
 from tisim._core import Stop, WokenType
 from tisim.errors import InputError, ResourceOffError
-from tisim.kernel.custom import CustomActions
 from tisim.kernel.driver import Driver
 from tisim.kernel.failures import check_alive
-from tisim.kernel.mpi import MpiRank, World
 from tisim.kernel.report import check_progress, check_whole
 
 if TYPE_CHECKING:
-    from tisim.kernel.driver import Progress, Settings
+    from tisim._core import TraceSet
+    from tisim.kernel.driver import Settings
 
 
-class Environment(simpy.Environment):
-    """A `simpy.Environment` with hosts and a network in it.
+class CallingRank(Protocol):
+    """A rank that processes act as (`tisim.kernel.MpiRank`)."""
 
-    Ordinary SimPy processes and resources run in it unchanged. The events of the core (ends of
-    computations, transfers and MPI calls) and those of SimPy happen on one clock. At one instant
-    those of the core come first, then those of SimPy; what all of them start then shares the
-    network.
+    index: int
+    number: int
+    host: str
+
+    def returned(self) -> int | None:
+        """What the call that has just ended gives."""
+        ...
+
+
+class CoreEnvironment(simpy.Environment):
+    """A `simpy.Environment` on the clock of a simulation in the core.
 
     Parameters
     ----------
-    platform
-        A `tisim.Platform`.
-    config
-        A `tisim.Config` or a mapping of configuration keys to values; wins over what the platform
-        says.
-    progress
-        Is told now and then how far a long simulation has come.
-
-    Examples
-    --------
-    >>> env = tisim.kernel.Environment(tisim.Platform.load("platforms/graphene.xml"))
-    >>> def job(env):
-    ...     yield env.execute("graphene-0.nancy.grid5000.fr", 3.68e9)
-    ...     print(env.now)
-    >>> process = env.process(job(env))
-    >>> env.run()
-    1.0
+    driver
+        The simulation; what it is in the middle of goes on here.
     """
 
-    def __init__(
-        self, platform: Any, config: Any = None, *, progress: Progress | None = None
-    ) -> None:
-        super().__init__()
-        self.platform = platform
-        self._driver = Driver(platform.settings(config), progress)
-        self._core = self._driver.core
+    def __init__(self, driver: Driver) -> None:
+        super().__init__(driver.core.now)
+        self._driver = driver
+        self._core = driver.core
         # Of each activity: its event, and what it is.
         self._activities: dict[int, tuple[simpy.Event, str]] = {}
         # Of each rank that is in a call: its event, and the process that made it.
-        self._calls: dict[int, tuple[simpy.Event, MpiRank, str]] = {}
+        self._calls: dict[int, tuple[simpy.Event, CallingRank, str]] = {}
         self._jobs: dict[int, tuple[simpy.Event, Callable[[int], object]]] = {}
-        self._actions = CustomActions(self)
         self._woken: simpy.Event | None = None
 
     @property
@@ -114,7 +101,7 @@ class Environment(simpy.Environment):
             (woken,) = self._core.take_woken()
             self._wake(woken.type, woken.index)
         elif stop == Stop.NEED_ACTION:
-            self._actions.start()
+            self.start_action()
         elif stop == Stop.MISMATCH:
             check_progress(self._driver)
 
@@ -156,6 +143,10 @@ class Environment(simpy.Environment):
                 raise
         if not event._ok and not getattr(event, "_defused", False):
             raise event._value
+
+    def start_action(self) -> None:
+        """Start the custom action that the core asks for."""
+        raise NotImplementedError
 
     # Activities
 
@@ -201,55 +192,11 @@ class Environment(simpy.Environment):
         self._activities[number] = event, f"the transfer from {source} to {destination}"
         return event
 
-    # MPI ranks and traces
-
-    def mpi(self, hosts: Sequence[str]) -> World:
-        """A world of MPI ranks that SimPy processes act as, one rank for each host named.
-
-        Parameters
-        ----------
-        hosts
-            Names of hosts; one may come several times.
-
-        Examples
-        --------
-        >>> env = tisim.kernel.Environment(tisim.Platform.load("platforms/backbone.xml"))
-        >>> world = env.mpi(["c-0.me", "c-1.me"])
-        >>> def sender():
-        ...     yield world[0].send(1, 1e6)
-        >>> def receiver():
-        ...     yield world[1].recv(0, 1e6)
-        ...     print(f"received after {env.now:.6f} s")
-        >>> processes = env.process(sender()), env.process(receiver())
-        >>> env.run()
-        received after 0.015491 s
-        """
-        if isinstance(hosts, str):
-            raise InputError(f"an MPI world is a list of host names, such as [{hosts!r}]")
-        if not hosts:
-            raise InputError("an MPI world needs the host of at least one rank")
-        job = self._driver.add_job(None, [self._host(host) for host in hosts])
-        first = self._core.first_rank(job)
-        return World(MpiRank(self, first + i, i, host) for i, host in enumerate(hosts))
-
-    def replay(self, trace: Any, deployment: Any = None) -> simpy.Event:
-        """Start a trace beside whatever runs here; an event whose value is the `tisim.Result`.
-
-        Parameters
-        ----------
-        trace
-            A `tisim.Trace`, or whatever `tisim.Trace.open` takes.
-        deployment
-            A `tisim.Deployment`, or a list of host names, one a rank; round-robin over the hosts
-            of the platform when not given.
-        """
-        from tisim import start_replay
-
-        return start_replay(self, trace, deployment)
+    # Jobs and calls of ranks
 
     def start_job(
         self,
-        traces: Any,
+        traces: TraceSet,
         hosts: Sequence[int],
         result: Callable[[int], object],
         starts: Sequence[float] = (),
@@ -268,12 +215,23 @@ class Environment(simpy.Environment):
         starts, kills
             When ranks start and are killed (`tisim.kernel.driver.Driver.add_job`).
         """
-        job = self._driver.add_job(traces, hosts, starts, kills)
+        return self.watch_job(self._driver.add_job(traces, hosts, starts, kills), result)
+
+    def watch_job(self, job: int, result: Callable[[int], object]) -> simpy.Event:
+        """An event for the end of a job that runs already; its value is what `result` makes of it.
+
+        Parameters
+        ----------
+        job
+            Number of the job in the core.
+        result
+            Takes that number.
+        """
         event = self.event()
         self._jobs[job] = event, result
         return event
 
-    def call(self, rank: MpiRank, post: Callable[[], None]) -> simpy.Event:
+    def call(self, rank: CallingRank, post: Callable[[], None]) -> simpy.Event:
         """Start an MPI call of a rank; an event that happens when the call returns."""
         post()
         event = self.event()
@@ -281,19 +239,18 @@ class Environment(simpy.Environment):
         self._calls[rank.index] = event, rank, "" if process is None else process.name
         return event
 
-    def calling(self, rank: MpiRank) -> simpy.Event | None:
+    def calling(self, rank: CallingRank) -> simpy.Event | None:
         """The event of the call that a rank is in."""
         call = self._calls.get(rank.index)
         return call[0] if call else None
 
     def _doing(self) -> dict[int, str]:
         """Who the ranks are that are not in their traces, for the report of a deadlock."""
-        named = {
+        return {
             index: f"rank {rank.number} on {rank.host}"
             + (f" (process {process})" if process else "")
             for index, (_, rank, process) in self._calls.items()
         }
-        return named | self._actions.doing()
 
     def _host(self, name: str) -> int:
         return self.settings.host_index(name)

@@ -1,4 +1,4 @@
-"""Finds collective algorithms and selectors by name, and takes those of the user.
+"""The collective algorithms and selectors of tisim, by name.
 
 An algorithm is a function ``algorithm(s, ...)`` that writes what one rank does, as calls on the
 endpoint `s` (`tisim.actions.script`). Its other arguments depend on the operation; counts are in
@@ -23,12 +23,10 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Callable, Iterable
-from typing import TypeVar
 
 from tisim.errors import InputError
 
 Algorithm = Callable[..., None]
-F = TypeVar("F", bound=Algorithm)
 
 #: Names that stand for a decision on size, ranks and placement, for every operation.
 SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi")
@@ -106,10 +104,9 @@ _UNSCHEDULABLE = {
 _MODULES = {"2dmesh": "mesh_2d", "3dmesh": "mesh_3d"}
 
 _loaded: dict[tuple[str, str], Algorithm] = {}
-_registered: dict[tuple[str, str], Algorithm] = {}
 
 
-def algorithm(operation: str, name: str) -> Algorithm:
+def algorithm(operation: str, name: str, *, also: tuple[str, ...] = ()) -> Algorithm:
     """Return the algorithm or selector `name` of `operation`.
 
     Parameters
@@ -117,7 +114,9 @@ def algorithm(operation: str, name: str) -> Algorithm:
     operation
         Such as ``"allreduce"``; see the module's description for all of them.
     name
-        A SimGrid name such as ``"rdb"``, a selector such as ``"ompi"``, or a registered name.
+        A SimGrid name such as ``"rdb"``, or a selector such as ``"ompi"``.
+    also
+        Further names, which a message offers too.
 
     Raises
     ------
@@ -125,14 +124,14 @@ def algorithm(operation: str, name: str) -> Algorithm:
         There is no such operation or algorithm; the message has the nearest names.
     """
     key = (operation, name)
-    found = _registered.get(key) or _loaded.get(key)
+    found = _loaded.get(key)
     if found is None:
-        found = _loaded[key] = _load(operation, name)
+        found = _loaded[key] = _load(operation, name, also)
     return found
 
 
 def names(operation: str) -> tuple[str, ...]:
-    """Return all names that `algorithm` knows for `operation`: selectors first, the user's last.
+    """Return all names that `algorithm` knows for `operation`: selectors first.
 
     Raises
     ------
@@ -140,22 +139,11 @@ def names(operation: str) -> tuple[str, ...]:
         There is no such operation.
     """
     _check_operation(operation)
-    own = (name for op, name in _registered if op == operation)
-    return (*SELECTORS, *_built_in(operation), *own)
+    return (*SELECTORS, *_built_in(operation))
 
 
-def register(operation: str, name: str, function: Algorithm) -> None:
-    """Make `function` the algorithm `name` of `operation`.
-
-    Parameters
-    ----------
-    operation
-        One of the operations above.
-    name
-        The name by which the option ``smpi/<operation>`` selects it. A name that was registered
-        before is replaced, so that a notebook's cell can run twice.
-    function
-        An algorithm with the arguments of `operation`.
+def check_free(operation: str, name: str) -> None:
+    """See to it that a user may register an algorithm `name` of `operation`.
 
     Raises
     ------
@@ -168,39 +156,9 @@ def register(operation: str, name: str, function: Algorithm) -> None:
         raise InputError(
             f"the algorithm {name!r} of {operation} exists already; register yours by another name"
         )
-    _registered[operation, name] = function
 
 
-def collective(operation: str, name: str) -> Callable[[F], F]:
-    """Decorate a function to make it the algorithm `name` of `operation`.
-
-    Parameters
-    ----------
-    operation
-        Such as ``"allreduce"``.
-    name
-        The name that ``smpi/<operation>`` selects it by.
-
-    Raises
-    ------
-    InputError
-        There is no such operation, or tisim has an algorithm of that name itself.
-
-    Examples
-    --------
-    >>> @collective("barrier", "silent")
-    ... def silent(s):
-    ...     "A barrier that waits for nobody."
-    """
-
-    def decorate(function: F) -> F:
-        register(operation, name, function)
-        return function
-
-    return decorate
-
-
-def _load(operation: str, name: str) -> Algorithm:
+def _load(operation: str, name: str, also: tuple[str, ...]) -> Algorithm:
     _check_operation(operation)
     if name in SELECTORS:
         selector = "default" if operation in _SINGLE else name
@@ -210,11 +168,11 @@ def _load(operation: str, name: str) -> Algorithm:
     if reason is not None:
         raise InputError(
             f"{operation} algorithm {name!r} is not available: it {reason}; "
-            f"choose another one: {', '.join(names(operation))}"
+            f"choose another one: {', '.join((*names(operation), *also))}"
         )
     if name not in _built_in(operation):
         raise InputError(
-            f"{operation} has no algorithm {name!r}; {_nearest(name, names(operation))}"
+            f"{operation} has no algorithm {name!r}; {_nearest(name, (*names(operation), *also))}"
         )
     stem = _MODULES.get(name, name.lower())
     module = importlib.import_module(f"tisim.actions.collectives.{operation}.{stem}")
