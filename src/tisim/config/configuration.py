@@ -51,7 +51,7 @@ class Config:
     Attributes
     ----------
     warnings
-        What is worth telling the user.
+        Warnings for the user.
     ignored
         The options that are set and have no effect on a replay.
 

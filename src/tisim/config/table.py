@@ -285,7 +285,7 @@ class Protocol(Record):
         choices=("any", "proc-null"),
         section=MPI,
         core=False,
-        doc="who a receive from -333 waits for, which SimGrid's tracer writes for MPI_ANY_SOURCE "
+        doc="whom a receive from -333 waits for, which SimGrid's tracer writes for MPI_ANY_SOURCE "
         "and for MPI_PROC_NULL: `any` or `proc-null`",
     )
     kept_operations: int = row(

@@ -28,7 +28,7 @@ class Settings:
     Parameters
     ----------
     platform
-        The platform; its own ``<config>`` holds where `config` says nothing.
+        The platform; `config` wins over its own ``<config>``.
     config
         Options that win over the platform's.
     registry

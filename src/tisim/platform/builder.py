@@ -75,7 +75,7 @@ class PlatformBuilder:
         return Platform.of_elements(elements, self._name)
 
     def config(self, options: Mapping[str, object]) -> None:
-        """Set options, which hold where a replay says nothing else; before the first zone."""
+        """Set options, which a replay may override; before the first zone."""
         node = Node("config", {"id": ""})
         for key, value in options.items():
             text = ("yes" if value else "no") if isinstance(value, bool) else str(value)

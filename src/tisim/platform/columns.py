@@ -1,4 +1,4 @@
-"""Columns of numbers that cost no NumPy until somebody looks at them as arrays."""
+"""Columns of numbers that need NumPy only when they are used as arrays."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ class Column:
     Parameters
     ----------
     numbers
-        The numbers, which nobody changes any more.
+        The numbers, which do not change any more.
     """
 
     def __init__(self, numbers: array[Any]) -> None:
         self.numbers = numbers
 
     @cached_property
-    def shown(self) -> NDArray[Any]:
+    def view(self) -> NDArray[Any]:
         """The numbers as an array that refuses to be written to."""
         import numpy as np
 
         if not self.numbers:
             return np.empty(0, dtype=self.numbers.typecode)
-        shown = np.frombuffer(self.numbers, dtype=self.numbers.typecode)
-        shown.setflags(write=False)
-        return shown
+        view = np.frombuffer(self.numbers, dtype=self.numbers.typecode)
+        view.setflags(write=False)
+        return view
 
     def __reduce__(self) -> tuple[object, ...]:
         return Column, (self.numbers,)
 
 
-class Shown(Generic[Scalar]):
-    """An attribute of `Columns` that shows one of them as a read-only NumPy array.
+class NumpyView(Generic[Scalar]):
+    """An attribute of `Columns`: one of them as a read-only NumPy array.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Shown(Generic[Scalar]):
         owner.typecodes = {**owner.typecodes, name: self.typecode}
 
     def __get__(self, columns: Columns, owner: type[Columns]) -> NDArray[Scalar]:
-        return columns.columns[self._name].shown
+        return columns.columns[self._name].view
 
 
 class Columns:
@@ -84,7 +84,7 @@ class Columns:
         return type(self)(**{**self.columns, **numbers})
 
     def buffer(self, name: str) -> array[Any]:
-        """The numbers of a column, which nobody may change."""
+        """The numbers of a column, to be read only."""
         return self.columns[name].numbers
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.platform.columns import Column, Columns, Shown
+from tisim.platform.columns import Column, Columns, NumpyView
 from tisim.platform.profiles import ResourceProfile
 from tisim.platform.resources import Resources
 from tisim.platform.routing import add_up
@@ -45,13 +45,13 @@ class CompiledEvents(Columns):
         When each event happens in the first round (s), and the new value; shape (events,).
     """
 
-    is_link: Shown[np.uint8] = Shown("B")
-    index: Shown[np.int32] = Shown("i")
-    what: Shown[np.uint8] = Shown("B")
-    period: Shown[np.float64] = Shown("d")
-    offset: Shown[np.int64] = Shown("q")
-    time: Shown[np.float64] = Shown("d")
-    value: Shown[np.float64] = Shown("d")
+    is_link: NumpyView[np.uint8] = NumpyView("B")
+    index: NumpyView[np.int32] = NumpyView("i")
+    what: NumpyView[np.uint8] = NumpyView("B")
+    period: NumpyView[np.float64] = NumpyView("d")
+    offset: NumpyView[np.int64] = NumpyView("q")
+    time: NumpyView[np.float64] = NumpyView("d")
+    value: NumpyView[np.float64] = NumpyView("d")
 
 
 class CompiledPlatform(Resources):
@@ -81,16 +81,16 @@ class CompiledPlatform(Resources):
         How the numbers above change over time.
     """
 
-    segment_offset: Shown[np.int64] = Shown("q")
-    segment_links: Shown[np.int32] = Shown("i")
-    segment_latency: Shown[np.float64] = Shown("d")
-    host_group: Shown[np.int32] = Shown("i")
-    host_up: Shown[np.int32] = Shown("i")
-    host_down: Shown[np.int32] = Shown("i")
-    host_loopback: Shown[np.int32] = Shown("i")
-    pair_src: Shown[np.int32] = Shown("i")
-    pair_dst: Shown[np.int32] = Shown("i")
-    pair_segment: Shown[np.int32] = Shown("i")
+    segment_offset: NumpyView[np.int64] = NumpyView("q")
+    segment_links: NumpyView[np.int32] = NumpyView("i")
+    segment_latency: NumpyView[np.float64] = NumpyView("d")
+    host_group: NumpyView[np.int32] = NumpyView("i")
+    host_up: NumpyView[np.int32] = NumpyView("i")
+    host_down: NumpyView[np.int32] = NumpyView("i")
+    host_loopback: NumpyView[np.int32] = NumpyView("i")
+    pair_src: NumpyView[np.int32] = NumpyView("i")
+    pair_dst: NumpyView[np.int32] = NumpyView("i")
+    pair_segment: NumpyView[np.int32] = NumpyView("i")
 
     def __init__(
         self,

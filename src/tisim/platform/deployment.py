@@ -48,7 +48,7 @@ class Placement:
 
 
 class _HostsOnly(Sequence[Placement]):
-    """Placements that are hosts and nothing else, made when somebody asks: there may be a million.
+    """Placements that are hosts and nothing else, made on access: there may be a million.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The hosts of a platform: listed one by one, or numbered by a cluster.
 
-A numbered host has no object and no stored name; both are made when somebody asks.
+A numbered host has no object and no stored name; both are made on access.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class HostTable:
         return None
 
     def duplicate(self) -> str | None:
-        """A name that two hosts have, or None. Listed hosts among themselves are not looked at."""
+        """A name that two hosts have, or None. Listed hosts are not compared with one another."""
         for name in self._listed:
             if self._numbered and self._find_numbered(name) is not None:
                 return name

@@ -49,8 +49,8 @@ class Route:
     latency: float
 
 
-class Sequenced(Sequence[_T], Generic[_T]):
-    """Hosts or links of a platform, made when they are looked at."""
+class LazySequence(Sequence[_T], Generic[_T]):
+    """Hosts or links of a platform, made on access."""
 
     def __init__(self, count: int, make: Callable[[int], _T]) -> None:
         self._count = count
@@ -91,7 +91,7 @@ class Platform:
     profiles
         How speeds, bandwidths, latencies and states change over time.
     warnings
-        What the reader found worth telling, each with file and line.
+        Warnings of the reader, each with file and line.
     root
         The outermost zone.
     """
@@ -176,14 +176,14 @@ class Platform:
         return f"<Platform {self.file}: {len(self.hosts)} hosts, {len(self.links)} links>"
 
     @cached_property
-    def hosts(self) -> Sequenced[Host]:
+    def hosts(self) -> LazySequence[Host]:
         """All hosts."""
-        return Sequenced(len(self._topology.hosts), self._make_host)
+        return LazySequence(len(self._topology.hosts), self._make_host)
 
     @cached_property
-    def links(self) -> Sequenced[Link]:
+    def links(self) -> LazySequence[Link]:
         """All links; a SPLITDUPLEX link is two. The last may be the network model's loopback."""
-        return Sequenced(len(self._topology.links), self._make_link)
+        return LazySequence(len(self._topology.links), self._make_link)
 
     @property
     def resources(self) -> Resources:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tisim.platform.links import Link
     from tisim.platform.platform import Platform, Route
 
-# Up to this number of hosts, all pairs are looked at; beyond, a selection of about as many pairs.
+# Up to this number of hosts, all pairs are measured; beyond, about as many selected pairs.
 _ALL_PAIRS = 160
 _PAIRS = _ALL_PAIRS * _ALL_PAIRS
 _SHOWN_ZONES = 20
@@ -60,7 +60,7 @@ class PlatformReport:
     farthest
         Two hosts that are that latency apart; None if no hosts are connected.
     unconnected
-        Pairs of different hosts that have no route, among those looked at.
+        Pairs of different hosts that have no route, among those measured.
     bisection_bandwidth
         Bytes/s from the first half of the hosts to the second when each host of the one sends
         equally to each of the other; None if not all of them are connected, or there are too
@@ -165,9 +165,9 @@ class _Distances:
         self._load = np.zeros(len(platform.links), dtype=np.int64)
         half = len(platform.hosts) // 2
         for src, dst in _selected_pairs(len(platform.hosts)):
-            self._look(src, dst, src < half <= dst)
+            self._measure(src, dst, src < half <= dst)
 
-    def _look(self, src: int, dst: int, crosses: bool) -> None:
+    def _measure(self, src: int, dst: int, crosses: bool) -> None:
         platform = self._platform
         try:
             links, latency = platform.route_links(src, dst)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tisim.platform.columns import Columns, Shown
+from tisim.platform.columns import Columns, NumpyView
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,8 +21,8 @@ class Resources(Columns):
         Of each link: bytes/s, seconds, 1 if it is a FATPIPE; shape (links,).
     """
 
-    host_speed: Shown[np.float64] = Shown("d")
-    host_cores: Shown[np.int32] = Shown("i")
-    link_bandwidth: Shown[np.float64] = Shown("d")
-    link_latency: Shown[np.float64] = Shown("d")
-    link_fatpipe: Shown[np.uint8] = Shown("B")
+    host_speed: NumpyView[np.float64] = NumpyView("d")
+    host_cores: NumpyView[np.int32] = NumpyView("i")
+    link_bandwidth: NumpyView[np.float64] = NumpyView("d")
+    link_latency: NumpyView[np.float64] = NumpyView("d")
+    link_fatpipe: NumpyView[np.uint8] = NumpyView("B")

@@ -23,7 +23,7 @@ def find_route(src: Point, dst: Point, links: list[int], terms: list[Term]) -> N
     NoRoute
         If a zone on the way has no route.
     """
-    common, src_zone, dst_zone = _meeting(src[0], dst[0])
+    common, src_zone, dst_zone = _common_zone(src[0], dst[0])
     if common.bypasses:
         bypass = _find_bypass(common, src, dst)
         if bypass is not None:
@@ -76,7 +76,7 @@ def _take_bypass(
         find_route(route.gw_dst, dst, links, terms)
 
 
-def _meeting(src: Zone, dst: Zone) -> tuple[Zone, Zone, Zone]:
+def _common_zone(src: Zone, dst: Zone) -> tuple[Zone, Zone, Zone]:
     """The innermost zone around both, and the zones right in it that lead to each."""
     below_src, below_dst = src, dst
     while src is not dst:

@@ -222,12 +222,12 @@ def _compose_star(
 ) -> None:
     backbone = zone.backbone
     size = len(backbone)
-    if not _are_apart(zone):
+    if not _have_links_of_their_own(zone):
         return
     members: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
     for host in hosts:
         local = topology.hosts.point(host)[1]
-        up, down, _ = zone.arms_of(local)
+        up, down, _ = zone.links_of(local)
         # A host without a host_link has not even the backbone on its way.
         if local not in gateways and up:
             members.append((host, up[: len(up) - size], down[size:]))
@@ -244,18 +244,18 @@ def _compose_star(
     composition.groups.append(Group(backbone, *members[0]))
 
 
-def _are_apart(zone: StarZone) -> bool:
+def _have_links_of_their_own(zone: StarZone) -> bool:
     """Whether no link but the backbone is on one vertex's way up and on another's way down.
 
     A star takes such a link once, so that a route is not what its two ends say.
     """
     size = len(zone.backbone)
     ups: dict[int, int] = {}
-    for local, arms in zone.arms.items():
-        for link in arms.up[: len(arms.up) - size]:
+    for local, own in zone.vertex_links.items():
+        for link in own.up[: len(own.up) - size]:
             ups[link] = local if ups.setdefault(link, local) == local else -1
-    for local, arms in zone.arms.items():
-        for link in arms.down[size:]:
+    for local, own in zone.vertex_links.items():
+        for link in own.down[size:]:
             if ups.get(link, local) != local or link in zone.backbone:
                 return False
     return not any(link in zone.backbone for link in ups)

@@ -50,7 +50,7 @@ class Topology:
         return self.hosts.names()
 
     def default_loopback(self) -> int:
-        """Index of the network model's own loopback, which comes to be when it is asked for."""
+        """Index of the network model's own loopback, which is made on first use."""
         if self._loopback < 0:
             self._loopback = self.links.add_listed(DEFAULT_LOOPBACK, 1.0, 0.0, fatpipe=True)
         return self._loopback

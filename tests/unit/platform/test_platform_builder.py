@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -282,3 +283,13 @@ def test_mistakes_of_the_whole() -> None:
     q.build()
     with pytest.raises(InputError, match="make another builder"):
         q.build()
+
+
+@pytest.mark.parametrize("documented", [PlatformBuilder, Platform.to_xml])
+def test_the_examples_of_docstrings(documented: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    runner = doctest.DocTestRunner()
+    for example in doctest.DocTestFinder().find(documented, "documented", globs={"tisim": tisim}):
+        runner.run(example)
+    assert runner.failures == 0
+    assert runner.tries > 0

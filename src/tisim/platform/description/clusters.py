@@ -12,7 +12,7 @@ from tisim.platform.zones.cluster import ClusterSpec, ClusterZone, LinkKind
 from tisim.platform.zones.dragonfly import DragonflyCluster, parse_dragonfly
 from tisim.platform.zones.fattree import FatTreeCluster, parse_fat_tree
 from tisim.platform.zones.flat import FlatCluster
-from tisim.platform.zones.star import Arms, StarZone, VivaldiZone
+from tisim.platform.zones.star import StarZone, VertexLinks, VivaldiZone
 from tisim.platform.zones.torus import TorusCluster, parse_torus
 from tisim.quantities import parse_bandwidth, parse_time
 
@@ -174,7 +174,7 @@ def add_peer(construction: Construction, events: EventReader, node: Node) -> Non
     links = construction.topology.links
     up = links.add_listed(f"link_{name}_UP", read_bandwidth(node, "bw_out", "bw_out"), 0.0)
     down = links.add_listed(f"link_{name}_DOWN", read_bandwidth(node, "bw_in", "bw_in"), 0.0)
-    zone.arms[local] = Arms((up,), (down,))
+    zone.vertex_links[local] = VertexLinks((up,), (down,))
 
 
 def connect_star(construction: Construction, zone: StarZone, parts: list[Node]) -> None:
@@ -189,17 +189,17 @@ def connect_star(construction: Construction, zone: StarZone, parts: list[Node]) 
         if node.tag == "host_link":
             local = _host_in(construction, zone, node)
             up, down = (_link(construction, node, node[end]) for end in ("up", "down"))
-            _set_arms(zone, local, (up, *backbone), (*backbone, down))
+            _set_links(zone, local, (up, *backbone), (*backbone, down))
         elif node.tag == "cabinet":
             for number in Radical(node["radical"]):
                 name = f"{node['prefix']}{number}{node['suffix']}"
                 up, down = (_link(construction, node, f"link_{name}_{d}") for d in ("UP", "DOWN"))
                 local = construction.topology.points[name][1]
-                _set_arms(zone, local, (up, *backbone), (*backbone, down))
+                _set_links(zone, local, (up, *backbone), (*backbone, down))
 
 
-def _set_arms(zone: StarZone, local: int, up: tuple[int, ...], down: tuple[int, ...]) -> None:
-    zone.arms[local] = Arms(up, down, zone.arms_of(local).loopback)
+def _set_links(zone: StarZone, local: int, up: tuple[int, ...], down: tuple[int, ...]) -> None:
+    zone.vertex_links[local] = VertexLinks(up, down, zone.links_of(local).loopback)
 
 
 def _add_backbone(construction: Construction, node: Node) -> int:

@@ -35,7 +35,7 @@ class Construction:
     config
         The options of ``<config>``, the first of each name.
     warnings
-        What is worth telling the user, each with its place.
+        Warnings for the user, each with its place.
     counters
         Hosts and cables of the clusters of a topology, over all of them.
     coordinates

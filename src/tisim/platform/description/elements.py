@@ -155,7 +155,7 @@ class Elements:
         self.events.connect_traces()
         for zone in topology.root.walk():
             if isinstance(zone, TableZone):
-                zone.seal(topology.default_loopback)
+                zone.add_default_loopbacks(topology.default_loopback)
 
     def _config(self, node: Node) -> None:
         if self.construction.topology.root is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tisim.platform.topology import Topology, did_you_mean
 from tisim.platform.zones.base import LocalRoute, Zone
-from tisim.platform.zones.star import Arms, StarZone
+from tisim.platform.zones.star import StarZone, VertexLinks
 from tisim.platform.zones.table import TableZone
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def _add_star_loopback(zone: StarZone, node: Node, src: int, dst: int, hops: _Ho
             f"zone {zone.name} (routing={zone.kind}) routes through the links of its hosts; only a "
             "route from a host to itself can be declared"
         )
-    arms = zone.arms_of(src)
-    zone.arms[src] = Arms(arms.up, arms.down, hops.there)
+    own = zone.links_of(src)
+    zone.vertex_links[src] = VertexLinks(own.up, own.down, hops.there)
 
 
 def _point(topology: Topology, node: Node, attribute: str) -> Point:

@@ -63,7 +63,7 @@ def write_xml(
         lines += writer.lines(node, 1)
     lines += writer.profile_lines(profiles)
     text = "\n".join([*lines, "</platform>", ""])
-    if not _says(text, resources, profiles):
+    if not _describes(text, resources, profiles):
         raise InputError(
             "the platform file format cannot say this platform: some hosts or links of a cluster, "
             "a cabinet or a peer have other numbers than it declares"
@@ -164,7 +164,7 @@ class _Writer:
             yield f'  <trace_connect kind="{kind}" trace="{trace}" element={element}/>'
 
 
-def _says(text: str, resources: Resources, profiles: Sequence[ResourceProfile]) -> bool:
+def _describes(text: str, resources: Resources, profiles: Sequence[ResourceProfile]) -> bool:
     """Whether a platform file has these numbers."""
     document = parse_document(text.encode(), "the platform as it is written")
     elements = Elements()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tisim.platform.zones.base import Point
 
 
-class Arms(NamedTuple):
+class VertexLinks(NamedTuple):
     """The links of one vertex of a star: up to the centre, down from it, to itself."""
 
     up: tuple[int, ...] = ()
@@ -29,22 +29,22 @@ class StarZone(Zone):
 
     def __init__(self, name: str, parent: Zone | None) -> None:
         super().__init__(name, parent)
-        self.arms: dict[int, Arms] = {}
-        #: The link at the inner end of every arm, if there is one.
+        self.vertex_links: dict[int, VertexLinks] = {}
+        #: The link between the links up and down of every vertex, if there is one.
         self.backbone: tuple[int, ...] = ()
 
-    def arms_of(self, local: int) -> Arms:
+    def links_of(self, local: int) -> VertexLinks:
         """The links of a vertex; none at all for one that has no ``host_link``."""
-        return self.arms.get(local, _NO_LINKS)
+        return self.vertex_links.get(local, _NO_LINKS)
 
     def local_route(self, src: int, dst: int) -> LocalRoute:
-        up, _, loopback = self.arms_of(src)
+        up, _, loopback = self.links_of(src)
         if src == dst and loopback is not None:
             return LocalRoute(loopback)
-        return LocalRoute(tuple(dict.fromkeys(up + self.arms_of(dst).down)))
+        return LocalRoute(tuple(dict.fromkeys(up + self.links_of(dst).down)))
 
 
-_NO_LINKS = Arms()
+_NO_LINKS = VertexLinks()
 
 
 class VivaldiZone(StarZone):

@@ -42,7 +42,7 @@ class TableZone(Zone):
         self.routes[src, dst] = route
         return True
 
-    def seal(self, loopback: Callable[[], int]) -> None:
+    def add_default_loopbacks(self, loopback: Callable[[], int]) -> None:
         """Give every vertex its default loopback, once everything is declared.
 
         `loopback` returns the link that SimGrid's network models provide for messages from a
