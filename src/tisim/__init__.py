@@ -1,4 +1,4 @@
-"""Predict how long an MPI program takes on a machine that need not exist.
+"""Predict how long an MPI program takes on a hypothetical machine.
 
 The public names are loaded when they are first used, so that ``import tisim`` is quick.
 """

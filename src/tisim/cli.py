@@ -28,17 +28,17 @@ _COMMANDS = {
     "compare": (
         "tisim.commands.compare",
         "compare_command",
-        "Say what differs between two results, and why.",
+        "Explain how two results differ.",
     ),
     "generate": (
         "tisim.commands.generate",
         "generate_command",
-        "Make traces without a machine, for scale studies.",
+        "Write synthetic traces, for scale studies.",
     ),
     "check": (
         "tisim.commands.check",
         "check_command",
-        "Say whether a trace is sound, and what is in it.",
+        "Check a trace for errors, and count its actions.",
     ),
     "pack": (
         "tisim.commands.pack",
@@ -53,12 +53,12 @@ _COMMANDS = {
     "platform": (
         "tisim.commands.platform",
         "platform_command",
-        "Say what a platform file describes; draw it.",
+        "Describe a platform file; draw it.",
     ),
     "calibrate": (
         "tisim.commands.calibrate",
         "calibrate_command",
-        "Get a platform's parameters from measurements.",
+        "Fit a platform's parameters to measurements.",
     ),
     "benchmark": (
         "tisim.commands.calibrate",
@@ -123,9 +123,9 @@ Examples:
     help="Print the version and exit.",
 )
 def tisim() -> None:
-    """Predict how long an MPI program takes on a machine that need not exist.
+    """Predict how long an MPI program takes on a hypothetical machine.
 
-    Replays time-independent traces over a description of the platform.
+    Replays time-independent traces on a description of a platform.
     """
 
 

@@ -47,7 +47,7 @@ Examples:
 def check_command(
     dialect: str, actions: tuple[str, ...], json_file: str | None, traces: tuple[str, ...]
 ) -> int:
-    """Say whether a trace is sound, and what is in it.
+    """Check a trace for errors, and count its actions.
 
     Sends and receives have to match, collectives to come in the same order everywhere, requests to
     be completed. What is wrong is printed with its file and line. Nothing is simulated.

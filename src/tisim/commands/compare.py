@@ -47,7 +47,7 @@ With --breakdown in both replays it says which kinds of action and waits make th
 @click.argument("b", type=click.Path(path_type=Path))
 @click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - is standard output.")
 def compare_command(a: Path, b: Path, json_file: str | None) -> None:
-    """Say what differs between two results, and why.
+    """Explain how two results differ.
 
     A and B are what tisim replay --json has written. Differences are those from A to B.
     """

@@ -94,7 +94,7 @@ Examples:
 """,
 )
 def generate_command() -> None:
-    """Make traces without a machine, for scale studies.
+    """Write synthetic traces, for scale studies.
 
     Each pattern has its own options. A trace is written as a directory with a file a rank, or,
     for large ones, as one packed file (.tit).

@@ -33,7 +33,7 @@ Examples:
 def platform_command(
     file: Path, route: tuple[str, str] | None, drawing: Path | None, as_json: str | None
 ) -> None:
-    """Say what a platform FILE describes: hosts, links, zones, distances, bandwidths."""
+    """Describe a platform FILE: hosts, links, zones, distances, bandwidths."""
     platform = Platform.load(file)
     for warning in platform.warnings:
         click.echo(f"warning: {warning}", err=True)

@@ -57,9 +57,7 @@ Examples:
 @click.option(
     "--platform", "platform_file", required=True, metavar="FILE", help="Platform, SimGrid's XML."
 )
-@click.option(
-    "--deploy", "deployment_file", metavar="FILE", help="Which host each rank runs on, XML."
-)
+@click.option("--deploy", "deployment_file", metavar="FILE", help="The host of each rank, XML.")
 @click.option(
     "--hostfile", metavar="FILE", help="Instead of --deploy: hosts, one a line, used round-robin."
 )
@@ -92,7 +90,7 @@ Examples:
 @click.option(
     "--breakdown",
     is_flag=True,
-    help="Say where the time goes: kinds of actions, who waits for whom, the critical path, the "
+    help="Show where the time goes: kinds of actions, who waits for whom, the critical path, the "
     "busiest links; --json has it too.",
 )
 @click.option(

@@ -44,8 +44,8 @@ def tables() -> str:
     )
     parts.append(
         "## What no replay uses\n\n"
-        "Accepted and passed over, because they are about how SimGrid executes, debugs, traces or\n"
-        f"verifies programs, or about disks and virtual machines:\n\n{listed}"
+        "These options are accepted and ignored, because they control how SimGrid executes,\n"
+        f"debugs, traces or verifies programs, or concern disks and virtual machines:\n\n{listed}"
     )
     return "\n\n".join(parts)
 

@@ -54,8 +54,7 @@ class NetworkModel(Record):
         section=NETWORK,
         core=False,
         doc="`SMPI`, `LV08`, `CM02` or `raw` (SimGrid 4's name for no corrections at all); each "
-        "sets defaults for the next options. SimGrid's `IB`, `Constant` and `ns-3` are not there: "
-        "an error",
+        "sets defaults for the next options. SimGrid's `IB`, `Constant` and `ns-3` are errors",
     )
     latency_factor: StepTable = row(
         "network/latency-factor",
@@ -66,8 +65,8 @@ class NetworkModel(Record):
         smpi_key="smpi/lat-factor",
         section=NETWORK,
         doc="`boundary:factor;...`, boundaries in bytes, or one number: multiplies the latency of "
-        "a route. Above a boundary its factor holds, up to the first one 1. As in SimGrid 3.32 "
-        "the `smpi/` names count in the SMPI model only",
+        "a route. A factor holds above its boundary; up to the first boundary it is 1. As in "
+        "SimGrid 3.32 the `smpi/` names count in the SMPI model only",
     )
     bandwidth_factor: StepTable = row(
         "network/bandwidth-factor",
@@ -88,7 +87,7 @@ class NetworkModel(Record):
         unit="B",
         spellings=("network/weight-S-parameter",),
         section=NETWORK,
-        doc="how much a slow link weighs against latency when flows share",
+        doc="the weight of a slow link relative to latency, where flows share a link",
     )
     tcp_gamma: float = row(
         "network/TCP-gamma",
@@ -129,7 +128,7 @@ class NetworkModel(Record):
         BYTES,
         "16",
         section=NETWORK,
-        doc="what SMPI adds to the size of every message, before it looks factors up",
+        doc="added to the size of every message before its factors are looked up, as SMPI does",
     )
     precision_timing: float = row(
         "precision/timing",
@@ -138,7 +137,7 @@ class NetworkModel(Record):
         above_zero=True,
         spellings=("surf/precision",),
         section=NETWORK,
-        doc="dates closer than that are one instant",
+        doc="dates closer than this are one instant",
     )
     precision_maxmin: float = row(
         "precision/work-amount",
@@ -146,7 +145,7 @@ class NetworkModel(Record):
         "1e-5",
         spellings=("maxmin/precision",),
         section=NETWORK,
-        doc="shares closer than that are equal (`maxmin/precision`)",
+        doc="shares closer than this are equal (`maxmin/precision`)",
     )
 
 
@@ -172,14 +171,14 @@ class CpuModel(Record):
         section=PROCESSORS,
         core=False,
         doc="computations between two calls are divided by a factor, where `location` lines name "
-        'the calls. The file has a line of headings, then `"a.c:30:b.c:130",1.2`; files with or '
-        "without their directories",
+        'the calls. The file has a header line, then lines such as `"a.c:30:b.c:130",1.2`; source '
+        "files with or without their directories",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Overheads(Record):
-    """What calls of a host cost its processor, by the size of the message in bytes.
+    """Overheads of the calls on a host, by the size of the message in bytes.
 
     A host's property of the parameter's name wins over the configuration.
     """
@@ -228,7 +227,7 @@ class Protocol(Record):
         "0",
         spellings=("smpi/async-small-thres",),
         section=MPI,
-        doc="below it a send starts at once",
+        doc="below it a send uses the eager protocol",
     )
     detached_threshold: int = row(
         "smpi/send-is-detached-thresh",
@@ -236,20 +235,20 @@ class Protocol(Record):
         "65536",
         spellings=("smpi/send-is-detached-thres",),
         section=MPI,
-        doc="below it a send does not block",
+        doc="below it a send uses the detached protocol",
     )
     test_sleep: float = row(
-        "smpi/test", SECONDS, "1e-4", section=MPI, doc="what a failed test takes"
+        "smpi/test", SECONDS, "1e-4", section=MPI, doc="the time of a failed test"
     )
     iprobe_sleep: float = row(
-        "smpi/iprobe", SECONDS, "1e-4", section=MPI, doc="what a failed probe takes"
+        "smpi/iprobe", SECONDS, "1e-4", section=MPI, doc="the time of a failed probe"
     )
     iprobe_cpu_usage: float = row(
         "smpi/iprobe-cpu-usage",
         NUMBER,
         "1",
         section=MPI,
-        doc="the part of a core that a probe takes",
+        doc="the share of a core that a probe uses",
     )
     grow_injected_times: bool = row(
         "smpi/grow-injected-times",
@@ -285,8 +284,8 @@ class Protocol(Record):
         choices=("any", "proc-null"),
         section=MPI,
         core=False,
-        doc="whom a receive from -333 waits for, which SimGrid's tracer writes for MPI_ANY_SOURCE "
-        "and for MPI_PROC_NULL: `any` or `proc-null`",
+        doc="the source of a receive from -333, which SimGrid's tracer writes for MPI_ANY_SOURCE "
+        "and for MPI_PROC_NULL: `any` or `proc-null` ([ADR 4](adr/0004-what-333-means.md))",
     )
     kept_operations: int = row(
         "tisim/kept-operations",

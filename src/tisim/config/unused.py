@@ -43,7 +43,7 @@ def _unused(
     ]
 
 
-_WARNED: Final = "another value is warned about"
+_WARNED: Final = "another value gives a warning"
 
 _EXPLAINED: Final = (
     *_unused(
@@ -71,14 +71,14 @@ _EXPLAINED: Final = (
     *_unused(
         "Network",
         "network/sender-gap",
-        f"none; {_WARNED}: SimGrid 3.32 has no such option any more",
+        f"none; {_WARNED}: SimGrid 3.32 no longer has this option",
         "0",
     ),
     *_unused("Network", "smpi/IB-penalty-factors", "none: it belongs to the model `IB`"),
     *_unused(
         "Network",
         "network/coordinates coordinates",
-        "none: a Vivaldi zone has coordinates without being asked",
+        "none: a Vivaldi zone always has coordinates",
     ),
     *_unused(
         "Network", "ns3/NetworkModel ns3/TcpModel ns3/seed", "none: they belong to the model `ns-3`"
@@ -114,7 +114,7 @@ _EXPLAINED: Final = (
     *_unused(
         "Processors",
         "smpi/host-speed",
-        "none: it turns seconds that an execution measures into flops, and a trace has flops",
+        "none: it converts measured seconds to flops, and a trace has flops",
         spellings=("smpi/running-power",),
     ),
     *_unused("Processors", "smpi/cpu-threshold", "none, as `smpi/host-speed`"),
@@ -123,12 +123,12 @@ _EXPLAINED: Final = (
     *_unused(
         "MPI",
         "smpi/np smpi/hostfile smpi/map smpi/replay",
-        "none: `smpirun` hands them over; `tisim replay` has arguments for them",
+        "none: `smpirun` sets them; `tisim replay` has arguments for them",
     ),
     *_unused(
         "MPI",
         "smpi/trace-call-location smpi/trace-call-use-absolute-path",
-        "none: they say what a tracer writes",
+        "none: they control what a tracer writes",
     ),
     *_unused("MPI", "smpi/plugin/lb/migration-frequency", "none: ranks do not migrate"),
 )

@@ -1,4 +1,4 @@
-"""The commands and Python examples of the tutorial and the how-to guides print what they say."""
+"""The examples of the tutorial, the how-to guides and the platform page print what they say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-DOCUMENTS = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))]
+DOCUMENTS = [
+    ROOT / "docs" / "platforms.md",
+    ROOT / "docs" / "tutorial.md",
+    *sorted((ROOT / "docs" / "howto").glob("*.md")),
+]
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
