@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     # take a twelfth of the time of a short replay, and more where many replays run at once.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        outcome: Any = tisim.main(args=arguments, prog_name="tisim", standalone_mode=False)
+        outcome: object = tisim.main(args=arguments, prog_name="tisim", standalone_mode=False)
         status = outcome if isinstance(outcome, int) else 0
         sys.stdout.flush()
     except (click.exceptions.Abort, KeyboardInterrupt) as stopped:  # the first is click's word

@@ -155,7 +155,7 @@ class Calibration:
         return json.dumps(self.to_dict(), indent=1, allow_nan=False)
 
 
-def _known(row: dict[str, Any]) -> dict[str, Any]:
+def _known(row: dict[str, object]) -> dict[str, object]:
     """A row with None for what is not known: an open interval, a factor of what has none."""
     return {
         key: None if isinstance(value, float) and not math.isfinite(value) else value

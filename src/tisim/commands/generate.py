@@ -32,7 +32,7 @@ def _grid(text: str, what: str) -> tuple[int, ...]:
 
 
 # Readers of values that are no plain numbers, and what the help calls such a value.
-_READERS: dict[str, Callable[[str, str], Any]] = {
+_READERS: dict[str, Callable[[str, str], object]] = {
     "BYTES": _size,
     "BYTES[,BYTES...]": _sizes,
     "FLOPS": parse_speed,
@@ -151,10 +151,10 @@ def _option(name: str, field: Field[Any]) -> click.Option:
     return click.Option(names, type=kind, default=default, show_default=True, help=text)
 
 
-def _reading(read: Callable[[str, str], Any], default: Any) -> Callable[..., Any]:
+def _reading(read: Callable[[str, str], object], default: object) -> Callable[..., object]:
     """A callback of click's that reads a value."""
 
-    def callback(_ctx: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+    def callback(_ctx: click.Context, parameter: click.Parameter, text: str | None) -> object:
         return default if text is None else read(text, parameter.opts[0])
 
     return callback

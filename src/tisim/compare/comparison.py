@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 # Times nearer than this (relative) are the same: another order of additions.
 _SAME = 1e-12
@@ -88,7 +87,7 @@ class Comparison:
     """
 
     simulated_time: Difference
-    inputs: tuple[tuple[str, Any, Any], ...]
+    inputs: tuple[tuple[str, object, object], ...]
     times: tuple[Difference, ...]
     counts: tuple[Difference, ...]
     ranks: tuple[RankDifference, ...]
@@ -99,7 +98,7 @@ class Comparison:
     without_breakdown: str = ""
     reasons: tuple[str, ...] = field(default=())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All of it as plain numbers, lists and dicts; for JSON."""
         a, b = self.simulated_time.a, self.simulated_time.b
         return {

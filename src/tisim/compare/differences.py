@@ -67,7 +67,7 @@ def _mean(rows: Sequence[Mapping[str, Any]], name: str) -> float:
     return math.fsum(_time(row, name) for row in rows) / len(rows)
 
 
-def _inputs(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def _inputs(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
     """What went into the two: their texts (such as names of files), and their options."""
     for key in dict.fromkeys((*a, *b)):
         text = isinstance(a.get(key, b.get(key)), str)
@@ -140,7 +140,7 @@ def _numbers(result: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield f"{name}, mean over ranks", total / len(result["ranks"])
 
 
-def _leaves(path: str, value: Any) -> Iterator[tuple[str, float]]:
+def _leaves(path: str, value: object) -> Iterator[tuple[str, float]]:
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return
     if isinstance(value, int | float):
@@ -153,7 +153,7 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, float]]:
             yield from _leaves(f"{path}: {_label(inner, place)}", _unlabelled(inner))
 
 
-def _label(row: Any, place: int) -> str:
+def _label(row: object, place: int) -> str:
     """What tells a row of a list from the others: its texts and its rank, or else its place."""
     if isinstance(row, Mapping):
         words = [str(v) if isinstance(v, str) else f"rank {v}" for v in _labels(row).values()]
@@ -162,11 +162,11 @@ def _label(row: Any, place: int) -> str:
     return str(place)
 
 
-def _labels(row: Mapping[str, Any]) -> dict[str, Any]:
+def _labels(row: Mapping[str, object]) -> dict[str, object]:
     return {k: v for k, v in row.items() if isinstance(v, str) or k == "rank"}
 
 
-def _unlabelled(row: Any) -> Any:
+def _unlabelled(row: object) -> object:
     if not isinstance(row, Mapping):
         return row
     names = _labels(row)

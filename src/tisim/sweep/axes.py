@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tisim.config.table import PARAMETERS, canonical
 from tisim.errors import InputError
@@ -45,8 +44,8 @@ class Choice:
         What it is.
     """
 
-    label: Any
-    value: Any
+    label: object
+    value: object
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +161,9 @@ class Axis:
         if not isinstance(ends, Sequence) or isinstance(ends, str) or len(ends) != 2:
             raise InputError(problem)
         low, high = (_plain(end) for end in ends)
-        if not all(isinstance(end, int | float) and math.isfinite(end) for end in (low, high)):
+        if not (isinstance(low, int | float) and isinstance(high, int | float)):
+            raise InputError(problem)
+        if not (math.isfinite(low) and math.isfinite(high)):
             raise InputError(problem)
         if low >= high or (form == "log_uniform" and low <= 0):
             raise InputError(problem + (" (both above zero)" if form == "log_uniform" else ""))
@@ -187,13 +188,13 @@ def _is_one(values: object, kind: str) -> bool:
     return kind in INPUTS and isinstance(values, Trace | Deployment)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A Python number for one of numpy's."""
     item = getattr(value, "item", None)
     return item() if item is not None and getattr(value, "ndim", None) == 0 else value
 
 
-def _label(value: Any) -> str:
+def _label(value: object) -> str:
     if isinstance(value, Sequence) and all(isinstance(one, str | os.PathLike) for one in value):
         return ",".join(os.fspath(one) for one in value)
     name = getattr(value, "file", None) or getattr(value, "name", None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tisim.errors import InputError
 from tisim.sweep.axes import Axis, Choice, Range
@@ -20,7 +19,7 @@ _STREAM = 0x5A3D
 
 
 def parse_points(
-    vary: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None,
+    vary: Mapping[str, object] | Sequence[Mapping[str, object]] | None,
     sample: int | None,
     seed: int,
 ) -> tuple[list[Axis], list[Point]]:
@@ -105,7 +104,7 @@ def random_sample(space: Space, count: int, seed: int) -> list[Point]:
     return points
 
 
-def _space(vary: Mapping[str, Any]) -> Space:
+def _space(vary: Mapping[str, object]) -> Space:
     space: Space = {}
     for name, values in vary.items():
         axis = _new_axis(name, space)
@@ -113,7 +112,7 @@ def _space(vary: Mapping[str, Any]) -> Space:
     return space
 
 
-def _point(mapping: Mapping[str, Any]) -> Point:
+def _point(mapping: Mapping[str, object]) -> Point:
     point: Point = {}
     for name, value in mapping.items():
         axis = _new_axis(name, point)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tisim.formats.sources import Part, find_source
 from tisim.formats.spool import Spool, reading
@@ -67,7 +67,7 @@ def modules_digest(modules: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def scenario_key(inputs: Mapping[str, Any]) -> str:
+def scenario_key(inputs: Mapping[str, object]) -> str:
     """The key of a scenario whose inputs are these digests, numbers and texts.
 
     It depends on the simulator too, so that a sweep does not go on with the rows of another one.
@@ -99,7 +99,7 @@ def simulator_digest() -> str:
     return digest.hexdigest()
 
 
-def _add_part(digest: Any, part: Part) -> None:
+def _add_part(digest: hashlib._Hash, part: Part) -> None:
     left = part.length
     with reading(part.name):
         descriptor = os.dup(part.descriptor) if part.path is None else os.open(part.path, 0)

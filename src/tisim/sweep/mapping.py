@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
 from tisim.platform.deployment import Deployment
@@ -42,7 +42,7 @@ class Mapping:
     deployment: Deployment | None = None
 
     @classmethod
-    def parse(cls, value: Any, base: Deployment | None) -> Mapping:
+    def parse(cls, value: object, base: Deployment | None) -> Mapping:
         """The mapping that a user's value stands for.
 
         Parameters
@@ -63,6 +63,7 @@ class Mapping:
             return cls("given", deployment=value)
         if isinstance(value, Sequence) and not isinstance(value, str):
             return cls("given", deployment=Deployment.round_robin(value, len(value)))
+        assert isinstance(value, str | os.PathLike)
         match = _RULE.fullmatch(str(value))
         if match is not None:
             number = None if match[2] is None else int(match[2])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tisim.config import Config
 from tisim.errors import InputError, TisimError
@@ -19,7 +20,7 @@ from tisim.sweep.design import Point, parse_points
 from tisim.sweep.keys import modules_digest, platform_digest, scenario_key, trace_digest
 from tisim.sweep.mapping import Mapping as RankMapping
 from tisim.sweep.mapping import load_deployment
-from tisim.sweep.scenario import Change, Inputs, Job, Scenario, TraceSource, describe
+from tisim.sweep.scenario import Amount, Change, Inputs, Job, Scenario, TraceSource, describe
 
 _TRACE, _PLATFORM, _MAPPING = (Axis(kind, kind) for kind in ("trace", "platform", "mapping"))
 # The mapping of the arguments `deployment` and `hosts`, or of neither.
@@ -30,14 +31,14 @@ _GIVEN = "as given"
 class Request:
     """What a user asks for; `tisim.sweep` says what each part means."""
 
-    trace: Any = None
-    platform: Any = None
-    vary: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    trace: object = None
+    platform: object = None
+    vary: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None
     sample: int | None = None
     seed: int = 0
     replicates: int = 1
-    baseline: Mapping[str, Any] | None = None
-    deployment: Any = None
+    baseline: Mapping[str, object] | None = None
+    deployment: Deployment | str | os.PathLike[str] | None = None
     hosts: Sequence[str] | None = None
     config: Config | Mapping[str, object] | None = None
     ranks: int | None = None
@@ -207,7 +208,7 @@ class _Planner:
             source = (files, self._request.ranks, "auto", NO_NOISE)
         return source, trace_digest(source)
 
-    def _read_mapping(self, value: Any) -> tuple[RankMapping, str]:
+    def _read_mapping(self, value: object) -> tuple[RankMapping, str]:
         if value == _GIVEN:
             value = "round-robin" if self._pool is None else self._pool
         mapping = RankMapping.parse(value, self._pool)
@@ -252,6 +253,8 @@ def _is_nothing(axis: Axis, choice: Choice) -> bool:
     return axis.target == "*" and numeric and neutral.get(axis.kind) == choice.value
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Amount:
     """2 and 2.0 are one change."""
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return cast("Amount", value)  # an axis of numbers has no other values

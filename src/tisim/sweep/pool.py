@@ -78,7 +78,7 @@ class _Process:
                 env={**os.environ, "PYTHONPATH": path},
             )
 
-    def send(self, message: Any) -> None:
+    def send(self, message: object) -> None:
         # A process that has died is noticed when its connection is read.
         with contextlib.suppress(ConnectionError):
             self.channel.send(message)

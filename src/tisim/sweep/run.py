@@ -6,7 +6,7 @@ import contextlib
 import importlib.util
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from tisim.config import Config
 from tisim.errors import InputError
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
 _Path = str | os.PathLike[str]
+#: How many processes, or where a Dask scheduler is.
+Workers: TypeAlias = "int | str | Client | None"
 
 
 class SweepInterrupted(KeyboardInterrupt):
@@ -46,17 +48,17 @@ def sweep(
     trace: Trace | _Path | Sequence[_Path] | None = None,
     *,
     platform: Platform | _Path | None = None,
-    vary: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+    vary: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
     sample: int | None = None,
     seed: int = 0,
     replicates: int = 1,
-    baseline: Mapping[str, Any] | None = None,
+    baseline: Mapping[str, object] | None = None,
     deployment: Deployment | _Path | None = None,
     hosts: Sequence[str] | None = None,
     config: Config | Mapping[str, object] | None = None,
     ranks: int | None = None,
     modules: Sequence[str] = (),
-    workers: int | str | Client | None = None,
+    workers: Workers = None,
     output: _Path | None = None,
     resume: bool = True,
     progress: bool = True,
@@ -205,7 +207,7 @@ def _begin(store: Store, table: Table, *, resume: bool) -> None:
 
 
 def _carry_out(
-    plan: Plan, table: Table, store: Store | None, workers: Any, *, progress: bool
+    plan: Plan, table: Table, store: Store | None, workers: Workers, *, progress: bool
 ) -> None:
     jobs = {**plan.baselines, **{scenario.key: scenario.job for scenario in plan.scenarios}}
     tasks = [(key, jobs[key]) for key in table.missing]
@@ -231,13 +233,13 @@ def _carry_out(
 
 
 def _outcomes(
-    inputs: Inputs, tasks: Sequence[Task], workers: Any
+    inputs: Inputs, tasks: Sequence[Task], workers: Workers
 ) -> Generator[tuple[str, Outcome], None, None]:
     """The outcomes of tasks as they come, from wherever they are carried out."""
     return cast("Generator[tuple[str, Outcome], None, None]", _run(inputs, tasks, workers))
 
 
-def _run(inputs: Inputs, tasks: Sequence[Task], workers: Any) -> Iterator[tuple[str, Outcome]]:
+def _run(inputs: Inputs, tasks: Sequence[Task], workers: Workers) -> Iterator[tuple[str, Outcome]]:
     if workers is None or isinstance(workers, int):
         count = _count(workers, len(tasks))
         return run_here(inputs, tasks) if count == 1 else run_in_processes(inputs, tasks, count)
@@ -246,7 +248,7 @@ def _run(inputs: Inputs, tasks: Sequence[Task], workers: Any) -> Iterator[tuple[
     return run_on_cluster(inputs, tasks, workers)
 
 
-def _check_workers(workers: Any) -> None:
+def _check_workers(workers: Workers) -> None:
     """Raise what is wrong with the workers, before anything is done."""
     if workers is None:
         return

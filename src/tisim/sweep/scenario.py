@@ -11,8 +11,15 @@ from tisim.sweep.mapping import Mapping as RankMapping
 
 #: How a trace is opened: source, number of ranks it must have, dialect; and its own noise.
 TraceSource = tuple[Any, int | None, str, tuple[float, int]]
+#: What a quantity is changed to: a number, or a text with a unit.
+Amount = float | str
+#: A value in a row of a sweep; None: it is not known, or does not exist.
+Cell = float | int | str | None
 #: What a worker found out about a scenario, by the names of `OUTCOMES`.
-Outcome = dict[str, Any]
+Outcome = dict[str, Cell]
+
+#: A row by its columns: the parameters of a scenario, its outcome, and what it is compared to.
+Row = dict[str, object]
 
 #: The columns of an outcome. All times are in seconds; mean and max are over ranks.
 OUTCOMES = (
@@ -37,7 +44,7 @@ class Change:
 
     quantity: str
     pattern: str
-    value: Any
+    value: Amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +71,8 @@ class Job:
     platform: int
     mapping: int
     changes: tuple[Change, ...]
-    options: Mapping[str, Any]
-    compute_noise: Any = 0.0
+    options: Mapping[str, object]
+    compute_noise: Amount = 0.0
     seed: tuple[int, ...] = ()
     failure: str | None = None
 
@@ -113,7 +120,7 @@ class Scenario:
         Key of the scenario that it is compared to.
     """
 
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, object]
     replicate: int
     job: Job
     key: str

@@ -19,7 +19,8 @@ from tisim.files import replacing
 if TYPE_CHECKING:
     import pandas as pd
 
-Row = dict[str, Any]
+    from tisim.sweep.scenario import Row
+
 
 # A file that is written whole each time: not more often than this (in seconds), and so that
 # writing takes a small part of the time.
@@ -201,9 +202,9 @@ def _is_mixed(values: pd.Series[Any]) -> bool:
     return len(kinds) > 1
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return "" if _is_missing(value) else str(value)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tisim.sweep.scenario import OUTCOMES, Outcome, Scenario
+from tisim.sweep.scenario import OUTCOMES, Cell, Outcome, Row, Scenario
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ class Table:
         }
         return list(dict.fromkeys([*(key for key in unknown if key in needed), *left]))
 
-    def take(self, rows: Iterable[Mapping[str, Any]]) -> int:
+    def take(self, rows: Iterable[Mapping[str, object]]) -> int:
         """Take what an earlier sweep did; return how many rows are of no use here."""
         useless = 0
         for row in rows:
@@ -72,22 +72,22 @@ class Table:
             if key in self._scenarios and _is_final(outcome):
                 self._outcomes[key] = outcome
                 reference, value = row.get("baseline"), _read("baseline_time", row["baseline_time"])
-                if reference in self._plan.baselines and value is not None:
+                if reference in self._plan.baselines and isinstance(value, int | float):
                     self._baselines[str(reference)] = value
             useless += key not in self._scenarios
         self._note_baselines()
         return useless
 
-    def add(self, key: str, outcome: Outcome) -> list[dict[str, Any]]:
+    def add(self, key: str, outcome: Outcome) -> list[Row]:
         """Take an outcome; return the rows that are done with it."""
         if key in self._plan.baselines:
-            self._baselines[key] = outcome.get("simulated_time")
+            self._baselines[key] = _time(outcome)
         if key not in self._scenarios:
             return []
         self._outcomes[key] = {name: outcome.get(name) for name in OUTCOMES}
         return [self._row(scenario) for scenario in self._scenarios[key]]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """The rows that are done, in the order of the scenarios."""
         return [self._row(s) for s in self._plan.scenarios if s.key in self._outcomes]
 
@@ -98,12 +98,12 @@ class Table:
     def _note_baselines(self) -> None:
         for key in self._plan.baselines:
             if key in self._outcomes:
-                self._baselines[key] = self._outcomes[key]["simulated_time"]
+                self._baselines[key] = _time(self._outcomes[key])
 
-    def _row(self, scenario: Scenario) -> dict[str, Any]:
+    def _row(self, scenario: Scenario) -> Row:
         outcome = self._outcomes[scenario.key]
         reference = self._baselines.get(scenario.baseline)
-        time = outcome.get("simulated_time")
+        time = _time(outcome)
         return {
             "scenario": scenario.title,
             **scenario.parameters,
@@ -116,7 +116,13 @@ class Table:
         }
 
 
-def make_frame(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def _time(outcome: Outcome) -> float | None:
+    """The simulated seconds of an outcome; None if it failed."""
+    time = outcome.get("simulated_time")
+    return time if isinstance(time, int | float) else None
+
+
+def make_frame(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """A frame with these columns; what is not known is missing (NaN, NA or None)."""
     import pandas as pd
 
@@ -124,7 +130,7 @@ def make_frame(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pd.
     return frame
 
 
-def _column(name: str, values: list[Any]) -> Any:
+def _column(name: str, values: list[object]) -> object:
     import pandas as pd
 
     if name in _WHOLE:
@@ -137,17 +143,17 @@ def _column(name: str, values: list[Any]) -> Any:
     return values
 
 
-def _read(name: str, value: Any) -> Any:
+def _read(name: str, value: object) -> Cell:
     """A value of a file, whose columns may all be texts."""
     if value is None or value == "" or value != value:
         return None
     if name in _TEXTS:
         return str(value)
-    number = float(value)
+    number = float(str(value))
     return int(number) if name in _WHOLE and math.isfinite(number) else number
 
 
 def _is_final(outcome: Outcome) -> bool:
     """Whether doing it again would give the same: all but what a machine's troubles ended."""
     error = outcome["error"]
-    return error is None or error.partition(":")[0] in ("InputError", "SimulationError")
+    return error is None or str(error).partition(":")[0] in ("InputError", "SimulationError")

@@ -7,7 +7,7 @@ import pickle
 import threading
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tisim.config import Config
 from tisim.sweep.noise import compute_seed, with_noise
@@ -66,7 +66,8 @@ class Worker:
             trace = self._trace(job.trace)
             platform = self._platform(job)
         if job.compute_noise != 0:
-            trace = trace.with_noise(job.compute_noise, seed=compute_seed(job.seed))
+            variation = cast("float", job.compute_noise)  # it says what is wrong with a text
+            trace = trace.with_noise(variation, seed=compute_seed(job.seed))
         mapping = self._inputs.mappings[job.mapping]
         return replay(
             trace,
@@ -108,9 +109,10 @@ def changed(platform: Platform, change: Change, seed: tuple[int, ...]) -> Platfo
     quantity, noisy, _ = change.quantity.partition("_noise")
     if noisy:
         return with_noise(platform, quantity, change.pattern, change.value, seed)
+    amount = cast("dict[str, Any]", {quantity: change.value})
     if quantity in ("speed", "cores"):
-        return platform.scaled(hosts=change.pattern, **{quantity: change.value})
-    return platform.scaled(links=change.pattern, **{quantity: change.value})
+        return platform.scaled(hosts=change.pattern, **amount)
+    return platform.scaled(links=change.pattern, **amount)
 
 
 def _outcome(result: Result) -> Outcome:

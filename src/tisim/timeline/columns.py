@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 
-def words(numbers: Any, names: Sequence[str]) -> Any:
+def structured(rows: object) -> NDArray[np.void]:
+    """Rows of the core, which come as a structured array."""
+    return cast("NDArray[np.void]", rows)
+
+
+def words(numbers: NDArray[np.uint8], names: Sequence[str]) -> pd.Categorical:
     """A column of words, which takes a byte a row; `names` by their numbers."""
     import numpy as np
     import pandas as pd
@@ -20,7 +27,7 @@ def words(numbers: Any, names: Sequence[str]) -> Any:
     return pd.Categorical.from_codes(place[numbers], categories=[names[number] for number in used])
 
 
-def frame(columns: dict[str, Any]) -> pd.DataFrame:
+def frame(columns: Mapping[str, object]) -> pd.DataFrame:
     """A frame of columns, whatever rows they were taken from."""
     import numpy as np
     import pandas as pd

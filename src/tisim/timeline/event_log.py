@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tisim import _core
 from tisim.timeline.breakdown import Breakdown
-from tisim.timeline.columns import frame, words
+from tisim.timeline.columns import frame, structured, words
 from tisim.timeline.critical_path import CriticalPath
 from tisim.timeline.names import STATES
 from tisim.timeline.routes import RouteTable
@@ -35,7 +35,7 @@ class EventLog:
         Seconds at which each rank ended.
     """
 
-    def __init__(self, store: EventStore, run: Run, finish: Any) -> None:
+    def __init__(self, store: EventStore, run: Run, finish: NDArray[np.float64]) -> None:
         self.store = store
         self.run = run
         self.finish = finish
@@ -48,7 +48,7 @@ class EventLog:
     @cached_property
     def waits(self) -> pd.DataFrame:
         """Who waited for whom: one row for each `state`, `kind`, `rank` and `cause`."""
-        rows = self.store.profile.waits()
+        rows = structured(self.store.profile.waits())
         table = frame(
             {
                 "rank": rows["rank"],
@@ -64,7 +64,7 @@ class EventLog:
     @cached_property
     def matrix(self) -> pd.DataFrame:
         """Who sent how much to whom: one row for each pair of ranks that has exchanged messages."""
-        rows = self.store.profile.traffic()
+        rows = structured(self.store.profile.traffic())
         names = ("source", "destination", "bytes", "messages")
         more = ("collective_bytes", "collective_messages")
         return frame({name: rows[name] for name in (*names, *more)})

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from tisim import _core
 from tisim.errors import TisimError
@@ -36,7 +36,7 @@ class EventStore:
         self._directory = Path(tempfile.mkdtemp(prefix="tisim-"))
         # The files are removed together with the last reference to this object.
         self._remove = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
-        self.profile: Any = _core.Profile(run.ranks)
+        self.profile = _core.Profile(run.ranks)
         self._rows = _core.StateRows()
         run.send_states_to(self._rows)
         run.send_states_to(self.profile.sink())
@@ -50,7 +50,7 @@ class EventStore:
         """The file of `states`, `actions` or `messages`."""
         return self._directory / name
 
-    def listeners(self) -> list[Any]:
+    def listeners(self) -> list[_core.Listener]:
         return [self.profile, self._actions, self._messages]
 
     def drain(self, last: bool) -> None:
@@ -93,10 +93,10 @@ class EventStore:
         return self.path(name).stat().st_size // int(self._type(name).itemsize)
 
     @staticmethod
-    def _type(name: str) -> Any:
+    def _type(name: str) -> np.dtype[np.void]:
         types = {
             "states": _core.state_type,
             "actions": _core.action_type,
             "messages": _core.message_type,
         }
-        return types[name]()
+        return cast("np.dtype[np.void]", types[name]())

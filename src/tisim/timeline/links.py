@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
+    from tisim import _core
     from tisim.models.settings import Settings
 
 # Parts that time is divided into: as many as give good pictures, fewer when there are so many
@@ -42,7 +43,7 @@ class Links:
         Of each of these links, bytes/s; shape (links,).
     """
 
-    def __init__(self, core: Any, settings: Settings, end: float) -> None:
+    def __init__(self, core: _core.Simulation, settings: Settings, end: float) -> None:
         import numpy as np
 
         table = core.load()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tisim.timeline.names import STATES
 
@@ -37,7 +37,7 @@ class RouteTable:
         """Name of a link."""
         return self._routes.link_name(index)
 
-    def latencies(self, rows: Any) -> NDArray[np.float64]:
+    def latencies(self, rows: NDArray[np.void]) -> NDArray[np.float64]:
         """Seconds that the first byte of each transfer travels; 0 where there is no transfer.
 
         Parameters
@@ -59,7 +59,9 @@ class RouteTable:
             latency[moves] = np.minimum(routes[of_pair] * factors[of_size], seconds)
         return latency
 
-    def add_up(self, sums: dict[int, list[float]], rows: Any, seconds: Any) -> None:
+    def add_up(
+        self, sums: dict[int, list[float]], rows: NDArray[np.void], seconds: NDArray[np.float64]
+    ) -> None:
         """Add seconds, bytes and number of transfers to those of the links that they cross."""
         import numpy as np
 
@@ -74,7 +76,7 @@ class RouteTable:
                 sum_of_link[1] += int(volumes[place])
                 sum_of_link[2] += int(counts[place])
 
-    def _pairs(self, rows: Any) -> tuple[list[int], Any]:
+    def _pairs(self, rows: NDArray[np.void]) -> tuple[list[int], NDArray[np.intp]]:
         """The pairs of hosts of some transfers, as one number each, and that of each transfer."""
         import numpy as np
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tisim import _core
 
@@ -40,12 +40,12 @@ class Run:
     title: str
     settings: Settings
     hosts: Sequence[int]
-    states: Any = None
+    states: _core.States | None = None
     wants_links: bool = False
     end: float = 0.0
     links: Links | None = None
 
-    def send_states_to(self, sink: Any) -> None:
+    def send_states_to(self, sink: _core.StateSink) -> None:
         """Send the states of all ranks to a sink (`tisim._core.StateSink`)."""
         if self.states is None:
             self.states = _core.States()

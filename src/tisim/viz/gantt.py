@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
 from tisim.files import write_file
@@ -17,6 +18,8 @@ from tisim.viz.samples import sample
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from tisim.result import Result
@@ -92,16 +95,18 @@ def _picture(result: Result, chart: _Chart, form: str) -> bytes:
     from matplotlib.figure import Figure
 
     height = max(1.6, min(6.4, 0.45 * chart.lanes.count))
-    styles: Any = {"svg.fonttype": "none", "svg.hashsalt": "tisim", "font.size": 9}
-    with mpl.rc_context(styles):
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "tisim", "font.size": 9}):
         figure = Figure(figsize=(11, height + 1.9), layout="constrained")
         FigureCanvasAgg(figure)
         notes = chart.draw(figure.add_subplot())
         _add_legend(figure, result)
         figure.text(0.01, 0.0, notes, fontsize=8, color="#444444", va="top")
         buffer = io.BytesIO()
-        options: dict[str, Any] = {"metadata": {"Date": None}} if form == "svg" else {"dpi": 130}
-        figure.savefig(buffer, format=form, bbox_inches="tight", pad_inches=0.12, **options)
+        save = partial(figure.savefig, buffer, format=form, bbox_inches="tight", pad_inches=0.12)
+        if form == "svg":
+            save(metadata={"Date": None})
+        else:
+            save(dpi=130)
     return buffer.getvalue()
 
 
@@ -122,7 +127,7 @@ class _Chart:
         self._begin, self._end = begin, end
         self._unit, self._factor = unit_of_time(end)
 
-    def draw(self, axes: Any) -> str:
+    def draw(self, axes: Axes) -> str:
         """Draw it; how to read what was drawn."""
         bars = self._bars()
         states = self._draw_shares(axes) if bars is None else self._draw_bars(axes, bars)
@@ -133,7 +138,7 @@ class _Chart:
         shares = " Percentages are those of the whole simulation." if part else ""
         return f"{states} {messages}{shares}"
 
-    def _dress(self, axes: Any) -> None:
+    def _dress(self, axes: Axes) -> None:
         """Title, axes and ticks."""
         lanes, run = self.lanes, self._log.run
         unit, factor = unit_of_time(run.end)
@@ -157,7 +162,7 @@ class _Chart:
         chosen = rows[(rows["end"] > self._begin) & (rows["start"] < self._end)]
         return chosen if len(chosen) <= _BARS else None
 
-    def _draw_bars(self, axes: Any, bars: NDArray[np.void]) -> str:
+    def _draw_bars(self, axes: Axes, bars: NDArray[np.void]) -> str:
         from matplotlib.collections import PolyCollection
 
         for number, state in enumerate(STATES):
@@ -171,7 +176,7 @@ class _Chart:
             )
         return "Each bar is what a rank is doing."
 
-    def _draw_shares(self, axes: Any) -> str:
+    def _draw_shares(self, axes: Axes) -> str:
         """In each column of each lane the shares of the time that its ranks spend in each state."""
         lanes, columns = self.lanes, _COLUMNS
         image = share_image(self._log, lanes, self._begin, self._end)
@@ -189,7 +194,7 @@ class _Chart:
             "upon the other."
         )
 
-    def _frame_lanes(self, axes: Any) -> None:
+    def _frame_lanes(self, axes: Axes) -> None:
         """A thin line around each lane, from 0 to the end of its last rank."""
         import numpy as np
         from matplotlib.collections import PolyCollection
@@ -201,7 +206,7 @@ class _Chart:
         frames = PolyCollection(corners, facecolors="none", edgecolors="#666666", linewidths=0.5)
         axes.add_collection(frames)
 
-    def _draw_messages(self, axes: Any) -> str:
+    def _draw_messages(self, axes: Axes) -> str:
         """Messages as arrows, or some of them."""
         rows = self._log.store.read("messages")
         if self._begin > 0 or self._end < self._log.run.end:
@@ -217,6 +222,7 @@ class _Chart:
             style = {"arrowstyle": "-|>,head_width=0.12,head_length=0.25", "lw": 0.6}
             style |= {"color": "#000000", "shrinkA": 0, "shrinkB": 0}
             arrow = axes.annotate("", head, tail, arrowprops=style, annotation_clip=False)
+            assert arrow.arrow_patch is not None
             arrow.arrow_patch.set_clip_path(axes.patch)
         if count <= _ARROWS:
             return f"Arrows: all {count:,} messages, from the start to the end of their transfer."
@@ -227,14 +233,16 @@ class _Chart:
         return float((rank + 0.5) / self.lanes.size - 0.5)
 
 
-def _rectangles(start: Any, end: Any, lane: Any) -> Any:
-    """The corners of bars; shape (bars, 4, 2)."""
+def _rectangles(
+    start: NDArray[np.float64], end: NDArray[np.float64], lane: NDArray[np.int_]
+) -> list[NDArray[np.float64]]:
+    """The corners of bars, each of shape (4, 2)."""
     import numpy as np
 
     low, high = lane - _BAR / 2, lane + _BAR / 2
     x = np.stack([start, end, end, start], axis=1)
     y = np.stack([low, low, high, high], axis=1)
-    return np.stack([x, y], axis=2)
+    return list(np.stack([x, y], axis=2))
 
 
 def share_image(log: EventLog, lanes: Lanes, begin: float, end: float) -> NDArray[np.uint8]:
@@ -262,7 +270,7 @@ def share_image(log: EventLog, lanes: Lanes, begin: float, end: float) -> NDArra
     return image
 
 
-def _add_legend(figure: Any, result: Result) -> None:
+def _add_legend(figure: Figure, result: Result) -> None:
     """The states that occur, with their parts of all time."""
     from matplotlib.patches import Patch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tisim.timeline.names import STATES, kind_names
 from tisim.viz.colours import COLOURS
@@ -13,6 +13,8 @@ from tisim.viz.lanes import Lanes
 from tisim.viz.samples import sample
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from tisim.result import Result
     from tisim.timeline.event_log import EventLog
 
@@ -73,7 +75,7 @@ def bins_of(log: EventLog) -> int:
     return max(500, _CELLS // lanes.count)
 
 
-def _packed(values: Any, kind: str) -> dict[str, str]:
+def _packed(values: ArrayLike, kind: str) -> dict[str, str]:
     """An array as text: little-endian, compressed, in base 64."""
     import numpy as np
 
@@ -81,12 +83,12 @@ def _packed(values: Any, kind: str) -> dict[str, str]:
     return {"type": kind, "data": base64.b64encode(zlib.compress(raw, 9)).decode()}
 
 
-def _lanes(lanes: Lanes) -> dict[str, Any]:
+def _lanes(lanes: Lanes) -> dict[str, object]:
     labels = [lanes.label(lane) for lane in range(lanes.count)]
     return {"count": lanes.count, "size": lanes.size, "labels": labels}
 
 
-def _all_states(log: EventLog, used: list[int]) -> dict[str, Any]:
+def _all_states(log: EventLog, used: list[int]) -> dict[str, object]:
     import numpy as np
 
     rows = log.store.read("states")
@@ -104,7 +106,7 @@ def _all_states(log: EventLog, used: list[int]) -> dict[str, Any]:
     }
 
 
-def _shares(log: EventLog, lanes: Lanes) -> dict[str, Any]:
+def _shares(log: EventLog, lanes: Lanes) -> dict[str, object]:
     import numpy as np
 
     bins = bins_of(log)
@@ -114,7 +116,7 @@ def _shares(log: EventLog, lanes: Lanes) -> dict[str, Any]:
     return {"mode": "shares", "bins": bins, "share": _packed(np.moveaxis(parts, 2, 0), "u1")}
 
 
-def _messages(log: EventLog) -> dict[str, Any]:
+def _messages(log: EventLog) -> dict[str, object]:
     """Messages that have arrived, or a sample of them; in random order."""
     rows = log.store.read("messages")
     count = len(rows)
@@ -130,13 +132,13 @@ def _messages(log: EventLog) -> dict[str, Any]:
     }
 
 
-def _path(log: EventLog) -> dict[str, Any]:
+def _path(log: EventLog) -> dict[str, object]:
     """The critical path as a line: times and ranks; what is finer than `merged` seconds is not."""
     time, rank, merged = log.critical_path.turns(_TURNS)
     return {"merged": merged, "time": _packed(time, "f8"), "rank": _packed(rank, "i4")}
 
 
-def _matrix(log: EventLog) -> dict[str, Any]:
+def _matrix(log: EventLog) -> dict[str, object]:
     import numpy as np
 
     lanes = Lanes.at_most(log.run.ranks, BLOCKS)
@@ -154,7 +156,7 @@ def _matrix(log: EventLog) -> dict[str, Any]:
     }
 
 
-def _links(log: EventLog) -> dict[str, Any]:
+def _links(log: EventLog) -> dict[str, object]:
     import numpy as np
 
     links = log.links

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tisim.quantities import format_bytes, format_time
 from tisim.timeline.names import STATES, WAITS
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tisim.result import Result
+    from tisim.timeline.critical_path import CriticalPath
 
 # Rows of the longer tables, bars of the breakdown, ranks whose host is named.
 _ROWS = 30
@@ -244,7 +245,7 @@ class PageParts:
             f"<h2>Links that its transfers cross</h2>{self._path_links(path)}"
         )
 
-    def _path_kinds(self, path: Any) -> str:
+    def _path_kinds(self, path: CriticalPath) -> str:
         rows = [
             (
                 row.state,
@@ -258,7 +259,7 @@ class PageParts:
         ]
         return table(["state", "in", "seconds", "share", "", "parts"], rows, 2)
 
-    def _path_ranks(self, path: Any) -> str:
+    def _path_ranks(self, path: CriticalPath) -> str:
         by_rank = path.by_rank
         order = by_rank.sum(axis=1).sort_values(ascending=False, kind="stable")
         order = order[order > 0]
@@ -275,7 +276,7 @@ class PageParts:
         head = ["rank", "host", "acting", "sending", "share"]
         return table(head, rows, 2) + _rest(len(order), _ROWS)
 
-    def _path_links(self, path: Any) -> str:
+    def _path_links(self, path: CriticalPath) -> str:
         links = path.links
         rows = [
             (

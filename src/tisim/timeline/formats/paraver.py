@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tisim import _core
 from tisim.files import OutputFile
@@ -72,7 +72,7 @@ class ParaverOutput:
         run.send_states_to(self._writer.sink())
         self._files[0].write(self._header(0.0))
 
-    def listeners(self) -> list[Any]:
+    def listeners(self) -> list[_core.Listener]:
         return [self._writer]
 
     def drain(self, last: bool) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from tisim import _core
 from tisim.errors import InputError
@@ -13,7 +14,9 @@ from tisim.timeline.formats.names import files_of
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
+    from pyarrow.parquet import ParquetWriter
 
 # Rows of a row group.
 _GROUP = 1 << 17
@@ -54,7 +57,7 @@ class ParquetOutput:
             self.discard()
             raise
 
-    def listeners(self) -> list[Any]:
+    def listeners(self) -> list[_core.Listener]:
         return [table.writer for table in self._tables]
 
     def drain(self, last: bool) -> None:
@@ -99,16 +102,21 @@ class _Table:
     """A file of rows that have been written in groups."""
 
     def __init__(
-        self, path: Path, writer: Any, row_type: Any, columns: dict[str, str], kinds: Any
+        self,
+        path: Path,
+        writer: _core.Writer,
+        row_type: object,
+        columns: dict[str, str],
+        kinds: Sequence[str],
     ) -> None:
         self.writer = writer
         self.file = OutputFile(path)
-        self._type = row_type
+        self._type = cast("np.dtype[np.void]", row_type)
         self._columns = columns
         self._kinds = kinds
         self._waiting: list[bytes] = []
         self._size = 0
-        self._output: Any = None
+        self._output: ParquetWriter | None = None
 
     def drain(self, last: bool) -> None:
         rows = self.writer.take(last)
@@ -117,6 +125,7 @@ class _Table:
         if last or self._size >= _GROUP * self._type.itemsize:
             self._write_group()
         if last:
+            assert self._output is not None
             with self.file.writing():
                 self._output.close()
             self.file.complete()
@@ -147,7 +156,7 @@ class _Table:
             if len(rows):
                 self._output.write_table(table, row_group_size=_GROUP)
 
-    def _column(self, rows: NDArray[np.void], field: str) -> Any:
+    def _column(self, rows: NDArray[np.void], field: str) -> pa.Array:
         import numpy as np
         import pyarrow as pa
 
