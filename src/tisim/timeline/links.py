@@ -54,7 +54,7 @@ class Links:
         parts = max(int(np.ceil(end / width)), 1)
         every = load.reshape(len(index), -1) if len(index) else np.zeros((0, parts))
         self.load: NDArray[np.float64] = every[:, :parts]
-        self.times: NDArray[np.float64] = np.arange(self.load.shape[1]) * width
+        self.times: NDArray[np.float64] = np.arange(self.load.shape[1], dtype=np.float64) * width
         self.end = end
         self.bandwidth: NDArray[np.float64] = settings.routes.link_bandwidth[index]
 
