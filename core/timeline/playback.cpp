@@ -2,7 +2,7 @@
 
 namespace tisim {
 
-OpenAction& Playback::grown(std::vector<OpenAction>& actions, std::int32_t rank) {
+OpenAction& Playback::slot(std::vector<OpenAction>& actions, std::int32_t rank) {
   const auto place = static_cast<std::size_t>(rank);
   if (place >= actions.size()) actions.resize(place + place / 2 + 1);
   return actions[place];
@@ -61,16 +61,16 @@ void Playback::close(OpenAction& action, double time) {
 
 void Playback::begin(const ActionStart& start) {
   if (start.level > 0 || static_cast<std::size_t>(start.rank) < inner_.size()) {
-    close(grown(inner_, start.rank), start.time);
+    close(slot(inner_, start.rank), start.time);
   }
-  if (start.level == 0) close(grown(outer_, start.rank), start.time);
+  if (start.level == 0) close(slot(outer_, start.rank), start.time);
   const auto kind = static_cast<Kind>(start.kind);
   if (kind == Kind::end) {
     if (start.level > 0) return;
-    for (const auto& listener : listeners_) listener->leave(start.rank, start.time);
+    for (const auto& listener : listeners_) listener->finish(start.rank, start.time);
     return;
   }
-  OpenAction& action = grown(start.level == 0 ? outer_ : inner_, start.rank);
+  OpenAction& action = slot(start.level == 0 ? outer_ : inner_, start.rank);
   action = OpenAction{};
   action.open = true;
   action.start = start;

@@ -1,4 +1,4 @@
-// Plays the records of a simulation to those who make something of them.
+// Plays the events of a simulation to listeners, which write files or sum up.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct OpenAction {
   bool collective() const { return start.operation >= 0; }
 };
 
-// Is told what happened, in the order in which it happened. Ends come before what begins next.
+// What events are played to, in the order in which they happened. An action ends before the next
+// one of its rank and level begins.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -34,10 +35,12 @@ class Listener {
   // `action`: the innermost one, or null.
   virtual void sent(const SentRecord&, const OpenAction* /*action*/) {}
   virtual void received(const MessageRecord&, const OpenAction* /*action*/) {}
-  virtual void lost(const MessageRecord&) {}                     // nobody received it
-  virtual void leave(std::int32_t /*rank*/, double /*time*/) {}  // its trace is over
+  virtual void lost(const MessageRecord&) {}                      // nobody received it
+  virtual void finish(std::int32_t /*rank*/, double /*time*/) {}  // its trace is over
 };
 
+// Knows which actions are open and what belongs to them, so that listeners need not. Promises every
+// listener the same events in the same order, however they are divided into batches.
 class Playback {
  public:
   void add(std::shared_ptr<Listener> listener) { listeners_.push_back(std::move(listener)); }
@@ -50,7 +53,8 @@ class Playback {
   void received(const MessageRecord& record);
   OpenAction* innermost(std::int32_t rank);
   OpenAction* outermost(std::int32_t rank);
-  static OpenAction& grown(std::vector<OpenAction>& actions, std::int32_t rank);
+  // The place of a rank, which is made if there is none yet.
+  static OpenAction& slot(std::vector<OpenAction>& actions, std::int32_t rank);
 
   std::vector<std::shared_ptr<Listener>> listeners_;
   std::vector<OpenAction> outer_, inner_;  // of each rank, by level

@@ -49,13 +49,15 @@ struct StateRow {
   std::uint8_t by_peer;   // the other end's call started the transfer
 };
 
-// Is told the states of all ranks in the order of their ends.
+// What the states of all ranks go to, in the order of their ends.
 class StateSink {
  public:
   virtual ~StateSink() = default;
   virtual void row(const StateRow& row) = 0;
 };
 
+// Derives the states of ranks from the events. Promises that those of a rank follow one another
+// without a gap, from 0 to the end of its trace.
 class States : public Listener {
  public:
   void add(std::shared_ptr<StateSink> sink) { sinks_.push_back(std::move(sink)); }
@@ -67,42 +69,43 @@ class States : public Listener {
   void received(const MessageRecord& record, const OpenAction* action) override;
 
  private:
-  // A collective call of all ranks of a communicator.
-  struct Instance {
+  // A collective, from its first rank's call to its last rank's return.
+  struct Collective {
     std::int32_t entered = 0, left = 0;
     std::int32_t last = -1, root = -1;  // ranks
     double last_entered = 0.0;
     double root_entered = kNoTime;
   };
-  struct Calls {
-    std::deque<Instance> open;
+  // The collectives of a communicator that some rank has not left yet.
+  struct OpenCollectives {
+    std::deque<Collective> open;
     std::uint64_t first = 0;  // the number of the first of them
   };
   // The collective that a rank is in.
-  struct Inside {
+  struct Membership {
     std::int32_t communicator = -1;
     std::uint64_t number = 0;
     double entered = 0.0;
   };
-  // Until when a rank waited for whom.
-  struct Blame {
+  // Until when a rank waited, for which other rank, and which wait state that is.
+  struct WaitCause {
     double until;
-    std::int32_t cause;
+    std::int32_t rank;
     State state;
   };
   void row(const StateRow& row) const {
     for (const auto& sink : sinks_) sink->row(row);
   }
-  Instance& instance(const Inside& inside);
-  Blame blame(const StateRecord& state, const WaitRecord& wait, const OpenAction* action);
-  Blame blame_collective(const StateRecord& state, const WaitRecord& wait,
-                         const OpenAction& action);
-  static Blame blame_message(const WaitRecord& wait);
+  Collective& collective_of(const Membership& membership);
+  WaitCause cause_of(const StateRecord& state, const WaitRecord& wait, const OpenAction* action);
+  WaitCause cause_in_collective(const StateRecord& state, const WaitRecord& wait,
+                                const OpenAction& action);
+  static WaitCause cause_in_message(const WaitRecord& wait);
 
   std::vector<std::shared_ptr<StateSink>> sinks_;
   std::unordered_map<std::uint64_t, std::uint64_t> calls_of_;  // of a rank on a communicator
-  std::unordered_map<std::int32_t, Calls> calls_;              // of a communicator
-  std::vector<Inside> inside_;                                 // of each rank
+  std::unordered_map<std::int32_t, OpenCollectives> open_;     // of a communicator
+  std::vector<Membership> memberships_;                        // of each rank
   // When the senders of collectives' messages under way had entered.
   std::unordered_map<std::int64_t, double> sender_entered_;
 };

@@ -228,7 +228,7 @@ void PajeWriter::write_end(const Started& link, std::int32_t rank, double time) 
   write_key(link);
 }
 
-void PajeWriter::leave(std::int32_t rank, double time) {
+void PajeWriter::finish(std::int32_t rank, double time) {
   push(time, rank, "smpi_replay_run_finalize");
   pop(time, rank);
   text_ << kDestroyContainer << ' ';

@@ -20,7 +20,7 @@ class PajeWriter : public Writer {
   void end(const OpenAction& action) override;
   void sent(const SentRecord& record, const OpenAction* action) override;
   void received(const MessageRecord& message, const OpenAction* action) override;
-  void leave(std::int32_t rank, double time) override;
+  void finish(std::int32_t rank, double time) override;
 
  private:
   using Key = std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // source, destination, tag

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "timeline/states.hpp"
 #include "timeline/formats/text.hpp"
+#include "timeline/states.hpp"
 
 namespace tisim {
 

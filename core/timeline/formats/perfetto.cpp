@@ -128,7 +128,7 @@ void PerfettoWriter::annotate(std::uint32_t name, std::int64_t value) {
 
 void PerfettoWriter::begin(const OpenAction& action) {
   Track& track = tracks_[static_cast<std::size_t>(action.start.rank)];
-  let_go(action.start.rank);
+  write_held_begin(action.start.rank);
   if (sends(action.kind()) || action.kind() == Kind::nop) {
     track.held = action;
     track.holds = true;
@@ -137,7 +137,7 @@ void PerfettoWriter::begin(const OpenAction& action) {
   }
 }
 
-void PerfettoWriter::let_go(std::int32_t rank) {
+void PerfettoWriter::write_held_begin(std::int32_t rank) {
   Track& track = tracks_[static_cast<std::size_t>(rank)];
   if (!track.holds) return;
   track.holds = false;
@@ -171,7 +171,7 @@ void PerfettoWriter::end(const OpenAction& action) {
     track.holds = false;  // there is nothing to be seen
     return;
   }
-  let_go(rank);
+  write_held_begin(rank);
   begin_packet();
   for (const std::int64_t message : arrived) {
     packet_.fixed(event_field::kFlowEnd, arrow_of(message));
@@ -200,7 +200,7 @@ void PerfettoWriter::received(const MessageRecord& message, const OpenAction* ac
 
 void PerfettoWriter::row(const StateRow& row) {
   if (row.cause < 0) return;
-  let_go(row.rank);
+  write_held_begin(row.rank);
   begin_packet();
   annotate(kCause, row.cause);
   packet_.number(event_field::kName, kFirstState + row.state);

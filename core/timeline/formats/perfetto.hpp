@@ -14,11 +14,12 @@
 #include <vector>
 
 #include "timeline/formats/protobuf.hpp"
-#include "timeline/states.hpp"
 #include "timeline/formats/text.hpp"
+#include "timeline/states.hpp"
 
 namespace tisim {
 
+// Writes events as they are played to it; what has been written can be taken at any time.
 class PerfettoWriter : public Writer, public StateSink {
  public:
   // `ranks`: the name of each rank's track.
@@ -36,7 +37,7 @@ class PerfettoWriter : public Writer, public StateSink {
 
  private:
   struct Track {
-    // A send whose message is not known yet, or what will not be shown unless it takes time.
+    // A send whose message is not known yet, or a `nop`, which is shown only if it takes time.
     OpenAction held;
     bool holds = false;
     std::vector<std::int64_t> arrived;  // messages that the open action has received
@@ -51,7 +52,8 @@ class PerfettoWriter : public Writer, public StateSink {
   void finish_packet();
   void annotate(std::uint32_t name, std::int64_t value);
   void write_begin(const OpenAction& action, std::int64_t message);
-  void let_go(std::int32_t rank);
+  // Writes the beginning of an action that was held back, if there is one.
+  void write_held_begin(std::int32_t rank);
 
   std::vector<Track> tracks_;  // of each rank
   std::uint64_t counters_ = 0;

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "timeline/states.hpp"
 #include "timeline/formats/text.hpp"
+#include "timeline/states.hpp"
 
 namespace tisim {
 
