@@ -148,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except TisimError as error:
         status = _fail(str(error), 1)
     except BrokenPipeError:
-        # The reader of our output has gone; what is left must not be reported by the interpreter.
+        # The reader of the output has closed it; the interpreter must not report the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     except OSError as error:

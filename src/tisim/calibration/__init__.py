@@ -1,6 +1,6 @@
 """From measured times to the parameters of a platform.
 
-`calibrate` goes the whole way; each of its steps works alone: `read_measurements` gives a frame,
+`calibrate` does all of it; each of its steps can be used alone: `read_measurements` gives a frame,
 `Measurements.curve` the median times of an operation, `fit_piecewise` lines between breakpoints,
 `fit_overheads` and `fit_transfer` what goes into ``smpi/os`` and its kin and into the factors,
 `measure_contention` the limiter, `calibrate_cpu` the speed of hosts. Names are loaded when they

@@ -1,4 +1,4 @@
-"""Warnings that practice has taught: what makes a calibration worse than it looks."""
+"""Warnings about calibrations that are worse than they seem, from experience."""
 
 from __future__ import annotations
 

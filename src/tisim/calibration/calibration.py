@@ -51,7 +51,7 @@ class Calibration:
         ping-pong was measured at, plus those of the other calls: ``bytes``, and in seconds
         ``pingpong`` (one way), ``send``, ``isend``, ``recv``.
     warnings
-        What makes this calibration worse than it looks (`tisim.calibration.advice`).
+        Reasons to distrust this calibration (`tisim.calibration.advice`).
     """
 
     measurements: Measurements

@@ -1,4 +1,4 @@
-"""The whole way from measured times to a configured platform, each step of which stands alone."""
+"""From measured times to a configured platform, step by step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tisim.errors import InputError
 if TYPE_CHECKING:
     from tisim.platform import Platform
 
-#: Tells how far the work is: a step's name, the steps done, the steps in all.
+#: Is called before each step with its name, the number of steps done, and that of all steps.
 Progress = Callable[[str, int, int], None]
 
 # The largest message of a simulated exchange: long enough that its latency does not matter.
@@ -67,7 +67,7 @@ def calibrate(
     """
     steps = ("overheads", "nominal route", "transfers", "contention", "simulation", "done")
 
-    def tell(step: str) -> None:
+    def begin(step: str) -> None:
         progress(step, steps.index(step), len(steps) - 1)
 
     if not measurements.has("pingpong"):
@@ -76,17 +76,17 @@ def calibrate(
             "one (osu_latency, IMB PingPong, a SKaMPI Pingpong_Send_Recv, 'tisim benchmark')"
         )
     measurements = _with_outside(measurements, breakpoints or ())
-    tell("overheads")
+    begin("overheads")
     measurements, overheads = _fit_overheads(measurements, breakpoints)
-    tell("nominal route")
+    begin("nominal route")
     file, pair, route = _nominal(platform, hosts, bandwidth, latency, links)
-    tell("transfers")
+    begin("transfers")
     transfer = fit_transfer(measurements.curve("pingpong"), overheads, breakpoints)
     file.configure(settings(overheads, factors_of(transfer, route)))
-    tell("contention")
+    begin("contention")
     contention = measure_contention(measurements)
     limiter = None if contention is None else _limit(file, pair, route, contention)
-    tell("simulation")
+    begin("simulation")
     found = Calibration(
         measurements,
         route,
@@ -99,7 +99,7 @@ def calibrate(
         simulated=simulate(file.load(), pair, _simulated_sizes(measurements)),
     )
     found = dataclasses.replace(found, warnings=advise(found))
-    tell("done")
+    begin("done")
     return found
 
 

@@ -21,7 +21,7 @@ Row = tuple[str, ...]
 
 
 def print_breakdown(result: Result) -> None:
-    """Print where the time of a recorded result goes."""
+    """Print where the time of a result with an event log goes."""
     _print("Where the time goes, mean over ranks", _kinds(result), 1)
     _print("Who waits for whom, longest first", _waits(result), 4)
     _print("The critical path, which the simulated time consists of", _path(result), 2)

@@ -31,7 +31,7 @@ Examples:
     type=click.Choice(list(DIALECTS)),
     default="auto",
     show_default=True,
-    help="How the lines are written; by default they tell.",
+    help="How the lines are written; detected by default.",
 )
 @click.option(
     "--action",

@@ -114,7 +114,7 @@ def _command(name: str, pattern: type[Pattern]) -> click.Command:
         ["-o", "--output"],
         required=True,
         metavar="DIR|FILE.tit",
-        help="Where the trace goes: a new directory, or a packed file.",
+        help="The trace to write: a new directory, or a packed file.",
     )
     examples = "\n".join(f"  tisim generate {name} {example}" for example in _EXAMPLES[name])
     return click.Command(

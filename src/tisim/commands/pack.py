@@ -24,14 +24,14 @@ Examples:
 """,
 )
 @click.option(
-    "-o", "--output", required=True, metavar="FILE.tit", help="Where the packed trace goes."
+    "-o", "--output", required=True, metavar="FILE.tit", help="The packed trace to write."
 )
 @click.option(
     "--dialect",
     type=click.Choice(list(DIALECTS)),
     default="auto",
     show_default=True,
-    help="How the lines are written; by default they tell.",
+    help="How the lines are written; detected by default.",
 )
 @click.argument("traces", nargs=-1, required=True)
 def pack_command(output: str, dialect: str, traces: tuple[str, ...]) -> None:

@@ -119,7 +119,7 @@ def _print(frame: pd.DataFrame, target: str) -> None:
 
 
 def _print_table(frame: pd.DataFrame, rows: Sequence[tuple[str, pd.Series[Any]]]) -> None:
-    # What varies stands between the title of a scenario and what came of it.
+    # The varied parameters stand between the title of a scenario and its outcome.
     columns = list(frame.columns)
     varied = columns[1 : columns.index("simulated_time")]
     named = any(name for name, _ in rows)

@@ -18,17 +18,17 @@ def breakdown_reasons(comparison: Comparison) -> Iterator[str]:
     finish = comparison.times[-1]
     least = _PART * abs(finish.change if finish.differs else finish.a or 0.0)
 
-    def told(differences: tuple[Difference, ...], most: int) -> Iterator[tuple[str, str, str]]:
+    def large(differences: tuple[Difference, ...], most: int) -> Iterator[tuple[str, str, str]]:
         for one in differences[:most]:
             if one.differs and abs(one.change) >= least:
                 change = format_time(abs(one.change), 6)
                 yield one.name, change, "longer" if one.change > 0 else "less"
 
-    for name, change, more in told(comparison.kinds, _MOST):
+    for name, change, more in large(comparison.kinds, _MOST):
         yield f"actions of kind {name} take {change} {more} {_MEAN}"
-    for name, change, more in told(comparison.states, _MOST):
+    for name, change, more in large(comparison.states, _MOST):
         yield f"ranks are in state {name} {change} {more} {_MEAN}"
-    for name, change, more in told(comparison.causes, 1):
+    for name, change, more in large(comparison.causes, 1):
         yield f"others wait {change} {more} for {name} {_MEAN}"
     if comparison.without_breakdown:
         yield (

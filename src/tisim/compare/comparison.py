@@ -74,7 +74,7 @@ class Comparison:
         Those that end at another time or on another host, the greatest difference first; empty
         when the results have different numbers of ranks.
     details
-        Whatever else both results say in numbers, such as a breakdown by kind or wait states:
+        All other numbers in both results, such as a breakdown by kind or wait states:
         what differs, the greatest difference first.
     kinds, states, causes
         Mean over ranks of the seconds in each kind of action and in each state, and of those waited

@@ -12,7 +12,7 @@ from tisim.compare.comparison import Comparison, Difference, RankDifference
 from tisim.compare.reasons import find_reasons
 from tisim.result import COLUMNS
 
-# Keys of a result that are looked at one by one; all others are compared as they come.
+# Keys of a result that are compared one by one; all others are compared as plain numbers.
 _KNOWN = {"tisim", "simulated_time", "actions", "wall_time", "config", "ranks", "warnings"}
 _TIMES = ("compute", "communication", "other")
 
@@ -154,7 +154,7 @@ def _leaves(path: str, value: object) -> Iterator[tuple[str, float]]:
 
 
 def _label(row: object, place: int) -> str:
-    """What tells a row of a list from the others: its texts and its rank, or else its place."""
+    """What identifies a row of a list: its texts and its rank, or else its place."""
     if isinstance(row, Mapping):
         words = [str(v) if isinstance(v, str) else f"rank {v}" for v in _labels(row).values()]
         if words:

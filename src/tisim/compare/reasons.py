@@ -49,9 +49,9 @@ def _where(comparison: Comparison) -> Iterator[str]:
         if any(_matters(part, finish) for part in parts):
             yield "ranks end at the same time on average, and spend it differently"
         return
-    told = [part for part in parts if abs(part.change) >= _PART * abs(finish.change)]
-    together = len({part.change > 0 for part in told}) == 1
-    for part in sorted(told, key=lambda part: -abs(part.change)):
+    large = [part for part in parts if abs(part.change) >= _PART * abs(finish.change)]
+    together = len({part.change > 0 for part in large}) == 1
+    for part in sorted(large, key=lambda part: -abs(part.change)):
         change = format_time(abs(part.change), 6)
         if together:
             share = part.change / finish.change

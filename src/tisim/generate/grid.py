@@ -40,7 +40,7 @@ def process_grid(ranks: int, dimensions: int) -> tuple[int, ...]:
 
 
 def check_grid(sides: Sequence[int], ranks: int, dimensions: int) -> None:
-    """See to it that a grid is one of `ranks` ranks.
+    """Check that a grid has `ranks` ranks.
 
     Raises
     ------

@@ -90,7 +90,7 @@ class Pattern(ABC):
             One packed file when its name ends in ``.tit``; otherwise a directory, with a file a
             rank, which must not be there yet, or be empty.
         progress
-            Is told now and then which part is written, from 0 to 1.
+            Is called now and then with the fraction that is written, from 0 to 1.
 
         Raises
         ------

@@ -96,7 +96,7 @@ def _run(inputs: Inputs, tasks: Sequence[Task], client: Client) -> Iterator[tupl
             except KilledWorker as error:
                 outcome = {"error": f"WorkerDied: {error}", "wall_time": None}
             except (CancelledError, OSError) as error:
-                raise TisimError(f"the Dask cluster is gone: {error}") from None
+                raise TisimError(f"the connection to the Dask cluster is lost: {error}") from None
             yield futures.pop(future), outcome
     finally:
         client.cancel(list(futures))

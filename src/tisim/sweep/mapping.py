@@ -90,7 +90,7 @@ class Mapping:
         Parameters
         ----------
         platform
-            Where the hosts and their cores are looked up.
+            The platform that has the hosts and their cores.
         ranks
             Number of ranks.
         seed

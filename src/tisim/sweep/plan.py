@@ -123,7 +123,7 @@ def _base_point(request: Request, points: Sequence[Point]) -> Point:
 
 
 class _Planner:
-    """Makes jobs of points; looks at each input once."""
+    """Makes jobs of points; reads each input once."""
 
     def __init__(self, request: Request) -> None:
         self._request = request

@@ -21,7 +21,7 @@ from tisim.sweep.worker import Worker
 Task = tuple[str, Job]
 
 # A process whose last scenario took less than this (in seconds) is given another one while it is
-# still at work, so that it need not wait for us; longer ones go to whoever is free first.
+# still busy, so that it need not wait for this process; longer ones go to the first idle one.
 _BRIEF = 0.05
 # How often a scenario may take its process with it.
 _ATTEMPTS = 2

@@ -1,4 +1,4 @@
-"""The file that the rows of a sweep go to, one by one, and that a later sweep goes on with."""
+"""The file that a sweep writes its rows to, one by one, and that a later sweep resumes from."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def open_store(path: str | os.PathLike[str]) -> Store:
 
 
 class Store(ABC):
-    """A file of rows, whole at any time: a sweep that is killed leaves what it has done."""
+    """A file of rows that is complete at any time: a killed sweep leaves the rows it has done."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

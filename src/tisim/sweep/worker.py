@@ -1,4 +1,4 @@
-"""Carries out scenarios, one after the other, in whatever process it is made."""
+"""Simulates the scenarios of a sweep."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KEPT_PLATFORMS = 4
 
 
 class Worker:
-    """Carries out scenarios; opens each trace once, however many need it.
+    """Simulates scenarios; opens each trace once, however many scenarios need it.
 
     Any number of threads may use it.
 
@@ -47,7 +47,7 @@ class Worker:
             importlib.import_module(name)
 
     def run(self, job: Job) -> Outcome:
-        """Carry out one scenario; what goes wrong becomes part of the outcome."""
+        """Simulate one scenario; an error becomes part of the outcome."""
         start = time.perf_counter()
         if job.failure is not None:
             outcome: Outcome = {"error": job.failure}

@@ -1,4 +1,4 @@
-"""Columns of frames, made from the core's rows."""
+"""Columns of data frames, made from the core's rows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,16 @@ def structured(rows: object) -> NDArray[np.void]:
     return cast("NDArray[np.void]", rows)
 
 
-def words(numbers: NDArray[np.uint8], names: Sequence[str]) -> pd.Categorical:
-    """A column of words, which takes a byte a row; `names` by their numbers."""
+def categories(numbers: NDArray[np.uint8], names: Sequence[str]) -> pd.Categorical:
+    """A categorical column, which takes a byte a row.
+
+    Parameters
+    ----------
+    numbers
+        The number of each row's word.
+    names
+        The words, by their numbers.
+    """
     import numpy as np
     import pandas as pd
 
@@ -28,7 +36,7 @@ def words(numbers: NDArray[np.uint8], names: Sequence[str]) -> pd.Categorical:
 
 
 def frame(columns: Mapping[str, object]) -> pd.DataFrame:
-    """A frame of columns, whatever rows they were taken from."""
+    """A data frame whose columns are copied out of structured arrays."""
     import numpy as np
     import pandas as pd
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from tisim import _core
-from tisim.timeline.columns import frame, words
+from tisim.timeline.columns import categories, frame
 from tisim.timeline.names import STATES
 from tisim.timeline.routes import RouteTable
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Parts that are taken from the core at once.
 _CHUNK = 65536
 
-#: What could be better, and the column of `CriticalPath.parts` that it could take away.
+#: What could be faster, and the part of the path that would vanish with it.
 GAINS = {
     "faster CPUs": "compute",
     "lower latency": "latency",
@@ -33,9 +33,9 @@ GAINS = {
 class CriticalPath:
     """The chain of computations and transfers that the simulated time consists of.
 
-    From the end of the rank that finishes last one goes back: through what it did until a message
-    woke it, through the transfer of that message, and on from the rank whose call started that
-    transfer. Each part begins where the one before it ended, so that together they are the
+    It is traced back from the end of the rank that finishes last: through what that rank did until
+    a message woke it, through the transfer of that message, and on from the rank whose call started
+    the transfer. Each part begins where the one before it ended, so that together they are the
     simulated time; shortening anything else gains nothing.
 
     Parameters
@@ -71,7 +71,7 @@ class CriticalPath:
         """
         import numpy as np
 
-        # The core goes back in time.
+        # The core returns the latest parts first.
         chunks = [(rows[::-1], latency[::-1]) for rows, latency in self._chunks()][::-1]
         if not chunks:
             return frame(_columns(np.zeros(0, dtype=cast("Any", _core.part_type())), np.zeros(0)))
@@ -149,7 +149,7 @@ class CriticalPath:
         time, rank
             The points, the earliest first; seconds, and ranks. Shape (points,).
         step
-            Seconds within which the line is not told more closely; 0 if every turn is there.
+            Resolution of the line in seconds; 0 if it has every turn.
         """
         import numpy as np
 
@@ -200,7 +200,7 @@ class CriticalPath:
             totals["moving"] += (seconds - latency)[moves].sum()
             for name in ("compute", "overhead"):
                 totals[name] += seconds[rows["state"] == STATES.index(name)].sum()
-            _add(totals["kinds"], rows, seconds)
+            _add_kinds(totals["kinds"], rows, seconds)
             self._routes.add_up(totals["links"], rows[moves], seconds[moves])
         if start is not None and end is not None:
             totals["length"] = end - start
@@ -210,7 +210,7 @@ class CriticalPath:
         return f"<CriticalPath of {self.length:.9g} s to rank {self.rank}>"
 
 
-def _add(kinds: dict[tuple[int, int], Any], rows: Any, seconds: Any) -> None:
+def _add_kinds(kinds: dict[tuple[int, int], Any], rows: Any, seconds: Any) -> None:
     """Add the seconds of parts to those of their state and kind."""
     import numpy as np
 
@@ -227,8 +227,8 @@ def _columns(rows: Any, latency: Any) -> dict[str, Any]:
         "end": rows["end"],
         "rank": rows["source"],
         "destination": rows["destination"],
-        "state": words(rows["state"], STATES),
-        "kind": words(rows["kind"], _core.kind_names()),
+        "state": categories(rows["state"], STATES),
+        "kind": categories(rows["kind"], _core.kind_names()),
         "line": rows["line"],
         "bytes": rows["bytes"],
         "latency": latency,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tisim import _core
 from tisim.timeline.breakdown import Breakdown
-from tisim.timeline.columns import frame, structured, words
+from tisim.timeline.columns import categories, frame, structured
 from tisim.timeline.critical_path import CriticalPath
 from tisim.timeline.names import STATES
 from tisim.timeline.routes import RouteTable
@@ -53,8 +53,8 @@ class EventLog:
             {
                 "rank": rows["rank"],
                 "cause": rows["cause"],
-                "state": words(rows["state"], STATES),
-                "kind": words(rows["kind"], _core.kind_names()),
+                "state": categories(rows["state"], STATES),
+                "kind": categories(rows["kind"], _core.kind_names()),
                 "seconds": rows["seconds"],
                 "count": rows["count"],
             }
@@ -147,7 +147,7 @@ class EventLog:
         return frame(
             {
                 "rank": rows["rank"],
-                "kind": words(rows["kind"], _core.kind_names()),
+                "kind": categories(rows["kind"], _core.kind_names()),
                 "start": rows["start"],
                 "end": rows["end"],
                 "bytes": rows["bytes"],
@@ -165,8 +165,8 @@ class EventLog:
         return frame(
             {
                 "rank": rows["rank"],
-                "state": words(rows["state"], STATES),
-                "kind": words(rows["kind"], _core.kind_names()),
+                "state": categories(rows["state"], STATES),
+                "kind": categories(rows["kind"], _core.kind_names()),
                 "start": rows["start"],
                 "end": rows["end"],
                 "cause": rows["cause"],

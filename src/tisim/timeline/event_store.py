@@ -78,7 +78,7 @@ class EventStore:
     def read(self, name: str) -> NDArray[np.void]:
         """All rows of `states`, `actions` or `messages`, as a structured array.
 
-        What is not looked at stays on disk.
+        Rows are read from disk when they are accessed.
         """
         import numpy as np
 

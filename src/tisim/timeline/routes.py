@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class RouteTable:
-    """Routes between ranks, looked up once each.
+    """Routes between ranks, each of which is computed once.
 
     Parameters
     ----------
     settings
-        What was simulated.
+        Platform and models of the run.
     hosts
         Index of the host of each rank.
     """

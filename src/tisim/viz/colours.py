@@ -1,7 +1,7 @@
 """The colours of states.
 
 Hues after Okabe and Ito's palette for colour-blind readers (Color Universal Design, 2008). Each
-state has a lightness of its own, so that they can be told apart in grey too.
+state has a lightness of its own, so that they differ in grey too.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from tisim.result import Result
     from tisim.timeline.event_log import EventLog
 
-# More lanes cannot be told apart, more bars are narrower than a pixel, more arrows hide the bars.
+# With more lanes they cannot be distinguished, more bars are narrower than a pixel, and more arrows
+# hide the bars.
 _LANES = 64
 _BARS = 2500
 _ARROWS = 200
@@ -37,12 +38,12 @@ _FORMATS = (".svg", ".png")
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """See to it that a chart can be drawn to a file of that name.
+    """Check that a file has the suffix of a picture.
 
     Raises
     ------
     InputError
-        When its suffix is not one of a picture.
+        When it has not.
     """
     if Path(path).suffix.lower() not in _FORMATS:
         raise InputError(f"a Gantt chart's suffix is one of {', '.join(_FORMATS)}", file=path)
@@ -133,12 +134,12 @@ class _Chart:
         states = self._draw_shares(axes) if bars is None else self._draw_bars(axes, bars)
         self._frame_lanes(axes)
         messages = self._draw_messages(axes)
-        self._dress(axes)
+        self._label_axes(axes)
         part = self._begin > 0 or self._end < self._log.run.end
         shares = " Percentages are those of the whole simulation." if part else ""
         return f"{states} {messages}{shares}"
 
-    def _dress(self, axes: Axes) -> None:
+    def _label_axes(self, axes: Axes) -> None:
         """Title, axes and ticks."""
         lanes, run = self.lanes, self._log.run
         unit, factor = unit_of_time(run.end)

@@ -70,7 +70,7 @@ def used_states(log: EventLog) -> list[int]:
 
 
 def bins_of(log: EventLog) -> int:
-    """Parts of the time in which shares are told, where there is no room for every state."""
+    """Parts of the time that shares are given for, where there is no room for every state."""
     lanes = lanes_of(log)
     return max(500, _CELLS // lanes.count)
 

@@ -1,4 +1,4 @@
-"""Reports: one page of HTML with everything that is known of a result."""
+"""Reports: the whole analysis of a result as one page of HTML."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _SCRIPTS = ("data.js", "sources.js", "gantt.js", "heatmaps.js", "main.js")
 
 
 def check_report(path: str | os.PathLike[str]) -> None:
-    """See to it that a report can be written to a file of that name.
+    """Check that a file has the suffix of a report.
 
     Raises
     ------
     InputError
-        When its suffix is not that of a page.
+        When it has not.
     """
     if Path(path).suffix.lower() not in _SUFFIXES:
         raise InputError("a report is a page: call it .html", file=path)
@@ -74,5 +74,5 @@ def write_report(result: Result, path: str | os.PathLike[str]) -> None:
 
 
 def _read(name: str) -> str:
-    """A file of the page, which stands beside this module."""
+    """A file that the page is made of, from the folder `page` beside this module."""
     return resources.files("tisim.viz").joinpath("page", name).read_text(encoding="utf-8")
