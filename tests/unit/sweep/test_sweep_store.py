@@ -297,3 +297,10 @@ def test_the_digest_of_the_simulator_is_that_of_its_files(
     monkeypatch.undo()
     keys.simulator_digest.cache_clear()
     assert keys.simulator_digest() == before
+
+
+def test_what_the_digest_leaves_out_exists() -> None:
+    from tisim.sweep import keys
+
+    package = Path(keys.__file__).parents[1]
+    assert [name for name in keys._NOT_SIMULATING if not (package / name).exists()] == []
