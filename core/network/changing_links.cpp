@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "support/invariant.hpp"
+
 namespace tisim {
 
 using max_min::VariableType;
@@ -123,6 +125,24 @@ void ChangingLinks::change_flows_to_come(std::int32_t pair, std::int32_t link, d
   if (course.pays_latency) type.latency = course.terms.latency;
   model_.apply(course.terms, type);
   system_.set_type(pair, type);
+}
+
+void ChangingLinks::verify() const {
+  ensure(courses_.size() == system_.variables(), "a pair is not known to the links that change");
+  std::vector<std::size_t> pairs(links_.size());
+  for (std::size_t i = 0; i < courses_.size(); ++i) {
+    const max_min::Variable& variable = system_.variable(static_cast<std::int32_t>(i));
+    for (const max_min::Element& element : system_.elements(variable)) {
+      ++pairs[static_cast<std::size_t>(element.constraint)];
+    }
+    for (const std::int32_t old : courses_[i].old) {
+      ensure(courses_[static_cast<std::size_t>(old)].is_old, "flows under way have no old pair");
+    }
+  }
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const std::size_t known = links_[i].pairs.size();
+    ensure(known == (links_[i].changes ? pairs[i] : 0), "a link that changes lacks a pair");
+  }
 }
 
 }  // namespace tisim

@@ -37,7 +37,12 @@ class ChangingLinks {
   void set_bandwidth(std::int32_t link, double bandwidth);
   void set_latency(std::int32_t link, double latency);
 
+  // Throws BrokenInvariant where a pair over a link that changes is not known.
+  void verify() const;
+
  private:
+  friend struct NetworkTampering;  // corrupts the state, to see `verify` object
+
   // How a pair depends on links that change.
   struct Course {
     FlowTerms terms;

@@ -75,7 +75,7 @@ void Flows::recount(std::int32_t bottleneck, std::int32_t pair) {
       .ends.update(progress.clock.updated + left * penalty, static_cast<std::uint32_t>(pair));
 }
 
-void Flows::empty(std::int32_t, std::int32_t pair) { progress(pair).clock.updated = now_; }
+void Flows::remove_member(std::int32_t, std::int32_t pair) { progress(pair).clock.updated = now_; }
 
 void Flows::dissolve(std::int32_t bottleneck, Stack<std::int32_t>& members) {
   CommonClock& common = this->common(bottleneck);

@@ -123,7 +123,7 @@ class Flows final : public max_min::ShareListener {
   void set_level(std::int32_t bottleneck, double level) override;
   void join(std::int32_t bottleneck, std::int32_t pair) override;
   void recount(std::int32_t bottleneck, std::int32_t pair) override;
-  void empty(std::int32_t bottleneck, std::int32_t pair) override;
+  void remove_member(std::int32_t bottleneck, std::int32_t pair) override;
   void dissolve(std::int32_t bottleneck, Stack<std::int32_t>& members) override;
   void leave(std::int32_t bottleneck, std::int32_t pair) override;
 

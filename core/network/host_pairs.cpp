@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "support/invariant.hpp"
+
 namespace tisim {
 
 namespace {
@@ -57,6 +59,24 @@ std::int32_t HostPairs::without_latency(std::int32_t pair) {
     if (changing_) changing_->add_unpaid_pair(place->second, pair);
   }
   return place->second;
+}
+
+void HostPairs::verify() const {
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < hosts_of_pair_.size(); ++i) {
+    const std::uint64_t hosts = hosts_of_pair_[i];
+    const std::int32_t pair = pair_of_hosts_.find(hash_of(hosts), [&](std::int32_t other) {
+      return hosts_of_pair_[static_cast<std::size_t>(other)] == hosts;
+    });
+    found += pair == static_cast<std::int32_t>(i) ? 1 : 0;
+  }
+  ensure(found == pair_of_hosts_.size(), "the pair of two hosts is not found");
+  for (const auto& [paid, unpaid] : unpaid_) {
+    const max_min::VariableType& type = system_.type_of(system_.variable(unpaid));
+    const std::size_t links = system_.elements(system_.variable(paid)).size();
+    ensure(type.latency <= 0 && type.elements == links,
+           "flows without latency take another route than those with it");
+  }
 }
 
 }  // namespace tisim

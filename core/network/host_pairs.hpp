@@ -40,7 +40,12 @@ class HostPairs {
   // The pair for flows of a pair whose latency is 0: these have weight 1, whatever the others have.
   std::int32_t without_latency(std::int32_t pair);
 
+  // Throws BrokenInvariant where two hosts have two pairs, or a pair is lost.
+  void verify() const;
+
  private:
+  friend struct NetworkTampering;  // corrupts the state, to see `verify` object
+
   std::int32_t make(const Route& forward, const Route& backward);
 
   const Model& model_;

@@ -76,6 +76,8 @@ bool Network::discard(std::int32_t flow) {
 void Network::verify(double now) const {
   solver_.verify();
   flows_.verify(now);
+  pairs_.verify();
+  if (changing_) changing_->verify();
 }
 
 bool Network::leads_over(std::int32_t pair, std::int32_t link) const {

@@ -20,6 +20,10 @@ struct NetworkTampering {
   }
   static auto& ends(Network& network) { return network.flows_.ends_; }
   static Flow& flow(Network& network, std::int32_t flow) { return network.flows_.flows_[flow]; }
+  static auto& hosts_of_pair(Network& network) { return network.pairs_.hosts_of_pair_; }
+  static auto& pairs_over(Network& network, std::int32_t link) {
+    return network.changing_->at(link).pairs;
+  }
   static auto& common(Network& network, std::int32_t number) {
     return network.flows_.common(number);
   }
@@ -30,13 +34,16 @@ namespace {
 // Pairs of hosts over one link, some flows of each, one second after they began; then something is
 // wrong.
 void check_objection(const char* part, const std::function<void(Network&)>& tamper,
-                     std::int32_t pairs = 3) {
+                     std::int32_t pairs = 3, bool changes = false) {
   PlatformData platform;
   platform.link_bandwidth = {120.0};
   platform.link_latency = {0.0};
   platform.link_fatpipe = {0};
   platform.host_group.assign(static_cast<std::size_t>(2 * pairs), -1);
   platform.host_loopback.assign(static_cast<std::size_t>(2 * pairs), -1);
+  // The link changes after the test.
+  platform.profiles = std::vector<ResourceProfile>(
+      changes ? 1 : 0, {true, 0, Quantity::bandwidth, -1.0, {9.0}, {1.0}});
   const Model model = test::plain_model();
   Network network(model, platform);
   for (std::int32_t i = 0; i < pairs; ++i) {
@@ -88,6 +95,15 @@ TEST("network: verify objects to ends that are not dated as the shares are") {
                   [](Network& network) { Tampering::progress(network, 2).end += 1.0; });
   check_objection("pair 0: it is not in the heap of ends",
                   [](Network& network) { Tampering::progress(network, 0).heap_position = 1; });
+}
+
+TEST("network: verify objects to a pair that is lost") {
+  check_objection("the pair of two hosts", [](Network& network) {
+    Tampering::hosts_of_pair(network)[1] = Tampering::hosts_of_pair(network)[0];
+  });
+  check_objection(
+      "a link that changes lacks a pair",
+      [](Network& network) { Tampering::pairs_over(network, 0).pop_back(); }, 3, true);
 }
 
 TEST("network: verify objects to a clock ahead of the time") {

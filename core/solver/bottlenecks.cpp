@@ -166,7 +166,7 @@ void Bottlenecks::change_members(std::int32_t number, std::int32_t index, double
     } else {
       variable.bottleneck = -1;
       --bottleneck.members;
-      listener_.empty(number, index);
+      listener_.remove_member(number, index);
     }
   } else if (weight <= 0 || variable.share > 0 || variable.count == 0) {
     // Something that is no part of the bottleneck has changed in its component.

@@ -28,7 +28,7 @@ class ShareListener {
   // Flows of a member have started or ended; some are left.
   virtual void recount(std::int32_t bottleneck, std::int32_t variable) = 0;
   // A member has no flows any more.
-  virtual void empty(std::int32_t bottleneck, std::int32_t variable) = 0;
+  virtual void remove_member(std::int32_t bottleneck, std::int32_t variable) = 0;
   // The bottleneck is no more. Appends its members with flows; of each, and of others that belong
   // to it, `leave` is told next.
   virtual void dissolve(std::int32_t bottleneck, Stack<std::int32_t>& members) = 0;

@@ -108,12 +108,12 @@ void LocalSolver::sum_up() {
     component_.note_limit(variable.limit * system_.penalty(variable));
   }
   for (std::size_t i = 0; i < component_.constraints().size(); ++i) {
-    levels_[i].outside = sum_up(system_.constraint(component_.constraints()[i]));
+    levels_[i].outside = sum_up_constraint(system_.constraint(component_.constraints()[i]));
   }
 }
 
 // The highest level of a variable of the constraint that is no part.
-double LocalSolver::sum_up(Constraint& constraint) {
+double LocalSolver::sum_up_constraint(Constraint& constraint) {
   Component::clear_sums(constraint);
   double outside = 0.0;
   for (const Member& member : constraint.members) {

@@ -50,7 +50,7 @@ class LocalSolver {
   void include(std::int32_t variable);
   bool include_from(const Constraint& constraint, double level);
   void sum_up();
-  double sum_up(Constraint& constraint);
+  double sum_up_constraint(Constraint& constraint);
   bool extend();
 
   System& system_;

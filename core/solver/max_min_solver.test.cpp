@@ -25,7 +25,9 @@ class Listener final : public max_min::ShareListener {
   void set_level(std::int32_t, double) override {}
   void join(std::int32_t, std::int32_t variable) override { members.push_back(variable); }
   void recount(std::int32_t, std::int32_t) override {}
-  void empty(std::int32_t, std::int32_t variable) override { std::erase(members, variable); }
+  void remove_member(std::int32_t, std::int32_t variable) override {
+    std::erase(members, variable);
+  }
   void dissolve(std::int32_t, Stack<std::int32_t>& all) override {
     for (const std::int32_t member : members) all.push_back(member);
     members.clear();

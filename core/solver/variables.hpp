@@ -61,8 +61,8 @@ struct alignas(32) Constraint {
   std::int32_t count = 0;   // variables with flows
   std::uint32_t visit = 0;  // the mark of the last component that it was part of
   // Scratch of the solver.
-  std::int32_t unfixed = 0;        // variables of the component that have no share yet
-  bool fatpipe = false;            //
+  std::int32_t unfixed = 0;  // variables of the component that have no share yet
+  bool fatpipe = false;
   bool dirty = false;              // its variables have changed since the last solution
   bool changed = false;            // the share of a variable was fixed
   std::uint8_t assumed_large = 0;  // times more that its component is taken for a large one
