@@ -6,21 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tisim.errors import InputError
+from tisim.platform.description.attributes import (
+    Hop,
+    Quantity,
+    coordinates_of,
+    hops_of,
+    link_attributes,
+    network_attributes,
+    numbered_hosts,
+    pair_of,
+    text_of,
+    topology_attributes,
+)
 from tisim.platform.description.elements import Elements
 from tisim.platform.description.node import Node, make_node
 from tisim.platform.platform import Platform
 
-#: A number in SI units (flop/s, bytes/s, seconds), or text with a unit such as ``"10us"``.
-Quantity = float | str
-#: A link of a route: its name, or its name and ``"UP"`` or ``"DOWN"``.
-Hop = str | tuple[str, str]
-
-_TOPOLOGIES = {
-    "flat": "FLAT",
-    "torus": "TORUS",
-    "fat_tree": "FAT_TREE",
-    "dragonfly": "DRAGONFLY",
-}
 _PROFILES = {
     ("host", "speed"): "SPEED",
     ("host", "state"): "HOST_AVAIL",
@@ -79,7 +80,7 @@ class PlatformBuilder:
         node = Node("config", {"id": ""})
         for key, value in options.items():
             text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
-            node.children.append(Node("prop", {"id": key, "value": text}))
+            node.children.append(make_node("prop", {"id": key, "value": text}))
         self._add(node)
 
     @contextmanager
@@ -124,13 +125,18 @@ class PlatformBuilder:
         """
         self._make(
             "host",
-            {"id": name, "speed": _text(speed), "core": str(cores), **_place(coordinates)},
+            {
+                "id": name,
+                "speed": text_of(speed),
+                "core": str(cores),
+                **coordinates_of(coordinates),
+            },
             properties,
         )
 
     def router(self, name: str, *, coordinates: Sequence[float] | None = None) -> None:
         """Add a router: an end of routes that computes nothing."""
-        self._make("router", {"id": name, **_place(coordinates)})
+        self._make("router", {"id": name, **coordinates_of(coordinates)})
 
     def peer(
         self,
@@ -146,10 +152,10 @@ class PlatformBuilder:
             "peer",
             {
                 "id": name,
-                "speed": _text(speed),
-                "bw_in": _text(bandwidth_in),
-                "bw_out": _text(bandwidth_out),
-                **_place(coordinates),
+                "speed": text_of(speed),
+                "bw_in": text_of(bandwidth_in),
+                "bw_out": text_of(bandwidth_out),
+                **coordinates_of(coordinates),
             },
         )
 
@@ -175,12 +181,14 @@ class PlatformBuilder:
             Properties of the link.
         """
         self._make(
-            "link", _link(name, bandwidth, latency) | {"sharing_policy": sharing}, properties
+            "link",
+            link_attributes(name, bandwidth, latency) | {"sharing_policy": sharing},
+            properties,
         )
 
     def backbone(self, name: str, bandwidth: Quantity, latency: Quantity) -> None:
         """Add the link at the centre of a zone with routing Cluster."""
-        self._make("backbone", _link(name, bandwidth, latency))
+        self._make("backbone", link_attributes(name, bandwidth, latency))
 
     def host_link(self, host: str, up: str, down: str) -> None:
         """Give a host of a zone with routing Cluster its links to the centre and from it."""
@@ -201,8 +209,8 @@ class PlatformBuilder:
 
         See `cluster` for the parameters.
         """
-        numbered = _numbered(name, None, radical, prefix, suffix)
-        self._make("cabinet", numbered | _network(speed, bandwidth, latency))
+        numbered = numbered_hosts(name, None, radical, prefix, suffix)
+        self._make("cabinet", numbered | network_attributes(speed, bandwidth, latency))
 
     def cluster(
         self,
@@ -259,23 +267,23 @@ class PlatformBuilder:
         properties
             Properties of the hosts.
         """
-        if topology not in _TOPOLOGIES:
-            raise InputError(f"topology is one of {', '.join(_TOPOLOGIES)}, not {topology!r}")
-        attributes = _numbered(name, nodes, radical, prefix, suffix)
-        attributes |= _network(speed, bandwidth, latency)
+        attributes = numbered_hosts(name, nodes, radical, prefix, suffix)
+        attributes |= network_attributes(speed, bandwidth, latency)
+        attributes |= topology_attributes(topology, parameters)
         attributes |= {
             "core": str(cores),
             "sharing_policy": sharing,
-            "topology": _TOPOLOGIES[topology],
-            "topo_parameters": _parameters(topology, parameters),
             "bb_sharing_policy": backbone_sharing,
             "router_id": f"{name}-router" if router is None else router,
         }
         for letters, given in (("bb", backbone), ("loopback", loopback)):
             if given is not None:
-                attributes |= {f"{letters}_bw": _text(given[0]), f"{letters}_lat": _text(given[1])}
+                first, second = pair_of(
+                    given, "a backbone or loopback is a bandwidth and a latency"
+                )
+                attributes |= {f"{letters}_bw": text_of(first), f"{letters}_lat": text_of(second)}
         if limiter is not None:
-            attributes["limiter_link"] = _text(limiter)
+            attributes["limiter_link"] = text_of(limiter)
         self._make("cluster", attributes, properties)
 
     def route(self, src: str, dst: str, links: Sequence[Hop], *, symmetrical: bool = True) -> None:
@@ -344,8 +352,10 @@ class PlatformBuilder:
         elements = self._taking()
         trace = f"profile-{len(elements.events.connections)}"
         repeat = -1.0 if period is None else period
-        node = make_node("trace", {"id": trace, "periodicity": _text(repeat)})
-        node.text = "\n".join(f"{_text(date)} {_text(value)}" for date, value in changes.items())
+        node = make_node("trace", {"id": trace, "periodicity": text_of(repeat)})
+        node.text = "\n".join(
+            f"{text_of(date)} {text_of(value)}" for date, value in changes.items()
+        )
         self._add(node)
         connection = {"kind": _PROFILES[kind, quantity], "trace": trace, "element": name}
         self._make("trace_connect", connection)
@@ -361,12 +371,12 @@ class PlatformBuilder:
     ) -> None:
         attributes = {"src": src, "dst": dst}
         if gateways is not None:
-            attributes |= {"gw_src": gateways[0], "gw_dst": gateways[1]}
+            first, last = pair_of(gateways, "gateways are two names")
+            attributes |= {"gw_src": first, "gw_dst": last}
         if symmetrical is not None:
             attributes["symmetrical"] = "YES" if symmetrical else "NO"
         node = make_node(tag, attributes)
-        for hop in links:
-            name, direction = (hop, "NONE") if isinstance(hop, str) else hop
+        for name, direction in hops_of(links):
             node.children.append(make_node("link_ctn", {"id": name, "direction": direction}))
         self._add(node)
 
@@ -382,49 +392,3 @@ class PlatformBuilder:
         if self._elements is None:
             raise InputError("the platform is built; make another builder for another platform")
         return self._elements
-
-
-def _text(quantity: Quantity) -> str:
-    return quantity if isinstance(quantity, str) else repr(float(quantity))
-
-
-def _place(coordinates: Sequence[float] | None) -> dict[str, str]:
-    if coordinates is None:
-        return {}
-    return {"coordinates": " ".join(repr(float(number)) for number in coordinates)}
-
-
-def _link(name: str, bandwidth: Quantity, latency: Quantity) -> dict[str, str]:
-    return {"id": name, "bandwidth": _text(bandwidth), "latency": _text(latency)}
-
-
-def _network(speed: Quantity, bandwidth: Quantity, latency: Quantity) -> dict[str, str]:
-    return {"speed": _text(speed), "bw": _text(bandwidth), "lat": _text(latency)}
-
-
-def _numbered(
-    name: str, nodes: int | None, radical: str | None, prefix: str | None, suffix: str
-) -> dict[str, str]:
-    """The attributes that name hosts by their numbers."""
-    if (nodes is None) == (radical is None):
-        raise InputError(f"cluster {name}: give either nodes or radical")
-    if nodes is not None and nodes < 1:
-        raise InputError(f"cluster {name}: the number of nodes must be at least 1, not {nodes}")
-    return {
-        "id": name,
-        "prefix": f"{name}-" if prefix is None else prefix,
-        "suffix": suffix,
-        "radical": radical or f"0-{(nodes or 1) - 1}",
-    }
-
-
-def _parameters(topology: str, given: str | Sequence[int | Sequence[int]]) -> str:
-    """The text of ``topo_parameters``."""
-    if isinstance(given, str):
-        return given
-    parts = [str(part) if isinstance(part, int) else ",".join(map(str, part)) for part in given]
-    if topology == "torus":
-        return ",".join(parts)
-    if topology == "fat_tree" and parts:
-        return ";".join([str(parts[0].count(",") + 1), *parts])
-    return ";".join(parts)

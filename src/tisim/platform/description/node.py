@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -13,6 +14,8 @@ from tisim.platform.description.schema import (
     VALUE_SYNONYMS,
     Element,
 )
+
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(slots=True)
@@ -68,9 +71,14 @@ def make_node(
     InputError
         If the element has no such attribute, lacks one, or does not accept a value.
     """
+    for name, value in attributes.items():
+        if not isinstance(value, str):
+            raise InputError(f"{name} of <{tag}> must be text, not {value!r}")
+        if _NOT_XML.search(value):
+            raise InputError(f"{name} of <{tag}> has a character that no file can hold: {value!r}")
     node = Node(tag, checked_attributes(attributes, tag, ELEMENTS[tag], None, None))
     for key, value in (properties or {}).items():
-        node.children.append(Node("prop", {"id": key, "value": str(value)}))
+        node.children.append(make_node("prop", {"id": key, "value": str(value)}))
     return node
 
 
