@@ -22,17 +22,18 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "trace/vocabulary/op.hpp"
 #include "support/progress.hpp"
-#include "trace/vocabulary/call.hpp"
-#include "trace/check/check.hpp"
-#include "trace/vocabulary/datatype.hpp"
-#include "trace/error.hpp"
-#include "trace/packed/pack.hpp"
-#include "trace/packed/packed_file.hpp"
-#include "trace/packed/packed_text.hpp"
-#include "trace/packed/packed_writer.hpp"
+#include "trace/archive/pack.hpp"
 #include "trace/archive/trace_set.hpp"
+#include "trace/check/check.hpp"
+#include "trace/error.hpp"
+#include "trace/packed/file.hpp"
+#include "trace/packed/text.hpp"
+#include "trace/packed/unpack.hpp"
+#include "trace/packed/writer.hpp"
+#include "trace/vocabulary/call.hpp"
+#include "trace/vocabulary/datatype.hpp"
+#include "trace/vocabulary/op.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
 
 namespace nb = nanobind;

@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "core/reference_reading.hpp"
+#include "trace/archive/pack.hpp"
 #include "trace/packed/byte_codec.hpp"
 #include "trace/packed/crc32c.hpp"
-#include "trace/packed/pack.hpp"
-#include "trace/packed/packed_format.hpp"
-#include "trace/packed/packed_text.hpp"
-#include "core/reference_reading.hpp"
+#include "trace/packed/format.hpp"
+#include "trace/packed/text.hpp"
+#include "trace/packed/unpack.hpp"
 
 namespace tisim::test {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/trace_testing.hpp"
+#include "trace/grammar/line_parser.hpp"
 
 namespace tisim::test {
 

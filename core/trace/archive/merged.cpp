@@ -6,11 +6,10 @@
 #include <limits>
 #include <string>
 
-#include "trace/error.hpp"
-#include "trace/text/line_buffer.hpp"
-#include "trace/text/line_parser.hpp"
 #include "trace/archive/rank_numbers.hpp"
-#include "trace/reader.hpp"
+#include "trace/error.hpp"
+#include "trace/grammar/words.hpp"
+#include "trace/text/line_buffer.hpp"
 
 namespace tisim {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "trace/archive/file.hpp"
+#include "trace/storage/trace_file.hpp"
 
 namespace tisim {
 

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "trace/error.hpp"
+#include "trace/grammar/words.hpp"
 #include "trace/text/line_buffer.hpp"
-#include "trace/text/line_parser.hpp"
 
 namespace tisim {
 
@@ -32,27 +32,6 @@ std::int64_t rank_of(const TraceFile& file) {
 }
 
 }  // namespace
-
-std::int64_t leading_rank(std::string_view line, const std::string& file, std::uint64_t number) {
-  const std::size_t start = std::min(line.find_first_not_of(" \t\r"), line.size());
-  std::size_t end = start;
-  std::int64_t rank = 0;
-  for (; end < line.size() && line[end] >= '0' && line[end] <= '9'; ++end) {
-    if (rank <= std::numeric_limits<std::int32_t>::max()) rank = rank * 10 + (line[end] - '0');
-  }
-  const bool ends =
-      end == line.size() || line[end] == ' ' || line[end] == '\t' || line[end] == '\r';
-  if (end == start || !ends) {
-    const std::size_t stop = std::min(line.find_first_of(" \t\r", start), line.size());
-    fail_line(file, number, line,
-              "a line starts with the number of its rank, not with " +
-                  quoted(line.substr(start, stop - start)));
-  }
-  if (rank > std::numeric_limits<std::int32_t>::max()) {
-    fail_line(file, number, line, "a rank number this large cannot be");
-  }
-  return rank;
-}
 
 void check_ranks_complete(const std::vector<std::int64_t>& ranks, const std::string& place,
                           std::string_view thing) {

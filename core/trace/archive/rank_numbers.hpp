@@ -1,4 +1,4 @@
-// The rank at the start of a line, and whether all ranks are there.
+// The ranks that files are of, and whether all ranks are there.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,9 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "trace/archive/file.hpp"
+#include "trace/storage/trace_file.hpp"
 
 namespace tisim {
-
-// Throws TraceError when the line does not begin with the number of a rank.
-std::int64_t leading_rank(std::string_view line, const std::string& file, std::uint64_t number);
 
 // `ranks` in ascending order, each once: throws TraceError, without a line, unless they are 0, 1,
 // 2 and so on. `thing` is what a rank should have, a file or a line.

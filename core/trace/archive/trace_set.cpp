@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
-#include "trace/text/dialect.hpp"
-#include "trace/error.hpp"
 #include "trace/archive/merged.hpp"
-#include "trace/packed/packed_reader.hpp"
 #include "trace/archive/rank_numbers.hpp"
+#include "trace/error.hpp"
+#include "trace/packed/reader.hpp"
+#include "trace/text/dialect.hpp"
+#include "trace/text/reader.hpp"
+#include "trace/volumes/adjusted_reader.hpp"
 
 namespace tisim {
 
@@ -20,13 +23,15 @@ constexpr std::size_t kMostBuffer = 256U << 10;
 }  // namespace
 
 TraceSet::TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const TraceOptions& options)
-    : files_(std::move(files)), vocabulary_(options.custom_actions) {
+    : files_(std::move(files)),
+      vocabulary_(options.custom_actions),
+      compute_noise_(options.compute_noise),
+      speedups_(options.speedups) {
   grammar_.ranks =
       files_->packed ? files_->packed->ranks() : static_cast<std::int32_t>(files_->by_rank.size());
   grammar_.dialect = dialect;
   grammar_.mistaken_null_is_any = options.mistaken_null_is_any;
-  grammar_.compute_noise = options.compute_noise;
-  grammar_.speedups = options.speedups;
+  grammar_.keeps_locations = !options.speedups.empty();
   grammar_.vocabulary = &vocabulary_;
 }
 
@@ -92,13 +97,20 @@ std::optional<std::uint64_t> TraceSet::actions() const {
 std::unique_ptr<RankReader> TraceSet::open(std::int32_t rank, CallTable& calls) const {
   const std::size_t buffer =
       std::clamp(kAllBuffers / static_cast<std::size_t>(ranks()), kLeastBuffer, kMostBuffer);
+  std::unique_ptr<RankReader> reader;
   if (files_->packed) {
-    return std::make_unique<PackedReader>(shared_from_this(), grammar_, rank, *files_->packed,
-                                          buffer, calls);
+    reader = std::make_unique<PackedReader>(shared_from_this(), grammar_, rank, *files_->packed,
+                                            buffer, calls);
+  } else {
+    reader = std::make_unique<TextReader>(shared_from_this(), grammar_, rank,
+                                          files_->by_rank[static_cast<std::size_t>(rank)],
+                                          files_->split, buffer, calls);
   }
-  return std::make_unique<TextReader>(shared_from_this(), grammar_, rank,
-                                      files_->by_rank[static_cast<std::size_t>(rank)],
-                                      files_->split, buffer, calls);
+  const ComputeNoiseStream noise(compute_noise_, rank);
+  if (!noise.is_on() && speedups_.empty()) return reader;
+  std::optional<SpeedupStream> speedups;
+  if (!speedups_.empty()) speedups.emplace(speedups_, calls);
+  return std::make_unique<AdjustedReader>(std::move(reader), noise, std::move(speedups));
 }
 
 }  // namespace tisim

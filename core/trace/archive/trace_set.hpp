@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "trace/vocabulary/call.hpp"
-#include "trace/compute_noise.hpp"
-#include "trace/archive/file.hpp"
-#include "trace/text/line_parser.hpp"
-#include "trace/packed/packed_file.hpp"
+#include "trace/grammar/trace_grammar.hpp"
+#include "trace/packed/file.hpp"
 #include "trace/reader.hpp"
+#include "trace/storage/trace_file.hpp"
+#include "trace/vocabulary/call.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
+#include "trace/volumes/compute_noise.hpp"
+#include "trace/volumes/speedups.hpp"
 
 namespace tisim {
 
@@ -69,6 +70,8 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   std::shared_ptr<const Files> files_;
   Vocabulary vocabulary_;
   TraceGrammar grammar_;
+  ComputeNoise compute_noise_;
+  Speedups speedups_;
 };
 
 }  // namespace tisim

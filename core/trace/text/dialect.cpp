@@ -4,9 +4,10 @@
 #include <array>
 #include <vector>
 
-#include "trace/vocabulary/datatype.hpp"
+#include "trace/grammar/number.hpp"
+#include "trace/grammar/words.hpp"
 #include "trace/text/line_buffer.hpp"
-#include "trace/text/number.hpp"
+#include "trace/vocabulary/datatype.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
 
 namespace tisim {

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "trace/archive/file.hpp"
-#include "trace/text/line_parser.hpp"
+#include "trace/storage/trace_file.hpp"
+#include "trace/vocabulary/dialect.hpp"
 
 namespace tisim {
 

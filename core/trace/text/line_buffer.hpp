@@ -6,9 +6,13 @@
 #include <memory>
 #include <string_view>
 
-#include "trace/archive/file.hpp"
+#include "trace/storage/trace_file.hpp"
 
 namespace tisim {
+
+// In a rank's part of a split file, a line with this byte and a number says which line of the file
+// comes next.
+inline constexpr char kLineMark = '\x02';
 
 // Holds whole lines only, each with its newline; a file's last line gets one when it has none.
 // A line that is longer than the buffer makes it grow for as long as it is needed.

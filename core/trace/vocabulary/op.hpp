@@ -60,6 +60,8 @@ inline constexpr std::uint8_t kNullIsMistaken = 2;  // -333 in a receive, read a
 // A started persistent receive whose source SimGrid's tracer did not write (`peer` is kAnySource):
 // the wait for it names the true source.
 inline constexpr std::uint8_t kSourceLost = 4;
+// A `location` whose words are the call: its file and line.
+inline constexpr std::uint8_t kHasLocation = 8;
 
 // 24 bytes, no padding; `line` is 1-based in the rank's file.
 struct Op {

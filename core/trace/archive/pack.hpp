@@ -1,0 +1,27 @@
+// A text trace to a packed one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/progress.hpp"
+#include "trace/storage/trace_file.hpp"
+#include "trace/vocabulary/dialect.hpp"
+
+namespace tisim {
+
+// What is to be packed: the files, and the names that they will have when they are unpacked.
+struct PackInput {
+  std::vector<TraceFile> files;
+  std::string name = {};  // what stands for all of them in errors
+  std::vector<std::string> names = {};
+  std::string index_name = {};  // of the file that lists the others, if there is one
+  std::string index_text = {};
+  Dialect dialect = Dialect::automatic;
+};
+
+// Writes the file `output`. The lines are kept as they are, right or wrong. Throws TraceError when
+// a file cannot be read or written, or when it is not clear whose trace it is.
+void pack(const PackInput& input, const std::string& output, const Progress& progress = {});
+
+}  // namespace tisim

@@ -1,0 +1,92 @@
+// One line of a trace, in whatever spelling, to operations.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "trace/grammar/trace_grammar.hpp"
+#include "trace/vocabulary/call.hpp"
+#include "trace/vocabulary/collective_layout.hpp"
+#include "trace/vocabulary/op.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
+
+namespace tisim {
+
+// There may be a million of them: what they know of a line while they read it is in the call table.
+class LineParser {
+ public:
+  // A line makes at most so many operations.
+  static constexpr std::size_t kMostOps = 2;
+
+  // `file` names the file in errors. All of them must outlive the parser.
+  LineParser(const TraceGrammar& grammar, std::int32_t rank, const std::string& file,
+             CallTable& calls)
+      : grammar_(&grammar), file_(&file), calls_(&calls), rank_(rank) {}
+
+  // The operations of `line`, which has no newline, in `out`; their number. `cut`: the file ends
+  // with this line and without a newline. Throws TraceError.
+  std::size_t parse(std::string_view line, std::uint64_t number, bool cut, Op* out);
+  // The same for a line without its rank.
+  std::size_t parse_action(std::string_view line, std::uint64_t number, bool cut, Op* out);
+
+  const std::string& file() const { return *file_; }
+  CallTable& calls() const { return *calls_; }
+  bool double_default() const { return double_default_; }
+  // Whether a receive had -333 for its source, or a message a type of unknown width.
+  bool uses_mistaken_null() const { return uses_mistaken_null_; }
+  bool uses_lost_type() const { return uses_lost_type_; }
+
+ private:
+  using Words = std::vector<std::string_view>;  // of a line; [0] is the action
+
+  void take(std::string_view line, std::uint64_t number, bool cut);
+  std::size_t parse_words(Op* out);
+  std::size_t parse_form(const Action& action, Op* out);
+  std::uint16_t take_communicator();
+
+  void location(Op& op);
+  void compute(const Action& action, Op& op);
+  void send(const Action& action, Op& op);
+  void receive(const Action& action, Op& op);
+  void probe(const Action& action, Op& op);
+  std::size_t sendrecv(const Action& action, Op* out);
+  void request(const Action& action, Op& op);
+  void started(Op& op);
+  void requests(const Action& action, Op& op);
+  std::size_t collective(const Action& action, Op* out);
+  void communicator(const Action& action, Op& op);
+  void custom(const Action& action, Op& op);
+
+  double collective_argument(ArgumentRole role, std::string_view word);
+
+  std::int64_t communicator_id(std::string_view word, bool may_be_world);
+  std::int64_t whole(std::string_view word, std::string_view what);
+  std::int64_t count(std::string_view word, std::string_view what);
+  double volume(std::string_view word, std::string_view what);
+  std::int32_t tag(std::string_view word, bool may_be_any);
+  std::int32_t destination(std::string_view word);
+  std::int32_t source(std::string_view word, std::uint8_t& flags);
+  std::int32_t existing_rank(std::int64_t rank, std::string_view what);
+  void check_type(std::int64_t type);
+  std::int64_t bytes(std::int64_t elements, std::size_t type_index);
+
+  void need(const Action& action, std::size_t least, std::size_t most);
+  [[noreturn]] void wrong_arguments(const Action& action);
+  [[noreturn]] void unknown_action(std::string_view word);
+  std::string cut_hint() const;
+  [[noreturn]] void fail(std::string message) const;
+  CallTable::Scratch& at_hand() const { return calls_->scratch(); }
+
+  const TraceGrammar* grammar_;
+  const std::string* file_;
+  CallTable* calls_;
+  std::int32_t rank_;
+  bool double_default_ = false;
+  bool uses_mistaken_null_ = false;
+  bool uses_lost_type_ = false;
+};
+
+}  // namespace tisim

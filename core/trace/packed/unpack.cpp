@@ -1,0 +1,146 @@
+#include "trace/packed/unpack.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "trace/error.hpp"
+#include "trace/packed/format.hpp"
+#include "trace/packed/text.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::size_t kBuffer = 256U << 10;
+constexpr std::size_t kAllBuffers = 64U << 20;  // of all ranks of one file together
+
+// Collects the text of a file until it is worth a write.
+class TextFile {
+ public:
+  explicit TextFile(const std::string& path) : path_(path), file_(create_file(path)) {}
+
+  // To append a line to; end_line() follows.
+  std::string& text() { return text_; }
+
+  void end_line() {
+    text_ += '\n';
+    if (text_.size() >= kBuffer) flush(text_.size() - 1);
+  }
+
+  void finish(bool newline_at_end) {
+    if (!newline_at_end && !text_.empty()) text_.pop_back();
+    flush(text_.size());
+  }
+
+ private:
+  // The last newline stays back: the file may end without it.
+  void flush(std::size_t count) {
+    write_at(*file_, std::string_view(text_).substr(0, count), written_, path_);
+    written_ += count;
+    text_.erase(0, count);
+  }
+
+  std::string path_;
+  std::shared_ptr<const Descriptor> file_;
+  std::string text_;
+  std::uint64_t written_ = 0;
+};
+
+// The place of a file of the trace; what is not inside `directory` is refused.
+std::string place_of(const PackedFile& file, const std::string& directory, std::string_view name) {
+  const std::filesystem::path path(name);
+  const bool leads_out =
+      path.is_absolute() || path.empty() ||
+      std::any_of(path.begin(), path.end(),
+                  [](const std::filesystem::path& part) { return part == ".."; });
+  if (leads_out) file.damaged("the name of a file leads out of the directory");
+  const std::filesystem::path whole = std::filesystem::path(directory) / path;
+  std::error_code error;
+  std::filesystem::create_directories(whole.parent_path(), error);
+  if (error) throw TraceError(whole.parent_path(), 0, "cannot be made: " + error.message());
+  return whole;
+}
+
+// Lines that have been written, of all.
+class Done {
+ public:
+  Done(const PackedFile& file, const Progress& progress)
+      : progress_(&progress),
+        all_(static_cast<double>(std::max<std::uint64_t>(file.actions(), 1))) {}
+
+  void count_line() {
+    if (++lines_ % kGlance == 0) tell(*progress_, static_cast<double>(lines_) / all_);
+  }
+
+ private:
+  static constexpr std::uint64_t kGlance = 4096;
+
+  const Progress* progress_;
+  double all_;
+  std::uint64_t lines_ = 0;
+};
+
+// All lines of all ranks in the order of their numbers.
+void unpack_merged(const PackedFile& file, TextFile& into, Done& done) {
+  struct Source {
+    std::unique_ptr<PackedText> lines;
+    std::string line;
+  };
+  const std::size_t buffer =
+      std::clamp(kAllBuffers / file.streams().size(), packed::kLeastBlock, kBuffer);
+  std::vector<Source> sources;
+  using Next = std::pair<std::uint64_t, std::size_t>;
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> order;
+  const auto advance = [&](std::size_t index) {
+    Source& source = sources[index];
+    source.line.clear();
+    done.count_line();
+    if (source.lines->next(source.line)) order.emplace(source.lines->number(), index);
+  };
+  for (const PackedFile::Stream& stream : file.streams()) {
+    sources.push_back({std::make_unique<PackedText>(file, stream, buffer), {}});
+    advance(sources.size() - 1);
+  }
+  bool newline = true;
+  while (!order.empty()) {
+    const std::size_t index = order.top().second;
+    order.pop();
+    into.text() += sources[index].line;
+    into.end_line();
+    newline = file.streams()[index].newline_at_end;
+    advance(index);
+  }
+  into.finish(newline);
+}
+
+}  // namespace
+
+void unpack(const PackedFile& file, const std::string& directory, const Progress& progress) {
+  Done done(file, progress);
+  const PackedLayout& layout = file.layout();
+  if (!layout.index_name.empty()) {
+    const auto index = create_file(place_of(file, directory, layout.index_name));
+    write_at(*index, layout.index_text, 0, layout.index_name);
+  }
+  if (layout.merged) {
+    TextFile into(place_of(file, directory, file.name(file.streams().front())));
+    unpack_merged(file, into, done);
+    return;
+  }
+  for (const PackedFile::Stream& stream : file.streams()) {
+    TextFile into(place_of(file, directory, file.name(stream)));
+    PackedText lines(file, stream, kBuffer);
+    while (lines.next(into.text())) {
+      into.end_line();
+      done.count_line();
+    }
+    into.finish(stream.newline_at_end);
+  }
+}
+
+}  // namespace tisim

@@ -1,0 +1,77 @@
+#include "trace/text/reader.hpp"
+
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "trace/vocabulary/datatype.hpp"
+
+namespace tisim {
+
+TextReader::TextReader(std::shared_ptr<const void> owner, const TraceGrammar& grammar,
+                       std::int32_t rank, const TraceFile& file, bool marked,
+                       std::size_t buffer_size, CallTable& calls)
+    : owner_(std::move(owner)),
+      parser_(grammar, rank, file.name, calls),
+      lines_(file, buffer_size),
+      quick_(rank, grammar.ranks),
+      may_be_quick_(grammar.dialect == Dialect::modern),
+      marked_(marked) {}
+
+std::size_t TextReader::read(Op* out, std::size_t capacity) {
+  std::size_t made = left_over_.take(out, capacity);
+  while (made < capacity) {
+    if (next_ == lines_.end()) {
+      if (!lines_.refill()) break;
+      next_ = lines_.begin();
+    }
+    made += read_quickly(out + made, capacity - made);
+    if (made < capacity && next_ != lines_.end()) made += read_line(out + made, capacity - made);
+  }
+  return made;
+}
+
+// The lines up to the first that is out of the ordinary.
+std::size_t TextReader::read_quickly(Op* out, std::size_t capacity) {
+  // Numbers of lines that do not fit an operation are left to the parser, which knows.
+  if (!may_be_quick_ || line_ > std::numeric_limits<std::uint32_t>::max() - capacity) return 0;
+  const char* p = next_;
+  const char* const end = lines_.end();
+  auto line = static_cast<std::uint32_t>(line_);
+  std::size_t made = 0;
+  for (; made < capacity && p != end; ++made) {
+    const char* const behind = quick_.parse(p, out[made]);
+    if (behind == nullptr) break;
+    out[made].line = ++line;
+    p = behind;
+  }
+  line_ += made;
+  next_ = p;
+  return made;
+}
+
+std::size_t TextReader::read_line(Op* out, std::size_t capacity) {
+  const std::string_view line = LineBuffer::line_at(next_, lines_.end());
+  next_ += line.size() + 1;
+  if (marked_ && !line.empty() && line.front() == kLineMark) {
+    std::from_chars(line.data() + 1, line.data() + line.size(), line_);
+    --line_;
+    return 0;
+  }
+  ++line_;
+  Op ops[LineParser::kMostOps];
+  const bool cut = lines_.is_cut(line.data() + line.size());
+  const std::size_t made = parser_.parse(line, line_, cut, ops);
+  quick_.set_default_width(parser_.double_default() ? kDoubleWidth : kByteWidth);
+  if (made == 0) return 0;
+  out[0] = ops[0];
+  if (made == 1) return 1;
+  if (capacity == 1) {
+    left_over_.leave(ops[1]);
+    return 1;
+  }
+  out[1] = ops[1];
+  return 2;
+}
+
+}  // namespace tisim

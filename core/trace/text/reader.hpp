@@ -1,0 +1,49 @@
+// The operations of one rank of a text trace.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "trace/grammar/line_parser.hpp"
+#include "trace/left_over_op.hpp"
+#include "trace/reader.hpp"
+#include "trace/storage/trace_file.hpp"
+#include "trace/text/line_buffer.hpp"
+#include "trace/text/quick_line.hpp"
+
+namespace tisim {
+
+// Reads common lines with QuickLine and leaves all others to LineParser.
+class TextReader final : public RankReader {
+ public:
+  // `marked`: the file is a part of a split one. `owner` keeps `grammar` and `file` alive; `calls`
+  // must outlive the reader.
+  TextReader(std::shared_ptr<const void> owner, const TraceGrammar& grammar, std::int32_t rank,
+             const TraceFile& file, bool marked, std::size_t buffer_size, CallTable& calls);
+
+  std::size_t read(Op* out, std::size_t capacity) override;
+  std::uint64_t bytes_read() const override {
+    return lines_.position() - static_cast<std::uint64_t>(lines_.end() - next_);
+  }
+  std::string file() const override { return parser_.file(); }
+  bool uses_mistaken_null() const override { return parser_.uses_mistaken_null(); }
+  bool uses_lost_type() const override { return parser_.uses_lost_type(); }
+
+ private:
+  std::size_t read_quickly(Op* out, std::size_t capacity);
+  std::size_t read_line(Op* out, std::size_t capacity);
+
+  std::shared_ptr<const void> owner_;
+  LineParser parser_;
+  LineBuffer lines_;
+  QuickLine quick_;
+  LeftOverOp left_over_;
+  const char* next_ = nullptr;
+  std::uint64_t line_ = 0;  // of the line before `next_`
+  bool may_be_quick_;
+  bool marked_;
+};
+
+}  // namespace tisim
