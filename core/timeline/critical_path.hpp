@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "timeline/formats/state_file.hpp"
+#include "timeline/state_file.hpp"
 
 namespace tisim {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "timeline/formats/state_file.hpp"
+#include "timeline/state_file.hpp"
 
 namespace tisim {
 

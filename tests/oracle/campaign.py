@@ -18,11 +18,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.oracle import simgrid_exec
-from tests.oracle.call_programs import draw_calls
 from tests.oracle.cases import Case
 from tests.oracle.compare import AGREES, BAD, ORACLE_FAILED, Verdict, judge
-from tests.oracle.configs import SELECTORS
-from tests.oracle.platforms import FAMILIES
+from tests.oracle.platforms.families import FAMILIES
+from tests.oracle.programs.call_programs import draw_calls
+from tests.oracle.programs.configs import SELECTORS
 from tests.oracle.shrink import Shrinker
 
 #: Numbers of cases between the first case of one seed and of the next.

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.oracle.algorithms import fails
-from tests.oracle.collective_calls import OPERATIONS, CollectiveAuthor
-from tests.oracle.configs import draw_config, names_algorithms, thresholds
-from tests.oracle.platforms import FAMILIES, draw_platform
-from tests.oracle.programs import Line, Program, Word
+from tests.oracle.platforms.families import FAMILIES, draw_platform
+from tests.oracle.programs.algorithms import fails
+from tests.oracle.programs.collective_calls import OPERATIONS, CollectiveAuthor
+from tests.oracle.programs.configs import draw_config, names_algorithms, thresholds
+from tests.oracle.programs.program import Line, Program, Word
+from tests.oracle.programs.sizes import Sizes
 from tests.oracle.simgrid_exec import run_oracle
-from tests.oracle.sizes import Sizes
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 LATENCY = re.compile(r'(\b(?:\w+_)?lat(?:ency)?)="([\d.e+-]+)(s|ms|us|ns)"')

@@ -22,7 +22,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-SOURCES = sorted(Path(__file__).parent.glob("ti_*.[ch]"))
+SOURCES = sorted((Path(__file__).parent / "mpi_program").glob("ti_*.[ch]"))
 CACHE = Path(__file__).resolve().parents[2] / "build" / "oracle"
 FIXED = (
     "--cfg=smpi/simulate-computation:no",

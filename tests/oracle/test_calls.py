@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from tests.oracle.call_programs import draw_calls
 from tests.oracle.cases import Case
 from tests.oracle.compare import AGREES, BAD, ORACLE_FAILED, judge
-from tests.oracle.configs import SELECTORS
+from tests.oracle.programs.call_programs import draw_calls
+from tests.oracle.programs.configs import SELECTORS
 
 pytestmark = pytest.mark.oracle
 

@@ -12,8 +12,8 @@ from tests.oracle import compare
 from tests.oracle.campaign import Ledger, Plan
 from tests.oracle.cases import Case, run_simgrid
 from tests.oracle.compare import AGREES, CHAOTIC, DISAGREES, ROUNDING, TISIM_FAILED, judge
-from tests.oracle.platforms import FAMILIES
-from tests.oracle.programs import Each, Line, Peer, Program
+from tests.oracle.platforms.families import FAMILIES
+from tests.oracle.programs.program import Each, Line, Peer, Program
 from tests.oracle.shrink import Shrinker
 
 SEEDS = range(40)

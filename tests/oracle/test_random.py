@@ -8,8 +8,8 @@ import pytest
 
 from tests.oracle.cases import Case
 from tests.oracle.compare import BAD, ORACLE_FAILED, judge
-from tests.oracle.configs import SELECTORS
-from tests.oracle.platforms import FAMILIES
+from tests.oracle.platforms.families import FAMILIES
+from tests.oracle.programs.configs import SELECTORS
 
 pytestmark = pytest.mark.oracle
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tests.oracle.platforms import HEAD
+from tests.oracle.platforms.families import HEAD
 from tests.oracle.simgrid_exec import OracleError, run_oracle
 
 pytestmark = pytest.mark.oracle

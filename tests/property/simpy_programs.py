@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.oracle.cases import Case
-from tests.oracle.programs import Each, Line, Peer
-from tests.oracle.sizes import WIDTH_OF_TYPE
+from tests.oracle.programs.program import Each, Line, Peer
+from tests.oracle.programs.sizes import WIDTH_OF_TYPE
 
 BYTE = 6
 LARGE_BUFFER = 1 << 40

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.oracle.random_platforms import draw
+from tests.oracle.platforms.random_platforms import draw
 from tisim.errors import InputError
 from tisim.platform import CompiledPlatform, Platform
 from tisim.platform.radical import Radical

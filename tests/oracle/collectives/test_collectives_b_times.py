@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tests.oracle.collectives.test_collectives_b import calls, fits
 from tests.oracle.simgrid_exec import run_oracle
-from tests.oracle.test_collectives_b import calls, fits
+from tests.oracle.collectives.test_collectives_b import calls, fits
 from tisim.actions.collectives.catalogue import ALGORITHMS
 
 pytestmark = pytest.mark.oracle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.oracle.messages import Call, Trail, selected, simgrid, trail_of
+from tests.oracle.collectives.messages import Call, Trail, selected, simgrid, trail_of
 from tisim.actions.collectives.communicators import comm_split
 from tisim.actions.script import Script
 from tisim.actions.vocabulary import expand

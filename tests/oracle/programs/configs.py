@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
-from tests.oracle.algorithms import draw_algorithms
+from tests.oracle.programs.algorithms import draw_algorithms
 from tisim.actions.collectives.catalogue import ALGORITHMS
 
 SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi")

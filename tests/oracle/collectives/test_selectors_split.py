@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.oracle import selector_grid as grid
-from tests.oracle.messages import Call, Trail, selected, simgrid, trail_of
+from tests.oracle.collectives import selector_grid as grid
+from tests.oracle.collectives.messages import Call, Trail, selected, simgrid, trail_of
 from tisim.actions.vocabulary import expand
 
 pytestmark = pytest.mark.oracle

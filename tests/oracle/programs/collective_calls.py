@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tests.oracle.programs import Author, Each, Peer, Word
-from tests.oracle.sizes import MAX_BYTES, WIDTH_OF_TYPE
+from tests.oracle.programs.program import Author, Each, Peer, Word
+from tests.oracle.programs.sizes import MAX_BYTES, WIDTH_OF_TYPE
 
 #: No collective moves more bytes than this over all pairs of ranks.
 MAX_VOLUME = 64 << 20

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.oracle.messages import Call, check, selected
+from tests.oracle.collectives.messages import Call, check, selected
 from tests.oracle.simgrid_exec import OracleError
 from tisim.actions.collectives.catalogue import ALGORITHMS
 

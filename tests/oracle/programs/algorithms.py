@@ -6,10 +6,10 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
-from tests.oracle.messages import Call, selected
-from tests.oracle.programs import Each, Peer, Word
-from tests.oracle.selector_grid import beyond_simgrid
-from tests.oracle.sizes import WIDTH_OF_TYPE
+from tests.oracle.collectives.messages import Call, selected
+from tests.oracle.programs.program import Each, Peer, Word
+from tests.oracle.collectives.selector_grid import beyond_simgrid
+from tests.oracle.programs.sizes import WIDTH_OF_TYPE
 from tisim.actions.collectives.catalogue import ALGORITHMS
 
 #: SimGrid throws an exception unless the ranks are a power of two.

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.oracle.cases import Case, keep_to_simgrid, place
-from tests.oracle.collective_calls import OPERATIONS, CollectiveAuthor
-from tests.oracle.configs import draw_config, thresholds
-from tests.oracle.platforms import FAMILIES, draw_platform
-from tests.oracle.programs import ANY_SOURCE, ANY_TAG, Line, Program, Word
-from tests.oracle.sizes import Sizes
+from tests.oracle.platforms.families import FAMILIES, draw_platform
+from tests.oracle.programs.collective_calls import OPERATIONS, CollectiveAuthor
+from tests.oracle.programs.configs import draw_config, thresholds
+from tests.oracle.programs.program import ANY_SOURCE, ANY_TAG, Line, Program, Word
+from tests.oracle.programs.sizes import Sizes
 
 #: The tags under which SimGrid's tracer writes the requests of non-blocking collectives.
 PENDING_TAG = {

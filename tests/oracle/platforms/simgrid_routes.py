@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SOURCE = Path(__file__).with_name("print_routes.cpp")
-CACHE = Path(__file__).resolve().parents[2] / "build" / "oracle"
+CACHE = Path(__file__).resolve().parents[3] / "build" / "oracle"
 HEADER = Path("/usr/include/simgrid/s4u.hpp")
 
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tests.oracle.sizes import Sizes
+from tests.oracle.programs.sizes import Sizes
 
 ANY_SOURCE, ANY_TAG, PROC_NULL = -555, -444, -666
 #: Tags below are shared by many messages; from here on each is used once.

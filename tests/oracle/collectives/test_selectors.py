@@ -10,8 +10,8 @@ import re
 
 import pytest
 
-from tests.oracle import selector_grid as grid
-from tests.oracle.messages import OPERATIONS, Call, check, selected
+from tests.oracle.collectives import selector_grid as grid
+from tests.oracle.collectives.messages import OPERATIONS, Call, check, selected
 from tests.oracle.simgrid_exec import OracleError
 
 pytestmark = pytest.mark.oracle

@@ -1,8 +1,8 @@
 """Calls across the thresholds of the selectors, for the comparison with SimGrid.
 
-``python -m tests.oracle.selector_grid [SELECTOR ...] [--seed N] [--ranks N ...]`` runs the full
-grid, every selector and operation on every placement, and prints what differs and what SimGrid
-itself cannot do; it takes about an hour.
+``python -m tests.oracle.collectives.selector_grid [SELECTOR ...] [--seed N] [--ranks N ...]`` runs
+the full grid, every selector and operation on every placement, and prints what differs and what
+SimGrid itself cannot do; it takes about an hour.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
-from tests.oracle.messages import OPERATIONS, Call, check, selected
+from tests.oracle.collectives.messages import OPERATIONS, Call, check, selected
 from tests.oracle.simgrid_exec import OracleError
 from tisim.actions import nodes
 from tisim.actions.script import Script

@@ -1,4 +1,4 @@
-#include "timeline/formats/state_file.hpp"
+#include "timeline/state_file.hpp"
 
 #include <sys/types.h>
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracle.platforms import FAMILIES, draw_platform
-from tests.oracle.random_platforms import HEAD, draw
-from tests.oracle.simgrid_routes import SimgridPlatform, ask_simgrid, missing
+from tests.oracle.platforms.families import FAMILIES, draw_platform
+from tests.oracle.platforms.random_platforms import HEAD, draw
+from tests.oracle.platforms.simgrid_routes import SimgridPlatform, ask_simgrid, missing
 from tisim.errors import InputError
 from tisim.platform import Platform
 

@@ -1,0 +1,139 @@
+"""What the files of the project import and include, as graphs, and the circles in them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+PACKAGE = ROOT / "src" / "tisim"
+
+Graph = Mapping[str, Iterable[str]]
+
+
+def module_name(path: Path) -> str:
+    """The dotted name of a file of the package: ``tisim.platform.xml``."""
+    parts = ("tisim", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def python_files() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes under `node` that run: not those under ``if TYPE_CHECKING``."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
+            continue
+        yield child
+        yield from nodes_that_run(child)
+
+
+def imported_names(source: str, path: Path, *, types: bool) -> Iterator[tuple[int, str]]:
+    """Line and full name of everything of tisim that a file imports, late imports included.
+
+    With `types`, also of what only the type checker imports.
+    """
+    package = ("tisim", *path.relative_to(PACKAGE).parts[:-1])
+    tree = ast.parse(source)
+    for node in ast.walk(tree) if types else nodes_that_run(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            names = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from ((node.lineno, name) for name in names if name.startswith("tisim."))
+
+
+def python_imports() -> dict[str, set[str]]:
+    """The modules that each module of the package imports, for running or for its types.
+
+    The package's own file, which knows the home of each public name, is left out.
+    """
+    files = {module_name(path): path for path in python_files()}
+    del files["tisim"]
+    graph: dict[str, set[str]] = {name: set() for name in files}
+    for module, path in files.items():
+        for _, name in imported_names(path.read_text(), path, types=True):
+            while name and name not in files:
+                name = name.rpartition(".")[0]
+            if name and name != module:
+                graph[module].add(name)
+    return graph
+
+
+def native_includes(*folders: str) -> Iterator[tuple[Path, str]]:
+    """Each C++ file under `folders`, with each header that it includes."""
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.[ch]pp")):
+            for header in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)', path.read_text(), re.M):
+                yield path, header
+
+
+def native_files() -> dict[str, set[str]]:
+    """The files of the project that each C++ file of the core and the bindings includes.
+
+    The tests of a file, beside it, may use everything: they are left out.
+    """
+    graph: dict[str, set[str]] = {}
+    for path, header in native_includes("core", "bindings"):
+        if path.name.endswith((".test.cpp", ".fuzz.cpp")):
+            continue
+        own = str(path.relative_to(ROOT))
+        for found in (ROOT / "core" / header, path.parent / header, ROOT / header):
+            if found.is_file():
+                graph.setdefault(own, set()).add(str(found.resolve().relative_to(ROOT)))
+                break
+    return graph
+
+
+def folders_of(graph: Graph) -> dict[str, set[str]]:
+    """The same graph between folders."""
+    folders: dict[str, set[str]] = {}
+    for file, others in graph.items():
+        own = str(Path(file).parent)
+        folders.setdefault(own, set()).update({str(Path(o).parent) for o in others} - {own})
+    return folders
+
+
+def packages_of(graph: Graph) -> dict[str, set[str]]:
+    """The graph of a package's modules, between the packages and modules right inside `tisim`."""
+    packages: dict[str, set[str]] = {}
+    for module, others in graph.items():
+        own = module.split(".")[1]
+        packages.setdefault(own, set()).update({o.split(".")[1] for o in others} - {own})
+    return packages
+
+
+def circles(graph: Graph) -> set[tuple[str, ...]]:
+    """The sets of nodes that all reach one another, each sorted (Tarjan's algorithm)."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: set[tuple[str, ...]] = set()
+
+    def visit(node: str) -> None:
+        number[node] = lowest[node] = len(number)
+        stack.append(node)
+        for other in graph.get(node, ()):
+            if other not in number:
+                visit(other)
+                lowest[node] = min(lowest[node], lowest[other])
+            elif other in stack:
+                lowest[node] = min(lowest[node], number[other])
+        if lowest[node] == number[node]:
+            members = stack[stack.index(node) :]
+            del stack[-len(members) :]
+            if len(members) > 1:
+                found.add(tuple(sorted(members)))
+
+    for node in sorted(graph):
+        if node not in number:
+            visit(node)
+    return found

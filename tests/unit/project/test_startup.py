@@ -1,0 +1,31 @@
+"""What a process imports before it works: each library costs every run its time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+HEAVY = frozenset({"lxml", "matplotlib", "networkx", "numpy", "pandas", "scipy", "simpy"})
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Top-level names of the modules in a fresh interpreter after `statement`."""
+    code = f"{statement}\nimport sys\nprint(*{{name.split('.')[0] for name in sys.modules}})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
+
+
+def test_import_is_light() -> None:
+    assert not loaded_by("import tisim") & HEAVY
+
+
+def test_errors_are_light() -> None:
+    assert not loaded_by("from tisim import InputError, SimulationError, TisimError") & HEAVY
+
+
+def test_a_platform_with_its_models_is_light() -> None:
+    path = ROOT / "platforms" / "graphene.xml"
+    code = f"import tisim; tisim.Platform.load({str(path)!r}).settings({{}}).data"
+    assert not loaded_by(code) & HEAVY
