@@ -229,7 +229,7 @@ JobProgress job_progress(const Simulation& s, std::int32_t index) {
   return progress;
 }
 
-void register_states(nb::module_& m) {
+void register_rank_states(nb::module_& m) {
   nb::class_<Loss>(m, "Loss", "Why a message never arrives.")
       .def_prop_ro("cause", &cause_name, "What failed: link, host or rank.")
       .def_ro("index", &Loss::index, "Of the link, host or rank.")
@@ -283,7 +283,7 @@ void register_states(nb::module_& m) {
 }  // namespace
 
 void register_report(nb::module_& m, SimulationClass& simulation) {
-  register_states(m);
+  register_rank_states(m);
   simulation.def("deaths", &deaths)
       .def("rank_state", &rank_state, "rank"_a)
       .def("unfinished", &unfinished)

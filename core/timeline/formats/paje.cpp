@@ -21,7 +21,7 @@ enum Event : std::int32_t {
   kStartLink,
   kEndLink
 };
-enum Type : std::int32_t { kRoot, kRankType, kStates, kLinks, kFirstValue };
+enum Type : std::int32_t { kRoot, kRankType, kStateContainer, kLinks, kFirstValue };
 
 struct Definition {
   std::string_view name;
@@ -138,7 +138,7 @@ PajeWriter::PajeWriter(std::int32_t ranks)
     write_definition(text_, i, kDefinitions[i]);
   }
   text_ << kContainerType << ' ' << kRankType << " 0 MPI\n";
-  text_ << kStateType << ' ' << kStates << ' ' << kRankType << " MPI_STATE\n";
+  text_ << kStateType << ' ' << kStateContainer << ' ' << kRankType << " MPI_STATE\n";
   text_ << kLinkType << ' ' << kLinks << " 0 " << kRankType << ' ' << kRankType << " MPI_LINK\n";
   for (std::int32_t rank = 0; rank < ranks; ++rank) {
     text_ << kCreateContainer << ' ';
@@ -154,16 +154,16 @@ void PajeWriter::push(double time, std::int32_t rank, std::string_view value) {
   const auto [place, is_new] =
       values_.try_emplace(value, kFirstValue + static_cast<std::int32_t>(values_.size()));
   if (is_new) {
-    text_ << kEntityValue << ' ' << place->second << ' ' << kStates << ' ' << value << " \""
+    text_ << kEntityValue << ' ' << place->second << ' ' << kStateContainer << ' ' << value << " \""
           << colour_of(value) << "\"\n";
   }
   text_ << kPushState << ' ';
-  text_.seconds(time) << ' ' << kStates << ' ' << rank + 1 << ' ' << place->second << '\n';
+  text_.seconds(time) << ' ' << kStateContainer << ' ' << rank + 1 << ' ' << place->second << '\n';
 }
 
 void PajeWriter::pop(double time, std::int32_t rank) {
   text_ << kPopState << ' ';
-  text_.seconds(time) << ' ' << kStates << ' ' << rank + 1 << '\n';
+  text_.seconds(time) << ' ' << kStateContainer << ' ' << rank + 1 << '\n';
 }
 
 void PajeWriter::begin(const OpenAction& action) {

@@ -14,10 +14,10 @@ namespace tisim {
 
 namespace {
 
-constexpr std::size_t kBuffer = 256U << 10;
+constexpr std::size_t kLineBuffer = 256U << 10;
 
 // Bytes that have been packed, of all.
-struct Done {
+struct PackProgress {
   const Progress& progress;
   double all = 0;
   double before = 0;  // in the files before the one at hand
@@ -25,9 +25,9 @@ struct Done {
 
 // `marked`: the file is a part of a split one.
 void pack_rank(PackedWriter& writer, const TraceFile& file, std::int32_t rank,
-               const std::string& name, bool marked, Done& done) {
+               const std::string& name, bool marked, PackProgress& done) {
   writer.begin_rank(rank, name);
-  LineBuffer lines(file, kBuffer);
+  LineBuffer lines(file, kLineBuffer);
   std::uint64_t number = 0;
   bool newline = true;
   while (lines.refill()) {
@@ -71,7 +71,7 @@ void pack(const PackInput& input, const std::string& output, const Progress& pro
     layout.merged = true;
     const std::vector<TraceFile> parts = merged.split(part_of(progress, 0.2, 0.5));
     const Progress rest = part_of(progress, 0.5, 1.0);
-    Done done{rest, size_of(parts)};
+    PackProgress done{rest, size_of(parts)};
     PackedWriter writer(output, merged.ranks());
     for (std::int32_t rank = 0; rank < merged.ranks(); ++rank) {
       pack_rank(writer, parts[static_cast<std::size_t>(rank)], rank, input.names.front(), true,
@@ -83,7 +83,7 @@ void pack(const PackInput& input, const std::string& output, const Progress& pro
   const std::vector<std::int64_t> ranks =
       ranks_of(input.files, input.name, part_of(progress, 0.0, 0.1));
   const Progress rest = part_of(progress, 0.1, 1.0);
-  Done done{rest, size_of(input.files)};
+  PackProgress done{rest, size_of(input.files)};
   PackedWriter writer(output, static_cast<std::int32_t>(ranks.size()));
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     pack_rank(writer, input.files[i], static_cast<std::int32_t>(ranks[i]), input.names[i], false,

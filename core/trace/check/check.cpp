@@ -19,7 +19,7 @@ namespace tisim {
 namespace {
 
 constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::custom) + 1;
-constexpr std::uint64_t kGlance = 4096;  // so many operations between two reports
+constexpr std::uint64_t kOpsBetweenReports = 4096;  // so many operations between two reports
 constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::custom) + 1;
 
 bool has_operation(Kind kind) { return kind == Kind::collective || kind == Kind::icollective; }
@@ -123,7 +123,7 @@ class Pass {
     Requests requests(rank, set_.dialect() == Dialect::legacy);
     std::vector<TraceMessage> messages;
     for (std::uint64_t count = 1; walk.next(); ++count) {
-      if (count % kGlance == 0) tell_read(walk);
+      if (count % kOpsBetweenReports == 0) tell_read(walk);
       const Kind kind = walk.op().kind;
       const bool makes = kind == Kind::comm_split || kind == Kind::comm_dup;
       if (makes && makings == Makings::stop) return false;

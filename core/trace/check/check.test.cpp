@@ -3,8 +3,8 @@
 #include <sstream>
 
 #include "core/test.hpp"
-#include "trace/check/message_ledger.hpp"
 #include "core/trace_testing.hpp"
+#include "trace/check/message_ledger.hpp"
 
 namespace tisim {
 

@@ -10,7 +10,7 @@ namespace tisim {
 
 namespace {
 
-constexpr std::size_t kBatch = 4096;
+constexpr std::size_t kOpsAtOnce = 4096;
 
 // A comm_split or comm_dup of one rank.
 struct Making {
@@ -44,7 +44,7 @@ RankMakings by_parent(std::vector<Making> makings) {
 RankMakings makings_of(const TraceSet& set, std::int32_t rank, const Progress& progress) {
   CallTable calls;
   const auto reader = set.open(rank, calls);
-  std::vector<Op> ops(kBatch);
+  std::vector<Op> ops(kOpsAtOnce);
   std::vector<Making> makings;
   std::map<std::uint16_t, std::size_t> made = {{std::uint16_t{0}, 0}};  // by the trace's number
   while (const std::size_t count = reader->read(ops.data(), ops.size())) {

@@ -11,7 +11,8 @@ namespace tisim {
 
 namespace {
 
-constexpr std::uint64_t kGlance = 1U << 16;  // so many comparisons between two looks at Ctrl-C
+constexpr std::uint64_t kComparisonsBetweenReports =
+    1U << 16;  // so many comparisons between two looks at Ctrl-C
 
 // The messages of one side of a channel, in their order.
 class ChannelWalk {
@@ -114,7 +115,7 @@ std::vector<MessageLedger::Pair> MessageLedger::take_open() {
   open_ = {};
   std::uint64_t compared = 0;
   std::sort(pairs.begin(), pairs.end(), [&](const Pair& a, const Pair& b) {
-    if (++compared % kGlance == 0) tell(*progress_, 1.0);
+    if (++compared % kComparisonsBetweenReports == 0) tell(*progress_, 1.0);
     return a.channel < b.channel;
   });
   return pairs;

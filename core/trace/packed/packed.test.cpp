@@ -1,9 +1,9 @@
 // Packed traces as a whole: written, read, unpacked, damaged.
 #include <random>
 
-#include "core/test.hpp"
 #include "core/damaged_lines.hpp"
 #include "core/packed_testing.hpp"
+#include "core/test.hpp"
 
 namespace tisim {
 

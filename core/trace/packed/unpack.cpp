@@ -16,8 +16,8 @@ namespace tisim {
 
 namespace {
 
-constexpr std::size_t kBuffer = 256U << 10;
-constexpr std::size_t kAllBuffers = 64U << 20;  // of all ranks of one file together
+constexpr std::size_t kTextBuffer = 256U << 10;
+constexpr std::size_t kAllTextBuffers = 64U << 20;  // of all ranks of one file together
 
 // Collects the text of a file until it is worth a write.
 class TextFile {
@@ -29,7 +29,7 @@ class TextFile {
 
   void end_line() {
     text_ += '\n';
-    if (text_.size() >= kBuffer) flush(text_.size() - 1);
+    if (text_.size() >= kTextBuffer) flush(text_.size() - 1);
   }
 
   void finish(bool newline_at_end) {
@@ -67,9 +67,9 @@ std::string place_of(const PackedFile& file, const std::string& directory, std::
 }
 
 // Lines that have been written, of all.
-class Done {
+class UnpackProgress {
  public:
-  Done(const PackedFile& file, const Progress& progress)
+  UnpackProgress(const PackedFile& file, const Progress& progress)
       : progress_(&progress),
         all_(static_cast<double>(std::max<std::uint64_t>(file.actions(), 1))) {}
 
@@ -86,13 +86,13 @@ class Done {
 };
 
 // All lines of all ranks in the order of their numbers.
-void unpack_merged(const PackedFile& file, TextFile& into, Done& done) {
+void unpack_merged(const PackedFile& file, TextFile& into, UnpackProgress& done) {
   struct Source {
     std::unique_ptr<PackedText> lines;
     std::string line;
   };
   const std::size_t buffer =
-      std::clamp(kAllBuffers / file.streams().size(), packed::kLeastBlock, kBuffer);
+      std::clamp(kAllTextBuffers / file.streams().size(), packed::kLeastBlock, kTextBuffer);
   std::vector<Source> sources;
   using Next = std::pair<std::uint64_t, std::size_t>;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> order;
@@ -121,7 +121,7 @@ void unpack_merged(const PackedFile& file, TextFile& into, Done& done) {
 }  // namespace
 
 void unpack(const PackedFile& file, const std::string& directory, const Progress& progress) {
-  Done done(file, progress);
+  UnpackProgress done(file, progress);
   const PackedLayout& layout = file.layout();
   if (!layout.index_name.empty()) {
     const auto index = create_file(place_of(file, directory, layout.index_name));
@@ -134,7 +134,7 @@ void unpack(const PackedFile& file, const std::string& directory, const Progress
   }
   for (const PackedFile::Stream& stream : file.streams()) {
     TextFile into(place_of(file, directory, file.name(stream)));
-    PackedText lines(file, stream, kBuffer);
+    PackedText lines(file, stream, kTextBuffer);
     while (lines.next(into.text())) {
       into.end_line();
       done.count_line();

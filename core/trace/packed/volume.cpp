@@ -15,7 +15,7 @@ constexpr std::uint64_t kExact = std::uint64_t{1} << 53;  // up to here a double
 constexpr std::array<double, 16> kPowers = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                             1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Decimal text of `digits` with at least `width` digits.
 std::string padded(std::uint64_t digits, std::size_t width) {
@@ -35,13 +35,14 @@ Volume volume_of(std::string_view text) {
   Volume volume;
   for (std::size_t i = 0; i < mantissa.size(); ++i) {
     if (i == point) continue;
-    if (!is_digit(mantissa[i])) return {};
+    if (!is_decimal_digit(mantissa[i])) return {};
     volume.digits = volume.digits * 10 + static_cast<std::uint64_t>(mantissa[i] - '0');
   }
   if (mantissa_end < text.size()) {
     // "e+06" to "e+11", two digits.
     const std::string_view exponent = text.substr(mantissa_end);
-    if (exponent.size() != 4 || !is_digit(exponent[2]) || !is_digit(exponent[3])) return {};
+    if (exponent.size() != 4 || !is_decimal_digit(exponent[2]) || !is_decimal_digit(exponent[3]))
+      return {};
     volume.form = Volume::scientific;
     volume.places = static_cast<std::uint8_t>(10 * (exponent[2] - '0') + exponent[3] - '0');
     if (volume.places < kLeastExponent || volume.places > kMostExponent) return {};
