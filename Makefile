@@ -10,11 +10,21 @@ CASES ?= 200
 
 BIN := $(VENV)/bin
 PY := $(BIN)/python
+# A core that was compiled quickly; everything that development needs; a core with PGO and LTO.
+CORE := $(VENV)/.tisim-core
 BUILT := $(VENV)/.tisim-built
+OPTIMISED := $(VENV)/.tisim-optimised
 NATIVE := $(shell find core bindings cmake tests/core -name "*.[ch]pp")
+CORE_SOURCES := $(filter-out %.test.cpp %.fuzz.cpp tests/%,$(NATIVE))
 PY_FILES := src tests $(wildcard benchmarks examples)
 # Two builds at once must not share a build directory.
 LOCK := $(if $(shell command -v flock),flock build/.lock)
+
+# What builds the core, and what a replay imports (tests/unit/project/test_startup.py): the demo
+# installs nothing else.
+BUILD_PACKAGES := "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+REPLAY_PACKAGES := "click>=8.1"
+INSTALL := -m pip install --no-build-isolation --no-deps --no-compile -e .
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -29,22 +39,34 @@ build: $(BUILT) ## make the virtual environment and compile the core into it
 
 $(PY):
 	@.ci/find-tools "$(PYTHON)" > /dev/null
-	$$(.ci/find-tools "$(PYTHON)") -m venv $(VENV)
+	@echo "tisim: makes the virtual environment $(VENV); with the core that takes about a minute on two processors"
+	@$$(.ci/find-tools "$(PYTHON)") -m venv $(VENV)
 
-$(BUILT): $(PY) pyproject.toml CMakeLists.txt $(wildcard cmake/*) $(NATIVE)
+$(CORE): $(PY) pyproject.toml CMakeLists.txt $(CORE_SOURCES)
 	@.ci/find-tools $(PY) > /dev/null
 	@mkdir -p build
-	$(PY) -m pip install -q "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
-	$(LOCK) $(PY) -m pip install -q --no-build-isolation -e '.[dev]'
+	@echo "tisim: installs the compiler's tools and what a replay imports"
+	@$(PY) -m pip install -q --no-compile $(BUILD_PACKAGES) $(REPLAY_PACKAGES)
+	@rm -f $(OPTIMISED)
+	@$(LOCK) .ci/show-progress build/quick.log $(PY) $(INSTALL) -v -Cbuild-dir=build/quick -Ccmake.define.TISIM_QUICK=ON
 	@touch $@
 
-demo: $(BUILT) ## predict LU on graphene from a real trace
+$(BUILT): $(CORE) pyproject.toml
+	@echo "tisim: installs what the tests need"
+	@$(PY) -m pip install -q $$($(PY) .ci/requirements dev)
+	@touch $@
+
+$(OPTIMISED): $(BUILT)
+	@$(LOCK) .ci/show-progress build/optimised.log $(PY) $(INSTALL) -v -Cbuild-dir=build/optimised
+	@touch $(CORE) $(BUILT) $@
+
+demo: $(CORE) ## predict LU on graphene from a real trace
 	@$(BIN)/tisim replay --platform platforms/graphene.xml --deploy platforms/graphene.deploy.xml traces/lu.A.8.tar.xz
 
 test: core-test pytest lint ## everything that CI checks
 
 pytest: $(BUILT)
-	$(PY) -m pytest -n $(JOBS)
+	$(PY) -m pytest -n $(JOBS) --durations=5
 
 core-test: $(BUILT) ## the core alone, under the address and undefined-behaviour sanitizers
 	@mkdir -p build/core
@@ -74,17 +96,14 @@ format: $(BUILT) ## rewrite the sources in the project's style
 	$(BIN)/ruff format $(PY_FILES)
 	$(BIN)/clang-format -i $(NATIVE)
 
-# Sphinx and what it needs, as the extra `docs` of pyproject.toml lists it.
-DOCS_PACKAGES = $(shell $(PY) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['docs'])" | sed "s/[^ ]*/'&'/g")
-
 $(VENV)/.tisim-docs: $(BUILT)
-	$(PY) -m pip install -q $(DOCS_PACKAGES)
+	$(PY) -m pip install -q $$($(PY) .ci/requirements docs)
 	@touch $@
 
 docs: $(VENV)/.tisim-docs ## the documentation as a site, in build/docs/html; warnings are errors
 	$(PY) -m sphinx -b html -q -W --keep-going docs build/docs/html
 
-bench: $(BUILT) ## speed and memory, answers checked first
+bench: $(OPTIMISED) ## speed and memory, answers checked first
 	$(PY) -m benchmarks
 
 verify: $(BUILT) ## compare CASES random cases, drawn from SEED, with SimGrid

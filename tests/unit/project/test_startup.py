@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -29,3 +31,25 @@ def test_a_platform_with_its_models_is_light() -> None:
     path = ROOT / "platforms" / "graphene.xml"
     code = f"import tisim; tisim.Platform.load({str(path)!r}).settings({{}}).data"
     assert not loaded_by(code) & HEAVY
+
+
+REPLAY = f"""
+import tisim.cli
+try: tisim.cli.main(["replay", "--platform", {str(ROOT / "platforms/graphene.xml")!r},
+                     {str(ROOT / "traces/ring.4")!r}])
+except SystemExit: pass
+"""
+
+
+def test_a_replay_is_light() -> None:
+    assert not loaded_by(REPLAY) & HEAVY
+
+
+def test_a_replay_imports_what_the_demo_installs() -> None:
+    """`make demo` installs no dependency but those that a replay imports."""
+    line = re.search(r"^REPLAY_PACKAGES := (.*)$", (ROOT / "Makefile").read_text(), re.M)
+    assert line
+    packages = {re.split(r"[<>=]", word.strip('"'))[0] for word in line[1].split()}
+    installed = packages_distributions().keys() - sys.stdlib_module_names
+    public = {name for name in loaded_by(REPLAY) & installed if not name.startswith("_")}
+    assert public - {"tisim"} == packages
