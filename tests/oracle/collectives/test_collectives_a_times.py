@@ -14,7 +14,6 @@ import pytest
 import tisim
 from tests.oracle.collectives.test_collectives_a import NOT_EMPTY, calls, fits
 from tests.oracle.simgrid_exec import run_oracle
-from tests.oracle.collectives.test_collectives_a import NOT_EMPTY, calls, fits
 from tisim.actions.collectives.catalogue import ALGORITHMS
 from tisim.actions.vocabulary import TYPE_WIDTHS
 

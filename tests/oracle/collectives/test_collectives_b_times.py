@@ -14,7 +14,6 @@ import pytest
 import tisim
 from tests.oracle.collectives.test_collectives_b import calls, fits
 from tests.oracle.simgrid_exec import run_oracle
-from tests.oracle.collectives.test_collectives_b import calls, fits
 from tisim.actions.collectives.catalogue import ALGORITHMS
 
 pytestmark = pytest.mark.oracle

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tests.oracle.collectives.messages import Call, selected
-from tests.oracle.programs.program import Each, Peer, Word
 from tests.oracle.collectives.selector_grid import beyond_simgrid
+from tests.oracle.programs.program import Each, Peer, Word
 from tests.oracle.programs.sizes import WIDTH_OF_TYPE
 from tisim.actions.collectives.catalogue import ALGORITHMS
 

@@ -51,8 +51,8 @@ def imported_names(source: str, path: Path, *, types: bool) -> Iterator[tuple[in
         yield from ((node.lineno, name) for name in names if name.startswith("tisim."))
 
 
-def python_imports() -> dict[str, set[str]]:
-    """The modules that each module of the package imports, for running or for its types.
+def python_imports(*, types: bool) -> dict[str, set[str]]:
+    """The modules that each module of the package imports; with `types`, also for its types only.
 
     The package's own file, which knows the home of each public name, is left out.
     """
@@ -60,7 +60,7 @@ def python_imports() -> dict[str, set[str]]:
     del files["tisim"]
     graph: dict[str, set[str]] = {name: set() for name in files}
     for module, path in files.items():
-        for _, name in imported_names(path.read_text(), path, types=True):
+        for _, name in imported_names(path.read_text(), path, types=types):
             while name and name not in files:
                 name = name.rpartition(".")[0]
             if name and name != module:
