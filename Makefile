@@ -30,7 +30,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test pytest core-test fuzz lint format docs bench verify clean
+.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench verify verified clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -56,7 +56,7 @@ $(BUILT): $(CORE) pyproject.toml
 	@$(PY) -m pip install -q $$($(PY) .ci/requirements dev)
 	@touch $@
 
-$(OPTIMISED): $(BUILT)
+$(OPTIMISED): $(BUILT) $(wildcard cmake/*)
 	@$(LOCK) .ci/show-progress build/optimised.log $(PY) $(INSTALL) -v -Cbuild-dir=build/optimised
 	@touch $(CORE) $(BUILT) $@
 
@@ -74,15 +74,23 @@ core-test: $(BUILT) ## the core alone, under the address and undefined-behaviour
 	$(LOCK) $(BIN)/cmake --build build/core
 	$(BIN)/ctest --test-dir build/core --output-on-failure
 
+verified: $(BUILT) ## the tests and training programs with all invariants checked after every instant
+	@mkdir -p build/verified
+	$(BIN)/cmake -S . -B build/verified -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTISIM_BUILD_TESTS=ON -DTISIM_SANITIZE=ON -DTISIM_VERIFY=ON > build/verified/configure.log || { cat build/verified/configure.log; exit 1; }
+	$(LOCK) $(BIN)/cmake --build build/verified
+	$(BIN)/ctest --test-dir build/verified --output-on-failure
+
 # The newest clang that is installed, under whatever name the distribution gives it.
 CLANGXX = $(shell command -v clang++ || ls /usr/bin/clang++-* 2>/dev/null | sort -V | tail -n 1)
 FUZZ_SECONDS ?= 60
 
-fuzz: $(BUILT) ## feed rubbish to the readers for FUZZ_SECONDS each (needs clang)
+fuzzers: $(BUILT) ## compile the fuzzers of the readers (needs clang)
 	@test -n "$(CLANGXX)" || { echo "tisim: fuzzing needs clang; apt-get install clang and try again." >&2; exit 1; }
 	@mkdir -p build/fuzz
 	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_CXX_COMPILER=$(CLANGXX) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTISIM_FUZZ=ON -DTISIM_SANITIZE=ON > build/fuzz/configure.log || { cat build/fuzz/configure.log; exit 1; }
 	$(LOCK) $(BIN)/cmake --build build/fuzz
+
+fuzz: fuzzers ## feed rubbish to the readers for FUZZ_SECONDS each (needs clang)
 	for target in build/fuzz/fuzz_*; do $$target -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -artifact_prefix=build/fuzz/ || exit 1; done
 
 lint: $(BUILT) ## ruff, mypy --strict, clang-format

@@ -65,6 +65,11 @@ _COMMANDS = {
         "benchmark_command",
         "Print an MPI program that takes such measurements.",
     ),
+    "completion": (
+        "tisim.commands.completion",
+        "completion_command",
+        "Print a shell's completion script: bash, zsh or fish.",
+    ),
 }
 
 
@@ -79,6 +84,10 @@ class _Commands(click.Group):
             return None
         module, name, _ = _COMMANDS[cmd_name]
         command: click.Command = getattr(importlib.import_module(module), name)
+        if "_TISIM_COMPLETE" in os.environ:  # the shell asks what may follow
+            from tisim.commands.completion import complete_arguments
+
+            complete_arguments(command)
         return command
 
     def resolve_command(
@@ -147,6 +156,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = _fail(str(error), 2)
     except TisimError as error:
         status = _fail(str(error), 1)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "tisim":
+            raise
+        status = _fail(f"{error.name} is not installed: pip install {error.name}", 2)
     except BrokenPipeError:
         # The reader of the output has closed it; the interpreter must not report the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -52,7 +52,7 @@ std::uint64_t track_of(std::int32_t rank) { return kFirstRank + static_cast<std:
 // Arrows are numbered from 1.
 std::uint64_t arrow_of(std::int64_t message) { return static_cast<std::uint64_t>(message) + 1; }
 
-bool sends(Kind kind) {
+bool starts_arrow(Kind kind) {
   return (kind >= Kind::send && kind <= Kind::ibsend) || kind == Kind::sendrecv;
 }
 
@@ -129,7 +129,7 @@ void PerfettoWriter::annotate(std::uint32_t name, std::int64_t value) {
 void PerfettoWriter::begin(const OpenAction& action) {
   Track& track = tracks_[static_cast<std::size_t>(action.start.rank)];
   write_held_begin(action.start.rank);
-  if (sends(action.kind()) || action.kind() == Kind::nop) {
+  if (starts_arrow(action.kind()) || action.kind() == Kind::nop) {
     track.held = action;
     track.holds = true;
   } else {
