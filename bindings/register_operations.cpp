@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "checks.hpp"
-#include "mpi/schedule_check.hpp"
+#include "mpi/schedule/schedule_check.hpp"
 #include "simulation.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
 
@@ -26,7 +26,7 @@ struct NeededAction {
 
 NeededAction needed_action(const Simulation& s) {
   if (s.stopped_by() != Stop::need_action) throw std::logic_error("no action is needed");
-  const Need& need = s.need();
+  const Question& need = s.question();
   const Rank& rank = checked_rank(s, need.rank);
   return {need.rank, s.job(rank.job).calls[need.call].words};
 }

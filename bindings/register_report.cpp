@@ -81,10 +81,7 @@ MessageState describe(Simulation& s, std::int32_t index, const Rank& rank, bool 
   state.tag = message.tag;
   state.bytes = message.bytes;
   state.flowing = message.flowing;
-  if (s.faults() != nullptr) {
-    const auto found = s.faults()->lost.find(index);
-    if (found != s.faults()->lost.end()) state.loss = found->second;
-  }
+  if (const Loss* loss = s.loss_of(index)) state.loss = *loss;
   return state;
 }
 
@@ -99,10 +96,7 @@ const char* cause_name(const Loss& loss) {
   }
 }
 
-std::vector<Death> deaths(const Simulation& s) {
-  if (s.faults() == nullptr) return {};
-  return s.faults()->deaths;
-}
+std::vector<Death> deaths(const Simulation& s) { return s.deaths(); }
 
 // The messages of the pending requests that a rank waits for.
 std::vector<MessageState> awaited(Simulation& s, std::int32_t index) {
@@ -201,8 +195,8 @@ std::vector<std::int32_t> lost_types(const Simulation& s, std::int32_t index) {
 
 SimulationProgress progress(Simulation& s) {
   const auto all = static_cast<double>(s.trace_bytes());
-  const double fraction = all > 0 ? static_cast<double>(s.headway().bytes) / all : 1.0;
-  return {s.now(), s.headway().actions, fraction};
+  const double fraction = all > 0 ? static_cast<double>(s.progress().bytes) / all : 1.0;
+  return {s.now(), s.progress().actions, fraction};
 }
 
 // Exact, and so slow. A job that has not begun has done nothing.

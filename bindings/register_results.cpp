@@ -62,9 +62,9 @@ LinkLoadTable load_of(Simulation& s) {
   return table;
 }
 
-Recorder& recorder_of(Simulation& s) {
-  if (s.recorder() == nullptr) throw std::logic_error("nothing is recorded");
-  return *s.recorder();
+EventLog& event_log_of(Simulation& s) {
+  if (!s.event_log().is_open()) throw std::logic_error("nothing is logged");
+  return s.event_log();
 }
 
 template <auto Member, class Table>
@@ -95,15 +95,15 @@ void register_results(nb::module_& m, SimulationClass& simulation) {
           "record",
           [](Simulation& s, std::size_t room) {
             if (room == 0) throw std::invalid_argument("recording needs room for an event");
-            s.record(room);
+            s.open_event_log(room);
           },
           "room"_a)
       .def(
           "take_records",
           [](Simulation& s, bool last) {
-            Recorder& recorder = recorder_of(s);
-            if (last) recorder.give_up();
-            return recorder.take();
+            EventLog& log = event_log_of(s);
+            if (last) log.close_messages();
+            return log.take();
           },
           "last"_a)
       .def(

@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "checks.hpp"
-#include "mpi/schedule_check.hpp"
+#include "mpi/schedule/schedule_check.hpp"
 #include "simulation.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
 
@@ -48,7 +48,7 @@ struct NeededSchedule {
 
 NeededSchedule needed_schedule(const Simulation& s) {
   if (s.stopped_by() != Stop::need_schedule) throw std::logic_error("no schedule is needed");
-  const Need& need = s.need();
+  const Question& need = s.question();
   const Rank& rank = checked_rank(s, need.rank);
   const Call& call = s.job(rank.job).calls[need.call];
   NeededSchedule needed;
@@ -59,8 +59,8 @@ NeededSchedule needed_schedule(const Simulation& s) {
   needed.arguments = call.arguments;
   needed.double_default = call.double_default;
   needed.stage = need.stage;
-  if (need.stage != Stage::none) needed.joins = s.needs_member();
-  if (need.stage == Stage::groups && need.number == 0) needed.groups = s.needed_groups();
+  if (need.stage != Stage::none) needed.joins = s.question_is_of_member();
+  if (need.stage == Stage::groups && need.number == 0) needed.groups = s.new_groups();
   return needed;
 }
 
@@ -212,7 +212,7 @@ void register_schedules(nb::module_& m, SimulationClass& simulation) {
       .def_ro("groups", &NeededSchedule::groups,
               "The ranks of each new communicator, for rank 0 in the stage GROUPS.");
 
-  simulation.def("needed_schedule", &needed_schedule, "What `Stop.NEED_OPS` asks for.")
+  simulation.def("needed_schedule", &needed_schedule, "What `Stop.NEED_SCHEDULE` asks for.")
       .def("provide_schedule", &provide_schedule, "kinds"_a.none(), "peers"_a.none(),
            "sizes"_a.none(), "tags"_a.none(), "slots"_a.none(), "last"_a,
            nb::sig("def provide_schedule(self, kinds: Sequence[int], peers: Sequence[int], "

@@ -67,23 +67,23 @@ void register_simulation(nb::module_& m) {
       .value("DONE", Stop::done)
       .value("TIME", Stop::time)
       .value("PAUSE", Stop::pause)
-      .value("NEED_OPS", Stop::need_schedule)
+      .value("NEED_SCHEDULE", Stop::need_schedule)
       .value("NEED_ROUTE", Stop::need_route)
       .value("NEED_ACTION", Stop::need_action)
-      .value("WAKE", Stop::wake)
-      .value("RECORDS", Stop::records)
+      .value("COMPLETION", Stop::completion)
+      .value("LOG_FULL", Stop::event_log_full)
       .value("MISMATCH", Stop::mismatch)
       .value("DEADLOCK", Stop::deadlock);
 
-  nb::enum_<WokenType>(m, "WokenType", "Who was woken.")
-      .value("ACTIVITY", WokenType::activity)
-      .value("RANK", WokenType::rank)
-      .value("JOB", WokenType::job)
-      .value("FAILURE", WokenType::failure);
+  nb::enum_<CompletionType>(m, "CompletionType", "What is over.")
+      .value("ACTIVITY", CompletionType::activity)
+      .value("FAILED_ACTIVITY", CompletionType::failed_activity)
+      .value("RANK", CompletionType::rank)
+      .value("JOB", CompletionType::job);
 
-  nb::class_<Woken>(m, "Woken", "Who was woken: an activity, rank or job.")
-      .def_ro("type", &Woken::type)
-      .def_ro("index", &Woken::index);
+  nb::class_<Completion>(m, "Completion", "The end of an activity, of a rank's call or of a job.")
+      .def_ro("type", &Completion::type)
+      .def_ro("index", &Completion::index);
 
   m.def("kind_name", &kind_name, "kind"_a);
   m.def("operation_name", &operation_name, "operation"_a);
@@ -112,7 +112,7 @@ void register_simulation(nb::module_& m) {
            nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("now", &Simulation::now)
       .def("next_event", &Simulation::next_event)
-      .def("take_woken", &Simulation::take_woken)
+      .def("take_completions", &Simulation::take_completions)
       .def(
           "last_request",
           [](const Simulation& s, std::int32_t rank) { return checked_rank(s, rank).pending_last; },

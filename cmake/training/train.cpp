@@ -5,8 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "simulation/simulation.hpp"
 #include "core/trace_testing.hpp"
+#include "simulation/simulation.hpp"
 #include "training/clusters.hpp"
 #include "training/programs.hpp"
 
@@ -21,7 +21,7 @@ void replay(const Machine& machine, const std::vector<std::string>& texts) {
   Simulation simulation(machine.model, machine.platform);
   simulation.add_job(TraceSet::open(test::files_of(texts), "training"), hosts);
   Stop stop = simulation.run();
-  for (; stop == Stop::wake; stop = simulation.run()) simulation.take_woken();
+  for (; stop == Stop::completion; stop = simulation.run()) simulation.take_completions();
   if (stop != Stop::done) throw std::logic_error("a program of the training hangs");
 }
 

@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "clock/agenda.hpp"
 #include "platform/routes.hpp"
 #include "resource/shared_resources.hpp"
-#include "simulation/agenda.hpp"
 #include "support/stack.hpp"
 
 namespace tisim {

@@ -1,374 +1,238 @@
-// Executes the operations of a rank until it has to wait.
+#include "simulation/interpreter.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 
-#include "simulation/simulation.hpp"
-#include "trace/error.hpp"
-
 namespace tisim {
+
+// A switch over operations or phases names each of them, so that a new one does not compile
+// before it stands here.
+#pragma GCC diagnostic error "-Wswitch-enum"
 
 namespace {
 // Whether operations were inserted that belong to the one before.
-bool goes_on(const Rank& rank) {
+bool has_inserted(const Rank& rank) {
   return rank.cursor < rank.buffer.size() && (rank.buffer[rank.cursor].flags & kContinuation) != 0;
+}
+
+[[noreturn]] void fail_impossible(const char* what, unsigned number) {
+  throw std::logic_error(std::string("a rank cannot be woken in ") + what + " " +
+                         std::to_string(number));
 }
 }  // namespace
 
-// False: somebody outside has to do something first; `stop_` says what.
-bool Simulation::run_rank(std::int32_t index) {
-  stop_ = Stop::done;
-  bool done = false;
-  {
-    Rank& rank = ranks_[at(index)];
-    if (recorder_) recorder_->unblock(index, rank.phase, now_);
-    if (rank.phase == Phase::next) {
-      done = true;
-    } else if (rank.phase == Phase::posted) {
-      done = begin(rank, index);
-    } else {
-      done = continue_operation(rank, index);
-    }
-  }
+bool Interpreter::run(std::int32_t index) {
+  runtime_.interruption.clear();
+  bool done = resume(runtime_.ranks[index], index);
   for (;;) {
     if (!done) {
-      if (recorder_) recorder_->block(index, now_);
-      return stop_ == Stop::done;
+      if (runtime_.log.is_open()) runtime_.log.stop_rank(index, runtime_.clock.now());
+      return !runtime_.interruption.happened();
     }
-    Rank& rank = ranks_[at(index)];
-    if (rank.schedule < 0 && rank.driven && !goes_on(rank)) {
-      rank.phase = jobs_[at(rank.job)].traces ? Phase::custom : Phase::idle;
-      woken_.push_back({WokenType::rank, index});
+    Rank& rank = runtime_.ranks[index];
+    if (rank.schedule < 0 && rank.driven && !has_inserted(rank)) {
+      rank.phase = runtime_.jobs.of(rank).traces ? Phase::custom : Phase::idle;
+      completions_.push_back({CompletionType::rank, index});
       return true;
     }
-    if (recorder_ && recorder_->full()) {
+    if (runtime_.log.is_full()) {
       // It goes on from here as soon as there is room.
-      recorder_->block(index, now_);
-      rank.phase = Phase::next;
-      wake_first(index);
-      stop_ = Stop::records;
+      runtime_.log.stop_rank(index, runtime_.clock.now());
+      rank.phase = Phase::between_operations;
+      runtime_.clock.ready().put_first(index);
+      runtime_.interruption.interrupt(Stop::event_log_full);
       return false;
     }
     done = fetch(rank, index) ? begin(rank, index) : end_schedule(rank, index);
   }
 }
 
+bool Interpreter::resume(Rank& rank, std::int32_t index) {
+  if (runtime_.log.is_open()) {
+    runtime_.log.continue_rank(index, static_cast<std::uint8_t>(rank.phase), runtime_.clock.now());
+  }
+  return proceed(rank, index);
+}
+
 // Takes the rank's next operation; false at the end of a schedule.
-bool Simulation::fetch(Rank& rank, std::int32_t index) {
-  rank.phase = Phase::next;
+bool Interpreter::fetch(Rank& rank, std::int32_t index) {
+  rank.phase = Phase::between_operations;
   if (rank.schedule >= 0) {
-    if (rank.step == schedules_.size(rank.schedule)) return false;
-    rank.op = schedules_.op(rank.schedule, rank.step++);
-    if (recorder_) record_action(index, rank.op, 1);
+    if (rank.step == mpi_.schedules.size(rank.schedule)) return false;
+    rank.op = mpi_.schedules.op(rank.schedule, rank.step++);
+    if (actions_.is_open()) actions_.begin(rank, index, rank.op, 1);
     return true;
   }
-  if (rank.cursor == rank.buffer.size()) refill(rank, index);
-  rank.op = rank.buffer[rank.cursor++];
+  rank.op = mpi_.source.next(rank);
   if ((rank.op.flags & kContinuation) == 0) {
     rank.actions += rank.op.kind != Kind::end;
-    if (recorder_ && rank.op.kind != Kind::end) record_action(index, rank.op, 0);
+    if (actions_.is_open() && rank.op.kind != Kind::end) actions_.begin(rank, index, rank.op, 0);
   }
   return true;
 }
 
-void Simulation::record_action(std::int32_t index, const Op& op, std::uint8_t level) {
-  ActionStart action{};
-  action.time = now_;
-  if (op.kind == Kind::compute || op.kind == Kind::sleep) {
-    action.amount = op.amount;
-  } else {
-    action.bytes = op.bytes;
-  }
-  action.rank = index;
-  action.peer = op.peer;
-  action.tag = op.tag;
-  action.line = op.line;
-  action.comm = op.comm;
-  action.kind = static_cast<std::uint8_t>(op.kind);
-  action.operation = -1;
-  action.level = level;
-  if (op.kind == Kind::collective || op.kind == Kind::icollective) {
-    const Rank& rank = ranks_[at(index)];
-    const Call& call = jobs_[at(rank.job)].calls[static_cast<std::uint32_t>(op.call)];
-    action.operation = static_cast<std::int8_t>(call.operation);
-    action.tag = comm_index(rank, op.comm);
-    action.members = communicators_[at(action.tag)].size;
-    const std::int32_t root = root_of(call, action.members);
-    action.peer = root < 0 ? -1 : communicators_[at(action.tag)].member(root) - rank.first;
-  } else if (op.kind >= Kind::send && op.kind <= Kind::recv_half && op.peer >= 0) {
-    const Rank& rank = ranks_[at(index)];
-    action.peer = global(rank, op.peer) - rank.first;
-  } else if (level == 0) {
-    action.idle = static_cast<std::uint8_t>(finds_nothing(ranks_[at(index)]));
-  }
-  recorder_->begin(action);
+bool Interpreter::end_schedule(Rank& rank, std::int32_t index) {
+  mpi_.collectives.end_schedule(rank);
+  if (actions_.is_open()) actions_.end(rank, index, 1);
+  return rank.stage == Stage::none || mpi_.creation.next_stage(rank, index);
 }
 
-// Whether the rank's operation waits for a request, or tests one, and there is none.
-bool Simulation::finds_nothing(Rank& rank) {
-  switch (rank.op.kind) {
-    case Kind::wait:
-    case Kind::test:
-    case Kind::wait_last:
-    case Kind::test_last:
-    case Kind::wait_icollective:
-      return named_request(rank) < 0;
-    case Kind::waitall:
-    case Kind::waitany:
-    case Kind::waitsome:
-      return rank.pending_first < 0;
-    default:
-      return false;
-  }
-}
-
-void Simulation::refill(Rank& rank, std::int32_t index) {
-  Job& job = jobs_[at(rank.job)];
-  if (!rank.reader && !rank.read_out) {
-    rank.reader = job.traces->open(index - job.first, job.calls);
-  } else {
-    headway_.actions += rank.actions - rank.counted.actions;
-    headway_.bytes += rank.bytes_read - rank.counted.bytes;
-    rank.counted = {rank.actions, rank.bytes_read};
-  }
-  // Few ranks read far ahead, many ranks little: the buffers together stay small. What was inserted
-  // may have made this one longer.
-  rank.buffer.resize(static_cast<std::size_t>(std::clamp(65536 / job.size, 8, 512)), Op{});
-  rank.cursor = 0;
-  std::size_t filled = 0;
-  if (rank.reader) filled = read_on(rank);
-  if (filled == 0) rank.buffer[filled++] = Op{};
-  rank.buffer.resize(filled, Op{});
-}
-
-// Fills the buffer as far as the trace goes; at its end the reader is let go. The number of
-// operations read.
-std::size_t Simulation::read_on(Rank& rank) {
-  const std::size_t filled = rank.reader->read(rank.buffer.begin(), rank.buffer.size());
-  rank.bytes_read = rank.reader->bytes_read();
-  if (filled < rank.buffer.size()) rank.let_go_of_reader();
-  return filled;
-}
-
-// Puts operations before those that the rank has not executed yet.
-void Simulation::insert(Rank& rank, std::span<const Op> ops) {
-  const auto count = static_cast<std::uint32_t>(ops.size());
-  if (rank.cursor < count) {
-    const std::uint32_t missing = count - rank.cursor;
-    rank.buffer.resize(rank.buffer.size() + missing, Op{});
-    std::move_backward(rank.buffer.begin(), rank.buffer.end() - missing, rank.buffer.end());
-    rank.cursor += missing;
-  }
-  rank.cursor -= count;
-  std::copy(ops.begin(), ops.end(), rank.buffer.begin() + rank.cursor);
-}
-
-// What is wrong with the line that a rank executes.
-void Simulation::fail(const Rank& rank, const std::string& message) const {
-  const std::uint32_t line = rank.schedule >= 0 ? rank.collective.line : rank.op.line;
-  throw TraceError(file_of(rank), line, message);
-}
-
-bool Simulation::begin(Rank& rank, std::int32_t index) {
+bool Interpreter::begin(Rank& rank, std::int32_t index) {
   switch (rank.op.kind) {
     case Kind::end:
-      return finish_rank(rank, index);
+      return lifetime_.finish(rank, index);
     case Kind::nop:
       return true;
     case Kind::compute:
-      // The flops of a reduction take their time in any case, as in SimGrid.
-      if (rank.op.amount <= 0) return true;
-      if (!model_.simulate_computation && (rank.op.flags & kContinuation) == 0) return true;
-      rank.since = now_;
-      compute(index, rank.op.amount, Phase::computing);
-      return false;
+      return compute(rank, index);
     case Kind::sleep:
-      if (rank.op.amount <= 0) return true;
-      rank.since = now_;
-      sleep(index, rank.op.amount, Phase::sleeping);
-      return false;
+      return sleep(rank, index);
     case Kind::send:
     case Kind::ssend:
     case Kind::bsend:
     case Kind::isend:
     case Kind::issend:
     case Kind::ibsend:
-      return send(rank, index);
+      return mpi_.messages.send(rank, index);
     case Kind::recv:
     case Kind::irecv:
-      return receive(rank, index);
+      return mpi_.probes.receive(rank, index);
     case Kind::sendrecv:
-      return sendrecv(rank, index);
-    case Kind::wait: {
-      const std::int32_t request =
-          rank.schedule >= 0 ? rank.slots[rank.op.line] : named_request(rank);
-      return request < 0 || wait_request(rank, index, request);
-    }
-    case Kind::waitall:
-      return await_pending(rank, index);
-    case Kind::test:
-      return begin_test(rank, index);
-    case Kind::collective:
-    case Kind::icollective:
-      return enter_collective(rank, index);
-    default:
-      return begin_rarely(rank, index);
-  }
-}
-
-bool Simulation::begin_rarely(Rank& rank, std::int32_t index) {
-  switch (rank.op.kind) {
+      return mpi_.send_receive.begin(rank, index);
+    case Kind::recv_half:
+      throw std::logic_error("the receiving half of a sendrecv has no sending half before it");
+    case Kind::wait:
     case Kind::wait_last:
-    case Kind::wait_icollective: {
-      const std::int32_t request = named_request(rank);
-      return request < 0 || wait_request(rank, index, request);
-    }
-    case Kind::test_last:
-      return begin_test(rank, index);
+    case Kind::wait_icollective:
+      return mpi_.waits.wait(rank, index);
+    case Kind::waitall:
+      return mpi_.waits.wait_pending(rank, index);
     case Kind::waitany:
-      return wait_any(rank, index);
-    case Kind::waitsome: {
-      // SimGrid waits for any, then tests each of the others.
-      Op rest = rank.op;
-      rest.kind = Kind::testsome;
-      rest.flags |= kContinuation;
-      insert(rank, {&rest, 1});
-      return wait_any(rank, index);
-    }
+      return mpi_.waits.wait_any(rank, index);
+    case Kind::waitsome:
+      return mpi_.waits.wait_some(rank, index);
+    case Kind::test:
+    case Kind::test_last:
+      return mpi_.tests.test(rank, index);
     case Kind::testall:
     case Kind::testsome:
-      test_each(rank);
+      mpi_.tests.test_each(rank);
       return true;
     case Kind::testany:
-      return test_any(rank, index);
+      return mpi_.tests.test_any(rank, index);
     case Kind::probe:
     case Kind::iprobe:
-      return rank.op.peer == kProcNull || begin_probe(rank, index);
+      return mpi_.probes.probe(rank, index);
     case Kind::send_init:
     case Kind::ssend_init:
     case Kind::bsend_init:
     case Kind::recv_init:
-      make_persistent(rank);
+      mpi_.persistent.create(rank);
       return true;
     case Kind::start:
-      return start_persistent(rank, index);
+      return mpi_.persistent.start(rank, index);
     case Kind::startall:
-      start_all(rank);
+      mpi_.persistent.start_all(rank);
       return true;
+    case Kind::collective:
+    case Kind::icollective:
+      return mpi_.collectives.enter(rank, index);
     case Kind::comm_split:
     case Kind::comm_dup:
-      return form_communicator(rank, index);
+      return mpi_.creation.enter(rank, index);
     case Kind::comm_free:
-      free_communicator(rank);
+      mpi_.communicators.free(rank);
       return true;
     case Kind::custom:
-      rank.since = now_;
-      rank.phase = Phase::custom;
-      rank.driven = true;
-      need_ = {.rank = index, .call = static_cast<std::uint32_t>(rank.op.call)};
-      stop_ = Stop::need_action;
-      return false;
-    default:
-      throw std::logic_error("an operation that the interpreter does not know");
+      return ask_action(rank, index);
   }
+  fail_impossible("an operation of kind", static_cast<unsigned>(rank.op.kind));
 }
 
-bool Simulation::continue_operation(Rank& rank, std::int32_t index) {
+// What follows in an operation when the rank is woken.
+bool Interpreter::proceed(Rank& rank, std::int32_t index) {
   switch (rank.phase) {
     case Phase::computing:
-      rank.compute += now_ - rank.since;
+      rank.compute += runtime_.clock.now() - rank.since;
       return true;
     case Phase::sleeping:
-      rank.other += now_ - rank.since;
+      rank.other += runtime_.clock.now() - rank.since;
       return true;
-    case Phase::injecting_send:
+    case Phase::send_overhead:
     case Phase::needs_route:
-      return post_send(rank, index);
+      return mpi_.send_receive.post_send(rank, index);
     case Phase::waiting:
-      if (rank.waiting_side == kReceiver) return finish_receive(rank, index, rank.waiting);
-      let_go(rank.waiting);
+      return mpi_.messages.finish_wait(rank, index);
+    case Phase::receive_overhead:
+      mpi_.tests.received(rank);
       return true;
-    case Phase::injecting_receive:
-      if (rank.op.kind == Kind::test || rank.op.kind == Kind::test_last) test_sleeps_ = 1;
-      if (rank.op.kind == Kind::testany) test_any_sleeps_ = 1;
-      return true;
-    case Phase::finishing_all:
-      return wait_all(rank, index);
-    default:
-      return continue_rarely(rank, index);
-  }
-}
-
-bool Simulation::continue_rarely(Rank& rank, std::int32_t index) {
-  switch (rank.phase) {
-    case Phase::starting:
-      rank.other += now_ - rank.since;
+    case Phase::completing_all:
+      return mpi_.waits.wait_awaited(rank, index);
+    case Phase::completing_any:
+      return mpi_.waits.finish_any(rank, index);
+    case Phase::initialising:
+      lifetime_.finish_init(rank);
       return true;
     case Phase::testing:
-      // Asking for the state of messages takes SimGrid a round of the instant, so that all who
-      // test at once raise or reset their common counter after those who need not ask.
-      if (!asks_for_message(rank)) return finish_test(rank, index);
-      rank.phase = Phase::tested;
-      wake(index);
-      return false;
+      return mpi_.tests.ask(rank, index);
     case Phase::tested:
-      return rank.op.kind == Kind::testany ? finish_test_any(rank, index)
-                                           : finish_test(rank, index);
+      return mpi_.tests.finish(rank, index);
     case Phase::probing:
-      return look(rank, index);
+      return mpi_.probes.look_up(rank, index);
     case Phase::probed:
-      if (rank.waiting < 0 && model_.eager_threshold > 0 && !rank.looked_twice) {
-        rank.looked_twice = true;
-        return look(rank, index);
-      }
-      return finish_probe(rank, index);
-    case Phase::looking:
-      return begin_probe(rank, index);
-    case Phase::finishing_any:
-      return finish_any(rank, index);
-    case Phase::meeting:
-      return find_schedule(rank, index);
-    case Phase::unborn:
-      return be_born(rank, index);
-    case Phase::killed:
-      return bury(rank, index);
-    case Phase::dead:
+      return mpi_.probes.finish(rank, index);
+    case Phase::waiting_for_any_send:
+      return mpi_.probes.begin(rank, index);
+    case Phase::synchronising:
+      return mpi_.collectives.find_schedule(rank, index);
+    case Phase::needs_schedule:
+      return true;  // the first operation of the schedule is fetched next
+    case Phase::not_started:
+      return lifetime_.start(rank, index);
+    case Phase::dying:
+      lifetime_.finish_killed(rank, index);
       return false;
-    default:
-      return true;  // needs_schedule: its first operation is fetched next
+    case Phase::dead:
+      return false;  // what it waited for has ended after it
+    case Phase::between_operations:
+      return true;
+    case Phase::posted:
+      return begin(rank, index);
+    case Phase::idle:
+    case Phase::waiting_all:
+    case Phase::waiting_any:
+    case Phase::custom:
+    case Phase::finished:
+      break;
   }
+  fail_impossible("phase", static_cast<unsigned>(rank.phase));
 }
 
-bool Simulation::finish_rank(Rank& rank, std::int32_t index) {
-  // What is pending at the end is waited for.
-  if (rank.pending_first >= 0) {
-    --rank.cursor;  // the end comes again
-    return await_pending(rank, index);
-  }
-  if (model_.barrier_finalization && !rank.synchronised_end && !rank.driven) {
-    synchronise_end(rank);
-    return true;
-  }
-  if (recorder_) record_action(index, rank.op, 0);
-  rank.phase = Phase::finished;
-  rank.finish = now_;
-  rank.let_go_of_trace();
-  Job& job = jobs_[at(rank.job)];
-  if (--job.running == 0) woken_.push_back({WokenType::job, rank.job});
+bool Interpreter::compute(Rank& rank, std::int32_t index) {
+  // The flops of a reduction take their time in any case, as in SimGrid.
+  const bool simulated =
+      runtime_.model.simulate_computation || (rank.op.flags & kContinuation) != 0;
+  if (rank.op.amount <= 0 || !simulated) return true;
+  rank.since = runtime_.clock.now();
+  runtime_.compute(rank, index, rank.op.amount, Phase::computing);
   return false;
 }
 
-// The barrier that ends a program (smpi/barrier-finalization), then the end again.
-void Simulation::synchronise_end(Rank& rank) {
-  rank.synchronised_end = true;
-  --rank.cursor;
-  Op barrier;
-  barrier.kind = Kind::collective;
-  barrier.flags = kContinuation;
-  barrier.line = rank.op.line;
-  barrier.call = jobs_[at(rank.job)].calls.intern(Call{});
-  insert(rank, {&barrier, 1});
+bool Interpreter::sleep(Rank& rank, std::int32_t index) {
+  if (rank.op.amount <= 0) return true;
+  rank.since = runtime_.clock.now();
+  runtime_.sleep(rank, index, rank.op.amount, Phase::sleeping);
+  return false;
+}
+
+// Somebody outside carries out the operation, and drives the rank meanwhile.
+bool Interpreter::ask_action(Rank& rank, std::int32_t index) {
+  rank.since = runtime_.clock.now();
+  rank.phase = Phase::custom;
+  rank.driven = true;
+  runtime_.interruption.ask_action(
+      {.rank = index, .call = static_cast<std::uint32_t>(rank.op.call)});
+  return false;
 }
 
 }  // namespace tisim

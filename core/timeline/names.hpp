@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "simulation/recorder.hpp"
+#include "event_log/records.hpp"
 
 namespace tisim {
 

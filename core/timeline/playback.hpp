@@ -5,7 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "simulation/recorder.hpp"
+#include "event_log/records.hpp"
+#include "trace/vocabulary/op.hpp"
 
 namespace tisim {
 

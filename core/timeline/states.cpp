@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mpi/rank/phase.hpp"
 #include "timeline/names.hpp"
 #include "trace/vocabulary/call.hpp"
 
@@ -35,19 +36,19 @@ State plain_state(Phase phase, bool with_message) {
   switch (phase) {
     case Phase::computing:
       return State::compute;
-    case Phase::unborn:
-    case Phase::starting:
+    case Phase::not_started:
+    case Phase::initialising:
     case Phase::sleeping:
       return State::sleep;
-    case Phase::injecting_send:
-    case Phase::injecting_receive:
-    case Phase::finishing_all:
+    case Phase::send_overhead:
+    case Phase::receive_overhead:
+    case Phase::completing_all:
       return State::overhead;
     case Phase::testing:
     case Phase::probing:
-    case Phase::looking:
+    case Phase::waiting_for_any_send:
       return State::polling;
-    case Phase::meeting:
+    case Phase::synchronising:
       return State::barrier;
     default:
       return State::custom;

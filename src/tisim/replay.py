@@ -157,8 +157,8 @@ def _simulate(
     job = driver.add_job(readable(trace, settings), hosts, *lives(placements))
     with _interruptible(driver):
         stop = driver.run()
-        while stop == Stop.WAKE:
-            driver.core.take_woken()
+        while stop == Stop.COMPLETION:
+            driver.core.take_completions()
             stop = driver.run()
         if stop == Stop.NEED_ACTION:
             _carry_out_actions(driver, job, settings)

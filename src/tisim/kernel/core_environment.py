@@ -10,7 +10,7 @@ import simpy
 from simpy.core import EmptySchedule, Infinity, StopSimulation
 from simpy.events import NORMAL
 
-from tisim._core import Stop, WokenType
+from tisim._core import CompletionType, Stop
 from tisim.errors import InputError, ResourceOffError
 from tisim.kernel.driver import Driver
 from tisim.kernel.failures import check_alive
@@ -97,19 +97,19 @@ class CoreEnvironment(simpy.Environment):
         urgent = bool(self._queue) and self._queue[0][1] < NORMAL
         stop = self._driver.run(super().peek(), including=not urgent)
         self._now = max(self._now, self._core.now)
-        if stop == Stop.WAKE:
-            (woken,) = self._core.take_woken()
-            self._wake(woken.type, woken.index)
+        if stop == Stop.COMPLETION:
+            (over,) = self._core.take_completions()
+            self._wake(over.type, over.index)
         elif stop == Stop.NEED_ACTION:
             self.start_action()
         elif stop == Stop.MISMATCH:
             check_progress(self._driver)
 
-    def _wake(self, kind: WokenType, index: int) -> None:
+    def _wake(self, kind: CompletionType, index: int) -> None:
         value: object = None
-        if kind == WokenType.ACTIVITY:
+        if kind == CompletionType.ACTIVITY:
             event, _ = self._activities.pop(index)
-        elif kind == WokenType.FAILURE:
+        elif kind == CompletionType.FAILED_ACTIVITY:
             event, what = self._activities.pop(index)
             event._ok = False
             event._value = ResourceOffError(
@@ -117,7 +117,7 @@ class CoreEnvironment(simpy.Environment):
             )
             self._woken = event
             return
-        elif kind == WokenType.RANK:
+        elif kind == CompletionType.RANK:
             event, rank, _ = self._calls.pop(index)
             value = rank.returned()
         else:

@@ -118,7 +118,7 @@ class EventConsumer(Protocol):
 
 
 # The core runs so long (seconds) between two looks at Ctrl-C, each with a report of progress.
-_PATIENCE = 0.1
+_WALL_CLOCK_LIMIT = 0.1
 
 
 @dataclass(slots=True)
@@ -192,15 +192,15 @@ class Driver:
         core = self.core
         looked = time.perf_counter()
         while True:
-            stop = core.run(until, _PATIENCE, including)
-            if stop == Stop.NEED_OPS:
+            stop = core.run(until, _WALL_CLOCK_LIMIT, including)
+            if stop == Stop.NEED_SCHEDULE:
                 self._provide_schedule()
             elif stop == Stop.NEED_ROUTE:
                 self._provide_route()
-            elif stop == Stop.RECORDS:
+            elif stop == Stop.LOG_FULL:
                 assert self.events is not None
                 self.events.take(core)
-                if time.perf_counter() - looked > _PATIENCE:
+                if time.perf_counter() - looked > _WALL_CLOCK_LIMIT:
                     looked = self._tell()
             elif stop == Stop.PAUSE:
                 looked = self._tell()

@@ -136,7 +136,7 @@ def states() -> Iterator[Callable[[], _core.Simulation]]:
     yield driven
     for lines, stop in (
         ("work 1", _core.Stop.NEED_ACTION),
-        ("bcast 8", _core.Stop.NEED_OPS),
+        ("bcast 8", _core.Stop.NEED_SCHEDULE),
         ("recv 0 0 8", _core.Stop.DEADLOCK),
     ):
         for rank in range(2):

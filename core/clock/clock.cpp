@@ -1,0 +1,45 @@
+#include "clock/clock.hpp"
+
+#include "support/invariant.hpp"
+
+namespace tisim {
+
+void ReadyQueue::verify() const {
+  ensure(next_ <= owners_.size(), "no more are taken from the ready queue than were put there");
+}
+
+void Agenda::verify(double now) const {
+  ensure(heap_.empty() || heap_.top_date() >= now, "no event of the agenda is in the past");
+  ensure(heap_.is_consistent([](std::uint32_t id) { return type(id) == EventType::cpu; }),
+         "the agenda is in order, and hosts know their places in it");
+  heap_.for_each([this](std::uint32_t id) {
+    const EventType what = type(id);
+    ensure(what == EventType::wake_rank || what == EventType::latency || what == EventType::cpu,
+           "events of the agenda have a type");
+    ensure(what != EventType::cpu || static_cast<std::size_t>(index(id)) + 1 < positions_.size(),
+           "computations of the agenda are on hosts");
+  });
+  std::size_t dated = 0;
+  heap_.for_each([&dated](std::uint32_t id) { dated += type(id) == EventType::cpu ? 1 : 0; });
+  std::size_t placed = 0;
+  for (std::size_t at = 1; at < positions_.size(); ++at) placed += positions_[at] >= 0 ? 1 : 0;
+  ensure(dated == placed, "every host with a place in the agenda is there");
+}
+
+void Clock::push_sleeps() {
+  for (auto sleep = sleeps_.rbegin(); sleep != sleeps_.rend(); ++sleep) {
+    agenda_.push(sleep->first, EventType::wake_rank, sleep->second);
+  }
+  sleeps_.clear();
+}
+
+void Clock::verify() const {
+  ready_.verify();
+  agenda_.verify(now_);
+  for (const auto& [end, rank] : sleeps_) {
+    ensure(end >= now_, "a sleep ends after it has begun");
+    ensure(rank >= 0, "ranks sleep");
+  }
+}
+
+}  // namespace tisim

@@ -1,0 +1,64 @@
+// The simulated time, what will happen at known dates, and who acts now.
+//
+// Whoever executes operations sees time through this class only: it wakes ranks, lets them sleep
+// and dates events. `simulation/instant.hpp` moves it from instant to instant.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "clock/agenda.hpp"
+#include "clock/ready_queue.hpp"
+
+namespace tisim {
+
+class Clock {
+ public:
+  // `precision`: seconds; dates that are closer are one instant, and no sleep is shorter.
+  Clock(std::size_t hosts, double precision) : precision_(precision), agenda_(hosts) {}
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+
+  double now() const { return now_; }
+  double precision() const { return precision_; }
+  // Never goes back.
+  void move_to(double date) { now_ = std::max(now_, date); }
+
+  Agenda& agenda() { return agenda_; }
+  const Agenda& agenda() const { return agenda_; }
+  ReadyQueue& ready() { return ready_; }
+  const ReadyQueue& ready() const { return ready_; }
+
+  // A rank (or ~ an activity) acts at this instant, after all that were woken before.
+  void wake(std::int32_t owner) { ready_.push(owner); }
+  void wake_after(double seconds, std::int32_t rank) {
+    agenda_.push(now_ + seconds, EventType::wake_rank, rank);
+  }
+  // A sleep that begins now; it is dated by `date_sleeps`.
+  void sleep(double seconds, std::int32_t rank) {
+    sleeps_.emplace_back(now_ + std::max(seconds, precision_), rank);
+  }
+  // Dates the sleeps that began at this instant, the last one first: of sleeps that began together
+  // and end together that which began last ends first, as in SimGrid (cpu_cas01.cpp,
+  // Model::next_occurring_event_lazy).
+  void date_sleeps() {
+    if (!sleeps_.empty()) push_sleeps();
+  }
+
+  // Throws BrokenInvariant.
+  void verify() const;
+
+ private:
+  void push_sleeps();
+
+  double now_ = 0.0;  // seconds
+  double precision_;
+  Agenda agenda_;
+  ReadyQueue ready_;
+  std::vector<std::pair<double, std::int32_t>> sleeps_;  // that began at this instant: end, rank
+};
+
+}  // namespace tisim

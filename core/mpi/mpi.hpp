@@ -1,0 +1,78 @@
+// The MPI layer: all classes that execute the operations of ranks, in the order in which they use
+// one another.
+#pragma once
+
+#include "mpi/collective/collectives.hpp"
+#include "mpi/collective/communicator_creation.hpp"
+#include "mpi/communicator/addresses.hpp"
+#include "mpi/communicator/communicator_table.hpp"
+#include "mpi/matching/matcher.hpp"
+#include "mpi/point_to_point/persistent_requests.hpp"
+#include "mpi/point_to_point/point_to_point.hpp"
+#include "mpi/point_to_point/polling_cost.hpp"
+#include "mpi/point_to_point/probes.hpp"
+#include "mpi/point_to_point/protocol.hpp"
+#include "mpi/point_to_point/request_tests.hpp"
+#include "mpi/point_to_point/send_receive.hpp"
+#include "mpi/point_to_point/waits.hpp"
+#include "mpi/rank/operation_source.hpp"
+#include "mpi/rank/runtime.hpp"
+#include "mpi/request/request_table.hpp"
+#include "mpi/schedule/schedules.hpp"
+#include "network/network.hpp"
+#include "platform/routes.hpp"
+#include "transfer/transfers.hpp"
+
+namespace tisim {
+
+struct Mpi {
+  Mpi(const Runtime& runtime, const PlatformData& platform, Network& network, Transfers& transfers)
+      : source(runtime.jobs),
+        schedules(runtime.model.kept_operations),
+        communicators(runtime),
+        addresses(runtime.jobs, communicators, schedules),
+        requests(runtime, matcher, communicators),
+        protocol(runtime.model, platform),
+        polling_cost(runtime.model),
+        waiting_probes(runtime),
+        messages(runtime, network, transfers, matcher, requests, addresses, protocol,
+                 waiting_probes),
+        waits(runtime, requests, messages, schedules),
+        tests(runtime, requests, waits, polling_cost),
+        probes(runtime, network, matcher, addresses, protocol, messages, polling_cost,
+               waiting_probes),
+        persistent(communicators, addresses, messages, probes),
+        send_receive(source, schedules, addresses, messages, probes, waits),
+        collectives(runtime, communicators, requests, schedules),
+        creation(runtime, communicators, collectives) {}
+  Mpi(const Mpi&) = delete;
+  Mpi& operator=(const Mpi&) = delete;
+
+  // Throws BrokenInvariant.
+  void verify() const {
+    matcher.verify();
+    communicators.verify();
+    requests.verify();
+    collectives.verify();
+  }
+
+  OperationSource source;
+  Schedules schedules;
+  CommunicatorTable communicators;
+  Addresses addresses;
+  Matcher matcher;
+  RequestTable requests;
+  Protocol protocol;
+  PollingCost polling_cost;
+  WaitingProbes waiting_probes;
+  PointToPoint messages;
+  Waits waits;
+  RequestTests tests;
+  Probes probes;
+  PersistentRequests persistent;
+  SendReceive send_receive;
+  Collectives collectives;
+  CommunicatorCreation creation;
+};
+
+}  // namespace tisim

@@ -1,0 +1,193 @@
+#include "mpi/point_to_point/point_to_point.hpp"
+
+#include <optional>
+
+namespace tisim {
+
+bool PointToPoint::send(Rank& rank, std::int32_t index) {
+  const Op& op = rank.op;
+  if (op.peer == kProcNull) {
+    if (Protocol::is_immediate(op.kind)) requests_.add(rank, kSender, -1);
+    return true;
+  }
+  const double seconds = protocol_.send_overhead(rank, op);
+  if (seconds > 0) {
+    runtime_.sleep(rank, index, seconds, Phase::send_overhead);
+    return false;
+  }
+  return post_send(rank, index);
+}
+
+bool PointToPoint::post_send(Rank& rank, std::int32_t index) {
+  const Op& op = rank.op;
+  const std::int32_t destination = addresses_.global_rank(rank, op.peer);
+  const std::int32_t context = addresses_.context(rank);
+  Channel& channel = matcher_.channel(index, destination, op.tag, context);
+  if (channel.pair < 0) {
+    channel.pair = network_.pair(rank.host, runtime_.ranks[destination].host);
+    if (channel.pair < 0) {
+      rank.phase = Phase::needs_route;
+      runtime_.interruption.ask_route(index);
+      return false;
+    }
+  }
+  const std::int32_t pair = channel.pair;
+  const bool detached = protocol_.is_detached(op);
+  const bool eager = detached && protocol_.is_eager(op);
+  std::int32_t found = matcher_.take_receive(channel);
+  const bool receiver_waits = found >= 0;  // a late sender
+  if (!receiver_waits) found = matcher_.messages().acquire();
+  Message& message = matcher_.message(found);
+  message.bytes = op.bytes;
+  message.source = index;
+  message.pair = pair;
+  message.detached = detached;
+  message.holders = detached ? 1 : 2;
+  if (receiver_waits) {
+    message.state = MessageState::matched;
+  } else {
+    message.destination = destination;
+    message.tag = op.tag;
+    message.context = context;
+    message.state = MessageState::unexpected;
+    matcher_.leave_unexpected(found);
+    waiting_probes_.message_sent(destination);
+  }
+  if (runtime_.log.is_open()) log_send(found);
+  if (receiver_waits || eager) start_transfer(found);
+  ++rank.messages_sent;
+  rank.bytes_sent += op.bytes;
+
+  if (Protocol::is_immediate(op.kind)) {
+    requests_.add(rank, kSender, detached ? -1 : found);
+    return true;
+  }
+  if (detached) return true;
+  return block(rank, index, found, kSender);
+}
+
+bool PointToPoint::receive(Rank& rank, std::int32_t index) {
+  const Op& op = rank.op;
+  const bool immediate = Protocol::is_immediate(op.kind);
+  if (op.peer == kProcNull) {
+    if (immediate) requests_.add(rank, kReceiver, -1);
+    return true;
+  }
+  const std::int32_t source =
+      op.peer == kAnySource ? kAnySource : addresses_.global_rank(rank, op.peer);
+  const std::int32_t context = addresses_.context(rank);
+  std::int32_t found = matcher_.take_message(source, index, op.tag, context);
+  if (found >= 0) {  // a late receiver
+    matcher_.message(found).state = MessageState::matched;
+    if (!matcher_.message(found).flowing) start_transfer(found);
+  } else {
+    found = matcher_.messages().acquire();
+    Message& message = matcher_.message(found);
+    message.bytes = op.bytes;
+    message.source = source;
+    message.destination = index;
+    message.tag = op.tag;
+    message.context = context;
+    message.holders = 1;
+    matcher_.post_receive(found);
+  }
+  if (runtime_.log.is_open()) runtime_.log.post_receive(found, runtime_.clock.now());
+  if (immediate) {
+    requests_.add(rank, kReceiver, found);
+    return true;
+  }
+  return block(rank, index, found, kReceiver);
+}
+
+void PointToPoint::start_transfer(std::int32_t found) {
+  Message& message = matcher_.message(found);
+  message.flowing = true;
+  if (transfers_.may_fail()) {
+    std::optional<Loss> loss = transfers_.obstacle(message.pair);
+    for (const std::int32_t rank : {message.source, message.destination}) {
+      if (loss || !is_dead(runtime_.ranks[rank])) continue;
+      loss = Loss{Loss::Cause::rank, rank, runtime_.clock.now()};
+    }
+    if (loss) {
+      transfers_.note_loss(found, *loss);
+      return;
+    }
+  }
+  if (runtime_.log.is_open()) runtime_.log.start_transfer(found, runtime_.clock.now());
+  transfers_.start(message.pair, protocol_.with_envelope(message.bytes), found);
+}
+
+void PointToPoint::log_send(std::int32_t found) const {
+  const Message& message = matcher_.message(found);
+  runtime_.log.post_send(found,
+                         {.bytes = message.bytes,
+                          .source = message.source,
+                          .destination = message.destination,
+                          .tag = message.tag,
+                          .collective = (message.context & 1) != 0,
+                          .detached = message.detached},
+                         runtime_.clock.now());
+}
+
+bool PointToPoint::block(Rank& rank, std::int32_t index, std::int32_t found, Side side) {
+  Message& message = matcher_.message(found);
+  message.request[side] = kBlockingCall;
+  if (message.arrived) {
+    if (side == kReceiver) return finish_receive(rank, index, found);
+    release(found);
+    return true;
+  }
+  if (!message.waited) {
+    message.waited = true;
+    message.first_waiter = side;
+  }
+  rank.waiting = found;
+  rank.waiting_side = side;
+  rank.phase = Phase::waiting;
+  return false;
+}
+
+double PointToPoint::take_received(const Rank& rank, std::int32_t found) {
+  const double seconds = protocol_.receive_overhead(rank, matcher_.message(found));
+  if (runtime_.log.is_open()) runtime_.log.complete_receive(found);
+  release(found);
+  return seconds;
+}
+
+bool PointToPoint::finish_receive(Rank& rank, std::int32_t index, std::int32_t found) {
+  const double seconds = take_received(rank, found);
+  if (seconds <= 0) return true;
+  runtime_.sleep(rank, index, seconds, Phase::receive_overhead);
+  return false;
+}
+
+void PointToPoint::arrive(std::int32_t found) {
+  Message& message = matcher_.message(found);
+  message.arrived = true;
+  if (runtime_.log.is_open()) runtime_.log.arrive(found, runtime_.clock.now());
+  if (message.state == MessageState::unexpected) return;  // eager, before its receive
+  const Side first = message.waited ? message.first_waiter : kSender;
+  const Side second = first == kSender ? kReceiver : kSender;
+  notify(found, first);
+  notify(found, second);
+}
+
+void PointToPoint::notify(std::int32_t found, Side side) {
+  const Message& message = matcher_.message(found);
+  const std::int32_t request = message.request[side];
+  if (request == kNobody) return;
+  const std::int32_t index = side == kSender ? message.source : message.destination;
+  if (request == kBlockingCall) {
+    runtime_.wake_by(found, index);
+  } else {
+    requests_.complete(request, index);
+  }
+}
+
+void PointToPoint::release(std::int32_t found) {
+  if (--matcher_.message(found).holders > 0) return;
+  if (runtime_.log.is_open()) runtime_.log.release(found);
+  matcher_.messages().release(found);
+}
+
+}  // namespace tisim

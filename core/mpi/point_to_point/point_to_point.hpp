@@ -1,0 +1,80 @@
+// Sends and receives from the moment they are posted until their message has arrived.
+//
+// A receive that is posted before its send (a *late sender*) waits in the matcher: `post_send`
+// finds it there and starts the transfer. A send that is posted first (a *late receiver*) waits
+// there likewise, and `receive` finds it; what the sender does meanwhile says the protocol.
+//
+// The functions that execute an operation say whether it is done; otherwise the phase of the rank
+// says what comes next.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/communicator/addresses.hpp"
+#include "mpi/matching/matcher.hpp"
+#include "mpi/point_to_point/protocol.hpp"
+#include "mpi/point_to_point/waiting_probes.hpp"
+#include "mpi/rank/runtime.hpp"
+#include "mpi/request/request_table.hpp"
+#include "network/network.hpp"
+#include "transfer/transfers.hpp"
+
+namespace tisim {
+
+class PointToPoint {
+ public:
+  PointToPoint(const Runtime& runtime, Network& network, Transfers& transfers, Matcher& matcher,
+               RequestTable& requests, const Addresses& addresses, const Protocol& protocol,
+               WaitingProbes& waiting_probes)
+      : runtime_(runtime),
+        network_(network),
+        transfers_(transfers),
+        matcher_(matcher),
+        requests_(requests),
+        addresses_(addresses),
+        protocol_(protocol),
+        waiting_probes_(waiting_probes) {}
+  PointToPoint(const PointToPoint&) = delete;
+  PointToPoint& operator=(const PointToPoint&) = delete;
+
+  // Any kind of send. One that does not block makes a request.
+  bool send(Rank& rank, std::int32_t index);
+  // The rest of it, when its overhead is paid or its route is there.
+  bool post_send(Rank& rank, std::int32_t index);
+  // A receive whose size is known.
+  bool receive(Rank& rank, std::int32_t index);
+
+  // The rank waits for a message on its side, if it has not arrived.
+  bool block(Rank& rank, std::int32_t index, std::int32_t message, Side side);
+  // The rank goes on after a message that it has waited for.
+  bool finish_wait(Rank& rank, std::int32_t index) {
+    if (rank.waiting_side == kReceiver) return finish_receive(rank, index, rank.waiting);
+    release(rank.waiting);
+    return true;
+  }
+  // A message has arrived that the rank receives; it pays the overhead.
+  bool finish_receive(Rank& rank, std::int32_t index, std::int32_t message);
+  // The seconds of that overhead, where the caller lets them pass.
+  double take_received(const Rank& rank, std::int32_t message);
+  // One side of a message needs it no more.
+  void release(std::int32_t message);
+
+  // The transfer of a message is over: those who wait for it go on, whoever came first first.
+  void arrive(std::int32_t message);
+
+ private:
+  void start_transfer(std::int32_t message);
+  void log_send(std::int32_t message) const;
+  void notify(std::int32_t message, Side side);
+
+  Runtime runtime_;
+  Network& network_;
+  Transfers& transfers_;
+  Matcher& matcher_;
+  RequestTable& requests_;
+  const Addresses& addresses_;
+  const Protocol& protocol_;
+  WaitingProbes& waiting_probes_;
+};
+
+}  // namespace tisim

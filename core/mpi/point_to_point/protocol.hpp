@@ -1,0 +1,92 @@
+// The protocol of MPI messages: the one place where thresholds and overheads are read (Bedaride et
+// al. 2013; SimGrid's smpi_request.cpp and smpi_host.cpp).
+//
+// *Eager*: the transfer starts at once. *Detached*: the sender goes on at once, the transfer starts
+// when the receive is posted. *Rendezvous*: the sender waits for the end of the transfer, which
+// starts when both sides have come.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi/matching/message.hpp"
+#include "mpi/rank/rank.hpp"
+#include "platform/model.hpp"
+#include "platform/routes.hpp"
+
+namespace tisim {
+
+class Protocol {
+ public:
+  Protocol(const Model& model, const PlatformData& platform) : model_(model), platform_(platform) {}
+
+  // The call returns before the message has arrived, and there is a request for it.
+  static bool is_immediate(Kind kind);
+
+  // The sender goes on at once: `smpi/send-is-detached-thresh`.
+  bool is_detached(const Op& op) const {
+    if (op.bytes < model_.detached_threshold) return !is_synchronous(op.kind);
+    return is_buffered(op.kind);
+  }
+  // The transfer of a detached send starts at once: `smpi/async-small-thresh`.
+  bool is_eager(const Op& op) const { return op.bytes < model_.eager_threshold; }
+  bool has_eager_messages() const { return model_.eager_threshold > 0; }
+
+  // Seconds that a rank pays before it posts a send: only where it gets control back before the
+  // transfer is over (smpi/os, smpi/ois).
+  double send_overhead(const Rank& rank, const Op& op) const {
+    const bool as_isend = is_immediate(op.kind) && !is_persistent(op.kind);
+    if (!as_isend && !is_synchronous(op.kind) && !is_detached(op)) return 0.0;
+    const Overheads& overheads = overheads_of(rank);
+    return (as_isend ? overheads.isend : overheads.send).at(static_cast<double>(op.bytes));
+  }
+  // Seconds that a rank pays for a receive: only where the sender had gone on before (smpi/or).
+  double receive_overhead(const Rank& rank, const Message& message) const {
+    if (!message.detached) return 0.0;
+    return overheads_of(rank).receive.at(static_cast<double>(message.bytes));
+  }
+  // Bytes that a message of so many moves.
+  double with_envelope(std::int64_t bytes) const {
+    return static_cast<double>(bytes) + model_.envelope;
+  }
+
+ private:
+  static bool is_synchronous(Kind kind) {
+    return kind == Kind::ssend || kind == Kind::issend || kind == Kind::ssend_init;
+  }
+  static bool is_buffered(Kind kind) {
+    return kind == Kind::bsend || kind == Kind::ibsend || kind == Kind::bsend_init;
+  }
+  // To start a persistent send costs what a blocking one does, as in SimGrid.
+  static bool is_persistent(Kind kind) {
+    return kind == Kind::send_init || kind == Kind::ssend_init || kind == Kind::bsend_init;
+  }
+  const Overheads& overheads_of(const Rank& rank) const {
+    if (platform_.host_overheads.empty()) return model_.overheads.front();
+    const std::int32_t table = platform_.host_overheads[static_cast<std::size_t>(rank.host)];
+    return model_.overheads[static_cast<std::size_t>(table)];
+  }
+
+  const Model& model_;
+  const PlatformData& platform_;
+};
+
+inline bool Protocol::is_immediate(Kind kind) {
+  switch (kind) {
+    case Kind::isend:
+    case Kind::issend:
+    case Kind::ibsend:
+    case Kind::irecv:
+    case Kind::sendrecv:
+    case Kind::recv_half:
+    case Kind::send_init:
+    case Kind::ssend_init:
+    case Kind::bsend_init:
+    case Kind::recv_init:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace tisim

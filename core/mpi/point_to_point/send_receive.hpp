@@ -1,0 +1,43 @@
+// MPI_Sendrecv: both halves are posted, the sending one first; then both are waited for.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/point_to_point/probes.hpp"
+#include "mpi/point_to_point/waits.hpp"
+#include "mpi/rank/operation_source.hpp"
+
+namespace tisim {
+
+class SendReceive {
+ public:
+  SendReceive(OperationSource& source, const Schedules& schedules, const Addresses& addresses,
+              PointToPoint& messages, Probes& probes, Waits& waits)
+      : source_(source),
+        schedules_(schedules),
+        addresses_(addresses),
+        messages_(messages),
+        probes_(probes),
+        waits_(waits) {}
+
+  // With one side missing it is a plain send or receive, with itself on both sides it is nothing.
+  bool begin(Rank& rank, std::int32_t index);
+  // The overhead of the send, or of a plain send, is paid.
+  bool post_send(Rank& rank, std::int32_t index) {
+    if (!messages_.post_send(rank, index)) return false;
+    return rank.op.kind != Kind::sendrecv || receive(rank, index);
+  }
+
+ private:
+  Op take_receive(Rank& rank);
+  bool receive(Rank& rank, std::int32_t index);
+
+  OperationSource& source_;
+  const Schedules& schedules_;
+  const Addresses& addresses_;
+  PointToPoint& messages_;
+  Probes& probes_;
+  Waits& waits_;
+};
+
+}  // namespace tisim

@@ -1,0 +1,129 @@
+#include "mpi/point_to_point/waits.hpp"
+
+#include <vector>
+
+namespace tisim {
+
+bool Waits::wait(Rank& rank, std::int32_t index) {
+  const std::int32_t request =
+      rank.schedule >= 0 ? rank.slots[rank.op.line] : requests_.named(rank);
+  return request < 0 || wait_for(rank, index, request);
+}
+
+bool Waits::wait_for(Rank& rank, std::int32_t index, std::int32_t found) {
+  const Request request = requests_[found];
+  if (request.type == RequestType::collective) {
+    for (const std::int32_t part : requests_.collective(request.origin).requests) {
+      if (part >= 0) requests_.await(rank, part);
+    }
+    requests_.drop(rank, found);
+    return wait_awaited(rank, index);
+  }
+  requests_.drop(rank, found);
+  if (request.message < 0) return true;
+  return messages_.block(rank, index, request.message, request.side);
+}
+
+bool Waits::finish(Rank& rank, std::int32_t index, std::int32_t found) {
+  const Request request = requests_[found];
+  requests_.drop(rank, found);
+  if (request.message < 0) return true;
+  if (request.side == kReceiver) return messages_.finish_receive(rank, index, request.message);
+  messages_.release(request.message);
+  return true;
+}
+
+bool Waits::wait_awaited(Rank& rank, std::int32_t index) {
+  while (rank.awaited > 0) {
+    const std::int32_t found = requests_.take_complete(rank);
+    if (found < 0) {
+      rank.phase = Phase::waiting_all;
+      return false;
+    }
+    const Request request = requests_[found];
+    requests_.drop(rank, found);
+    if (request.side == kSender) {
+      messages_.release(request.message);
+      continue;
+    }
+    const double seconds = messages_.take_received(rank, request.message);
+    if (seconds > 0) {
+      runtime_.sleep(rank, index, seconds, Phase::completing_all);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Waits::wait_pending(Rank& rank, std::int32_t index) {
+  if (rank.schedule < 0 && rank.pending_collectives > 0) {
+    insert_collective_waits(rank);
+    return true;
+  }
+  if (rank.schedule >= 0) {
+    for (std::int32_t left = rank.op.peer; left > 0; --left) {
+      requests_.await(rank, rank.slots[schedules_.op(rank.schedule, rank.step++).line]);
+    }
+  } else {
+    for (std::int32_t next = -1, at = rank.pending_first; at >= 0; at = next) {
+      next = requests_[at].next;
+      requests_.await(rank, at);
+    }
+  }
+  return wait_awaited(rank, index);
+}
+
+// As SimGrid's waitall, which finishes non-blocking collectives first, one after the other.
+void Waits::insert_collective_waits(Rank& rank) {
+  std::vector<Op> ops;
+  Op op;
+  op.flags = kContinuation | kByNumber;
+  op.line = rank.op.line;
+  op.kind = Kind::wait;
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    if (requests_[at].type != RequestType::collective) continue;
+    op.bytes = at;
+    ops.push_back(op);
+  }
+  if (rank.op.kind == Kind::waitall) {
+    op.kind = Kind::waitall;
+    op.flags = kContinuation;
+    ops.push_back(op);
+  }
+  rank.insert(ops);
+}
+
+// Those without a message come first; a non-blocking collective is one of them, and is waited for
+// as a whole.
+bool Waits::wait_any(Rank& rank, std::int32_t index) {
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    if (requests_[at].message < 0) return wait_for(rank, index, at);
+  }
+  const std::int32_t complete = requests_.first_with_message(rank, true);
+  if (complete >= 0) return finish(rank, index, complete);
+  if (rank.pending_first < 0) return true;
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    requests_.await(rank, at);
+  }
+  rank.phase = Phase::waiting_any;
+  return false;
+}
+
+// SimGrid waits for any, then tests each of the others.
+bool Waits::wait_some(Rank& rank, std::int32_t index) {
+  Op rest = rank.op;
+  rest.kind = Kind::testsome;
+  rest.flags |= kContinuation;
+  rank.insert({&rest, 1});
+  return wait_any(rank, index);
+}
+
+bool Waits::finish_any(Rank& rank, std::int32_t index) {
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    requests_.stop_awaiting(rank, at);
+  }
+  rank.ready.clear();
+  return finish(rank, index, rank.waiting);
+}
+
+}  // namespace tisim

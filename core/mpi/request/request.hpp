@@ -1,0 +1,44 @@
+// Requests of MPI: what a rank may wait for or test.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mpi/rank/rank.hpp"
+
+namespace tisim {
+
+// Flags of an operation that the runtime inserts; traces have none of these.
+// In a wait or test: `bytes` is the number of the request; in a start: of the persistent one.
+inline constexpr std::uint8_t kByNumber = 128;
+// In a test: it ends the test of a non-blocking collective, all of whose requests were tested.
+inline constexpr std::uint8_t kVerdict = 64;
+static_assert((kByNumber & kVerdict) == 0 &&
+              ((kByNumber | kVerdict) & (kContinuation | kNullIsMistaken | kSourceLost)) == 0);
+
+enum class RequestType : std::uint8_t { message, persistent, collective };
+
+// A pending request of a rank, or one of a collective's schedule. There may be millions of them.
+struct Request {
+  std::int32_t message = -1;                          // -1: there is nothing to wait for
+  std::int32_t next = -1, previous = -1;              // in the order of posting
+  std::int32_t source = 0, destination = 0, tag = 0;  // the key, as the trace names it
+  std::uint32_t order = 0;
+  std::int32_t origin = -1;  // number of the rank's persistent request, or of the collective's
+  std::uint16_t comm = 0;
+  Side side = kSender;
+  RequestType type : 2 = RequestType::message;
+  bool complete : 1 = false;
+  bool awaited : 1 = false;      // by the waitall that the rank is in
+  bool listed : 1 = false;       // among the rank's pending requests
+  bool source_lost : 1 = false;  // whoever waits for it may name any source
+};
+static_assert(sizeof(Request) == 36);
+static_assert(static_cast<unsigned>(RequestType::collective) < 4, "fits its bit field");
+
+// The requests that a pending non-blocking collective is made of; -1 for those that are finished.
+struct StartedCollective {
+  std::vector<std::int32_t> requests;
+};
+
+}  // namespace tisim

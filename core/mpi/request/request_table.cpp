@@ -1,0 +1,281 @@
+#include "mpi/request/request_table.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "support/invariant.hpp"
+
+namespace tisim {
+
+void RequestTable::add(Rank& rank, Side side, std::int32_t message) {
+  const Op& op = rank.op;
+  const std::int32_t index = requests_.acquire();
+  Request& request = requests_[index];
+  request.message = message;
+  request.side = side;
+  request.order = rank.request_order++;
+  request.complete = message < 0 || matcher_.message(message).arrived;
+  if (message >= 0) matcher_.message(message).request[side] = index;
+  if (op.kind == Kind::sendrecv || op.kind == Kind::recv_half) {
+    await(rank, index);
+  } else if (rank.schedule >= 0) {
+    rank.slots[op.line] = index;
+  } else {
+    const std::int32_t me = communicators_.number_in(rank, op.comm);
+    request.source = side == kSender ? me : op.peer;
+    request.destination = side == kSender ? op.peer : me;
+    request.tag = op.tag;
+    request.source_lost = (op.flags & kSourceLost) != 0;
+    if (rank.starting >= 0) {
+      request.type = RequestType::persistent;
+      request.origin = rank.starting;
+      rank.starting = -1;
+    }
+    list(rank, index);
+  }
+}
+
+void RequestTable::add_collective(Rank& rank, std::int32_t tag,
+                                  std::span<const std::int32_t> parts) {
+  const std::int32_t index = requests_.acquire();
+  Request& request = requests_[index];
+  request.type = RequestType::collective;
+  request.order = rank.request_order++;
+  request.tag = tag;
+  request.complete = true;
+  request.origin = collectives_.acquire();
+  collectives_[request.origin].requests.assign(parts.begin(), parts.end());
+  list(rank, index);
+  ++rank.pending_collectives;
+}
+
+// Makes a request the last of those that are pending, on the operation's communicator.
+void RequestTable::list(Rank& rank, std::int32_t index) {
+  Request& request = requests_[index];
+  request.comm = rank.op.comm;
+  request.listed = true;
+  request.previous = rank.pending_last;
+  (rank.pending_last >= 0 ? requests_[rank.pending_last].next : rank.pending_first) = index;
+  rank.pending_last = index;
+  if (!rank.indexed || request.type == RequestType::collective) return;
+  if (request.source_lost) {
+    drop_index(rank);
+  } else {
+    index_.add(rank.first + rank.number, request, index);
+  }
+}
+
+void RequestTable::drop_index(Rank& rank) {
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    index_.remove(rank.first + rank.number, requests_[at]);
+  }
+  rank.indexed = false;
+}
+
+// The oldest pending request of the key that the rank's operation names, -1: none.
+std::int32_t RequestTable::find(Rank& rank) {
+  Request like;
+  like.source = rank.op.peer;
+  like.destination = static_cast<std::int32_t>(rank.op.bytes);
+  like.tag = rank.op.tag;
+  like.comm = rank.op.comm;
+  if (rank.indexed) return index_.find(rank.first + rank.number, like);
+  std::int32_t steps = 0;
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next, ++steps) {
+    const Request& request = requests_[at];
+    if (request.type == RequestType::collective || request.comm != like.comm) continue;
+    if ((request.source == like.source || request.source_lost) &&
+        request.destination == like.destination && request.tag == like.tag) {
+      if (steps > RequestIndex::kFew) make_index(rank);
+      return at;
+    }
+  }
+  return -1;
+}
+
+// Requests whose sources were lost are found by looking through all.
+void RequestTable::make_index(Rank& rank) {
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    if (requests_[at].source_lost) return;
+  }
+  rank.indexed = true;
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    if (requests_[at].type == RequestType::collective) continue;
+    index_.add(rank.first + rank.number, requests_[at], at);
+  }
+}
+
+// The oldest pending non-blocking collective of the tag that SimGrid gives its kind, -1: none.
+std::int32_t RequestTable::find_collective(const Rank& rank) const {
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    const Request& request = requests_[at];
+    if (request.type == RequestType::collective && request.tag == rank.op.tag &&
+        request.comm == rank.op.comm) {
+      return at;
+    }
+  }
+  return -1;
+}
+
+// The number of a request that an operation gives; -1: none, for one that was finished before.
+std::int32_t RequestTable::by_number(const Op& op) const {
+  if (op.bytes < -1 || op.bytes >= static_cast<std::int64_t>(requests_.capacity())) {
+    throw std::out_of_range("no request has the number that a wait or test names");
+  }
+  return static_cast<std::int32_t>(op.bytes);
+}
+
+std::int32_t RequestTable::named(Rank& rank) {
+  const Op& op = rank.op;
+  if ((op.flags & kByNumber) != 0) return by_number(op);
+  if (op.kind == Kind::wait_last || op.kind == Kind::test_last) return rank.pending_last;
+  // No message has a negative tag.
+  return op.tag < 0 && op.tag != kAnyTag ? find_collective(rank) : find(rank);
+}
+
+std::int32_t RequestTable::first_with_message(const Rank& rank, bool complete) const {
+  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+    if (requests_[at].message >= 0 && (requests_[at].complete || !complete)) return at;
+  }
+  return -1;
+}
+
+bool RequestTable::is_pending_message(const Rank& rank, std::int32_t index) const {
+  if (index < 0 || static_cast<std::size_t>(index) >= requests_.capacity()) return false;
+  const Request& request = requests_[index];
+  const std::int32_t me = request.side == kSender ? request.source : request.destination;
+  return request.listed && request.type == RequestType::message && request.comm == 0 &&
+         me == rank.number;
+}
+
+void RequestTable::drop(Rank& rank, std::int32_t index) {
+  const Request& request = requests_[index];
+  if (request.listed) {
+    (request.previous >= 0 ? requests_[request.previous].next : rank.pending_first) = request.next;
+    (request.next >= 0 ? requests_[request.next].previous : rank.pending_last) = request.previous;
+    if (request.type == RequestType::persistent) {
+      rank.persistent()[static_cast<std::size_t>(request.origin)].active = false;
+    } else if (request.type == RequestType::collective) {
+      collectives_.release(request.origin);
+      --rank.pending_collectives;
+    }
+    if (rank.indexed) {
+      index_.remove(rank.first + rank.number, request);
+      rank.indexed = rank.pending_first >= 0;
+    }
+    requests_[index].listed = false;
+  }
+  requests_.release(index);
+}
+
+void RequestTable::await(Rank& rank, std::int32_t index) {
+  Request& request = requests_[index];
+  if (request.message < 0) {
+    drop(rank, index);
+    return;
+  }
+  request.awaited = true;
+  ++rank.awaited;
+  if (request.complete) {
+    push_complete(rank, index);
+    return;
+  }
+  Message& message = matcher_.message(request.message);
+  if (!message.waited) {
+    message.waited = true;
+    message.first_waiter = static_cast<Side>(request.side);
+  }
+}
+
+void RequestTable::stop_awaiting(Rank& rank, std::int32_t index) {
+  Request& request = requests_[index];
+  if (!request.awaited) return;
+  request.awaited = false;
+  --rank.awaited;
+  Message& message = matcher_.message(request.message);
+  const Side other = request.side == kSender ? kReceiver : kSender;
+  const std::int32_t theirs = message.request[other];
+  message.waited = theirs == kBlockingCall || (theirs >= 0 && requests_[theirs].awaited);
+  message.first_waiter = other;
+}
+
+void RequestTable::push_complete(Rank& rank, std::int32_t request) {
+  rank.ready.push_back(request);
+  std::push_heap(rank.ready.begin(), rank.ready.end(), posted_later());
+}
+
+std::int32_t RequestTable::take_complete(Rank& rank) {
+  if (rank.ready.empty()) return -1;
+  std::pop_heap(rank.ready.begin(), rank.ready.end(), posted_later());
+  const std::int32_t found = rank.ready.back();
+  rank.ready.pop_back();
+  --rank.awaited;
+  return found;
+}
+
+void RequestTable::complete(std::int32_t index, std::int32_t owner) {
+  Request& request = requests_[index];
+  request.complete = true;
+  if (!request.awaited) return;
+  const std::int32_t message = request.message;
+  Rank& rank = runtime_.ranks[owner];
+  push_complete(rank, index);
+  if (rank.phase == Phase::waiting_any) {
+    rank.phase = Phase::completing_any;
+    rank.waiting = index;
+    runtime_.wake_by(message, owner);
+  } else if (rank.phase == Phase::waiting_all) {
+    rank.phase = Phase::completing_all;
+    runtime_.wake_by(message, owner);
+  }
+}
+
+void RequestTable::verify() const {
+  ensure(requests_.is_consistent() && collectives_.is_consistent(), "a request is released once");
+  for (const Rank& rank : runtime_.ranks.all()) verify(rank);
+  const std::vector<bool> free = requests_.free_numbers();
+  std::size_t collectives = 0;
+  for (std::size_t at = 0; at < free.size(); ++at) {
+    const Request& request = requests_[static_cast<std::int32_t>(at)];
+    if (free[at]) continue;
+    collectives += request.type == RequestType::collective ? 1 : 0;
+    if (request.message < 0) continue;
+    const Message& message = matcher_.message(request.message);
+    ensure(message.request[request.side] == static_cast<std::int32_t>(at),
+           "a message knows the request that waits for it");
+    ensure(request.complete == message.arrived,
+           "a request is complete when its message has arrived");
+  }
+  ensure(collectives == collectives_.in_use(), "a started collective has one request");
+}
+
+void RequestTable::verify(const Rank& rank) const {
+  std::int32_t last = -1;
+  std::int32_t collectives = 0;
+  std::int32_t awaited = 0;
+  std::size_t count = 0;
+  for (std::int32_t at = rank.pending_first; at >= 0; last = at, at = requests_[at].next) {
+    const Request& request = requests_[at];
+    ensure(++count <= requests_.in_use(), "the list of pending requests has an end");
+    ensure(request.listed && request.previous == last, "pending requests form a list");
+    ensure(last < 0 || static_cast<std::int32_t>(request.order - requests_[last].order) > 0,
+           "pending requests stand in the order of posting");
+    collectives += request.type == RequestType::collective ? 1 : 0;
+    awaited += request.awaited ? 1 : 0;
+    if (request.type != RequestType::persistent) continue;
+    ensure(rank.persistent()[static_cast<std::size_t>(request.origin)].active,
+           "a persistent request that is pending is active");
+  }
+  ensure(last == rank.pending_last, "the last pending request is known");
+  ensure(collectives == rank.pending_collectives, "pending collectives are counted");
+  ensure(awaited <= rank.awaited, "awaited requests are counted");
+  ensure(std::is_heap(rank.ready.begin(), rank.ready.end(), posted_later()),
+         "complete requests are a heap on the order of posting");
+  ensure(rank.ready.size() <= static_cast<std::size_t>(rank.awaited),
+         "complete requests are awaited");
+  for (const std::int32_t at : rank.ready) {
+    ensure(requests_[at].awaited && requests_[at].complete, "complete requests are awaited");
+  }
+}
+
+}  // namespace tisim

@@ -1,0 +1,46 @@
+// Executes the operations of a rank until it has to wait: says which class carries out which
+// operation, and what follows when the rank is woken.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mpi/mpi.hpp"
+#include "simulation/action_log.hpp"
+#include "simulation/completion.hpp"
+#include "simulation/rank_lifetime.hpp"
+
+namespace tisim {
+
+class Interpreter {
+ public:
+  Interpreter(const Runtime& runtime, Mpi& mpi, RankLifetime& lifetime, ActionLog& actions,
+              std::vector<Completion>& completions)
+      : runtime_(runtime),
+        mpi_(mpi),
+        lifetime_(lifetime),
+        actions_(actions),
+        completions_(completions) {}
+
+  // The rank was woken. False: somebody outside has to do something first, see `Interruption`.
+  bool run(std::int32_t rank);
+
+ private:
+  // Whether the operation is done; otherwise the rank's phase says what comes next.
+  bool resume(Rank& rank, std::int32_t index);
+  bool begin(Rank& rank, std::int32_t index);
+  bool proceed(Rank& rank, std::int32_t index);
+  bool fetch(Rank& rank, std::int32_t index);
+  bool compute(Rank& rank, std::int32_t index);
+  bool sleep(Rank& rank, std::int32_t index);
+  bool end_schedule(Rank& rank, std::int32_t index);
+  bool ask_action(Rank& rank, std::int32_t index);
+
+  Runtime runtime_;
+  Mpi& mpi_;
+  RankLifetime& lifetime_;
+  ActionLog& actions_;
+  std::vector<Completion>& completions_;
+};
+
+}  // namespace tisim

@@ -1,0 +1,52 @@
+#include "transfer/activities.hpp"
+
+#include <algorithm>
+
+#include "support/invariant.hpp"
+
+namespace tisim {
+
+std::int32_t Activities::compute(std::int32_t host, double flops) {
+  const std::int32_t activity = numbers_.acquire();
+  if (transfers_.is_host_off(host)) {
+    fail(activity);
+  } else {
+    cpu_.start(host, flops, ~activity, clock_.now());
+  }
+  return activity;
+}
+
+std::int32_t Activities::transfer(std::int32_t source, std::int32_t destination, double bytes) {
+  const std::int32_t pair = network_.pair(source, destination);
+  if (pair < 0) return -1;
+  const std::int32_t activity = numbers_.acquire();
+  const bool off = transfers_.is_host_off(source) || transfers_.is_host_off(destination);
+  if (off || (transfers_.may_fail() && transfers_.obstacle(pair))) {
+    fail(activity);
+    return activity;
+  }
+  transfers_.start(pair, bytes, ~activity);
+  if (transfers_.may_fail()) transfers_.note_hosts(~activity, source, destination);
+  return activity;
+}
+
+void Activities::fail(std::int32_t activity) {
+  const auto place = static_cast<std::size_t>(activity);
+  failed_.resize(std::max(failed_.size(), place + 1));
+  failed_[place] = true;
+  clock_.wake(~activity);
+}
+
+bool Activities::finish(std::int32_t activity) {
+  numbers_.release(activity);
+  const auto place = static_cast<std::size_t>(activity);
+  if (place >= failed_.size() || !failed_[place]) return false;
+  failed_[place] = false;
+  return true;
+}
+
+void Activities::verify() const {
+  ensure(failed_.size() <= numbers_.capacity(), "only activities fail");
+}
+
+}  // namespace tisim

@@ -1,0 +1,77 @@
+#include "transfer/transfers.hpp"
+
+#include <algorithm>
+
+#include "support/invariant.hpp"
+
+namespace tisim {
+
+void Transfers::expect_failures(std::size_t hosts, std::size_t links) {
+  if (failing_) return;
+  failing_ = std::make_unique<Failing>();
+  failing_->host_off.resize(hosts);
+  failing_->link_off.resize(links);
+}
+
+std::optional<Loss> Transfers::obstacle(std::int32_t pair) const {
+  const std::int32_t link = network_.find_on_way(pair, failing_->link_off);
+  if (link < 0) return std::nullopt;
+  return Loss{Loss::Cause::link, link, clock_.now()};
+}
+
+void Transfers::note_hosts(std::int32_t owner, std::int32_t source, std::int32_t destination) {
+  const auto found = failing_->flights.find(owner);
+  if (found == failing_->flights.end()) return;
+  found->second.source = source;
+  found->second.destination = destination;
+}
+
+template <class Wanted>
+std::vector<std::int32_t> Transfers::owners(Wanted wanted) const {
+  std::vector<std::int32_t> owners;
+  for (const auto& [owner, flight] : failing_->flights) {
+    if (wanted(owner, flight)) owners.push_back(owner);
+  }
+  std::sort(owners.begin(), owners.end());
+  return owners;
+}
+
+std::vector<std::int32_t> Transfers::over_link(std::int32_t link) const {
+  return owners([&](std::int32_t, const Flight& flight) {
+    return network_.leads_over(network_.pair_of(flight.flow), link);
+  });
+}
+
+std::vector<std::int32_t> Transfers::at_host(std::int32_t host) const {
+  return owners([&](std::int32_t, const Flight& flight) {
+    return flight.source == host || flight.destination == host;
+  });
+}
+
+std::vector<std::int32_t> Transfers::of_messages() const {
+  return owners([](std::int32_t owner, const Flight&) { return owner >= 0; });
+}
+
+void Transfers::stop(std::int32_t owner) {
+  const auto found = failing_->flights.find(owner);
+  network_.drop(found->second.flow, clock_.now());
+  failing_->flights.erase(found);
+}
+
+const Loss* Transfers::loss_of(std::int32_t message) const {
+  if (!failing_) return nullptr;
+  const auto found = failing_->lost.find(message);
+  return found == failing_->lost.end() ? nullptr : &found->second;
+}
+
+void Transfers::verify() const {
+  if (!failing_) return;
+  ensure(failing_->flights.size() <= network_.flows_in_progress(),
+         "every transfer under way is a flow of the network");
+  for (const auto& [owner, flight] : failing_->flights) {
+    ensure(flight.flow >= 0, "a transfer under way has a flow");
+    ensure(owner < 0 || !failing_->lost.contains(owner), "a lost transfer is not under way");
+  }
+}
+
+}  // namespace tisim

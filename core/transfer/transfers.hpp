@@ -1,0 +1,100 @@
+// Transfers that are under way, of messages and of activities; and where something may fail, what
+// is off and which transfers were lost by that (ADR 15).
+//
+// An *owner* is the index of a message in the matcher, or ~ the number of an activity. A transfer
+// that is lost never arrives: whoever waits for it waits for ever.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "clock/clock.hpp"
+#include "network/network.hpp"
+
+namespace tisim {
+
+// Why a transfer never arrives.
+struct Loss {
+  enum class Cause : std::uint8_t { link, host, rank };
+  Cause cause = Cause::link;
+  std::int32_t index = 0;  // of the link that is off, of the host that is off, of the dead rank
+  double date = 0.0;       // seconds
+};
+
+class Transfers {
+ public:
+  Transfers(Clock& clock, Network& network) : clock_(clock), network_(network) {}
+
+  // Starts a flow over the links of a pair (`Network::pair`). There is no obstacle.
+  void start(std::int32_t pair, double bytes, std::int32_t owner) {
+    double latency = 0.0;
+    const std::int32_t flow = network_.start(pair, bytes, owner, clock_.now(), &latency);
+    if (failing_) failing_->flights[owner].flow = flow;
+    if (latency > 0) clock_.agenda().push(clock_.now() + latency, EventType::latency, flow);
+  }
+  // The latency of a flow is paid.
+  void activate(std::int32_t flow) {
+    if (!failing_ || !network_.discard(flow)) network_.activate(flow, clock_.now());
+  }
+  void end(std::int32_t owner) {
+    if (failing_) failing_->flights.erase(owner);
+  }
+
+  // From now on hosts, links and ranks may fail. Simulations in which nothing does pay nothing.
+  void expect_failures(std::size_t hosts, std::size_t links);
+  bool may_fail() const { return failing_ != nullptr; }
+
+  // The following need `may_fail`, but for those that say whether something is so.
+  bool is_host_off(std::int32_t host) const {
+    return failing_ && failing_->host_off[static_cast<std::size_t>(host)];
+  }
+  void turn_host(std::int32_t host, bool on) {
+    failing_->host_off[static_cast<std::size_t>(host)] = !on;
+  }
+  void turn_link(std::int32_t link, bool on) {
+    failing_->link_off[static_cast<std::size_t>(link)] = !on;
+  }
+  // A link on the way of a pair that is off.
+  std::optional<Loss> obstacle(std::int32_t pair) const;
+  // The hosts of an activity's transfer, if it has started; those of messages are their ranks'.
+  void note_hosts(std::int32_t owner, std::int32_t source, std::int32_t destination);
+
+  // Owners of the transfers under way over a link, between a host and others, and all those of
+  // messages; in increasing order.
+  std::vector<std::int32_t> over_link(std::int32_t link) const;
+  std::vector<std::int32_t> at_host(std::int32_t host) const;
+  std::vector<std::int32_t> of_messages() const;
+
+  // Takes a transfer out of the network.
+  void stop(std::int32_t owner);
+  // The transfer of a message never arrives, or never starts.
+  void note_loss(std::int32_t message, const Loss& loss) { failing_->lost[message] = loss; }
+  // Why the transfer of a message never arrives; null: it may.
+  const Loss* loss_of(std::int32_t message) const;
+
+  // Throws BrokenInvariant.
+  void verify() const;
+
+ private:
+  struct Flight {
+    std::int32_t flow = -1;
+    std::int32_t source = -1, destination = -1;  // hosts; -1: those of a message's ranks
+  };
+  struct Failing {
+    std::vector<bool> host_off, link_off;
+    std::unordered_map<std::int32_t, Flight> flights;  // by owner
+    std::unordered_map<std::int32_t, Loss> lost;       // by message
+  };
+
+  template <class Wanted>
+  std::vector<std::int32_t> owners(Wanted wanted) const;
+
+  Clock& clock_;
+  Network& network_;
+  std::unique_ptr<Failing> failing_;  // null: nothing ever fails
+};
+
+}  // namespace tisim
