@@ -11,7 +11,8 @@ namespace {
 
 // An operation has no padding, so its bytes say what it is.
 bool same(const std::vector<Op>& a, const std::vector<Op>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Op)) == 0;
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(Op)) == 0);
 }
 
 std::uint64_t hash_of(const std::vector<Op>& ops) {

@@ -1,0 +1,165 @@
+// What the tests of the MPI layer and of the interpreter share: programs in memory on a cluster
+// whose times can be worked out by hand.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/model_testing.hpp"
+#include "core/test.hpp"
+#include "core/trace_testing.hpp"
+#include "mpi/schedule/schedule_check.hpp"
+#include "simulation/simulation.hpp"
+
+namespace tisim {
+
+// Reaches into a simulation, to corrupt it and see `verify` object.
+struct SimulationTesting {
+  static Clock& clock(Simulation& s) { return s.clock_; }
+  static Ranks& ranks(Simulation& s) { return s.ranks_; }
+  static Mpi& mpi(Simulation& s) { return s.mpi_; }
+  static Transfers& transfers(Simulation& s) { return s.transfers_; }
+};
+
+namespace test {
+
+// Messages of n bytes take 1 s + n / 1000 s, wherever they go; a host computes 1 flop in 1 s.
+// Nothing else costs anything, and all sends of less than 64 KiB are detached.
+inline Model simple_model() {
+  Model model = plain_model();
+  model.weight_s = 0.0;
+  model.tcp_gamma = 0.0;
+  model.crosstraffic = false;
+  model.envelope = 0.0;
+  model.precision_timing = 1e-9;
+  model.precision_maxmin = 1e-5;
+  model.eager_threshold = 0;
+  model.detached_threshold = 65536;
+  model.overheads.assign(1, {});
+  model.test_sleep = 0.0;
+  model.iprobe_sleep = 0.0;
+  model.iprobe_cpu_usage = 1.0;
+  model.grow_injected_times = true;
+  model.simulate_computation = true;
+  model.kept_operations = 1000;
+  return model;
+}
+
+inline std::shared_ptr<const PlatformData> simple_platform(std::int32_t hosts) {
+  auto data = std::make_shared<PlatformData>();
+  data->segment_offset = {0};
+  const auto add_segment = [&](std::vector<std::int32_t> links, double latency) {
+    data->segment_links.insert(data->segment_links.end(), links.begin(), links.end());
+    data->segment_offset.push_back(static_cast<std::int64_t>(data->segment_links.size()));
+    data->segment_latency.push_back(latency);
+    return static_cast<std::int32_t>(data->segment_latency.size()) - 1;
+  };
+  const auto add_cable = [&] {
+    data->link_bandwidth.push_back(1000.0);
+    data->link_latency.push_back(0.5);
+    data->link_fatpipe.push_back(1);  // as many as like may use it
+    return add_segment({static_cast<std::int32_t>(data->link_bandwidth.size()) - 1}, 0.5);
+  };
+  data->middle.emplace(PlatformData::key(0, 0), add_segment({}, 0.0));
+  for (std::int32_t host = 0; host < hosts; ++host) {
+    data->host_speed.push_back(1.0);
+    data->host_cores.push_back(1);
+    data->host_group.push_back(0);
+    data->host_up.push_back(add_cable());
+    data->host_down.push_back(add_cable());
+    data->host_loopback.push_back(-1);
+  }
+  return data;
+}
+
+// One program a rank, each rank on a host of its own; the lines of a program without their rank.
+using Program = std::vector<std::string>;
+
+inline std::shared_ptr<const TraceSet> trace_of(const std::vector<Program>& programs) {
+  std::vector<std::string> texts(programs.size());
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    texts[rank] = std::to_string(rank) + " init\n";
+    for (const std::string& line : programs[rank]) {
+      texts[rank].append(std::to_string(rank)).append(" ").append(line).append("\n");
+    }
+  }
+  return TraceSet::open(files_of(texts), "test", Dialect::modern);
+}
+
+class Replay {
+ public:
+  explicit Replay(const std::vector<Program>& programs, Model model = simple_model())
+      : simulation(std::move(model), simple_platform(static_cast<std::int32_t>(programs.size()))) {
+    std::vector<std::int32_t> hosts(programs.size());
+    std::iota(hosts.begin(), hosts.end(), 0);
+    simulation.add_job(trace_of(programs), hosts);
+  }
+
+  // Runs to the end. Collectives have no messages of their own; a comm_split has those that it
+  // needs: rank 0 receives from each other rank, and then sends to it.
+  Replay& run() {
+    do {
+      if (simulation.stopped_by() == Stop::need_schedule) answer();
+      stop = simulation.run();
+      simulation.verify();
+      simulation.take_completions();
+    } while (stop == Stop::need_schedule || stop == Stop::completion);
+    return *this;
+  }
+  // When a rank has finished, seconds.
+  double finish(std::int32_t rank) const {
+    return simulation.ranks()[static_cast<std::size_t>(rank)].finish;
+  }
+  Phase phase(std::int32_t rank) const {
+    return simulation.ranks()[static_cast<std::size_t>(rank)].phase;
+  }
+
+  Simulation simulation;
+  Stop stop = Stop::pause;
+
+ private:
+  void answer() {
+    const Question& asked = simulation.question();
+    const std::int32_t size = simulation.communicator(asked.comm).size;
+    std::vector<std::int32_t> codes, peers;
+    const auto add = [&](StepCode code, std::int32_t peer) {
+      codes.push_back(static_cast<std::int32_t>(code));
+      peers.push_back(peer);
+    };
+    const bool is_split = asked.stage == Stage::colors || asked.stage == Stage::groups;
+    if (is_split && asked.number > 0) {
+      add(StepCode::send, 0);
+      add(StepCode::recv, 0);
+    }
+    for (std::int32_t peer = 1; is_split && asked.number == 0 && peer < size; ++peer) {
+      add(asked.stage == Stage::colors ? StepCode::recv : StepCode::send, peer);
+    }
+    const std::vector<double> sizes(codes.size());
+    const std::vector<std::int32_t> tags(codes.size()), slots(codes.size(), -1);
+    simulation.provide_schedule(codes, peers, sizes, tags, slots, false);
+  }
+};
+
+// The program of each rank ends at its time, in seconds.
+inline bool finishes(const std::vector<Program>& programs, const std::vector<double>& times,
+                     const Model& model = simple_model()) {
+  Replay replay(programs, model);
+  replay.run();
+  bool all = replay.stop == Stop::done;
+  for (std::size_t rank = 0; rank < times.size(); ++rank) {
+    const double time = replay.finish(static_cast<std::int32_t>(rank));
+    if (close(time, times[rank], 1e-9)) continue;
+    std::fprintf(stderr, "rank %zu ends at %.9g, not at %.9g\n", rank, time, times[rank]);
+    all = false;
+  }
+  if (replay.stop != Stop::done) std::fprintf(stderr, "stopped with %d\n", int(replay.stop));
+  return all;
+}
+
+}  // namespace test
+}  // namespace tisim
