@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -248,65 +249,23 @@ nb::dict op_layout() {
   return layout;
 }
 
-void register_kinds(nb::module_& m) {
-  nb::enum_<Kind>(m, "Kind", nb::is_arithmetic(), "What an operation does.")
-      .value("END", Kind::end)
-      .value("NOP", Kind::nop)
-      .value("COMPUTE", Kind::compute)
-      .value("SLEEP", Kind::sleep)
-      .value("SEND", Kind::send)
-      .value("SSEND", Kind::ssend)
-      .value("BSEND", Kind::bsend)
-      .value("ISEND", Kind::isend)
-      .value("ISSEND", Kind::issend)
-      .value("IBSEND", Kind::ibsend)
-      .value("RECV", Kind::recv)
-      .value("IRECV", Kind::irecv)
-      .value("SENDRECV", Kind::sendrecv)
-      .value("RECV_HALF", Kind::recv_half)
-      .value("WAIT", Kind::wait)
-      .value("WAIT_LAST", Kind::wait_last)
-      .value("WAITALL", Kind::waitall)
-      .value("WAITANY", Kind::waitany)
-      .value("WAITSOME", Kind::waitsome)
-      .value("TEST", Kind::test)
-      .value("TEST_LAST", Kind::test_last)
-      .value("TESTALL", Kind::testall)
-      .value("TESTANY", Kind::testany)
-      .value("TESTSOME", Kind::testsome)
-      .value("PROBE", Kind::probe)
-      .value("IPROBE", Kind::iprobe)
-      .value("SEND_INIT", Kind::send_init)
-      .value("SSEND_INIT", Kind::ssend_init)
-      .value("BSEND_INIT", Kind::bsend_init)
-      .value("RECV_INIT", Kind::recv_init)
-      .value("START", Kind::start)
-      .value("STARTALL", Kind::startall)
-      .value("COLLECTIVE", Kind::collective)
-      .value("ICOLLECTIVE", Kind::icollective)
-      .value("WAIT_ICOLLECTIVE", Kind::wait_icollective)
-      .value("COMM_SPLIT", Kind::comm_split)
-      .value("COMM_DUP", Kind::comm_dup)
-      .value("COMM_FREE", Kind::comm_free)
-      .value("CUSTOM", Kind::custom);
+std::string upper_case(std::string_view name) {
+  std::string text(name);
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
 
-  nb::enum_<Operation>(m, "Operation", nb::is_arithmetic(), "The operation of a call.")
-      .value("BARRIER", Operation::barrier)
-      .value("BCAST", Operation::bcast)
-      .value("REDUCE", Operation::reduce)
-      .value("ALLREDUCE", Operation::allreduce)
-      .value("ALLTOALL", Operation::alltoall)
-      .value("ALLTOALLV", Operation::alltoallv)
-      .value("GATHER", Operation::gather)
-      .value("GATHERV", Operation::gatherv)
-      .value("SCATTER", Operation::scatter)
-      .value("SCATTERV", Operation::scatterv)
-      .value("ALLGATHER", Operation::allgather)
-      .value("ALLGATHERV", Operation::allgatherv)
-      .value("REDUCESCATTER", Operation::reducescatter)
-      .value("SCAN", Operation::scan)
-      .value("EXSCAN", Operation::exscan)
-      .value("COMM_SPLIT", Operation::comm_split)
+void register_kinds(nb::module_& m) {
+  nb::enum_<Kind> kinds(m, "Kind", nb::is_arithmetic(), "What an operation does.");
+#define TISIM_VALUE(kind, ...) kinds.value(upper_case(#kind).c_str(), Kind::kind);
+  TISIM_KINDS(TISIM_VALUE)
+#undef TISIM_VALUE
+
+  nb::enum_<Operation> operations(m, "Operation", nb::is_arithmetic(), "The operation of a call.");
+#define TISIM_VALUE(name, ...) operations.value(upper_case(#name).c_str(), Operation::name);
+  TISIM_COLLECTIVES(TISIM_VALUE)
+#undef TISIM_VALUE
+  operations.value("COMM_SPLIT", Operation::comm_split)
       .value("COMM_DUP", Operation::comm_dup)
       .value("COMM_FREE", Operation::comm_free)
       .value("CUSTOM", Operation::custom);
@@ -332,7 +291,7 @@ void register_trace(nb::module_& m) {
   m.def("known_actions", [] {
     nb::list actions;
     for (const Action& action : known_actions()) {
-      actions.append(nb::make_tuple(action.name, action.usage));
+      actions.append(nb::make_tuple(action.name, action.usage, action.effect));
     }
     return actions;
   });

@@ -18,11 +18,7 @@ namespace tisim {
 
 namespace {
 
-constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::custom) + 1;
 constexpr std::uint64_t kOpsBetweenReports = 4096;  // so many operations between two reports
-constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::custom) + 1;
-
-bool has_operation(Kind kind) { return kind == Kind::collective || kind == Kind::icollective; }
 
 // Counts actions by kind and, for collectives, by operation.
 class Counter {
@@ -31,7 +27,7 @@ class Counter {
     const Op& op = walk.op();
     const bool continues = (op.flags & kContinuation) != 0;
     const std::size_t operation =
-        has_operation(op.kind) ? static_cast<std::size_t>(walk.call().operation) : 0;
+        has_collective_call(op.kind) ? static_cast<std::size_t>(walk.call().operation) : 0;
     // What a line says beside its first operation counts for that.
     if (!continues) {
       current_ = &counts_[static_cast<std::size_t>(op.kind)][operation];
@@ -53,27 +49,22 @@ class Counter {
       for (std::size_t operation = 0; operation < kOperations; ++operation) {
         const ActionCount& count = counts_[kind][operation];
         if (count.actions == 0) continue;
-        const std::string name =
-            name_of(static_cast<Kind>(kind), static_cast<Operation>(operation));
-        by_name[name] = count;
-        by_name[name].name = name;
+        const bool is_nop = kind == static_cast<std::size_t>(Kind::nop);
+        const std::string name(
+            is_nop ? "init, finalize and the like"
+                   : name_of(static_cast<Kind>(kind), static_cast<Operation>(operation)));
+        ActionCount& sum = by_name[name];
+        sum.name = name;
+        sum.actions += count.actions;
+        sum.messages += count.messages;
+        sum.bytes += count.bytes;
+        sum.amount += count.amount;
       }
     }
     for (auto& [name, count] : by_name) into.counts.push_back(std::move(count));
   }
 
  private:
-  static std::string name_of(Kind kind, Operation operation) {
-    if (kind == Kind::nop) return "init, finalize and the like";
-    if (kind == Kind::custom) return "custom";
-    for (const Action& action : known_actions()) {
-      const bool same_operation = !has_operation(kind) || action.operation == operation;
-      if (action.kind == kind && same_operation) return std::string(action.name);
-    }
-    // The kinds that only the legacy dialect or SimGrid's tracer writes.
-    return kind == Kind::wait_last || kind == Kind::wait_icollective ? "wait" : "test";
-  }
-
   std::array<std::array<ActionCount, kOperations>, kKinds> counts_;
   ActionCount* current_ = nullptr;
   std::uint64_t actions_ = 0;

@@ -8,21 +8,18 @@ void CollectiveOrder::take(const RankWalk& walk, std::int32_t rank, Findings& fi
   const std::uint32_t group = walk.group().group;
   if (group == kNoGroup || !is_collective(walk.op().kind)) return;
   const std::int64_t size = communicators_->size(group);
-  const CollectiveArguments arguments(walk.call(), size);
+  const CollectiveCall call(walk.call(), size);
   const auto say = [&](std::string what) {
     findings.add({Severity::error, rank, walk.reader().file(), walk.op().line, std::move(what)});
   };
-  const bool has_arguments =
-      walk.op().kind == Kind::collective || walk.op().kind == Kind::icollective;
-  if (has_arguments && !arguments.valid) {
-    say(std::to_string(walk.call().arguments.size()) + " arguments do not fit a communicator of " +
-        std::to_string(size) + " ranks");
-  } else if (const auto slip = own_contradiction(walk, arguments)) {
+  if (has_collective_call(walk.op().kind) && !call.fits) {
+    say(explain_misfit(walk.call(), size));
+  } else if (const auto slip = own_contradiction(walk, call)) {
     say(*slip);
   }
   RankCalls& calls = of_rank_[group];
-  calls.hash = mixed(calls.hash, hash_of(signature_of(walk, arguments)));
-  if (const std::uint64_t balance = balance_of(walk, arguments)) {
+  calls.hash = mixed(calls.hash, hash_of(signature_of(walk, call)));
+  if (const std::uint64_t balance = balance_of(walk, call)) {
     std::vector<std::uint64_t>& sums = groups_[group].balance;
     const auto window = static_cast<std::size_t>(calls.count / kWindow);
     if (sums.size() <= window) sums.resize(window + 1);

@@ -33,8 +33,8 @@ class CollectiveWalk {
     return false;
   }
   const RankWalk& at() const { return walk_; }
-  CollectiveArguments arguments() const { return CollectiveArguments(walk_.call(), size_); }
-  CollectiveSignature signature() const { return signature_of(walk_, arguments()); }
+  CollectiveCall decoded() const { return CollectiveCall(walk_.call(), size_); }
+  CollectiveSignature signature() const { return signature_of(walk_, decoded()); }
   std::string place() const {
     return walk_.reader().file() + ":" + std::to_string(walk_.op().line);
   }
@@ -73,24 +73,24 @@ struct Transfers {
 };
 
 Transfers transfers_of(const CollectiveWalk& walk) {
-  const CollectiveArguments arguments = walk.arguments();
+  const CollectiveCall call = walk.decoded();
   Transfers transfers{walk.at().call().operation,
                       walk.at().group().rank,
-                      arguments.root,
-                      arguments.send_bytes,
-                      arguments.receive_bytes,
+                      call.root,
+                      call.send_bytes(),
+                      call.receive_bytes(),
                       {},
                       {},
                       walk.at().reader().file(),
                       walk.at().op().line};
   const bool vectors_count =
       transfers.operation == Operation::alltoallv || transfers.rank == transfers.root;
-  if (!arguments.valid || !vectors_count) return transfers;
-  for (const double count : arguments.send_counts) {
-    transfers.sent.push_back(count * static_cast<double>(arguments.send_width));
+  if (!call.fits || !vectors_count) return transfers;
+  for (const double count : call.send_counts) {
+    transfers.sent.push_back(count * static_cast<double>(call.send_width));
   }
-  for (const double count : arguments.receive_counts) {
-    transfers.expected.push_back(count * static_cast<double>(arguments.receive_width));
+  for (const double count : call.receive_counts) {
+    transfers.expected.push_back(count * static_cast<double>(call.receive_width));
   }
   return transfers;
 }
@@ -194,7 +194,7 @@ std::vector<std::uint64_t> CollectiveOrder::unbalanced_calls(
       if (at == windows.end()) break;
       if (*at > number / kWindow) continue;
       const auto row = static_cast<std::size_t>(at - windows.begin());
-      balance[row * kWindow + number % kWindow] += balance_of(walk.at(), walk.arguments());
+      balance[row * kWindow + number % kWindow] += balance_of(walk.at(), walk.decoded());
     }
   }
   std::vector<std::uint64_t> calls;

@@ -26,20 +26,15 @@ std::int64_t hash_of_counts(std::span<const double> counts, std::int64_t width) 
 }  // namespace
 
 std::string name_of(const CollectiveSignature& signature) {
-  for (const Action& action : known_actions()) {
-    if (action.kind == signature.kind && action.operation == signature.operation) {
-      return std::string(action.name);
-    }
-  }
-  return "nothing";
+  return std::string(name_of(signature.kind, signature.operation));
 }
 
-CollectiveSignature signature_of(const RankWalk& walk, const CollectiveArguments& arguments) {
+CollectiveSignature signature_of(const RankWalk& walk, const CollectiveCall& call) {
   CollectiveSignature signature;
   signature.kind = walk.op().kind;
   signature.operation = walk.call().operation;
-  if (is_rooted(signature.operation)) signature.root = arguments.root;
-  const bool is_root = arguments.root == walk.group().rank;
+  if (is_rooted(signature.operation)) signature.root = call.root;
+  const bool is_root = call.root == walk.group().rank;
   switch (signature.operation) {
     case Operation::bcast:
     case Operation::reduce:
@@ -48,17 +43,17 @@ CollectiveSignature signature_of(const RankWalk& walk, const CollectiveArguments
     case Operation::exscan:
     case Operation::alltoall:
     case Operation::allgather:
-      signature.bytes = arguments.send_bytes;
+      signature.bytes = call.send_bytes();
       break;
     case Operation::gather:
-      signature.bytes = is_root ? arguments.receive_bytes : arguments.send_bytes;
+      signature.bytes = is_root ? call.receive_bytes() : call.send_bytes();
       break;
     case Operation::scatter:
-      signature.bytes = is_root ? arguments.send_bytes : arguments.receive_bytes;
+      signature.bytes = is_root ? call.send_bytes() : call.receive_bytes();
       break;
     case Operation::reducescatter:
     case Operation::allgatherv:
-      signature.bytes = hash_of_counts(arguments.receive_counts, arguments.receive_width);
+      signature.bytes = hash_of_counts(call.receive_counts, call.receive_width);
       break;
     default:
       break;
@@ -73,51 +68,50 @@ std::uint64_t hash_of(const CollectiveSignature& signature) {
                      static_cast<std::uint64_t>(signature.bytes));
 }
 
-std::uint64_t balance_of(const RankWalk& walk, const CollectiveArguments& arguments) {
+std::uint64_t balance_of(const RankWalk& walk, const CollectiveCall& call) {
   const std::uint64_t number = walk.collective_number();
   const auto me = static_cast<std::uint64_t>(walk.group().rank);
   const auto weight = [number](std::uint64_t from, std::uint64_t to) {
     return mixed_three(number, from, to);
   };
-  const auto root = static_cast<std::uint64_t>(arguments.root);
-  const auto sent = static_cast<std::uint64_t>(arguments.send_width);
-  const auto expected = static_cast<std::uint64_t>(arguments.receive_width);
+  const auto root = static_cast<std::uint64_t>(call.root);
+  const auto sent = static_cast<std::uint64_t>(call.send_width);
+  const auto expected = static_cast<std::uint64_t>(call.receive_width);
   std::uint64_t balance = 0;
   if (walk.call().operation == Operation::gatherv) {
-    balance += weight(me, root) * static_cast<std::uint64_t>(arguments.send_bytes);
+    balance += weight(me, root) * static_cast<std::uint64_t>(call.send_bytes());
     if (me != root) return balance;
   } else if (walk.call().operation == Operation::scatterv) {
-    balance -= weight(root, me) * static_cast<std::uint64_t>(arguments.receive_bytes);
+    balance -= weight(root, me) * static_cast<std::uint64_t>(call.receive_bytes());
     if (me != root) return balance;
   } else if (walk.call().operation != Operation::alltoallv) {
     return 0;
   }
-  for (std::size_t i = 0; i < arguments.send_counts.size(); ++i) {
-    balance += weight(me, i) * (static_cast<std::uint64_t>(arguments.send_counts[i]) * sent);
+  for (std::size_t i = 0; i < call.send_counts.size(); ++i) {
+    balance += weight(me, i) * (static_cast<std::uint64_t>(call.send_counts[i]) * sent);
   }
-  for (std::size_t i = 0; i < arguments.receive_counts.size(); ++i) {
-    balance -= weight(i, me) * (static_cast<std::uint64_t>(arguments.receive_counts[i]) * expected);
+  for (std::size_t i = 0; i < call.receive_counts.size(); ++i) {
+    balance -= weight(i, me) * (static_cast<std::uint64_t>(call.receive_counts[i]) * expected);
   }
   return balance;
 }
 
-std::optional<std::string> own_contradiction(const RankWalk& walk,
-                                             const CollectiveArguments& arguments) {
-  std::int64_t expected = arguments.receive_bytes;
+std::optional<std::string> own_contradiction(const RankWalk& walk, const CollectiveCall& call) {
+  std::int64_t expected = call.receive_bytes();
   switch (walk.call().operation) {
     case Operation::alltoall:
     case Operation::allgather:
       break;
     case Operation::allgatherv: {
       const auto me = static_cast<std::size_t>(walk.group().rank);
-      expected = static_cast<std::int64_t>(arguments.receive_counts[me]) * arguments.receive_width;
+      expected = static_cast<std::int64_t>(call.receive_counts[me]) * call.receive_width;
       break;
     }
     default:
       return std::nullopt;
   }
-  if (arguments.send_bytes == expected) return std::nullopt;
-  return "sends " + std::to_string(arguments.send_bytes) + " bytes and expects " +
+  if (call.send_bytes() == expected) return std::nullopt;
+  return "sends " + std::to_string(call.send_bytes()) + " bytes and expects " +
          std::to_string(expected) + " from a rank that does the same";
 }
 

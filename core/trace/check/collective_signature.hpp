@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "trace/check/collective_arguments.hpp"
 #include "trace/check/rank_walk.hpp"
+#include "trace/vocabulary/collective_call.hpp"
 
 namespace tisim {
 
@@ -22,18 +22,17 @@ struct CollectiveSignature {
 };
 
 // Of the collective at hand.
-CollectiveSignature signature_of(const RankWalk& walk, const CollectiveArguments& arguments);
+CollectiveSignature signature_of(const RankWalk& walk, const CollectiveCall& call);
 std::uint64_t hash_of(const CollectiveSignature& signature);
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b);
 
 // What this rank sends less what it expects, each transfer with a weight of its own: the sum over
 // all ranks is 0 when every rank expects what it is sent. Of gatherv, scatterv and alltoallv.
-std::uint64_t balance_of(const RankWalk& walk, const CollectiveArguments& arguments);
+std::uint64_t balance_of(const RankWalk& walk, const CollectiveCall& call);
 
 // What is wrong when a rank does not expect from the others what it sends them, where all have to
 // be alike.
-std::optional<std::string> own_contradiction(const RankWalk& walk,
-                                             const CollectiveArguments& arguments);
+std::optional<std::string> own_contradiction(const RankWalk& walk, const CollectiveCall& call);
 
 // The action that a signature is of.
 std::string name_of(const CollectiveSignature& signature);

@@ -21,9 +21,20 @@ bool is_communication(Form form) {
     case Form::requests:
     case Form::collective:
       return true;
-    default:
+    case Form::none:
+    case Form::ignored:
+    case Form::location:
+    case Form::init:
+    case Form::finalize:
+    case Form::compute:
+    case Form::sleep:
+    case Form::comm_split:
+    case Form::comm_dup:
+    case Form::comm_free:
+    case Form::custom:
       return false;
   }
+  return false;
 }
 
 }  // namespace
@@ -77,13 +88,18 @@ std::size_t LineParser::parse_words(Op* out) {
 
 std::size_t LineParser::parse_form(const Action& action, Op* out) {
   switch (action.form) {
+    case Form::none:
     case Form::ignored:
+      break;
+    case Form::finalize:
+      out->flags |= kIsFinalize;
       break;
     case Form::location:
       location(*out);
       break;
     case Form::init:
       double_default_ = calls_->scratch().words.size() > 1;
+      out->flags |= kIsInit;
       break;
     case Form::compute:
     case Form::sleep:

@@ -22,9 +22,22 @@ unsigned ranks_behind(const Action* action) {
       return 0b11;
     case Form::sendrecv:
       return 0b1010;
-    default:
+    case Form::none:
+    case Form::ignored:
+    case Form::location:
+    case Form::init:
+    case Form::finalize:
+    case Form::compute:
+    case Form::sleep:
+    case Form::requests:
+    case Form::collective:
+    case Form::comm_split:
+    case Form::comm_dup:
+    case Form::comm_free:
+    case Form::custom:
       return 0;
   }
+  return 0;
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -9,29 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace tisim {
+#include "trace/vocabulary/table.hpp"
 
-enum class Operation : std::uint8_t {
-  barrier,
-  bcast,
-  reduce,
-  allreduce,
-  alltoall,
-  alltoallv,
-  gather,
-  gatherv,
-  scatter,
-  scatterv,
-  allgather,
-  allgatherv,
-  reducescatter,
-  scan,
-  exscan,
-  comm_split,  // arguments: parent, new, color, key
-  comm_dup,    // arguments: parent, new
-  comm_free,   // arguments: the communicator
-  custom,      // words: the action and its arguments
-};
+namespace tisim {
 
 // The numbers of a collective stand as in its line, in its order: counts, root, types. Only the
 // flops of reduce, allreduce, scan and exscan, the second number of their lines, are left out:

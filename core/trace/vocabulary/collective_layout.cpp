@@ -1,65 +1,77 @@
 #include "trace/vocabulary/collective_layout.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace tisim {
 
-CollectiveLayout::CollectiveLayout(Operation operation, std::int64_t size) {
-  const std::int64_t vector = std::max<std::int64_t>(size, 1);
-  bool has_vector = false;
-  const auto lay_out = [this](std::int64_t counts, std::int64_t flops, std::int64_t roots,
-                              std::int64_t types) {
-    counts_ = counts;
-    flops_ = flops;
-    roots_ = roots;
-    types_ = types;
-  };
-  switch (operation) {
-    case Operation::bcast:
-      lay_out(1, 0, 1, 1);
-      break;
-    case Operation::reduce:
-      lay_out(1, 1, 1, 1);
-      break;
-    case Operation::allreduce:
-    case Operation::scan:
-    case Operation::exscan:
-      lay_out(1, 1, 0, 1);
-      break;
-    case Operation::alltoall:
-    case Operation::allgather:
-      lay_out(2, 0, 0, 2);
-      break;
-    case Operation::gather:
-    case Operation::scatter:
-      lay_out(2, 0, 1, 2);
-      break;
-    case Operation::alltoallv:
-      lay_out(2 + 2 * vector, 0, 0, 2);
-      has_vector = true;
-      break;
-    case Operation::gatherv:
-    case Operation::scatterv:
-      lay_out(1 + vector, 0, 1, 2);
-      has_vector = true;
-      break;
-    case Operation::allgatherv:
-      lay_out(1 + vector, 0, 0, 2);
-      displacements_ = vector;
-      has_vector = true;
-      break;
-    case Operation::reducescatter:
-      lay_out(vector, 1, 0, 1);
-      has_vector = true;
-      break;
-    case Operation::barrier:
-    case Operation::comm_split:
-    case Operation::comm_dup:
-    case Operation::comm_free:
-    case Operation::custom:
-      break;
+namespace {
+
+// Reads a usage of the table. A word that it does not know is no constant expression: then this
+// does not compile.
+constexpr CollectiveGrammar read_usage(std::string_view usage) {
+  CollectiveGrammar grammar;
+  if (usage == "no arguments") return grammar;
+  while (!usage.empty()) {
+    const std::size_t length = std::min(usage.find_first_of(" ]"), usage.size());
+    const std::string_view word = usage.substr(0, length);
+    const CountPlace here{grammar.numbers, grammar.vectors};
+    if (word == "count" || word == "scount") {
+      grammar.send_count = here;
+      ++grammar.numbers;
+    } else if (word == "rcount") {
+      grammar.receive_count = here;
+      ++grammar.numbers;
+    } else if (word == "sbuf" || word == "rbuf") {
+      ++grammar.numbers;
+    } else if (word == "s0..sP-1") {
+      grammar.send_counts = here;
+      ++grammar.vectors;
+    } else if (word == "r0..rP-1") {
+      grammar.receive_counts = here;
+      ++grammar.vectors;
+    } else if (word == "flops") {
+      ++grammar.flops;
+    } else if (word == "[root") {
+      ++grammar.roots;
+    } else if (word == "[type" || word == "[stype" || word == "rtype") {
+      ++grammar.types;
+    } else if (word == "[displacements") {
+      grammar.displacements = true;
+    } else {
+      throw "no collective has such an argument";
+    }
+    usage.remove_prefix(std::min(usage.find_first_not_of(" ]", length), usage.size()));
   }
-  has_roles_ = size > 0 || !has_vector;
+  return grammar;
+}
+
+constexpr auto read_usages() {
+  std::array<CollectiveGrammar, kCollectives> grammars{};
+  for (std::size_t i = 0; i < kCollectives; ++i) {
+    grammars[i] = read_usage(kCollectiveTraits[i].usage);
+  }
+  return grammars;
+}
+
+constexpr auto kGrammars = read_usages();
+
+}  // namespace
+
+const CollectiveGrammar& grammar_of(Operation collective) {
+  return kGrammars[static_cast<std::size_t>(collective)];
+}
+
+CollectiveLayout::CollectiveLayout(Operation collective, std::int64_t size) {
+  const CollectiveGrammar& grammar = grammar_of(collective);
+  const std::int64_t vector = std::max<std::int64_t>(size, 1);
+  counts_ = grammar.numbers + grammar.vectors * vector;
+  flops_ = grammar.flops;
+  roots_ = grammar.roots;
+  types_ = grammar.types;
+  displacements_ = grammar.displacements ? vector : 0;
+  has_roles_ = size > 0 || grammar.vectors == 0;
 }
 
 bool CollectiveLayout::accepts(std::int64_t arguments) const {

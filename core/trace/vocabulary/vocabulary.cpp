@@ -10,135 +10,49 @@ namespace {
 
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-constexpr Action nothing(std::string_view name) { return {.name = name}; }
+#define TISIM_COUNT(...) +1
+constexpr std::size_t kMarkers = TISIM_MARKERS(TISIM_COUNT);
+#undef TISIM_COUNT
 
-constexpr Action send(std::string_view name, Kind kind) {
-  return {.name = name,
-          .form = Form::send,
-          .kind = kind,
-          .usage = "dst tag count [type]",
-          .legacy_usage = "dst count [type]"};
+constexpr std::size_t count_actions() {
+  std::size_t count = kMarkers + 2 * kCollectives;
+  for (const KindTraits& kind : kKindTraits) count += kind.form != Form::none ? 1 : 0;
+  return count;
 }
 
-constexpr Action receive(std::string_view name, Kind kind) {
-  return {.name = name,
-          .form = Form::receive,
-          .kind = kind,
-          .usage = "src tag count [type]",
-          .legacy_usage = "src [count [type]]"};
+// The rows of the table as actions.
+constexpr auto list_actions() {
+  std::array<Action, count_actions()> actions{};
+  std::size_t count = 0;
+#define TISIM_MARKER(word, ...) actions[count++] = Action{.name = #word, __VA_ARGS__};
+  TISIM_MARKERS(TISIM_MARKER)
+#undef TISIM_MARKER
+  for (std::size_t i = 0; i < kKinds; ++i) {
+    const KindTraits& kind = kKindTraits[i];
+    if (kind.form == Form::none) continue;
+    actions[count++] = {.name = kind.name,
+                        .form = kind.form,
+                        .kind = static_cast<Kind>(i),
+                        .operation = kind.operation,
+                        .usage = kind.usage,
+                        .legacy_usage = kind.legacy_usage,
+                        .effect = kind.effect};
+  }
+  for (const bool blocking : {true, false}) {
+    for (std::size_t i = 0; i < kCollectives; ++i) {
+      const CollectiveTraits& collective = kCollectiveTraits[i];
+      actions[count++] = {.name = blocking ? collective.name : collective.non_blocking_name,
+                          .form = Form::collective,
+                          .kind = blocking ? Kind::collective : Kind::icollective,
+                          .operation = static_cast<Operation>(i),
+                          .usage = collective.usage,
+                          .effect = collective.effect};
+    }
+  }
+  return actions;
 }
 
-constexpr Action probe(std::string_view name, Kind kind) {
-  return {
-      .name = name, .form = Form::probe, .kind = kind, .usage = "src tag", .legacy_usage = "src"};
-}
-
-constexpr Action request(std::string_view name, Form form, Kind kind) {
-  return {.name = name,
-          .form = form,
-          .kind = kind,
-          .usage = "src dst tag",
-          .legacy_usage = form == Form::request ? "no arguments" : ""};
-}
-
-constexpr Action requests(std::string_view name, Kind kind) {
-  return {.name = name, .form = Form::requests, .kind = kind, .usage = "[number of requests]"};
-}
-
-constexpr Action collective(std::string_view name, Operation operation, std::string_view usage) {
-  return {.name = name,
-          .form = Form::collective,
-          .kind = name.front() == 'i' ? Kind::icollective : Kind::collective,
-          .operation = operation,
-          .usage = usage};
-}
-
-constexpr Action communicator(std::string_view name, Form form, Kind kind, Operation operation,
-                              std::string_view usage) {
-  return {.name = name, .form = form, .kind = kind, .operation = operation, .usage = usage};
-}
-
-constexpr std::string_view kCount = "count [root [type]]";
-constexpr std::string_view kReduction = "count flops [type]";
-constexpr std::string_view kRootedReduction = "count flops [root [type]]";
-constexpr std::string_view kToAll = "scount rcount [stype rtype]";
-constexpr std::string_view kRooted = "scount rcount [root [stype rtype]]";
-constexpr std::string_view kGatherv = "scount r0..rP-1 [root [stype rtype]]";
-constexpr std::string_view kScatterv = "s0..sP-1 rcount [root [stype rtype]]";
-constexpr std::string_view kAllgatherv = "scount r0..rP-1 [stype rtype] [displacements]";
-constexpr std::string_view kAlltoallv = "sbuf s0..sP-1 rbuf r0..rP-1 [stype rtype]";
-constexpr std::string_view kReducescatter = "r0..rP-1 flops [type]";
-
-constexpr std::array kActions = {
-    Action{.name = "init", .form = Form::init},
-    nothing("finalize"),
-    Action{.name = "location", .form = Form::location},
-    nothing("comm_size"),
-    Action{.name = "compute", .form = Form::compute, .kind = Kind::compute, .usage = "flops"},
-    Action{.name = "sleep", .form = Form::sleep, .kind = Kind::sleep, .usage = "seconds"},
-    send("send", Kind::send),
-    send("ssend", Kind::ssend),
-    send("bsend", Kind::bsend),
-    send("isend", Kind::isend),
-    send("issend", Kind::issend),
-    send("ibsend", Kind::ibsend),
-    send("send_init", Kind::send_init),
-    send("ssend_init", Kind::ssend_init),
-    send("bsend_init", Kind::bsend_init),
-    receive("recv", Kind::recv),
-    receive("irecv", Kind::irecv),
-    receive("recv_init", Kind::recv_init),
-    probe("probe", Kind::probe),
-    probe("iprobe", Kind::iprobe),
-    Action{.name = "sendrecv",
-           .form = Form::sendrecv,
-           .kind = Kind::sendrecv,
-           .usage = "scount dst rcount src [stype rtype]"},
-    request("wait", Form::request, Kind::wait),
-    request("test", Form::request, Kind::test),
-    request("start", Form::start, Kind::start),
-    requests("startall", Kind::startall),
-    requests("waitall", Kind::waitall),
-    requests("waitany", Kind::waitany),
-    requests("waitsome", Kind::waitsome),
-    requests("testall", Kind::testall),
-    requests("testany", Kind::testany),
-    requests("testsome", Kind::testsome),
-    collective("barrier", Operation::barrier, "no arguments"),
-    collective("bcast", Operation::bcast, kCount),
-    collective("reduce", Operation::reduce, kRootedReduction),
-    collective("allreduce", Operation::allreduce, kReduction),
-    collective("alltoall", Operation::alltoall, kToAll),
-    collective("alltoallv", Operation::alltoallv, kAlltoallv),
-    collective("gather", Operation::gather, kRooted),
-    collective("gatherv", Operation::gatherv, kGatherv),
-    collective("scatter", Operation::scatter, kRooted),
-    collective("scatterv", Operation::scatterv, kScatterv),
-    collective("allgather", Operation::allgather, kToAll),
-    collective("allgatherv", Operation::allgatherv, kAllgatherv),
-    collective("reducescatter", Operation::reducescatter, kReducescatter),
-    collective("scan", Operation::scan, kReduction),
-    collective("exscan", Operation::exscan, kReduction),
-    collective("ibarrier", Operation::barrier, "no arguments"),
-    collective("ibcast", Operation::bcast, kCount),
-    collective("ireduce", Operation::reduce, kRootedReduction),
-    collective("iallreduce", Operation::allreduce, kReduction),
-    collective("ialltoall", Operation::alltoall, kToAll),
-    collective("ialltoallv", Operation::alltoallv, kAlltoallv),
-    collective("igather", Operation::gather, kRooted),
-    collective("igatherv", Operation::gatherv, kGatherv),
-    collective("iscatter", Operation::scatter, kRooted),
-    collective("iscatterv", Operation::scatterv, kScatterv),
-    collective("iallgather", Operation::allgather, kToAll),
-    collective("iallgatherv", Operation::allgatherv, kAllgatherv),
-    collective("ireducescatter", Operation::reducescatter, kReducescatter),
-    collective("iscan", Operation::scan, kReduction),
-    collective("iexscan", Operation::exscan, kReduction),
-    communicator("comm_split", Form::comm_split, Kind::comm_split, Operation::comm_split,
-                 "parent new color key"),
-    communicator("comm_dup", Form::comm_dup, Kind::comm_dup, Operation::comm_dup, "parent new"),
-    communicator("comm_free", Form::comm_free, Kind::comm_free, Operation::comm_free, "comm"),
-};
+constexpr auto kActions = list_actions();
 
 // Names of at most 16 characters as two numbers, in lower case.
 struct Key {
@@ -169,12 +83,15 @@ constexpr std::size_t slot_of(const Key& key) {
   return static_cast<std::size_t>(((key.low ^ (key.high << 7)) * 0x9e3779b97f4a7c15U) >> 56);
 }
 
+static_assert(2 * kActions.size() < kSlots);
+
 struct Index {
   std::array<Key, kSlots> keys{};
   std::array<std::uint8_t, kSlots> action{};  // number in kActions plus 1, 0: free
 
   constexpr Index() {
     for (std::size_t i = 0; i < kActions.size(); ++i) {
+      if (kActions[i].name.size() > kLongestName) throw "a name is too long for a key";
       const Key key = key_of(kActions[i].name);
       std::size_t at = slot_of(key);
       while (action[at] != 0) at = (at + 1) % kSlots;

@@ -1,4 +1,4 @@
-// The action words of a trace and what follows each of them: the one place where they are listed.
+// The action words of a trace, which table.hpp declares, and those of the user.
 #pragma once
 
 #include <cstdint>
@@ -8,31 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/vocabulary/op.hpp"
-#include "trace/vocabulary/call.hpp"
+#include "trace/vocabulary/table.hpp"
 
 namespace tisim {
-
-// How the arguments of an action are read.
-enum class Form : std::uint8_t {
-  ignored,   // whatever they are
-  location,  // of the next call
-  init,      // any argument makes double the default type
-  compute,
-  sleep,
-  send,
-  receive,
-  probe,
-  sendrecv,
-  request,   // the key of a pending request
-  start,     // the same, or what SimGrid's tracer writes
-  requests,  // none, or a number of requests
-  collective,
-  comm_split,
-  comm_dup,
-  comm_free,
-  custom,
-};
 
 struct Action {
   std::string_view name;
@@ -41,6 +19,7 @@ struct Action {
   Operation operation = Operation::barrier;
   std::string_view usage = {};         // arguments in the modern dialect
   std::string_view legacy_usage = {};  // in the legacy one, where they differ
+  std::string_view effect = {};        // what it does, for the documentation
 };
 
 // All actions that tisim knows by itself.

@@ -1,0 +1,144 @@
+#include "trace/vocabulary/collective_call.hpp"
+
+#include <charconv>
+#include <cmath>
+
+#include "trace/vocabulary/collective_layout.hpp"
+#include "trace/vocabulary/datatype.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr double kLargest = 0x1.0p53;  // the last whole number up to which a double is exact
+
+bool is_whole(double value) { return std::abs(value) <= kLargest && value == std::floor(value); }
+
+// Call::arguments lack the flops of all operations but reducescatter.
+bool lacks_flops(Operation operation) {
+  const CollectiveGrammar& grammar = grammar_of(operation);
+  return grammar.flops > 0 && grammar.vectors == 0;
+}
+
+bool has_right_number(const Call& call, const CollectiveLayout& layout) {
+  const std::size_t in_line = call.arguments.size() + (lacks_flops(call.operation) ? 1 : 0);
+  return layout.accepts(static_cast<std::int64_t>(in_line));
+}
+
+// Calls `take(role, value)` for each argument, up to the first for which it is false.
+template <class Take>
+bool take_arguments(const Call& call, const CollectiveLayout& layout, Take take) {
+  const bool lacks = lacks_flops(call.operation);
+  const auto in_line = static_cast<std::int64_t>(call.arguments.size()) + (lacks ? 1 : 0);
+  std::size_t taken = 0;
+  for (std::int64_t i = 0; i < in_line; ++i) {
+    const ArgumentRole role = layout.role(i, in_line);
+    if (role == ArgumentRole::flops && lacks) continue;
+    if (!take(role, call.arguments[taken++])) return false;
+  }
+  return true;
+}
+
+bool is_good(ArgumentRole role, double value, std::int64_t size) {
+  switch (role) {
+    case ArgumentRole::count:
+      return value >= 0 && is_whole(value);
+    case ArgumentRole::flops:
+      return value >= 0 && std::isfinite(value);
+    case ArgumentRole::root:
+      return value >= 0 && value < static_cast<double>(size) && is_whole(value);
+    case ArgumentRole::type:
+      return is_whole(value) && type_width(static_cast<std::int64_t>(value)) != kNoType;
+    case ArgumentRole::displacement:
+      return is_whole(value);
+  }
+  return false;
+}
+
+std::string written(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+std::string fault_of(ArgumentRole role, double value, std::int64_t size) {
+  switch (role) {
+    case ArgumentRole::count:
+      return value < 0 ? "a count cannot be negative, got " + written(value)
+                       : "a count is a whole number up to 2^53, got " + written(value);
+    case ArgumentRole::flops:
+      return "flops cannot be negative, got " + written(value);
+    case ArgumentRole::root:
+      return "root " + written(value) + " is not a rank of a communicator of " +
+             std::to_string(size) + " ranks; give one from 0 to " + std::to_string(size - 1);
+    case ArgumentRole::type:
+      return "there is no type " + written(value) + "; types are numbered from -1 to 59";
+    case ArgumentRole::displacement:
+      return "a displacement is a whole number, got " + written(value);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_rooted(Operation operation) {
+  return is_collective(operation) && grammar_of(operation).roots > 0;
+}
+
+CollectiveCall::CollectiveCall(const Call& call, std::int64_t size) : operation(call.operation) {
+  if (!is_collective(operation)) return;
+  const CollectiveLayout layout(operation, size);
+  if (!has_right_number(call, layout)) return;
+  std::int64_t widths[2];
+  std::size_t types = 0;
+  fits = take_arguments(call, layout, [&](ArgumentRole role, double value) {
+    if (!is_good(role, value, size)) return false;
+    if (role == ArgumentRole::root) root = static_cast<std::int64_t>(value);
+    if (role == ArgumentRole::flops) flops = value;
+    if (role == ArgumentRole::type && types < 2) {
+      widths[types++] = type_width(static_cast<std::int64_t>(value));
+    }
+    return true;
+  });
+  if (!fits) {
+    root = 0;
+    flops = 0;
+    return;
+  }
+  const CollectiveGrammar& grammar = grammar_of(operation);
+  const std::int64_t usual = call.double_default ? kDoubleWidth : kByteWidth;
+  send_width = types > 0 ? widths[0] : usual;
+  receive_width = grammar.types < 2 ? send_width : types > 1 ? widths[1] : usual;
+  const std::span<const double> arguments(call.arguments);
+  const auto number = [&](const CountPlace& place) {
+    return place.exists() ? static_cast<std::int64_t>(arguments[place.index(size)]) : 0;
+  };
+  const auto vector = [&](const CountPlace& place) {
+    return place.exists() ? arguments.subspan(place.index(size), static_cast<std::size_t>(size))
+                          : std::span<const double>{};
+  };
+  send_count = number(grammar.send_count);
+  receive_count = number(grammar.receive_count);
+  send_counts = vector(grammar.send_counts);
+  receive_counts = vector(grammar.receive_counts);
+}
+
+std::string explain_misfit(const Call& call, std::int64_t size) {
+  const std::string name(traits_of(call.operation).name);
+  const CollectiveLayout layout(call.operation, size);
+  if (!has_right_number(call, layout)) {
+    const std::size_t arguments =
+        call.arguments.size() + (lacks_flops(call.operation) ? 1 : 0);  // as a line has them
+    return name + " needs " + std::string(traits_of(call.operation).usage) + ", got " +
+           std::to_string(arguments) + (arguments == 1 ? " argument" : " arguments") + " (P is " +
+           std::to_string(size) + ", the ranks of the communicator)";
+  }
+  std::string fault;
+  take_arguments(call, layout, [&](ArgumentRole role, double value) {
+    if (is_good(role, value, size)) return true;
+    fault = fault_of(role, value, size);
+    return false;
+  });
+  return name + ": " + fault;
+}
+
+}  // namespace tisim

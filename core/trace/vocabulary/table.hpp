@@ -1,0 +1,222 @@
+// The table of operations. Every action of a trace and every kind of operation that the core
+// executes is declared here and nowhere else.
+//
+// From these rows come the enumerations Kind and Operation, the vocabulary of the parser, the
+// layout of collective calls, the names in event logs and messages, the enumerations that Python
+// sees, and what docs/traces.md must say (a test compares them). A `switch` over Kind, Form or
+// Operation has no `default`: with a row added, the parser, the checker and the interpreter do not
+// compile until they handle it (-Werror=switch).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tisim {
+
+// How the arguments of an action are read.
+enum class Form : std::uint8_t {
+  none,      // the kind has no action of its own
+  ignored,   // whatever they are
+  location,  // of the next call
+  init,      // any argument makes double the default type
+  finalize,  // whatever they are; the program ends
+  compute,
+  sleep,
+  send,
+  receive,
+  probe,
+  sendrecv,
+  request,   // the key of a pending request
+  start,     // the same, or what SimGrid's tracer writes
+  requests,  // none, or a number of requests
+  collective,
+  comm_split,
+  comm_dup,
+  comm_free,
+  custom,
+};
+
+// ROW(kind, properties): the kinds of operations. A kind with a form is the action of its name.
+//
+// A line of a trace becomes one operation, or several (a sendrecv, a reduction with its flops).
+// `makes_request`: a request is pending afterwards. `blocks`: the rank may have to wait in it.
+// `usage`: the arguments in the modern dialect; `legacy_usage`: in the legacy one, where they
+// differ. `effect`: what the documentation says of the action.
+// clang-format off
+#define TISIM_KINDS(ROW)                                                                           \
+  ROW(end, .name = "no action")                                                                    \
+  ROW(nop, .name = "nop")                                                                          \
+  ROW(compute, .name = "compute", .form = Form::compute, .blocks = true, .usage = "flops",         \
+      .effect = "computes so many flops (or instructions: whatever the hosts' speed counts)")      \
+  ROW(sleep, .name = "sleep", .form = Form::sleep, .blocks = true, .usage = "seconds",             \
+      .effect = "does nothing for so long")                                                        \
+  ROW(send, .name = "send", .form = Form::send, .blocks = true, TISIM_SEND_USAGE)                  \
+  ROW(ssend, .name = "ssend", .form = Form::send, .blocks = true, TISIM_SEND_USAGE,                \
+      .effect = TISIM_SEND_MODES)                                                                  \
+  ROW(bsend, .name = "bsend", .form = Form::send, TISIM_SEND_USAGE, .effect = TISIM_SEND_MODES)    \
+  ROW(isend, .name = "isend", .form = Form::send, .makes_request = true, TISIM_SEND_USAGE)         \
+  ROW(issend, .name = "issend", .form = Form::send, .makes_request = true, TISIM_SEND_USAGE,       \
+      .effect = TISIM_SEND_MODES)                                                                  \
+  ROW(ibsend, .name = "ibsend", .form = Form::send, .makes_request = true, TISIM_SEND_USAGE,       \
+      .effect = TISIM_SEND_MODES)                                                                  \
+  ROW(recv, .name = "recv", .form = Form::receive, .blocks = true, TISIM_RECEIVE_USAGE,            \
+      .effect = "count < 0: of unknown size, probed for first")                                    \
+  ROW(irecv, .name = "irecv", .form = Form::receive, .makes_request = true, TISIM_RECEIVE_USAGE,   \
+      .effect = "count < 0: of unknown size, probed for first")                                    \
+  ROW(sendrecv, .name = "sendrecv", .form = Form::sendrecv, .blocks = true,                        \
+      .usage = "scount dst rcount src [stype rtype]", .effect = "tag 0 both ways")                 \
+  ROW(recv_half, .name = "recv", .blocks = true)                                                   \
+  ROW(wait, .name = "wait", .form = Form::request, .blocks = true, .usage = "src dst tag",         \
+      .legacy_usage = "no arguments", .effect = TISIM_OLDEST_REQUEST)                              \
+  ROW(wait_last, .name = "wait", .blocks = true)                                                   \
+  ROW(waitall, .name = "waitall", .form = Form::requests, .blocks = true, TISIM_REQUESTS_USAGE)    \
+  ROW(waitany, .name = "waitany", .form = Form::requests, .blocks = true, TISIM_REQUESTS_USAGE)    \
+  ROW(waitsome, .name = "waitsome", .form = Form::requests, .blocks = true, TISIM_REQUESTS_USAGE)  \
+  ROW(test, .name = "test", .form = Form::request, .usage = "src dst tag",                         \
+      .legacy_usage = "no arguments", .effect = TISIM_OLDEST_REQUEST)                              \
+  ROW(test_last, .name = "test")                                                                   \
+  ROW(testall, .name = "testall", .form = Form::requests, TISIM_REQUESTS_USAGE)                    \
+  ROW(testany, .name = "testany", .form = Form::requests, TISIM_REQUESTS_USAGE)                    \
+  ROW(testsome, .name = "testsome", .form = Form::requests, TISIM_REQUESTS_USAGE)                  \
+  ROW(probe, .name = "probe", .form = Form::probe, .blocks = true, .usage = "src tag",             \
+      .legacy_usage = "src", .effect = "addition")                                                 \
+  ROW(iprobe, .name = "iprobe", .form = Form::probe, .usage = "src tag", .legacy_usage = "src",    \
+      .effect = "addition")                                                                        \
+  ROW(send_init, .name = "send_init", .form = Form::send, TISIM_SEND_USAGE,                        \
+      .effect = "addition: a persistent request")                                                  \
+  ROW(ssend_init, .name = "ssend_init", .form = Form::send, TISIM_SEND_USAGE,                      \
+      .effect = "addition: a persistent request")                                                  \
+  ROW(bsend_init, .name = "bsend_init", .form = Form::send, TISIM_SEND_USAGE,                      \
+      .effect = "addition: a persistent request")                                                  \
+  ROW(recv_init, .name = "recv_init", .form = Form::receive, TISIM_RECEIVE_USAGE,                  \
+      .effect = "addition")                                                                        \
+  ROW(start, .name = "start", .form = Form::start, .makes_request = true, .usage = "src dst tag",  \
+      .effect = "addition: the persistent request of that key")                                    \
+  ROW(startall, .name = "startall", .form = Form::requests, .makes_request = true,                 \
+      .usage = "[number of requests]", .effect = "all persistent requests that are not active")    \
+  ROW(collective, .name = "collective", .blocks = true)                                            \
+  ROW(icollective, .name = "collective", .makes_request = true)                                    \
+  ROW(wait_icollective, .name = "wait", .blocks = true)                                            \
+  ROW(comm_split, .name = "comm_split", .form = Form::comm_split,                                  \
+      .operation = Operation::comm_split, .blocks = true, .usage = "parent new color key",         \
+      .effect = "addition; alone it does nothing")                                                 \
+  ROW(comm_dup, .name = "comm_dup", .form = Form::comm_dup, .operation = Operation::comm_dup,      \
+      .blocks = true, .usage = "parent new", .effect = "addition; alone it does nothing")          \
+  ROW(comm_free, .name = "comm_free", .form = Form::comm_free, .operation = Operation::comm_free,  \
+      .usage = "comm", .effect = "addition")                                                       \
+  ROW(custom, .name = "custom", .operation = Operation::custom, .blocks = true)
+
+#define TISIM_SEND_USAGE .usage = "dst tag count [type]", .legacy_usage = "dst count [type]"
+#define TISIM_RECEIVE_USAGE .usage = "src tag count [type]", .legacy_usage = "src [count [type]]"
+#define TISIM_REQUESTS_USAGE                                                                       \
+  .usage = "[number of requests]", .effect = "of all that are pending; the number is not used"
+#define TISIM_SEND_MODES "synchronous and buffered mode"
+#define TISIM_OLDEST_REQUEST                                                                       \
+  "the oldest pending request of a message from `src` to `dst` with that tag"
+
+// ROW(operation, properties): the collectives. Each is two actions, with and without an `i` before
+// its name; the kinds of their operations are `collective` and `icollective`.
+//
+// The usage is the grammar of the arguments (collective_layout.cpp reads it). `request_tag`: the
+// tag that SimGrid's tracer writes in the wait for the non-blocking collective.
+#define TISIM_COLLECTIVES(ROW)                                                                     \
+  ROW(barrier, .usage = "no arguments", .request_tag = -779)                                       \
+  ROW(bcast, .usage = "count [root [type]]", .request_tag = -3335)                                 \
+  ROW(reduce, .usage = "count flops [root [type]]", .request_tag = -113)                           \
+  ROW(allreduce, .usage = "count flops [type]", .request_tag = -4446)                              \
+  ROW(alltoall, .usage = "scount rcount [stype rtype]", .request_tag = -1113)                      \
+  ROW(alltoallv, .usage = "sbuf s0..sP-1 rbuf r0..rP-1 [stype rtype]",                             \
+      .effect = "the sizes of the buffers, `sbuf` and `rbuf`, are not used",                       \
+      .request_tag = -1001)                                                                        \
+  ROW(gather, .usage = "scount rcount [root [stype rtype]]", .request_tag = -446)                  \
+  ROW(gatherv, .usage = "scount r0..rP-1 [root [stype rtype]]", .request_tag = -2224)              \
+  ROW(scatter, .usage = "scount rcount [root [stype rtype]]", .request_tag = -224)                 \
+  ROW(scatterv, .usage = "s0..sP-1 rcount [root [stype rtype]]", .request_tag = -335)              \
+  ROW(allgather, .usage = "scount rcount [stype rtype]", .request_tag = -557)                      \
+  ROW(allgatherv, .usage = "scount r0..rP-1 [stype rtype] [displacements]",                        \
+      .effect = "displacements are not used", .request_tag = -668)                                 \
+  ROW(reducescatter, .usage = "r0..rP-1 flops [type]", .request_tag = -890)                        \
+  ROW(scan, .usage = "count flops [type]", .request_tag = -889)                                    \
+  ROW(exscan, .usage = "count flops [type]", .request_tag = -889)
+
+// ROW(action, properties): actions whose operation is a `nop`.
+#define TISIM_MARKERS(ROW)                                                                         \
+  ROW(init, .form = Form::init,                                                                    \
+      .effect = "an argument makes double the default type, otherwise it is byte; from here on")   \
+  ROW(finalize, .form = Form::finalize, .effect = "does nothing")                                  \
+  ROW(location, .form = Form::location, .effect = "does nothing")                                  \
+  ROW(comm_size, .form = Form::ignored, .effect = "does nothing")
+// clang-format on
+
+#define TISIM_ENUMERATOR(name, ...) name,
+
+// The kinds of operations. op.hpp says what the fields of each mean.
+enum class Kind : std::uint8_t { TISIM_KINDS(TISIM_ENUMERATOR) };
+
+// What a call is: a collective, the making of a communicator, a custom action.
+enum class Operation : std::uint8_t {
+  TISIM_COLLECTIVES(TISIM_ENUMERATOR) comm_split,  // arguments: parent, new, color, key
+  comm_dup,                                        // arguments: parent, new
+  comm_free,                                       // arguments: the communicator
+  custom,                                          // words: the action and its arguments
+};
+
+#undef TISIM_ENUMERATOR
+
+struct KindTraits {
+  std::string_view name;  // in messages and event logs
+  Form form = Form::none;
+  Operation operation = Operation::barrier;  // of kinds whose call is always the same operation
+  bool makes_request = false;
+  bool blocks = false;
+  std::string_view usage = {};
+  std::string_view legacy_usage = {};
+  std::string_view effect = {};
+};
+
+struct CollectiveTraits {
+  std::string_view name;
+  std::string_view non_blocking_name;
+  std::string_view usage = {};
+  std::string_view effect = {};
+  std::int32_t request_tag = 0;
+};
+
+#define TISIM_TRAITS(kind, ...) KindTraits{__VA_ARGS__},
+inline constexpr KindTraits kKindTraits[] = {TISIM_KINDS(TISIM_TRAITS)};
+#undef TISIM_TRAITS
+#define TISIM_TRAITS(operation, ...) \
+  CollectiveTraits{.name = #operation, .non_blocking_name = "i" #operation, __VA_ARGS__},
+inline constexpr CollectiveTraits kCollectiveTraits[] = {TISIM_COLLECTIVES(TISIM_TRAITS)};
+#undef TISIM_TRAITS
+
+inline constexpr std::size_t kKinds = sizeof kKindTraits / sizeof *kKindTraits;
+inline constexpr std::size_t kCollectives = sizeof kCollectiveTraits / sizeof *kCollectiveTraits;
+inline constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::custom) + 1;
+static_assert(static_cast<std::size_t>(Operation::comm_split) == kCollectives);
+
+constexpr const KindTraits& traits_of(Kind kind) {
+  return kKindTraits[static_cast<std::size_t>(kind)];
+}
+// Of a collective.
+constexpr const CollectiveTraits& traits_of(Operation collective) {
+  return kCollectiveTraits[static_cast<std::size_t>(collective)];
+}
+
+constexpr bool is_collective(Operation operation) {
+  return static_cast<std::size_t>(operation) < kCollectives;
+}
+// Whether the operation's call says which collective it is.
+constexpr bool has_collective_call(Kind kind) {
+  return kind == Kind::collective || kind == Kind::icollective;
+}
+
+// What event logs and messages call an operation: its action's name.
+std::string_view name_of(Kind kind, Operation operation);
+
+// The kind or operation of a number that comes from outside. Throws std::out_of_range.
+Kind checked_kind(std::int64_t number);
+Operation checked_operation(std::int64_t number);
+
+}  // namespace tisim
