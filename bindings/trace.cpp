@@ -291,7 +291,7 @@ void register_trace(nb::module_& m) {
   m.def("known_actions", [] {
     nb::list actions;
     for (const Action& action : known_actions()) {
-      actions.append(nb::make_tuple(action.name, action.usage, action.effect));
+      actions.append(nb::make_tuple(action.name, action.usage));
     }
     return actions;
   });
