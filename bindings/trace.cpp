@@ -179,7 +179,19 @@ void write_lines(PackedWriter& writer, const nb::bytes& text) {
   writer.lines(all);
 }
 
-// Findings as (is an error, rank, file, line or none, message), counts as (name, actions, messages,
+const char* severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::note:
+      return "note";
+    case Severity::warning:
+      return "warning";
+    case Severity::error:
+      return "error";
+  }
+  return "";
+}
+
+// Findings as (severity, rank, file, line or none, message), counts as (name, actions, messages,
 // bytes, amount).
 nb::dict check_trace(const TraceSet& set, nb::object progress) {
   Teller teller(std::move(progress));
@@ -191,7 +203,7 @@ nb::dict check_trace(const TraceSet& set, nb::object progress) {
   nb::list findings;
   for (const Finding& finding : report.findings.kept()) {
     const nb::object line = finding.line == 0 ? nb::none() : nb::cast(finding.line);
-    findings.append(nb::make_tuple(finding.severity == Severity::error, finding.rank,
+    findings.append(nb::make_tuple(severity_name(finding.severity), finding.rank,
                                    decoded(finding.file), line, decoded(finding.message)));
   }
   nb::list counts;

@@ -6,10 +6,13 @@
 #include <optional>
 #include <utility>
 
+#include "trace/check/balance.hpp"
 #include "trace/check/collective_order.hpp"
 #include "trace/check/communicators.hpp"
+#include "trace/check/deadlocks.hpp"
 #include "trace/check/message_ledger.hpp"
 #include "trace/check/messages.hpp"
+#include "trace/check/program_end.hpp"
 #include "trace/check/rank_walk.hpp"
 #include "trace/check/requests.hpp"
 #include "trace/error.hpp"
@@ -79,7 +82,8 @@ class Pass {
         progress_(progress),
         bytes_(std::max(static_cast<double>(set.bytes()), 1.0)),
         messages_(set, communicators, progress),
-        collectives_(set, communicators, progress) {}
+        collectives_(set, communicators, progress),
+        balance_(set.ranks()) {}
 
   // What to do about a comm_split or comm_dup.
   enum class Makings : std::uint8_t { stop, known, ignored };
@@ -103,6 +107,10 @@ class Pass {
     warn();
     messages_.report(findings_);
     collectives_.report(findings_);
+    // What does not match has been said; a rank that waits for it is no other mistake.
+    if (findings_.errors() == 0) find_deadlocks(set_, communicators_, progress_, findings_);
+    ends_.report(set_, findings_);
+    if (findings_.errors() + findings_.warnings() == 0) balance_.report(set_, findings_);
     report.findings = std::move(findings_);
     return report;
   }
@@ -112,6 +120,7 @@ class Pass {
     RankWalk walk(set_, communicators_, rank);
     MessageReader reader;
     Requests requests(rank, set_.dialect() == Dialect::legacy);
+    ProgramEnd end(rank);
     std::vector<TraceMessage> messages;
     for (std::uint64_t count = 1; walk.next(); ++count) {
       if (count % kOpsBetweenReports == 0) tell_read(walk);
@@ -121,8 +130,11 @@ class Pass {
       messages.clear();
       reader.read(walk, messages);
       counter_.take(walk);
+      end.take(walk, findings_);
+      balance_.take(rank, walk.op());
       for (const TraceMessage& message : messages) {
         counter_.take(message);
+        balance_.take(rank, message);
         if (unreadable_.errors() == 0) messages_.add(message);  // else nobody will ask
       }
       requests.take(walk, findings_);
@@ -132,6 +144,7 @@ class Pass {
     tell_read(walk);
     bytes_before_ += walk.reader().bytes_read();
     requests.finish(walk, findings_);
+    ends_.take(end);
     messages_.end_rank();
     collectives_.end_rank(rank);
     if (walk.reader().uses_lost_type()) lost_types_.push_back(rank);
@@ -169,6 +182,8 @@ class Pass {
   std::uint64_t bytes_before_ = 0;  // of the ranks that have been read
   MessageLedger messages_;
   CollectiveOrder collectives_;
+  ProgramEnds ends_;
+  Balance balance_;
   Counter counter_;
   Findings findings_;
   Findings unreadable_;

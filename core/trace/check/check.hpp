@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "trace/check/finding.hpp"
 #include "trace/archive/trace_set.hpp"
+#include "trace/check/finding.hpp"
 
 namespace tisim {
 

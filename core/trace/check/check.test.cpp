@@ -238,7 +238,7 @@ TEST("check: communicators") {
   CHECK(says(checked({"comm_split 0 1 0 0;allgatherv 5 5 5 comm=1",
                       "comm_split 0 1 0 1;allgatherv 5 5 5 comm=1",
                       "comm_split 0 1 1 0;allgatherv 5 5 5 5 5 5 comm=1"}),
-             Severity::error, 2, 2, "6 arguments do not fit a communicator of 1 ranks"));
+             Severity::error, 2, 2, "got 6 arguments (P is 1"));
   CHECK(checked({"comm_dup 0 1;barrier comm=1", "comm_dup 0 1;barrier comm=1", "barrier;barrier"})
             .findings.errors() == 3);
 }

@@ -9,6 +9,7 @@
 namespace tisim {
 
 enum class Severity : std::uint8_t {
+  note,     // nothing is wrong, but worth knowing
   warning,  // the trace can be replayed, and perhaps not as it was meant
   error,    // it cannot be, or the program was wrong
 };
@@ -27,7 +28,8 @@ class Findings {
   static constexpr std::size_t kMostKept = 200;
 
   void add(Finding finding) {
-    (finding.severity == Severity::error ? errors_ : warnings_) += 1;
+    errors_ += finding.severity == Severity::error ? 1 : 0;
+    warnings_ += finding.severity == Severity::warning ? 1 : 0;
     if (kept_.size() < kMostKept) kept_.push_back(std::move(finding));
   }
   bool full() const { return kept_.size() >= kMostKept; }

@@ -68,16 +68,6 @@ bool is_wild(const TraceChannel& channel) {
 
 }  // namespace
 
-std::size_t MessageLedger::ChannelHash::operator()(const TraceChannel& channel) const {
-  const auto half = [](std::uint32_t high, std::int32_t low) {
-    return std::uint64_t{high} << 32 | static_cast<std::uint32_t>(low);
-  };
-  // Mixed twice: numbers that only cancel each other out, such as tags that are ranks, would meet.
-  const std::uint64_t ranks =
-      mixed(half(static_cast<std::uint32_t>(channel.destination), channel.source), 0);
-  return static_cast<std::size_t>(mixed(ranks, half(channel.group, channel.tag)));
-}
-
 void MessageLedger::add(const TraceMessage& message) {
   ChannelSides& channel = *open_.try_emplace(message.channel).first;
   Side& side = message.is_receive ? channel.second.received : channel.second.sent;

@@ -50,9 +50,6 @@ class MessageLedger {
     Side sent;
     Side received;
   };
-  struct ChannelHash {
-    std::size_t operator()(const TraceChannel& channel) const;
-  };
 
   static bool may_be_wrong(const Sides& sides);
   std::vector<Pair> take_open();

@@ -1,5 +1,7 @@
 #include "trace/check/messages.hpp"
 
+#include "trace/check/collective_signature.hpp"
+
 namespace tisim {
 
 namespace {
@@ -14,6 +16,16 @@ TraceMessage received(const RankWalk& walk, std::int32_t from, std::int32_t tag,
 }
 
 }  // namespace
+
+std::size_t ChannelHash::operator()(const TraceChannel& channel) const {
+  const auto half = [](std::uint32_t high, std::int32_t low) {
+    return std::uint64_t{high} << 32 | static_cast<std::uint32_t>(low);
+  };
+  // Mixed twice: numbers that only cancel each other out, such as tags that are ranks, would meet.
+  const std::uint64_t ranks =
+      mixed(half(static_cast<std::uint32_t>(channel.destination), channel.source), 0);
+  return static_cast<std::size_t>(mixed(ranks, half(channel.group, channel.tag)));
+}
 
 void MessageReader::read(const RankWalk& walk, std::vector<TraceMessage>& messages) {
   const Op& op = walk.op();

@@ -1,6 +1,7 @@
 // The messages that operations send and receive.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -18,6 +19,10 @@ struct TraceChannel {
   std::int32_t tag = 0;     // of a receive perhaps kAnyTag
 
   friend auto operator<=>(const TraceChannel&, const TraceChannel&) = default;
+};
+
+struct ChannelHash {
+  std::size_t operator()(const TraceChannel& channel) const;
 };
 
 struct TraceMessage {

@@ -2,25 +2,20 @@
 
 namespace tisim {
 
-namespace {
-
-constexpr std::size_t kBatch = 1024;
-
-}  // namespace
-
 bool is_collective(Kind kind) {
   return kind == Kind::collective || kind == Kind::icollective || kind == Kind::comm_split ||
          kind == Kind::comm_dup;
 }
 
 RankWalk::RankWalk(const TraceSet& set, const Communicators& communicators, std::int32_t rank,
-                   const Progress* again)
+                   const Progress* again, std::size_t batch)
     : communicators_(&communicators),
       again_(again),
       rank_(rank),
       reader_(set.open(rank, calls_)),
-      room_(std::make_unique_for_overwrite<std::byte[]>(kBatch * sizeof(Op))),
+      room_(std::make_unique_for_overwrite<std::byte[]>(batch * sizeof(Op))),
       ops_(reinterpret_cast<Op*>(room_.get())),
+      batch_(batch),
       world_{communicators.world(rank)} {}
 
 bool RankWalk::next() {
@@ -52,7 +47,7 @@ bool RankWalk::next() {
 
 bool RankWalk::refill() {
   at_ = 0;
-  count_ = reader_->read(ops_, kBatch);
+  count_ = reader_->read(ops_, batch_);
   if (again_ != nullptr) tell(*again_, 1.0);
   return count_ > 0;
 }

@@ -6,17 +6,19 @@
 #include <map>
 #include <memory>
 
-#include "trace/check/communicators.hpp"
 #include "trace/archive/trace_set.hpp"
+#include "trace/check/communicators.hpp"
 
 namespace tisim {
 
 class RankWalk {
  public:
+  static constexpr std::size_t kUsualBatch = 1024;  // operations
+
   // `set` and `communicators` must outlive it, and so must `again`: where a rank is read again, to
   // say what is wrong with it, that is told 1 from time to time.
   RankWalk(const TraceSet& set, const Communicators& communicators, std::int32_t rank,
-           const Progress* again = nullptr);
+           const Progress* again = nullptr, std::size_t batch = kUsualBatch);
 
   // Goes to the next operation; false at the end. Throws TraceError.
   bool next();
@@ -46,6 +48,7 @@ class RankWalk {
   // little.
   std::unique_ptr<std::byte[]> room_;
   Op* ops_;
+  std::size_t batch_;
   std::size_t at_ = 0;
   std::size_t count_ = 0;
   std::size_t made_ = 0;

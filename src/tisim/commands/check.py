@@ -77,7 +77,8 @@ def check_command(
 def _print(report: CheckReport) -> None:
     for finding in report.findings:
         click.echo(str(finding))
-    more = report.errors + report.warnings - len(report.findings)
+    shown = sum(finding.severity != "note" for finding in report.findings)
+    more = report.errors + report.warnings - shown
     if more > 0:
         click.echo(f"and {more:,} more")
     click.echo(

@@ -18,7 +18,8 @@ class Finding:
     ----------
     severity
         ``"error"`` when the trace cannot be replayed or the program that it is of was wrong,
-        ``"warning"`` when it can be replayed, but perhaps not as it was meant.
+        ``"warning"`` when it can be replayed, but perhaps not as it was meant; ``"note"`` when
+        nothing is wrong, but worth knowing (an imbalance).
     rank
         The rank that it is about.
     file
@@ -85,7 +86,7 @@ class CheckReport:
     findings
         What is wrong, the first 200 in the order in which they were found.
     errors, warnings
-        How many findings there are in all.
+        How many of these findings there are in all; notes are not counted.
     """
 
     name: str
@@ -128,8 +129,10 @@ def check(
 
     Every message that is sent has to be received, in a buffer that is large enough; all ranks of
     a communicator have to call the same collectives in the same order, with arguments that fit;
-    requests have to be completed. What depends on time, such as a deadlock of two ranks that
-    receive from each other first, only a simulation shows. Lines that cannot be read are findings
+    requests have to be completed; nothing but computation comes after ``finalize``. Where all of
+    that holds, a deadlock that every order of events reaches is found too, such as one of ranks
+    that all receive before they send; one that depends on time or on the protocol of messages, only
+    a simulation shows. Lines that cannot be read are findings
     too; when there are any, nothing else is looked for.
 
     Parameters
@@ -158,10 +161,7 @@ def check(
         dialect=opened.dialect,
         actions=found["actions"],
         counts=tuple(ActionCount(*count) for count in found["counts"]),
-        findings=tuple(
-            Finding("error" if is_error else "warning", *rest)
-            for is_error, *rest in found["findings"]
-        ),
+        findings=tuple(Finding(*finding) for finding in found["findings"]),
         errors=found["errors"],
         warnings=found["warnings"],
     )

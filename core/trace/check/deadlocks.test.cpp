@@ -1,0 +1,128 @@
+#include <string>
+#include <vector>
+
+#include "core/test.hpp"
+#include "core/trace_testing.hpp"
+#include "trace/check/check.hpp"
+
+namespace tisim {
+
+namespace {
+
+// The findings about a trace whose rank i has the lines `ranks[i]`, separated by semicolons.
+std::vector<Finding> findings_of(const std::vector<std::string>& ranks,
+                                 Dialect dialect = Dialect::modern) {
+  std::vector<std::string> texts;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    std::string text;
+    for (std::size_t at = 0; at < ranks[rank].size();) {
+      const std::size_t end = std::min(ranks[rank].find("; ", at), ranks[rank].size());
+      text += std::to_string(rank) + " " + ranks[rank].substr(at, end - at) + "\n";
+      at = end + 2;
+    }
+    texts.push_back(text);
+  }
+  return check(*TraceSet::open(test::files_of(texts), "sample", dialect)).findings.kept();
+}
+
+bool is_one_deadlock(const std::vector<Finding>& findings) {
+  return findings.size() == 1 && findings.front().severity == Severity::error &&
+         findings.front().message.starts_with("deadlock");
+}
+
+}  // namespace
+
+TEST("deadlocks: a ring that receives before it sends") {
+  const auto findings = findings_of({"init; recv 2 0 8; send 1 0 8; finalize",
+                                     "init; recv 0 0 8; send 2 0 8; finalize",
+                                     "init; recv 1 0 8; send 0 0 8; finalize"});
+  CHECK(is_one_deadlock(findings));
+  CHECK(findings.front().rank == 0 && findings.front().line == 2);
+  CHECK(findings.front().file == "rank-0");
+  CHECK(findings.front().message.find("rank 0 waits in recv for a message from rank 2 (tag 0), "
+                                      "rank 2 (rank-2:2) waits in recv") != std::string::npos);
+  CHECK(findings.front().message.find("sendrecv") != std::string::npos);
+}
+
+TEST("deadlocks: a ring that some order of events gets through is sound") {
+  // Every send is buffered, or the receives are posted first.
+  CHECK(findings_of({"send 1 0 8; recv 1 0 8", "send 0 0 8; recv 0 0 8"}).empty());
+  CHECK(findings_of({"irecv 1 0 8; send 1 0 8; wait 1 0 0", "irecv 0 0 8; send 0 0 8; wait 0 1 0"})
+            .empty());
+  CHECK(findings_of({"sendrecv 8 1 8 1", "sendrecv 8 0 8 0"}).empty());
+  CHECK(findings_of({"recv 1 0 8; send 1 0 8", "send 0 0 8; recv 0 0 8"}).empty());
+}
+
+TEST("deadlocks: requests that are waited for before the send") {
+  CHECK(is_one_deadlock(
+      findings_of({"irecv 1 0 8; wait 1 0 0; send 1 0 8", "irecv 0 0 8; wait 0 1 0; send 0 0 8"})));
+  CHECK(is_one_deadlock(findings_of(
+      {"irecv 1 0 8; waitall; send 1 0 8", "irecv 0 0 8; waitany; send 0 0 8; waitall"})));
+  CHECK(is_one_deadlock(
+      findings_of({"probe 1 0; recv 1 0 8; send 1 0 8", "recv 0 0 8; send 0 0 8"})));
+  CHECK(is_one_deadlock(
+      findings_of({"irecv 1 8; wait; send 1 8", "irecv 0 8; wait; send 0 8"}, Dialect::legacy)));
+}
+
+TEST("deadlocks: receives from any source") {
+  CHECK(is_one_deadlock(findings_of({"recv -555 0 8; send 1 0 8", "recv -555 0 8; send 0 0 8"})));
+  // Any of the two messages may come first.
+  CHECK(findings_of({"recv -555 0 8; recv 1 0 8", "send 0 0 8", "send 0 0 8"}).empty());
+  CHECK(findings_of({"irecv -555 0 8; recv 1 0 8; waitall", "send 0 0 8; send 0 0 8"}).empty());
+  CHECK(findings_of({"irecv -555 0 8; test -555 0 0; irecv 1 0 8; waitany; waitall; send 1 1 8",
+                     "send 0 0 8; send 0 0 8; recv 0 1 8"})
+            .empty());
+}
+
+TEST("deadlocks: collectives wait for all ranks, or for the root") {
+  CHECK(is_one_deadlock(findings_of({"recv 1 0 8; barrier", "barrier; send 0 0 8"})));
+  CHECK(is_one_deadlock(findings_of({"recv 1 0 8; bcast 8 0", "bcast 8 0; send 0 0 8"})));
+  CHECK(is_one_deadlock(findings_of({"recv 1 0 8; allreduce 8 0", "allreduce 8 0; send 0 0 8"})));
+  // The root of a broadcast need not wait, nor do ranks that send to the root of a reduction.
+  CHECK(findings_of({"bcast 8 0; send 1 0 8", "recv 0 0 8; bcast 8 0"}).empty());
+  CHECK(findings_of({"recv 1 0 8; reduce 8 0 0", "reduce 8 0 0; send 0 0 8"}).empty());
+  CHECK(findings_of({"recv 1 0 8; ibarrier; waitall", "ibarrier; send 0 0 8; waitall"}).empty());
+  CHECK(findings_of({"recv 1 0 8; alltoallv 2 1 1 2 1 0", "alltoallv 1 1 0 2 1 1; send 0 0 8"})
+            .size() <= 1);
+}
+
+TEST("deadlocks: communicators") {
+  CHECK(is_one_deadlock(findings_of({"comm_split 0 1 0 0; recv 1 0 8 comm=1; send 1 0 8 comm=1",
+                                     "comm_split 0 1 0 0; recv 0 0 8 comm=1; send 0 0 8 comm=1"})));
+  CHECK(findings_of({"comm_split 0 1 0 1; send 0 0 8 comm=1; recv 0 0 8 comm=1",
+                     "comm_split 0 1 0 0; recv 1 0 8 comm=1; send 1 0 8 comm=1"})
+            .empty());
+}
+
+TEST("deadlocks: others that wait are counted, not listed") {
+  const auto findings =
+      findings_of({"recv 1 0 8; send 1 0 8; send 2 0 8", "recv 0 0 8; send 0 0 8", "recv 0 0 8"});
+  CHECK(is_one_deadlock(findings));
+  CHECK(findings.front().message.find("1 more rank waits for them") != std::string::npos);
+}
+
+TEST("program end: what comes after finalize, and a finalize that is missing") {
+  auto findings = findings_of({"init; finalize; send 1 0 8", "init; recv 0 0 8; finalize"});
+  CHECK(findings.size() == 1 && findings.front().severity == Severity::error);
+  CHECK(findings.front().line == 3);
+  CHECK(findings.front().message.find("send comes after the finalize in line 2") == 0);
+  findings = findings_of({"init; finalize; compute 5", "init; compute 5; finalize"});
+  CHECK(findings.size() == 1 && findings.front().severity == Severity::warning);
+  findings = findings_of({"init; compute 5", "init; compute 5; finalize"});
+  CHECK(findings.size() == 1 && findings.front().severity == Severity::warning);
+  CHECK(findings.front().line == 2);
+  CHECK(findings.front().message.find("no finalize") != std::string::npos);
+  CHECK(findings_of({"compute 5", "compute 5"}).empty());
+}
+
+TEST("balance: a rank that computes or sends much more than the others gets a note") {
+  auto findings =
+      findings_of({"compute 1; compute 1", "compute 2; compute 9; compute 1", "compute 1"});
+  CHECK(findings.size() == 1 && findings.front().severity == Severity::note);
+  CHECK(findings.front().rank == 1 && findings.front().line == 2);
+  findings = findings_of({"send 1 0 800; send 2 0 8", "recv 0 0 800", "recv 0 0 8"});
+  CHECK(findings.size() == 1 &&
+        findings.front().message.find("sends 808 bytes") != std::string::npos);
+}
+
+}  // namespace tisim

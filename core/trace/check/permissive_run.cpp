@@ -1,0 +1,396 @@
+#include "trace/check/permissive_run.hpp"
+
+#include <algorithm>
+
+namespace tisim {
+
+namespace {
+
+constexpr std::size_t kTurn = 4096;              // operations of a rank before the next one's turn
+constexpr std::size_t kAllBatches = 1U << 20;    // operations in the buffers of all ranks
+constexpr std::size_t kMostRequests = 1U << 16;  // of a rank that never waits for all of them
+
+bool is_positive(double count) { return count > 0; }
+
+}  // namespace
+
+PermissiveRun::PermissiveRun(const TraceSet& set, const Communicators& communicators,
+                             const Progress& progress)
+    : set_(&set),
+      communicators_(&communicators),
+      progress_(&progress),
+      ranks_(static_cast<std::size_t>(set.ranks())),
+      groups_(communicators.groups()) {}
+
+bool PermissiveRun::run() {
+  const std::size_t batch = std::clamp<std::size_t>(kAllBatches / ranks_.size(), 8, 1024);
+  for (std::int32_t rank = 0; rank < set_->ranks(); ++rank) {
+    ranks_[static_cast<std::size_t>(rank)].walk =
+        std::make_unique<RankWalk>(*set_, *communicators_, rank, nullptr, batch);
+    wake(rank);
+  }
+  std::uint64_t turns = 0;
+  while (!ready_.empty() && understood_) {
+    const std::int32_t rank = ready_.front();
+    ready_.pop_front();
+    RankState& state = ranks_[static_cast<std::size_t>(rank)];
+    state.queued = false;
+    advance(rank);
+    // The trace has been read to its end before; this only asks for Ctrl-C.
+    if (++turns % 64 == 0) tell(*progress_, 1.0);
+  }
+  return understood_;
+}
+
+void PermissiveRun::wake(std::int32_t rank) {
+  RankState& state = ranks_[static_cast<std::size_t>(rank)];
+  if (state.queued || state.over) return;
+  state.queued = true;
+  ready_.push_back(rank);
+}
+
+void PermissiveRun::advance(std::int32_t rank) {
+  RankState& state = ranks_[static_cast<std::size_t>(rank)];
+  for (std::size_t i = 0; understood_; ++i) {
+    if (state.wait != Wait::none && !pass(state)) return;
+    state.wait = Wait::none;
+    if (state.ending) {
+      state.over = true;
+      return;
+    }
+    if (i == kTurn) return wake(rank);
+    if (state.walk->next()) {
+      state.line = state.walk->op().line;
+      state.kind = state.walk->op().kind;
+      understood_ = take(state, rank);
+    } else {
+      // What is pending at the end is waited for.
+      state.ending = true;
+      state.wait = Wait::all;
+    }
+  }
+}
+
+// Starts the operation at hand; false when it cannot be followed.
+bool PermissiveRun::take(RankState& state, std::int32_t rank) {
+  const Op& op = state.walk->op();
+  const std::int32_t me = state.walk->group().rank;
+  if (state.walk->group().group == kNoGroup) return false;
+  switch (op.kind) {
+    case Kind::end:
+    case Kind::nop:
+    case Kind::compute:
+    case Kind::sleep:
+    case Kind::iprobe:
+    case Kind::test:
+    case Kind::test_last:
+    case Kind::testall:
+    case Kind::testany:
+    case Kind::testsome:
+    case Kind::comm_free:
+    case Kind::icollective:
+    case Kind::wait_icollective:
+      return true;
+    case Kind::send:
+    case Kind::ssend:
+    case Kind::bsend:
+    case Kind::sendrecv:
+      send(state, op.peer, op.tag);
+      return true;
+    case Kind::isend:
+    case Kind::issend:
+    case Kind::ibsend:
+      send(state, op.peer, op.tag);
+      post(state, me, op.peer, op.tag).done = true;
+      return state.requests.size() < kMostRequests;
+    case Kind::irecv:
+      post_receive(state, op.peer, op.tag);
+      return state.requests.size() < kMostRequests;
+    case Kind::recv:
+    case Kind::recv_half:
+      if (op.peer == kProcNull) return true;
+      post_receive(state, op.peer, op.tag);
+      state.wait = Wait::receive;
+      state.serial = state.requests.back().serial;
+      return true;
+    case Kind::probe:
+      if (op.peer == kProcNull) return true;
+      state.wait = Wait::probe;
+      state.probed = {state.walk->group().group, me, op.peer, op.tag};
+      return true;
+    case Kind::wait: {
+      const auto found =
+          std::find_if(state.requests.begin(), state.requests.end(), [&](const Request& request) {
+            return request.comm == op.comm && request.source == op.peer &&
+                   request.destination == op.bytes && request.tag == op.tag;
+          });
+      if (found == state.requests.end()) return true;  // none that is known here
+      state.wait = Wait::receive;
+      state.serial = found->serial;
+      return true;
+    }
+    case Kind::wait_last:
+      if (state.requests.empty()) return true;
+      state.wait = Wait::receive;
+      state.serial = state.requests.back().serial;
+      return true;
+    case Kind::waitall:
+      state.wait = Wait::all;
+      return true;
+    case Kind::waitany:
+    case Kind::waitsome:
+      if (!state.requests.empty()) state.wait = Wait::any;
+      return true;
+    case Kind::collective:
+    case Kind::comm_split:
+    case Kind::comm_dup:
+      return enter(state, rank);
+    case Kind::send_init:
+    case Kind::ssend_init:
+    case Kind::bsend_init:
+    case Kind::recv_init:
+    case Kind::start:
+    case Kind::startall:
+    case Kind::custom:
+      return false;
+  }
+  return false;
+}
+
+void PermissiveRun::send(const RankState& state, std::int32_t peer, std::int32_t tag) {
+  if (peer == kProcNull) return;
+  const CommunicatorView& group = state.walk->group();
+  const std::int32_t to = communicators_->world_rank(group.group, peer);
+  RankState& receiver = ranks_[static_cast<std::size_t>(to)];
+  ++receiver.arrived;
+  const TraceChannel channel{group.group, peer, group.rank, tag};
+  Channel& messages = channels_[channel];
+  if (messages.receives.empty()) {
+    ++messages.surplus;
+  } else {
+    const std::uint32_t serial = messages.receives.front();
+    messages.receives.pop_front();
+    if (messages.receives.empty()) channels_.erase(channel);
+    const auto request = find(receiver, serial);
+    if (request != receiver.requests.end()) request->done = true;
+  }
+  if (receiver.wait != Wait::none) wake(to);
+}
+
+PermissiveRun::Request& PermissiveRun::post(RankState& state, std::int32_t source,
+                                            std::int64_t destination, std::int32_t tag) {
+  Request& request = state.requests.emplace_back();
+  request.serial = state.next_serial++;
+  request.comm = state.walk->op().comm;
+  request.source = source;
+  request.destination = destination;
+  request.tag = tag;
+  return request;
+}
+
+void PermissiveRun::post_receive(RankState& state, std::int32_t peer, std::int32_t tag) {
+  const CommunicatorView& group = state.walk->group();
+  Request& request = post(state, peer, group.rank, tag);
+  if (peer == kProcNull) {
+    request.done = true;
+    return;
+  }
+  request.is_receive = true;
+  request.is_any = peer == kAnySource || tag == kAnyTag;
+  if (peer != kAnySource) request.from = communicators_->world_rank(group.group, peer);
+  if (request.is_any) return;
+  const TraceChannel channel{group.group, group.rank, peer, tag};
+  Channel& messages = channels_[channel];
+  if (messages.surplus == 0) {
+    messages.receives.push_back(request.serial);
+  } else {
+    request.done = true;
+    if (--messages.surplus == 0) channels_.erase(channel);
+  }
+}
+
+std::deque<PermissiveRun::Request>::iterator PermissiveRun::find(RankState& state,
+                                                                 std::uint32_t serial) {
+  const auto found = std::lower_bound(
+      state.requests.begin(), state.requests.end(), serial,
+      [](const Request& request, std::uint32_t number) { return request.serial < number; });
+  return found != state.requests.end() && found->serial == serial ? found : state.requests.end();
+}
+
+// Whether what the rank waits for may have come; then the wait is over.
+bool PermissiveRun::pass(RankState& state) {
+  switch (state.wait) {
+    case Wait::none:
+      return true;
+    case Wait::receive: {
+      const auto request = find(state, state.serial);
+      if (!(request->is_any ? state.arrived > state.completed : request->done)) return false;
+      state.completed += request->is_receive ? 1 : 0;
+      state.requests.erase(request);
+      return true;
+    }
+    case Wait::probe: {
+      if (state.probed.source == kAnySource || state.probed.tag == kAnyTag) {
+        return state.arrived > state.completed;
+      }
+      const auto channel = channels_.find(state.probed);
+      return channel != channels_.end() && channel->second.surplus > 0;
+    }
+    case Wait::all: {
+      std::uint64_t receives = 0;
+      for (const Request& request : state.requests) {
+        if (!request.is_any && !request.done) return false;
+        receives += request.is_receive ? 1 : 0;
+      }
+      if (state.arrived < state.completed + receives) return false;
+      state.completed += receives;
+      state.requests.clear();
+      return true;
+    }
+    case Wait::any:
+      return state.arrived > state.completed ||
+             std::any_of(state.requests.begin(), state.requests.end(),
+                         [](const Request& request) { return request.done; });
+    case Wait::collective: {
+      const Group& group = groups_[state.group];
+      if (state.number < group.first) return true;
+      const OpenCollective& open = group.open[state.number - group.first];
+      return state.needs_root && open.has_root;
+    }
+  }
+  return true;
+}
+
+// Whom a rank of a communicator has to wait for in a collective, whatever the algorithm.
+PermissiveRun::Needs PermissiveRun::needs_of(const CollectiveCall& call, std::int32_t rank) {
+  const bool is_root = rank == call.root;
+  const auto all_positive = [](std::span<const double> counts) {
+    return std::all_of(counts.begin(), counts.end(), is_positive);
+  };
+  switch (call.operation) {
+    case Operation::barrier:
+      return Needs::all;
+    case Operation::bcast:
+      return !is_root && call.send_bytes() > 0 ? Needs::root : Needs::nobody;
+    case Operation::scatter:
+    case Operation::scatterv:
+      return !is_root && call.receive_bytes() > 0 ? Needs::root : Needs::nobody;
+    case Operation::reduce:
+      return is_root && call.send_bytes() > 0 ? Needs::all : Needs::nobody;
+    case Operation::gather:
+      return is_root && call.receive_bytes() > 0 ? Needs::all : Needs::nobody;
+    case Operation::gatherv:
+      return is_root && all_positive(call.receive_counts) ? Needs::all : Needs::nobody;
+    case Operation::allreduce:
+    case Operation::allgather:
+    case Operation::alltoall:
+      return call.send_bytes() > 0 ? Needs::all : Needs::nobody;
+    case Operation::allgatherv:
+    case Operation::alltoallv:
+    case Operation::reducescatter:
+      return all_positive(call.receive_counts) && call.receive_width > 0 ? Needs::all
+                                                                         : Needs::nobody;
+    case Operation::scan:
+    case Operation::exscan:
+      return rank > 0 && call.send_bytes() > 0 ? Needs::root : Needs::nobody;  // of rank 0
+    case Operation::comm_split:
+    case Operation::comm_dup:
+      return Needs::all;
+    case Operation::comm_free:
+    case Operation::custom:
+      break;
+  }
+  return Needs::nobody;
+}
+
+bool PermissiveRun::enter(RankState& state, std::int32_t rank) {
+  const CommunicatorView& view = state.walk->group();
+  const CollectiveCall call(state.walk->call(), view.size);
+  const bool has_arguments = has_collective_call(state.walk->op().kind);
+  if (has_arguments && !call.fits) return false;
+  Group& group = groups_[view.group];
+  const std::uint64_t number = state.walk->collective_number();
+  const std::uint64_t place = number - group.first;
+  if (place >= group.open.size()) group.open.resize(place + 1);
+  OpenCollective& open = group.open[place];
+  ++open.entered;
+  state.entered[view.group] = number + 1;
+  const Needs needs = needs_of(call, view.rank);
+  if (view.rank == call.root && !open.has_root) {
+    open.has_root = true;
+    for (const std::int32_t other : open.waiting) wake(other);
+  }
+  if (needs != Needs::nobody && view.size > 1) {
+    state.wait = Wait::collective;
+    state.group = view.group;
+    state.number = number;
+    state.needs_root = needs == Needs::root;
+    state.root = call.root;
+    state.operation = call.operation;
+    open.waiting.push_back(rank);
+  }
+  while (!group.open.empty() && group.open.front().entered == view.size) {
+    for (const std::int32_t other : group.open.front().waiting) wake(other);
+    group.open.pop_front();
+    ++group.first;
+  }
+  return true;
+}
+
+// A rank that another one waits for in a collective.
+std::int32_t PermissiveRun::absent_of(const RankState& waiting) const {
+  if (waiting.needs_root) {
+    return communicators_->world_rank(waiting.group, static_cast<std::int32_t>(waiting.root));
+  }
+  for (std::int32_t i = 0; i < communicators_->size(waiting.group); ++i) {
+    const std::int32_t rank = communicators_->world_rank(waiting.group, i);
+    const RankState& state = ranks_[static_cast<std::size_t>(rank)];
+    const auto entered = state.entered.find(waiting.group);
+    if (entered == state.entered.end() || entered->second <= waiting.number) return rank;
+  }
+  return -1;
+}
+
+PermissiveRun::Block PermissiveRun::block_of(std::int32_t rank) const {
+  const RankState& state = ranks_[static_cast<std::size_t>(rank)];
+  Block block;
+  if (state.over || state.wait == Wait::none) return block;
+  block.wait = state.wait;
+  block.at_end = state.ending;
+  block.line = state.line;
+  block.kind = state.kind;
+  const auto wait_for = [&](const Request& request) {
+    block.tag = request.tag;
+    if (request.source != kAnySource) block.on = request.from;
+  };
+  switch (state.wait) {
+    case Wait::none:
+      break;
+    case Wait::receive:
+      for (const Request& request : state.requests) {
+        if (request.serial == state.serial) wait_for(request);
+      }
+      break;
+    case Wait::all:
+    case Wait::any:
+      for (const Request& request : state.requests) {
+        if (request.is_any || request.done) continue;
+        wait_for(request);
+        break;
+      }
+      break;
+    case Wait::probe:
+      block.tag = state.probed.tag;
+      if (state.probed.source != kAnySource) {
+        block.on = communicators_->world_rank(state.probed.group, state.probed.source);
+      }
+      break;
+    case Wait::collective:
+      block.operation = state.operation;
+      block.on = absent_of(state);
+      break;
+  }
+  return block;
+}
+
+}  // namespace tisim

@@ -1,0 +1,122 @@
+// All ranks of a trace, executed together without any time, as far as they can get.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "support/progress.hpp"
+#include "trace/check/messages.hpp"
+#include "trace/check/rank_walk.hpp"
+#include "trace/vocabulary/collective_call.hpp"
+
+namespace tisim {
+
+// Promises that no replay gets further than this run: every send is buffered, a rank leaves a
+// collective as soon as some algorithm could let it, and a receive from any source needs only that
+// more messages have come than receives before it have taken. So a rank that is stuck here is stuck
+// in every order of events.
+//
+// Takes a time linear in the trace and memory for what is under way: ranks take turns.
+class PermissiveRun {
+ public:
+  // `set`, `communicators` and `progress` must outlive it.
+  PermissiveRun(const TraceSet& set, const Communicators& communicators, const Progress& progress);
+
+  // Executes what can be executed. False when the trace does what this run cannot follow (custom
+  // actions, persistent requests): then nothing is known. Throws TraceError.
+  bool run();
+
+  // Why a rank cannot go on.
+  enum class Wait : std::uint8_t { none, receive, probe, all, any, collective };
+  struct Block {
+    Wait wait = Wait::none;
+    std::int32_t on = -1;  // a rank that it waits for; -1: anyone
+    std::int32_t tag = 0;  // of the message that it waits for
+    std::uint32_t line = 0;
+    bool at_end = false;  // behind the last line, where what is pending is waited for
+    Kind kind = Kind::end;
+    Operation operation = Operation::barrier;  // of a collective
+  };
+  // After the run.
+  Block block_of(std::int32_t rank) const;
+
+ private:
+  struct Request {
+    std::uint32_t serial = 0;
+    bool is_receive = false;
+    bool is_any = false;  // a receive from any source, or of any tag
+    bool done = false;
+    std::uint16_t comm = 0;  // the key by which a wait names it
+    std::int32_t source = 0;
+    std::int64_t destination = 0;
+    std::int32_t tag = 0;
+    std::int32_t from = 0;  // the rank in the world that sends, of a receive from one
+  };
+  struct RankState {
+    std::unique_ptr<RankWalk> walk;
+    std::deque<Request> requests;                    // in the order in which they were posted
+    std::map<std::uint32_t, std::uint64_t> entered;  // collectives, by group
+    std::uint64_t arrived = 0;                       // messages to this rank
+    std::uint64_t completed = 0;                     // receives that have certainly ended
+    Wait wait = Wait::none;
+    std::uint32_t serial = 0;  // of the request that it waits for
+    std::uint32_t next_serial = 0;
+    TraceChannel probed;
+    std::uint32_t group = 0;  // of the collective that it waits in
+    std::uint64_t number = 0;
+    bool needs_root = false;  // there; else all
+    std::int64_t root = 0;
+    bool queued = false;
+    bool ending = false;
+    bool over = false;
+    Kind kind = Kind::end;  // of the operation that it waits in
+    Operation operation = Operation::barrier;
+    std::uint32_t line = 0;
+  };
+  // Messages that have been sent and not received, or the other way round.
+  struct Channel {
+    std::uint64_t surplus = 0;
+    std::deque<std::uint32_t> receives;  // serials of requests of the destination
+  };
+  // A collective that not all ranks have entered.
+  struct OpenCollective {
+    std::int32_t entered = 0;
+    bool has_root = false;
+    std::vector<std::int32_t> waiting;  // for the others or for the root
+  };
+  struct Group {
+    std::uint64_t first = 0;  // the number of open.front()
+    std::deque<OpenCollective> open;
+  };
+  // Whom a rank waits for in a collective.
+  enum class Needs : std::uint8_t { nobody, root, all };
+
+  void wake(std::int32_t rank);
+  void advance(std::int32_t rank);
+  bool take(RankState& state, std::int32_t rank);
+  bool pass(RankState& state);
+  void send(const RankState& state, std::int32_t peer, std::int32_t tag);
+  static Request& post(RankState& state, std::int32_t source, std::int64_t destination,
+                       std::int32_t tag);
+  void post_receive(RankState& state, std::int32_t peer, std::int32_t tag);
+  static std::deque<Request>::iterator find(RankState& state, std::uint32_t serial);
+  bool enter(RankState& state, std::int32_t rank);
+  static Needs needs_of(const CollectiveCall& call, std::int32_t rank);
+  std::int32_t absent_of(const RankState& waiting) const;
+
+  const TraceSet* set_;
+  const Communicators* communicators_;
+  const Progress* progress_;
+  std::vector<RankState> ranks_;
+  std::unordered_map<TraceChannel, Channel, ChannelHash> channels_;
+  std::vector<Group> groups_;
+  std::deque<std::int32_t> ready_;
+  bool understood_ = true;
+};
+
+}  // namespace tisim
