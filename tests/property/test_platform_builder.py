@@ -84,7 +84,7 @@ def test_a_platform_or_an_input_error(zones: list[tuple[str, list[Any]]], random
 
 
 def built(zones: list[tuple[str, list[Any]]]) -> Platform:
-    """The platform without the elements that are refused at once."""
+    """The platform, if no element has been refused."""
     p = PlatformBuilder()
     with p.zone("world"):
         for number, (routing, calls) in enumerate(zones):

@@ -36,7 +36,8 @@ class PlatformBuilder:
 
     The elements, their rules and their messages are those of SimGrid's platform files. What is
     added goes into the innermost zone that is open. Quantities are numbers in SI units, or text
-    with a unit. Every method raises `tisim.InputError` where the element does not make sense.
+    with a unit. Every method raises `tisim.InputError` where the element does not make sense; a
+    builder that has refused an element builds no platform.
 
     Parameters
     ----------
@@ -65,10 +66,14 @@ class PlatformBuilder:
     def __init__(self, name: str = "a platform made in Python") -> None:
         self._name = name
         self._elements: Elements | None = Elements()
+        # Why an element was refused, part of which may have been taken.
+        self._refused = ""
 
     def build(self) -> Platform:
         """The platform; the builder takes nothing more."""
         elements = self._taking()
+        if self._refused:
+            raise InputError(f"an element was refused, make another builder: {self._refused}")
         if elements.construction.depth:
             raise InputError("a zone is still open; leave its `with` block first")
         elements.finish(elements.root)
@@ -99,9 +104,12 @@ class PlatformBuilder:
         properties
             Properties of the zone.
         """
-        self._taking().open_zone(make_node("zone", {"id": name, "routing": routing}, properties))
+        node = make_node("zone", {"id": name, "routing": routing}, properties)
+        with self._remembering_refusals():
+            self._taking().open_zone(node)
         yield self
-        self._taking().close_zone()
+        with self._remembering_refusals():
+            self._taking().close_zone()
 
     def host(
         self,
@@ -386,7 +394,16 @@ class PlatformBuilder:
         self._add(make_node(tag, attributes, properties))
 
     def _add(self, node: Node) -> None:
-        self._taking().add(node)
+        with self._remembering_refusals():
+            self._taking().add(node)
+
+    @contextmanager
+    def _remembering_refusals(self) -> Iterator[None]:
+        try:
+            yield
+        except InputError as error:
+            self._refused = self._refused or error.message
+            raise
 
     def _taking(self) -> Elements:
         if self._elements is None:

@@ -283,6 +283,9 @@ def test_mistakes_of_the_whole() -> None:
     p = PlatformBuilder()
     with pytest.raises(InputError, match="unknown routing 'Fall'"), p.zone("z", routing="Fall"):
         pass
+    with pytest.raises(InputError, match="an element was refused, make another builder: unknown"):
+        p.build()
+    p = PlatformBuilder()
     with p.zone("z"):
         p.host("a", speed=1)
     p.profile("host", "b", "speed", {0: 1})
