@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,6 +29,32 @@ GAINS = {
     "more bandwidth": "moving",
     "no software overhead": "overhead",
 }
+
+
+@dataclass
+class _Sums:
+    """Sums over the parts of a path; times in seconds.
+
+    Attributes
+    ----------
+    acts, sends
+        Of each rank, in which it acts, and of transfers that it sends; shape (ranks,).
+    gains
+        What could be gained, by the parts that `GAINS` names.
+    kinds
+        Seconds and number of parts, by state and kind of action.
+    links
+        Seconds, bytes and number of transfers, by link.
+    length
+        Of the whole path.
+    """
+
+    acts: NDArray[np.float64]
+    sends: NDArray[np.float64]
+    gains: dict[str, float] = field(default_factory=lambda: dict.fromkeys(GAINS.values(), 0.0))
+    kinds: dict[tuple[int, int], tuple[float, int]] = field(default_factory=dict)
+    links: dict[int, list[float]] = field(default_factory=dict)
+    length: float = 0.0
 
 
 class CriticalPath:
@@ -81,7 +108,7 @@ class CriticalPath:
     @cached_property
     def length(self) -> float:
         """Seconds from the beginning of its first part to the end of its last: all of the time."""
-        return float(self._sums["length"])
+        return self._sums.length
 
     @cached_property
     def by_kind(self) -> pd.DataFrame:
@@ -90,7 +117,7 @@ class CriticalPath:
 
         rows = [
             (STATES[state], _core.kind_names()[kind], seconds, int(count))
-            for (state, kind), (seconds, count) in self._sums["kinds"].items()
+            for (state, kind), (seconds, count) in self._sums.kinds.items()
         ]
         table = pd.DataFrame(rows, columns=["state", "kind", "seconds", "parts"])
         table["share"] = table["seconds"] / (self.length or 1.0)
@@ -101,7 +128,7 @@ class CriticalPath:
         """Seconds that the path stays on each `rank`, and of the transfers that it sends."""
         import pandas as pd
 
-        acts, sends = self._sums["acts"], self._sums["sends"]
+        acts, sends = self._sums.acts, self._sums.sends
         table = pd.DataFrame({"seconds": acts, "transfers": sends})
         table.index.name = "rank"
         return table
@@ -116,7 +143,7 @@ class CriticalPath:
         import pandas as pd
 
         table = pd.DataFrame(
-            [(link, *sums) for link, sums in self._sums["links"].items()],
+            [(link, *sums) for link, sums in self._sums.links.items()],
             columns=["link", "seconds", "bytes", "transfers"],
         )
         table["link"] = [self._routes.link_name(link) for link in table["link"]]
@@ -133,7 +160,7 @@ class CriticalPath:
         """
         import pandas as pd
 
-        seconds = [self._sums[column] for column in GAINS.values()]
+        seconds = [self._sums.gains[column] for column in GAINS.values()]
         table = pd.DataFrame({"seconds": seconds}, index=pd.Index(list(GAINS), name="change"))
         table["share"] = table["seconds"] / (self.length or 1.0)
         # Less than rounding leaves nothing.
@@ -169,48 +196,50 @@ class CriticalPath:
             ranks.append(rank)
         return np.concatenate(times)[::-1], np.concatenate(ranks)[::-1], step
 
-    def _chunks(self) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
+    def _chunks(self) -> Iterator[tuple[NDArray[np.void], NDArray[np.float64]]]:
         """The parts, the latest first, and the latency of each."""
         path: Any = _core.CriticalPath(str(self._store.path("states")), self.rank, self._end, 0.0)
         while len(rows := path.take(_CHUNK)):
             yield rows, self._routes.latencies(rows)
 
     @cached_property
-    def _sums(self) -> dict[str, Any]:
+    def _sums(self) -> _Sums:
         """Everything that is summed over the parts, in one walk along them."""
         import numpy as np
 
         transfer = STATES.index("transfer")
-        totals: dict[str, Any] = dict.fromkeys(GAINS.values(), 0.0)
-        totals |= {"kinds": {}, "links": {}, "length": 0.0}
-        totals["acts"], totals["sends"] = np.zeros(self._ranks), np.zeros(self._ranks)
+        totals = _Sums(np.zeros(self._ranks), np.zeros(self._ranks))
         start = end = None
         for rows, latency in self._chunks():
             seconds = rows["end"] - rows["start"]
             end = float(rows["end"][0]) if end is None else end
             start = float(rows["start"][-1])
             moves = rows["state"] == transfer
-            totals["sends"] += np.bincount(
+            totals.sends += np.bincount(
                 rows["source"][moves], weights=seconds[moves], minlength=self._ranks
             )
-            totals["acts"] += np.bincount(
+            totals.acts += np.bincount(
                 rows["source"][~moves], weights=seconds[~moves], minlength=self._ranks
             )
-            totals["latency"] += latency.sum()
-            totals["moving"] += (seconds - latency)[moves].sum()
+            totals.gains["latency"] += latency.sum()
+            totals.gains["moving"] += (seconds - latency)[moves].sum()
             for name in ("compute", "overhead"):
-                totals[name] += seconds[rows["state"] == STATES.index(name)].sum()
-            _add_kinds(totals["kinds"], rows, seconds)
-            self._routes.add_up(totals["links"], rows[moves], seconds[moves])
+                totals.gains[name] += seconds[rows["state"] == STATES.index(name)].sum()
+            _add_kinds(totals.kinds, rows, seconds)
+            self._routes.add_up(totals.links, rows[moves], seconds[moves])
         if start is not None and end is not None:
-            totals["length"] = end - start
+            totals.length = end - start
         return totals
 
     def __repr__(self) -> str:
         return f"<CriticalPath of {self.length:.9g} s to rank {self.rank}>"
 
 
-def _add_kinds(kinds: dict[tuple[int, int], Any], rows: Any, seconds: Any) -> None:
+def _add_kinds(
+    kinds: dict[tuple[int, int], tuple[float, int]],
+    rows: NDArray[np.void],
+    seconds: NDArray[np.float64],
+) -> None:
     """Add the seconds of parts to those of their state and kind."""
     import numpy as np
 
@@ -221,7 +250,7 @@ def _add_kinds(kinds: dict[tuple[int, int], Any], rows: Any, seconds: Any) -> No
         kinds[key >> 8, key & 255] = (before[0] + float(more), before[1] + int(count))
 
 
-def _columns(rows: Any, latency: Any) -> dict[str, Any]:
+def _columns(rows: NDArray[np.void], latency: NDArray[np.float64]) -> dict[str, object]:
     return {
         "start": rows["start"],
         "end": rows["end"],
