@@ -30,7 +30,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench verify verified clean
+.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench instructions verify verified clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -113,6 +113,9 @@ docs: $(VENV)/.tisim-docs ## the documentation as a site, in build/docs/html; wa
 
 bench: $(OPTIMISED) ## speed and memory, answers checked first
 	$(PY) -m benchmarks
+
+instructions: $(OPTIMISED) ## have the instructions of two small replays changed? (needs valgrind)
+	$(PY) -m benchmarks --instructions
 
 verify: $(BUILT) ## compare CASES random cases, drawn from SEED, with SimGrid
 	$(PY) -m tests.oracle.campaign --cases $(CASES) --seed $(SEED)

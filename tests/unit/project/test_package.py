@@ -56,3 +56,14 @@ def test_an_input_error_begins_with_its_place() -> None:
 def test_an_input_error_crosses_processes() -> None:
     error = pickle.loads(pickle.dumps(InputError("no such host", file="a.xml", line=3)))
     assert (error.message, error.file, error.line) == ("no such host", "a.xml", 3)
+
+
+def test_the_checkout_holds_no_importable_sources() -> None:
+    """With tisim installed, `import tisim` in a checkout finds what is installed."""
+    root = Path(__file__).parents[3]
+    code = "from importlib.machinery import PathFinder; print(PathFinder.find_spec('tisim', ['']))"
+    run = subprocess.run(
+        [sys.executable, "-I", "-c", code], cwd=root, capture_output=True, text=True, check=True
+    )
+    assert run.stdout == "None\n"
+    assert (root / "src" / "tisim" / "__init__.py").is_file()
