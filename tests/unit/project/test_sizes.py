@@ -29,7 +29,7 @@ def files() -> list[Path]:
         for folder in FOLDERS
         for path in sorted((ROOT / folder).rglob("*"))
         if path.is_file()
-        and "__pycache__" not in path.parts
+        and not {"__pycache__", "_generated"} & set(path.parts)
         and not path.name.startswith("_core.")
         and path.suffix != ".pyc"
     ]
