@@ -3,12 +3,17 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <cstddef>
+#include <stdexcept>
+#include <tuple>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "checks.hpp"
 #include "simulation/simulation.hpp"
 #include "timeline/critical_path.hpp"
 #include "timeline/density.hpp"
@@ -163,11 +168,10 @@ std::shared_ptr<StateSink> sink_of(const std::shared_ptr<Both>& both) {
   return std::make_shared<SinkOf<Both>>(both);
 }
 
-nb::list paraver_call_list() {
-  nb::list calls;
+std::vector<std::tuple<std::int64_t, std::int64_t, std::string>> paraver_call_list() {
+  std::vector<std::tuple<std::int64_t, std::int64_t, std::string>> calls;
   for (const ParaverCall& call : paraver_calls()) {
-    if (call.name.empty()) continue;
-    calls.append(nb::make_tuple(call.type, call.value, std::string(call.name)));
+    if (!call.name.empty()) calls.emplace_back(call.type, call.value, call.name);
   }
   return calls;
 }
@@ -225,8 +229,12 @@ void register_profile(nb::module_& m) {
   nb::class_<Profile, Listener>(m, "Profile", "Sums over a whole simulation.")
       .def(nb::init<std::int32_t>(), "ranks"_a)
       .def("sink", &sink_of<Profile>, "What takes the states.")
-      .def("columns", &profile_columns, "(state, kind, seconds of each rank).")
-      .def("counts", &profile_counts, "By kind, the actions of each rank.")
+      .def("columns", &profile_columns,
+           nb::sig("def columns(self) -> list[tuple[int, int, NDArray[numpy.float64]]]"),
+           "(state, kind, seconds of each rank).")
+      .def("counts", &profile_counts,
+           nb::sig("def counts(self) -> dict[int, NDArray[numpy.int64]]"),
+           "By kind, the actions of each rank.")
       .def("waits", [](const Profile& p) { return array_of(p.waits(), wait_type()); })
       .def("traffic", [](const Profile& p) { return array_of(p.traffic(), traffic_type()); });
 }
@@ -240,8 +248,8 @@ void register_timeline(nb::module_& m) {
   m.def("part_type", &part_type);
   m.def("kind_names", &kind_names, "By the number of a kind; empty: there is none.");
   m.def("state_names", [] {
-    nb::list names;
-    for (const char* name : state_names()) names.append(name);
+    std::vector<std::string> names;
+    for (const char* name : state_names()) names.emplace_back(name);
     return names;
   });
 
@@ -269,6 +277,12 @@ void register_timeline(nb::module_& m) {
       "state_density",
       [](const std::string& states, double begin, double end, std::size_t bins,
          const Array<std::int32_t>& groups, std::size_t count) {
+        if (bins == 0 || !(begin <= end) || !std::isfinite(end - begin)) {
+          throw std::invalid_argument("a density needs bins and a time to divide");
+        }
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+          check_index(groups.data()[i], count, "group");
+        }
         return to_numpy(
             state_density(states, begin, end, bins, {groups.data(), groups.size()}, count));
       },

@@ -1,6 +1,7 @@
 #include "timeline/density.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "timeline/state_file.hpp"
 
@@ -20,7 +21,9 @@ std::vector<float> state_density(const std::string& states, double begin, double
     const double from = std::max(row.start, begin);
     const double to = std::min(row.end, end);
     if (from >= to) continue;
-    const auto group = static_cast<std::size_t>(groups[static_cast<std::size_t>(row.rank)]);
+    const auto rank = static_cast<std::size_t>(row.rank);
+    if (rank >= groups.size()) throw std::out_of_range("a state of a rank without a group");
+    const auto group = static_cast<std::size_t>(groups[rank]);
     const std::size_t last = bin_of(to);
     for (std::size_t bin = bin_of(from); bin <= last; ++bin) {
       const double left = std::max(from, begin + width * static_cast<double>(bin));

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tisim import _core
 from tisim.actions.collectives import catalogue
 from tisim.actions.collectives.catalogue import Algorithm
 from tisim.errors import InputError
 
-#: Carries an action out: takes the rank (`tisim.kernel.MpiRank`) and the further words of the line,
-#: and yields events.
-Action = Callable[..., Generator[object, object, object]]
+if TYPE_CHECKING:
+    from tisim.kernel.driver import Action
 
-_A = TypeVar("_A", bound=Action)
+_A = TypeVar("_A", bound="Action")
 _C = TypeVar("_C", bound=Algorithm)
 
 

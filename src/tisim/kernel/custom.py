@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     import simpy
 
     from tisim.kernel.core_environment import CoreEnvironment
+    from tisim.kernel.driver import Action
+
+    # An action under way.
+    Carried = Generator[simpy.Event, Any, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,8 @@ class CustomActions:
         process.callbacks.append(_fail)
 
     def _carried_out(
-        self, generator: Generator[Any, Any, Any], rank: MpiRank, line: Line
-    ) -> Generator[Any, Any, None]:
+        self, generator: Carried, rank: MpiRank, line: Line
+    ) -> Generator[simpy.Event, object, None]:
         try:
             yield from generator
         except TisimError as error:
@@ -97,9 +101,7 @@ def _fail(process: simpy.Event) -> None:
         raise error
 
 
-def _called(
-    action: Callable[..., Generator[Any, Any, Any]], rank: MpiRank, line: Line
-) -> Generator[Any, Any, Any]:
+def _called(action: Action, rank: MpiRank, line: Line) -> Carried:
     """The generator of an action; an error when the line's words do not fit the function."""
     try:
         generator = action(rank, *line.words[1:])

@@ -12,7 +12,13 @@ from tisim._core import NeededSchedule, ScheduleError, Stage, Stop
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
+    import simpy
+
     from tisim._core import Model, PlatformData, Simulation, TraceSet
+
+    #: Carries out an action of the user's: takes the rank (`tisim.kernel.MpiRank`) and the further
+    #: words of the line, and yields events; they may send back anything.
+    Action = Callable[..., Generator[simpy.Event, Any, object]]
 
 
 class Schedule(Protocol):
@@ -84,7 +90,7 @@ class Settings(Protocol):
         """Name of the algorithm that the line of a collective, such as ``ibcast``, selects."""
         ...
 
-    def action(self, name: str) -> Callable[..., Generator[Any, Any, Any]]:
+    def action(self, name: str) -> Action:
         """The function that carries out an action of the user's own."""
         ...
 
@@ -117,8 +123,8 @@ class EventConsumer(Protocol):
         ...
 
 
-# The core runs so long (seconds) between two looks at Ctrl-C, each with a report of progress.
-_WALL_CLOCK_LIMIT = 0.1
+# Wall-clock seconds between two checks for Ctrl-C, each with a report of progress.
+_REPORT_INTERVAL = 0.1
 
 
 @dataclass(slots=True)
@@ -190,9 +196,9 @@ class Driver:
             Whether what happens at that very time is still done.
         """
         core = self.core
-        looked = time.perf_counter()
+        reported = time.perf_counter()
         while True:
-            stop = core.run(until, _WALL_CLOCK_LIMIT, including)
+            stop = core.run(until, _REPORT_INTERVAL, including)
             if stop == Stop.NEED_SCHEDULE:
                 self._provide_schedule()
             elif stop == Stop.NEED_ROUTE:
@@ -200,15 +206,15 @@ class Driver:
             elif stop == Stop.LOG_FULL:
                 assert self.events is not None
                 self.events.take(core)
-                if time.perf_counter() - looked > _WALL_CLOCK_LIMIT:
-                    looked = self._tell()
+                if time.perf_counter() - reported > _REPORT_INTERVAL:
+                    reported = self._report_progress()
             elif stop == Stop.PAUSE:
-                looked = self._tell()
+                reported = self._report_progress()
             else:
                 return stop
 
-    def _tell(self) -> float:
-        """Tell how far the simulation is; the time at which that was done."""
+    def _report_progress(self) -> float:
+        """Report how far the simulation is; the wall-clock time of the report."""
         if self._progress is not None:
             reached = self.core.progress()
             self._progress(reached.time, reached.actions, reached.fraction)

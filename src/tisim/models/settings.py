@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, Algorithm
-from tisim.actions.registry import Action, Registry, default_registry
+from tisim.actions.registry import Registry, default_registry
 from tisim.actions.vocabulary import algorithm_name, expand, expand_communicator
 from tisim.config import Config
 from tisim.config.table import CpuModel, NetworkModel, Overheads, Protocol
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tisim.actions.script import Script
     from tisim.config import ConfigLike
     from tisim.config.platform_like import PlatformLike
+    from tisim.kernel.driver import Action
 
 
 class Settings:

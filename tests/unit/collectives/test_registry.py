@@ -10,6 +10,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+import simpy
 
 import tisim
 import tisim.kernel
@@ -137,7 +138,7 @@ def test_the_documentation_s_example_works() -> None:
     assert callable(algorithm("barrier", "star"))
 
 
-def nap(rank: MpiRank) -> Generator[object, object, None]:
+def nap(rank: MpiRank) -> Generator[simpy.Event, object, None]:
     yield rank.env.timeout(5)
 
 

@@ -68,7 +68,7 @@ def test_a_replay_tells_how_far_it_is(
     packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the part of its lines that it has done, whether they are long or short."""
-    monkeypatch.setattr("tisim.kernel.driver._WALL_CLOCK_LIMIT", 0.001)
+    monkeypatch.setattr("tisim.kernel.driver._REPORT_INTERVAL", 0.001)
     lines = 600_000
     trace = tmp_path / "trace"
     trace.mkdir()

@@ -76,7 +76,7 @@ def test_ctrl_c_leaves_no_timeline(
 ) -> None:
     if name.endswith(".parquet"):
         pytest.importorskip("pyarrow")
-    monkeypatch.setattr(driver, "_WALL_CLOCK_LIMIT", 0.0)
+    monkeypatch.setattr(driver, "_REPORT_INTERVAL", 0.0)
     told = []
 
     def progress(simulated_time: float, actions: int, fraction: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tisim.actions.script import Endpoint
 
@@ -26,7 +26,7 @@ NumberedTable = tuple[tuple[float, tuple[tuple[float, int], ...]], ...]
 # they are in the MPI libraries then.
 _ANY_RANKS = {"pair": "ring", "rab1": "rab_rdb"}
 
-Row = TypeVar("Row", bound=tuple[Any, ...])
+Row = TypeVar("Row", bound=tuple[float, *tuple[object, ...]])
 
 
 @dataclass(frozen=True)
