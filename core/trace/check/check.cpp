@@ -9,7 +9,7 @@
 #include "trace/check/balance.hpp"
 #include "trace/check/collective_order.hpp"
 #include "trace/check/communicators.hpp"
-#include "trace/check/deadlocks.hpp"
+#include "trace/check/deadlock/deadlocks.hpp"
 #include "trace/check/message_ledger.hpp"
 #include "trace/check/messages.hpp"
 #include "trace/check/program_end.hpp"

@@ -1,16 +1,16 @@
-#include "trace/check/deadlocks.hpp"
+#include "trace/check/deadlock/deadlocks.hpp"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "trace/check/permissive_run.hpp"
+#include "trace/check/deadlock/permissive_run.hpp"
 
 namespace tisim {
 
 namespace {
 
-constexpr std::size_t kMostNamed = 6;  // ranks of a circle
+constexpr std::size_t kMostRanksShown = 6;  // ranks of a circle
 constexpr std::size_t kMostCircles = 8;
 
 using Block = PermissiveRun::Block;
@@ -109,13 +109,13 @@ class Waiters {
       const Block& block = blocks_[static_cast<std::size_t>(rank)];
       messages_only = messages_only && is_message(block);
       const bool is_last = i + 1 == circle.size();
-      if (i >= kMostNamed && !is_last) continue;
-      if (i > 0) text += i > kMostNamed ? ", ... " : ", ";
+      if (i >= kMostRanksShown && !is_last) continue;
+      if (i > 0) text += i > kMostRanksShown ? ", ... " : ", ";
       text += numbered(rank);
       if (i > 0) text += " (" + place(rank) + ")";
       text += " " + waiting(block, next_[static_cast<std::size_t>(rank)]);
     }
-    if (circle.size() > kMostNamed) {
+    if (circle.size() > kMostRanksShown) {
       text += ", " + std::to_string(circle.size()) + " ranks in all";
     }
     text += messages_only ? "; let one of them send before it receives, or use sendrecv or irecv"

@@ -1,4 +1,4 @@
-#include "trace/check/permissive_run.hpp"
+#include "trace/check/deadlock/permissive_run.hpp"
 
 #include <algorithm>
 
