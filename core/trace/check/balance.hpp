@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "trace/check/finding.hpp"
-#include "trace/check/messages.hpp"
+#include "trace/walk/finding.hpp"
+#include "trace/walk/messages.hpp"
 
 namespace tisim {
 

@@ -8,14 +8,14 @@
 
 #include "trace/check/balance.hpp"
 #include "trace/check/collective_order.hpp"
-#include "trace/check/communicators.hpp"
 #include "trace/check/deadlock/deadlocks.hpp"
 #include "trace/check/message_ledger.hpp"
-#include "trace/check/messages.hpp"
 #include "trace/check/program_end.hpp"
-#include "trace/check/rank_walk.hpp"
 #include "trace/check/requests.hpp"
 #include "trace/error.hpp"
+#include "trace/walk/communicators.hpp"
+#include "trace/walk/messages.hpp"
+#include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "trace/check/collective_signature.hpp"
-#include "trace/check/finding.hpp"
-#include "trace/check/rank_walk.hpp"
+#include "trace/walk/collective_signature.hpp"
+#include "trace/walk/finding.hpp"
+#include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "trace/check/collective_signature.hpp"
+#include "trace/walk/collective_signature.hpp"
 
 namespace tisim {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "trace/check/finding.hpp"
-#include "trace/check/messages.hpp"
+#include "trace/walk/finding.hpp"
+#include "trace/walk/messages.hpp"
 
 namespace tisim {
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trace/check/finding.hpp"
-#include "trace/check/rank_walk.hpp"
+#include "trace/walk/finding.hpp"
+#include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
 

@@ -27,6 +27,8 @@ ROOMS = (
     "core/trace/text",
     "core/trace/packed",
     "core/trace/archive",
+    "core/trace/walk",
+    "core/trace/check/deadlock",
     "core/trace/check",
     "core/event_log",
     "core/transfer",

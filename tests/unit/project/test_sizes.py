@@ -16,6 +16,7 @@ SERIES = {"docs/adr"}
 KNOWN_FILES = {
     "bindings/trace.cpp",
     "src/tisim/config/table.py",
+    "src/tisim/platform/builder.py",
     "src/tisim/platform/platform.py",
     "tests/oracle/programs/call_programs.py",
     "tests/unit/commands/test_bad_input.py",

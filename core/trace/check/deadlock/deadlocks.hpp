@@ -2,8 +2,8 @@
 #pragma once
 
 #include "support/progress.hpp"
-#include "trace/check/communicators.hpp"
-#include "trace/check/finding.hpp"
+#include "trace/walk/communicators.hpp"
+#include "trace/walk/finding.hpp"
 
 namespace tisim {
 

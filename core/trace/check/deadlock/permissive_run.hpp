@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "trace/check/messages.hpp"
-#include "trace/check/rank_walk.hpp"
 #include "trace/vocabulary/collective_call.hpp"
+#include "trace/walk/messages.hpp"
+#include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
 

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "trace/archive/trace_set.hpp"
-#include "trace/check/communicators.hpp"
+#include "trace/walk/communicators.hpp"
 
 namespace tisim {
 

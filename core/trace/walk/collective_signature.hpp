@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "trace/check/rank_walk.hpp"
 #include "trace/vocabulary/collective_call.hpp"
+#include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
 

@@ -1,4 +1,4 @@
-#include "trace/check/rank_walk.hpp"
+#include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
 

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "trace/check/rank_walk.hpp"
+#include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
 

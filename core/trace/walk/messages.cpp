@@ -1,6 +1,6 @@
-#include "trace/check/messages.hpp"
+#include "trace/walk/messages.hpp"
 
-#include "trace/check/collective_signature.hpp"
+#include "trace/walk/collective_signature.hpp"
 
 namespace tisim {
 

@@ -1,4 +1,4 @@
-#include "trace/check/communicators.hpp"
+#include "trace/walk/communicators.hpp"
 
 #include <algorithm>
 #include <limits>

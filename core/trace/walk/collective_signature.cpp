@@ -1,4 +1,4 @@
-#include "trace/check/collective_signature.hpp"
+#include "trace/walk/collective_signature.hpp"
 
 #include <span>
 
