@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import tarfile
 from pathlib import Path
 
@@ -10,6 +11,11 @@ import pytest
 from tests.oracle import simgrid_exec
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_configure() -> None:
+    """Let programs that tests start see Ctrl-C, also where the shell started pytest without it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
