@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "support/short_list.hpp"
 #include "core/test.hpp"
+#include "support/short_list.hpp"
 
 namespace tisim {
 

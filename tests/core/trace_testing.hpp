@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/error.hpp"
 #include "trace/archive/trace_set.hpp"
+#include "trace/error.hpp"
 
 namespace tisim::test {
 

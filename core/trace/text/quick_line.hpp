@@ -9,8 +9,8 @@
 #include <cstring>
 #include <string>
 
-#include "trace/vocabulary/op.hpp"
 #include "trace/vocabulary/datatype.hpp"
+#include "trace/vocabulary/op.hpp"
 
 namespace tisim {
 
