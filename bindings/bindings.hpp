@@ -6,6 +6,7 @@
 namespace tisim {
 
 void register_trace(nanobind::module_& m);
+void register_calls(nanobind::module_& m);
 void register_platform(nanobind::module_& m);
 void register_model(nanobind::module_& m);
 void register_timeline(nanobind::module_& m);

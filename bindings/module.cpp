@@ -5,6 +5,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The compiled core of tisim; use it through the Python packages above it.";
   m.attr("VERSION") = TISIM_VERSION;
   tisim::register_trace(m);
+  tisim::register_calls(m);
   tisim::register_platform(m);
   tisim::register_model(m);
   tisim::register_timeline(m);

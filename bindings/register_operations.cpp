@@ -7,9 +7,9 @@
 #include <stdexcept>
 
 #include "checks.hpp"
+#include "decoded_call.hpp"
 #include "mpi/schedule/schedule_check.hpp"
 #include "simulation.hpp"
-#include "trace/vocabulary/vocabulary.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -118,23 +118,11 @@ void post_sleep(Simulation& s, std::int32_t index, double seconds) {
   s.post(index, op);
 }
 
-const Action& collective_of(const std::string& name) {
-  std::string known;
-  for (const Action& action : known_actions()) {
-    if (action.form != Form::collective || action.kind != Kind::collective) continue;
-    if (action.name == name) return action;
-    known.append(known.empty() ? "" : ", ").append(action.name);
-  }
-  const std::string near = Vocabulary({}).nearest(name);
-  raise_input_error("there is no collective '" + name + "'; " +
-                    (near.empty() ? "known ones are " + known : "did you mean " + near + "?"));
-}
-
 void post_collective(Simulation& s, std::int32_t index, const std::string& name,
                      std::vector<double> arguments) {
   const Rank& rank = driven_rank(s, index);
   Call call;
-  call.operation = collective_of(name).operation;
+  call.operation = collective_named(name);
   for (const double argument : arguments) {
     if (!(std::fabs(argument) <= kLargestMessage)) {
       throw std::invalid_argument("an argument of a collective is not a number below 2^53");

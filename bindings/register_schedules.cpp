@@ -10,9 +10,10 @@
 #include <variant>
 
 #include "checks.hpp"
+#include "decoded_call.hpp"
 #include "mpi/schedule/schedule_check.hpp"
 #include "simulation.hpp"
-#include "trace/vocabulary/vocabulary.hpp"
+#include "trace/vocabulary/table.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -20,14 +21,11 @@ using namespace nb::literals;
 namespace tisim {
 
 std::string name_of(Operation operation, bool blocking) {
-  const Kind kind = blocking ? Kind::collective : Kind::icollective;
-  for (const Action& action : known_actions()) {
-    const bool collective = action.form == Form::collective && action.kind == kind;
-    const bool communicator = action.form == Form::comm_split || action.form == Form::comm_dup;
-    if (action.operation == operation && (collective || communicator)) {
-      return std::string(action.name);
-    }
+  if (is_collective(operation)) {
+    return std::string(name_of(blocking ? Kind::collective : Kind::icollective, operation));
   }
+  if (operation == Operation::comm_split) return std::string(traits_of(Kind::comm_split).name);
+  if (operation == Operation::comm_dup) return std::string(traits_of(Kind::comm_dup).name);
   throw std::invalid_argument("no collective has that number");
 }
 
@@ -35,12 +33,11 @@ namespace {
 
 // A schedule that a rank needs before it can go on.
 struct NeededSchedule {
-  std::int32_t rank = 0;    // in the simulation
-  std::int32_t comm = 0;    // index of the communicator
-  std::int32_t number = 0;  // of the rank in it
-  std::string operation;    // the first word of the line
-  std::vector<double> arguments;
-  bool double_default = false;
+  std::int32_t rank = 0;            // in the simulation
+  std::int32_t comm = 0;            // index of the communicator
+  std::int32_t number = 0;          // of the rank in it
+  std::string operation;            // the first word of the line
+  std::optional<DecodedCall> call;  // of a collective
   Stage stage = Stage::none;
   bool joins = false;
   std::vector<std::vector<std::int32_t>> groups;
@@ -56,10 +53,14 @@ NeededSchedule needed_schedule(const Simulation& s) {
   needed.comm = need.comm;
   needed.number = need.number;
   needed.operation = name_of(call.operation, need.blocking);
-  needed.arguments = call.arguments;
-  needed.double_default = call.double_default;
   needed.stage = need.stage;
-  if (need.stage != Stage::none) needed.joins = s.question_is_of_member();
+  if (need.stage == Stage::none) {
+    const Op op = rank.schedule >= 0 ? rank.collective.op() : rank.op;
+    needed.call.emplace(call, need.blocking, checked_communicator(s, need.comm).size,
+                        s.file_of(rank), op.line);
+  } else {
+    needed.joins = s.question_is_of_member();
+  }
   if (need.stage == Stage::groups && need.number == 0) needed.groups = s.new_groups();
   return needed;
 }
@@ -204,15 +205,20 @@ void register_schedules(nb::module_& m, SimulationClass& simulation) {
       .def_ro("comm", &NeededSchedule::comm, "Index of the communicator.")
       .def_ro("number", &NeededSchedule::number, "The rank's number in the communicator.")
       .def_ro("operation", &NeededSchedule::operation, "First word of the line.")
-      .def_ro("arguments", &NeededSchedule::arguments, "The numbers of the line.")
-      .def_ro("double_default", &NeededSchedule::double_default,
-              "The type of a line that names none is double; it is byte otherwise.")
+      .def_prop_ro(
+          "call", [](const NeededSchedule& s) { return s.call ? &*s.call : nullptr; },
+          nb::rv_policy::reference_internal,
+          nb::for_getter(nb::sig("def call(self, /) -> CollectiveCall | None")),
+          "The decoded call of a collective; None in the stages of a communicator's making.")
       .def_ro("stage", &NeededSchedule::stage)
       .def_ro("joins", &NeededSchedule::joins, "Whether the rank will be in a new communicator.")
       .def_ro("groups", &NeededSchedule::groups,
               "The ranks of each new communicator, for rank 0 in the stage GROUPS.");
 
-  simulation.def("needed_schedule", &needed_schedule, "What `Stop.NEED_SCHEDULE` asks for.")
+  simulation
+      .def("needed_schedule", &needed_schedule,
+           "What `Stop.NEED_SCHEDULE` asks for; raises tisim.InputError when the call does not "
+           "fit its communicator.")
       .def("provide_schedule", &provide_schedule, "kinds"_a.none(), "peers"_a.none(),
            "sizes"_a.none(), "tags"_a.none(), "slots"_a.none(), "last"_a,
            nb::sig("def provide_schedule(self, kinds: Sequence[int], peers: Sequence[int], "

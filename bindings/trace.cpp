@@ -58,8 +58,8 @@ void raise_input_error(const std::exception_ptr& error, void*) {
   } catch (const TraceError& wrong) {
     const nb::object type = nb::module_::import_("tisim.errors").attr("InputError");
     const nb::object line = wrong.line == 0 ? nb::none() : nb::cast(wrong.line);
-    const nb::object raised =
-        type(decoded(wrong.message), "file"_a = decoded(wrong.file), "line"_a = line);
+    const nb::object file = wrong.file.empty() ? nb::none() : decoded(wrong.file);
+    const nb::object raised = type(decoded(wrong.message), "file"_a = file, "line"_a = line);
     PyErr_SetObject(type.ptr(), raised.ptr());
   }
 }

@@ -13,7 +13,7 @@ void CollectiveOrder::take(const RankWalk& walk, std::int32_t rank, Findings& fi
     findings.add({Severity::error, rank, walk.reader().file(), walk.op().line, std::move(what)});
   };
   if (has_collective_call(walk.op().kind) && !call.fits) {
-    say(explain_misfit(walk.call(), size));
+    say(explain_misfit(walk.call(), walk.op().kind, size));
   } else if (const auto slip = own_contradiction(walk, call)) {
     say(*slip);
   }

@@ -122,8 +122,8 @@ CollectiveCall::CollectiveCall(const Call& call, std::int64_t size) : operation(
   receive_counts = vector(grammar.receive_counts);
 }
 
-std::string explain_misfit(const Call& call, std::int64_t size) {
-  const std::string name(traits_of(call.operation).name);
+std::string explain_misfit(const Call& call, Kind kind, std::int64_t size) {
+  const std::string name(name_of(kind, call.operation));
   const CollectiveLayout layout(call.operation, size);
   if (!has_right_number(call, layout)) {
     const std::size_t arguments =

@@ -32,7 +32,8 @@ struct CollectiveCall {
 };
 
 // What is wrong with a call that does not fit a communicator of `size` ranks, and what would fit.
-std::string explain_misfit(const Call& call, std::int64_t size);
+// `kind`: collective or icollective.
+std::string explain_misfit(const Call& call, Kind kind, std::int64_t size);
 
 bool is_rooted(Operation operation);
 

@@ -14,7 +14,7 @@ from tisim.errors import InputError
 if TYPE_CHECKING:
     import simpy
 
-    from tisim._core import Model, PlatformData, Simulation, TraceSet
+    from tisim._core import CollectiveCall, Model, PlatformData, Simulation, TraceSet
 
     #: Carries out an action of the user's: takes the rank (`tisim.kernel.MpiRank`) and the further
     #: words of the line, and yields events; they may send back anything.
@@ -60,10 +60,8 @@ class Settings(Protocol):
 
     def expand(
         self,
-        operation: str,
-        arguments: Sequence[float],
+        call: CollectiveCall,
         *,
-        double_default: bool,
         rank: int,
         placement: Sequence[int],
         order: Sequence[int] | None,
@@ -251,7 +249,7 @@ class Driver:
 
     def _algorithm(self, needed: NeededSchedule) -> str:
         """What wrote a schedule, for a message."""
-        if needed.stage != Stage.NONE:
+        if needed.call is None:
             return f"the algorithms of {needed.operation}"
         name = self.settings.algorithm_name(needed.operation)
         return f"algorithm {name!r} ({needed.operation})"
@@ -259,11 +257,9 @@ class Driver:
     def _schedule(
         self, needed: NeededSchedule, group: _Group, surveyed: frozenset[int]
     ) -> Schedule:
-        if needed.stage == Stage.NONE:
+        if needed.call is not None:
             return self.settings.expand(
-                needed.operation,
-                needed.arguments,
-                double_default=needed.double_default,
+                needed.call,
                 rank=needed.number,
                 placement=group.placement,
                 order=group.order,

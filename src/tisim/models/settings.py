@@ -16,7 +16,7 @@ from tisim.models.hosts import overheads_by_host
 from tisim.models.speedups import read_speedups
 
 if TYPE_CHECKING:
-    from tisim._core import Model, PlatformData, Stage
+    from tisim._core import CollectiveCall, Model, PlatformData, Stage
     from tisim.actions.script import Script
     from tisim.config import ConfigLike
     from tisim.config.platform_like import PlatformLike
@@ -95,10 +95,8 @@ class Settings:
 
     def expand(
         self,
-        operation: str,
-        arguments: Sequence[float],
+        call: CollectiveCall,
         *,
-        double_default: bool,
         rank: int,
         placement: Sequence[int],
         order: Sequence[int] | None,
@@ -106,11 +104,8 @@ class Settings:
     ) -> Script:
         """Write the schedule of one rank in one collective (`tisim.actions.vocabulary`)."""
         return expand(
-            operation,
-            arguments,
-            double_default=double_default,
+            call,
             rank=rank,
-            size=len(placement),
             placement=placement,
             config=self,
             order=order,

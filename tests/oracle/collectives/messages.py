@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.oracle.simgrid_exec import CACHE, OracleError, cause_of, run_all
+from tisim._core import decode_call
 from tisim.actions import script as codes
 from tisim.actions.collectives.catalogue import Algorithm, algorithm
 from tisim.actions.vocabulary import expand
@@ -171,11 +172,8 @@ def expand_line(
     """The schedule of one rank."""
     word, *numbers = call.line(rank).split()
     return expand(
-        word,
-        [float(number) for number in numbers],
-        double_default=False,
+        decode_call(word, [float(number) for number in numbers], len(hosts)),
         rank=rank,
-        size=len(hosts),
         placement=tuple(hosts),
         config=call,
         surveyed=surveyed,

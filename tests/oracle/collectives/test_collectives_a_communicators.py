@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.oracle.collectives.messages import Call, Trail, selected, simgrid, trail_of
+from tisim._core import decode_call
 from tisim.actions.collectives.communicators import comm_split
 from tisim.actions.script import Script
 from tisim.actions.vocabulary import expand
@@ -25,11 +26,8 @@ def members_of(rank: int) -> list[int]:
 def append_broadcast(trail: Trail, rank: int, members: list[int], config: Call) -> None:
     """Add what the rank does in the broadcast on a new communicator."""
     script = expand(
-        "bcast",
-        [1, 0, 1],
-        double_default=False,
+        decode_call("bcast", [1, 0, 1], len(members)),
         rank=members.index(rank),
-        size=len(members),
         placement=[HOSTS[member] for member in members],
         order=members,
         config=config,

@@ -14,8 +14,8 @@ import pytest
 import tisim
 from tests.oracle.collectives.test_collectives_a import NOT_EMPTY, calls, fits
 from tests.oracle.simgrid_exec import run_oracle
+from tisim._core import type_width
 from tisim.actions.collectives.catalogue import ALGORITHMS
-from tisim.actions.vocabulary import TYPE_WIDTHS
 
 pytestmark = pytest.mark.oracle
 
@@ -33,7 +33,7 @@ def trace_line(line: str, rng: random.Random) -> str:
     """
     word, *numbers = line.split()
     if numbers:
-        numbers[0] = str(int(numbers[0]) * TYPE_WIDTHS[int(numbers[-1])])
+        numbers[0] = str(int(numbers[0]) * (type_width(int(numbers[-1])) or 0))
         numbers[-1] = "6"
     if word in WITH_FLOPS:
         numbers.insert(1, str(rng.choice([0, 10_000, 1_000_000])))

@@ -13,6 +13,7 @@ import pytest
 
 from tests.oracle.collectives import selector_grid as grid
 from tests.oracle.collectives.messages import Call, Trail, selected, simgrid, trail_of
+from tisim._core import decode_call
 from tisim.actions.vocabulary import expand
 
 pytestmark = pytest.mark.oracle
@@ -59,11 +60,8 @@ def trails(rank: int, members: list[int], lines: list[str], config: Call) -> lis
     for line in ["bcast 1 0 1", *lines]:  # the split's own broadcast first
         word, *numbers = line.split()
         script = expand(
-            word,
-            [float(number) for number in numbers],
-            double_default=False,
+            decode_call(word, [float(number) for number in numbers], len(members)),
             rank=members.index(rank),
-            size=len(members),
             placement=[HOSTS[member] for member in members],
             order=members,
             config=config,

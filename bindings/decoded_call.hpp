@@ -1,0 +1,35 @@
+// Collective calls as Python gets them: decoded by the core, by the meaning of their arguments.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/vocabulary/call.hpp"
+
+namespace tisim {
+
+// A call that fits its communicator. What the collective does not have is 0 or empty.
+struct DecodedCall {
+  // Throws TraceError, at a line of a file (empty: none), when `call` does not fit `ranks` ranks.
+  DecodedCall(const Call& call, bool is_blocking, std::int64_t ranks, const std::string& file,
+              std::uint64_t line);
+
+  std::string operation;  // without the `i` of a non-blocking one
+  bool blocking = true;
+  std::int64_t size = 0;  // ranks of the communicator
+  std::int64_t root = 0;
+  std::int64_t send_count = 0;  // elements; the only count, where there is one
+  std::int64_t receive_count = 0;
+  std::vector<std::int64_t> send_counts;  // elements, by rank
+  std::vector<std::int64_t> receive_counts;
+  std::int64_t send_width = 0;  // bytes of an element; of the only type, where there is one
+  std::int64_t receive_width = 0;
+  double flops = 0;  // of a reducescatter
+};
+
+// The collective of that name. Raises tisim.errors.InputError, which names the nearest ones.
+Operation collective_named(std::string_view name);
+
+}  // namespace tisim
