@@ -1,0 +1,135 @@
+// Random programs that always end: each is replayed to its end with all invariants checked, after
+// every instant where the core is built with TISIM_VERIFY.
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/simulation_testing.hpp"
+#include "training/clusters.hpp"
+
+namespace tisim::test {
+namespace {
+
+constexpr std::uint32_t kPrograms = 200;
+
+// A program is drawn as one sequence of events. Both sides of a message are written at its event,
+// so the ranks can always go on in the order of the sequence, and no program hangs.
+class RandomProgram {
+ public:
+  explicit RandomProgram(std::uint32_t seed)
+      : random_(seed), ranks_(2 + below(9)), hosts_(1 + below(ranks_)), programs_(size(ranks_)) {
+    const int events = 20 + below(60);
+    for (int event = 0; event < events; ++event) add_event();
+    for (Program& program : programs_) program.push_back("waitall");
+    training::ClusterBuilder cluster(hosts_);
+    machine_ = below(2) == 0 ? cluster.with_backbone() : cluster.with_limiters();
+    machine_.model.detached_threshold = 1 << below(20);
+  }
+
+  // The answers to collectives are a dissemination, whose messages double from round to round.
+  // When each rank ends, seconds; empty when the program hangs.
+  std::vector<double> replay() const {
+    Simulation simulation(machine_.model, machine_.platform);
+    std::vector<std::int32_t> places;
+    for (int rank = 0; rank < ranks_; ++rank) places.push_back(rank % hosts_);
+    simulation.add_job(trace_of(programs_), places);
+    Stop stop = simulation.run();
+    while (stop == Stop::need_schedule || stop == Stop::completion) {
+      if (stop == Stop::need_schedule) provide_dissemination(simulation);
+      simulation.take_completions();
+      stop = simulation.run();
+    }
+    simulation.verify();
+    std::vector<double> ends;
+    for (const Rank& rank : simulation.ranks()) {
+      if (stop == Stop::done && rank.phase == Phase::finished) ends.push_back(rank.finish);
+    }
+    if (ends.size() != programs_.size()) ends.clear();
+    return ends;
+  }
+
+ private:
+  static std::size_t size(int number) { return static_cast<std::size_t>(number); }
+  int below(int bound) { return static_cast<int>(random_() % static_cast<std::uint32_t>(bound)); }
+
+  void say(int rank, const std::string& line) { programs_[size(rank)].push_back(line); }
+
+  void add_event() {
+    const int rank = below(ranks_);
+    switch (below(10)) {
+      case 0:
+        return say(rank, "compute " + std::to_string(below(100'000'000)));
+      case 1:
+        return say(rank, "sleep 0." + std::to_string(below(1000)));
+      case 2:
+        return say(rank, "waitall");
+      case 3:
+        for (Program& program : programs_) {
+          program.push_back("barrier");
+        }
+        return;
+      default:
+        return add_message(rank, (rank + 1 + below(ranks_ - 1)) % ranks_);
+    }
+  }
+
+  // A tag belongs to one message, so that a receive from anywhere can have no other.
+  void add_message(int from, int to) {
+    static const std::vector<std::string> kSends = {"send", "isend", "isend", "ssend", "issend"};
+    const std::string tag = std::to_string(++messages_);
+    const std::string rest = " " + tag + " " + std::to_string(below(1 << (1 + below(22)))) + " 0";
+    const std::string source = std::to_string(below(4) == 0 ? kAnySource : from);
+    const std::string& send = kSends[size(below(static_cast<int>(kSends.size())))];
+    // The receive of a message is posted first, later, or waited for at once.
+    const bool early = below(2) == 0;
+    if (early) say(to, "irecv " + source + rest);
+    say(from, send + " " + std::to_string(to) + rest);
+    if (!early) say(to, (below(2) == 0 ? "irecv " : "recv ") + source + rest);
+  }
+
+  static void provide_dissemination(Simulation& simulation) {
+    const Question& asked = simulation.question();
+    const std::int32_t ranks = simulation.communicator(asked.comm).size;
+    std::vector<std::int32_t> codes, peers, slots;
+    std::vector<double> sizes;
+    const auto add = [&](StepCode code, std::int32_t peer, double bytes, std::int32_t slot) {
+      codes.push_back(static_cast<std::int32_t>(code));
+      peers.push_back(peer);
+      sizes.push_back(bytes);
+      slots.push_back(slot);
+    };
+    std::int32_t slot = 0;
+    for (std::int32_t by = 1; by < ranks; by *= 2, slot += 2) {
+      const double bytes = 1000.0 * by;
+      add(StepCode::isend, (asked.number + by) % ranks, bytes, slot);
+      add(StepCode::irecv, (asked.number + ranks - by) % ranks, bytes, slot + 1);
+      add(StepCode::wait, 0, 0.0, slot);
+      add(StepCode::wait, 0, 0.0, slot + 1);
+      add(StepCode::compute, 0, bytes, -1);
+    }
+    const std::vector<std::int32_t> tags(codes.size());
+    simulation.provide_schedule(codes, peers, sizes, tags, slots, false);
+  }
+
+  std::mt19937 random_;  // the same numbers on every machine
+  int ranks_;
+  int hosts_;
+  int messages_ = 0;
+  std::vector<Program> programs_;
+  training::Machine machine_;
+};
+
+TEST("random programs run to their ends, and again to the same") {
+  for (std::uint32_t seed = 1; seed <= kPrograms; ++seed) {
+    const RandomProgram program(seed);
+    const std::vector<double> ends = program.replay();
+    if (ends.empty()) std::fprintf(stderr, "program %u hangs\n", seed);
+    CHECK(!ends.empty());
+    if (seed % 20 == 0) CHECK(program.replay() == ends);
+  }
+}
+
+}  // namespace
+}  // namespace tisim::test
