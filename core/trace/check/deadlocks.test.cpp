@@ -86,6 +86,15 @@ TEST("deadlocks: collectives wait for all ranks, or for the root") {
             .size() <= 1);
 }
 
+TEST("deadlocks: a non-blocking collective counts among the collectives of its communicator") {
+  CHECK(findings_of({"ibarrier; barrier; waitall", "ibarrier; barrier; waitall"}).empty());
+  CHECK(findings_of({"ibcast 8 0; allreduce 8 0; waitall; barrier",
+                     "ibcast 8 0; allreduce 8 0; waitall; barrier"})
+            .empty());
+  CHECK(is_one_deadlock(findings_of(
+      {"ibarrier; recv 1 0 8; barrier; waitall", "ibarrier; barrier; send 0 0 8; waitall"})));
+}
+
 TEST("deadlocks: communicators") {
   CHECK(is_one_deadlock(findings_of({"comm_split 0 1 0 0; recv 1 0 8 comm=1; send 1 0 8 comm=1",
                                      "comm_split 0 1 0 0; recv 0 0 8 comm=1; send 0 0 8 comm=1"})));

@@ -88,7 +88,6 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
     case Kind::testany:
     case Kind::testsome:
     case Kind::comm_free:
-    case Kind::icollective:
     case Kind::wait_icollective:
       return true;
     case Kind::send:
@@ -142,6 +141,7 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
       if (!state.requests.empty()) state.wait = Wait::any;
       return true;
     case Kind::collective:
+    case Kind::icollective:
     case Kind::comm_split:
     case Kind::comm_dup:
       return enter(state, rank);
@@ -315,7 +315,9 @@ bool PermissiveRun::enter(RankState& state, std::int32_t rank) {
   OpenCollective& open = group.open[place];
   ++open.entered;
   state.entered[view.group] = number + 1;
-  const Needs needs = needs_of(call, view.rank);
+  // A non-blocking collective counts for the others and holds nobody.
+  const bool is_blocking = state.kind != Kind::icollective;
+  const Needs needs = is_blocking ? needs_of(call, view.rank) : Needs::nobody;
   if (view.rank == call.root && !open.has_root) {
     open.has_root = true;
     for (const std::int32_t other : open.waiting) wake(other);
