@@ -110,6 +110,12 @@ TEST("deadlocks: others that wait are counted, not listed") {
   CHECK(findings.front().message.find("1 more rank waits for them") != std::string::npos);
 }
 
+TEST("persistent requests: a rank that sends to itself has two of one key") {
+  CHECK(findings_of({"send_init 0 5 8; recv_init 0 5 8; start 0 0 5; start 0 0 5; waitall; "
+                     "start 0 0 5; start 0 0 5; wait 0 0 5; wait 0 0 5"})
+            .empty());
+}
+
 TEST("program end: what comes after finalize, and a finalize that is missing") {
   auto findings = findings_of({"init; finalize; send 1 0 8", "init; recv 0 0 8; finalize"});
   CHECK(findings.size() == 1 && findings.front().severity == Severity::error);

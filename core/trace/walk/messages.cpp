@@ -49,38 +49,59 @@ void MessageReader::read(const RankWalk& walk, std::vector<TraceMessage>& messag
     case Kind::send_init:
     case Kind::ssend_init:
     case Kind::bsend_init:
-      persistent_[{op.comm, me, op.peer, op.tag}] = {false, op.bytes, false};
+      persistent_.push_back({.key = {op.comm, me, op.peer, op.tag}, .bytes = op.bytes});
       break;
     case Kind::recv_init:
-      persistent_[{op.comm, op.peer, me, op.tag}] = {true, op.bytes, false};
+      persistent_.push_back(
+          {.key = {op.comm, op.peer, me, op.tag}, .is_receive = true, .bytes = op.bytes});
       break;
-    case Kind::start: {
-      const auto request = persistent_.find({op.comm, op.peer, op.bytes, op.tag});
-      if (request != persistent_.end()) start(walk, request->first, request->second, messages);
-      break;
-    }
-    case Kind::startall:
-      for (auto& [key, request] : persistent_) {
-        if (!request.active) start(walk, key, request, messages);
+    case Kind::start:
+      if (auto* request = to_start({op.comm, op.peer, op.bytes, op.tag}); request != nullptr) {
+        start(walk, *request, messages);
       }
       break;
-    case Kind::wait: {
-      const auto request = persistent_.find({op.comm, op.peer, op.bytes, op.tag});
-      if (request != persistent_.end()) request->second.active = false;
+    case Kind::startall:
+      for (Persistent& request : persistent_) {
+        if (!request.active) start(walk, request, messages);
+      }
       break;
-    }
+    case Kind::wait:
+      if (auto* request = to_wait_for({op.comm, op.peer, op.bytes, op.tag}); request != nullptr) {
+        request->active = false;
+      }
+      break;
     case Kind::waitall:
-      for (auto& [key, request] : persistent_) request.active = false;
+      for (Persistent& request : persistent_) request.active = false;
       break;
     default:
       break;
   }
 }
 
-void MessageReader::start(const RankWalk& walk, const Key& key, Persistent& request,
+// The first that is not active. Where all are, a test or a waitany has completed one of them:
+// probably the one that was started first.
+MessageReader::Persistent* MessageReader::to_start(const Key& key) {
+  for (Persistent& request : persistent_) {
+    if (request.key == key && !request.active) return &request;
+  }
+  return to_wait_for(key);
+}
+
+// The active one that was started first.
+MessageReader::Persistent* MessageReader::to_wait_for(const Key& key) {
+  Persistent* oldest = nullptr;
+  for (Persistent& request : persistent_) {
+    if (request.key != key || !request.active) continue;
+    if (oldest == nullptr || request.started < oldest->started) oldest = &request;
+  }
+  return oldest;
+}
+
+void MessageReader::start(const RankWalk& walk, Persistent& request,
                           std::vector<TraceMessage>& messages) {
-  const auto& [comm, source, destination, tag] = key;
+  const auto& [comm, source, destination, tag] = request.key;
   request.active = true;
+  request.started = ++starts_;
   if (request.is_receive) {
     if (source != kProcNull) messages.push_back(received(walk, source, tag, request.bytes));
   } else if (destination != kProcNull) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <tuple>
 #include <vector>
 
@@ -39,17 +38,23 @@ class MessageReader {
   void read(const RankWalk& walk, std::vector<TraceMessage>& messages);
 
  private:
-  struct Persistent {
-    bool is_receive;
-    std::int64_t bytes;
-    bool active;
-  };
   using Key = std::tuple<std::uint16_t, std::int32_t, std::int64_t, std::int32_t>;
+  struct Persistent {
+    Key key;
+    bool is_receive = false;
+    std::int64_t bytes = 0;
+    bool active = false;
+    std::uint64_t started = 0;  // the number of its last start
+  };
 
-  void start(const RankWalk& walk, const Key& key, Persistent& request,
-             std::vector<TraceMessage>& messages);
+  // The request that a start names, and the one that a wait names; null: none.
+  Persistent* to_start(const Key& key);
+  Persistent* to_wait_for(const Key& key);
+  void start(const RankWalk& walk, Persistent& request, std::vector<TraceMessage>& messages);
 
-  std::map<Key, Persistent> persistent_;
+  // In the order in which they were made. A rank that sends to itself has two of one key.
+  std::vector<Persistent> persistent_;
+  std::uint64_t starts_ = 0;
 };
 
 }  // namespace tisim

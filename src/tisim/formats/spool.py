@@ -18,7 +18,7 @@ from tisim.errors import InputError
 from tisim.formats.progress import Progress
 
 _CHUNK = 1 << 20
-_PATIENCE = 0.1  # seconds between two reports of progress
+_SECONDS_BETWEEN_REPORTS = 0.1
 
 # The first bytes of a compressed file -> the name of the format.
 _MAGIC = {
@@ -74,7 +74,7 @@ def _unpacked_zstd(stream: IO[bytes]) -> IO[bytes]:
     except ImportError:
         raise InputError(
             "is compressed with zstd, for which tisim needs one more package: "
-            "pip install zstandard, or unpack it first",
+            'pip install "tisim[zstd]", or unpack it first',
             file=stream.name,
         ) from None
     opened: IO[bytes] = zstandard.open(stream, "rb")
@@ -115,7 +115,7 @@ class Spool:
         self._file: IO[bytes] | None = None
         self._size = 0
         self._progress = progress
-        self._next_report = time.monotonic() + _PATIENCE
+        self._next_report = time.monotonic() + _SECONDS_BETWEEN_REPORTS
         self._stretch = (0.0, 1.0)
 
     def __enter__(self) -> Self:
@@ -140,7 +140,7 @@ class Spool:
         if self._progress is not None and time.monotonic() >= self._next_report:
             start, stop = self._stretch
             self._progress(start + (stop - start) * fraction)
-            self._next_report = time.monotonic() + _PATIENCE
+            self._next_report = time.monotonic() + _SECONDS_BETWEEN_REPORTS
 
     def append(
         self, stream: IO[bytes], how_far: Callable[[], float] | None = None

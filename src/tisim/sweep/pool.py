@@ -22,11 +22,11 @@ Task = tuple[str, Job]
 
 # A process whose last scenario took less than this (in seconds) is given another one while it is
 # still busy, so that it need not wait for this process; longer ones go to the first idle one.
-_BRIEF = 0.05
+_SHORT_SCENARIO = 0.05
 # How often a scenario may take its process with it.
-_ATTEMPTS = 2
+_MOST_ATTEMPTS = 2
 # Seconds that a process has to end by itself.
-_PATIENCE = 2.0
+_SECONDS_TO_EXIT = 2.0
 
 
 def run_here(inputs: Inputs, tasks: Sequence[Task]) -> Iterator[tuple[str, Outcome]]:
@@ -90,7 +90,7 @@ class _Process:
         """Wait for its end; return how that came about."""
         self.channel.close()
         try:
-            status = self.child.wait(_PATIENCE)
+            status = self.child.wait(_SECONDS_TO_EXIT)
         except subprocess.TimeoutExpired:
             self.child.kill()
             status = self.child.wait()
@@ -139,7 +139,7 @@ class _Pool:
                 continue
             number, outcome = answer
             process.tasks.remove(number)
-            process.most_tasks = 2 if outcome["wall_time"] < _BRIEF else 1
+            process.most_tasks = 2 if outcome["wall_time"] < _SHORT_SCENARIO else 1
             self._feed(process)
             yield self._tasks[number][0], outcome
 
@@ -164,10 +164,10 @@ class _Pool:
             current = process.tasks.popleft()
             self._waiting.extendleft(reversed(process.tasks))
             self._attempts[current] += 1
-            if self._attempts[current] < _ATTEMPTS:
+            if self._attempts[current] < _MOST_ATTEMPTS:
                 self._waiting.append(current)
             else:
-                text = f"WorkerDied: its process ended {_ATTEMPTS} times, with {how}"
+                text = f"WorkerDied: its process ended {_MOST_ATTEMPTS} times, with {how}"
                 yield self._tasks[current][0], {"error": text, "wall_time": None}
         if self._waiting:
             successor = _Process(self._inputs)

@@ -92,7 +92,7 @@ def test_a_replay_tells_how_far_it_is(
 def test_opening_a_trace_tells_how_far_it_is(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tisim.formats.spool._PATIENCE", 0.0)
+    monkeypatch.setattr("tisim.formats.spool._SECONDS_BETWEEN_REPORTS", 0.0)
     monkeypatch.setattr("tisim.formats.spool._CHUNK", 1000)
     files = [tmp_path / "trace" / f"rank-{rank}.txt" for rank in range(8)]
     files[0].parent.mkdir()

@@ -152,9 +152,8 @@ def test_zstd_without_its_package(plain: Path, monkeypatch: pytest.MonkeyPatch) 
     merged = plain.parent / "all.zst"
     merged.write_bytes(b"\x28\xb5\x2f\xfd rest")
     monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
-    with pytest.raises(
-        InputError, match=r"all.zst: is compressed with zstd.* pip install zstandard"
-    ):
+    needed = r'all.zst: is compressed with zstd.* pip install "tisim\[zstd\]"'
+    with pytest.raises(InputError, match=needed):
         Trace.open(merged)
 
 
