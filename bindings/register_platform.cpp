@@ -1,9 +1,11 @@
 // Compiled platforms: hosts, links and routes, which Python hands over once.
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "arrays.hpp"
@@ -24,8 +26,7 @@ struct HostColumns {
   std::vector<std::int32_t> cores, overheads, group, up, down, loopback;
 };
 struct LinkColumns {
-  std::vector<double> bandwidth, latency;
-  std::vector<std::uint8_t> fatpipe;
+  PlatformData data;  // its columns of links
 };
 struct SegmentColumns {
   std::vector<std::int64_t> offset;
@@ -73,14 +74,30 @@ void make_hosts(HostColumns* self, const Array<double>& speed, const Array<std::
   new (self) HostColumns(std::move(hosts));
 }
 
-void make_links(LinkColumns* self, const Array<double>& bandwidth, const Array<double>& latency,
-                const Array<std::uint8_t>& fatpipe) {
-  LinkColumns links{copy(bandwidth), copy(latency), copy(fatpipe)};
-  check_length(links.latency.size(), links.bandwidth.size(), "links");
-  check_length(links.fatpipe.size(), links.bandwidth.size(), "links");
-  check_amounts(links.bandwidth, "the bandwidth of a link");
-  check_amounts(links.latency, "the latency of a link");
-  new (self) LinkColumns(std::move(links));
+void make_links(LinkColumns* self, const nb::kwargs& columns) {
+  PlatformData data;
+  std::size_t taken = 0;
+  for_each_link_column(data, [&]<class T>(const char* name, std::vector<T>& column) {
+    if (!columns.contains(name)) {
+      throw nb::type_error((std::string("LinkColumns needs the keyword ") + name).c_str());
+    }
+    column = copy(nb::cast<Array<T>>(columns[name]));
+    ++taken;
+    check_length(column.size(), data.link_bandwidth.size(), "links");
+    if constexpr (std::is_floating_point_v<T>) {
+      check_amounts(column, ("the " + std::string(name) + " of a link").c_str());
+    }
+  });
+  if (taken != columns.size())
+    throw nb::type_error("LinkColumns has a keyword that is none of its columns");
+  new (self) LinkColumns{std::move(data)};
+}
+
+nb::tuple link_fields() {
+  nb::list names;
+  PlatformData data;
+  for_each_link_column(data, [&](const char* name, auto&) { names.append(name); });
+  return nb::tuple(names);
 }
 
 void make_segments(SegmentColumns* self, const Array<std::int64_t>& offset,
@@ -118,7 +135,7 @@ void check_profile(const ResourceProfile& profile, std::size_t hosts, std::size_
 void make_platform(PlatformData* self, HostColumns hosts, LinkColumns links,
                    SegmentColumns segments, const PairColumns& pairs,
                    const std::vector<ResourceProfile>& profiles) {
-  const std::size_t links_count = links.bandwidth.size();
+  const std::size_t links_count = links.data.link_bandwidth.size();
   const std::size_t segments_count = segments.latency.size();
   check_indices(segments.links, links_count, "link", false);
   for (const auto* column : {&hosts.up, &hosts.down, &hosts.loopback}) {
@@ -128,7 +145,7 @@ void make_platform(PlatformData* self, HostColumns hosts, LinkColumns links,
   for (const ResourceProfile& profile : profiles) {
     check_profile(profile, hosts.speed.size(), links_count);
   }
-  PlatformData data;
+  PlatformData data = std::move(links.data);
   data.host_speed = std::move(hosts.speed);
   data.host_cores = std::move(hosts.cores);
   data.host_overheads = std::move(hosts.overheads);
@@ -136,9 +153,6 @@ void make_platform(PlatformData* self, HostColumns hosts, LinkColumns links,
   data.host_up = std::move(hosts.up);
   data.host_down = std::move(hosts.down);
   data.host_loopback = std::move(hosts.loopback);
-  data.link_bandwidth = std::move(links.bandwidth);
-  data.link_latency = std::move(links.latency);
-  data.link_fatpipe = std::move(links.fatpipe);
   data.segment_offset = std::move(segments.offset);
   data.segment_links = std::move(segments.links);
   data.segment_latency = std::move(segments.latency);
@@ -193,10 +207,10 @@ void register_platform(nb::module_& m) {
                    "down: array.array[int], "
                    "loopback: array.array[int]) -> None"));
   nb::class_<LinkColumns>(m, "LinkColumns", "One value for each link in every column.")
-      .def("__init__", &make_links, nb::kw_only(), "bandwidth"_a, "latency"_a, "fatpipe"_a,
-           nb::sig("def __init__(self, *, bandwidth: array.array[float], "
-                   "latency: array.array[float], "
-                   "fatpipe: array.array[int]) -> None"));
+      .def("__init__", &make_links,
+           nb::sig("def __init__(self, **kwargs: array.array[typing.Any]) -> None"))
+      .def_static("fields", &link_fields, nb::sig("def fields() -> tuple[str, ...]"),
+                  "The names of all columns.");
   nb::class_<SegmentColumns>(m, "SegmentColumns", "Pieces of routes: their links and latencies.")
       .def("__init__", &make_segments, nb::kw_only(), "offset"_a, "links"_a, "latency"_a,
            nb::sig("def __init__(self, *, offset: array.array[int], "

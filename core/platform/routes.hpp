@@ -45,6 +45,15 @@ struct PlatformData {
   }
 };
 
+// Calls visit(name, column) for each column with a value per link. The bindings fill the columns
+// through this, and ask Python for these names: a new number of a link needs no line there.
+template <class AnyPlatform, class Visit>
+void for_each_link_column(AnyPlatform& platform, Visit&& visit) {
+  visit("bandwidth", platform.link_bandwidth);
+  visit("latency", platform.link_latency);
+  visit("fatpipe", platform.link_fatpipe);
+}
+
 struct Route {
   std::vector<std::int32_t> links;
   double latency = 0.0;  // seconds

@@ -72,9 +72,7 @@ def core_platform(compiled: ArraysLike, host_overheads: array[int]) -> _core.Pla
             loopback=compiled.buffer("host_loopback"),
         ),
         links=_core.LinkColumns(
-            bandwidth=compiled.buffer("link_bandwidth"),
-            latency=compiled.buffer("link_latency"),
-            fatpipe=compiled.buffer("link_fatpipe"),
+            **{name: compiled.buffer(f"link_{name}") for name in _core.LinkColumns.fields()}
         ),
         segments=_core.SegmentColumns(
             offset=compiled.buffer("segment_offset"),

@@ -6,9 +6,12 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tisim.platform.columns import joined
+from tisim.platform.columns import Columns, NumpyView, joined
+
+if TYPE_CHECKING:
+    import numpy as np
 
 #: The link of a message to the own host where the zone declares no loopback (Full, Floyd,
 #: Dijkstra). Its bandwidth and latency are options of the network model, not of the platform.
@@ -41,6 +44,23 @@ class Link:
     fatpipe: bool
     properties: Mapping[str, str]
     index: int
+
+
+class LinkNumbers(Columns):
+    """What the core is told of each link.
+
+    A new number of a link is declared here, filled in by `LinkTable.columns`, and received by
+    `for_each_link_column` of ``core/platform/routes.hpp``.
+
+    Attributes
+    ----------
+    link_bandwidth, link_latency, link_fatpipe
+        bytes/s, seconds, 1 if it is a FATPIPE; shape (links,).
+    """
+
+    link_bandwidth: NumpyView[np.float64] = NumpyView("d")
+    link_latency: NumpyView[np.float64] = NumpyView("d")
+    link_fatpipe: NumpyView[np.uint8] = NumpyView("B")
 
 
 class LinkBlock(Protocol):
@@ -179,6 +199,14 @@ class LinkTable:
 
     def properties(self, index: int) -> Mapping[str, str]:
         return self._properties.get(index, {})
+
+    def columns(self) -> dict[str, array[Any]]:
+        """The columns of `LinkNumbers`."""
+        return {
+            "link_bandwidth": self.bandwidths(),
+            "link_latency": self.latencies(),
+            "link_fatpipe": self.fatpipes(),
+        }
 
     def bandwidths(self) -> array[float]:
         """Bandwidth of each link, bytes/s."""

@@ -153,9 +153,7 @@ class Platform:
         resources = Resources(
             host_speed=hosts.speeds(),
             host_cores=hosts.cores(),
-            link_bandwidth=links.bandwidths(),
-            link_latency=links.latencies(),
-            link_fatpipe=links.fatpipes(),
+            **links.columns(),
         )
         return cls(
             construction.topology,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tisim.platform.columns import Columns, NumpyView
+from tisim.platform.columns import NumpyView
+from tisim.platform.links import LinkNumbers
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-class Resources(Columns):
+class Resources(LinkNumbers):
     """Speeds, cores, bandwidths and latencies, as read-only arrays.
 
     Attributes
@@ -23,6 +24,3 @@ class Resources(Columns):
 
     host_speed: NumpyView[np.float64] = NumpyView("d")
     host_cores: NumpyView[np.int32] = NumpyView("i")
-    link_bandwidth: NumpyView[np.float64] = NumpyView("d")
-    link_latency: NumpyView[np.float64] = NumpyView("d")
-    link_fatpipe: NumpyView[np.uint8] = NumpyView("B")
