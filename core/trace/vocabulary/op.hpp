@@ -28,11 +28,12 @@ inline constexpr std::uint8_t kIsFinalize = 32;
 // `kind` says what the other fields mean:
 //   compute, sleep          amount: flops, seconds
 //   sends, also persistent  peer, bytes, tag
-//   receives, probes        peer (or kAnySource), bytes (the buffer; -1: unknown, probe for it),
-//   tag sendrecv                the sending half; a recv_half with kContinuation follows wait,
-//   test, start       the key of a request: peer (source), bytes (destination rank), tag wait_last,
-//   test_last    nothing: the pending request that was posted last (legacy dialect) collectives,
-//   comm_*     call: index into the CallTable; so has `custom`
+//   receives, probes        peer (or kAnySource), bytes (the buffer; -1: unknown), tag
+//   sendrecv                the sending half; a recv_half with kContinuation follows
+//   wait, test, start       the key of a request: peer (source), bytes (destination rank), tag
+//   wait_last, test_last    nothing: the pending request that was posted last (legacy dialect)
+//   collectives, comm_*     call: index into the CallTable; so has `custom`
+//
 // 24 bytes, no padding; `line` is 1-based in the rank's file.
 struct Op {
   Kind kind = Kind::end;
