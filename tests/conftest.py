@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import signal
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import tisim
 from tests.oracle import simgrid_exec
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,6 +27,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("oracle"):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(autouse=True)
+def unchanged_registry() -> Iterator[None]:
+    """Fail a test that leaves the default registry changed: later tests of its worker see it."""
+    registry = tisim.default_registry
+    before = dict(registry.actions), dict(registry.collectives)
+    with registry.restored():
+        yield
+        after, left = (dict(registry.actions), dict(registry.collectives)), repr(registry)
+    if after != before:
+        pytest.fail(f"the test leaves the default registry changed: {registry!r} became {left}")
+
+
+@pytest.fixture
+def restored_registry(unchanged_registry: None) -> Iterator[None]:
+    """The default registry, which forgets after the test what the test registered."""
+    with tisim.default_registry.restored():
+        yield
 
 
 @pytest.fixture(scope="session")

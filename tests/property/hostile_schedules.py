@@ -92,9 +92,10 @@ class Writer:
             s.compute(draw.choice([0, 1e3, 1e9]))
 
 
-def outcome(trace: tisim.Trace, platform: tisim.Platform) -> str:
+def outcome(trace: tisim.Trace, platform: tisim.Platform, registry: tisim.Registry) -> str:
+    config = {"smpi/bcast": "random"}
     try:
-        tisim.replay(trace, platform=platform, config={"smpi/bcast": "random"})
+        tisim.replay(trace, platform=platform, config=config, registry=registry)
     except (tisim.InputError, tisim.SimulationError) as error:
         return type(error).__name__
     return "Result"
@@ -103,8 +104,9 @@ def outcome(trace: tisim.Trace, platform: tisim.Platform) -> str:
 def main() -> None:
     platform = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")
     writers: list[Writer] = []
+    registry = tisim.Registry()
 
-    @tisim.collective("bcast", "random")
+    @registry.collective("bcast", "random")
     def random_bcast(s: Script, count: int, size: int, root: int) -> None:
         writers[-1](s)
 
@@ -118,7 +120,7 @@ def main() -> None:
             outcomes: Counter[str] = Counter()
             for number in range(count):
                 writers[:] = [Writer(seed * 1_000_003 + number)]
-                outcomes[outcome(trace, platform)] += 1
+                outcomes[outcome(trace, platform, registry)] += 1
             print(json.dumps(outcomes), flush=True)
 
 

@@ -23,17 +23,15 @@ Stamps = list[list[float]]
 @contextmanager
 def stamping(stamps: Stamps) -> Iterator[None]:
     """Give traces the action ``stamp``, which writes down when it happens."""
+    with tisim.default_registry.restored():
 
-    @tisim.action("stamp")
-    def stamp(rank: Any) -> Generator[Any, Any, None]:
-        stamps[rank.number].append(rank.env.now)
-        return
-        yield
+        @tisim.action("stamp")
+        def stamp(rank: Any) -> Generator[Any, Any, None]:
+            stamps[rank.number].append(rank.env.now)
+            return
+            yield
 
-    try:
         yield
-    finally:
-        tisim.default_registry.remove_action("stamp")
 
 
 def as_processes(case: Case, platform: tisim.Platform, stamps: Stamps) -> dict[str, Any]:

@@ -80,12 +80,14 @@ HOSTILE: list[tuple[Callable[[Script], object], str]] = [
 def hostile() -> Iterator[Callable[[Callable[[Script], object]], None]]:
     written: list[Callable[[Script], object]] = []
 
-    @tisim.collective("bcast", "my_bcast")
-    def my_bcast(s: Script, count: int, size: int, root: int) -> None:
-        if s.rank == 3:
-            written[0](s)
+    with tisim.default_registry.restored():
 
-    yield written.append
+        @tisim.collective("bcast", "my_bcast")
+        def my_bcast(s: Script, count: int, size: int, root: int) -> None:
+            if s.rank == 3:
+                written[0](s)
+
+        yield written.append
 
 
 @pytest.mark.parametrize(("write", "message"), HOSTILE)

@@ -29,13 +29,6 @@ RING = ROOT / "traces" / "ring.4"
 DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "collectives.md"
 
 
-@pytest.fixture
-def own_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test registers is gone after it."""
-    monkeypatch.setattr(default_registry, "_actions", {})
-    monkeypatch.setattr(default_registry, "_collectives", {})
-
-
 @pytest.mark.parametrize("operation", ALGORITHMS)
 def test_every_name_is_found(operation: str) -> None:
     for name in names(operation):
@@ -57,7 +50,7 @@ def test_operations_with_one_algorithm_have_it_under_every_selector() -> None:
     assert all(algorithm("scan", s) is algorithm("scan", "default") for s in SELECTORS)
 
 
-@pytest.mark.usefixtures("own_names")
+@pytest.mark.usefixtures("restored_registry")
 def test_a_user_registers_an_algorithm() -> None:
     @tisim.collective("allreduce", "mine")
     def mine(s: Endpoint, count: int, size: int) -> None:
@@ -71,7 +64,7 @@ def test_a_user_registers_an_algorithm() -> None:
     assert script.sizes == [24]
 
 
-@pytest.mark.usefixtures("own_names")
+@pytest.mark.usefixtures("restored_registry")
 def test_registering_again_replaces() -> None:
     register("barrier", "mine")(lambda s: None)
 
@@ -132,7 +125,7 @@ def test_the_documentation_lists_all_algorithms() -> None:
             assert row in rows[operation], f"docs/collectives.md, {operation}: {row}"
 
 
-@pytest.mark.usefixtures("own_names")
+@pytest.mark.usefixtures("restored_registry")
 def test_the_documentation_s_example_works() -> None:
     assert doctest.testfile(str(DOCUMENTATION), module_relative=False).failed == 0
     assert callable(algorithm("barrier", "star"))
@@ -176,7 +169,7 @@ def test_an_environment_takes_a_registry(tmp_path: Path) -> None:
     assert env.now == 5.0
 
 
-@pytest.mark.usefixtures("own_names")
+@pytest.mark.usefixtures("restored_registry")
 def test_registries_know_nothing_of_one_another() -> None:
     first, second = Registry(), Registry()
     first.action("nap")(nap)
@@ -200,7 +193,7 @@ def test_what_was_registered_can_be_removed() -> None:
         registry.remove_collective("barrier", "silent")
 
 
-@pytest.mark.usefixtures("own_names")
+@pytest.mark.usefixtures("restored_registry")
 def test_a_with_block_restores_a_registry() -> None:
     tisim.action("nap")(nap)
     with tisim.default_registry.restored():

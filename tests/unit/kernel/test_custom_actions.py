@@ -9,20 +9,13 @@ from typing import Any
 import pytest
 
 import tisim
-from tisim.actions.registry import default_registry
 from tisim.kernel import Environment, MpiRank
 
 ROOT = Path(__file__).resolve().parents[3]
 BACKBONE = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")
 
 Action = Generator[Any, Any, Any]
-
-
-@pytest.fixture(autouse=True)
-def own_actions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(default_registry, "_actions", {})
-    monkeypatch.setattr(default_registry, "_collectives", {})
-    yield
+pytestmark = pytest.mark.usefixtures("restored_registry")
 
 
 def replay(directory: Path, *ranks: str, **options: Any) -> tisim.Result:

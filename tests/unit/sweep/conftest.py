@@ -9,14 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tisim.actions.registry import default_registry
-
 
 @pytest.fixture(autouse=True)
-def own_registries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's actions and algorithms are those of the test, not those of tests before it."""
-    monkeypatch.setattr(default_registry, "_actions", {})
-    monkeypatch.setattr(default_registry, "_collectives", {})
+def forget_registered_functions(restored_registry: None) -> None:
+    """Modules of one test register nothing for the next."""
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import pytest
 
 import tisim
 from tests.unit.timeline.perfetto_trace import Decoded, arrows, check, check_nesting
-from tisim.actions.registry import default_registry
 
 ROOT = Path(__file__).resolve().parents[3]
 GRAPHENE = ROOT / "platforms/graphene.xml"
@@ -62,12 +61,10 @@ def test_tracks_are_named_after_ranks_and_hosts(tmp_path: Path) -> None:
     assert names == [f"rank {rank} on {hosts[rank % 2]}" for rank in range(4)]
 
 
+@pytest.mark.usefixtures("restored_registry")
 def test_messages_of_a_custom_action_that_is_one_slice_are_no_arrows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(default_registry, "_actions", {})
-    monkeypatch.setattr(default_registry, "_collectives", {})
-
     @tisim.action("exchange")
     def exchange(rank: Any, nbytes: str) -> Generator[Any, Any, Any]:
         yield rank.isend(1 - rank.number, int(nbytes))
