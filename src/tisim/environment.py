@@ -15,6 +15,7 @@ from tisim.kernel.mpi import MpiRank, World
 if TYPE_CHECKING:
     import simpy
 
+    from tisim._core import Stop
     from tisim.actions.registry import Registry
     from tisim.config import ConfigLike
     from tisim.jobs import TraceLike
@@ -67,7 +68,7 @@ class Environment(CoreEnvironment):
         self._actions = CustomActions(self)
 
     @classmethod
-    def of_driver(cls, driver: Driver, platform: Platform) -> Self:
+    def of_driver(cls, driver: Driver, platform: Platform, stop: Stop) -> Self:
         """An environment in which a simulation that runs already goes on.
 
         Parameters
@@ -76,9 +77,13 @@ class Environment(CoreEnvironment):
             The simulation.
         platform
             What it was made with.
+        stop
+            Why the simulation stopped. The environment's first step answers it, as it would have
+            done at once had the simulation run in it from the start: to run the core in between
+            would solve the network once more, and change the last bit of later times.
         """
         env = cls.__new__(cls)
-        CoreEnvironment.__init__(env, driver)
+        CoreEnvironment.__init__(env, driver, stop)
         env.platform = platform
         env._actions = CustomActions(env)
         return env

@@ -176,10 +176,8 @@ def _carry_out_actions(driver: Driver, job: int, settings: Settings) -> None:
     from tisim.environment import Environment
 
     assert isinstance(settings.platform, Platform)
-    env = Environment.of_driver(driver, settings.platform)
-    over = env.watch_job(job, lambda job: None)
-    env.start_action()
-    env.run(over)
+    env = Environment.of_driver(driver, settings.platform, Stop.NEED_ACTION)
+    env.run(env.watch_job(job, lambda job: None))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import tisim
@@ -67,6 +67,11 @@ def as_trace(traces: Path, case: Case, platform: tisim.Platform) -> dict[str, An
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6))
+@example(seed=376)  # the first custom action comes while flows start
+@example(seed=581)
+@example(seed=712)
+@example(seed=1033)
+@example(seed=1172)
 def test_all_time_stamps_are_identical(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     case = Case.draw(seed)
     directory = tmp_path_factory.mktemp("case")

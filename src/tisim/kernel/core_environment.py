@@ -40,9 +40,11 @@ class CoreEnvironment(simpy.Environment):
     ----------
     driver
         The simulation; what it is in the middle of goes on here.
+    stop
+        Why it stopped, when that has not been answered yet.
     """
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, stop: Stop | None = None) -> None:
         super().__init__(driver.core.now)
         self._driver = driver
         self._core = driver.core
@@ -52,6 +54,7 @@ class CoreEnvironment(simpy.Environment):
         self._calls: dict[int, tuple[simpy.Event, CallingRank, str]] = {}
         self._jobs: dict[int, tuple[simpy.Event, Callable[[int], object]]] = {}
         self._woken: simpy.Event | None = None
+        self._unanswered = stop
 
     @property
     def driver(self) -> Driver:
@@ -93,9 +96,12 @@ class CoreEnvironment(simpy.Environment):
 
     def _run_core(self) -> None:
         """Let the core go on up to SimPy's next event, or until it wakes somebody."""
-        # An urgent event of SimPy's, such as the end of `run(until=...)`, comes before all others.
-        urgent = bool(self._queue) and self._queue[0][1] < NORMAL
-        stop = self._driver.run(super().peek(), including=not urgent)
+        stop, self._unanswered = self._unanswered, None
+        if stop is None:
+            # An urgent event of SimPy's, such as the end of `run(until=...)`, comes before all
+            # others.
+            urgent = bool(self._queue) and self._queue[0][1] < NORMAL
+            stop = self._driver.run(super().peek(), including=not urgent)
         self._now = max(self._now, self._core.now)
         if stop == Stop.COMPLETION:
             (over,) = self._core.take_completions()
