@@ -4,7 +4,11 @@
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of tisim; use it through the Python packages above it.";
   m.attr("VERSION") = TISIM_VERSION;
+  tisim::register_errors(m);
+  tisim::register_vocabulary(m);
   tisim::register_trace(m);
+  tisim::register_packed(m);
+  tisim::register_check(m);
   tisim::register_calls(m);
   tisim::register_platform(m);
   tisim::register_model(m);

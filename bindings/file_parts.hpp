@@ -1,0 +1,31 @@
+// Files as Python hands them over: names are bytes, whatever the file system's encoding.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "trace/archive/trace_set.hpp"
+
+namespace tisim {
+
+// Part of a file: its name for the user, its path or the number of an open file, where it begins
+// and how many bytes it has (none: all).
+using FilePart = std::tuple<nanobind::bytes, std::optional<nanobind::bytes>, int, std::uint64_t,
+                            std::optional<std::uint64_t>>;
+
+// Throws TraceError when the number of an open file is wrong.
+std::vector<TraceFile> files_of(const std::vector<FilePart>& parts);
+
+std::string text_of(const nanobind::bytes& bytes);
+// The name of a file as Python's `str`.
+nanobind::object decoded(const std::string& name);
+
+}  // namespace tisim

@@ -1,0 +1,63 @@
+// `check`: what is wrong with a trace, and how much of what is in it.
+#include <nanobind/stl/string.h>
+
+#include <utility>
+
+#include "bindings.hpp"
+#include "file_parts.hpp"
+#include "progress_reporter.hpp"
+#include "trace/check/check.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+namespace {
+
+const char* severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::note:
+      return "note";
+    case Severity::warning:
+      return "warning";
+    case Severity::error:
+      return "error";
+  }
+  return "";
+}
+
+// Findings as (severity, rank, file, line or none, message), counts as (name, actions, messages,
+// bytes, amount).
+nb::dict check_trace(const TraceSet& set, nb::object progress) {
+  ProgressReporter reporter(std::move(progress));
+  CheckReport report;
+  {
+    const nb::gil_scoped_release unlocked;
+    report = check(set, reporter.progress());
+  }
+  nb::list findings;
+  for (const Finding& finding : report.findings.kept()) {
+    const nb::object line = finding.line == 0 ? nb::none() : nb::cast(finding.line);
+    findings.append(nb::make_tuple(severity_name(finding.severity), finding.rank,
+                                   decoded(finding.file), line, decoded(finding.message)));
+  }
+  nb::list counts;
+  for (const ActionCount& count : report.counts) {
+    counts.append(
+        nb::make_tuple(count.name, count.actions, count.messages, count.bytes, count.amount));
+  }
+  nb::dict result;
+  result["actions"] = report.actions;
+  result["counts"] = counts;
+  result["findings"] = findings;
+  result["errors"] = report.findings.errors();
+  result["warnings"] = report.findings.warnings();
+  return result;
+}
+
+}  // namespace
+
+void register_check(nb::module_& m) { m.def("check", &check_trace, "set"_a, "progress"_a.none()); }
+
+}  // namespace tisim

@@ -1,0 +1,34 @@
+// Errors of the core as Python's.
+#include <nanobind/stl/string.h>
+
+#include <exception>
+
+#include "bindings.hpp"
+#include "file_parts.hpp"
+#include "trace/error.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+namespace {
+
+// A TraceError becomes tisim.errors.InputError.
+void translate_trace_error(const std::exception_ptr& error, void*) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const TraceError& wrong) {
+    const nb::object type = nb::module_::import_("tisim.errors").attr("InputError");
+    const nb::object line = wrong.line == 0 ? nb::none() : nb::cast(wrong.line);
+    const nb::object file = wrong.file.empty() ? nb::none() : decoded(wrong.file);
+    const nb::object raised = type(decoded(wrong.message), "file"_a = file, "line"_a = line);
+    PyErr_SetObject(type.ptr(), raised.ptr());
+  }
+}
+
+}  // namespace
+
+void register_errors(nb::module_&) { nb::register_exception_translator(translate_trace_error); }
+
+}  // namespace tisim

@@ -1,0 +1,89 @@
+// Packed traces: written from text, and back.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "file_parts.hpp"
+#include "progress_reporter.hpp"
+#include "trace/archive/pack.hpp"
+#include "trace/packed/file.hpp"
+#include "trace/packed/text.hpp"
+#include "trace/packed/unpack.hpp"
+#include "trace/packed/writer.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+namespace {
+
+// The bytes of the text.
+std::uint64_t pack_files(const std::vector<FilePart>& parts, const nb::bytes& name,
+                         const std::vector<nb::bytes>& names, const nb::bytes& index_name,
+                         const nb::bytes& index_text, Dialect dialect, const nb::bytes& output,
+                         nb::object progress) {
+  PackInput input;
+  input.files = files_of(parts);
+  input.name = text_of(name);
+  for (const nb::bytes& inner : names) input.names.push_back(text_of(inner));
+  input.index_name = text_of(index_name);
+  input.index_text = text_of(index_text);
+  input.dialect = dialect;
+  const std::string path = text_of(output);
+  ProgressReporter reporter(std::move(progress));
+  const nb::gil_scoped_release unlocked;
+  pack(input, path, reporter.progress());
+  std::uint64_t bytes = 0;
+  for (const TraceFile& file : input.files) bytes += file.size();
+  return bytes;
+}
+
+void unpack_file(const FilePart& part, const nb::bytes& directory, nb::object progress) {
+  const PackedFile file(files_of({part}).front());
+  const std::string path = text_of(directory);
+  ProgressReporter reporter(std::move(progress));
+  const nb::gil_scoped_release unlocked;
+  unpack(file, path, reporter.progress());
+}
+
+// Writes whole lines of the rank at hand.
+void write_lines(PackedWriter& writer, const nb::bytes& text) {
+  const std::string_view all(text.c_str(), text.size());
+  const nb::gil_scoped_release unlocked;
+  writer.lines(all);
+}
+
+}  // namespace
+
+void register_packed(nb::module_& m) {
+  m.def("pack", &pack_files, "files"_a, "name"_a, "names"_a, "index_name"_a, "index_text"_a,
+        "dialect"_a, "output"_a, "progress"_a.none());
+  m.def("unpack", &unpack_file, "file"_a, "directory"_a, "progress"_a.none());
+
+  nb::class_<PackedWriter>(m, "PackedWriter", "Writes a packed trace, a rank after the other.")
+      .def(
+          "__init__",
+          [](PackedWriter* self, const nb::bytes& path, std::int32_t ranks) {
+            new (self) PackedWriter(text_of(path), ranks);
+          },
+          "path"_a, "ranks"_a)
+      .def(
+          "begin_rank",
+          [](PackedWriter& writer, std::int32_t rank, const nb::bytes& name) {
+            writer.begin_rank(rank, text_of(name));
+          },
+          "rank"_a, "name"_a)
+      .def("write", &write_lines, "lines"_a)
+      .def("end_rank", [](PackedWriter& writer) { writer.end_rank(true); })
+      .def("finish", [](PackedWriter& writer) { writer.finish({}); });
+}
+
+}  // namespace tisim

@@ -1,0 +1,118 @@
+// Traces: opened from Python, read by simulations and, for analysis, by Python itself.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/unordered_map.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "file_parts.hpp"
+#include "progress_reporter.hpp"
+#include "trace/archive/trace_set.hpp"
+#include "trace/vocabulary/call.hpp"
+#include "trace/vocabulary/op.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+namespace {
+
+std::shared_ptr<TraceSet> open_trace(const std::vector<FilePart>& parts, const nb::bytes& name,
+                                     Dialect dialect, nb::object progress) {
+  std::vector<TraceFile> files = files_of(parts);
+  const std::string called = text_of(name);
+  ProgressReporter reporter(std::move(progress));
+  const nb::gil_scoped_release unlocked;
+  return std::const_pointer_cast<TraceSet>(
+      TraceSet::open(std::move(files), called, dialect, {}, reporter.progress()));
+}
+
+std::shared_ptr<TraceSet> with_options(const TraceSet& set, bool mistaken_null_is_any,
+                                       std::vector<std::string> custom_actions,
+                                       double compute_noise, std::uint64_t noise_seed,
+                                       std::unordered_map<std::string, double> speedups) {
+  const TraceOptions options{mistaken_null_is_any,
+                             std::move(custom_actions),
+                             {compute_noise, noise_seed},
+                             std::move(speedups)};
+  return std::const_pointer_cast<TraceSet>(set.with(options));
+}
+
+// The next operations as rows of OP_LAYOUT's type, in bytes.
+nb::object read_operations(RankReader& reader, std::size_t capacity) {
+  auto ops = std::make_unique<std::vector<Op>>(capacity);
+  {
+    const nb::gil_scoped_release unlocked;
+    ops->resize(reader.read(ops->data(), capacity));
+  }
+  const std::size_t bytes = ops->size() * sizeof(Op);
+  auto* const data = reinterpret_cast<std::uint8_t*>(ops->data());
+  nb::capsule owner(ops.release(),
+                    [](void* p) noexcept { delete static_cast<std::vector<Op>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(data, {bytes}, owner));
+}
+
+}  // namespace
+
+void register_trace(nb::module_& m) {
+  nb::enum_<Dialect>(m, "Dialect", "How the lines of a trace are written.")
+      .value("AUTOMATIC", Dialect::automatic)
+      .value("MODERN", Dialect::modern)
+      .value("LEGACY", Dialect::legacy);
+
+  nb::class_<CallTable>(m, "CallTable", "The calls of one simulation, each different one once.")
+      .def(nb::init<>())
+      .def("__len__", &CallTable::size)
+      .def(
+          "__getitem__",
+          [](const CallTable& calls, std::size_t id) -> const Call& {
+            if (id >= calls.size()) throw nb::index_error();
+            return calls[static_cast<std::uint32_t>(id)];
+          },
+          nb::rv_policy::reference_internal);
+
+  nb::class_<RankReader>(m, "RankReader", "The operations of one rank, in batches.")
+      .def("read", &read_operations, "capacity"_a)
+      .def_prop_ro("bytes_read", &RankReader::bytes_read)
+      .def_prop_ro("file", [](const RankReader& reader) { return decoded(reader.file()); })
+      .def_prop_ro("uses_mistaken_null", &RankReader::uses_mistaken_null)
+      .def_prop_ro("uses_lost_type", &RankReader::uses_lost_type);
+
+  nb::class_<TraceSet>(m, "TraceSet", "The files of a trace; immutable.")
+      .def_prop_ro("ranks", &TraceSet::ranks)
+      .def_prop_ro("dialect", &TraceSet::dialect)
+      .def_prop_ro("bytes", &TraceSet::bytes)
+      .def_prop_ro("actions", &TraceSet::actions)
+      .def(
+          "file",
+          [](const TraceSet& set, std::int32_t rank) {
+            if (rank < 0 || rank >= set.ranks()) throw nb::index_error();
+            return decoded(set.file(rank));
+          },
+          "rank"_a)
+      .def("with_options", &with_options, "mistaken_null_is_any"_a, "custom_actions"_a,
+           "compute_noise"_a, "noise_seed"_a, "speedups"_a)
+      .def(
+          "open",
+          [](const TraceSet& set, std::int32_t rank, CallTable& calls) {
+            if (rank < 0 || rank >= set.ranks()) throw nb::index_error();
+            return set.open(rank, calls);
+          },
+          "rank"_a, "calls"_a, nb::keep_alive<0, 3>());
+
+  m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a, "progress"_a.none());
+}
+
+}  // namespace tisim
