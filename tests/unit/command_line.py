@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,3 +60,14 @@ class CommandLine:
         """A platform file; the first of `lines` is its third line."""
         head = ["<?xml version='1.0'?>", '<platform version="4.1">']
         return self.write("platform.xml", "\n".join([*head, *lines, "</platform>"]))
+
+
+def refused(tisim: CommandLine, outcome: Outcome, message: str, *, status: int = 2) -> None:
+    """The command printed this message only; ``DIR`` stands for the test's directory."""
+    said = outcome.err.replace(str(tisim.directory), "DIR")
+    assert outcome.out == ""
+    assert "Traceback" not in said
+    assert said.startswith("tisim: "), said
+    assert re.fullmatch(message, said.removeprefix("tisim: ").rstrip("\n"), re.DOTALL), said
+    assert outcome.status == status
+    assert not (tisim.directory / "out").exists() or not list((tisim.directory / "out").iterdir())

@@ -10,25 +10,17 @@ from tisim.platform.description.attributes import (
     Hop,
     Quantity,
     coordinates_of,
-    hops_of,
     link_attributes,
     network_attributes,
     numbered_hosts,
-    pair_of,
+    optional_links,
     text_of,
     topology_attributes,
 )
 from tisim.platform.description.elements import Elements
+from tisim.platform.description.made_nodes import profile_nodes, route_node
 from tisim.platform.description.node import Node, make_node
 from tisim.platform.platform import Platform
-
-_PROFILES = {
-    ("host", "speed"): "SPEED",
-    ("host", "state"): "HOST_AVAIL",
-    ("link", "bandwidth"): "BANDWIDTH",
-    ("link", "latency"): "LATENCY",
-    ("link", "state"): "LINK_AVAIL",
-}
 
 
 class PlatformBuilder:
@@ -68,6 +60,7 @@ class PlatformBuilder:
         self._elements: Elements | None = Elements()
         # Why an element was refused, part of which may have been taken.
         self._refused = ""
+        self._profiles = 0
 
     def build(self) -> Platform:
         """The platform; the builder takes nothing more."""
@@ -278,20 +271,13 @@ class PlatformBuilder:
         attributes = numbered_hosts(name, nodes, radical, prefix, suffix)
         attributes |= network_attributes(speed, bandwidth, latency)
         attributes |= topology_attributes(topology, parameters)
+        attributes |= optional_links(backbone, loopback, limiter)
         attributes |= {
             "core": str(cores),
             "sharing_policy": sharing,
             "bb_sharing_policy": backbone_sharing,
             "router_id": f"{name}-router" if router is None else router,
         }
-        for letters, given in (("bb", backbone), ("loopback", loopback)):
-            if given is not None:
-                first, second = pair_of(
-                    given, "a backbone or loopback is a bandwidth and a latency"
-                )
-                attributes |= {f"{letters}_bw": text_of(first), f"{letters}_lat": text_of(second)}
-        if limiter is not None:
-            attributes["limiter_link"] = text_of(limiter)
         self._make("cluster", attributes, properties)
 
     def route(self, src: str, dst: str, links: Sequence[Hop], *, symmetrical: bool = True) -> None:
@@ -354,19 +340,9 @@ class PlatformBuilder:
         period
             Seconds after which the changes start again; None: never.
         """
-        if (kind, quantity) not in _PROFILES:
-            known = ", ".join(f"{what} of a {of}" for of, what in _PROFILES)
-            raise InputError(f"a profile is of {known}, not {quantity} of a {kind}")
-        elements = self._taking()
-        trace = f"profile-{len(elements.events.connections)}"
-        repeat = -1.0 if period is None else period
-        node = make_node("trace", {"id": trace, "periodicity": text_of(repeat)})
-        node.text = "\n".join(
-            f"{text_of(date)} {text_of(value)}" for date, value in changes.items()
-        )
-        self._add(node)
-        connection = {"kind": _PROFILES[kind, quantity], "trace": trace, "element": name}
-        self._make("trace_connect", connection)
+        for node in profile_nodes(kind, name, quantity, changes, period, self._profiles):
+            self._add(node)
+        self._profiles += 1
 
     def _route(
         self,
@@ -377,16 +353,7 @@ class PlatformBuilder:
         gateways: tuple[str, str] | None,
         symmetrical: bool | None,
     ) -> None:
-        attributes = {"src": src, "dst": dst}
-        if gateways is not None:
-            first, last = pair_of(gateways, "gateways are two names")
-            attributes |= {"gw_src": first, "gw_dst": last}
-        if symmetrical is not None:
-            attributes["symmetrical"] = "YES" if symmetrical else "NO"
-        node = make_node(tag, attributes)
-        for name, direction in hops_of(links):
-            node.children.append(make_node("link_ctn", {"id": name, "direction": direction}))
-        self._add(node)
+        self._add(route_node(tag, src, dst, links, gateways, symmetrical))
 
     def _make(
         self, tag: str, attributes: Mapping[str, str], properties: Mapping[str, str] | None = None

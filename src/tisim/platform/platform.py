@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Generic, TypeVar, overload
+from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
 from tisim.files import write_file
@@ -15,6 +15,7 @@ from tisim.platform.description.construction import ConfigItem
 from tisim.platform.description.elements import Elements
 from tisim.platform.description.xml import read_document
 from tisim.platform.hosts import Host
+from tisim.platform.lazy_sequence import LazySequence
 from tisim.platform.links import Link
 from tisim.platform.profiles import ResourceProfile
 from tisim.platform.resources import Resources
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from tisim.platform.compiled import CompiledPlatform
     from tisim.platform.description.node import Node
     from tisim.platform.zones.base import Term
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +46,6 @@ class Route:
 
     links: tuple[Link, ...]
     latency: float
-
-
-class LazySequence(Sequence[_T], Generic[_T]):
-    """Hosts or links of a platform, made on access."""
-
-    def __init__(self, count: int, make: Callable[[int], _T]) -> None:
-        self._count = count
-        self._make = make
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, index: int) -> _T: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[_T]: ...
-    def __getitem__(self, index: int | slice) -> _T | list[_T]:
-        if isinstance(index, slice):
-            return [self._make(i) for i in range(self._count)[index]]
-        return self._make(range(self._count)[index])
-
-    def __iter__(self) -> Iterator[_T]:
-        return map(self._make, range(self._count))
 
 
 class Platform:

@@ -18,8 +18,7 @@ from tisim.quantities import parse_bandwidth, parse_speed, parse_time
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tisim.platform.profiles import BANDWIDTH, LATENCY, ResourceProfile
-from tisim.platform.topology import Topology
+    from tisim.platform.topology import Topology
 
 Change = float | str | None
 Patterns = str | Sequence[str]

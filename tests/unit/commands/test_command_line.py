@@ -19,11 +19,6 @@ HEAVY = {"lxml", "matplotlib", "networkx", "numpy", "pandas", "rich", "scipy", "
 GRAPHENE = str(ROOT / "platforms" / "graphene.xml")
 
 
-@pytest.fixture
-def tisim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(tmp_path, capsys)
-
-
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
 

@@ -12,11 +12,6 @@ from tests.unit.command_line import BACKBONE, RING, CommandLine
 from tisim.cli import tisim as tisim_command
 
 
-@pytest.fixture
-def tisim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(tmp_path, capsys)
-
-
 def written(outcome_err: str) -> list[str]:
     """The files that a command says it has written; it says nothing else."""
     lines = outcome_err.splitlines()

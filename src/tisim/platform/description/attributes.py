@@ -70,6 +70,28 @@ def network_attributes(speed: Quantity, bandwidth: Quantity, latency: Quantity) 
     return {"speed": text_of(speed), "bw": text_of(bandwidth), "lat": text_of(latency)}
 
 
+def optional_links(
+    backbone: tuple[Quantity, Quantity] | None,
+    loopback: tuple[Quantity, Quantity] | None,
+    limiter: Quantity | None,
+) -> dict[str, str]:
+    """The attributes of the links that a cluster may have or not.
+
+    Raises
+    ------
+    InputError
+        If the backbone or the loopback is not a bandwidth and a latency.
+    """
+    attributes: dict[str, str] = {}
+    for letters, given in (("bb", backbone), ("loopback", loopback)):
+        if given is not None:
+            first, second = pair_of(given, "a backbone or loopback is a bandwidth and a latency")
+            attributes |= {f"{letters}_bw": text_of(first), f"{letters}_lat": text_of(second)}
+    if limiter is not None:
+        attributes["limiter_link"] = text_of(limiter)
+    return attributes
+
+
 def numbered_hosts(
     name: str, nodes: int | None, radical: str | None, prefix: str | None, suffix: str
 ) -> dict[str, str]:
