@@ -16,7 +16,7 @@ target_precompile_headers(counting PRIVATE ${common_headers})
 
 add_executable(training cmake/training/train.cpp)
 target_include_directories(training PRIVATE core cmake tests)
-target_link_libraries(training PRIVATE counting)
+target_link_libraries(training PRIVATE counting tisim_tit)
 target_link_options(training PRIVATE -fprofile-generate)
 
 add_custom_command(

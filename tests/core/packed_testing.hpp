@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/reference_reading.hpp"
+#include "tit/codec/crc32c.hpp"
 #include "trace/archive/pack.hpp"
 #include "trace/packed/byte_codec.hpp"
-#include "trace/packed/crc32c.hpp"
 #include "trace/packed/format.hpp"
 #include "trace/packed/text.hpp"
 #include "trace/packed/unpack.hpp"
@@ -69,7 +69,7 @@ inline std::string with_payload(std::string_view payload) {
   using namespace tisim::packed;
   std::string stream;
   put_varint(stream, payload.size());
-  put_fixed(stream, crc32c(payload.data(), payload.size()));
+  put_fixed(stream, tit::crc32c(payload.data(), payload.size()));
   stream += payload;
   std::string index;
   index += '\0';  // a file a rank

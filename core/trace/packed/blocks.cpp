@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tit/codec/crc32c.hpp"
 #include "trace/packed/byte_codec.hpp"
-#include "trace/packed/crc32c.hpp"
 #include "trace/packed/format.hpp"
 
 namespace tisim {
@@ -29,7 +29,7 @@ bool PackedBlocks::next(std::string_view& payload) {
     file_->damaged("a block goes on beyond its stream");
   }
   payload = {data_.get() + taken_ + head_size, static_cast<std::size_t>(size)};
-  if (crc32c(payload.data(), payload.size()) != checksum) {
+  if (tit::crc32c(payload.data(), payload.size()) != checksum) {
     file_->damaged("a block is not what was written");
   }
   taken_ += static_cast<std::uint32_t>(head_size + payload.size());

@@ -2,9 +2,9 @@
 
 #include <limits>
 
+#include "tit/codec/crc32c.hpp"
 #include "trace/error.hpp"
 #include "trace/packed/byte_codec.hpp"
-#include "trace/packed/crc32c.hpp"
 #include "trace/packed/format.hpp"
 
 namespace tisim {
@@ -47,7 +47,7 @@ void PackedFile::read_header() {
                          ", and this tisim reads version " + std::to_string(kVersion) +
                          "; get a newer tisim");
   }
-  if (cursor.failed() || crc32c(bytes, kHeaderSize - sizeof checksum) != checksum) {
+  if (cursor.failed() || tit::crc32c(bytes, kHeaderSize - sizeof checksum) != checksum) {
     damaged("its header is not what was written");
   }
   const std::uint64_t size = file_.size();
@@ -59,7 +59,7 @@ void PackedFile::read_header() {
 void PackedFile::read_index() {
   std::string bytes(file_size_ - index_offset_, '\0');
   bytes.resize(file_.read(index_offset_, bytes.data(), bytes.size()));
-  if (crc32c(bytes.data(), bytes.size()) != index_checksum_) {
+  if (tit::crc32c(bytes.data(), bytes.size()) != index_checksum_) {
     damaged("its index is not what was written");
   }
   ByteCursor cursor(bytes);

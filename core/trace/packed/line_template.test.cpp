@@ -1,7 +1,6 @@
 #include "trace/packed/line_template.hpp"
 
 #include "core/test.hpp"
-#include "trace/packed/crc32c.hpp"
 #include "trace/packed/format.hpp"
 #include "trace/packed/volume.hpp"
 
@@ -35,12 +34,6 @@ Volume::Form form_of(std::string_view text) {
 }
 
 }  // namespace
-
-TEST("packed lines: the checksum is CRC-32C") {
-  CHECK(crc32c("123456789", 9) == 0xe3069283U);
-  CHECK(crc32c("", 0) == 0);
-  CHECK(crc32c(std::string(32, '\0').data(), 32) == 0x8a9136aaU);
-}
 
 TEST("packed lines: numbers of every size come back") {
   std::string bytes;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "tit/codec/crc32c.hpp"
 #include "trace/packed/byte_codec.hpp"
-#include "trace/packed/crc32c.hpp"
 #include "trace/packed/format.hpp"
 #include "trace/packed/volume.hpp"
 
@@ -48,11 +48,11 @@ std::size_t share(std::size_t all, std::int32_t ranks, std::size_t least, std::s
 std::string packed_header(std::string_view index, std::uint64_t index_offset) {
   std::string header(kMagic);
   put_fixed(header, kVersion);
-  put_fixed(header, crc32c(index.data(), index.size()));
+  put_fixed(header, tit::crc32c(index.data(), index.size()));
   put_fixed(header, index_offset + index.size());
   put_fixed(header, index_offset);
   put_fixed(header, std::uint32_t{0});
-  put_fixed(header, crc32c(header.data(), header.size()));
+  put_fixed(header, tit::crc32c(header.data(), header.size()));
   return header;
 }
 
@@ -186,7 +186,7 @@ void PackedWriter::raw(std::string_view line) {
 void PackedWriter::end_block() {
   if (block_.empty()) return;
   put_varint(waiting_, block_.size());
-  put_fixed(waiting_, crc32c(block_.data(), block_.size()));
+  put_fixed(waiting_, tit::crc32c(block_.data(), block_.size()));
   waiting_ += block_;
   block_.clear();
   if (waiting_.size() >= kWriteBuffer) flush();

@@ -5,7 +5,9 @@
 #include <cstdint>
 
 namespace tisim {
+namespace tit {
 
 std::uint32_t crc32c(const char* data, std::size_t size);
 
+}  // namespace tit
 }  // namespace tisim

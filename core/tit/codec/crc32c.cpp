@@ -1,10 +1,10 @@
-#include "trace/packed/crc32c.hpp"
+#include "tit/codec/crc32c.hpp"
 
 #include <array>
-#include <bit>
 #include <cstring>
 
 namespace tisim {
+namespace tit {
 
 namespace {
 
@@ -37,7 +37,9 @@ std::uint32_t crc32c(const char* data, std::size_t size) {
   for (; size >= 8; size -= 8, data += 8) {
     std::uint64_t bytes;
     std::memcpy(&bytes, data, sizeof bytes);
-    if constexpr (std::endian::native == std::endian::big) bytes = __builtin_bswap64(bytes);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap64(bytes);
+#endif
     bytes ^= crc;
     crc = 0;
     for (std::size_t k = 0; k < 8; ++k) crc ^= kTables.of[7 - k][(bytes >> (8 * k)) & 0xff];
@@ -48,4 +50,5 @@ std::uint32_t crc32c(const char* data, std::size_t size) {
   return ~crc;
 }
 
+}  // namespace tit
 }  // namespace tisim

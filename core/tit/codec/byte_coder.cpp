@@ -1,0 +1,274 @@
+#include "tit/codec/byte_coder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "tit/codec/error.hpp"
+
+namespace tisim {
+namespace tit {
+
+namespace {
+
+// A probability is in 1 / 65,536; a logit, ln(p / (1 - p)), in 1 / 256.
+constexpr int kMostLogit = 2047;
+
+struct Logistic {
+  std::array<std::uint16_t, 2 * kMostLogit + 1> probability_of{};  // of a logit, + kMostLogit
+  std::array<std::int16_t, 4096> logit_of{};                       // of a probability / 16
+
+  Logistic() {
+    for (int logit = -kMostLogit; logit <= kMostLogit; ++logit) {
+      const double probability = 65536.0 / (1.0 + std::exp(-logit / 256.0));
+      probability_of[static_cast<std::size_t>(logit + kMostLogit)] =
+          static_cast<std::uint16_t>(std::lround(probability));
+    }
+    for (std::size_t i = 0; i < logit_of.size(); ++i) {
+      const double odds = (static_cast<double>(i) + 0.5) / (4095.5 - static_cast<double>(i));
+      logit_of[i] = static_cast<std::int16_t>(std::lround(256.0 * std::log(odds)));
+    }
+  }
+};
+
+const Logistic& logistic() {
+  static const Logistic tables;
+  return tables;
+}
+
+// How often a bit was 1 where it was predicted: the probability follows what was seen, the more
+// slowly the more was seen, up to `most` times.
+struct Counter {
+  std::uint16_t probability = 32768;
+  std::uint16_t seen = 0;
+
+  void update(unsigned bit, unsigned most) {
+    const int target = bit != 0 ? 65535 : 0;
+    const int rate = static_cast<int>(131072U / (2U * seen + 3U));
+    const int step = static_cast<int>((std::int64_t{target - probability} * rate) >> 16);
+    probability = static_cast<std::uint16_t>(probability + step);
+    if (seen < most) ++seen;
+  }
+};
+
+// Predicts the bits of a sequence of bytes from those before: what follows the same last 0, 1, 2
+// or 3 bytes, the byte before the last, and the longest repetition, weighed by how well each has
+// predicted until now.
+class BitPredictor {
+ public:
+  explicit BitPredictor(std::size_t size) {
+    unsigned bits = 10;
+    while (bits < 20 && (std::size_t{1} << bits) < size * 32) ++bits;
+    shift_ = 32 - bits;
+    counters_.resize(std::size_t{1} << bits);
+    last_seen_.assign(std::size_t{1} << std::min(bits, 16U), 0);
+    bytes_.reserve(size);
+    for (auto& set : weights_) set.fill(kFirstWeight);
+    start_byte();
+  }
+
+  // The probability that the next bit is 1, in 1 / 65,536: from 22 to 65,514.
+  std::uint32_t probability() {
+    unsigned longest = 0;
+    for (std::size_t i = 0; i < kContexts; ++i) {
+      const std::uint32_t slot = (contexts_[i] + partial_) * 0x9e3779b1U;
+      chosen_[i] = &counters_[slot >> shift_];
+      logits_[i] = tables_.logit_of[chosen_[i]->probability >> 4];
+      if (chosen_[i]->seen > 0 && i < kOrders) longest = static_cast<unsigned>(i) + 1;
+    }
+    std::int32_t& repeated = logits_[kContexts];
+    repeated = 0;
+    if (match_length_ > 0) {
+      const unsigned expected = byte_at(match_) | 0x100U;
+      if ((expected >> (8 - known_)) == partial_) {
+        expected_bit_ = (expected >> (7 - known_)) & 1;
+        const std::int32_t logit = tables_.logit_of[match_counters_[match_rank()].probability >> 4];
+        repeated = expected_bit_ != 0 ? logit : -logit;
+      } else {
+        match_length_ = 0;
+      }
+    }
+    set_ = longest * 3 + (match_length_ == 0 ? 0 : match_length_ < 16 ? 1 : 2);
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < kInputs; ++i) {
+      sum += std::int64_t{logits_[i]} * weights_[set_][i];
+    }
+    const auto logit = static_cast<int>(
+        std::max<std::int64_t>(-kMostLogit, std::min<std::int64_t>(kMostLogit, sum >> 16)));
+    predicted_ = tables_.probability_of[static_cast<std::size_t>(logit + kMostLogit)];
+    return predicted_;
+  }
+
+  // Learns from the bit that was predicted.
+  void update(unsigned bit) {
+    const std::int32_t error = (bit != 0 ? 65535 : 0) - static_cast<std::int32_t>(predicted_);
+    for (std::size_t i = 0; i < kInputs; ++i) {
+      weights_[set_][i] += static_cast<std::int32_t>(
+          (std::int64_t{logits_[i]} * error * kLearningRate + (1 << 15)) >> 16);
+    }
+    for (Counter* counter : chosen_) counter->update(bit, kMostSeen);
+    if (match_length_ > 0) {
+      match_counters_[match_rank()].update(bit == expected_bit_ ? 1 : 0, kMostSeen);
+      if (bit != expected_bit_) match_length_ = 0;
+    }
+    partial_ = partial_ * 2 + bit;
+    if (++known_ == 8) end_byte();
+  }
+
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  static constexpr std::size_t kOrders = 4;
+  static constexpr std::size_t kContexts = kOrders + 1;
+  static constexpr std::size_t kInputs = kContexts + 1;
+  static constexpr std::int32_t kFirstWeight = 65536 * 3 / 10;
+  static constexpr std::int32_t kLearningRate = 2;
+  static constexpr unsigned kMostSeen = 30;
+  static constexpr std::size_t kLeastMatch = 4;
+
+  std::size_t match_rank() const { return std::min<std::size_t>(match_length_, 15); }
+
+  void end_byte() {
+    bytes_ += static_cast<char>(partial_ & 0xff);
+    const std::size_t end = bytes_.size();
+    if (match_length_ > 0) {
+      ++match_;
+      ++match_length_;
+    }
+    if (end >= kLeastMatch) {
+      std::uint32_t hash = 0;
+      for (std::size_t i = 1; i <= kLeastMatch; ++i) hash = (hash << 8) | byte_at(end - i);
+      std::uint32_t& last = last_seen_[(hash * 0x9e3779b1U) % last_seen_.size()];
+      if (match_length_ == 0 && last > 0) {
+        match_ = last;
+        while (match_length_ < 32 && match_length_ < last &&
+               bytes_[last - 1 - match_length_] == bytes_[end - 1 - match_length_]) {
+          ++match_length_;
+        }
+      }
+      last = static_cast<std::uint32_t>(end);
+    }
+    start_byte();
+  }
+
+  void start_byte() {
+    partial_ = 1;
+    known_ = 0;
+    std::uint32_t hash = 0;
+    contexts_[0] = 0;
+    for (std::size_t order = 1; order < kOrders; ++order) {
+      hash = (hash + before(order) + 1) * 0x2f0b4c47U;
+      contexts_[order] = (hash + static_cast<std::uint32_t>(order)) << 8;
+    }
+    contexts_[kOrders] = ((before(2) + 1) * 0x7a4d5b13U + 9) << 8;
+  }
+
+  unsigned byte_at(std::size_t place) const { return static_cast<unsigned char>(bytes_[place]); }
+
+  std::uint32_t before(std::size_t back) const {
+    return back <= bytes_.size() ? byte_at(bytes_.size() - back) : 0;
+  }
+
+  const Logistic& tables_ = logistic();
+  std::string bytes_;  // what is known
+  std::vector<Counter> counters_;
+  std::vector<std::uint32_t> last_seen_;
+  std::array<std::array<std::int32_t, kInputs>, (kOrders + 1) * 3> weights_;
+  std::array<Counter, 16> match_counters_;
+  std::array<std::uint32_t, kContexts> contexts_{};
+  std::array<Counter*, kContexts> chosen_{};
+  std::array<std::int32_t, kInputs> logits_{};
+  unsigned shift_ = 0;
+  unsigned partial_ = 1;  // the bits of the byte that are known, after a 1
+  unsigned known_ = 0;
+  unsigned expected_bit_ = 0;
+  std::size_t match_ = 0;  // what follows here is expected, after match_length_ equal bytes
+  std::size_t match_length_ = 0;
+  std::size_t set_ = 0;
+  std::uint32_t predicted_ = 32768;
+};
+
+// Where a probability cuts an interval of the arithmetic coder.
+std::uint32_t middle(std::uint32_t low, std::uint32_t high, std::uint32_t probability) {
+  return low + static_cast<std::uint32_t>((std::uint64_t{high - low} * probability) >> 16);
+}
+
+bool same_first_byte(std::uint32_t low, std::uint32_t high) { return ((low ^ high) >> 24) == 0; }
+
+// At least 22 / 65,536 of an interval is left to the less probable bit, so that a byte of code
+// stands for fewer than 2,100 bytes.
+constexpr std::size_t kMostExpansion = 2100;
+
+}  // namespace
+
+std::string compress_bytes(std::string_view bytes) {
+  BitPredictor predictor(bytes.size());
+  std::string coded;
+  std::uint32_t low = 0;
+  std::uint32_t high = ~std::uint32_t{0};
+  for (const char c : bytes) {
+    for (int place = 7; place >= 0; --place) {
+      const unsigned bit = (static_cast<unsigned char>(c) >> place) & 1;
+      const std::uint32_t cut = middle(low, high, predictor.probability());
+      if (bit != 0) {
+        high = cut;
+      } else {
+        low = cut + 1;
+      }
+      predictor.update(bit);
+      for (; same_first_byte(low, high); low <<= 8, high = (high << 8) | 0xff) {
+        coded += static_cast<char>(high >> 24);
+      }
+    }
+  }
+  // As few bytes as name a number of the interval, when zeros follow them.
+  for (unsigned size = 0; size <= 4; ++size) {
+    const std::uint64_t rest = (std::uint64_t{1} << (32 - 8 * size)) - 1;
+    const std::uint64_t code = (low + rest) & ~rest;
+    if (code > high) continue;
+    for (unsigned i = 0; i < size; ++i) coded += static_cast<char>(code >> (24 - 8 * i));
+    break;
+  }
+  return coded;
+}
+
+std::string expand_bytes(std::string_view coded, std::size_t expected_size) {
+  if (expected_size / kMostExpansion > coded.size()) {
+    throw FormatError("a coded section is too short for the " + std::to_string(expected_size) +
+                      " bytes that it should hold");
+  }
+  BitPredictor predictor(expected_size);
+  std::size_t taken = 0;
+  const auto next_byte = [&]() -> std::uint32_t {
+    const std::size_t place = taken++;
+    return place < coded.size() ? static_cast<unsigned char>(coded[place]) : 0;
+  };
+  std::uint32_t low = 0;
+  std::uint32_t high = ~std::uint32_t{0};
+  std::uint32_t code = 0;
+  for (int i = 0; i < 4; ++i) code = (code << 8) | next_byte();
+  for (std::size_t bits = expected_size * 8; bits > 0; --bits) {
+    const std::uint32_t cut = middle(low, high, predictor.probability());
+    const unsigned bit = code <= cut ? 1 : 0;
+    if (bit != 0) {
+      high = cut;
+    } else {
+      low = cut + 1;
+    }
+    predictor.update(bit);
+    for (; same_first_byte(low, high); low <<= 8, high = (high << 8) | 0xff) {
+      code = (code << 8) | next_byte();
+    }
+  }
+  if (coded.size() > taken || coded.size() + 4 < taken) {
+    throw FormatError("a coded section has " + std::to_string(coded.size()) +
+                      " bytes, which are not those of its content");
+  }
+  return predictor.take();
+}
+
+}  // namespace tit
+}  // namespace tisim
