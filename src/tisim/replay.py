@@ -94,10 +94,20 @@ def replay(
     >>> round(result.simulated_time, 9)
     0.036659044
     """
-    if record is not None:
-        _warn_of_record()
-        event_log = event_log or record
     start = time.perf_counter()
+    opened = _opened(trace, ranks)
+    machine = platform if isinstance(platform, Platform) else Platform.load(platform)
+    settings = Settings(machine, config, registry)
+    placements = _placements(machine, deployment, hosts, opened.ranks)
+    keep = _deprecated(record) or event_log
+    with _discarded_on_error(_capture(opened, settings, placements, keep, timeline)) as capture:
+        result = _simulate(opened, settings, placements, progress, capture)
+    result.wall_time = time.perf_counter() - start
+    return result
+
+
+def _opened(trace: TraceLike, ranks: int | None) -> Trace:
+    """The trace, which has as many ranks as were asked for."""
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
     if ranks is not None and opened.ranks != ranks:
         raise InputError(
@@ -105,26 +115,18 @@ def replay(
             "or name the other trace",
             file=opened.name,
         )
-    machine = platform if isinstance(platform, Platform) else Platform.load(platform)
-    settings = Settings(machine, config, registry)
-    placements = _placements(machine, deployment, hosts, opened.ranks)
-    capture = _capture(opened, settings, placements, event_log, timeline)
-    try:
-        result = _simulate(opened, settings, placements, progress, capture)
-    except BaseException:
-        if capture is not None:
-            capture.discard()
-        raise
-    result.wall_time = time.perf_counter() - start
-    return result
+    return opened
 
 
-def _warn_of_record() -> None:
-    warnings.warn(
-        "replay(record=True) is deprecated; write replay(event_log=True)",
-        DeprecationWarning,
-        stacklevel=3,
-    )
+def _deprecated(record: bool | None) -> bool:
+    """What the deprecated argument `record` says about the event log."""
+    if record is not None:
+        warnings.warn(
+            "replay(record=True) is deprecated; write replay(event_log=True)",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+    return bool(record)
 
 
 def _capture(
@@ -142,6 +144,17 @@ def _capture(
     title = f"{Path(trace.name).name} on {Path(settings.platform.file).name}"
     hosts = placements.host_indices(settings.platform)
     return EventCapture(title, settings, hosts, keep=event_log, timelines=files)
+
+
+@contextmanager
+def _discarded_on_error(capture: EventCapture | None) -> Iterator[EventCapture | None]:
+    """Leave no files of a capture behind when the simulation fails."""
+    try:
+        yield capture
+    except BaseException:
+        if capture is not None:
+            capture.discard()
+        raise
 
 
 def _simulate(

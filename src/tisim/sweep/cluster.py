@@ -6,17 +6,21 @@ join later; a task is a few hundred bytes. Dask starts tasks anew whose worker i
 
 from __future__ import annotations
 
+import pickle
 import uuid
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from distributed import CancelledError, Client, KilledWorker, as_completed
+from distributed import CancelledError, Client, Future, KilledWorker, as_completed
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from tisim.errors import TisimError
+from tisim.errors import InputError, TisimError
 from tisim.sweep.pool import Task
 from tisim.sweep.scenario import Inputs, Job, Outcome
 from tisim.sweep.worker import Worker
+
+if TYPE_CHECKING:
+    import distributed
 
 # The sweeps that this process of a cluster works for.
 _WORKERS: dict[str, Worker] = {}
@@ -32,10 +36,10 @@ class _Study(WorkerPlugin):  # type: ignore[misc]  # untyped
         self.name = name
         self.inputs = inputs
 
-    def setup(self, worker: Any) -> None:
+    def setup(self, worker: distributed.Worker) -> None:
         _WORKERS[self.name] = Worker(self.inputs)
 
-    def teardown(self, worker: Any) -> None:
+    def teardown(self, worker: distributed.Worker) -> None:
         _WORKERS.pop(self.name, None)
 
 
@@ -83,9 +87,14 @@ def _run(inputs: Inputs, tasks: Sequence[Task], client: Client) -> Iterator[tupl
     name = f"tisim-{uuid.uuid4().hex}"
     try:
         client.register_plugin(_Study(name, inputs), name=name)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"a function of the registry cannot be sent to the cluster ({error}); define it at the "
+            "top level of a module, which the workers can import"
+        ) from None
     except (ImportError, TisimError) as error:
         raise TisimError(f"the workers of the cluster cannot start: {error}") from None
-    futures: dict[Any, str] = {}
+    futures: dict[Future, str] = {}
     try:
         for key, job in tasks:
             # Pure or not, one sweep's tasks are its own: another's may have other inputs.

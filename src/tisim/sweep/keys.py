@@ -9,7 +9,7 @@ import json
 import os
 import pickle
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from tisim.formats.sources import Part, find_source
 from tisim.formats.spool import Spool, reading
 
 if TYPE_CHECKING:
+    from tisim.actions.registry import Registry
     from tisim.platform import Platform
     from tisim.sweep.scenario import TraceSource
 
@@ -64,6 +65,28 @@ def modules_digest(modules: Iterable[str]) -> str:
         file = inspect.getsourcefile(sys.modules[name])
         digest.update(Path(file).read_bytes() if file else b"")
     return digest.hexdigest()
+
+
+def registry_digest(registry: Registry) -> str:
+    """The digest of what a registry holds: names and functions, their modules apart.
+
+    The functions of a script or notebook, whose whole text is no input, count with their source.
+    """
+    named: dict[tuple[str, str], Callable[..., object]] = dict(registry.collectives)
+    named |= {("action", name): function for name, function in registry.actions.items()}
+    content = sorted((*key, *_function_content(function)) for key, function in named.items())
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _function_content(function: Callable[..., object]) -> tuple[str, str, str]:
+    source = ""
+    if function.__module__ == "__main__":
+        try:
+            source = inspect.getsource(function)
+        except (OSError, TypeError):  # typed into an interpreter
+            code = getattr(function, "__code__", None)
+            source = "" if code is None else f"{code.co_code.hex()} {code.co_consts}"
+    return function.__module__, getattr(function, "__qualname__", repr(function)), source
 
 
 def scenario_key(inputs: Mapping[str, object]) -> str:

@@ -7,8 +7,9 @@ import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
+from tisim.actions.registry import default_registry
 from tisim.config import Config
 from tisim.errors import InputError, TisimError
 from tisim.formats import Trace
@@ -17,11 +18,21 @@ from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
 from tisim.sweep.axes import COMPUTE_NOISE, QUANTITIES, Axis, Choice
 from tisim.sweep.design import Point, parse_points
-from tisim.sweep.keys import modules_digest, platform_digest, scenario_key, trace_digest
+from tisim.sweep.keys import (
+    modules_digest,
+    platform_digest,
+    registry_digest,
+    scenario_key,
+    trace_digest,
+)
 from tisim.sweep.mapping import Mapping as RankMapping
 from tisim.sweep.mapping import load_deployment
 from tisim.sweep.scenario import Amount, Change, Inputs, Job, Scenario, TraceSource, describe
 
+if TYPE_CHECKING:
+    from tisim.actions.registry import Registry
+
+_Item = TypeVar("_Item")
 _TRACE, _PLATFORM, _MAPPING = (Axis(kind, kind) for kind in ("trace", "platform", "mapping"))
 # The mapping of the arguments `deployment` and `hosts`, or of neither.
 _GIVEN = "as given"
@@ -43,6 +54,7 @@ class Request:
     config: Config | Mapping[str, object] | None = None
     ranks: int | None = None
     modules: Sequence[str] = ()
+    registry: Registry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +140,7 @@ class _Planner:
     def __init__(self, request: Request) -> None:
         self._request = request
         given = request.config
+        self._registry = default_registry if request.registry is None else request.registry
         self._config = given if isinstance(given, Config) else Config(given)
         self._pool = self._deployment()
         self._traces = _Table(self._read_trace)
@@ -136,6 +149,7 @@ class _Planner:
         self._common = {
             "config": {key: str(self._config[key]) for key in self._config},
             "modules": modules_digest(request.modules),
+            "registry": registry_digest(self._registry),
         }
 
     def inputs(self) -> Inputs:
@@ -146,7 +160,14 @@ class _Planner:
             tuple(self._mappings.listed),
             self._config,
             tuple(self._request.modules),
+            self._registry_to_send(),
         )
+
+    def _registry_to_send(self) -> Registry | None:
+        """The registry that workers cannot fill by importing modules."""
+        if self._request.registry is None and "__main__" not in self._registry.modules():
+            return None
+        return self._registry
 
     def check_given(self) -> None:
         """Raise what is wrong with the inputs that are not varied."""
@@ -195,17 +216,11 @@ class _Planner:
             return deployment
         return load_deployment(deployment)
 
-    def _read_trace(self, value: Any) -> tuple[TraceSource, str]:
+    def _read_trace(self, value: object) -> tuple[TraceSource, str]:
         if isinstance(value, Trace):
-            source: TraceSource = (*value.opening, value.noise)
+            source = TraceSource(*value.opening, value.noise)
         else:
-            several = isinstance(value, Sequence) and not isinstance(value, str)
-            files = (
-                [str(Path(one).absolute()) for one in value]
-                if several
-                else str(Path(value).absolute())
-            )
-            source = (files, self._request.ranks, "auto", NO_NOISE)
+            source = TraceSource(_absolute(value), self._request.ranks, "auto", NO_NOISE)
         return source, trace_digest(source)
 
     def _read_mapping(self, value: object) -> tuple[RankMapping, str]:
@@ -215,15 +230,15 @@ class _Planner:
         return mapping, repr(mapping.content)
 
 
-class _Table:
+class _Table(Generic[_Item]):
     """The inputs of one kind, each read once, those that cannot be read included."""
 
-    def __init__(self, read: Callable[[Any], tuple[Any, str]]) -> None:
+    def __init__(self, read: Callable[[object], tuple[_Item, str]]) -> None:
         self._read = read
-        self._found: dict[Any, tuple[int, str] | TisimError] = {}
-        self.listed: list[Any] = []
+        self._found: dict[str | int, tuple[int, str] | TisimError] = {}
+        self.listed: list[_Item] = []
 
-    def add(self, value: Any) -> tuple[int, str]:
+    def add(self, value: object) -> tuple[int, str]:
         """Position and digest of an input; raises the same error each time it is asked for."""
         name = value if isinstance(value, str) else id(value)
         if name not in self._found:
@@ -240,8 +255,21 @@ class _Table:
         return found
 
 
-def _read_platform(value: Any) -> tuple[bytes, str]:
-    platform = value if isinstance(value, Platform) else Platform.load(value)
+def _absolute(files: object) -> str | list[str]:
+    """The path of a trace, or its paths."""
+    if isinstance(files, Sequence) and not isinstance(files, str):
+        return [str(Path(one).absolute()) for one in files]
+    return str(_path(files).absolute())
+
+
+def _path(given: object) -> Path:
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(f"expected the name of a file, not {given!r}")
+    return Path(given)
+
+
+def _read_platform(value: object) -> tuple[bytes, str]:
+    platform = value if isinstance(value, Platform) else Platform.load(_path(value))
     digest = platform_digest(platform)
     return pickle.dumps(platform, protocol=5), digest
 

@@ -11,10 +11,9 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from tisim.errors import TisimError
-from tisim.sweep.scenario import Inputs, Job, Outcome
+from tisim.sweep.scenario import Answer, Inputs, Job, Message, Outcome
 from tisim.sweep.worker import Worker
 
 #: A scenario to carry out, and the key that its outcome is handed back with.
@@ -63,7 +62,7 @@ class _Process:
 
     def __init__(self, inputs: Inputs) -> None:
         ours, theirs = multiprocessing.connection.Pipe()
-        self.channel: Connection[Any, Any] = ours
+        self.channel: Connection[Message, Answer] = ours
         self.tasks: deque[int] = deque()
         self.ready = False
         self.most_tasks = 1
@@ -78,7 +77,7 @@ class _Process:
                 env={**os.environ, "PYTHONPATH": path},
             )
 
-    def send(self, message: object) -> None:
+    def send(self, message: Message) -> None:
         # A process that has died is noticed when its connection is read.
         with contextlib.suppress(ConnectionError):
             self.channel.send(message)
@@ -137,6 +136,8 @@ class _Pool:
             if not process.ready:
                 self._welcome(process, answer)
                 continue
+            assert answer is not None
+            assert not isinstance(answer, str)
             number, outcome = answer
             process.tasks.remove(number)
             process.most_tasks = 2 if outcome["wall_time"] < _SHORT_SCENARIO else 1
@@ -149,7 +150,7 @@ class _Pool:
             process.tasks.append(number)
             process.send((number, self._tasks[number][1]))
 
-    def _welcome(self, process: _Process, problem: str | None) -> None:
+    def _welcome(self, process: _Process, problem: Answer) -> None:
         if problem is not None:
             raise TisimError(f"a worker process cannot start: {problem}")
         process.ready = True

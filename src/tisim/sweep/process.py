@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import sys
 from multiprocessing.connection import Connection
-from typing import Any
 
 from tisim.errors import TisimError
+from tisim.sweep.scenario import Answer, Inputs, Message
 from tisim.sweep.worker import Worker
 
 
@@ -27,17 +27,20 @@ def main(descriptor: int) -> None:
         if os.getppid() != parent:
             os._exit(1)
 
-    channel: Connection[Any, Any] = Connection(descriptor)
+    channel: Connection[Answer, Message] = Connection(descriptor)
     try:
-        inputs = channel.recv()
         try:
+            inputs = channel.recv()
+            assert isinstance(inputs, Inputs)
             worker = Worker(inputs, end_with_parent)
-        except (ImportError, TisimError) as error:
+        except (ImportError, AttributeError, TisimError) as error:
             channel.send(f"{type(error).__name__}: {error}")
             return
         channel.send(None)
         while True:
-            number, job = channel.recv()
+            message = channel.recv()
+            assert not isinstance(message, Inputs)
+            number, job = message
             channel.send((number, worker.run(job)))
     except (EOFError, ConnectionError):
         pass  # the sweep is over

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import importlib
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from tisim.actions.registry import default_registry
 from tisim.config import Config
 from tisim.errors import InputError
 from tisim.formats import Trace
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
 from tisim.progress import ProgressBar
-from tisim.sweep.modules import own_modules
 from tisim.sweep.plan import Plan, Request, make_plan
-from tisim.sweep.pool import Task, run_here, run_in_processes
-from tisim.sweep.scenario import Inputs, Outcome
 from tisim.sweep.store import Store, open_store
 from tisim.sweep.table import Table
+from tisim.sweep.workers import Workers, check_workers, run_tasks
 
 if TYPE_CHECKING:
     import pandas as pd
-    from distributed import Client
+
+    from tisim.actions.registry import Registry
 
 _Path = str | os.PathLike[str]
-#: How many processes, or where a Dask scheduler is.
-Workers: TypeAlias = "int | str | Client | None"
 
 
 class SweepInterrupted(KeyboardInterrupt):
@@ -58,6 +56,7 @@ def sweep(
     config: Config | Mapping[str, object] | None = None,
     ranks: int | None = None,
     modules: Sequence[str] = (),
+    registry: Registry | None = None,
     workers: Workers = None,
     output: _Path | None = None,
     resume: bool = True,
@@ -110,6 +109,10 @@ def sweep(
     modules
         Modules that the workers import; those that hold actions and algorithms of your own are
         known already.
+    registry
+        Actions and collective algorithms of your own; the default registry, which `tisim.action`
+        and `tisim.collective` fill, when not given. Worker processes import its functions by
+        their names, and a Dask cluster takes those of a script or notebook too.
     workers
         How many processes; by default, as many as there are processors. 1: this process. The
         address of a Dask scheduler (``"dask://host:port"``) or a `dask.distributed.Client`.
@@ -154,10 +157,7 @@ def sweep(
     ...     vary={"bandwidth": [1, 2], "latency": [1, 0.5]},
     ... )  # doctest: +SKIP
     """
-    _check_workers(workers)
-    for name in modules:
-        _import(name)
-    own = [name for name in (*modules, *own_modules()) if name != "__main__"]
+    check_workers(workers, registry)
     request = Request(
         trace=trace,
         platform=platform,
@@ -170,15 +170,20 @@ def sweep(
         hosts=hosts,
         config=config,
         ranks=ranks,
-        modules=tuple(dict.fromkeys(own)),
+        modules=_imported(modules, registry),
+        registry=registry,
     )
     store = None if output is None else open_store(output)
-    plan = make_plan(request)
-    table = Table(plan)
-    if store is not None:
-        _begin(store, table, resume=resume)
-    _carry_out(plan, table, store, workers, progress=progress)
-    return table.frame()
+    return _carry_out(make_plan(request), workers, store, resume=resume, progress=progress)
+
+
+def _imported(modules: Sequence[str], registry: Registry | None) -> tuple[str, ...]:
+    """The modules, which are imported, and those of registered functions."""
+    for name in modules:
+        _import(name)
+    registered = (default_registry if registry is None else registry).modules()
+    names = (name for name in (*modules, *registered) if name != "__main__")
+    return tuple(dict.fromkeys(names))
 
 
 def _import(name: str) -> None:
@@ -207,79 +212,38 @@ def _begin(store: Store, table: Table, *, resume: bool) -> None:
 
 
 def _carry_out(
-    plan: Plan, table: Table, store: Store | None, workers: Workers, *, progress: bool
-) -> None:
-    jobs = {**plan.baselines, **{scenario.key: scenario.job for scenario in plan.scenarios}}
-    tasks = [(key, jobs[key]) for key in table.missing]
+    plan: Plan, workers: Workers, store: Store | None, *, resume: bool, progress: bool
+) -> pd.DataFrame:
+    """The frame of a plan, whose rows go to the output file as they come."""
+    table = Table(plan)
+    if store is not None:
+        _begin(store, table, resume=resume)
     try:
-        if tasks:
-            outcomes = _outcomes(plan.inputs, tasks, workers)
-            bar = ProgressBar("scenarios", wanted=progress)
-            failed = 0
-            with bar, contextlib.closing(outcomes):
-                for done, (key, outcome) in enumerate(outcomes, start=1):
-                    for row in table.add(key, outcome):
-                        if store is not None:
-                            store.add(row)
-                    failed += outcome.get("error") is not None
-                    note = f"{done}/{len(tasks)}" + (f", {failed} failed" if failed else "")
-                    bar.show(done / len(tasks), note)
+        _simulate(plan, table, store, workers, progress=progress)
     except KeyboardInterrupt:
         done, total = len(table.rows()), len(plan.scenarios)
         raise SweepInterrupted(f"{done} of {total} scenarios are done", table.frame()) from None
     finally:
         if store is not None:
             store.finish(table.rows())
+    return table.frame()
 
 
-def _outcomes(
-    inputs: Inputs, tasks: Sequence[Task], workers: Workers
-) -> Generator[tuple[str, Outcome], None, None]:
-    """The outcomes of tasks as they come, from wherever they are carried out."""
-    return cast("Generator[tuple[str, Outcome], None, None]", _run(inputs, tasks, workers))
-
-
-def _run(inputs: Inputs, tasks: Sequence[Task], workers: Workers) -> Iterator[tuple[str, Outcome]]:
-    if workers is None or isinstance(workers, int):
-        count = _count(workers, len(tasks))
-        return run_here(inputs, tasks) if count == 1 else run_in_processes(inputs, tasks, count)
-    from tisim.sweep.cluster import run_on_cluster
-
-    return run_on_cluster(inputs, tasks, workers)
-
-
-def _check_workers(workers: Workers) -> None:
-    """Raise what is wrong with the workers, before anything is done."""
-    if workers is None:
+def _simulate(
+    plan: Plan, table: Table, store: Store | None, workers: Workers, *, progress: bool
+) -> None:
+    """Simulate the scenarios that the table lacks."""
+    jobs = {**plan.baselines, **{scenario.key: scenario.job for scenario in plan.scenarios}}
+    tasks = [(key, jobs[key]) for key in table.missing]
+    if not tasks:
         return
-    if isinstance(workers, int):
-        if workers < 1:
-            raise InputError(f"there is at least 1 worker, not {workers}")
-        if workers > 1 and "__main__" in own_modules():
-            raise InputError(
-                "worker processes cannot see the actions and algorithms that are defined in a "
-                "script or notebook: put them into a module and import it, or use workers=1"
-            )
-        return
-    if isinstance(workers, str) and not workers.startswith("dask://"):
-        raise InputError(
-            f"workers is a number, or dask://host:port of a Dask scheduler, not {workers!r}"
-        )
-    if importlib.util.find_spec("distributed") is None:
-        raise InputError(
-            "Dask needs more packages: pip install 'tisim[dask]'; or give a number of workers"
-        )
-
-
-def _count(workers: int | None, tasks: int) -> int:
-    if workers is None:
-        here = "__main__" in own_modules()
-        workers = 1 if here else _processors()
-    return min(tasks, workers)
-
-
-def _processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # not on macOS
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    failed = 0
+    bar = ProgressBar("scenarios", wanted=progress)
+    with bar, contextlib.closing(run_tasks(plan.inputs, tasks, workers)) as outcomes:
+        for done, (key, outcome) in enumerate(outcomes, start=1):
+            for row in table.add(key, outcome):
+                if store is not None:
+                    store.add(row)
+            failed += outcome.get("error") is not None
+            note = f"{done}/{len(tasks)}" + (f", {failed} failed" if failed else "")
+            bar.show(done / len(tasks), note)

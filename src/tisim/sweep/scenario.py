@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tisim.config import Config
 from tisim.sweep.mapping import Mapping as RankMapping
 
-#: How a trace is opened: source, number of ranks it must have, dialect; and its own noise.
-TraceSource = tuple[Any, int | None, str, tuple[float, int]]
+if TYPE_CHECKING:
+    from tisim.actions.registry import Registry
+
 #: What a quantity is changed to: a number, or a text with a unit.
 Amount = float | str
 #: A value in a row of a sweep; None: it is not known, or does not exist.
@@ -36,6 +37,27 @@ OUTCOMES = (
     "error",
     "warnings",
 )
+
+
+class TraceSource(NamedTuple):
+    """How a trace is opened.
+
+    Attributes
+    ----------
+    files
+        Absolute path, or several.
+    ranks
+        How many ranks it must have; None: any number.
+    dialect
+        As of `Trace.open`.
+    noise
+        Coefficient of variation and seed of its own noise.
+    """
+
+    files: str | list[str]
+    ranks: int | None
+    dialect: str
+    noise: tuple[float, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +115,8 @@ class Inputs:
         Options that win over those of the platforms.
     modules
         To be imported: they hold the user's own actions and algorithms.
+    registry
+        The actions and algorithms of the replays; None: the default registry of each process.
     """
 
     traces: tuple[TraceSource, ...]
@@ -100,6 +124,13 @@ class Inputs:
     mappings: tuple[RankMapping, ...]
     config: Config
     modules: tuple[str, ...] = ()
+    registry: Registry | None = None
+
+
+#: What a worker process gets: first the inputs, then jobs, each with its number.
+Message: TypeAlias = Inputs | tuple[int, Job]
+#: What it answers: None or what is wrong with the inputs, then outcomes with the jobs' numbers.
+Answer: TypeAlias = str | tuple[int, Outcome] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,12 @@ import os
 import shutil
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from tisim.errors import InputError
 from tisim.files import replacing
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from tisim.sweep.scenario import Row
-
+from tisim.sweep.scenario import Row
 
 # A file that is written whole each time: not more often than this (in seconds), and so that
 # writing takes a small part of the time.
@@ -196,7 +190,7 @@ class ParquetStore(Store):
         frame.to_parquet(path, engine="pyarrow", index=False)
 
 
-def _is_mixed(values: pd.Series[Any]) -> bool:
+def _is_mixed(values: Iterable[object]) -> bool:
     """Whether a column has numbers and texts, for which Parquet has no type."""
     kinds = {isinstance(value, str) for value in values if not _is_missing(value)}
     return len(kinds) > 1

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Final, Literal, TypedDict, TypeVar, cast
 
 from tisim.config import Config
 from tisim.errors import InputError
@@ -33,7 +33,7 @@ _KEYS = {
     "workers": (_WHOLE, _TEXT),
     "output": (_TEXT,),
 }
-_CHECKS: dict[str, Callable[[Any], bool]] = {
+_CHECKS: dict[str, Callable[[object], bool]] = {
     _TEXT: lambda value: isinstance(value, str),
     _WHOLE: lambda value: isinstance(value, int) and not isinstance(value, bool),
     _TEXTS: lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
@@ -43,12 +43,39 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     ),
 }
 
+# The arguments that are the name of one file.
+_FILES: Final[tuple[Literal["platform", "deployment", "output"], ...]] = (
+    "platform",
+    "deployment",
+    "output",
+)
+_T = TypeVar("_T")
+
 _KEY = r"""("[^"]*"|'[^']*'|[\w-]+)"""
 _HEADER = re.compile(rf"\s*(\[\[?)\s*{_KEY}(?:\s*\.\s*{_KEY})?\s*\]")
 _NAME = re.compile(rf"\s*{_KEY}\s*=")
 
 
-def read_study(path: str | os.PathLike[str]) -> dict[str, Any]:
+class Study(TypedDict, total=False):
+    """Arguments of `tisim.sweep` that a file gives; see there."""
+
+    trace: str | list[str]
+    platform: str
+    deployment: str
+    hosts: list[str]
+    ranks: int
+    config: dict[str, object]
+    vary: dict[str, object] | list[dict[str, object]]
+    sample: int
+    seed: int
+    replicates: int
+    baseline: dict[str, object]
+    modules: list[str]
+    workers: int | str
+    output: str
+
+
+def read_study(path: str | os.PathLike[str]) -> Study:
     """Read the arguments of `tisim.sweep` from a TOML file.
 
     Its keys are the names of the arguments; what is varied stands in the table ``[vary]``, or, for
@@ -61,7 +88,7 @@ def read_study(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Returns
     -------
-    dict
+    Study
         Arguments by name.
 
     Raises
@@ -91,12 +118,12 @@ class _Study:
             message = str(error).partition(" (at ")[0]
             raise InputError(f"this is not TOML: {message}", file=path, line=line) from None
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> Study:
         """The arguments, each checked."""
         for key, value in self._values.items():
             self._check_key(key, value)
-        found = dict(self._values)
-        for key in ("platform", "deployment", "output"):
+        found = cast("Study", dict(self._values))
+        for key in _FILES:
             if key in found:
                 found[key] = self._beside(found[key])
         if "trace" in found:
@@ -105,15 +132,14 @@ class _Study:
             self._placed("config", key, 0, partial(Config, {key: value}))
         if "baseline" in found:
             found["baseline"] = self._point("baseline", found["baseline"], 0)
-        if isinstance(found.get("vary"), list):
-            found["vary"] = [self._point("vary", p, n) for n, p in enumerate(found["vary"])]
-        elif "vary" in found:
-            found["vary"] = {
-                name: self._axis(name, values) for name, values in found["vary"].items()
-            }
+        vary = found.get("vary")
+        if isinstance(vary, list):
+            found["vary"] = [self._point("vary", point, n) for n, point in enumerate(vary)]
+        elif vary is not None:
+            found["vary"] = {name: self._axis(name, values) for name, values in vary.items()}
         return found
 
-    def _check_key(self, key: str, value: Any) -> None:
+    def _check_key(self, key: str, value: object) -> None:
         if key not in _KEYS:
             close = difflib.get_close_matches(key, _KEYS, n=1)
             hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(_KEYS)}"
@@ -122,10 +148,10 @@ class _Study:
         if not any(_CHECKS[form](value) for form in forms):
             raise self._error(f"{key} is {' or '.join(forms)}, not {value!r}", "", key)
 
-    def _axis(self, name: str, values: Any) -> Any:
+    def _axis(self, name: str, values: object) -> object:
         """The values of an axis, files under the names that they have in the study."""
 
-        def check() -> Any:
+        def check() -> object:
             axis = Axis.parse(name)
             choices = axis.choices(values)
             if isinstance(choices, Range) or axis.kind not in INPUTS:
@@ -134,11 +160,11 @@ class _Study:
 
         return self._placed("vary", name, 0, check)
 
-    def _point(self, section: str, values: Mapping[str, Any], number: int) -> dict[str, Any]:
-        point: dict[str, Any] = {}
+    def _point(self, section: str, values: Mapping[str, object], number: int) -> dict[str, object]:
+        point: dict[str, object] = {}
         for name, value in values.items():
 
-            def check(name: str = name, value: Any = value) -> Choice:
+            def check(name: str = name, value: object = value) -> Choice:
                 axis = Axis.parse(name)
                 return self._found(axis, axis.choice(value))
 
@@ -150,9 +176,9 @@ class _Study:
             return choice
         if axis.kind == "mapping" and isinstance(choice.value, list):
             return choice
-        return Choice(choice.label, self._files(choice.value))
+        return Choice(choice.label, self._files(cast("str | list[str]", choice.value)))
 
-    def _files(self, names: Any) -> Any:
+    def _files(self, names: str | list[str]) -> str | list[str]:
         return (
             [self._beside(name) for name in names]
             if isinstance(names, list)
@@ -162,7 +188,7 @@ class _Study:
     def _beside(self, name: str) -> str:
         return str(self._directory / name)
 
-    def _placed(self, section: str, key: str, number: int, check: Callable[[], Any]) -> Any:
+    def _placed(self, section: str, key: str, number: int, check: Callable[[], _T]) -> _T:
         """What `check` returns; an error of it gets its place in the file."""
         try:
             return check()

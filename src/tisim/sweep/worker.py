@@ -7,7 +7,7 @@ import pickle
 import threading
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from tisim.config import Config
 from tisim.sweep.noise import compute_seed, with_noise
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tisim.platform import Platform
     from tisim.result import Result
 
+# Which platform, with which changes, with which random numbers.
+_PlatformKey: TypeAlias = tuple[int, tuple[Change, ...], tuple[int, ...]]
 # Changed platforms that are kept for the next scenarios.
 _KEPT_PLATFORMS = 4
 
@@ -42,7 +44,7 @@ class Worker:
         self._lock = threading.Lock()
         self._traces: dict[int, Trace] = {}
         self._platforms: dict[int, Platform] = {}
-        self._changed: OrderedDict[tuple[Any, ...], Platform] = OrderedDict()
+        self._changed: OrderedDict[_PlatformKey, Platform] = OrderedDict()
         for name in inputs.modules:
             importlib.import_module(name)
 
@@ -75,15 +77,17 @@ class Worker:
             deployment=mapping.place(platform, trace.ranks, job.seed),
             config=self._inputs.config.merged(Config(job.options)),
             progress=self._progress,
+            registry=self._inputs.registry,
         )
 
     def _trace(self, index: int) -> Trace:
         if index not in self._traces:
             from tisim.formats import Trace
 
-            source, ranks, dialect, noise = self._inputs.traces[index]
-            trace = Trace.open(source, ranks=ranks, dialect=dialect)
-            self._traces[index] = trace.with_noise(noise[0], seed=noise[1])
+            source = self._inputs.traces[index]
+            trace = Trace.open(source.files, ranks=source.ranks, dialect=source.dialect)
+            variation, seed = source.noise
+            self._traces[index] = trace.with_noise(variation, seed=seed)
         return self._traces[index]
 
     def _platform(self, job: Job) -> Platform:
@@ -109,10 +113,16 @@ def changed(platform: Platform, change: Change, seed: tuple[int, ...]) -> Platfo
     quantity, noisy, _ = change.quantity.partition("_noise")
     if noisy:
         return with_noise(platform, quantity, change.pattern, change.value, seed)
-    amount = cast("dict[str, Any]", {quantity: change.value})
-    if quantity in ("speed", "cores"):
-        return platform.scaled(hosts=change.pattern, **amount)
-    return platform.scaled(links=change.pattern, **amount)
+    match quantity:
+        case "speed":
+            return platform.scaled(hosts=change.pattern, speed=change.value)
+        case "cores":
+            return platform.scaled(hosts=change.pattern, cores=cast("int", change.value))
+        case "bandwidth":
+            return platform.scaled(links=change.pattern, bandwidth=change.value)
+        case "latency":
+            return platform.scaled(links=change.pattern, latency=change.value)
+    return platform.scaled(links=change.pattern, sharing=cast("str", change.value))
 
 
 def _outcome(result: Result) -> Outcome:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import pandas as pd
 import pytest
 
 import tisim
-from tests.unit.sweep.samples import GRAPHENE, ROOT, same
-from tisim.errors import TisimError
+from tests.unit.sweep.samples import GRAPHENE, ROOT, same, write_trace
+from tisim.errors import InputError, TisimError
 from tisim.sweep.table import Table
 
 distributed = pytest.importorskip("distributed", reason="needs the extra tisim[dask]")
@@ -79,6 +80,32 @@ def test_nothing_is_lost_with_a_worker_that_is_killed_half_way(
     assert len(set(done)) == len(done) == len(expected) + 1
     client.wait_for_workers(3)
     assert victim not in client.run(os.getpid).values()
+
+
+def test_a_cluster_takes_the_functions_of_a_registry(client: Any, tmp_path: Path) -> None:
+    def nap(rank: Any, seconds: str) -> Generator[Any, Any, None]:
+        yield rank.env.timeout(float(seconds))
+
+    registry = tisim.Registry()
+    registry.action("nap")(nap)
+    trace = write_trace(tmp_path, "0 nap 0.5\n")
+    vary = {"latency": [1, 2, 3]}
+    frame = tisim.sweep(trace, platform=GRAPHENE, vary=vary, workers=client, registry=registry)
+    assert list(frame["simulated_time"]) == [0.5] * 3
+
+
+def test_a_function_that_cannot_be_sent_to_a_cluster(client: Any, tmp_path: Path) -> None:
+    lock = threading.Lock()
+
+    def nap(rank: Any, seconds: str) -> Generator[Any, Any, None]:
+        with lock:
+            yield rank.env.timeout(float(seconds))
+
+    registry = tisim.Registry()
+    registry.action("nap")(nap)
+    trace = write_trace(tmp_path, "0 nap 0.5\n")
+    with pytest.raises(InputError, match=r"cannot be sent to the cluster .*lock.* top level"):
+        tisim.sweep(trace, platform=GRAPHENE, workers=client, registry=registry)
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
