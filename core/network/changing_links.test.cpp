@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -39,6 +40,8 @@ class Star {
   }
 
   std::vector<Start> starts;
+  // Bytes that the common link has carried.
+  double carried = 0.0;
   // Called before anything else of an instant, at every multiple of `step`, in seconds.
   double step = std::numeric_limits<double>::infinity();
   virtual void change(Network& network, double now) = 0;
@@ -47,6 +50,7 @@ class Star {
   // When each flow ends, -1 when it never does.
   std::vector<double> run() {
     Network network(model_, data_);
+    network.record_load(64);
     const auto hosts = static_cast<std::int32_t>(data_.host_speed.size());
     for (std::int32_t a = 0; a < hosts; ++a) {
       for (std::int32_t b = 0; b < hosts; ++b) {
@@ -63,7 +67,11 @@ class Star {
       double date = network.idle() ? kNever : network.next_end();
       if (next < starts.size()) date = std::min(date, starts[next].date);
       if (!paying.empty()) date = std::min(date, paying.begin()->first);
-      if (date == kNever) return ends;
+      if (date == kNever) {
+        const std::vector<double>& load = network.load().of(0);
+        carried = std::accumulate(load.begin(), load.end(), 0.0);
+        return ends;
+      }
       now = date = std::min(date, next_change);
       if (next_change <= now) {
         change(network, now);
@@ -167,6 +175,15 @@ TEST("changing links: a flow that is taken out leaves its share to the others") 
     CHECK(ends[1] == -1.0);
     CHECK(ends[0] == ends[2] && ends[0] < 3 * 0.0625 + 6.5);
   }
+}
+
+TEST("changing links: a link carries what its flows have moved, with those that are taken out") {
+  Impatient star(3);
+  star.starts = {{0.0, 0, 1, 200}, {0.0, 0, 1, 200}, {0.0, 0, 1, 200}};
+  star.step = 3 * 0.0625 + 1.5;
+  CHECK(star.run()[1] == -1.0);
+  // A third of 100 bytes/s for 1.5 s, then all of the two others, with 5 % on the way back.
+  CHECK(std::abs(star.carried - (50.0 + 1.05 * 400.0)) < 1e-9);
 }
 
 TEST("changing links: a link that shrinks slows what is under way") {

@@ -118,7 +118,7 @@ bool Flows::is_active(std::int32_t flow) const {
 void Flows::remove(std::int32_t flow, double now) {
   const std::int32_t pair = flows_[flow].pair;
   Progress& progress = this->progress(pair);
-  if (load_) load_->charge(pair, system_.variable(pair).share, progress.clock.updated, now);
+  advance_alone(pair, system_.variable(pair).share, now);
   heap(progress).remove(flow);
   flows_.release(flow);
   system_.change_count(pair, -1);
