@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "support/drawn_order.hpp"
 #include "support/stack.hpp"
 
 namespace tisim {
@@ -19,12 +20,20 @@ class ReadyQueue {
     if (next_ == 0) throw std::logic_error("nobody was taken from the ready queue");
     owners_[--next_] = owner;
   }
-  std::int32_t take() { return owners_[next_++]; }
+  std::int32_t take() {
+    order_.choose(owners_, next_);
+    return owners_[next_++];
+  }
   // All have acted.
   void clear() {
     owners_.clear();
     next_ = 0;
   }
+
+#ifdef TISIM_VERIFY
+  // Of those who wait to act a drawn one is taken.
+  void draw_order(std::uint32_t seed) { order_.draw(seed); }
+#endif
 
   // Throws BrokenInvariant.
   void verify() const;
@@ -32,6 +41,7 @@ class ReadyQueue {
  private:
   Stack<std::int32_t> owners_;
   std::size_t next_ = 0;
+  [[no_unique_address]] DrawnOrder order_;
 };
 
 }  // namespace tisim

@@ -74,6 +74,11 @@ class Network {
   // Appends the links without bandwidth that flows wait for.
   void list_starving(std::vector<std::int32_t>& links) const;
 
+#ifdef TISIM_VERIFY
+  // What has changed is solved for in a drawn order.
+  void draw_order(std::uint32_t seed) { solver_.draw_order(seed); }
+#endif
+
   // From how many pairs on a component is not solved whole; tests have small ones.
   void set_large(std::size_t pairs) { solver_.set_large(pairs); }
 

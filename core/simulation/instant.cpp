@@ -50,6 +50,7 @@ void Instant::end_dated() {
 void Instant::end_transfers() {
   owners_.clear();
   network_.collect_ended(clock_.now(), owners_);
+  order_.shuffle(owners_);
   for (const std::int32_t owner : owners_) {
     transfers_.end(owner);
     if (owner >= 0) {

@@ -19,6 +19,7 @@
 #include "mpi/point_to_point/point_to_point.hpp"
 #include "network/network.hpp"
 #include "simulation/platform_changes.hpp"
+#include "support/drawn_order.hpp"
 #include "support/stack.hpp"
 #include "transfer/transfers.hpp"
 
@@ -47,6 +48,11 @@ class Instant {
   // Moves the clock to the date of `next` and wakes whoever waits for what ends then.
   void advance_to(double date);
 
+#ifdef TISIM_VERIFY
+  // Transfers that end together are told of in a drawn order.
+  void draw_order(std::uint32_t seed) { order_.draw(seed); }
+#endif
+
  private:
   double next_end();
   void end_dated();
@@ -59,6 +65,7 @@ class Instant {
   PlatformChanges& changes_;
   PointToPoint& messages_;
   Stack<std::int32_t> owners_;  // scratch
+  [[no_unique_address]] DrawnOrder order_;
 };
 
 }  // namespace tisim

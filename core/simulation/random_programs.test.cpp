@@ -1,5 +1,7 @@
 // Random programs that always end: each is replayed to its end with all invariants checked, after
-// every instant where the core is built with TISIM_VERIFY.
+// every instant where the core is built with TISIM_VERIFY. Such a core also draws the order of what
+// happens together, which must not change when a rank ends.
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <random>
@@ -8,6 +10,7 @@
 
 #include "core/simulation_testing.hpp"
 #include "training/clusters.hpp"
+#include "training/programs.hpp"
 
 namespace tisim::test {
 namespace {
@@ -29,9 +32,13 @@ class RandomProgram {
   }
 
   // The answers to collectives are a dissemination, whose messages double from round to round.
-  // When each rank ends, seconds; empty when the program hangs.
-  std::vector<double> replay() const {
+  // When each rank ends, seconds; empty when the program hangs. `order`: the seed of the order of
+  // what happens together, 0: it is not drawn.
+  std::vector<double> replay([[maybe_unused]] std::uint32_t order = 0) const {
     Simulation simulation(machine_.model, machine_.platform);
+#ifdef TISIM_VERIFY
+    if (order > 0) simulation.draw_order(order);
+#endif
     std::vector<std::int32_t> places;
     for (int rank = 0; rank < ranks_; ++rank) places.push_back(rank % hosts_);
     simulation.add_job(trace_of(programs_), places);
@@ -130,6 +137,76 @@ TEST("random programs run to their ends, and again to the same") {
     if (seed % 20 == 0) CHECK(program.replay() == ends);
   }
 }
+
+#ifdef TISIM_VERIFY
+
+constexpr std::uint32_t kOrders = 3;
+
+bool all_close(const std::vector<double>& ends, const std::vector<double>& wanted) {
+  return std::equal(ends.begin(), ends.end(), wanted.begin(), wanted.end(),
+                    [](double a, double b) { return close(a, b, 1e-9); });
+}
+
+TEST("random programs end at the same times in whatever order simultaneous events happen") {
+  for (std::uint32_t seed = 1; seed <= kPrograms; ++seed) {
+    const RandomProgram program(seed);
+    const std::vector<double> wanted = program.replay();
+    for (std::uint32_t order = 1; order <= kOrders; ++order) {
+      const bool same = all_close(program.replay(order), wanted);
+      if (!same) std::fprintf(stderr, "program %u differs in the order %u\n", seed, order);
+      CHECK(same);
+    }
+  }
+}
+
+TEST("a drawn order decides who wins a race") {
+  // Two ranks send to one at the same time; another rank learns when the first message is there.
+  int short_first = 0, long_first = 0;
+  for (std::uint32_t order = 1; order <= 20; ++order) {
+    Replay replay({{"recv -555 0 9000", "send 3 0 0", "recv -555 0 9000"},
+                   {"send 0 0 1000"},
+                   {"send 0 0 3000"},
+                   {"recv 0 0 0"}});
+    replay.simulation.draw_order(order);
+    CHECK(replay.run().stop == Stop::done);
+    short_first += close(replay.finish(3), 3.0, 1e-9) ? 1 : 0;
+    long_first += close(replay.finish(3), 5.0, 1e-9) ? 1 : 0;
+  }
+  CHECK(short_first > 2 && long_first > 2 && short_first + long_first == 20);
+}
+
+std::vector<double> replay_training(const training::Machine& machine,
+                                    const std::vector<std::string>& texts, std::uint32_t order) {
+  Simulation simulation(machine.model, machine.platform);
+  if (order > 0) simulation.draw_order(order);
+  std::vector<std::int32_t> hosts(texts.size());
+  std::iota(hosts.begin(), hosts.end(), 0);
+  simulation.add_job(TraceSet::open(files_of(texts), "training"), hosts);
+  Stop stop = simulation.run();
+  for (; stop == Stop::completion; stop = simulation.run()) simulation.take_completions();
+  CHECK(stop == Stop::done);
+  std::vector<double> ends;
+  for (const Rank& rank : simulation.ranks()) ends.push_back(rank.finish);
+  return ends;
+}
+
+// Many flows at one link, which the solver keeps as a bottleneck, and large components.
+TEST("programs of many ranks end at the same times in whatever order simultaneous events happen") {
+  constexpr int kHosts = 24;
+  for (const training::Machine& machine : {training::ClusterBuilder(kHosts).with_backbone(),
+                                           training::ClusterBuilder(kHosts).with_limiters()}) {
+    for (const std::vector<std::string>& texts :
+         {training::wavefront(4, 4, 8), training::exchanges(16, 4),
+          training::halo(kHosts, 3, 8000, 1), training::halo(kHosts, kHosts - 1, 100'000, 1)}) {
+      const std::vector<double> wanted = replay_training(machine, texts, 0);
+      for (std::uint32_t order = 1; order <= kOrders; ++order) {
+        CHECK(all_close(replay_training(machine, texts, order), wanted));
+      }
+    }
+  }
+}
+
+#endif
 
 }  // namespace
 }  // namespace tisim::test

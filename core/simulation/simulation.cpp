@@ -50,7 +50,7 @@ Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform
       interpreter_(runtime_, mpi_, lifetime_, actions_, completions_) {}
 
 Stop Simulation::run(double until, double wall_clock_limit, bool including) {
-  goes_on_ = kNobody;
+  next_to_act_ = kNoRank;
   for (WallClockLimit limit(wall_clock_limit);;) {
     while (!clock_.ready().empty()) {
       if (limit.is_over()) return Stop::pause;
@@ -65,7 +65,8 @@ Stop Simulation::run(double until, double wall_clock_limit, bool including) {
     if (kVerifies) verify();
     if (limit.is_over()) return Stop::pause;
     const double date = instant_.next(until);
-    if (date > until || (date == until && !including) || date == kNever) return end_of(until);
+    if (date > until || (date == until && !including) || date == kNever)
+      return stop_without_events(until);
     instant_.advance_to(date);
   }
 }
@@ -78,17 +79,17 @@ bool Simulation::act(std::int32_t owner, Stop* stop) {
         {failed ? CompletionType::failed_activity : CompletionType::activity, ~owner});
   } else if (!interpreter_.run(owner)) {
     *stop = interruption_.reason();
-    if (*stop == Stop::need_action) goes_on_ = owner;
+    if (*stop == Stop::need_action) next_to_act_ = owner;
     return false;
   }
   if (completions_.empty()) return true;
-  goes_on_ = completions_.back().type == CompletionType::rank ? owner : kAnybody;
+  next_to_act_ = completions_.back().type == CompletionType::rank ? owner : kAnyRank;
   *stop = Stop::completion;
   return false;
 }
 
 // Nothing happens any more up to a date.
-Stop Simulation::end_of(double until) {
+Stop Simulation::stop_without_events(double until) {
   if (until < kNever) {
     instant_.idle_until(until);
     return Stop::time;
@@ -137,15 +138,15 @@ void Simulation::post(std::int32_t index, const Op& op) {
   if (is_dead(rank)) return;
   rank.op = op;
   rank.phase = Phase::posted;
-  go_on(index);
+  make_ready(index);
 }
 
 // A rank that was just woken goes on before the others that were woken with it, as it would if its
 // next operation came from a trace.
-void Simulation::go_on(std::int32_t index) {
-  if (index == goes_on_ || goes_on_ == kAnybody) {
+void Simulation::make_ready(std::int32_t index) {
+  if (index == next_to_act_ || next_to_act_ == kAnyRank) {
     clock_.ready().put_first(index);
-    goes_on_ = kNobody;
+    next_to_act_ = kNoRank;
   } else {
     clock_.wake(index);
   }
@@ -177,8 +178,16 @@ void Simulation::resume(std::int32_t index) {
   rank.driven = false;
   rank.other += now() - rank.since;
   rank.phase = Phase::between_operations;
-  go_on(index);
+  make_ready(index);
 }
+
+#ifdef TISIM_VERIFY
+void Simulation::draw_order(std::uint32_t seed) {
+  clock_.ready().draw_order(seed);
+  instant_.draw_order(seed);
+  network_.draw_order(seed);
+}
+#endif
 
 void Simulation::verify() const {
   clock_.verify();

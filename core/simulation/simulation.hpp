@@ -136,12 +136,20 @@ class Simulation {
   // TISIM_VERIFY does so after every instant.
   void verify() const;
 
+#ifdef TISIM_VERIFY
+  // From now on a seed draws the order in which ranks that go on at one instant act, transfers that
+  // end together are told of, and the network is solved. MPI leaves that order open (ADR 12), so
+  // results may depend on it only where ranks race: for messages from any source, in tests and in
+  // probes.
+  void draw_order(std::uint32_t seed);
+#endif
+
  private:
   friend struct SimulationTesting;  // reaches inside
 
   bool act(std::int32_t owner, Stop* stop);
-  Stop end_of(double until);
-  void go_on(std::int32_t rank);
+  Stop stop_without_events(double until);
+  void make_ready(std::int32_t rank);
 
   Model model_;
   std::shared_ptr<const PlatformData> platform_;
@@ -165,9 +173,9 @@ class Simulation {
   Interpreter interpreter_;
 
   bool records_load_ = false;  // of links
-  // Who acts next if somebody outside says so now.
-  static constexpr std::int32_t kNobody = -1, kAnybody = -2;
-  std::int32_t goes_on_ = kNobody;
+  // The rank that acts before all others when an operation is posted to it now.
+  static constexpr std::int32_t kNoRank = -1, kAnyRank = -2;
+  std::int32_t next_to_act_ = kNoRank;
 };
 
 }  // namespace tisim

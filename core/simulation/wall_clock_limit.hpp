@@ -12,17 +12,15 @@ class WallClockLimit {
     if (!limited_) return;
     end_ = RealClock::now() + std::chrono::duration_cast<RealClock::duration>(Seconds(seconds));
   }
-  bool is_over() {
-    return (++questions_ % kQuestions) == 0 && limited_ && RealClock::now() >= end_;
-  }
+  bool is_over() { return (++checks_ % kChecks) == 0 && limited_ && RealClock::now() >= end_; }
 
  private:
   using RealClock = std::chrono::steady_clock;
   using Seconds = std::chrono::duration<double>;
-  static constexpr double kUnlimited = 1e6;   // seconds
-  static constexpr unsigned kQuestions = 16;  // before the real clock is asked
+  static constexpr double kUnlimited = 1e6;  // seconds
+  static constexpr unsigned kChecks = 16;    // before the real clock is asked
   bool limited_;
-  unsigned questions_ = 0;
+  unsigned checks_ = 0;
   RealClock::time_point end_;
 };
 

@@ -34,7 +34,9 @@ MaxMinSolver::MaxMinSolver(max_min::System& system, double precision,
 
 void MaxMinSolver::solve() {
   component_.begin_solution();
+  shuffle_changes();
   if (bottlenecks_.any()) bottlenecks_.adjust();
+  shuffle_changes();
   resume_level_ = resumption_.level();
   Stack<std::int32_t>& dirty = system_.dirty();
   for (std::size_t i = 0; i < dirty.size(); ++i) {
@@ -52,6 +54,11 @@ void MaxMinSolver::solve() {
   resumption_.note_slack();
   dirty.clear();
   publish_unconstrained();
+}
+
+void MaxMinSolver::shuffle_changes() {
+  order_.shuffle(system_.dirty());
+  order_.shuffle(system_.touched());
 }
 
 // The component of a constraint: whole, or the part of it that changes.

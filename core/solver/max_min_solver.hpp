@@ -23,6 +23,7 @@
 #include "solver/resumption.hpp"
 #include "solver/share_cache.hpp"
 #include "solver/system.hpp"
+#include "support/drawn_order.hpp"
 
 namespace tisim {
 
@@ -39,6 +40,11 @@ class MaxMinSolver {
   // The variable follows no bottleneck any more. It is solved for again, with all that did.
   void separate(std::int32_t variable);
 
+#ifdef TISIM_VERIFY
+  // What has changed is solved for in a drawn order.
+  void draw_order(std::uint32_t seed) { order_.draw(seed); }
+#endif
+
   // From how many variables on a component is not solved whole; tests have small ones.
   void set_large(std::size_t variables) { large_ = variables; }
   // Components that have been filled up, or found in the cache.
@@ -52,6 +58,7 @@ class MaxMinSolver {
   void verify() const;
 
  private:
+  void shuffle_changes();
   void solve_component(std::int32_t seed);
   void fill_component();
   void publish(Stack<max_min::Share>& shares);
@@ -71,6 +78,7 @@ class MaxMinSolver {
   double resume_level_ = 0.0;  // variables with lower levels keep their shares
   std::size_t large_ = 512;
   std::size_t solves_ = 0;
+  [[no_unique_address]] DrawnOrder order_;
 };
 
 }  // namespace tisim
