@@ -42,7 +42,7 @@ struct Mpi {
         probes(runtime, network, matcher, addresses, protocol, messages, polling_cost,
                waiting_probes),
         persistent(communicators, addresses, messages, probes),
-        send_receive(source, schedules, addresses, messages, probes, waits),
+        send_receive(source, schedules, addresses, messages, waits),
         collectives(runtime, communicators, requests, schedules),
         creation(runtime, communicators, collectives) {}
   Mpi(const Mpi&) = delete;

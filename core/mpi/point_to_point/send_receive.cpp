@@ -18,7 +18,7 @@ bool SendReceive::begin(Rank& rank, std::int32_t index) {
   if (rank.op.peer == kProcNull) {
     rank.op = half;
     rank.op.kind = Kind::recv;
-    return probes_.receive(rank, index);
+    return messages_.receive(rank, index);
   }
   const std::int32_t destination = addresses_.global_rank(rank, rank.op.peer);
   if (destination == index && half.peer != kAnySource &&
@@ -31,7 +31,7 @@ bool SendReceive::begin(Rank& rank, std::int32_t index) {
 bool SendReceive::receive(Rank& rank, std::int32_t index) {
   rank.op = rank.schedule >= 0 ? schedules_.op(rank.schedule, rank.step - 1)
                                : rank.buffer[rank.cursor - 1];
-  probes_.receive(rank, index);
+  messages_.receive(rank, index);
   return waits_.wait_awaited(rank, index);
 }
 

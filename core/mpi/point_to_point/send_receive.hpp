@@ -1,9 +1,12 @@
 // MPI_Sendrecv: both halves are posted, the sending one first; then both are waited for.
+//
+// The size of the receiving half is known, so that it need not probe: traces, schedules and the
+// operations of processes cannot have a negative one.
 #pragma once
 
 #include <cstdint>
 
-#include "mpi/point_to_point/probes.hpp"
+#include "mpi/point_to_point/point_to_point.hpp"
 #include "mpi/point_to_point/waits.hpp"
 #include "mpi/rank/operation_source.hpp"
 
@@ -12,12 +15,11 @@ namespace tisim {
 class SendReceive {
  public:
   SendReceive(OperationSource& source, const Schedules& schedules, const Addresses& addresses,
-              PointToPoint& messages, Probes& probes, Waits& waits)
+              PointToPoint& messages, Waits& waits)
       : source_(source),
         schedules_(schedules),
         addresses_(addresses),
         messages_(messages),
-        probes_(probes),
         waits_(waits) {}
 
   // With one side missing it is a plain send or receive, with itself on both sides it is nothing.
@@ -36,7 +38,6 @@ class SendReceive {
   const Schedules& schedules_;
   const Addresses& addresses_;
   PointToPoint& messages_;
-  Probes& probes_;
   Waits& waits_;
 };
 
