@@ -123,16 +123,17 @@ class Column {
       PyErr_Clear();
     }
     throw ScheduleError("step " + std::to_string(step) + ": its " + name_ + " is " + shown +
-                        ", which is not " + expected);
+                            ", which is not " + expected,
+                        static_cast<std::int64_t>(row));
   }
 
   const char* name_;
   nb::object items_;
 };
 
-void provide_schedule(Simulation& s, const nb::object& kinds, const nb::object& peers,
-                      const nb::object& sizes, const nb::object& tags, const nb::object& slots,
-                      bool last) {
+void check_and_provide(Simulation& s, const nb::object& kinds, const nb::object& peers,
+                       const nb::object& sizes, const nb::object& tags, const nb::object& slots,
+                       bool last) {
   const auto codes = Column(kinds, "kind").whole_numbers([](std::size_t row) { return row + 1; });
   std::vector<std::int32_t> of_peers;
   const auto step = [&](std::size_t row) { return step_of(codes, of_peers, row); };
@@ -141,6 +142,19 @@ void provide_schedule(Simulation& s, const nb::object& kinds, const nb::object& 
   const auto of_tags = Column(tags, "tag").whole_numbers(step);
   const auto of_slots = Column(slots, "slot").whole_numbers(step);
   s.provide_schedule(codes, of_peers, of_sizes, of_tags, of_slots, last);
+}
+
+// Python's ScheduleError has the message and the row.
+void provide_schedule(Simulation& s, const nb::object& kinds, const nb::object& peers,
+                      const nb::object& sizes, const nb::object& tags, const nb::object& slots,
+                      bool last) {
+  try {
+    check_and_provide(s, kinds, peers, sizes, tags, slots, last);
+  } catch (const ScheduleError& error) {
+    const nb::object type = nb::module_::import_("tisim._core").attr("ScheduleError");
+    PyErr_SetObject(type.ptr(), nb::make_tuple(error.what(), error.row).ptr());
+    throw nb::python_error();
+  }
 }
 
 // Equal values at once, as a million hosts may be: a range where they follow one another.
@@ -224,8 +238,8 @@ void register_schedules(nb::module_& m, SimulationClass& simulation) {
            nb::sig("def provide_schedule(self, kinds: Sequence[int], peers: Sequence[int], "
                    "sizes: Sequence[float], tags: Sequence[int], slots: Sequence[int], "
                    "last: bool) -> None"),
-           "The columns of the schedule that was asked for; raises ScheduleError. `last`: equal "
-           "calls from now on need other schedules.")
+           "The columns of the schedule that was asked for; raises ScheduleError of a message and "
+           "the row that is wrong (-1: all). `last`: equal calls from now on need other schedules.")
       .def("take_released", &Simulation::take_released, "Communicators that nobody is in any more.")
       .def("comm_hosts", &comm_hosts, "comm"_a,
            nb::sig("def comm_hosts(self, comm: int) -> range | list[int]"),

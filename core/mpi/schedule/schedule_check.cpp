@@ -33,8 +33,9 @@ class ScheduleChecker {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw ScheduleError("step " + std::to_string(step_of(rows_.codes, rows_.peers, row_)) + ": " +
-                        what);
+    throw ScheduleError(
+        "step " + std::to_string(step_of(rows_.codes, rows_.peers, row_)) + ": " + what,
+        static_cast<std::int64_t>(row_));
   }
 
   void check_lengths() const {

@@ -39,7 +39,9 @@ struct ScheduleRows {
 // What is wrong with a schedule. what() is "step 5: sends to rank 8 of ...". Steps are counted from
 // 1 as the algorithm makes its calls: a sendrecv or a waitall is one step of several rows.
 struct ScheduleError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit ScheduleError(const std::string& what, std::int64_t bad_row = -1)
+      : std::runtime_error(what), row(bad_row) {}
+  std::int64_t row;  // that is wrong, -1: all of them
 };
 
 // The largest message of a schedule in bytes: a double holds every smaller whole number.

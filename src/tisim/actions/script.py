@@ -84,7 +84,7 @@ class Script:
 
     __slots__ = (
         "rank", "size", "placement", "order", "surveyed", "choose",
-        "kinds", "peers", "sizes", "tags", "slots", "requests",
+        "kinds", "peers", "sizes", "tags", "slots", "requests", "parts",
     )  # fmt: skip
 
     def __init__(
@@ -109,6 +109,9 @@ class Script:
         self.tags: list[int] = []
         self.slots: list[int] = []
         self.requests = 0
+        # The rows that algorithms have written for others: operation, first row, last row + 1. An
+        # algorithm comes after those that it has called.
+        self.parts: list[tuple[str, int, int]] = []
 
     def _add(self, kind: int, peer: int, size: float, tag: int, slot: int = -1) -> None:
         self.kinds.append(kind)
@@ -120,10 +123,32 @@ class Script:
     def chosen(self, operation: str) -> Callable[..., None]:
         """The algorithm that the configuration names for `operation`."""
         if self.choose is not None:
-            return self.choose(operation)
-        from tisim.actions.collectives.catalogue import algorithm
+            chosen = self.choose(operation)
+        else:
+            from tisim.actions.collectives.catalogue import algorithm
 
-        return algorithm(operation, "default")
+            chosen = algorithm(operation, "default")
+
+        def write(*arguments: object, **parameters: object) -> None:
+            first = self._rows()
+            chosen(*arguments, **parameters)
+            self.parts.append((operation, first, self._rows()))
+
+        return write
+
+    def _rows(self) -> int:
+        """Rows that have been written; a user's algorithm may have spoilt the column."""
+        return len(self.kinds) if isinstance(self.kinds, list) else 0
+
+    def operation_of(self, row: int) -> str | None:
+        """The operation whose algorithm wrote a row for another algorithm; None: there is none.
+
+        Parameters
+        ----------
+        row
+            Number of the row, from 0.
+        """
+        return next((part[0] for part in self.parts if part[1] <= row < part[2]), None)
 
     def send(self, dst: int, nbytes: int, tag: int = 0) -> None:
         """MPI_Send: blocks as the size and the thresholds of the protocol say."""

@@ -141,7 +141,7 @@ def expand(
     if not call.blocking:
         getattr(nonblocking, f"i{name}")(script, *arguments)
     elif call.size > 1 or name != "bcast":  # MPI_Bcast of one rank ends before it chooses
-        script.chosen(name)(script, *arguments)
+        config.algorithm(name)(script, *arguments)
     script.compute(call.flops)
     return script
 

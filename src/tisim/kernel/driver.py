@@ -31,6 +31,10 @@ class Schedule(Protocol):
     slots: list[int]
     surveyed: frozenset[int]
 
+    def operation_of(self, row: int, /) -> str | None:
+        """The operation whose algorithm wrote a row for another algorithm; None: there is none."""
+        ...
+
 
 class Routes(Protocol):
     """A compiled platform, as far as the driver needs one."""
@@ -82,6 +86,10 @@ class Settings(Protocol):
         surveyed: frozenset[int],
     ) -> Schedule:
         """Write the schedule of one rank in the making of a communicator."""
+        ...
+
+    def collective(self, operation: str) -> str:
+        """Name of the algorithm or selector of an operation, such as ``reduce_scatter``."""
         ...
 
     def algorithm_name(self, operation: str) -> str:
@@ -238,21 +246,35 @@ class Driver:
                 schedule.slots,
                 changed,
             )
-        except (InputError, ScheduleError) as error:
-            state = self.core.rank_state(rank)
-            message = (
-                f"{self._algorithm(needed)}, rank {needed.number}, {error}"
-                if isinstance(error, ScheduleError)
-                else error.message
-            )
-            raise InputError(message, file=state.file or None, line=state.line or None) from None
+        except InputError as error:
+            raise self._at_call(rank, error.message) from None
+        except ScheduleError as error:
+            fault, row = error.args
+            author = self._author(needed, schedule.operation_of(row))
+            raise self._at_call(rank, f"{author}, rank {needed.number}, {fault}") from None
 
-    def _algorithm(self, needed: NeededSchedule) -> str:
-        """What wrote a schedule, for a message."""
-        if needed.call is None:
-            return f"the algorithms of {needed.operation}"
-        name = self.settings.algorithm_name(needed.operation)
-        return f"algorithm {name!r} ({needed.operation})"
+    def _at_call(self, rank: int, message: str) -> InputError:
+        """An error at the line of a rank's call."""
+        state = self.core.rank_state(rank)
+        return InputError(message, file=state.file or None, line=state.line or None)
+
+    def _author(self, needed: NeededSchedule, operation: str | None) -> str:
+        """What wrote a row of a schedule, for a message.
+
+        Parameters
+        ----------
+        needed
+            The schedule.
+        operation
+            The operation whose algorithm wrote the row for another one; None: there is none.
+        """
+        author = f"the algorithms of {needed.operation}"
+        if needed.call is not None:
+            name = self.settings.algorithm_name(needed.operation)
+            author = f"algorithm {name!r} ({needed.operation})"
+        if operation is None:
+            return author
+        return f"algorithm {self.settings.collective(operation)!r} ({operation}) in {author}"
 
     def _schedule(
         self, needed: NeededSchedule, group: _Group, surveyed: frozenset[int]

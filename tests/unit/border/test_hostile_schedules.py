@@ -106,6 +106,52 @@ def test_error_names_algorithm_rank_and_step(
     assert caught.value.line == 2
 
 
+@pytest.mark.parametrize(
+    ("line", "config", "author"),
+    [
+        (
+            "allreduce 80 0",
+            {"smpi/allreduce": "redbcast"},
+            "algorithm 'my_bcast' (bcast) in algorithm 'redbcast' (allreduce)",
+        ),
+        ("comm_dup 0 1", {}, "algorithm 'my_bcast' (bcast) in the algorithms of comm_dup"),
+    ],
+)
+def test_error_names_the_algorithm_that_another_one_has_called(
+    tmp_path: Path, hostile: Callable[..., None], line: str, config: dict[str, str], author: str
+) -> None:
+    for rank in range(RANKS):
+        (tmp_path / f"r{rank}").write_text(f"{rank} init\n{rank} {line}\n{rank} finalize\n")
+    hostile(lambda s: s.send(99, 8))
+    with pytest.raises(tisim.InputError) as caught:
+        tisim.replay(
+            tmp_path,
+            platform=ROOT / "platforms" / "graphene.xml",
+            config={**config, "smpi/bcast": "my_bcast"},
+        )
+    assert caught.value.message.startswith(f"{author}, rank 3, step ")
+    assert "sends to rank 99 of a communicator of 8 ranks" in caught.value.message
+
+
+def test_error_of_an_algorithm_that_calls_others_names_it_alone(
+    tmp_path: Path, trace: Path
+) -> None:
+    registry = tisim.Registry()
+
+    @registry.collective("bcast", "barrier_first")
+    def barrier_first(s: Script, count: int, size: int, root: int) -> None:
+        s.chosen("barrier")(s)
+        s.send(99, 8)
+
+    with pytest.raises(tisim.InputError, match=r": algorithm 'barrier_first' \(bcast\), rank"):
+        tisim.replay(
+            trace,
+            platform=ROOT / "platforms" / "graphene.xml",
+            config={"smpi/bcast": "barrier_first"},
+            registry=registry,
+        )
+
+
 def test_schedules_that_do_not_match_are_a_deadlock(
     trace: Path, hostile: Callable[..., None]
 ) -> None:
