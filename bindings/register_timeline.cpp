@@ -159,6 +159,7 @@ void register_states(nb::module_& m) {
 template <class Both>
 struct SinkOf : StateSink {
   explicit SinkOf(std::shared_ptr<Both> to) : both(std::move(to)) {}
+  std::size_t ranks() const override { return both->ranks(); }
   void row(const StateRow& row) override { both->row(row); }
   std::shared_ptr<Both> both;
 };
@@ -166,6 +167,15 @@ struct SinkOf : StateSink {
 template <class Both>
 std::shared_ptr<StateSink> sink_of(const std::shared_ptr<Both>& both) {
   return std::make_shared<SinkOf<Both>>(both);
+}
+
+void play(Playback& playback, const Records& records) {
+  try {
+    const nb::gil_scoped_release released;
+    playback.play(records);
+  } catch (const UnknownRank& error) {
+    raise_input_error(error.what());
+  }
 }
 
 std::vector<std::tuple<std::int64_t, std::int64_t, std::string>> paraver_call_list() {
@@ -262,7 +272,8 @@ void register_timeline(nb::module_& m) {
   nb::class_<Playback>(m, "Playback", "Plays records to listeners.")
       .def(nb::init<>())
       .def("add", &Playback::add, "listener"_a)
-      .def("play", &Playback::play, "records"_a, nb::call_guard<nb::gil_scoped_release>());
+      .def("play", &play, "records"_a,
+           "Raises tisim.InputError when an event is of a rank that a listener was not made for.");
 
   nb::class_<CriticalPath>(m, "CriticalPath", "What a simulated time consists of.")
       .def(nb::init<const std::string&, std::int32_t, double, double>(), "states"_a, "rank"_a,

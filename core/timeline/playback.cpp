@@ -1,5 +1,8 @@
 #include "timeline/playback.hpp"
 
+#include <algorithm>
+#include <string>
+
 namespace tisim {
 
 OpenAction& Playback::slot(std::vector<OpenAction>& actions, std::int32_t rank) {
@@ -19,7 +22,29 @@ OpenAction* Playback::innermost(std::int32_t rank) {
   return outermost(rank);
 }
 
+void Playback::check(const Records& records) const {
+  std::size_t room = kAnyRanks;
+  for (const auto& listener : listeners_) room = std::min(room, listener->ranks());
+  const auto check_rank = [room](std::int32_t rank) {
+    if (rank >= 0 && static_cast<std::size_t>(rank) < room) return;
+    throw UnknownRank("an event is of rank " + std::to_string(rank) + ", but the timeline has " +
+                      std::to_string(room) + " ranks; make it for all ranks of the simulation");
+  };
+  for (const ActionStart& action : records.actions) check_rank(action.rank);
+  for (const StateRecord& state : records.states) check_rank(state.rank);
+  for (const SentRecord& sent : records.sent) check_rank(sent.source);
+  for (const WaitRecord& wait : records.waits) {
+    check_rank(wait.source);
+    check_rank(wait.destination);
+  }
+  for (const MessageRecord& message : records.messages) {
+    check_rank(message.source);
+    check_rank(message.destination);
+  }
+}
+
 void Playback::play(const Records& records) {
+  check(records);
   const ActionStart* action = records.actions.data();
   const StateRecord* state = records.states.data();
   const WaitRecord* wait = records.waits.data();

@@ -1,8 +1,11 @@
 // Plays the events of a simulation to listeners, which write files or sum up.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "event_log/records.hpp"
@@ -23,11 +26,21 @@ struct OpenAction {
   bool collective() const { return start.operation >= 0; }
 };
 
+// Events of a rank that a listener has no room for.
+struct UnknownRank : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// In place of a number of ranks.
+inline constexpr std::size_t kAnyRanks = std::numeric_limits<std::size_t>::max();
+
 // What events are played to, in the order in which they happened. An action ends before the next
 // one of its rank and level begins.
 class Listener {
  public:
   virtual ~Listener() = default;
+  // How many ranks it has room for. It is told nothing of others.
+  virtual std::size_t ranks() const { return kAnyRanks; }
   virtual void begin(const OpenAction&) {}
   virtual void end(const OpenAction&) {}
   // `wait`: the message that ended it, or null; `action`: of level 0, or null.
@@ -41,13 +54,17 @@ class Listener {
 };
 
 // Knows which actions are open and what belongs to them, so that listeners need not. Promises every
-// listener the same events in the same order, however they are divided into batches.
+// listener the same events in the same order, however they are divided into batches, and no rank
+// that it has no room for.
 class Playback {
  public:
   void add(std::shared_ptr<Listener> listener) { listeners_.push_back(std::move(listener)); }
+  // Throws UnknownRank, before anything is played, when the records name a rank for which some
+  // listener has no room.
   void play(const Records& records);
 
  private:
+  void check(const Records& records) const;
   void begin(const ActionStart& start);
   void close(OpenAction& action, double time);
   void sent(const SentRecord& record);

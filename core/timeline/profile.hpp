@@ -32,6 +32,7 @@ class Profile : public Listener, public StateSink {
  public:
   explicit Profile(std::int32_t ranks);
 
+  std::size_t ranks() const override { return ranks_; }
   void row(const StateRow& row) override;
   void end(const OpenAction& action) override;
   void received(const MessageRecord& message, const OpenAction* action) override;

@@ -72,6 +72,13 @@ States::Collective& States::collective_of(const Membership& membership) {
   return calls.open[place];
 }
 
+// For as many as all sinks have room for.
+std::size_t States::ranks() const {
+  std::size_t room = kAnyRanks;
+  for (const auto& sink : sinks_) room = std::min(room, sink->ranks());
+  return room;
+}
+
 void States::begin(const OpenAction& action) {
   const ActionStart& start = action.start;
   if (start.level != 0 || action.kind() != Kind::collective) return;

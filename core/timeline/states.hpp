@@ -53,6 +53,8 @@ struct StateRow {
 class StateSink {
  public:
   virtual ~StateSink() = default;
+  // How many ranks it has room for.
+  virtual std::size_t ranks() const { return kAnyRanks; }
   virtual void row(const StateRow& row) = 0;
 };
 
@@ -62,6 +64,7 @@ class States : public Listener {
  public:
   void add(std::shared_ptr<StateSink> sink) { sinks_.push_back(std::move(sink)); }
 
+  std::size_t ranks() const override;
   void begin(const OpenAction& action) override;
   void end(const OpenAction& action) override;
   void state(const StateRecord& state, const WaitRecord* wait, const OpenAction* action) override;

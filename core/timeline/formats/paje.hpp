@@ -16,6 +16,7 @@ class PajeWriter : public Writer {
  public:
   explicit PajeWriter(std::int32_t ranks);
 
+  std::size_t ranks() const override { return arrived_.size(); }
   void begin(const OpenAction& action) override;
   void end(const OpenAction& action) override;
   void sent(const SentRecord& record, const OpenAction* action) override;

@@ -33,6 +33,7 @@ class ParaverWriter : public Writer, public StateSink {
   // `cpus`: the number of each rank's processor, from 1. `window`: records that are sorted.
   ParaverWriter(std::span<const std::int32_t> cpus, std::size_t window);
 
+  std::size_t ranks() const override { return places_.size(); }
   void begin(const OpenAction& action) override;
   void end(const OpenAction& action) override;
   void received(const MessageRecord& message, const OpenAction* action) override;

@@ -25,6 +25,7 @@ class PerfettoWriter : public Writer, public StateSink {
   // `ranks`: the name of each rank's track.
   PerfettoWriter(std::string_view title, const std::vector<std::string>& ranks);
 
+  std::size_t ranks() const override { return tracks_.size(); }
   void begin(const OpenAction& action) override;
   void end(const OpenAction& action) override;
   void sent(const SentRecord& record, const OpenAction* action) override;

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tisim
@@ -48,6 +50,39 @@ def test_unknown_operation_names_the_nearest(core: Simulation) -> None:
         core.post_collective(0, "xyzzy", [])
     with pytest.raises(tisim.InputError, match="no collective 'send'"):
         core.post_collective(0, "send", [])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: [_core.Profile(1)],
+        lambda: [_core.PerfettoWriter("title", ["rank 0"])],
+        lambda: [_core.PajeWriter(1)],
+        lambda: [_core.ParaverWriter(np.ones(1, dtype=np.int32), 16)],
+        lambda: [states_for(_core.Profile(1))],
+        lambda: [_core.ActionsCsv(), states_for(_core.PerfettoWriter("title", ["rank 0"]))],
+    ],
+)
+def test_events_of_more_ranks_than_a_timeline_has(
+    core: Simulation, make: Callable[[], list[_core.Listener]]
+) -> None:
+    core.record(100)
+    core.post_message(0, Kind.SEND, 1, 8, 0)
+    core.post_message(1, Kind.RECV, 0, 8, 0)
+    core.run(1e9, 1e9)
+    core.take_completions()
+    core.run(1e9, 1e9)
+    playback = _core.Playback()
+    for listener in make():
+        playback.add(listener)
+    with pytest.raises(tisim.InputError, match="rank 1, but the timeline has 1 ranks; make it"):
+        playback.play(core.take_records(True))
+
+
+def states_for(sums: _core.Profile | _core.PerfettoWriter) -> _core.States:
+    states = _core.States()
+    states.add(sums.sink())
+    return states
 
 
 @pytest.mark.parametrize("rank", [-1, 2, 99])
