@@ -97,6 +97,29 @@ def test_wrong_use(tisim: CommandLine, ranks: list[str], message: str) -> None:
     assert "Traceback" not in outcome.err
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            "bcast 1 3 6 comm=1",
+            "bcast: root 3 is not a rank of a communicator of 2 ranks; give one from 0 to 1",
+        ),
+        (
+            "reducescatter 1 1 1 1 0 comm=1",
+            "reducescatter needs r0..rP-1 flops [type], got 5 arguments "
+            "(P is 2, the ranks of the communicator)",
+        ),
+    ],
+)
+def test_a_call_that_does_not_fit_its_communicator_names_file_and_line(
+    tisim: CommandLine, call: str, message: str
+) -> None:
+    outcome = tisim.replay(tisim.trace(*[f"init; comm_dup 0 1; {call}; finalize"] * 2))
+    assert outcome.status == 2
+    assert f"r0.txt:3: {message}" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
 def test_ranks_of_one_communicator_must_call_the_same(tisim: CommandLine) -> None:
     outcome = tisim.replay(
         tisim.trace("comm_dup 0 1; barrier comm=1", "comm_dup 0 1; bcast 10 comm=1")
