@@ -8,7 +8,7 @@
 #include "bindings.hpp"
 #include "checks.hpp"
 #include "simulation.hpp"
-#include "trace/vocabulary/vocabulary.hpp"
+#include "trace/vocabulary/table.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -18,10 +18,8 @@ namespace tisim {
 namespace {
 
 int operation_number(const std::string& name) {
-  for (const Action& action : known_actions()) {
-    if (action.name == name && action.kind == Kind::collective) {
-      return static_cast<int>(action.operation);
-    }
+  for (std::size_t i = 0; i < kCollectives; ++i) {
+    if (kCollectiveTraits[i].name == name) return static_cast<int>(i);
   }
   throw std::invalid_argument("no collective is named " + name);
 }
@@ -31,11 +29,10 @@ std::string operation_name(int operation) {
   return name_of(static_cast<Operation>(operation), true);
 }
 
+// What a message calls the operation that a rank is in.
 std::string kind_name(Kind kind) {
-  for (const Action& action : known_actions()) {
-    if (action.kind == kind) return std::string(action.name);
-  }
-  return kind == Kind::end ? "the end of its trace" : "an operation";
+  if (kind == Kind::end) return "the end of its trace";
+  return std::string(traits_of(kind == Kind::recv_half ? Kind::sendrecv : kind).name);
 }
 
 std::int32_t add_job(Simulation& s, std::shared_ptr<const TraceSet> traces,

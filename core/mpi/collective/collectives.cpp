@@ -10,40 +10,6 @@
 namespace tisim {
 
 namespace {
-// SimGrid's tag of a non-blocking collective, which its tracer writes in the wait for it.
-std::int32_t pending_tag(Operation operation) {
-  switch (operation) {
-    case Operation::barrier:
-      return -779;
-    case Operation::bcast:
-      return -3335;
-    case Operation::reduce:
-      return -113;
-    case Operation::allreduce:
-      return -4446;
-    case Operation::alltoall:
-      return -1113;
-    case Operation::alltoallv:
-      return -1001;
-    case Operation::gather:
-      return -446;
-    case Operation::gatherv:
-      return -2224;
-    case Operation::scatter:
-      return -224;
-    case Operation::scatterv:
-      return -335;
-    case Operation::allgather:
-      return -557;
-    case Operation::allgatherv:
-      return -668;
-    case Operation::reducescatter:
-      return -890;
-    default:
-      return -889;  // scan, exscan
-  }
-}
-
 // Whether all ranks wait for one another before a collective of that kind
 // (smpi/barrier-collectives, a set of bits).
 bool synchronises(const Model& model, Operation operation) {
@@ -121,7 +87,8 @@ void Collectives::list_request(Rank& rank) {
       communicators_[communicators_.index_of(rank, rank.op.comm)].size == 1) {
     return;
   }
-  requests_.add_collective(rank, pending_tag(operation), {rank.slots.begin(), rank.slots.end()});
+  requests_.add_collective(rank, traits_of(operation).request_tag,
+                           {rank.slots.begin(), rank.slots.end()});
 }
 
 void Collectives::provide_schedule(std::span<const std::int32_t> codes,

@@ -12,7 +12,7 @@ std::size_t index_of(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // The number of the collective that a rank of `parent` has entered last: while a communicator is
 // made, that one.
-std::uint64_t formation_of(const Communicator& parent, std::int32_t number) {
+std::uint64_t formation_number(const Communicator& parent, std::int32_t number) {
   return parent.entered[index_of(number)] - 1;
 }
 }  // namespace
@@ -21,7 +21,8 @@ const Formation::Member& CommunicatorCreation::member_of(const Rank& rank) const
   const std::uint16_t parent = rank.collective.comm;
   const Communicator& communicator = communicators_[communicators_.index_of(rank, parent)];
   const std::int32_t number = communicators_.number_in(rank, parent);
-  return communicator.formations.at(formation_of(communicator, number)).members[index_of(number)];
+  return communicator.formations.at(formation_number(communicator, number))
+      .members[index_of(number)];
 }
 
 bool CommunicatorCreation::enter(Rank& rank, std::int32_t index) {
@@ -82,7 +83,7 @@ bool CommunicatorCreation::next_stage(Rank& rank, std::int32_t index) {
   const std::int32_t comm = communicators_.index_of(rank, rank.op.comm);
   const std::int32_t number = communicators_.number_in(rank, rank.op.comm);
   Communicator& parent = communicators_[comm];
-  const std::uint64_t sequence = formation_of(parent, number);
+  const std::uint64_t sequence = formation_number(parent, number);
   Formation& formation = parent.formations.at(sequence);
   switch (rank.stage) {
     case Stage::colors:
@@ -144,7 +145,7 @@ void CommunicatorCreation::make_communicators(const Communicator& parent, Format
 std::vector<std::vector<std::int32_t>> CommunicatorCreation::groups(const Question& asked) const {
   const Communicator& parent = communicators_[asked.comm];
   const std::vector<Formation::Member>& members =
-      parent.formations.at(formation_of(parent, asked.number)).members;
+      parent.formations.at(formation_number(parent, asked.number)).members;
   std::map<std::int32_t, std::size_t> places;  // of the communicators
   std::vector<std::vector<std::int32_t>> groups;
   for (std::int32_t i = 0; i < parent.size; ++i) {

@@ -37,7 +37,7 @@ Channel& Matcher::find_channel(const Pattern& key) {
 }
 
 void Matcher::add_channel(const Pattern& key) {
-  if (channels_.size() == most_) drop_idle();
+  if (channels_.size() == most_channels_) drop_idle();
   recent_channel_ = static_cast<std::int32_t>(channels_.size());
   channels_.push_back({key.source, key.destination, key.tag, key.context});
   index_.insert(recent_channel_, [this](std::int32_t number) { return hash_at(number); });
@@ -47,7 +47,7 @@ void Matcher::add_channel(const Pattern& key) {
 void Matcher::drop_idle() {
   std::erase_if(channels_, [](const Channel& channel) { return channel.head < 0; });
   index_.renumber(channels_.size(), [this](std::int32_t number) { return hash_at(number); });
-  most_ = std::max(kFew, 2 * channels_.size());
+  most_channels_ = std::max(kIdleChannels, 2 * channels_.size());
 }
 
 void Matcher::append(Channel& channel, std::int32_t message) {
@@ -98,7 +98,7 @@ bool Matcher::fits(const Pattern& pattern, const Message& message) const {
          (pattern.tag == kAnyTag || message.tag == pattern.tag);
 }
 
-bool Matcher::waits(const Waiting& waiting) const {
+bool Matcher::waits(const BacklogEntry& waiting) const {
   const Message& message = messages_[waiting.message];
   return message.posted == waiting.posted && message.state == MessageState::unexpected;
 }
@@ -144,7 +144,7 @@ void Matcher::add_to_backlogs(std::int32_t index) {
     Backlog& backlog = found->second;
     backlog.push_back({index, m.posted});
     if (backlog.size() > 2 * static_cast<std::size_t>(inbox.count) + 64) {
-      std::erase_if(backlog, [this](const Waiting& waiting) { return !waits(waiting); });
+      std::erase_if(backlog, [this](const BacklogEntry& waiting) { return !waits(waiting); });
     }
   }
 }

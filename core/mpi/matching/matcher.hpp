@@ -74,7 +74,7 @@ class Matcher {
   // The unexpected messages that one kind of wildcard receive can take, by arrival. Made when
   // looking through all of a destination's was long once. Those that others have taken meanwhile
   // are dropped when they come up.
-  struct Waiting {
+  struct BacklogEntry {
     std::int32_t message;
     std::uint32_t posted;
   };
@@ -83,7 +83,7 @@ class Matcher {
       return static_cast<std::size_t>(hash(p.source, p.destination, p.tag, p.context));
     }
   };
-  using Backlog = std::deque<Waiting>;
+  using Backlog = std::deque<BacklogEntry>;
 
   static std::uint64_t hash(std::int32_t source, std::int32_t destination, std::int32_t tag,
                             std::int32_t context);
@@ -95,7 +95,7 @@ class Matcher {
   std::int32_t pop(Channel& channel);
   std::int32_t find_unexpected(const Pattern& pattern);
   bool fits(const Pattern& pattern, const Message& message) const;
-  bool waits(const Waiting& waiting) const;
+  bool waits(const BacklogEntry& waiting) const;
   void make_backlog(const Pattern& pattern);
   void add_to_backlogs(std::int32_t message);
   bool holds(const Channel& channel, MessageState state) {
@@ -106,13 +106,13 @@ class Matcher {
   std::vector<Inbox> inboxes_;
   std::unordered_map<Pattern, Backlog, PatternHash> backlogs_;
   // So many channels are kept even if no messages wait in them.
-  static constexpr std::size_t kFew = 32768;
+  static constexpr std::size_t kIdleChannels = 32768;
   std::vector<Channel> channels_;
   NumberIndex index_;  // of them
   // The one that was asked for last; a send or receive does so several times.
   Pattern recent_{0, -1, 0, 0};
   std::int32_t recent_channel_ = -1;
-  std::size_t most_ = kFew;  // before those that are idle are dropped
+  std::size_t most_channels_ = kIdleChannels;  // before those that are idle are dropped
   std::uint32_t posted_ = 0;
 };
 

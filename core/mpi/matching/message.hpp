@@ -15,7 +15,7 @@ enum class MessageState : std::uint8_t {
 };
 
 inline constexpr std::int32_t kBlockingCall = -1;  // a rank waits for the message itself
-inline constexpr std::int32_t kNobody = -2;        // that end does not wait
+inline constexpr std::int32_t kNoRequest = -2;     // that end does not wait
 
 // There may be millions of them.
 struct Message {
@@ -29,7 +29,7 @@ struct Message {
   std::int32_t older = -1;  // unexpected messages of the destination, by arrival
   std::int32_t newer = -1;
   std::uint32_t posted = 0;  // order of posting
-  std::int32_t request[2] = {kNobody, kNobody};
+  std::int32_t request[2] = {kNoRequest, kNoRequest};
   MessageState state = MessageState::posted_receive;
   Side first_waiter = kSender;  // whose wait was registered first
   std::uint8_t holders = 0;

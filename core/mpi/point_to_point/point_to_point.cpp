@@ -175,7 +175,7 @@ void PointToPoint::arrive(std::int32_t found) {
 void PointToPoint::notify(std::int32_t found, Side side) {
   const Message& message = matcher_.message(found);
   const std::int32_t request = message.request[side];
-  if (request == kNobody) return;
+  if (request == kNoRequest) return;
   const std::int32_t index = side == kSender ? message.source : message.destination;
   if (request == kBlockingCall) {
     runtime_.wake_by(found, index);

@@ -18,7 +18,7 @@ void RequestTests::test_each(Rank& rank) {
 }
 
 bool RequestTests::test(Rank& rank, std::int32_t index) {
-  if ((rank.op.flags & kVerdict) != 0) {
+  if ((rank.op.flags & kEndsCollectiveTest) != 0) {
     finish_collective(rank);
     return true;
   }
@@ -37,14 +37,14 @@ bool RequestTests::test_any(Rank& rank, std::int32_t index) {
 }
 
 bool RequestTests::ask(Rank& rank, std::int32_t index) {
-  if (!looks_at_message(rank)) return finish_one(rank, index);
+  if (!needs_message_state(rank)) return finish_one(rank, index);
   rank.phase = Phase::tested;
   runtime_.clock.wake(index);
   return false;
 }
 
 // If not, the answer of a test is known at once.
-bool RequestTests::looks_at_message(Rank& rank) {
+bool RequestTests::needs_message_state(Rank& rank) {
   if (rank.op.kind == Kind::testany) return true;
   const std::int32_t found = requests_.named(rank);
   return found >= 0 && requests_[found].message >= 0;
@@ -86,7 +86,8 @@ void RequestTests::received(const Rank& rank) {
   if (rank.op.kind == Kind::testany) cost_.test_any_succeeded();
 }
 
-// Each of a collective's requests is tested, those that are finished too; then comes the verdict.
+// Each of a collective's requests is tested, those that are finished too; one more operation ends
+// the test.
 void RequestTests::test_collective(Rank& rank, std::int32_t request) {
   std::vector<Op> ops;
   Op op;
@@ -100,7 +101,7 @@ void RequestTests::test_collective(Rank& rank, std::int32_t request) {
     ops.push_back(op);
     ++op.tag;
   }
-  op.flags |= kVerdict;
+  op.flags |= kEndsCollectiveTest;
   op.bytes = request;
   ops.push_back(op);
   rank.insert(ops);

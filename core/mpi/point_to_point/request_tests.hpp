@@ -31,7 +31,7 @@ class RequestTests {
   void received(const Rank& rank);
 
  private:
-  bool looks_at_message(Rank& rank);
+  bool needs_message_state(Rank& rank);
   bool finish_one(Rank& rank, std::int32_t index);
   bool finish_any(Rank& rank, std::int32_t index);
   void test_collective(Rank& rank, std::int32_t request);

@@ -12,9 +12,10 @@ namespace tisim {
 // In a wait or test: `bytes` is the number of the request; in a start: of the persistent one.
 inline constexpr std::uint8_t kByNumber = 128;
 // In a test: it ends the test of a non-blocking collective, all of whose requests were tested.
-inline constexpr std::uint8_t kVerdict = 64;
-static_assert((kByNumber & kVerdict) == 0 &&
-              ((kByNumber | kVerdict) & (kContinuation | kNullIsMistaken | kSourceLost)) == 0);
+inline constexpr std::uint8_t kEndsCollectiveTest = 64;
+static_assert((kByNumber & kEndsCollectiveTest) == 0 &&
+              ((kByNumber | kEndsCollectiveTest) &
+               (kContinuation | kNullIsMistaken | kSourceLost)) == 0);
 
 enum class RequestType : std::uint8_t { message, persistent, collective };
 

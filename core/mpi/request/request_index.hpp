@@ -12,7 +12,7 @@ namespace tisim {
 class RequestIndex {
  public:
   // So many requests a rank looks through one by one before it keeps an index of them.
-  static constexpr std::int32_t kFew = 16;
+  static constexpr std::int32_t kMostUnindexed = 16;
 
   void add(std::int32_t rank, const Request& request, std::int32_t number) {
     places_.emplace(key(rank, request, request.order), number);

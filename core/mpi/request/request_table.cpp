@@ -86,7 +86,7 @@ std::int32_t RequestTable::find(Rank& rank) {
     if (request.type == RequestType::collective || request.comm != like.comm) continue;
     if ((request.source == like.source || request.source_lost) &&
         request.destination == like.destination && request.tag == like.tag) {
-      if (steps > RequestIndex::kFew) make_index(rank);
+      if (steps > RequestIndex::kMostUnindexed) make_index(rank);
       return at;
     }
   }

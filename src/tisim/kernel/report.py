@@ -117,10 +117,7 @@ class _Blocked:
             return "waits for an event"
         if state.computing:
             return "compute waits for its host, which has no speed"
-        kind = "sendRecv" if state.kind == Kind.RECV_HALF else _core.kind_name(state.kind)
-        if state.kind == Kind.END:
-            kind = "the end of its trace"
-        return f"{kind} waits for {self._awaited()}"
+        return f"{_core.kind_name(state.kind)} waits for {self._awaited()}"
 
     def _awaited(self) -> str:
         state = self._state

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 _WORKERS: dict[str, Worker] = {}
 _SCHEME = "dask://"
 # Seconds to wait for the scheduler.
-_CONNECT = 30.0
+_SECONDS_TO_CONNECT = 30.0
 
 
-class _Study(WorkerPlugin):  # type: ignore[misc]  # untyped
+class _InputsPlugin(WorkerPlugin):  # type: ignore[misc]  # untyped
     """Gives a worker process of the cluster the inputs of a sweep."""
 
     def __init__(self, name: str, inputs: Inputs) -> None:
@@ -43,7 +43,7 @@ class _Study(WorkerPlugin):  # type: ignore[misc]  # untyped
         _WORKERS.pop(self.name, None)
 
 
-def _carry_out(name: str, job: Job) -> Outcome:
+def _run_job(name: str, job: Job) -> Outcome:
     return _WORKERS[name].run(job)
 
 
@@ -76,7 +76,7 @@ def run_on_cluster(
         return
     address = workers.removeprefix(_SCHEME)
     try:
-        client = Client(f"tcp://{address}", timeout=_CONNECT)
+        client = Client(f"tcp://{address}", timeout=_SECONDS_TO_CONNECT)
     except (OSError, ValueError) as error:
         raise TisimError(f"no Dask scheduler answers at {address}: {error}") from None
     with client:
@@ -86,7 +86,7 @@ def run_on_cluster(
 def _run(inputs: Inputs, tasks: Sequence[Task], client: Client) -> Iterator[tuple[str, Outcome]]:
     name = f"tisim-{uuid.uuid4().hex}"
     try:
-        client.register_plugin(_Study(name, inputs), name=name)
+        client.register_plugin(_InputsPlugin(name, inputs), name=name)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise InputError(
             f"a function of the registry cannot be sent to the cluster ({error}); define it at the "
@@ -98,7 +98,7 @@ def _run(inputs: Inputs, tasks: Sequence[Task], client: Client) -> Iterator[tupl
     try:
         for key, job in tasks:
             # Pure or not, one sweep's tasks are its own: another's may have other inputs.
-            futures[client.submit(_carry_out, name, job, key=f"{name}-{key}")] = key
+            futures[client.submit(_run_job, name, job, key=f"{name}-{key}")] = key
         for future in as_completed(list(futures)):
             try:
                 outcome: Outcome = future.result()

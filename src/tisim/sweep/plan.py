@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _Item = TypeVar("_Item")
 _TRACE, _PLATFORM, _MAPPING = (Axis(kind, kind) for kind in ("trace", "platform", "mapping"))
 # The mapping of the arguments `deployment` and `hosts`, or of neither.
-_GIVEN = "as given"
+_GIVEN_MAPPING = "as given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _base_point(request: Request, points: Sequence[Point]) -> Point:
             raise InputError(f"a sweep needs a {axis.name}: give one, or some to vary over")
     if request.deployment is not None and request.hosts is not None:
         raise InputError("give a deployment or hosts, not both")
-    base[_MAPPING] = Choice("given", _GIVEN)
+    base[_MAPPING] = Choice("given", _GIVEN_MAPPING)
     for name, value in (request.baseline or {}).items():
         axis = Axis.parse(name)
         base[axis] = axis.choice(value)
@@ -189,7 +189,7 @@ class _Planner:
         changes = tuple(
             Change(axis.kind, axis.target, _number(choice.value))
             for axis, choice in point.items()
-            if axis.kind in QUANTITIES and not _is_nothing(axis, choice)
+            if axis.kind in QUANTITIES and not _changes_nothing(axis, choice)
         )
         options = {a.target: choice.value for a, choice in point.items() if a.kind == "config"}
         noise = next((c.value for a, c in point.items() if a.kind == COMPUTE_NOISE), 0.0)
@@ -224,7 +224,7 @@ class _Planner:
         return source, trace_digest(source)
 
     def _read_mapping(self, value: object) -> tuple[RankMapping, str]:
-        if value == _GIVEN:
+        if value == _GIVEN_MAPPING:
             value = "round-robin" if self._pool is None else self._pool
         mapping = RankMapping.parse(value, self._pool)
         return mapping, repr(mapping.content)
@@ -274,7 +274,7 @@ def _read_platform(value: object) -> tuple[bytes, str]:
     return pickle.dumps(platform, protocol=5), digest
 
 
-def _is_nothing(axis: Axis, choice: Choice) -> bool:
+def _changes_nothing(axis: Axis, choice: Choice) -> bool:
     """Whether a change leaves all as it is: the scenario is then the one without it."""
     neutral = {"speed": 1, "bandwidth": 1, "latency": 1, "speed_noise": 0, "bandwidth_noise": 0}
     numeric = isinstance(choice.value, int | float) and not isinstance(choice.value, bool)

@@ -82,7 +82,7 @@ class _Process:
         with contextlib.suppress(ConnectionError):
             self.channel.send(message)
 
-    def greet(self) -> None:
+    def send_inputs(self) -> None:
         self.send(self._inputs)
 
     def end(self) -> str:
@@ -113,8 +113,8 @@ class _Pool:
     def start(self, count: int) -> None:
         self._processes = [_Process(self._inputs) for _ in range(count)]
         for process in self._processes:
-            process.greet()
-            self._feed(process)
+            process.send_inputs()
+            self._assign_tasks(process)
 
     def stop(self) -> None:
         for process in self._processes:
@@ -134,23 +134,23 @@ class _Pool:
                 yield from self._replace(process)
                 continue
             if not process.ready:
-                self._welcome(process, answer)
+                self._note_ready(process, answer)
                 continue
             assert answer is not None
             assert not isinstance(answer, str)
             number, outcome = answer
             process.tasks.remove(number)
             process.most_tasks = 2 if outcome["wall_time"] < _SHORT_SCENARIO else 1
-            self._feed(process)
+            self._assign_tasks(process)
             yield self._tasks[number][0], outcome
 
-    def _feed(self, process: _Process) -> None:
+    def _assign_tasks(self, process: _Process) -> None:
         while self._waiting and len(process.tasks) < process.most_tasks:
             number = self._waiting.popleft()
             process.tasks.append(number)
             process.send((number, self._tasks[number][1]))
 
-    def _welcome(self, process: _Process, problem: Answer) -> None:
+    def _note_ready(self, process: _Process, problem: Answer) -> None:
         if problem is not None:
             raise TisimError(f"a worker process cannot start: {problem}")
         process.ready = True
@@ -173,5 +173,5 @@ class _Pool:
         if self._waiting:
             successor = _Process(self._inputs)
             self._processes.append(successor)
-            successor.greet()
-            self._feed(successor)
+            successor.send_inputs()
+            self._assign_tasks(successor)

@@ -174,7 +174,7 @@ def sweep(
         registry=registry,
     )
     store = None if output is None else open_store(output)
-    return _carry_out(make_plan(request), workers, store, resume=resume, progress=progress)
+    return _run_missing(make_plan(request), workers, store, resume=resume, progress=progress)
 
 
 def _imported(modules: Sequence[str], registry: Registry | None) -> tuple[str, ...]:
@@ -211,7 +211,7 @@ def _begin(store: Store, table: Table, *, resume: bool) -> None:
     store.begin(table.columns, table.rows())
 
 
-def _carry_out(
+def _run_missing(
     plan: Plan, workers: Workers, store: Store | None, *, resume: bool, progress: bool
 ) -> pd.DataFrame:
     """The frame of a plan, whose rows go to the output file as they come."""

@@ -18,8 +18,8 @@ from tisim.sweep.scenario import Row
 
 # A file that is written whole each time: not more often than this (in seconds), and so that
 # writing takes a small part of the time.
-_PAUSE = 0.5
-_SHARE = 20.0
+_LEAST_SECONDS_BETWEEN_WRITES = 0.5
+_PAUSE_PER_WRITE = 20.0
 
 
 def open_store(path: str | os.PathLike[str]) -> Store:
@@ -171,7 +171,7 @@ class ParquetStore(Store):
         if start >= self._next:
             self.finish(self._rows)
             end = time.monotonic()
-            self._next = end + max(_PAUSE, _SHARE * (end - start))
+            self._next = end + max(_LEAST_SECONDS_BETWEEN_WRITES, _PAUSE_PER_WRITE * (end - start))
 
     def _read(self) -> tuple[Sequence[str], list[Row]]:
         import pandas as pd

@@ -125,11 +125,11 @@ class _Study:
         found = cast("Study", dict(self._values))
         for key in _FILES:
             if key in found:
-                found[key] = self._beside(found[key])
+                found[key] = self._path_of(found[key])
         if "trace" in found:
             found["trace"] = self._files(found["trace"])
         for key, value in found.get("config", {}).items():
-            self._placed("config", key, 0, partial(Config, {key: value}))
+            self._at_key("config", key, 0, partial(Config, {key: value}))
         if "baseline" in found:
             found["baseline"] = self._point("baseline", found["baseline"], 0)
         vary = found.get("vary")
@@ -156,9 +156,9 @@ class _Study:
             choices = axis.choices(values)
             if isinstance(choices, Range) or axis.kind not in INPUTS:
                 return values
-            return [self._found(axis, choice) for choice in choices]
+            return [self._locate_files(axis, choice) for choice in choices]
 
-        return self._placed("vary", name, 0, check)
+        return self._at_key("vary", name, 0, check)
 
     def _point(self, section: str, values: Mapping[str, object], number: int) -> dict[str, object]:
         point: dict[str, object] = {}
@@ -166,12 +166,12 @@ class _Study:
 
             def check(name: str = name, value: object = value) -> Choice:
                 axis = Axis.parse(name)
-                return self._found(axis, axis.choice(value))
+                return self._locate_files(axis, axis.choice(value))
 
-            point[name] = self._placed(section, name, number, check)
+            point[name] = self._at_key(section, name, number, check)
         return point
 
-    def _found(self, axis: Axis, choice: Choice) -> Choice:
+    def _locate_files(self, axis: Axis, choice: Choice) -> Choice:
         if axis.kind not in INPUTS or (axis.kind == "mapping" and is_rule(choice.value)):
             return choice
         if axis.kind == "mapping" and isinstance(choice.value, list):
@@ -180,15 +180,15 @@ class _Study:
 
     def _files(self, names: str | list[str]) -> str | list[str]:
         return (
-            [self._beside(name) for name in names]
+            [self._path_of(name) for name in names]
             if isinstance(names, list)
-            else self._beside(names)
+            else self._path_of(names)
         )
 
-    def _beside(self, name: str) -> str:
+    def _path_of(self, name: str) -> str:
         return str(self._directory / name)
 
-    def _placed(self, section: str, key: str, number: int, check: Callable[[], _T]) -> _T:
+    def _at_key(self, section: str, key: str, number: int, check: Callable[[], _T]) -> _T:
         """What `check` returns; an error of it gets its place in the file."""
         try:
             return check()
@@ -203,16 +203,16 @@ class _Study:
         place, tables = "", -1
         for line, text in enumerate(self._text.splitlines(), 1):
             if header := _HEADER.match(text):
-                place = _bare(header[2])
+                place = _unquoted(header[2])
                 tables += header[1] == "[[" and place == section
-                if (place, "") == (key, section) or (place, _bare(header[3])) == (section, key):
+                if (place, "") == (key, section) or (place, _unquoted(header[3])) == (section, key):
                     return line
             elif place == section and tables in (-1, number):
                 name = _NAME.match(text)
-                if name and _bare(name[1]) == key:
+                if name and _unquoted(name[1]) == key:
                     return line
         return None
 
 
-def _bare(name: str | None) -> str:
+def _unquoted(name: str | None) -> str:
     return (name or "").strip("\"'")

@@ -196,7 +196,7 @@ def test_a_deadlock_in_a_sendrecv() -> None:
     def worker(rank: MpiRank) -> Process:
         yield rank.sendrecv(1 - rank.number, 10, 1 - rank.number, 10, recv_tag=4)
 
-    with pytest.raises(tisim.SimulationError, match="sendRecv waits for a message from rank 1"):
+    with pytest.raises(tisim.SimulationError, match="sendrecv waits for a message from rank 1"):
         run(worker)
 
 

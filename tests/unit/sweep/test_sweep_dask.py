@@ -111,6 +111,6 @@ def test_a_function_that_cannot_be_sent_to_a_cluster(client: Any, tmp_path: Path
 def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     from tisim.sweep import cluster
 
-    monkeypatch.setattr(cluster, "_CONNECT", 0.2)
+    monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 0.2)
     with pytest.raises(TisimError, match=r"no Dask scheduler answers at 127\.0\.0\.1:9"):
         tisim.sweep(LU, **SPEC, workers="dask://127.0.0.1:9")
