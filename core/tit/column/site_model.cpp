@@ -1,0 +1,133 @@
+#include "tit/column/site_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace tisim {
+namespace tit {
+
+namespace {
+
+BinTree one_zero() {
+  BinTree tree;
+  tree.nodes.push_back(BinTree::kBin);
+  tree.bins.emplace_back();
+  return tree;
+}
+
+bool holds(const Bin& bin, std::uint64_t value) {
+  return value >= bin.low && (bin.width == 64 || (value - bin.low) >> bin.width == 0);
+}
+
+}  // namespace
+
+SiteModel::SiteModel() : SiteModel(one_zero()) {}
+
+SiteModel::SiteModel(BinTree tree) : tree_(std::move(tree)) {
+  set_frequencies();
+  make_buckets();
+}
+
+SiteModel SiteModel::fit(std::vector<std::uint64_t> values) {
+  return fit(Histogram(std::move(values)));
+}
+
+SiteModel SiteModel::fit(const Histogram& values) { return SiteModel(BinTree::choose(values)); }
+
+std::uint64_t SiteModel::largest() const {
+  const Bin& last = tree_.bins.back();
+  if (last.width == 64) return std::numeric_limits<std::uint64_t>::max();
+  return last.low + ((std::uint64_t{1} << last.width) - 1);
+}
+
+std::size_t SiteModel::bin_of(std::uint64_t value) const {
+  const auto above =
+      std::upper_bound(tree_.bins.begin(), tree_.bins.end(), value,
+                       [](std::uint64_t bound, const Bin& bin) { return bound < bin.low; });
+  const auto place = static_cast<std::size_t>(above - tree_.bins.begin());
+  return place == 0 ? 0 : place - 1;
+}
+
+double SiteModel::coded_bits(const Histogram& values) const {
+  double bits = 0;
+  for (const ValueCount& value : values.counts()) {
+    const std::size_t place = bin_of(value.value);
+    const Bin& bin = tree_.bins[place];
+    if (!holds(bin, value.value)) return std::numeric_limits<double>::infinity();
+    const double each = kFrequencyBits - std::log2(frequencies_[place]) + bin.width;
+    bits += each * static_cast<double>(value.count);
+  }
+  return bits;
+}
+
+// The shares of the weights in 4,096, rounded so that their sum is exact.
+void SiteModel::set_frequencies() {
+  std::uint64_t all = 0;
+  for (const Bin& bin : tree_.bins) all += bin.weight;
+  std::uint64_t weights = 0;
+  std::uint64_t before = 0;
+  frequencies_.reserve(tree_.bins.size());
+  for (const Bin& bin : tree_.bins) {
+    weights += bin.weight;
+    const std::uint64_t up_to = weights * kAllFrequencies / all;
+    frequencies_.push_back(static_cast<std::uint16_t>(up_to - before));
+    before = up_to;
+  }
+}
+
+// Vose's alias method. The buckets of small bins are filled up with slots of large ones; a bin's
+// own slots come first in its numbering, then those in other buckets in the order of these.
+void SiteModel::make_buckets() {
+  const std::size_t bins = tree_.bins.size();
+  std::uint32_t bucket_bits = 0;
+  while ((std::size_t{1} << bucket_bits) < bins) ++bucket_bits;
+  shift_ = kFrequencyBits - bucket_bits;
+  const std::size_t count = std::size_t{1} << bucket_bits;
+  const std::uint32_t size = kAllFrequencies >> bucket_bits;
+  std::vector<std::uint32_t> left(count, 0);
+  std::copy(frequencies_.begin(), frequencies_.end(), left.begin());
+  std::vector<std::uint32_t> small;
+  std::vector<std::uint32_t> large;
+  for (std::uint32_t i = 0; i < count; ++i) (left[i] < size ? small : large).push_back(i);
+  std::vector<std::uint32_t> own(count, size);
+  std::vector<std::uint32_t> other(count, 0);
+  while (!small.empty() && !large.empty()) {
+    const std::uint32_t filled = small.back();
+    const std::uint32_t giver = large.back();
+    small.pop_back();
+    own[filled] = left[filled];
+    other[filled] = giver;
+    left[giver] -= size - left[filled];
+    if (left[giver] < size) {
+      large.pop_back();
+      small.push_back(giver);
+    }
+  }
+  const auto choice = [&](std::size_t bin, std::int32_t adjustment) {
+    BinChoice made;
+    if (bin < bins) {
+      made.low = tree_.bins[bin].low;
+      made.width = tree_.bins[bin].width;
+      made.frequency = frequencies_[bin];
+    }
+    made.adjustment = static_cast<std::int16_t>(adjustment);
+    return made;
+  };
+  buckets_.resize(count);
+  std::vector<std::uint32_t> used = own;
+  for (std::size_t i = 0; i < count; ++i) {
+    Bucket& bucket = buckets_[i];
+    bucket.choices[0] = choice(i, 0);
+    bucket.choices[0].threshold = static_cast<std::uint16_t>(own[i]);
+    if (own[i] == size) continue;
+    const std::uint32_t giver = other[i];
+    bucket.choices[1] =
+        choice(giver, static_cast<std::int32_t>(used[giver]) - static_cast<std::int32_t>(own[i]));
+    used[giver] += size - own[i];
+  }
+}
+
+}  // namespace tit
+}  // namespace tisim
