@@ -6,6 +6,7 @@
 #include "core/test.hpp"
 #include "tit/column/decoder.hpp"
 #include "tit/column/encoder.hpp"
+#include "tit/column/model_set.hpp"
 
 namespace tisim::tit {
 
@@ -224,6 +225,38 @@ TEST("tit column: a damaged stream gives values of the model or is refused") {
       CHECK(decoder.next(model) <= model.largest());
     }
   }
+}
+
+TEST("tit column: sites that are alike or rare share models, and these come back") {
+  std::mt19937_64 random(7);
+  std::vector<Histogram> sites;
+  for (int i = 0; i < 40; ++i) {
+    Values values;
+    for (int k = 0; k < 30; ++k) values.push_back(1000 + random() % 50);
+    sites.emplace_back(values);
+  }
+  Values other;
+  for (int k = 0; k < 30'000; ++k) other.push_back(random() % 7);
+  sites.emplace_back(other);
+  const ModelSet set = ModelSet::fit(sites);
+  CHECK(set.models.size() <= 4);
+  CHECK(set.model_of.size() == sites.size());
+  CHECK(std::count(set.model_of.begin(), set.model_of.end(), set.model_of.back()) == 1);
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    CHECK(std::isfinite(set.models[set.model_of[i]].coded_bits(sites[i])));
+  }
+  Bytes bytes;
+  set.write(bytes);
+  ByteReader reader(bytes.data);
+  const ModelSet back = ModelSet::read(reader, sites.size());
+  CHECK(reader.at_end() && back.model_of == set.model_of);
+  for (std::size_t i = 0; i < set.models.size(); ++i) {
+    CHECK(back.models[i].coded_bits(sites.back()) == set.models[i].coded_bits(sites.back()));
+  }
+  ByteReader unknown(std::string_view("\x00\x02", 2));
+  CHECK_THROWS(ModelSet::read(unknown, 2), FormatError, "the number of a model is 2");
+  ByteReader hostile(std::string_view("\x00\x00", 2));
+  CHECK_THROWS(ModelSet::read(hostile, 1000), FormatError, "more models of sites than bytes");
 }
 
 }  // namespace tisim::tit

@@ -50,15 +50,17 @@ std::size_t SiteModel::bin_of(std::uint64_t value) const {
   return place == 0 ? 0 : place - 1;
 }
 
+double SiteModel::coded_bits(const ValueCount& value) const {
+  const std::size_t place = bin_of(value.value);
+  const Bin& bin = tree_.bins[place];
+  if (!holds(bin, value.value)) return std::numeric_limits<double>::infinity();
+  const double each = kFrequencyBits - std::log2(frequencies_[place]) + bin.width;
+  return each * static_cast<double>(value.count);
+}
+
 double SiteModel::coded_bits(const Histogram& values) const {
   double bits = 0;
-  for (const ValueCount& value : values.counts()) {
-    const std::size_t place = bin_of(value.value);
-    const Bin& bin = tree_.bins[place];
-    if (!holds(bin, value.value)) return std::numeric_limits<double>::infinity();
-    const double each = kFrequencyBits - std::log2(frequencies_[place]) + bin.width;
-    bits += each * static_cast<double>(value.count);
-  }
+  for (const ValueCount& value : values.counts()) bits += coded_bits(value);
   return bits;
 }
 

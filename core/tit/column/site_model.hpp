@@ -60,6 +60,7 @@ class SiteModel {
   // many when it has no bin for one of them.
   double own_bits() const { return tree_.own_bits(); }
   double coded_bits(const Histogram& values) const;
+  double coded_bits(const ValueCount& value) const;
 
   // In ascending order, and the frequency of each.
   const std::vector<Bin>& bins() const { return tree_.bins; }
