@@ -318,13 +318,13 @@ class Platform:
         """The platform as a platform file of SimGrid's format, version 4.1.
 
         Files that it includes or takes profiles from are written out; `Platform.load` reads the
-        same platform again.
+        same platform again. A cluster or a cabinet whose hosts or links differ is written as the
+        hosts, links and routes that it stands for.
 
         Raises
         ------
         InputError
-            If the format cannot say it: where `scaled` has changed some hosts or links of a
-            cluster and not others.
+            If the format cannot say it; the message says what to do.
 
         Examples
         --------

@@ -112,22 +112,24 @@ def _spec(construction: Construction, node: Node) -> ClusterSpec:
     router = node["router_id"] or f"{node['prefix']}{name}_router{node['suffix']}"
     limiter = None
     if node["limiter_link"]:
-        limiter = LinkKind(read_bandwidth(node, "limiter_link", f"limiter_link of {name}"))
+        limit = read_bandwidth(node, "limiter_link", f"limiter_link of {name}")
+        limiter = LinkKind("limiter", limit)
+    fatpipe = node["bb_sharing_policy"] == "FATPIPE"
     return ClusterSpec(
         name,
         node["prefix"],
         radical,
         node["suffix"],
-        LinkKind(bandwidth, latency),
+        LinkKind("link", bandwidth, latency),
         policy == "SPLITDUPLEX",
-        _optional_link(node, "loopback_bw", "loopback_lat", fatpipe=True),
+        _optional_link(node, "loopback", "loopback_bw", "loopback_lat", fatpipe=True),
         limiter,
-        _optional_link(node, "bb_bw", "bb_lat", fatpipe=node["bb_sharing_policy"] == "FATPIPE"),
+        _optional_link(node, "backbone", "bb_bw", "bb_lat", fatpipe=fatpipe),
         router,
     )
 
 
-def _optional_link(node: Node, bw: str, lat: str, *, fatpipe: bool) -> LinkKind | None:
+def _optional_link(node: Node, role: str, bw: str, lat: str, *, fatpipe: bool) -> LinkKind | None:
     """A link that a cluster has if its bandwidth or its latency is given and not zero."""
     bandwidth = parse_bandwidth(node[bw] or "0", bw, file=node.file, line=node.line)
     latency = parse_time(node[lat] or "0", lat, file=node.file, line=node.line)
@@ -135,7 +137,7 @@ def _optional_link(node: Node, bw: str, lat: str, *, fatpipe: bool) -> LinkKind 
         return None
     if bandwidth == 0:
         raise node.error(f"{lat}={node[lat]!r} needs a {bw} above zero beside it")
-    return LinkKind(bandwidth, latency, fatpipe)
+    return LinkKind(role, bandwidth, latency, fatpipe)
 
 
 def add_cabinet(construction: Construction, node: Node) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tisim.platform.columns import joined
 from tisim.platform.zones.base import Zone
@@ -17,8 +18,17 @@ if TYPE_CHECKING:
 
 
 class LinkKind(NamedTuple):
-    """Bandwidth (bytes/s), latency (s) and sharing of links that are all alike."""
+    """Links of a cluster that are all alike.
 
+    Attributes
+    ----------
+    role
+        Which of the kinds of a `ClusterSpec` they are, by the name of its attribute.
+    bandwidth, latency, fatpipe
+        In bytes/s and seconds; whether the bandwidth bounds each flow by itself.
+    """
+
+    role: str
     bandwidth: float
     latency: float = 0.0
     fatpipe: bool = False
@@ -101,6 +111,14 @@ class BandedLinks:
             return None
         return self._positions.get(name)
 
+    def first_of_roles(self) -> dict[str, int]:
+        """The position of the first link of each role."""
+        found: dict[str, int] = {}
+        for start, band in zip(self._starts, self._bands, strict=True):
+            for column, kind in enumerate(band.columns):
+                found.setdefault(kind.role, start + column)
+        return found
+
     def bandwidths(self) -> array[float]:
         return self._column("d", lambda kind: kind.bandwidth)
 
@@ -142,6 +160,12 @@ class ClusterZone(Zone, ABC):
 
     def label(self, local: int) -> str:
         return f"{self.spec.prefix}{self.spec.radical[local]}{self.spec.suffix}"
+
+    def with_spec(self, spec: ClusterSpec) -> Self:
+        """A copy whose links have other numbers."""
+        changed = copy.copy(self)
+        changed.spec = spec
+        return changed
 
     @abstractmethod
     def make_links(self) -> BandedLinks:
