@@ -30,6 +30,11 @@ _COMMANDS = {
         "compare_command",
         "Explain how two results differ.",
     ),
+    "record": (
+        "tisim.commands.record",
+        "record_command",
+        "Run an MPI program and record its trace.",
+    ),
     "generate": (
         "tisim.commands.generate",
         "generate_command",

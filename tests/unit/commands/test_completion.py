@@ -47,7 +47,7 @@ def bash() -> None:
 
 
 def test_commands_are_completed(tmp_path: Path) -> None:
-    assert complete_in_bash(tmp_path, "tisim", "re") == ["replay"]
+    assert complete_in_bash(tmp_path, "tisim", "re") == ["replay", "record"]
     assert "completion" in complete_in_bash(tmp_path, "tisim", "")
 
 

@@ -15,7 +15,7 @@ from tests.unit.project.import_graph import PACKAGE, ROOT
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "__main__"}),
     frozenset({"commands"}),
-    frozenset({"sweep", "compare", "viz", "calibration", "generate"}),
+    frozenset({"sweep", "compare", "viz", "calibration", "generate", "record"}),
     frozenset({"environment", "jobs", "replay", "result", "result_json", "recording", "timeline"}),
     frozenset({"formats", "actions", "platform", "models"}),
     frozenset({"kernel"}),

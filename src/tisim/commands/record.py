@@ -1,0 +1,109 @@
+"""``tisim record``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tisim.commands.written import report_written
+from tisim.errors import InputError
+from tisim.quantities import format_bytes
+
+
+@click.command(
+    "record",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog="""\b
+Examples:
+  tisim record -o lu.tit -- mpirun -n 8 ./lu.A.x
+  tisim record -o lu.tit --counter time --speed 2.5e9 -- mpirun -n 8 ./lu.A.x
+  tisim record -o run.tit --mpicc mpicc.mpich -- mpiexec.mpich -n 4 ./program
+  tisim record --print-source recorder/      # for machines without Python
+""",
+)
+@click.option("-o", "--output", metavar="FILE.tit", help="The trace to write.")
+@click.option(
+    "--counter",
+    type=click.Choice(["auto", "perf", "register", "time"]),
+    default="auto",
+    show_default=True,
+    help="What measures computations: the processor's count of instructions, the program's own "
+    "(tisim cc), or processor time.",
+)
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1e9,
+    show_default=True,
+    metavar="UNITS",
+    help="Of the counter time: a second of processor time is so many units of computation.",
+)
+@click.option(
+    "--tests",
+    type=click.Choice(["successful", "all"]),
+    default="successful",
+    show_default=True,
+    help="Which calls of MPI_Test and MPI_Iprobe to record; how many fail depends on the machine.",
+)
+@click.option(
+    "--mpicc",
+    metavar="COMPILER",
+    help="The compiler of the program's MPI library.  [default: $MPICC or mpicc]",
+)
+@click.option(
+    "--print-source",
+    metavar="DIR",
+    help="Write the recorder's source in C, with how to compile it, and record nothing.",
+)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def record_command(
+    output: str | None,
+    counter: str,
+    speed: float,
+    tests: str,
+    mpicc: str | None,
+    print_source: str | None,
+    command: tuple[str, ...],
+) -> int:
+    """Run an MPI program and record its time-independent trace.
+
+    COMMAND starts the program as usual. It is not compiled again: a library between the program
+    and MPI writes down each call, and how much the rank has computed since the one before.
+
+    The exit status is the program's.
+    """
+    if print_source is not None:
+        from tisim.record.compiler import write_source
+
+        write_source(Path(print_source))
+        report_written(print_source)
+        return 0
+    if output is None:
+        raise InputError("-o FILE.tit is missing: where the trace goes")
+    from tisim.record.recorder import record
+
+    recorded = record(
+        command,
+        output,
+        counter=counter,
+        reference_speed=speed,
+        failed_tests=tests == "all",
+        compiler=mpicc,
+    )
+    recording = recorded.recording
+    size = format_bytes(Path(output).stat().st_size)
+    why = f" ({recorded.reason})" if recorded.reason else ""
+    click.echo(f"{output}: {recording.ranks:,} ranks, {size}", err=True)
+    click.echo(f"counter: {recording.counter}{why}", err=True)
+    for name, calls in recording.unsupported.most_common():
+        click.echo(f"warning: {calls:,} calls of {name} are not in the trace", err=True)
+    if recording.incomplete:
+        ranks = ", ".join(map(str, recording.incomplete))
+        click.echo(
+            f"warning: the trace is incomplete: no MPI_Finalize of rank {ranks}; it ends with what "
+            "they had written",
+            err=True,
+        )
+    report_written(output)
+    return recorded.status

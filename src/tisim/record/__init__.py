@@ -1,0 +1,1 @@
+"""Recording the time-independent trace of an MPI program while it runs."""

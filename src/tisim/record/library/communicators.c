@@ -1,0 +1,188 @@
+/* Communicators: the number of each in the trace.
+ *
+ * A trace knows comm_split and comm_dup. Every other way of making a communicator of ranks of one
+ * parent is a split: its color is the rank in the parent of the first member, its key the rank in
+ * the new one. All ranks of the parent choose the same number, the lowest that is free on all. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record.h"
+
+#define BUCKETS 1024
+/* So many numbers are agreed on at once. */
+#define WORDS 16
+
+struct entry {
+  uintptr_t handle;
+  bool expressible;
+  struct tisim_comm comm;
+  struct entry *next;
+};
+
+static struct entry *buckets[BUCKETS];
+static uint64_t *used; /* one bit a number */
+static size_t used_words;
+static struct tisim_comm world;
+static struct tisim_comm self;
+
+static size_t bucket_of(uintptr_t handle) {
+  return (size_t)((handle * UINT64_C(0x9E3779B97F4A7C15)) >> 54) % BUCKETS;
+}
+
+static void *checked(void *memory) {
+  if (memory == NULL) {
+    fprintf(stderr, "tisim record: there is no memory left\n");
+    abort();
+  }
+  return memory;
+}
+
+static void grow_used(size_t words) {
+  if (words <= used_words) return;
+  used = checked(realloc(used, words * sizeof *used));
+  memset(used + used_words, 0, (words - used_words) * sizeof *used);
+  used_words = words;
+}
+
+static struct entry *entry_of(MPI_Comm comm) {
+  struct entry *entry = buckets[bucket_of((uintptr_t)comm)];
+  while (entry != NULL && entry->handle != (uintptr_t)comm) entry = entry->next;
+  return entry;
+}
+
+static struct entry *add(MPI_Comm comm, int64_t number) {
+  struct entry **const bucket = &buckets[bucket_of((uintptr_t)comm)];
+  struct entry *const entry = checked(calloc(1, sizeof *entry));
+  entry->handle = (uintptr_t)comm;
+  entry->expressible = true;
+  entry->comm.number = number;
+  PMPI_Comm_rank(comm, &entry->comm.rank);
+  PMPI_Comm_size(comm, &entry->comm.size);
+  entry->next = *bucket;
+  *bucket = entry;
+  return entry;
+}
+
+/* The lowest number that is free on all ranks of a communicator; it is in use from now on. */
+static int64_t agree(MPI_Comm parent) {
+  for (size_t first = 0;; first += WORDS) {
+    uint64_t taken[WORDS];
+    grow_used(first + WORDS);
+    PMPI_Allreduce(used + first, taken, WORDS, MPI_UINT64_T, MPI_BOR, parent);
+    for (size_t word = 0; word < WORDS; ++word) {
+      for (int bit = 0; bit < 64 && taken[word] != UINT64_MAX; ++bit) {
+        if ((taken[word] >> bit & 1) == 0) {
+          used[first + word] |= UINT64_C(1) << bit;
+          return (int64_t)((first + word) * 64) + bit;
+        }
+      }
+    }
+  }
+}
+
+static void release(int64_t number) {
+  used[number / 64] &= ~(UINT64_C(1) << (number % 64));
+}
+
+void tisim_begin_communicators(void) {
+  grow_used(WORDS);
+  used[0] |= 1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &world.size);
+  self.size = 1;
+  self.is_self = true;
+}
+
+const struct tisim_comm *tisim_comm_of(MPI_Comm comm) {
+  if (comm == MPI_COMM_WORLD) return &world;
+  if (comm == MPI_COMM_SELF) return &self;
+  const struct entry *const entry = entry_of(comm);
+  if (entry != NULL && entry->expressible) return &entry->comm;
+  tisim_unsupported();
+  return NULL;
+}
+
+/* The parent's number, or false if nothing can be written about the new communicator. */
+static bool is_known(MPI_Comm parent, MPI_Comm made, int64_t *number) {
+  const struct tisim_comm *const comm = tisim_comm_of(parent);
+  if (comm == NULL) {
+    tisim_after_inexpressible(made);
+    return false;
+  }
+  if (comm->is_self) {
+    if (made != MPI_COMM_NULL) add(made, 0)->comm = self;
+    return false;
+  }
+  *number = comm->number;
+  return true;
+}
+
+static void write_split(int64_t parent, int64_t number, int64_t color, int64_t key) {
+  const int64_t arguments[] = {parent, number, color, key};
+  const struct tisim_named none = tisim_on(0);
+  tisim_write(TISIM_comm_split, arguments, 4, &none, true);
+}
+
+void tisim_after_split(MPI_Comm parent, int color, int key, MPI_Comm made) {
+  int64_t parent_number;
+  if (!is_known(parent, made, &parent_number)) return;
+  const int64_t number = agree(parent);
+  write_split(parent_number, number, made == MPI_COMM_NULL ? -1 : color, key);
+  if (made == MPI_COMM_NULL) {
+    release(number);
+  } else {
+    add(made, number);
+  }
+}
+
+void tisim_after_dup(MPI_Comm parent, MPI_Comm made) {
+  int64_t parent_number;
+  if (!is_known(parent, made, &parent_number)) return;
+  const int64_t number = agree(parent);
+  const int64_t arguments[] = {parent_number, number};
+  const struct tisim_named none = tisim_on(0);
+  tisim_write(TISIM_comm_dup, arguments, 2, &none, true);
+  add(made, number);
+}
+
+void tisim_after_create(MPI_Comm parent, MPI_Comm made) {
+  int64_t parent_number;
+  if (!is_known(parent, made, &parent_number)) return;
+  const int64_t number = agree(parent);
+  if (made == MPI_COMM_NULL) {
+    write_split(parent_number, number, -1, 0);
+    release(number);
+    return;
+  }
+  MPI_Group parents;
+  MPI_Group members;
+  const int first = 0;
+  int leader = 0;
+  PMPI_Comm_group(parent, &parents);
+  PMPI_Comm_group(made, &members);
+  PMPI_Group_translate_ranks(members, 1, &first, parents, &leader);
+  PMPI_Group_free(&parents);
+  PMPI_Group_free(&members);
+  struct entry *const entry = add(made, number);
+  write_split(parent_number, number, leader, entry->comm.rank);
+}
+
+void tisim_after_inexpressible(MPI_Comm made) {
+  tisim_unsupported();
+  if (made != MPI_COMM_NULL) add(made, 0)->expressible = false;
+}
+
+void tisim_before_comm_free(MPI_Comm comm) {
+  struct entry **link = &buckets[bucket_of((uintptr_t)comm)];
+  while (*link != NULL && (*link)->handle != (uintptr_t)comm) link = &(*link)->next;
+  struct entry *const entry = *link;
+  if (entry == NULL) return;
+  if (entry->expressible && !entry->comm.is_self) {
+    const struct tisim_named none = tisim_on(0);
+    tisim_write(TISIM_comm_free, &entry->comm.number, 1, &none, true);
+    release(entry->comm.number);
+  }
+  *link = entry->next;
+  free(entry);
+}

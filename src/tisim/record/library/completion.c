@@ -1,0 +1,143 @@
+/* Waits and tests.
+ *
+ * How often a test fails depends on the machine. So a successful test is written as a wait, and a
+ * failed one only where the user asks for it. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "record.h"
+
+/* The requests of the current call, in the order of the program; NULL where nothing is written of
+ * one: it is null, inactive, or of a call that is not recorded. */
+static struct tisim_request **listed;
+static size_t listed_room;
+static int listed_count;
+static bool needs_statuses;
+static MPI_Status *own_statuses;
+static size_t own_statuses_room;
+
+static void *grown(void *memory, size_t size) {
+  void *const larger = realloc(memory, size);
+  if (larger == NULL) {
+    fprintf(stderr, "tisim record: there is no memory left\n");
+    abort();
+  }
+  return larger;
+}
+
+void tisim_before_completion(int count, const MPI_Request *requests, const void *variables,
+                             size_t stride) {
+  listed_count = count > 0 ? count : 0;
+  needs_statuses = false;
+  if ((size_t)listed_count > listed_room) {
+    listed_room = 2 * (size_t)listed_count;
+    listed = grown(listed, listed_room * sizeof(*listed));
+  }
+  tisim_begin_list();
+  for (int i = 0; i < listed_count; ++i) {
+    listed[i] = NULL;
+    if (requests[i] == MPI_REQUEST_NULL) continue;
+    const void *const variable = (const char *)variables + (size_t)i * stride;
+    struct tisim_request *const request = tisim_request_find(requests[i], variable);
+    if (request == NULL || !request->active) continue;
+    listed[i] = request;
+    if (request->from_any) needs_statuses = true;
+  }
+}
+
+bool tisim_needs_statuses(void) { return needs_statuses; }
+
+MPI_Status *tisim_statuses(MPI_Status *statuses, const MPI_Status *ignored, int count,
+                           bool needed) {
+  if (statuses != ignored || !needed || count <= 0) return statuses;
+  if ((size_t)count > own_statuses_room) {
+    own_statuses_room = 2 * (size_t)count;
+    own_statuses = grown(own_statuses, own_statuses_room * sizeof *own_statuses);
+  }
+  return own_statuses;
+}
+
+/* Writes a wait for, or a test of, the listed requests. */
+static void write_list(enum tisim_word word, int64_t source) {
+  if (listed_count == 0) return;
+  int64_t *const numbers = tisim_numbers((size_t)listed_count);
+  size_t known = 0;
+  for (int i = 0; i < listed_count; ++i) {
+    if (listed[i] != NULL) numbers[known++] = listed[i]->number;
+  }
+  if (known == 0) return;
+  struct tisim_named named = tisim_on(0);
+  named.requests = numbers;
+  named.request_count = known;
+  named.source = source;
+  tisim_write(word, NULL, 0, &named, false);
+}
+
+static int64_t source_of(int index, const MPI_Status *status) {
+  if (!needs_statuses || status == NULL || !listed[index]->from_any) return -1;
+  return status->MPI_SOURCE;
+}
+
+void tisim_after_one(bool is_test, bool done, const MPI_Status *status) {
+  if (listed_count == 0 || listed[0] == NULL || (!done && !tisim_keeps_failed_tests())) return;
+  struct tisim_named named = tisim_on(0);
+  named.request = listed[0]->number;
+  if (done) named.source = source_of(0, status);
+  tisim_write(is_test && !done ? TISIM_test : TISIM_wait, NULL, 0, &named, false);
+  if (done) tisim_request_done(listed[0]);
+}
+
+void tisim_after_all(bool is_test, bool done, const MPI_Status *statuses) {
+  if (!done) {
+    if (tisim_keeps_failed_tests()) write_list(TISIM_testall, -1);
+    return;
+  }
+  (void)is_test;
+  int64_t source = -1;
+  for (int i = 0; i < listed_count && source < 0; ++i) {
+    if (listed[i] != NULL && statuses != NULL) source = source_of(i, &statuses[i]);
+  }
+  write_list(TISIM_waitall, source);
+  for (int i = 0; i < listed_count; ++i) {
+    if (listed[i] != NULL) tisim_request_done(listed[i]);
+  }
+}
+
+void tisim_after_any(bool is_test, bool done, int index, const MPI_Status *status) {
+  if (!done) {
+    if (is_test && tisim_keeps_failed_tests()) write_list(TISIM_testany, -1);
+    return;
+  }
+  if (index < 0 || index >= listed_count || listed[index] == NULL) return;
+  write_list(TISIM_waitany, source_of(index, status));
+  tisim_request_done(listed[index]);
+}
+
+void tisim_after_some(bool is_test, int count, const int *indices, int first,
+                      const MPI_Status *statuses) {
+  if (count == MPI_UNDEFINED) return;
+  if (count == 0) {
+    if (is_test && tisim_keeps_failed_tests()) write_list(TISIM_testsome, -1);
+    return;
+  }
+  int64_t source = -1;
+  bool known = false;
+  for (int i = 0; i < count; ++i) {
+    const int index = indices[i] - first;
+    if (listed[index] == NULL) continue;
+    known = true;
+    if (source < 0 && statuses != NULL) source = source_of(index, &statuses[i]);
+  }
+  if (known) write_list(TISIM_waitsome, source);
+  for (int i = 0; i < count; ++i) {
+    struct tisim_request **const request = &listed[indices[i] - first];
+    if (*request != NULL) tisim_request_done(*request);
+    *request = NULL;
+  }
+}
+
+void tisim_before_request_free(MPI_Request request, const void *variable) {
+  tisim_begin_list();
+  struct tisim_request *const freed = tisim_request_find(request, variable);
+  if (freed != NULL) tisim_request_forget(freed);
+}

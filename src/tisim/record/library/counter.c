@@ -1,0 +1,127 @@
+/* Counters: what a computation between two calls amounts to.
+ *
+ * time      processor time of the thread, times a reference speed
+ * perf      instructions in user mode, counted by the processor
+ * register  instructions that a program compiled by `tisim cc` has counted itself, in r15. This
+ *           file is compiled with -ffixed-r15, so that its own code leaves the register alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "record.h"
+
+#ifdef __linux__
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+enum kind { KIND_TIME, KIND_PERF, KIND_REGISTER };
+
+static enum kind kind;
+static double units_per_nanosecond;
+static _Thread_local uint64_t last;
+static char description[128];
+
+/* Instructions that a program counted outside of the register (library/counted.S); a program that
+ * `tisim cc` has not linked does not have it. */
+extern uint64_t *tisim_counted_elsewhere(void) __attribute__((weak));
+
+static uint64_t thread_nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+#ifdef __linux__
+static _Thread_local int perf_file = -1;
+
+static int open_perf(void) {
+  struct perf_event_attr event;
+  const char *const software = getenv("TISIM_RECORD_SOFTWARE_EVENT");
+  memset(&event, 0, sizeof event);
+  event.size = sizeof event;
+  event.type = software == NULL ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
+  event.config = software == NULL ? (uint64_t)PERF_COUNT_HW_INSTRUCTIONS
+                                  : (uint64_t)PERF_COUNT_SW_TASK_CLOCK;
+  event.exclude_kernel = software == NULL;
+  event.exclude_hv = 1;
+  event.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  return (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Where other users share the counter, it runs for a part of the time, and is extrapolated. */
+static uint64_t read_perf(void) {
+  struct {
+    uint64_t value;
+    uint64_t enabled;
+    uint64_t running;
+  } now;
+  if (perf_file < 0) perf_file = open_perf();
+  if (perf_file < 0 || read(perf_file, &now, sizeof now) != (ssize_t)sizeof now) return last;
+  if (now.running == 0) return last;
+  if (now.running == now.enabled) return now.value;
+  const double scaled = (double)now.value * ((double)now.enabled / (double)now.running);
+  return (uint64_t)scaled > last ? (uint64_t)scaled : last;
+}
+#else
+static int open_perf(void) { return -1; }
+static uint64_t read_perf(void) { return 0; }
+#endif
+
+static uint64_t take_register(void) {
+#ifdef __x86_64__
+  uint64_t count;
+  uint64_t *const elsewhere = tisim_counted_elsewhere();
+  __asm__ volatile("movq %%r15, %0\n\txorl %%r15d, %%r15d" : "=r"(count) : : "cc");
+  count += *elsewhere;
+  *elsewhere = 0;
+  return count;
+#else
+  return 0;
+#endif
+}
+
+const char *tisim_counter_begin(const char *name, double reference_speed) {
+  if (strcmp(name, "perf") == 0) {
+    kind = KIND_PERF;
+#ifdef __linux__
+    perf_file = open_perf();
+    if (perf_file < 0) return NULL;
+#else
+    if (open_perf() < 0) return NULL;
+#endif
+    return getenv("TISIM_RECORD_SOFTWARE_EVENT") == NULL
+               ? "perf, instructions in user mode"
+               : "perf, nanoseconds of the software event task-clock";
+  }
+  if (strcmp(name, "register") == 0) {
+    if (tisim_counted_elsewhere == NULL) return NULL;
+    kind = KIND_REGISTER;
+    return "register, instructions of code compiled by tisim cc";
+  }
+  kind = KIND_TIME;
+  units_per_nanosecond = reference_speed * 1e-9;
+  snprintf(description, sizeof description, "time, seconds of processor time times %.9g",
+           reference_speed);
+  return description;
+}
+
+uint64_t tisim_counter_take(void) {
+  if (kind == KIND_REGISTER) return take_register();
+  const uint64_t now = kind == KIND_PERF ? read_perf() : thread_nanoseconds();
+  const uint64_t units = now > last ? now - last : 0;
+  return kind == KIND_PERF ? units : (uint64_t)((double)units * units_per_nanosecond + 0.5);
+}
+
+void tisim_counter_restart(void) {
+  if (kind == KIND_REGISTER) {
+    (void)take_register();
+  } else {
+    last = kind == KIND_PERF ? read_perf() : thread_nanoseconds();
+  }
+}

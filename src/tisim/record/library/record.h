@@ -1,0 +1,156 @@
+/* What the parts of the recorder share. They are used by one thread of a rank at a time. */
+#ifndef TISIM_RECORD_H
+#define TISIM_RECORD_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sink.h"
+
+/* session.c: whether a rank records, and what it writes.
+ *
+ * Each wrapper calls tisim_enter first. It is false for calls that MPI makes inside another call,
+ * and where nothing is recorded: then the wrapper only performs the call. The work of the recorder
+ * and of MPI between tisim_enter and tisim_leave is in no volume. */
+bool tisim_enter(const char *function);
+void tisim_leave(void);
+/* After MPI_Init, with the level of thread support that MPI provides. */
+void tisim_start(int threads);
+/* Before MPI_Finalize; before MPI_Abort. */
+void tisim_finish(void);
+void tisim_give_up(void);
+/* Whether calls are written now: MPI_Pcontrol and tisim_record may pause the recording. */
+bool tisim_is_active(void);
+__attribute__((visibility("default"))) void tisim_record(int active);
+/* Counts the function of the wrapper as one that a trace cannot express. */
+void tisim_unsupported(void);
+bool tisim_keeps_failed_tests(void);
+
+struct tisim_named tisim_on(int64_t comm);
+/* Writes the computation before this call, then the call. Actions that later calls depend on (the
+ * making of communicators and persistent requests) are written during a pause too: `always`. */
+void tisim_write(enum tisim_word word, const int64_t *arguments, size_t count,
+                 const struct tisim_named *named, bool always);
+/* Room for so many numbers, until the next call of this function. */
+int64_t *tisim_numbers(size_t count);
+
+/* counter.c: what a computation amounts to. */
+const char *tisim_counter_begin(const char *name, double reference_speed);
+uint64_t tisim_counter_take(void); /* since the last restart */
+void tisim_counter_restart(void);
+
+/* communicators.c */
+struct tisim_comm {
+  int64_t number; /* in the trace; 0 is the world */
+  int rank;
+  int size;
+  bool is_self; /* a communicator of this rank alone, which the trace does not know */
+};
+/* NULL, after counting the function as unsupported, for one that the trace cannot express. */
+const struct tisim_comm *tisim_comm_of(MPI_Comm comm);
+void tisim_begin_communicators(void);
+void tisim_after_split(MPI_Comm parent, int color, int key, MPI_Comm made);
+void tisim_after_dup(MPI_Comm parent, MPI_Comm made);
+void tisim_after_create(MPI_Comm parent, MPI_Comm made);
+void tisim_after_inexpressible(MPI_Comm made);
+void tisim_before_comm_free(MPI_Comm comm);
+
+/* requests.c: the pending and the persistent requests. */
+struct tisim_request {
+  const void *variable; /* of the program, which held the handle when the request was made */
+  int64_t number;
+  bool persistent;
+  bool active;
+  bool from_any;
+  uint64_t listed; /* the last list of requests that names it */
+  struct group *group; /* of the requests with the same handle */
+  struct tisim_request *previous;
+  struct tisim_request *next;
+};
+struct tisim_request *tisim_request_add(MPI_Request handle, const void *variable);
+/* The request of a handle that the current list does not name yet; NULL if it is not recorded. */
+struct tisim_request *tisim_request_find(MPI_Request handle, const void *variable);
+void tisim_begin_list(void);
+void tisim_request_done(struct tisim_request *request);
+/* Of a request that the program frees: its number is used again only if it was not active. */
+void tisim_request_forget(struct tisim_request *request);
+
+/* point_to_point.c */
+int64_t tisim_bytes(int64_t count, MPI_Datatype type);
+void tisim_after_send(enum tisim_word word, int count, MPI_Datatype type, int peer, int tag,
+                      MPI_Comm comm);
+void tisim_after_recv(int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                      const MPI_Status *status);
+void tisim_after_sendrecv(int send_count, MPI_Datatype send_type, int destination, int send_tag,
+                          int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                          const MPI_Status *status);
+/* Sends and receives that do not block, and persistent ones. */
+void tisim_after_post(enum tisim_word word, int count, MPI_Datatype type, int peer, int tag,
+                      MPI_Comm comm, MPI_Request request, const void *variable);
+void tisim_after_start(MPI_Request request, const void *variable);
+void tisim_after_startall(int count, const MPI_Request *requests, const void *variables,
+                          size_t stride);
+void tisim_after_probe(int source, int tag, MPI_Comm comm, const MPI_Status *status, bool found);
+void tisim_after_mprobe(int source, int tag, MPI_Comm comm, const MPI_Status *status,
+                        MPI_Message message, bool found);
+void tisim_before_mrecv(int count, MPI_Datatype type, MPI_Message message);
+void tisim_after_mrecv(void);
+void tisim_after_imrecv(MPI_Request request, const void *variable);
+
+/* completion.c: waits and tests. The first function remembers the requests, which MPI resets. */
+void tisim_before_completion(int count, const MPI_Request *requests, const void *variables,
+                             size_t stride);
+void tisim_after_one(bool is_test, bool done, const MPI_Status *status);
+void tisim_after_all(bool is_test, bool done, const MPI_Status *statuses);
+/* `index` counts from 0 and is negative if there was no active request. */
+void tisim_after_any(bool is_test, bool done, int index, const MPI_Status *status);
+/* `count` may be MPI_UNDEFINED. `first` is the index of the first request: 1 in Fortran. */
+void tisim_after_some(bool is_test, int count, const int *indices, int first,
+                      const MPI_Status *statuses);
+void tisim_before_request_free(MPI_Request request, const void *variable);
+/* The program's statuses, or others where it ignores them and a receive is from any source. */
+MPI_Status *tisim_statuses(MPI_Status *statuses, const MPI_Status *ignored, int count, bool needed);
+bool tisim_needs_statuses(void);
+
+/* collectives.c. `request` is NULL in blocking ones. */
+struct tisim_posted {
+  MPI_Request request;
+  const void *variable;
+};
+void tisim_after_barrier(enum tisim_word word, MPI_Comm comm, const struct tisim_posted *posted);
+void tisim_after_bcast(enum tisim_word word, int count, MPI_Datatype type, int root, MPI_Comm comm,
+                       const struct tisim_posted *posted);
+void tisim_after_reduce(enum tisim_word word, int count, MPI_Datatype type, int root, MPI_Comm comm,
+                        const struct tisim_posted *posted);
+/* Also of scans. */
+void tisim_after_allreduce(enum tisim_word word, int count, MPI_Datatype type, MPI_Comm comm,
+                           const struct tisim_posted *posted);
+/* `counts` is NULL if all ranks receive `count`. */
+void tisim_after_reducescatter(enum tisim_word word, const int *counts, int count,
+                               MPI_Datatype type, MPI_Comm comm,
+                               const struct tisim_posted *posted);
+/* Gather, scatter, allgather, alltoall. `root` is -1 without one. */
+void tisim_after_exchange(enum tisim_word word, const void *send_buffer, int send_count,
+                          MPI_Datatype send_type, const void *receive_buffer, int receive_count,
+                          MPI_Datatype receive_type, int root, MPI_Comm comm,
+                          const struct tisim_posted *posted);
+void tisim_after_gatherv(enum tisim_word word, const void *send_buffer, int send_count,
+                         MPI_Datatype send_type, const int *counts, MPI_Datatype type, int root,
+                         MPI_Comm comm, const struct tisim_posted *posted);
+void tisim_after_scatterv(enum tisim_word word, const int *counts, MPI_Datatype type,
+                          const void *receive_buffer, int receive_count, MPI_Datatype receive_type,
+                          int root, MPI_Comm comm, const struct tisim_posted *posted);
+void tisim_after_allgatherv(enum tisim_word word, const void *send_buffer, int send_count,
+                            MPI_Datatype send_type, const int *counts, MPI_Datatype type,
+                            MPI_Comm comm, const struct tisim_posted *posted);
+void tisim_after_alltoallv(enum tisim_word word, const void *send_buffer, const int *send_counts,
+                           MPI_Datatype send_type, const int *counts, MPI_Datatype type,
+                           MPI_Comm comm, const struct tisim_posted *posted);
+void tisim_after_alltoallw(enum tisim_word word, const void *send_buffer, const int *send_counts,
+                           const MPI_Datatype *send_types, const int *counts,
+                           const MPI_Datatype *types, MPI_Comm comm,
+                           const struct tisim_posted *posted);
+
+#endif

@@ -1,0 +1,116 @@
+"""Recording a program: compile the recorder, run the program, pack what its ranks wrote."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.files import check_writable
+from tisim.formats import pack
+from tisim.record.compiler import compiled_recorder, find_library
+from tisim.record.counters import choose_counter
+from tisim.record.launch import check_program, find_program, recording_command
+from tisim.record.parts import Recording, read_parts
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A program's run that was recorded.
+
+    Attributes
+    ----------
+    output
+        The trace.
+    status
+        The program's exit status.
+    recording
+        What its ranks wrote.
+    reason
+        Why the counter was chosen, if it was.
+    """
+
+    output: Path
+    status: int
+    recording: Recording
+    reason: str
+
+
+def record(
+    command: Sequence[str],
+    output: str | os.PathLike[str],
+    *,
+    counter: str = "auto",
+    reference_speed: float = 1e9,
+    failed_tests: bool = False,
+    compiler: str | None = None,
+) -> Recorded:
+    """Run an MPI program and write its time-independent trace.
+
+    Parameters
+    ----------
+    command
+        What starts the program: ``["mpirun", "-n", "8", "./program"]``.
+    output
+        The trace to write, packed.
+    counter
+        What measures computations: ``perf``, ``register``, ``time`` or ``auto``.
+    reference_speed
+        Of the counter `time`: so many units are a second of processor time.
+    failed_tests
+        Whether tests that fail are recorded too.
+    compiler
+        The compiler of the MPI library that the program uses; ``$MPICC`` or ``mpicc`` by default.
+
+    Raises
+    ------
+    InputError
+        When the program cannot be recorded, or when no rank has called ``MPI_Init``.
+    """
+    if not command:
+        raise InputError("there is no program to record: tisim record -o FILE -- mpirun ...")
+    if shutil.which(command[0]) is None:
+        raise InputError(f"there is no command {command[0]}")
+    output = Path(output)
+    check_writable(output)
+    library = find_library(compiler or os.environ.get("MPICC", "mpicc"))
+    found = find_program(command)
+    if found is not None:
+        check_program(*found, library.name)
+    chosen, reason = choose_counter(counter, found[0] if found else None)
+    variables = {
+        "TISIM_RECORD_COUNTER": chosen,
+        "TISIM_RECORD_SPEED": repr(reference_speed),
+        "TISIM_RECORD_TESTS": "all" if failed_tests else "successful",
+    }
+    recorder = compiled_recorder(library)
+    parts = Path(tempfile.mkdtemp(prefix=f"{output.name}.parts-", dir=output.absolute().parent))
+    status = _run(command, recorder, {**variables, "TISIM_RECORD_DIRECTORY": str(parts)})
+    recording = read_parts(parts)
+    if recording is None:
+        parts.rmdir()
+        failed = f" (its exit status was {status})" if status else ""
+        raise InputError(
+            f"no rank was recorded{failed}: either the program did not call MPI_Init, or what "
+            "starts it does not pass LD_PRELOAD on to its ranks"
+        )
+    pack(parts, output)
+    shutil.rmtree(parts)
+    return Recorded(output, status, recording, reason)
+
+
+def _run(command: Sequence[str], recorder: Path, variables: Mapping[str, str]) -> int:
+    words, environment = recording_command(command, recorder, variables)
+    with subprocess.Popen(words, env=environment) as process:
+        while True:
+            try:
+                status = process.wait()
+                break
+            except KeyboardInterrupt:
+                continue  # the program has had the signal too, and its parts are wanted
+    return 128 - status if status < 0 else status

@@ -1,0 +1,28 @@
+"""The recorder's source: the files in C of this package, and those written from the table."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from tisim.record.fortran import fortran_wrappers
+from tisim.record.table import read_table
+from tisim.record.wrappers import c_wrappers
+
+# What compiles the recorder, given mpicc: C11 and POSIX; the code must leave r15 alone, in which
+# programs compiled by `tisim cc` count.
+C_OPTIONS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden")
+LINK_OPTIONS = ("-shared", "-pthread", "-ldl")
+
+
+def recorder_source() -> dict[str, str]:
+    """The text of each file, by name."""
+    library = files("tisim.record").joinpath("library")
+    texts = {
+        file.name: file.read_text(encoding="utf-8")
+        for file in library.iterdir()
+        if file.name.endswith((".c", ".h"))
+    }
+    table = read_table()
+    texts["wrappers.c"] = c_wrappers(table)
+    texts["fortran_wrappers.c"] = fortran_wrappers(table)
+    return dict(sorted(texts.items()))

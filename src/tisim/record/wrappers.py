@@ -1,0 +1,58 @@
+"""The wrappers of MPI's functions in C, written from the table."""
+
+from __future__ import annotations
+
+import re
+
+from tisim.record.table import Function, Parameter
+
+_HEADER = """\
+/* Written by tisim from its table of MPI functions: the entries of C. */
+#include "record.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+"""
+
+
+def c_wrappers(functions: list[Function]) -> str:
+    """A source in C that defines each function and performs it through its ``PMPI_`` name."""
+    return _HEADER + "".join(f"\n{_wrapper(function)}" for function in functions)
+
+
+def c_statement(statement: str) -> str:
+    """A statement of the table where the program is in C."""
+    statement = re.sub(r"\bat\((\w+)\)", r"\1", statement)
+    statement = re.sub(r"\bstride\b", "sizeof(MPI_Request)", statement)
+    return re.sub(r"\bfirst\b", "0", statement)
+
+
+def _wrapper(function: Function) -> str:
+    parameters = ", ".join(parameter.declaration for parameter in function.parameters)
+    name = function.name
+    lines = [
+        f"EXPORTED int {name}({parameters}) {{",
+        f'  if (!tisim_enter("{name}")) return P{name}({_arguments(function.parameters)});',
+    ]
+    if function.is_counted:
+        lines.append("  tisim_unsupported();")
+    if function.before:
+        lines.append(f"  {c_statement(function.before)}")
+    arguments = _arguments(function.parameters)
+    after = c_statement(function.after)
+    if function.statuses is not None:
+        passed = function.statuses.name
+        ignored = "MPI_STATUSES_IGNORE" if passed == "statuses" else "MPI_STATUS_IGNORE"
+        lines += [
+            f"  MPI_Status *const passed = tisim_statuses({passed}, {ignored}, "
+            f"{function.statuses.count}, {function.statuses.condition});",
+        ]
+        arguments = re.sub(rf"\b{passed}\b", "passed", arguments)
+        after = re.sub(rf"\b{passed}\b", f"passed == {ignored} ? NULL : passed", after)
+    lines.append(f"  const int error = P{name}({arguments});")
+    if after:
+        lines.append(f"  if (error == MPI_SUCCESS) {{ {after} }}")
+    return "\n".join([*lines, "  tisim_leave();", "  return error;", "}", ""])
+
+
+def _arguments(parameters: tuple[Parameter, ...]) -> str:
+    return ", ".join(parameter.name for parameter in parameters)

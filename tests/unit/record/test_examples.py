@@ -1,0 +1,107 @@
+"""The project's own MPI programs are recorded, checked and replayed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tisim
+from tests.unit.record.programs import (
+    EXAMPLES,
+    Mpi,
+    Trace,
+    compile_program,
+    need_fortran,
+    record_program,
+)
+from tisim.formats import check
+
+ROOT = Path(__file__).resolve().parents[3]
+GRAPHENE = ROOT / "platforms" / "graphene.xml"
+
+
+def recorded(name: str, directory: Path, mpi: Mpi, cache: Path, *arguments: str) -> Trace:
+    source = EXAMPLES / name
+    if source.suffix != ".c":
+        need_fortran()
+    program = compile_program(source, directory, mpi)
+    return record_program(program, directory, mpi, *arguments, cache=cache)
+
+
+def replays(trace: Trace) -> None:
+    report = check(tisim.Trace.open(trace.file))
+    assert (report.errors, report.warnings) == (0, 0)
+    result = tisim.replay(platform=tisim.Platform.load(GRAPHENE), trace=trace.file)
+    assert result.simulated_time > 0
+
+
+def test_wavefront_solver(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    trace = recorded("wavefront.c", tmp_path, mpi, cache, "8", "1")
+    plane = [
+        "recv -666 0 64 comm=1",
+        "recv -666 1 64 comm=1",
+        "send 2 0 64 comm=1",
+        "send 1 1 64 comm=1",
+    ]
+    assert trace.calls(0) == [
+        *("init", "comm_split 0 1 0 0"),
+        *plane * 8,
+        *("allreduce 1 0 0 comm=1", "comm_free 1", "finalize"),
+    ]
+    assert "recv 0 1 64 comm=1" in trace.calls(1)
+    replays(trace)
+    # The counter of the computations stands in the trace.
+    counter = next(line for line in trace.lines[0] if line.startswith("# counter: "))
+    assert counter.removeprefix("# ") in trace.run.stderr
+
+
+def test_conjugate_gradient_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    trace = recorded("conjugate_gradient.f90", tmp_path, mpi, cache)
+    iteration = [
+        *("irecv 0 1 8 request=0", "irecv 2 2 8 request=1"),
+        *("isend 0 2 8 request=2", "isend 2 1 8 request=3"),
+        "waitall requests=0,1,2,3",
+        *("allreduce 1 0 0", "allreduce 1 0 0"),
+    ]
+    assert trace.calls(1) == ["init", "allreduce 1 0 0", *iteration * 50, "finalize"]
+
+
+def test_transpose_in_fortran_2008(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    trace = recorded("transpose.f90", tmp_path, mpi, cache)
+    iteration = [
+        "alltoall 4096 4096 0 0",
+        "iallreduce 1 0 0 comm=1 request=0",
+        "wait request=0",
+    ]
+    assert trace.calls(3) == [
+        *("init", "comm_split 0 1 1 3"),
+        *iteration * 10,
+        *("reduce 1 0 0 0", "comm_free 1", "finalize"),
+    ]
+
+
+def test_heat_in_fortran_77(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    trace = recorded("heat.f", tmp_path, mpi, cache)
+    step = ["startall requests=0,1,2,3", "waitall requests=0,1,2,3"]
+    assert trace.calls(0) == [
+        "init",
+        *("send_init -666 1 8 request=0", "send_init 1 2 8 request=1"),
+        *("recv_init -666 2 8 request=2", "recv_init 1 1 8 request=3"),
+        *step * 20,
+        *("reduce 1 0 0 0", "finalize"),
+    ]
+
+
+def test_task_pool_keeps_any_source_and_the_source(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    trace = recorded("task_pool.c", tmp_path, mpi, cache)
+    calls = trace.calls(0)
+    receives = [call for call in calls if call.startswith("recv ")]
+    sources = [int(call.removeprefix("recv -555 0 8 # source=")) for call in receives]
+    assert len(sources) == 40 + 3
+    assert {*sources} == {1, 2, 3}
+    # Each answer goes to the rank that has asked.
+    assert [call for call in calls if call.startswith("send ")] == [
+        f"send {source} 1 4" for source in sources
+    ]
+    # However often the workers' tests fail, each of their receives ends in one wait.
+    task = ["send 0 0 8", "irecv 0 1 4 request=0", "wait request=0"]
+    assert trace.calls(2) == ["init", *task * sources.count(2), "finalize"]
