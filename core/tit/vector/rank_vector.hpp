@@ -1,0 +1,87 @@
+// One number for each rank of a class, as small as it is regular.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tit/codec/bytes.hpp"
+#include "tit/grammar/grammar.hpp"
+#include "tit/vector/indexed_sequence.hpp"
+
+namespace tisim {
+namespace tit {
+
+// The ranks themselves are not part of it: the caller knows them, in the same order.
+class RankVector {
+ public:
+  RankVector() = default;
+  // The smallest form that gives these values, one for each rank. Ranks are not negative.
+  // `are_ranks`: values may be relative to the rank; negative ones (MPI_ANY_SOURCE) never are.
+  static RankVector of(const std::vector<std::int64_t>& values,
+                       const std::vector<std::int32_t>& ranks, bool are_ranks);
+
+  // The value of the rank that stands at this position. Takes constant or logarithmic time.
+  std::int64_t at(std::size_t position, std::int32_t rank) const;
+  // The values of all ranks; faster than one by one.
+  std::vector<std::int64_t> all(const std::vector<std::int32_t>& ranks) const;
+  // Whether all ranks have this value, and which.
+  bool is_constant() const { return form_ == Form::constant; }
+
+  void write(Bytes& out) const;
+  // Of `count` ranks. Throws FormatError for bytes that are no such vector.
+  static RankVector read(ByteReader& in, std::size_t count);
+
+ private:
+  // The first number in a file. Values are coded as what they are, as the difference to the rank,
+  // as `rank xor value`, or as the step from the value before.
+  enum class Form : std::uint8_t {
+    constant,   // c
+    relative,   // rank + c
+    exclusive,  // rank xor c
+    shifted,    // the rank moved in blocks, + c
+    sequence,   // a grammar over distinct values
+    sequence_relative,
+    sequence_exclusive,
+    sequence_steps,
+    plain,  // each value in the same number of bytes
+    plain_relative,
+    plain_steps
+  };
+  static constexpr Form kLastForm = Form::plain_steps;
+
+  // Within each block of `span` ranks, `distance` further, and from the end of the block to its
+  // start: a neighbour in a periodic process grid, where a block is a line, plane ... of the grid.
+  struct Shift {
+    std::uint64_t span, distance;
+  };
+  // A distinct value of a sequence; with `alone` it is not relative to the rank.
+  struct Code {
+    std::int64_t value;
+    bool alone;
+  };
+
+  friend class RankVectorFit;
+
+  bool is_sequence() const { return form_ >= Form::sequence && form_ < Form::plain; }
+  std::int64_t shifted(std::int32_t rank) const;
+  std::int64_t decoded(Code code, std::int32_t rank) const;
+  void write_codes(Bytes& out) const;
+  void read_codes(ByteReader& in);
+  void write_plain(Bytes& out) const;
+  void read_plain(ByteReader& in, std::size_t count);
+  void index(std::size_t count);
+
+  Form form_ = Form::constant;
+  std::int64_t constant_ = 0;
+  std::vector<Shift> shifts_;
+  std::vector<Code> codes_;  // terminals of the grammar
+  Grammar grammar_;
+  std::vector<std::int64_t> values_;  // of a plain form, relative ones without the rank
+  // A sequence that is short stands here as terminals, or as values if it is one of steps.
+  std::vector<std::uint32_t> terminals_;
+  IndexedSequence indexed_;
+};
+
+}  // namespace tit
+}  // namespace tisim
