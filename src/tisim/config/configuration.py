@@ -149,14 +149,18 @@ class Config:
 
     def __getitem__(self, key: str) -> Value:
         """The value of an option, in any spelling; its default if it is not set."""
-        option = _known(key)
-        value = self._values.get(option.key)
-        if value is not None:
-            return value
-        other = self._values.get(SAME_TABLE.get(option.key, ""))
-        if other is not None and self._shares_tables(option.key):
-            return other
-        return _default(option.key, self.network_model)
+        return self._value(_known(key).key)
+
+    def _value(self, key: str) -> Value:
+        values = self._values
+        if values:
+            value = values.get(key)
+            if value is not None:
+                return value
+            other = values.get(SAME_TABLE.get(key, ""))
+            if other is not None and self._shares_tables(key):
+                return other
+        return _default(key, self.network_model)
 
     def _shares_tables(self, key: str) -> bool:
         # SimGrid 3.32 reads smpi/bw-factor and smpi/lat-factor in the SMPI model only.
@@ -197,8 +201,9 @@ class Config:
 
     def value_of(self, parameter: Parameter[Any]) -> Value:
         """The value that a replay uses: that of SMPI's own name, where its model reads that."""
-        smpi = parameter.smpi_key if self.network_model == _SMPI else ""
-        return self[smpi or parameter.key]
+        if parameter.smpi_key and self.network_model == _SMPI:
+            return self._value(parameter.smpi_key)
+        return self._value(parameter.key)
 
 
 #: What a user may give for a configuration.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, Self, TypeVar
 
@@ -149,20 +149,26 @@ class Record:
             _check_range(parameter, getattr(self, name))
 
     @classmethod
-    def parameters(cls) -> Iterator[tuple[str, Parameter[Any]]]:
+    def parameters(cls) -> tuple[tuple[str, Parameter[Any]], ...]:
         """Each field with its row of the table."""
-        for declared in dataclasses.fields(cls):
-            yield declared.name, declared.metadata["parameter"]
+        rows = _ROWS.get(cls)
+        if rows is None:
+            rows = tuple((one.name, one.metadata["parameter"]) for one in dataclasses.fields(cls))
+            _ROWS[cls] = rows
+        return rows
 
     @classmethod
     def from_config(cls, config: Values) -> Self:
         """The record of a configuration."""
-        values = {name: config.value_of(parameter) for name, parameter in cls.parameters()}
-        return dataclasses.replace(cls(), **values)
+        make: Callable[..., Self] = cls
+        return make(**{name: config.value_of(parameter) for name, parameter in cls.parameters()})
 
     def core_values(self) -> dict[str, Value]:
         """What the core receives of this record, by the names of the core's fields."""
         return {name: getattr(self, name) for name, row_of in self.parameters() if row_of.core}
+
+
+_ROWS: dict[type[Record], tuple[tuple[str, Parameter[Any]], ...]] = {}
 
 
 def _check_range(parameter: Parameter[Any], value: Value) -> None:
