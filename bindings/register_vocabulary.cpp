@@ -88,6 +88,14 @@ void register_vocabulary(nb::module_& m) {
     return width == kNoType ? std::nullopt : std::optional<int>(width);
   });
 
+  m.def("action_effects", [] {
+    nb::dict effects;
+    for (const Action& action : known_actions()) {
+      effects[nb::str(action.name.data(), action.name.size())] = action.effect;
+    }
+    return effects;
+  });
+
   m.def("known_actions", [] {
     nb::list actions;
     for (const Action& action : known_actions()) {

@@ -8,21 +8,21 @@ from pathlib import Path
 from tisim import _core
 
 
-def rows(root: Path) -> dict[str, str]:
-    """Action -> what the table of actions says about its arguments."""
+def rows(root: Path, column: int = 0) -> dict[str, str]:
+    """Action -> what the table of actions says about its arguments (column 1: what it does)."""
     text = (root / "docs" / "traces.md").read_text()
     table = text.partition("| action | arguments |")[2].partition("\n\n")[0]
     described = {}
     for line in table.splitlines()[2:]:
-        _, names, arguments, *_ = line.split("|")
+        names, *columns = line.split("|")[1:-1]
         for name in re.findall(r"`(\w+)`", names):
-            described[name] = arguments.strip().strip("`")
+            described[name] = columns[column].strip()
     return described
 
 
 def test_every_action_is_documented_with_its_arguments(root: Path) -> None:
     known = dict(_core.known_actions())
-    described = rows(root)
+    described = {name: text.strip("`") for name, text in rows(root).items()}
     collectives = {name for name in known if name.startswith("i") and name[1:] in known} - {
         "isend", "issend", "ibsend", "irecv", "iprobe"
     }  # fmt: skip
@@ -35,6 +35,12 @@ def test_every_action_is_documented_with_its_arguments(root: Path) -> None:
         else:
             assert described[name] == "anything"
     assert set(described) == set(known) - collectives
+
+
+def test_every_action_is_documented_with_its_effect(root: Path) -> None:
+    effects = _core.action_effects()
+    for name, described in rows(root, 1).items():
+        assert described == effects[name], name
 
 
 def test_widths_of_types(root: Path) -> None:
