@@ -24,12 +24,6 @@ Model prepared(Model model) {
   }
   return model;
 }
-
-#ifdef TISIM_VERIFY
-constexpr bool kVerifies = true;
-#else
-constexpr bool kVerifies = false;
-#endif
 }  // namespace
 
 Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform)

@@ -31,6 +31,13 @@
 
 namespace tisim {
 
+// Whether the core was built with TISIM_VERIFY: `run` checks all invariants after every instant.
+#ifdef TISIM_VERIFY
+inline constexpr bool kVerifies = true;
+#else
+inline constexpr bool kVerifies = false;
+#endif
+
 class Simulation {
  public:
   Simulation(Model model, std::shared_ptr<const PlatformData> platform);

@@ -95,6 +95,8 @@ def run_all(command: Sequence[str], timeout: float) -> subprocess.CompletedProce
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # The sanitizers of a core under test (`make verified`) are not SimGrid's.
+        env={key: value for key, value in os.environ.items() if key != "LD_PRELOAD"},
     )
     try:
         out, err = child.communicate(timeout=timeout)
