@@ -118,22 +118,30 @@ double ProgressiveFilling::lowest_level() const {
 
 // The flow that fills a fat pipe has the pipe's level as its bound, but for rounding. In SimGrid
 // the last bit of this comparison decides what the others get, so the numbers are the same here
-// (docs/adr/0010-fat-pipes.md).
+// (docs/adr/0010-fat-pipes.md). Limits that differ by less than the precision from the lowest are
+// equal to it in SimGrid, even where the level lies between them.
 bool ProgressiveFilling::fix_bounded(double level) {
   if (lowest_limit_ >= level) return false;
+  if (fix_below(level - precision_)) return true;
+  return lowest_limit_ < level && fix_below(lowest_limit_ + precision_);
+}
+
+// Fixes the variables whose limits lie below a level, and finds the lowest limit of the others.
+bool ProgressiveFilling::fix_below(double level) {
   bool any = false;
-  lowest_limit_ = kInfinite;
+  double lowest = kInfinite;
   for (const std::int32_t index : component_.variables()) {
     if (component_.is_fixed(index)) continue;
     const Variable& variable = system_.variable(index);
     const double limit = variable.limit * system_.penalty(variable);
     if (limit >= level) {
-      lowest_limit_ = std::min(lowest_limit_, limit);
+      lowest = std::min(lowest, limit);
     } else {
       any = true;
       fix(index, variable.limit);
     }
   }
+  lowest_limit_ = lowest;
   return any;
 }
 

@@ -46,7 +46,8 @@ class ProgressiveFilling {
   // From how many variables on a bottleneck is worth being kept as one.
   static constexpr std::size_t kSmallestBottleneck = 8;
 
-  // `precision`: the part of a capacity below which nothing is left of it.
+  // `precision`: the part of a capacity below which nothing is left of it; limits that differ by
+  // less are equal.
   ProgressiveFilling(System& system, Component& component, double precision)
       : system_(system), component_(component), precision_(precision) {}
 
@@ -62,6 +63,7 @@ class ProgressiveFilling {
   void update_levels();
   double lowest_level() const;
   bool fix_bounded(double level);
+  bool fix_below(double level);
   void saturate(double level);
   bool saturate_last(Constraint& constraint, double level);
   void propose(const Constraint& constraint, double level);
