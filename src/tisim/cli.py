@@ -35,6 +35,21 @@ _COMMANDS = {
         "record_command",
         "Run an MPI program and record its trace.",
     ),
+    "cc": (
+        "tisim.commands.counting",
+        "cc_command",
+        "Compile C so that the program counts its instructions.",
+    ),
+    "c++": (
+        "tisim.commands.counting",
+        "cxx_command",
+        "Compile C++ so that the program counts its instructions.",
+    ),
+    "fc": (
+        "tisim.commands.counting",
+        "fc_command",
+        "Compile Fortran so that the program counts its instructions.",
+    ),
     "generate": (
         "tisim.commands.generate",
         "generate_command",

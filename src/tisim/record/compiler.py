@@ -91,7 +91,7 @@ def compiled_recorder(library: MpiLibrary, directory: Path | None = None) -> Pat
     key = hashlib.sha256()
     for text in (*source, *source.values(), *options, *LINK_OPTIONS, library.name, library.command):
         key.update(text.encode() + b"\0")
-    kept = (directory or _cache()) / key.hexdigest()[:32] / "libtisim_record.so"
+    kept = (directory or cache_directory()) / key.hexdigest()[:32] / "libtisim_record.so"
     if kept.is_file():
         return kept
     try:
@@ -145,7 +145,8 @@ def _reserved_register() -> list[str]:
     return ["-ffixed-r15"] if os.uname().machine == "x86_64" else []
 
 
-def _cache() -> Path:
+def cache_directory() -> Path:
+    """Where what is compiled for the user is kept: ``tisim/record`` in the user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "tisim" / "record"
 

@@ -3,7 +3,8 @@
 They are entries of their own, since some MPI libraries call ``PMPI_`` functions of C inside. Each
 converts what the recorder needs to C and performs the subroutine that it hides. Those of ``mpif.h``
 and ``use mpi`` are called ``mpi_send_``, those of ``use mpi_f08`` ``mpi_send_f08_``; their
-arguments are the same: the derived types of the latter hold one integer.
+arguments are the same: the derived types of the latter hold one integer. With descriptors of arrays
+in the place of buffers it is ``mpi_send_f08ts_``: a descriptor begins with the address.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ def _wrapper(function: Function) -> str:
     types = ", ".join([*map(_type, function.parameters), "MPI_Fint *"])
     arguments = ", ".join([*(f"f_{p.name}" for p in function.parameters), "f_ierror"])
     lines = [
-        f"static void {name}_wrapped(void (*perform)({types}), {declared}) {{",
-        f'  if (!tisim_enter("{function.name}")) {{',
+        f"static void {name}_wrapped(void (*perform)({types}), const void *caller, "
+        f"bool has_descriptors, {declared}) {{",
+        "  (void)has_descriptors;",
+        f'  if (!tisim_enter("{function.name}", caller)) {{',
         f"    perform({arguments});",
         "    return;",
         "  }",
@@ -81,12 +84,13 @@ def _wrapper(function: Function) -> str:
             )
         lines += [f"    {after}", "  }"]
     lines += ["  tisim_leave();", "}"]
-    for entry in (f"{name}_", f"{name}_f08_"):
+    for entry in (f"{name}_", f"{name}_f08_", f"{name}_f08ts_"):
+        has_descriptors = "true" if entry.endswith("ts_") else "false"
         lines += [
             f"EXPORTED void {entry}({declared}) {{",
             f"  static void (*perform)({types});",
             f'  if (perform == NULL) tisim_find_hidden(&perform, "{entry}");',
-            f"  {name}_wrapped(perform, {arguments});",
+            f"  {name}_wrapped(perform, TISIM_CALLER, {has_descriptors}, {arguments});",
             "}",
         ]
     return "\n".join([*lines, ""])
@@ -145,7 +149,7 @@ def _conversion(parameter: Parameter) -> str:
     if kind == "MPI_Status":
         return ""  # see the caller
     if kind == "void":
-        return f"const void *const {name} = tisim_fortran_buffer(f_{name});"
+        return f"const void *const {name} = tisim_fortran_buffer(f_{name}, has_descriptors);"
     if kind == "int":
         if parameter.depth == 0:
             return f"const int {name} = (int)*f_{name};"

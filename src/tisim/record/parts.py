@@ -91,14 +91,18 @@ def _header(path: Path) -> dict[str, str]:
 
 
 def _tail(path: Path) -> list[str]:
-    """The last lines of a part; half a line at its end is cut off the file."""
+    """The last lines of a part; half a line at its end, and zeros, are cut off the file."""
     with path.open("r+b") as file:
         size = file.seek(0, 2)
-        file.seek(max(0, size - _TAIL_SIZE))
-        text = file.read()
-        whole = text.rfind(b"\n") + 1
-        if whole != len(text):
-            file.truncate(size - len(text) + whole)
+        while True:
+            start = max(0, size - _TAIL_SIZE)
+            file.seek(start)
+            text = file.read(size - start)
+            whole = text.rfind(b"\n") + 1
+            if whole or not start:
+                break
+            size = start  # the file ends in many zeros
+        file.truncate(start + whole)
     return text[:whole].decode(errors="replace").splitlines()
 
 

@@ -29,15 +29,15 @@ def c_statement(statement: str) -> str:
 def _wrapper(function: Function) -> str:
     parameters = ", ".join(parameter.declaration for parameter in function.parameters)
     name = function.name
+    arguments = _arguments(function.parameters)
     lines = [
         f"EXPORTED int {name}({parameters}) {{",
-        f'  if (!tisim_enter("{name}")) return P{name}({_arguments(function.parameters)});',
+        f'  if (!tisim_enter("{name}", TISIM_CALLER)) return P{name}({arguments});',
     ]
     if function.is_counted:
         lines.append("  tisim_unsupported();")
     if function.before:
         lines.append(f"  {c_statement(function.before)}")
-    arguments = _arguments(function.parameters)
     after = c_statement(function.after)
     if function.statuses is not None:
         passed = function.statuses.name

@@ -27,9 +27,10 @@ static double units_per_nanosecond;
 static _Thread_local uint64_t last;
 static char description[128];
 
-/* Instructions that a program counted outside of the register (library/counted.S); a program that
- * `tisim cc` has not linked does not have it. */
+/* What a program has that `tisim cc` has linked: its instructions that are not in the register, and
+ * whether an address is in code that counts. */
 extern uint64_t *tisim_counted_elsewhere(void) __attribute__((weak));
+extern int tisim_is_counted(const void *address) __attribute__((weak));
 
 static uint64_t thread_nanoseconds(void) {
   struct timespec now;
@@ -73,17 +74,19 @@ static int open_perf(void) { return -1; }
 static uint64_t read_perf(void) { return 0; }
 #endif
 
-static uint64_t take_register(void) {
+static uint64_t take_register(const void *caller) {
+  uint64_t count = *tisim_counted_elsewhere();
+  *tisim_counted_elsewhere() = 0;
 #ifdef __x86_64__
-  uint64_t count;
-  uint64_t *const elsewhere = tisim_counted_elsewhere();
-  __asm__ volatile("movq %%r15, %0\n\txorl %%r15d, %%r15d" : "=r"(count) : : "cc");
-  count += *elsewhere;
-  *elsewhere = 0;
-  return count;
+  if (tisim_is_counted(caller)) {
+    uint64_t in_register;
+    __asm__ volatile("movq %%r15, %0\n\txorl %%r15d, %%r15d" : "=r"(in_register) : : "cc");
+    count += in_register;
+  }
 #else
-  return 0;
+  (void)caller;
 #endif
+  return count;
 }
 
 const char *tisim_counter_begin(const char *name, double reference_speed) {
@@ -100,7 +103,7 @@ const char *tisim_counter_begin(const char *name, double reference_speed) {
                : "perf, nanoseconds of the software event task-clock";
   }
   if (strcmp(name, "register") == 0) {
-    if (tisim_counted_elsewhere == NULL) return NULL;
+    if (tisim_counted_elsewhere == NULL || tisim_is_counted == NULL) return NULL;
     kind = KIND_REGISTER;
     return "register, instructions of code compiled by tisim cc";
   }
@@ -111,16 +114,17 @@ const char *tisim_counter_begin(const char *name, double reference_speed) {
   return description;
 }
 
-uint64_t tisim_counter_take(void) {
-  if (kind == KIND_REGISTER) return take_register();
+uint64_t tisim_counter_take(const void *caller) {
+  if (kind == KIND_REGISTER) return take_register(caller);
   const uint64_t now = kind == KIND_PERF ? read_perf() : thread_nanoseconds();
   const uint64_t units = now > last ? now - last : 0;
+  last = now;
   return kind == KIND_PERF ? units : (uint64_t)((double)units * units_per_nanosecond + 0.5);
 }
 
 void tisim_counter_restart(void) {
   if (kind == KIND_REGISTER) {
-    (void)take_register();
+    *tisim_counted_elsewhere() = 0;
   } else {
     last = kind == KIND_PERF ? read_perf() : thread_nanoseconds();
   }

@@ -10,8 +10,8 @@ _Static_assert(sizeof(MPI_Fint) == sizeof(int), "integers of Fortran and C diffe
 
 /* The subroutine that an entry hides: `function` points to a pointer to a function. */
 void tisim_find_hidden(void *function, const char *name);
-/* MPI_IN_PLACE of C for that of Fortran; any other address as it is. */
-const void *tisim_fortran_buffer(const void *buffer);
+/* MPI_IN_PLACE of C for that of Fortran; the address of any other buffer or descriptor. */
+const void *tisim_fortran_buffer(const void *buffer, bool is_descriptor);
 const MPI_Request *tisim_fortran_requests(const MPI_Fint *requests, int count);
 /* One type for each rank of the communicator. Two arrays, 0 and 1, are in use at a time. */
 const MPI_Datatype *tisim_fortran_types(const MPI_Fint *types, MPI_Comm comm, int array);

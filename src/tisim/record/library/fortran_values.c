@@ -46,8 +46,10 @@ static bool is_constant(const void *address, const char *const *names, const cha
   return kept != NULL && *kept == address;
 }
 
-const void *tisim_fortran_buffer(const void *buffer) {
-  static const char *const names[] = {"mpi_fortran_in_place_", "mpi_fortran_in_place", NULL};
+const void *tisim_fortran_buffer(const void *buffer, bool is_descriptor) {
+  static const char *const names[] = {"mpi_fortran_in_place_", "mpi_fortran_in_place",
+                                      "MPIR_F08_MPI_IN_PLACE", NULL};
+  if (is_descriptor) buffer = *(const void *const *)buffer;
   static const void *last_ordinary; /* most programs pass few buffers, and looking up is slow */
   if (buffer == last_ordinary) return buffer;
   if (is_constant(buffer, names, "MPIR_F_MPI_IN_PLACE")) return MPI_IN_PLACE;
@@ -57,9 +59,9 @@ const void *tisim_fortran_buffer(const void *buffer) {
 
 static bool is_ignored(const MPI_Fint *statuses) {
   static const char *const one[] = {"mpi_fortran_status_ignore_", "mpi_fortran_status_ignore",
-                                    NULL};
+                                    "MPIR_F08_MPI_STATUS_IGNORE_OBJ", NULL};
   static const char *const many[] = {"mpi_fortran_statuses_ignore_", "mpi_fortran_statuses_ignore",
-                                     NULL};
+                                     "MPIR_F08_MPI_STATUSES_IGNORE_OBJ", NULL};
   return statuses == MPI_F_STATUS_IGNORE || statuses == MPI_F_STATUSES_IGNORE ||
          is_constant(statuses, one, "MPI_F_STATUS_IGNORE") ||
          is_constant(statuses, many, "MPI_F_STATUSES_IGNORE");
@@ -67,7 +69,8 @@ static bool is_ignored(const MPI_Fint *statuses) {
 
 const MPI_Request *tisim_fortran_requests(const MPI_Fint *requests, int count) {
   static struct scratch scratch;
-  MPI_Request *const values = room(&scratch, ((size_t)(count > 0 ? count : 0) + 1) * sizeof *values);
+  const size_t size = (size_t)(count > 0 ? count : 0) + 1;
+  MPI_Request *const values = room(&scratch, size * sizeof *values);
   for (int i = 0; i < count; ++i) values[i] = PMPI_Request_f2c(requests[i]);
   return values;
 }

@@ -9,21 +9,24 @@
 
 #include "sink.h"
 
+/* Where in the program a wrapper returns to. */
+#define TISIM_CALLER __builtin_return_address(0)
+
 /* session.c: whether a rank records, and what it writes.
  *
  * Each wrapper calls tisim_enter first. It is false for calls that MPI makes inside another call,
  * and where nothing is recorded: then the wrapper only performs the call. The work of the recorder
  * and of MPI between tisim_enter and tisim_leave is in no volume. */
-bool tisim_enter(const char *function);
+bool tisim_enter(const char *function, const void *caller);
 void tisim_leave(void);
 /* After MPI_Init, with the level of thread support that MPI provides. */
-void tisim_start(int threads);
+void tisim_start(int threads, const void *caller);
 /* Before MPI_Finalize; before MPI_Abort. */
-void tisim_finish(void);
+void tisim_finish(const void *caller);
 void tisim_give_up(void);
 /* Whether calls are written now: MPI_Pcontrol and tisim_record may pause the recording. */
 bool tisim_is_active(void);
-__attribute__((visibility("default"))) void tisim_record(int active);
+void tisim_pause(bool pause, const void *caller);
 /* Counts the function of the wrapper as one that a trace cannot express. */
 void tisim_unsupported(void);
 bool tisim_keeps_failed_tests(void);
@@ -38,7 +41,10 @@ int64_t *tisim_numbers(size_t count);
 
 /* counter.c: what a computation amounts to. */
 const char *tisim_counter_begin(const char *name, double reference_speed);
-uint64_t tisim_counter_take(void); /* since the last restart */
+/* Since the last restart. A counter in a register is read only where `caller`, which has called the
+ * wrapper, is code of the program that counts: elsewhere the register has another meaning. */
+uint64_t tisim_counter_take(const void *caller);
+/* Before the program goes on; what MPI has called back in the program is not counted. */
 void tisim_counter_restart(void);
 
 /* communicators.c */

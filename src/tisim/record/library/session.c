@@ -42,10 +42,10 @@ static void count_unsupported(const char *name) {
   }
 }
 
-bool tisim_enter(const char *function) {
+bool tisim_enter(const char *function, const void *caller) {
   if (state != STATE_RECORDING || depth != 0) return false;
   if (many_threads && !pthread_equal(pthread_self(), first_thread)) return false;
-  volume += tisim_counter_take();
+  volume += tisim_counter_take(caller);
   depth = 1;
   current = function;
   return true;
@@ -97,12 +97,7 @@ static void write_header(int size, const char *counter, int threads) {
   tisim_sink_comment(sink, line);
 }
 
-/* An exit without MPI_Finalize: the part ends where the program did. */
-static void flush_at_exit(void) {
-  if (state == STATE_RECORDING && sink != NULL) tisim_sink_flush(sink);
-}
-
-void tisim_start(int threads) {
+void tisim_start(int threads, const void *caller) {
   const char *const directory = getenv("TISIM_RECORD_DIRECTORY");
   const char *const counter = getenv("TISIM_RECORD_COUNTER");
   const char *const speed = getenv("TISIM_RECORD_SPEED");
@@ -136,13 +131,12 @@ void tisim_start(int threads) {
   state = STATE_RECORDING;
   const struct tisim_named none = tisim_on(0);
   tisim_write(TISIM_init, NULL, 0, &none, true);
-  tisim_sink_flush(sink);
-  atexit(flush_at_exit);
+  (void)tisim_counter_take(caller);
   tisim_counter_restart();
 }
 
-void tisim_finish(void) {
-  if (!tisim_enter("MPI_Finalize")) return;
+void tisim_finish(const void *caller) {
+  if (!tisim_enter("MPI_Finalize", caller)) return;
   const struct tisim_named none = tisim_on(0);
   for (size_t i = 0; i < unsupported_count; ++i) {
     char line[256];
@@ -159,18 +153,13 @@ void tisim_give_up(void) {
   if (state == STATE_RECORDING) close_sink();
 }
 
-void tisim_record(int active) {
-  if (state != STATE_RECORDING || depth != 0) return;
-  if (paused == (active == 0)) return;
-  if (paused) {
-    volume = 0;
-    tisim_counter_restart();
-  } else {
-    volume += tisim_counter_take();
-    if (volume != 0) tisim_sink_volume(sink, volume);
-    volume = 0;
-  }
-  paused = active == 0;
+void tisim_pause(bool pause, const void *caller) {
+  if (state != STATE_RECORDING || depth != 0 || paused == pause) return;
+  volume += tisim_counter_take(caller);
+  if (!paused && volume != 0) tisim_sink_volume(sink, volume);
+  volume = 0;
+  paused = pause;
+  tisim_counter_restart();
 }
 
 struct tisim_named tisim_on(int64_t comm) {

@@ -58,8 +58,6 @@ void tisim_sink_comment(tisim_sink *sink, const char *text);
 void tisim_sink_volume(tisim_sink *sink, uint64_t volume);
 void tisim_sink_call(tisim_sink *sink, enum tisim_word word, const int64_t *arguments, size_t count,
                      const struct tisim_named *named);
-/* Writes what is buffered to the file. */
-void tisim_sink_flush(tisim_sink *sink);
 /* Whether a write has failed; its errno. */
 int tisim_sink_error(const tisim_sink *sink);
 void tisim_sink_close(tisim_sink *sink);

@@ -1,4 +1,9 @@
-/* A sink that writes one file of text a rank. */
+/* A sink that writes one file of text a rank.
+ *
+ * The end of the file is mapped into memory, a window at a time. So nothing is lost when the
+ * program is killed: the kernel has every line that was put there. The disk space of a window is
+ * reserved before it is used; a full disk is an error then, not a signal later. Until the sink is
+ * closed, zeros fill the rest of the window. */
 #include "sink.h"
 
 #include <errno.h>
@@ -6,23 +11,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#define BUFFER_SIZE (1 << 16)
-/* No word, number or named argument is longer than this, with its blank. */
-#define LONGEST_ITEM 64
-#define SECONDS_BETWEEN_FLUSHES 1
+/* A multiple of all sizes of pages. */
+#define WINDOW_SIZE (1 << 18)
 
 struct tisim_sink {
   int file;
   int error;
-  pid_t owner; /* a child of the program that forks must not write what its parent has buffered */
-  time_t flushed;
-  size_t used;
+  char *window; /* NULL before the first */
+  off_t window_begin;
+  size_t used; /* of the window */
   size_t rank_length;
   char rank[16]; /* the first word of each line, with its blank */
-  char buffer[BUFFER_SIZE];
 };
 
 static const char *const word_names[] = {
@@ -31,12 +33,6 @@ static const char *const word_names[] = {
 #undef NAME
 };
 
-static time_t coarse_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return now.tv_sec;
-}
-
 tisim_sink *tisim_sink_open(const char *directory, int rank) {
   char path[4096];
   const int length = snprintf(path, sizeof path, "%s/rank-%d.txt", directory, rank);
@@ -44,47 +40,59 @@ tisim_sink *tisim_sink_open(const char *directory, int rank) {
     errno = ENAMETOOLONG;
     return NULL;
   }
-  const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+  const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) return NULL;
-  tisim_sink *const sink = malloc(sizeof *sink);
+  tisim_sink *const sink = calloc(1, sizeof *sink);
   if (sink == NULL) {
     close(file);
     errno = ENOMEM;
     return NULL;
   }
   sink->file = file;
-  sink->error = 0;
-  sink->owner = getpid();
-  sink->flushed = coarse_seconds();
-  sink->used = 0;
   sink->rank_length = (size_t)snprintf(sink->rank, sizeof sink->rank, "%d ", rank);
   return sink;
 }
 
-void tisim_sink_flush(tisim_sink *sink) {
-  if (getpid() != sink->owner) {
-    sink->used = 0;
+/* Maps the part of the file that begins at `begin`. */
+static void map_window(tisim_sink *sink, off_t begin) {
+  sink->error = posix_fallocate(sink->file, begin, WINDOW_SIZE);
+  if (sink->error != 0) return;
+  void *const mapped =
+      mmap(NULL, WINDOW_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, sink->file, begin);
+  if (mapped == MAP_FAILED) {
+    sink->error = errno;
     return;
   }
-  size_t done = 0;
-  while (sink->error == 0 && done < sink->used) {
-    const ssize_t written = write(sink->file, sink->buffer + done, sink->used - done);
-    if (written >= 0) {
-      done += (size_t)written;
-    } else if (errno != EINTR) {
-      sink->error = errno;
-    }
-  }
-  sink->used = 0;
+  sink->window = mapped;
+  sink->window_begin = begin;
 }
 
-static void reserve(tisim_sink *sink, size_t size) {
-  if (sink->used + size > BUFFER_SIZE) tisim_sink_flush(sink);
+static void unmap_window(tisim_sink *sink) {
+  if (sink->window != NULL) munmap(sink->window, WINDOW_SIZE);
+  sink->window = NULL;
+}
+
+static void next_window(tisim_sink *sink) {
+  const bool is_first = sink->window == NULL;
+  const off_t begin = is_first ? 0 : sink->window_begin + WINDOW_SIZE;
+  unmap_window(sink);
+  map_window(sink, begin);
 }
 
 static void put_text(tisim_sink *sink, const char *text, size_t length) {
-  memcpy(sink->buffer + sink->used, text, length);
-  sink->used += length;
+  while (length != 0 && sink->error == 0) {
+    if (sink->window == NULL || sink->used == WINDOW_SIZE) {
+      next_window(sink);
+      sink->used = 0;
+      continue;
+    }
+    const size_t room = WINDOW_SIZE - sink->used;
+    const size_t part = length < room ? length : room;
+    memcpy(sink->window + sink->used, text, part);
+    sink->used += part;
+    text += part;
+    length -= part;
+  }
 }
 
 static void put_number(tisim_sink *sink, int64_t number) {
@@ -100,22 +108,17 @@ static void put_number(tisim_sink *sink, int64_t number) {
 }
 
 static void put_named(tisim_sink *sink, const char *name, int64_t number) {
-  reserve(sink, LONGEST_ITEM);
   put_text(sink, name, strlen(name));
   put_number(sink, number);
 }
 
 void tisim_sink_comment(tisim_sink *sink, const char *text) {
-  size_t length = strlen(text);
-  if (length > BUFFER_SIZE / 2) length = BUFFER_SIZE / 2;
-  reserve(sink, length + 3);
   put_text(sink, "# ", 2);
-  put_text(sink, text, length);
+  put_text(sink, text, strlen(text));
   put_text(sink, "\n", 1);
 }
 
 void tisim_sink_volume(tisim_sink *sink, uint64_t volume) {
-  reserve(sink, LONGEST_ITEM);
   put_text(sink, sink->rank, sink->rank_length);
   put_text(sink, "compute ", 8);
   put_number(sink, (int64_t)(volume >> 63 ? INT64_MAX : (int64_t)volume));
@@ -124,7 +127,6 @@ void tisim_sink_volume(tisim_sink *sink, uint64_t volume) {
 
 void tisim_sink_call(tisim_sink *sink, enum tisim_word word, const int64_t *arguments, size_t count,
                      const struct tisim_named *named) {
-  reserve(sink, LONGEST_ITEM);
   put_text(sink, sink->rank, sink->rank_length);
   put_text(sink, word_names[word], strlen(word_names[word]));
   for (size_t i = 0; i < count; ++i) {
@@ -136,19 +138,16 @@ void tisim_sink_call(tisim_sink *sink, enum tisim_word word, const int64_t *argu
     put_named(sink, i == 0 ? " requests=" : ",", named->requests[i]);
   }
   if (named->source >= 0) put_named(sink, " # source=", named->source);
-  reserve(sink, 1);
   put_text(sink, "\n", 1);
-  const time_t now = coarse_seconds();
-  if (now - sink->flushed >= SECONDS_BETWEEN_FLUSHES) {
-    sink->flushed = now;
-    tisim_sink_flush(sink);
-  }
 }
 
 int tisim_sink_error(const tisim_sink *sink) { return sink->error; }
 
 void tisim_sink_close(tisim_sink *sink) {
-  tisim_sink_flush(sink);
+  const off_t size = sink->window == NULL ? 0 : sink->window_begin + (off_t)sink->used;
+  unmap_window(sink);
+  /* After an error the zeros stay; whoever reads the part removes them. */
+  if (sink->error == 0 && ftruncate(sink->file, size) != 0) sink->error = errno;
   close(sink->file);
   free(sink);
 }

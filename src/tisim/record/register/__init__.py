@@ -1,0 +1,1 @@
+"""Counting instructions in a register: programs that `tisim cc` compiles count themselves."""

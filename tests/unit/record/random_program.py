@@ -1,0 +1,158 @@
+"""Random MPI programs in C, written together with the trace that recording them must give.
+
+A program is a list of events in an order in which the ranks could execute them one after the other,
+so it cannot deadlock. Each event adds statements in C, and the lines of the trace, to some ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.unit.record.random_collectives import Collectives
+from tests.unit.record.random_messages import Messages
+from tests.unit.record.random_ranks import Group
+
+_PROGRAM = """\
+#include <mpi.h>
+#include <stdlib.h>
+
+static char in[1 << 16], out[1 << 16], buffered[1 << 22];
+static MPI_Comm comm[64];
+static MPI_Request request[256];
+static MPI_Datatype triple;
+
+static MPI_Comm created(MPI_Comm parent, int count, const int *ranks) {{
+  MPI_Group all, some;
+  MPI_Comm made;
+  MPI_Comm_group(parent, &all);
+  MPI_Group_incl(all, count, ranks, &some);
+  MPI_Comm_create(parent, some, &made);
+  MPI_Group_free(&all);
+  MPI_Group_free(&some);
+  return made;
+}}
+
+static MPI_Comm cartesian(MPI_Comm parent, int size) {{
+  const int periods[] = {{1}};
+  MPI_Comm made;
+  MPI_Cart_create(parent, 1, &size, periods, 0, &made);
+  return made;
+}}
+
+{functions}
+int main(int argc, char **argv) {{
+  int rank, size;
+  void *detached;
+  static void (*const run[])(void) = {{{names}}};
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Type_contiguous(3, MPI_INT, &triple);
+  MPI_Type_commit(&triple);
+  MPI_Buffer_attach(buffered, sizeof buffered);
+  comm[0] = MPI_COMM_WORLD;
+  for (int i = 0; i < 256; ++i) request[i] = MPI_REQUEST_NULL;
+  run[rank]();
+  MPI_Buffer_detach(&detached, &size);
+  MPI_Type_free(&triple);
+  MPI_Finalize();
+  return 0;
+}}
+"""
+
+
+class Author(Messages, Collectives):
+    """Writes a program of `ranks` ranks with `events` events."""
+
+    def __init__(self, seed: int, ranks: int, events: int) -> None:
+        super().__init__(seed, ranks)
+        choices: list[Callable[[], None]] = [
+            *[self.message] * 6,
+            *[self.wait] * 5,
+            *[self.collective] * 4,
+            *[self.vector_collective] * 2,
+            self.exchange,
+            self.make_communicator,
+            self.free_communicator,
+            self.persistent,
+            self.null_message,
+        ]
+        for _ in range(events):
+            self.rng.choice(choices)()
+        for rank in self.ranks:
+            while rank.pending:
+                self.wait_for(rank)
+
+    def source(self) -> str:
+        functions = "".join(
+            f"static void run{number}(void) {{\n  "
+            + "\n  ".join(rank.statements or ["/* nothing */"])
+            + "\n}\n\n"
+            for number, rank in enumerate(self.ranks)
+        )
+        names = ", ".join(f"run{number}" for number in range(len(self.ranks)))
+        return _PROGRAM.format(functions=functions, names=names)
+
+    def expected(self, rank: int) -> list[str]:
+        return ["init", *self.ranks[rank].lines, "finalize"]
+
+    # -- Communicators
+
+    def make_communicator(self) -> None:
+        """One to three new communicators of the ranks of one."""
+        parent = self.choose_group(least=1)
+        place = min(set(range(64)) - {group.place for group in self.groups})
+        free = set(range(64)).difference(*(self.ranks[r].communicators for r in parent.ranks))
+        number = min(free)
+        how = self.rng.choice(["split", "dup", "create", "cart"])
+        for ranks in self._make(how, parent, place, number):
+            self.groups.append(Group(place, number, tuple(ranks)))
+            for rank in ranks:
+                self.ranks[rank].communicators.add(number)
+
+    def _make(self, how: str, parent: Group, place: int, number: int) -> list[list[int]]:
+        """Write the call; returns the ranks of each new communicator."""
+        old, made = parent.comm, f"comm[{place}]"
+        size = len(parent.ranks)
+        colors = [self.rng.choice([-1, 0, 1, 2]) for _ in parent.ranks]
+        keys = [self.rng.randrange(4) for _ in parent.ranks]
+        chosen = self.rng.sample(range(size), self.rng.randrange(1, size + 1))
+        split = f"comm_split {parent.number} {number}"
+        for i, rank in enumerate(parent.ranks):
+            color = "MPI_UNDEFINED" if colors[i] < 0 else str(colors[i])
+            ranks = f"(const int[]){{{', '.join(map(str, chosen))}}}"
+            leader, key = (chosen[0], chosen.index(i)) if i in chosen else (-1, 0)
+            call, line = {
+                "split": (
+                    f"MPI_Comm_split({old}, {color}, {keys[i]}, &{made});",
+                    f"{split} {colors[i]} {keys[i]}",
+                ),
+                "dup": (f"MPI_Comm_dup({old}, &{made});", f"comm_dup {parent.number} {number}"),
+                "cart": (f"{made} = cartesian({old}, {size});", f"{split} 0 {i}"),
+                "create": (
+                    f"{made} = created({old}, {len(chosen)}, {ranks});",
+                    f"{split} {leader} {key}",
+                ),
+            }[how]
+            self.ranks[rank].statements.append(call)
+            self.ranks[rank].lines.append(line)
+        if how == "create":
+            return [[parent.ranks[i] for i in chosen]]
+        if how != "split":
+            return [[*parent.ranks]]
+        order = sorted(range(size), key=lambda i: (keys[i], i))
+        return [
+            [parent.ranks[i] for i in order if colors[i] == color]
+            for color in sorted({*colors} - {-1})
+        ]
+
+    def free_communicator(self) -> None:
+        if len(self.groups) == 1:
+            return
+        group = self.groups.pop(self.rng.randrange(1, len(self.groups)))
+        for rank in group.ranks:
+            # Open MPI's collectives that do not block do not outlive their communicator.
+            while self.ranks[rank].pending:
+                self.wait_for(self.ranks[rank])
+            self.ranks[rank].statements.append(f"MPI_Comm_free(&{group.comm});")
+            self.ranks[rank].lines.append(f"comm_free {group.number}")
+            self.ranks[rank].communicators.remove(group.number)

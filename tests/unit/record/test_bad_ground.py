@@ -1,0 +1,190 @@
+"""Programs that cannot be recorded, that end badly, or that do what a trace cannot express."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.unit.record.programs import (
+    EXAMPLES,
+    Mpi,
+    Trace,
+    compile_program,
+    libraries,
+    record_program,
+    tisim_record,
+)
+from tisim import Trace as AnyTrace
+from tisim.formats import check, unpack
+
+PROGRAM = """
+#include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  int rank, value = 1, sum;
+  (void)sum;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  BODY
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def program_of(body: str, directory: Path, mpi: Mpi) -> Path:
+    source = directory / "program.c"
+    source.write_text(PROGRAM.replace("BODY", body))
+    return compile_program(source, directory, mpi)
+
+
+def recorded(
+    body: str, directory: Path, mpi: Mpi, cache: Path
+) -> tuple[subprocess.CompletedProcess[str], list[list[str]]]:
+    """The outcome of recording two ranks, and what was written of each."""
+    output = directory / "trace.tit"
+    run = tisim_record(
+        *("-o", output, "--mpicc", mpi.cc, "--"),
+        *(mpi.run, "-n", "2", program_of(body, directory, mpi)),
+        variables={"XDG_CACHE_HOME": str(cache)},
+    )
+    assert [path.name for path in directory.glob("*parts*")] == []
+    unpack(output, directory / "texts")
+    files = [directory / "texts" / f"rank-{rank}.txt" for rank in range(2)]
+    return run, [file.read_text().splitlines() for file in files]
+
+
+def test_a_program_that_aborts_leaves_its_trace(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    body = "if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 7); else pause();"
+    run, lines = recorded(body, tmp_path, mpi, cache)
+    assert run.returncode != 0
+    assert "no MPI_Finalize of rank 0, 1" in run.stderr
+    assert any(line.startswith("# incomplete: ") for line in lines[0])
+    assert [part[-1] for part in lines] == ["0 bcast 1 0 1", "1 bcast 1 0 1"]
+    # What the ranks called until then can be checked and replayed.
+    report = check(AnyTrace.open(tmp_path / "trace.tit"))
+    assert report.errors == 0
+
+
+def test_a_program_that_is_killed_leaves_its_trace(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    body = """MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) kill(getpid(), SIGKILL); else pause();"""
+    run, lines = recorded(body, tmp_path, mpi, cache)
+    assert run.returncode != 0
+    assert "no MPI_Finalize" in run.stderr
+    assert [part[-1] for part in lines] == ["0 barrier", "1 barrier"]
+
+
+def test_the_exit_status_is_that_of_the_program(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    run, lines = recorded("MPI_Finalize(); return 3;", tmp_path, mpi, cache)
+    assert run.returncode == 3
+    assert lines[0][-1] == "0 finalize"
+
+
+def test_calls_that_a_trace_cannot_express_are_named(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    body = """MPI_Win win;
+    MPI_Win_create(&value, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win); MPI_Win_fence(0, win);
+    MPI_Win_free(&win);"""
+    run, lines = recorded(body, tmp_path, mpi, cache)
+    assert run.returncode == 0
+    assert "4 calls of MPI_Win_fence are not in the trace" in run.stderr
+    assert "2 calls of MPI_Win_free are not in the trace" in run.stderr
+    assert "# not expressed: MPI_Win_fence 4" in lines[0]
+
+
+def test_pauses_of_the_recording(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    body = """MPI_Request request; MPI_Comm copy;
+    MPI_Pcontrol(0);
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Pcontrol(1);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Barrier(copy);"""
+    _, lines = recorded(body, tmp_path, mpi, cache)
+    calls = [line for line in lines[0] if "compute" not in line and line[0] != "#"]
+    assert calls == [
+        *("0 init", "0 bcast 1 0 1", "0 comm_dup 0 1", "0 barrier comm=1", "0 finalize"),
+    ]
+
+
+def test_failed_tests_are_kept_on_request(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    body = """MPI_Request request; int done = 0;
+    if (rank == 1) { sleep(1); MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); }
+    else {
+      MPI_Irecv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+      while (!done) { MPI_Test(&request, &done, MPI_STATUS_IGNORE); usleep(1000); }
+    }"""
+    program = program_of(body, tmp_path, mpi)
+    trace: Trace = record_program(
+        program, tmp_path, mpi, ranks=2, options=("--tests", "all"), cache=cache
+    )
+    calls = trace.calls(0)
+    assert calls.count("test request=0") > 1
+    assert calls[-2:] == ["wait request=0", "finalize"]
+
+
+def test_no_compiler_of_mpi(tmp_path: Path) -> None:
+    run = tisim_record("-o", tmp_path / "a.tit", "--mpicc", "no-such-mpicc", "--", "true")
+    assert run.returncode == 2
+    assert "there is no no-such-mpicc" in run.stderr
+
+
+def test_no_such_program(tmp_path: Path) -> None:
+    run = tisim_record("-o", tmp_path / "a.tit", "--", "no-such-program")
+    assert run.returncode == 2
+    assert "there is no command no-such-program" in run.stderr
+    run = tisim_record("--", "true")
+    assert run.returncode == 2
+    assert "-o FILE.tit is missing" in run.stderr
+
+
+def test_a_program_without_mpi(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    run = tisim_record(
+        *("-o", tmp_path / "a.tit", "--mpicc", mpi.cc, "--", mpi.run, "-n", "2", "true"),
+        variables={"XDG_CACHE_HOME": str(cache)},
+    )
+    assert run.returncode == 2
+    assert "did not call MPI_Init" in run.stderr
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_static_program(mpi: Mpi, tmp_path: Path) -> None:
+    source = tmp_path / "static.c"
+    source.write_text("int main(void) { return 0; }\n")
+    program = tmp_path / "static"
+    if subprocess.run(["gcc", "-static", source, "-o", program], capture_output=True).returncode:
+        pytest.skip("no static C library is installed")
+    run = tisim_record(
+        "-o", tmp_path / "a.tit", "--mpicc", mpi.cc, "--", mpi.run, "-n", "2", program
+    )
+    assert run.returncode == 2
+    assert f"{program}: the program is statically linked" in run.stderr
+
+
+def test_a_program_of_another_mpi_library(tmp_path: Path) -> None:
+    found = libraries()
+    if len(found) < 2:
+        pytest.skip("one MPI library is installed, not two")
+    program = compile_program(EXAMPLES / "task_pool.c", tmp_path, found[0])
+    run = tisim_record(
+        *("-o", tmp_path / "a.tit", "--mpicc", found[1].cc, "--"),
+        *(found[0].run, "-n", "2", program),
+    )
+    assert run.returncode == 2
+    assert f"the program uses {found[0].name}" in run.stderr
+
+
+def test_the_printed_source_is_standard_c(mpi: Mpi, tmp_path: Path) -> None:
+    run = tisim_record("--print-source", tmp_path)
+    assert run.returncode == 0
+    sources = sorted(tmp_path.glob("*.c"))
+    options = ["-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-fPIC"]
+    command = [mpi.cc, *options, "-shared", *sources, "-o", tmp_path / "recorder.so"]
+    compiled = subprocess.run(command, capture_output=True, text=True)
+    assert compiled.returncode == 0, compiled.stderr
+    assert "mpicc -std=c11" in (tmp_path / "README").read_text()

@@ -1,0 +1,235 @@
+"""Programs that `tisim cc` compiles count their instructions, the same in every run."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.record.programs import EXAMPLES, Mpi, need_fortran, record_program
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() != "x86_64" or shutil.which("gcc") is None,
+    reason="GCC on x86-64 is needed",
+)
+
+# What a program without MPI prints: its own counts, through the functions that the recorder uses.
+TAKE = """
+#include <stdint.h>
+extern uint64_t *tisim_counted_elsewhere(void);
+uint64_t take(void) {
+  uint64_t count, *const elsewhere = tisim_counted_elsewhere();
+  __asm__ volatile("movq %%r15, %0; xorl %%r15d, %%r15d" : "=r"(count) : : "cc");
+  count += *elsewhere;
+  *elsewhere = 0;
+  return count;
+}
+"""
+
+
+def tisim_compile(
+    command: str, *arguments: str | Path, compiler: str, cache: Path
+) -> subprocess.CompletedProcess[str]:
+    variable = {"cc": "TISIM_CC", "c++": "TISIM_CXX", "fc": "TISIM_FC"}[command]
+    return subprocess.run(
+        [sys.executable, "-m", "tisim", command, *map(str, arguments)],
+        env={**os.environ, variable: compiler, "XDG_CACHE_HOME": str(cache)},
+        capture_output=True,
+        text=True,
+    )
+
+
+def counts(source: str, suffix: str, directory: Path, cache: Path, *options: str) -> dict[str, int]:
+    """Compile a program that prints a name and a count a line, and run it twice."""
+    command, compiler = ("cc", "gcc") if suffix == ".c" else ("c++", "g++")
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    (directory / "take.c").write_text(TAKE)
+    subprocess.run(
+        ["gcc", "-O2", "-ffixed-r15", "-c", directory / "take.c", "-o", directory / "take.o"],
+        check=True,
+    )
+    file = directory / f"program{suffix}"
+    file.write_text(source)
+    program = directory / "program"
+    compiled = tisim_compile(
+        *(command, *options, file, directory / "take.o", "-o", program, "-pthread"),
+        compiler=compiler,
+        cache=cache,
+    )
+    assert compiled.returncode == 0, compiled.stderr
+    texts = [
+        subprocess.run([program], check=True, capture_output=True, text=True).stdout
+        for _ in range(2)
+    ]
+    assert texts[0] == texts[1]
+    return {name: int(count) for name, count in map(str.split, texts[0].splitlines())}
+
+
+def test_a_loop_counts_its_instructions(tmp_path: Path, cache: Path) -> None:
+    source = """
+    #include <stdint.h>
+    #include <stdio.h>
+    uint64_t take(void);
+    int main(void) {
+      take();
+      for (int turns = 1000; turns <= 4000; turns += 1000) {
+        for (int i = 0; i < turns; ++i) __asm__ volatile("nop; nop");
+        printf("%d %lu\\n", turns, take());
+      }
+      return 0;
+    }
+    """
+    found = counts(source, ".c", tmp_path, cache, "-O2")
+    # Two nops, an addition or decrement, a comparison and a jump at most.
+    each = found["3000"] - found["2000"]
+    assert each in (4000, 5000)
+    assert found["4000"] - found["3000"] == each
+
+
+CALLBACKS = """
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+uint64_t take(void);
+static jmp_buf out;
+static int compared;
+static int compare(const void *a, const void *b) {
+  ++compared;
+  return *(const int *)a - *(const int *)b;
+}
+__attribute__((noinline)) static int deep(int n) {
+  if (n == 0) longjmp(out, 1);
+  return deep(n - 1) + 1;
+}
+int main(void) {
+  static int values[1000];
+  unsigned seed = 1;
+  for (int i = 0; i < 1000; ++i) values[i] = (int)((seed = seed * 1664525u + 1013904223u) >> 8);
+  take();
+  qsort(values, 1000, sizeof *values, compare);
+  const uint64_t sorted = take();
+  printf("sorted %lu\\n", sorted);
+  printf("compared %d\\n", compared);
+  for (int i = 1; i < 1000; ++i) if (values[i - 1] > values[i]) abort();
+  take();
+  if (setjmp(out) == 0) deep(100);
+  printf("jumped %lu\\n", take());
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("options", ["-O0", "-O2", "-O2 -fPIC", "-O2 -static", "-O3 -pipe"])
+def test_callbacks_and_jumps_are_counted(options: str, tmp_path: Path, cache: Path) -> None:
+    """The library's qsort keeps values of its own in the register."""
+    found = counts(CALLBACKS, ".c", tmp_path, cache, *options.split())
+    # The comparison has about as many instructions as its source has operations.
+    assert 4 * found["compared"] < found["sorted"] < 30 * found["compared"]
+    assert 100 * 3 <= found["jumped"] <= 100 * 20
+
+
+EXCEPTIONS = """
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <vector>
+extern "C" std::uint64_t take();
+static int compare(const void *a, const void *b) {
+  if (*static_cast<const int *>(a) == 42) throw 5;
+  return *static_cast<const int *>(a) - *static_cast<const int *>(b);
+}
+__attribute__((noinline)) int odd(int x) {
+  if (x % 2 == 0) throw std::runtime_error("even");
+  return x;
+}
+int main() {
+  int thrown = 0;
+  take();
+  for (int i = 0; i < 100; ++i) {
+    try { thrown += odd(i) < 0; } catch (const std::exception &) { ++thrown; }
+  }
+  std::printf("own %lu\\n", take());
+  std::vector<int> values(1000);
+  for (int turn = 0; turn < 20; ++turn) {
+    for (int i = 0; i < 1000; ++i) values[i] = i * 7919 % 1000;
+    try { std::qsort(values.data(), 1000, 4, compare); } catch (int) { ++thrown; }
+  }
+  std::printf("foreign %lu\\n", take());
+  try { values.at(5000) = 1; } catch (const std::out_of_range &) { ++thrown; }
+  std::printf("library %lu\\n", take());
+  std::printf("thrown %d\\n", thrown);
+}
+"""
+
+
+@pytest.mark.parametrize("options", ["-O0", "-O2"])
+def test_exceptions_are_counted(options: str, tmp_path: Path, cache: Path) -> None:
+    found = counts(EXCEPTIONS, ".cpp", tmp_path, cache, options)
+    assert found["thrown"] == 50 + 20 + 1
+    assert 100 * 5 < found["own"] < 100 * 100
+    assert 20_000 * 3 < found["foreign"] < 20_000 * 200
+    assert 0 < found["library"] < 1000
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        ("int f(int x) { return x; }", ("-flto",), "omit it"),
+        (
+            'void f(void) { __asm__ volatile("movq $1, %%r15" ::: "memory"); }',
+            (),
+            "r15 is reserved for counting",
+        ),
+    ],
+)
+def test_code_that_cannot_count_is_refused(
+    source: str, options: tuple[str, ...], message: str, tmp_path: Path, cache: Path
+) -> None:
+    file = tmp_path / "code.c"
+    file.write_text(source)
+    arguments = (*options, "-O2", "-c", file, "-o", tmp_path / "code.o")
+    compiled = tisim_compile("cc", *arguments, compiler="gcc", cache=cache)
+    assert compiled.returncode != 0
+    assert message in compiled.stderr
+    assert not (tmp_path / "code.o").exists()
+
+
+def test_another_compiler_is_refused(tmp_path: Path, cache: Path) -> None:
+    other = tmp_path / "othercc"
+    other.write_text("#!/bin/sh\necho another compiler\n")
+    other.chmod(0o755)
+    compiled = tisim_compile("cc", "-c", "a.c", compiler=str(other), cache=cache)
+    assert compiled.returncode == 2
+    assert "needs GCC" in compiled.stderr
+    missing = tisim_compile("cc", "-c", "a.c", compiler="no-such-cc", cache=cache)
+    assert missing.returncode == 2
+    assert "there is no no-such-cc" in missing.stderr
+
+
+@pytest.mark.parametrize("name", ["wavefront.c", "conjugate_gradient.f90", "transpose.f90"])
+def test_volumes_are_the_same_in_two_runs(name: str, mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    source = EXAMPLES / name
+    command = "cc" if source.suffix == ".c" else "fc"
+    if command == "fc":
+        need_fortran()
+    program = tmp_path / "program"
+    compiled = tisim_compile(
+        *(command, "-O2", source, "-o", program), compiler=mpi.compiler(source), cache=cache
+    )
+    assert compiled.returncode == 0, compiled.stderr
+    arguments = ("16", "2") if name == "wavefront.c" else ()
+    traces = [
+        record_program(program, tmp_path, mpi, *arguments, cache=cache).lines for _ in range(2)
+    ]
+    assert traces[0] == traces[1]
+    assert "# counter: register, instructions of code compiled by tisim cc" in traces[0][0]
+    volumes = [int(line.split()[2]) for line in traces[0][1] if line.startswith("1 compute ")]
+    assert max(volumes) > 1000
