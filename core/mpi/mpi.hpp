@@ -41,7 +41,7 @@ struct Mpi {
         tests(runtime, requests, waits, polling_cost),
         probes(runtime, network, matcher, addresses, protocol, messages, polling_cost,
                waiting_probes),
-        persistent(communicators, addresses, messages, probes),
+        persistent(communicators, addresses, requests, messages, probes),
         send_receive(source, schedules, addresses, messages, waits),
         collectives(runtime, communicators, requests, schedules),
         creation(runtime, communicators, collectives) {}

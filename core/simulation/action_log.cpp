@@ -30,8 +30,22 @@ void ActionLog::begin(Rank& rank, std::int32_t index, const Op& op, std::uint8_t
     action.peer = mpi_.addresses.global_rank(rank, op.peer) - rank.first;
   } else if (level == 0) {
     action.idle = static_cast<std::uint8_t>(finds_no_request(rank));
+    if ((op.flags & kNumbered) != 0) note_key(rank, action);
   }
   runtime_.log.begin_action(action);
+}
+
+// A wait or test by number shows the key of its request.
+void ActionLog::note_key(Rank& rank, ActionStart& action) {
+  action.bytes = kAnySource;
+  const bool names_one = rank.op.kind == Kind::wait || rank.op.kind == Kind::test;
+  const std::int32_t found = names_one ? mpi_.requests.named(rank) : -1;
+  if (found < 0 || mpi_.requests[found].type == RequestType::collective) return;
+  const Request& request = mpi_.requests[found];
+  action.peer = request.source;
+  action.bytes = request.destination;
+  action.tag = request.tag;
+  action.comm = request.comm;
 }
 
 // Whether the rank's operation waits for a request, or tests one, and there is none.
@@ -46,7 +60,7 @@ bool ActionLog::finds_no_request(Rank& rank) {
     case Kind::waitall:
     case Kind::waitany:
     case Kind::waitsome:
-      return rank.pending_first < 0;
+      return mpi_.requests.find_listed(rank, [](std::int32_t) { return true; }) < 0;
     default:
       return false;
   }

@@ -19,6 +19,7 @@ class ActionLog {
 
  private:
   bool finds_no_request(Rank& rank);
+  void note_key(Rank& rank, ActionStart& action);
 
   Runtime runtime_;
   Mpi& mpi_;

@@ -134,6 +134,12 @@ bool Interpreter::begin(Rank& rank, std::int32_t index) {
     case Kind::startall:
       mpi_.persistent.start_all(rank);
       return true;
+    case Kind::number_request:
+      mpi_.requests.number_last(rank);
+      return true;
+    case Kind::number_persistent:
+      mpi_.requests.number_persistent(rank);
+      return true;
     case Kind::collective:
     case Kind::icollective:
       return mpi_.collectives.enter(rank, index);

@@ -28,10 +28,21 @@ inline constexpr const char* kPlain[] = {"init",
                                          "irecv 1 1234567 12345678",
                                          "wait 0 1 2",
                                          "isend 1 2 3 4",
+                                         "isend 1 2 3 request=4",
+                                         "isend 1 2 3 4 request=5",
+                                         "irecv 1 2 1234567 request=1234567",
+                                         "isend 1 2 3 6 request=1 comm=0",
+                                         "wait request=12",
+                                         "wait 0 1 2 request=3",
+                                         "test request=0",
+                                         "waitall requests=1,2,33",
+                                         "waitany 2 requests=1,2",
+                                         "send_init 1 2 3 request=4",
+                                         "ibcast 5 1 0 request=4",
                                          "finalize",
                                          "compute 123456789012345678"};
 
-constexpr const char kRubbish[] = "0123456789 \t\r\n#.-+eE_xsendrecvcomputwa\0\x01\x7f\xff";
+constexpr const char kRubbish[] = "0123456789 \t\r\n#.-+eE_xsendrecvcomputwaq=,\0\x01\x7f\xff";
 
 // Lines of rank 0.
 inline std::string plain_text(std::mt19937& random, int lines) {

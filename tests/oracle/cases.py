@@ -79,8 +79,9 @@ class Case:
         *,
         families: Sequence[str] = tuple(FAMILIES),
         selectors: Sequence[str] = ("default",),
+        author: type[CollectiveAuthor] = CollectiveAuthor,
     ) -> Case:
-        """The case of a seed."""
+        """The case of a seed; `author` writes its program."""
         rng = random.Random(seed)
         family = rng.choice(list(families))
         platform, names = draw_platform(rng, family)
@@ -90,12 +91,12 @@ class Case:
         double = rng.random() < 0.2
         eager = config.get("smpi/async-small-thresh", "0") != "0"
         sizes = Sizes(rng, thresholds(config))
-        author = CollectiveAuthor(rng, ranks, sizes, double=double, eager=eager)
-        keep_to_simgrid(author, config, hosts)
-        kinds = write_program(author)
+        writer = author(rng, ranks, sizes, double=double, eager=eager)
+        keep_to_simgrid(writer, config, hosts)
+        kinds = write_program(writer)
         return cls(
             label=f"seed {seed}: {family}, {ranks} ranks, {kinds}",
-            program=Program(ranks, tuple(author.lines)),
+            program=Program(ranks, tuple(writer.lines)),
             init="init 1" if double else "init",
             platform=platform,
             hosts=hosts,

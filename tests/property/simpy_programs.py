@@ -33,11 +33,14 @@ class Step:
         Its arguments, in the order of the trace, without types.
     flops
         The computation of a reduction.
+    request
+        The number of the request that it makes or waits for; -1: none.
     """
 
     name: str
     numbers: tuple[float, ...]
     flops: float = 0.0
+    request: int = -1
 
 
 def steps_of(case: Case) -> list[list[Step]]:
@@ -65,12 +68,16 @@ class _Reader:
 
     def step(self) -> Step:
         name = self._name.lower()
+        number = -1
+        if self._words and str(self._words[-1]).startswith("request="):
+            number = int(str(self._words.pop()).partition("=")[2])
         if name in ("compute", "sleep", "wait", "waitall", "barrier"):
-            return Step(self._name, tuple(self._number(word) for word in self._words))
+            numbers = tuple(self._number(word) for word in self._words)
+            return Step(self._name, numbers, request=number)
         if name in ("send", "isend", "recv", "irecv"):
             peer, tag, count = (self._number(word) for word in self._words[:3])
             size = count * self._width(3) if count >= 0 else LARGE_BUFFER
-            return Step(self._name, (peer, tag, size))
+            return Step(self._name, (peer, tag, size), request=number)
         if name == "sendrecv":
             out, dst, back, src = (self._number(word) for word in self._words[:4])
             return Step(self._name, (out * self._width(4), dst, back * self._width(5), src))
@@ -149,7 +156,8 @@ def text_of(step: Step, rank: int) -> str:
         words = [*numbers, f"{BYTE} {BYTE}"]
     else:
         words = numbers
-    return " ".join([str(rank), name, *words])
+    named = [f"request={step.request}"] if step.request >= 0 else []
+    return " ".join([str(rank), name, *words, *named])
 
 
 def _flops(step: Step) -> Iterator[str]:
@@ -176,7 +184,9 @@ def process(rank: Any, steps: list[Step], stamp: Callable[[Any], None]) -> Proce
         request = yield call(rank, step, requests)
         if step.flops:
             yield rank.execute(step.flops)
-        if step.name == "isend":
+        if step.name in ("isend", "irecv") and step.request >= 0:
+            requests[step.request,] = [request]
+        elif step.name == "isend":
             peer, tag, _ = step.numbers
             requests.setdefault((me, peer, tag), []).append(request)
         elif step.name == "irecv":
@@ -200,7 +210,7 @@ def call(rank: Any, step: Step, requests: dict[tuple[float, ...], list[int]]) ->
         out, dst, back, src = numbers
         return rank.sendrecv(int(dst), out, int(src), back)
     if name == "wait":
-        return rank.wait(requests[numbers].pop(0))
+        return rank.wait(requests[numbers or (step.request,)].pop(0))
     if name in ("gatherv", "scatterv"):
         return getattr(rank, name)(numbers[:-1], int(numbers[-1]))
     if name in ("allgatherv", "reducescatter"):

@@ -13,6 +13,7 @@ import pytest
 import tisim
 from tests.oracle.cases import Case
 from tests.oracle.programs.call_programs import draw_calls
+from tests.oracle.programs.numbered import NumberedAuthor
 from tisim.formats import check
 from tisim.generate import PATTERNS
 
@@ -63,7 +64,13 @@ def test_generated_traces(name: str, ranks: int, tmp_path: Path) -> None:
         assert errors_of(trace) == [], variant
 
 
-@pytest.mark.parametrize("draw", [Case.draw, draw_calls], ids=["messages", "calls"])
+def draw_numbered(seed: int) -> Case:
+    return Case.draw(seed, author=NumberedAuthor)
+
+
+@pytest.mark.parametrize(
+    "draw", [Case.draw, draw_numbered, draw_calls], ids=["messages", "numbers", "calls"]
+)
 def test_random_programs_that_replay_to_the_end(draw: Any) -> None:
     first = random.SystemRandom().randrange(10**9)
     for seed in [*range(40), *range(first, first + 40)]:

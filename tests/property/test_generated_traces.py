@@ -51,6 +51,7 @@ def patterns(draw: st.DrawFn, name: str) -> dict[str, Any]:
         "allreduce": draw(st.sampled_from([0, 8, 70_000])),
         "allreduce_every": draw(st.integers(1, 2)),
         "seed": draw(st.integers(0, 2**40)),
+        "requests": draw(st.booleans()),
     }
     dimensions = {"halo2d": 2, "halo3d": 3, "wavefront": 2}.get(name)
     if dimensions and draw(st.booleans()):
@@ -63,7 +64,7 @@ def patterns(draw: st.DrawFn, name: str) -> dict[str, Any]:
 
 def test_every_pattern_is_drawn_with_all_its_parameters() -> None:
     assert set(OWN) == set(PATTERNS)
-    common = {"iterations", "compute", "imbalance", "noise", "seed"}
+    common = {"iterations", "compute", "imbalance", "noise", "seed", "requests"}
     for name, pattern in PATTERNS.items():
         known = {field.name for field in fields(pattern)}
         known -= {"ranks", "allreduce", "allreduce_every", "grid"}

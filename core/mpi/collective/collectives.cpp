@@ -83,12 +83,16 @@ void Collectives::end_schedule(Rank& rank) {
 // communicator of one rank has none at all, as in SimGrid.
 void Collectives::list_request(Rank& rank) {
   const Operation operation = runtime_.jobs.collective_of(rank).operation;
-  if (operation == Operation::bcast && rank.slots.empty() &&
-      communicators_[communicators_.index_of(rank, rank.op.comm)].size == 1) {
-    return;
+  const bool starts_none = operation == Operation::bcast && rank.slots.empty() &&
+                           communicators_[communicators_.index_of(rank, rank.op.comm)].size == 1;
+  if (!starts_none) {
+    requests_.add_collective(rank, traits_of(operation).request_tag,
+                             {rank.slots.begin(), rank.slots.end()});
   }
-  requests_.add_collective(rank, traits_of(operation).request_tag,
-                           {rank.slots.begin(), rank.slots.end()});
+  if ((rank.op.flags & kNumbered) != 0) {
+    // The operation is the last that was taken from the trace.
+    requests_.number_collective(rank, rank.buffer[rank.cursor - 1].tag, !starts_none);
+  }
 }
 
 void Collectives::provide_schedule(std::span<const std::int32_t> codes,

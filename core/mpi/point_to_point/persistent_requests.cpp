@@ -1,5 +1,7 @@
 #include "mpi/point_to_point/persistent_requests.hpp"
 
+#include <algorithm>
+#include <span>
 #include <vector>
 
 namespace tisim {
@@ -9,35 +11,39 @@ void PersistentRequests::create(Rank& rank) const {
   if (rank.op.peer != kProcNull && rank.op.peer != kAnySource) {
     addresses_.global_rank(rank, rank.op.peer);
   }
-  rank.optional_state().persistent.push_back({rank.op, false});
+  rank.optional_state().persistent.push_back({.op = rank.op});
 }
 
-// Whether a start names the rank's persistent request of a number; `me`: the rank's number in the
-// operation's communicator.
-bool PersistentRequests::is_named(const Rank& rank, std::size_t number, std::int32_t me) {
+// The place of the request that a start names, -1: none that is not under way.
+std::int32_t PersistentRequests::find(Rank& rank) const {
   const Op& op = rank.op;
-  if ((op.flags & kByNumber) != 0) return static_cast<std::int64_t>(number) == op.bytes;
-  const Op& made = rank.persistent()[number].op;
-  const bool receives = made.kind == Kind::recv_init;
-  return made.tag == op.tag && made.comm == op.comm && (receives ? made.peer : me) == op.peer &&
-         (receives ? me : made.peer) == op.bytes;
+  if ((op.flags & kByNumber) != 0) return static_cast<std::int32_t>(op.bytes);
+  if ((op.flags & kNumbered) != 0) {
+    return requests_.to_start(rank, static_cast<std::int32_t>(op.bytes));
+  }
+  const std::int32_t me = communicators_.number_in(rank, op.comm);
+  const std::span<PersistentRequest> all = rank.persistent();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const PersistentRequest& request) {
+    const Op& made = request.op;
+    const bool receives = made.kind == Kind::recv_init;
+    return !request.active && made.tag == op.tag && made.comm == op.comm &&
+           (receives ? made.peer : me) == op.peer && (receives ? me : made.peer) == op.bytes;
+  });
+  return found == all.end() ? -1 : static_cast<std::int32_t>(found - all.begin());
 }
 
 bool PersistentRequests::start(Rank& rank, std::int32_t index) {
-  const std::int32_t me = communicators_.number_in(rank, rank.op.comm);
-  for (std::size_t i = 0; i < rank.persistent().size(); ++i) {
-    PersistentRequest& request = rank.persistent()[i];
-    if (request.active || !is_named(rank, i, me)) continue;
-    if (request.op.peer == kProcNull) return true;  // starts nothing, is never pending
-    request.active = true;
-    const std::uint32_t line = rank.op.line;
-    rank.op = request.op;
-    rank.op.line = line;
-    rank.starting = static_cast<std::int32_t>(i);
-    return rank.op.kind == Kind::recv_init ? probes_.receive(rank, index)
-                                           : messages_.send(rank, index);
-  }
-  return true;
+  const std::int32_t found = find(rank);
+  if (found < 0) return true;
+  PersistentRequest& request = rank.persistent()[static_cast<std::size_t>(found)];
+  if (request.op.peer == kProcNull) return true;  // starts nothing, is never pending
+  request.active = true;
+  const std::uint32_t line = rank.op.line;
+  rank.op = request.op;
+  rank.op.line = line;
+  rank.starting = found;
+  return rank.op.kind == Kind::recv_init ? probes_.receive(rank, index)
+                                         : messages_.send(rank, index);
 }
 
 void PersistentRequests::start_all(Rank& rank) const {
@@ -46,9 +52,16 @@ void PersistentRequests::start_all(Rank& rank) const {
   op.kind = Kind::start;
   op.flags = kContinuation | kByNumber;
   op.line = rank.op.line;
-  for (const PersistentRequest& request : rank.persistent()) {
-    if (!request.active) ops.push_back(op);
-    ++op.bytes;
+  if ((rank.op.flags & kNumbered) != 0) {
+    for (const double number : requests_.numbers_listed(rank)) {
+      op.bytes = requests_.to_start(rank, static_cast<std::int32_t>(number));
+      ops.push_back(op);
+    }
+  } else {
+    for (const PersistentRequest& request : rank.persistent()) {
+      if (!request.active) ops.push_back(op);
+      ++op.bytes;
+    }
   }
   rank.insert(ops);
 }

@@ -5,15 +5,17 @@
 namespace tisim {
 
 void RequestTests::test_each(Rank& rank) {
+  if (begins_list(rank.op)) requests_.name_requests(rank);
   std::vector<Op> ops;
   Op op;
   op.kind = Kind::test;
   op.flags = kContinuation | kByNumber;
   op.line = rank.op.line;
-  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+  requests_.find_listed(rank, [&](std::int32_t at) {
     op.bytes = at;
     ops.push_back(op);
-  }
+    return false;
+  });
   rank.insert(ops);
 }
 
@@ -22,6 +24,7 @@ bool RequestTests::test(Rank& rank, std::int32_t index) {
     finish_collective(rank);
     return true;
   }
+  if ((rank.op.flags & kNumbered) != 0) requests_.name_requests(rank);
   if (requests_.named(rank) < 0 && (rank.op.flags & kByNumber) == 0) return true;
   if (cost_.test_is_free()) return finish_one(rank, index);
   runtime_.sleep(rank, index, cost_.test_seconds(), Phase::testing);
@@ -30,6 +33,7 @@ bool RequestTests::test(Rank& rank, std::int32_t index) {
 
 // Only requests with a message count.
 bool RequestTests::test_any(Rank& rank, std::int32_t index) {
+  if (begins_list(rank.op)) requests_.name_requests(rank);
   if (requests_.first_with_message(rank, false) < 0) return true;
   if (cost_.test_is_free()) return finish_any(rank, index);
   runtime_.sleep(rank, index, cost_.test_any_seconds(), Phase::testing);

@@ -16,7 +16,7 @@ class RequestTests {
 
   bool test(Rank& rank, std::int32_t index);
   bool test_any(Rank& rank, std::int32_t index);
-  // Testall and testsome: one test for each pending request, in the order of posting.
+  // Testall and testsome: one test for each request listed, or pending in the order of posting.
   void test_each(Rank& rank);
 
   // The time of a test is over. Asking for the state of messages takes SimGrid a round of the

@@ -5,6 +5,7 @@
 namespace tisim {
 
 bool Waits::wait(Rank& rank, std::int32_t index) {
+  if ((rank.op.flags & kNumbered) != 0) requests_.name_requests(rank);
   const std::int32_t request =
       rank.schedule >= 0 ? rank.slots[rank.op.line] : requests_.named(rank);
   return request < 0 || wait_for(rank, index, request);
@@ -56,8 +57,8 @@ bool Waits::wait_awaited(Rank& rank, std::int32_t index) {
 }
 
 bool Waits::wait_pending(Rank& rank, std::int32_t index) {
-  if (rank.schedule < 0 && rank.pending_collectives > 0) {
-    insert_collective_waits(rank);
+  if (begins_list(rank.op)) requests_.name_requests(rank);
+  if (rank.schedule < 0 && rank.pending_collectives > 0 && insert_collective_waits(rank)) {
     return true;
   }
   if (rank.schedule >= 0) {
@@ -65,46 +66,53 @@ bool Waits::wait_pending(Rank& rank, std::int32_t index) {
       requests_.await(rank, rank.slots[schedules_.op(rank.schedule, rank.step++).line]);
     }
   } else {
-    for (std::int32_t next = -1, at = rank.pending_first; at >= 0; at = next) {
-      next = requests_[at].next;
+    requests_.find_listed(rank, [&](std::int32_t at) {
       requests_.await(rank, at);
-    }
+      return false;
+    });
   }
   return wait_awaited(rank, index);
 }
 
-// As SimGrid's waitall, which finishes non-blocking collectives first, one after the other.
-void Waits::insert_collective_waits(Rank& rank) {
+// As SimGrid's waitall, which finishes non-blocking collectives first, one after the other. False:
+// the rank waits for none.
+bool Waits::insert_collective_waits(Rank& rank) {
   std::vector<Op> ops;
   Op op;
   op.flags = kContinuation | kByNumber;
   op.line = rank.op.line;
   op.kind = Kind::wait;
-  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
-    if (requests_[at].type != RequestType::collective) continue;
+  requests_.find_listed(rank, [&](std::int32_t at) {
     op.bytes = at;
-    ops.push_back(op);
-  }
+    if (requests_[at].type == RequestType::collective) ops.push_back(op);
+    return false;
+  });
+  if (ops.empty()) return false;
   if (rank.op.kind == Kind::waitall) {
-    op.kind = Kind::waitall;
-    op.flags = kContinuation;
+    op = rank.op;
+    op.flags |= kContinuation;
     ops.push_back(op);
   }
   rank.insert(ops);
+  return true;
 }
 
 // Those without a message come first; a non-blocking collective is one of them, and is waited for
 // as a whole.
 bool Waits::wait_any(Rank& rank, std::int32_t index) {
-  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
-    if (requests_[at].message < 0) return wait_for(rank, index, at);
-  }
+  if (begins_list(rank.op)) requests_.name_requests(rank);
+  const std::int32_t without =
+      requests_.find_listed(rank, [&](std::int32_t at) { return requests_[at].message < 0; });
+  if (without >= 0) return wait_for(rank, index, without);
   const std::int32_t complete = requests_.first_with_message(rank, true);
   if (complete >= 0) return finish(rank, index, complete);
-  if (rank.pending_first < 0) return true;
-  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
+  bool waits = false;
+  requests_.find_listed(rank, [&](std::int32_t at) {
     requests_.await(rank, at);
-  }
+    waits = true;
+    return false;
+  });
+  if (!waits) return true;
   rank.phase = Phase::waiting_any;
   return false;
 }

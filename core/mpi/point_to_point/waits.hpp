@@ -17,7 +17,8 @@ class Waits {
 
   // The wait of a trace or schedule; for a request that is there no longer it does nothing.
   bool wait(Rank& rank, std::int32_t index);
-  // The waitall of a trace takes all pending requests, that of a schedule the slots that follow it.
+  // The waitall of a trace takes the requests that it lists or all that are pending, that of a
+  // schedule the slots that follow it.
   bool wait_pending(Rank& rank, std::int32_t index);
   bool wait_any(Rank& rank, std::int32_t index);
   bool wait_some(Rank& rank, std::int32_t index);
@@ -32,7 +33,7 @@ class Waits {
 
  private:
   bool wait_for(Rank& rank, std::int32_t index, std::int32_t request);
-  void insert_collective_waits(Rank& rank);
+  bool insert_collective_waits(Rank& rank);
 
   Runtime runtime_;
   RequestTable& requests_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mpi/rank/phase.hpp"
+#include "mpi/rank/request_numbers.hpp"
 #include "support/stack.hpp"
 #include "trace/reader.hpp"
 #include "trace/vocabulary/op.hpp"
@@ -38,6 +39,7 @@ struct Membership {
 struct PersistentRequest {
   Op op;
   bool active = false;
+  std::int32_t number = -1;  // by which the trace names it, -1: none
 };
 
 // How far traces have been read.
@@ -77,6 +79,7 @@ struct CollectiveOp {
 struct OptionalRankState {
   Stack<Membership> comms;              // class CommunicatorTable
   Stack<PersistentRequest> persistent;  // class PersistentRequests
+  RequestNumbers numbers;               // class RequestTable
 };
 
 // There may be a million of them.

@@ -29,6 +29,12 @@ void RequestTable::add(Rank& rank, Side side, std::int32_t message) {
     if (rank.starting >= 0) {
       request.type = RequestType::persistent;
       request.origin = rank.starting;
+      const std::int32_t number = rank.persistent()[static_cast<std::size_t>(rank.starting)].number;
+      if (number >= 0) {
+        NumberedRequest& numbered = rank.optional->numbers[number];
+        numbered.pending = index;
+        numbered.may_be_complete = false;
+      }
       rank.starting = -1;
     }
     list(rank, index);
@@ -117,8 +123,8 @@ std::int32_t RequestTable::find_collective(const Rank& rank) const {
   return -1;
 }
 
-// The number of a request that an operation gives; -1: none, for one that was finished before.
-std::int32_t RequestTable::by_number(const Op& op) const {
+// The index of a request that an operation gives; -1: none, for one that was finished before.
+std::int32_t RequestTable::by_index(const Op& op) const {
   if (op.bytes < -1 || op.bytes >= static_cast<std::int64_t>(requests_.capacity())) {
     throw std::out_of_range("no request has the number that a wait or test names");
   }
@@ -127,17 +133,13 @@ std::int32_t RequestTable::by_number(const Op& op) const {
 
 std::int32_t RequestTable::named(Rank& rank) {
   const Op& op = rank.op;
-  if ((op.flags & kByNumber) != 0) return by_number(op);
+  if ((op.flags & (kByNumber | kNumbered)) != 0) {
+    return (op.flags & kByNumber) != 0 ? by_index(op)
+                                       : pending_of(rank, static_cast<std::int32_t>(op.bytes));
+  }
   if (op.kind == Kind::wait_last || op.kind == Kind::test_last) return rank.pending_last;
   // No message has a negative tag.
   return op.tag < 0 && op.tag != kAnyTag ? find_collective(rank) : find(rank);
-}
-
-std::int32_t RequestTable::first_with_message(const Rank& rank, bool complete) const {
-  for (std::int32_t at = rank.pending_first; at >= 0; at = requests_[at].next) {
-    if (requests_[at].message >= 0 && (requests_[at].complete || !complete)) return at;
-  }
-  return -1;
 }
 
 bool RequestTable::is_pending_message(const Rank& rank, std::int32_t index) const {
@@ -153,12 +155,7 @@ void RequestTable::drop(Rank& rank, std::int32_t index) {
   if (request.listed) {
     (request.previous >= 0 ? requests_[request.previous].next : rank.pending_first) = request.next;
     (request.next >= 0 ? requests_[request.next].previous : rank.pending_last) = request.previous;
-    if (request.type == RequestType::persistent) {
-      rank.persistent()[static_cast<std::size_t>(request.origin)].active = false;
-    } else if (request.type == RequestType::collective) {
-      collectives_.release(request.origin);
-      --rank.pending_collectives;
-    }
+    if (request.origin >= 0) forget_origin(rank, request);
     if (rank.indexed) {
       index_.remove(rank.first + rank.number, request);
       rank.indexed = rank.pending_first >= 0;
@@ -166,6 +163,22 @@ void RequestTable::drop(Rank& rank, std::int32_t index) {
     requests_[index].listed = false;
   }
   requests_.release(index);
+}
+
+// What a listed request that is finished came from: a persistent request, a collective, a number.
+void RequestTable::forget_origin(Rank& rank, const Request& request) {
+  std::int32_t number = request.origin;
+  if (request.type == RequestType::persistent) {
+    PersistentRequest& persistent = rank.persistent()[static_cast<std::size_t>(request.origin)];
+    persistent.active = false;
+    number = persistent.number;
+  } else if (request.type == RequestType::collective) {
+    number = collectives_[request.origin].number;
+    collectives_[request.origin].number = -1;
+    collectives_.release(request.origin);
+    --rank.pending_collectives;
+  }
+  if (number >= 0) rank.optional->numbers[number].pending = -1;
 }
 
 void RequestTable::await(Rank& rank, std::int32_t index) {
@@ -262,6 +275,9 @@ void RequestTable::verify(const Rank& rank) const {
            "pending requests stand in the order of posting");
     collectives += request.type == RequestType::collective ? 1 : 0;
     awaited += request.awaited ? 1 : 0;
+    if (request.type == RequestType::message && request.origin >= 0) {
+      ensure(pending_of(rank, request.origin) == at, "a number names the request that has it");
+    }
     if (request.type != RequestType::persistent) continue;
     ensure(rank.persistent()[static_cast<std::size_t>(request.origin)].active,
            "a persistent request that is pending is active");

@@ -31,6 +31,12 @@ class RequestTable {
   // schedule it goes to the operation's slot, a sendrecv awaits it at once, and otherwise it is
   // pending under the key that a later wait or test names.
   void add(Rank& rank, Side side, std::int32_t message);
+  // The request that became pending last is the one of the operation's number.
+  void number_last(Rank& rank);
+  // The request of a non-blocking collective has the number, if it has started any.
+  void number_collective(Rank& rank, std::int32_t number, bool started);
+  // The persistent request that was made last is the one of the operation's number.
+  void number_persistent(Rank& rank);
   // The requests of a non-blocking collective are pending as one, under a tag.
   void add_collective(Rank& rank, std::int32_t tag, std::span<const std::int32_t> parts);
   // The request is finished: its number is free.
@@ -38,8 +44,38 @@ class RequestTable {
 
   // The request that a wait or test of the trace is about, -1: none.
   std::int32_t named(Rank& rank);
-  // The first pending request that waits for a message (if `complete`: for one that has arrived).
-  std::int32_t first_with_message(const Rank& rank, bool complete) const;
+  // The operation, which is kNumbered, begins: its requests are waited for or tested. Throws
+  // TraceError when no request has one of its numbers.
+  void name_requests(Rank& rank);
+  // The place of the persistent request of a number, which is to be started. Throws TraceError.
+  std::int32_t to_start(Rank& rank, std::int32_t number);
+  // The numbers in the list of an operation that is kNumbered.
+  std::span<const double> numbers_listed(const Rank& rank) const {
+    return runtime_.jobs.call_of(rank).arguments;
+  }
+  // Calls `accept` for the requests that a waitall, waitany, testall or the like is about, those
+  // that it lists or all that are pending, in their order. The first one accepted; -1: none.
+  template <class Accept>
+  std::int32_t find_listed(const Rank& rank, Accept accept) const {
+    if ((rank.op.flags & kNumbered) == 0) {
+      for (std::int32_t next = -1, at = rank.pending_first; at >= 0; at = next) {
+        next = requests_[at].next;
+        if (accept(at)) return at;
+      }
+      return -1;
+    }
+    for (const double number : numbers_listed(rank)) {
+      const std::int32_t at = pending_of(rank, static_cast<std::int32_t>(number));
+      if (at >= 0 && accept(at)) return at;
+    }
+    return -1;
+  }
+  // The first of them that waits for a message (if `complete`: for one that has arrived).
+  std::int32_t first_with_message(const Rank& rank, bool complete) const {
+    return find_listed(rank, [&](std::int32_t at) {
+      return requests_[at].message >= 0 && (requests_[at].complete || !complete);
+    });
+  }
   // Whether a number is that of a message's request that is pending on a rank of a world.
   bool is_pending_message(const Rank& rank, std::int32_t index) const;
   // What a pending non-blocking collective is made of.
@@ -65,7 +101,16 @@ class RequestTable {
   void push_complete(Rank& rank, std::int32_t request);
   std::int32_t find(Rank& rank);
   std::int32_t find_collective(const Rank& rank) const;
-  std::int32_t by_number(const Op& op) const;
+  std::int32_t by_index(const Op& op) const;
+  std::int32_t pending_of(const Rank& rank, std::int32_t number) const {
+    const NumberedRequest* const found =
+        rank.optional ? rank.optional->numbers.find(number) : nullptr;
+    return found == nullptr ? -1 : found->pending;
+  }
+  NumberedRequest& give_number(Rank& rank, std::int32_t number);
+  void detach_number(Rank& rank, std::int32_t request);
+  void name_request(Rank& rank, std::int32_t number, bool waits);
+  void forget_origin(Rank& rank, const Request& request);
   void make_index(Rank& rank);
   void drop_index(Rank& rank);
   void verify(const Rank& rank) const;

@@ -15,7 +15,23 @@ std::size_t Requests::KeyHash::operator()(const Key& key) const {
 void Requests::take(const RankWalk& walk, Findings& findings) {
   const Op& op = walk.op();
   const std::int32_t me = walk.group().rank;
+  if ((op.flags & kNumbered) != 0 && op.kind != Kind::nop) {
+    take_numbered(walk, findings);
+    return;
+  }
   switch (op.kind) {
+    case Kind::number_request:
+    case Kind::number_persistent:
+      give(walk, static_cast<std::int32_t>(op.bytes), findings);
+      break;
+    case Kind::send_init:
+    case Kind::ssend_init:
+    case Kind::bsend_init:
+      last_made_ = {op.comm, me, op.peer, op.tag};
+      break;
+    case Kind::recv_init:
+      last_made_ = {op.comm, op.peer, me, op.tag};
+      break;
     case Kind::isend:
     case Kind::issend:
     case Kind::ibsend:
@@ -62,7 +78,7 @@ void Requests::take(const RankWalk& walk, Findings& findings) {
 }
 
 void Requests::post(const Key& key, std::uint32_t line) {
-  const Pending request{line, false, posted_++, 0};
+  const Pending request{line, false, posted_++, kNowhere, kNowhere, nullptr};
   if (legacy_) {
     stack_.push_back(request);
     return;
@@ -75,10 +91,27 @@ void Requests::post(const Key& key, std::uint32_t line) {
     free_.pop_back();
     requests_[place] = request;
   }
+  last_ = place;
   const auto [queue, is_first] = pending_.try_emplace(key, Queue{place, place});
+  requests_[place].queue = &*queue;
   if (is_first) return;
+  requests_[place].previous = queue->second.last;
   requests_[queue->second.last].next = place;
   queue->second.last = place;
+}
+
+// The request at a place is not pending any more.
+void Requests::complete_at(std::uint32_t place) {
+  Pending& request = requests_[place];
+  Queue& queue = request.queue->second;
+  free_.push_back(place);
+  request.serial = kNone;
+  if (queue.first == queue.last) {
+    pending_.erase(request.queue->first);
+    return;
+  }
+  (request.previous == kNowhere ? queue.first : requests_[request.previous].next) = request.next;
+  (request.next == kNowhere ? queue.last : requests_[request.next].previous) = request.previous;
 }
 
 void Requests::wait(const RankWalk& walk, Findings& findings) {
@@ -87,13 +120,7 @@ void Requests::wait(const RankWalk& walk, Findings& findings) {
   // The source of a persistent receive that SimGrid's tracer wrote is known to its wait alone.
   if (found == pending_.end()) found = pending_.find({op.comm, kAnySource, op.bytes, op.tag});
   if (found != pending_.end()) {
-    Queue& queue = found->second;
-    free_.push_back(queue.first);
-    if (queue.first == queue.last) {
-      pending_.erase(found);
-    } else {
-      queue.first = requests_[queue.first].next;
-    }
+    complete_at(found->second.first);
   } else if (complete_somewhere_ == 0) {
     findings.add({Severity::warning, rank_, walk.reader().file(), op.line,
                   "waits for a request that is not pending: no isend or irecv before it has this "
@@ -130,12 +157,141 @@ void Requests::clear() {
   free_.clear();
   stack_.clear();
   collectives_.clear();
+  for (auto& [number, numbered] : numbers_) numbered.pending = false;
+}
+
+void Requests::take_numbered(const RankWalk& walk, Findings& findings) {
+  const Op& op = walk.op();
+  switch (op.kind) {
+    case Kind::icollective:
+      give(walk, op.tag, findings);
+      break;
+    case Kind::start:
+      start(walk, static_cast<std::int32_t>(op.bytes), findings);
+      break;
+    case Kind::wait:
+    case Kind::test:
+      name(walk, static_cast<std::int32_t>(op.bytes), findings);
+      break;
+    default:
+      for (const double argument : walk.call().arguments) {
+        const auto number = static_cast<std::int32_t>(argument);
+        op.kind == Kind::startall ? start(walk, number, findings) : name(walk, number, findings);
+      }
+  }
+}
+
+bool Requests::is_pending(const Numbered& numbered) const {
+  if (!numbered.pending || numbered.serial == kNone) return numbered.pending;
+  if (!legacy_) {
+    return numbered.place < requests_.size() && requests_[numbered.place].serial == numbered.serial;
+  }
+  return std::any_of(stack_.begin(), stack_.end(),
+                     [&](const Pending& request) { return request.serial == numbered.serial; });
+}
+
+// Whether a test or a waitany, of this number or of all that are pending, has had its request.
+bool Requests::may_be_complete(const Numbered& numbered) const {
+  return numbered.may_be_complete || complete_somewhere_ > 0 ||
+         (numbered.serial != kNone && numbered.serial < tested_);
+}
+
+void Requests::complete(Numbered& numbered) {
+  if (is_pending(numbered) && numbered.serial != kNone) {
+    if (legacy_) {
+      std::erase_if(stack_,
+                    [&](const Pending& request) { return request.serial == numbered.serial; });
+    } else {
+      complete_at(numbered.place);
+    }
+  }
+  numbered.pending = false;
+}
+
+void Requests::fail(const RankWalk& walk, std::int32_t number, const std::string& what,
+                    Findings& findings) const {
+  findings.add({Severity::error, rank_, walk.reader().file(), walk.op().line,
+                "request " + std::to_string(number) + " " + what});
+}
+
+// The request that the line makes has the number.
+void Requests::give(const RankWalk& walk, std::int32_t number, Findings& findings) {
+  Numbered& numbered = numbers_[number];
+  if (is_pending(numbered)) {
+    if (!may_be_complete(numbered)) {
+      fail(walk, number,
+           "is still pending since line " + std::to_string(numbered.line) +
+               "; wait for it or test it before its number is given to another",
+           findings);
+    }
+    complete(numbered);
+  }
+  const Op& op = walk.op();
+  numbered = {.line = op.line, .given = true};
+  if (op.kind == Kind::number_persistent) {
+    numbered.is_persistent = true;
+    numbered.key = last_made_;
+    return;
+  }
+  numbered.pending = true;
+  if (op.kind == Kind::icollective) return;
+  numbered.serial = posted_ - 1;
+  numbered.place = last_;
+}
+
+// A wait or test names the number.
+void Requests::name(const RankWalk& walk, std::int32_t number, Findings& findings) {
+  Numbered& numbered = numbers_[number];
+  if (!numbered.given) {
+    fail(walk, number,
+         "does not exist; a number names a request from the line that gives it to the wait for it",
+         findings);
+    return;
+  }
+  const Kind kind = walk.op().kind;
+  if (kind != Kind::wait && kind != Kind::waitall) {
+    numbered.may_be_complete = true;
+    return;
+  }
+  complete(numbered);
+  numbered.given = numbered.is_persistent;
+}
+
+void Requests::start(const RankWalk& walk, std::int32_t number, Findings& findings) {
+  Numbered& numbered = numbers_[number];
+  if (!numbered.is_persistent) {
+    fail(walk, number,
+         "is not persistent; a start needs the number that a send_init or recv_init gave",
+         findings);
+    return;
+  }
+  if (is_pending(numbered)) {
+    if (!may_be_complete(numbered)) {
+      fail(walk, number,
+           "is still active since line " + std::to_string(numbered.line) +
+               "; wait for it or test it before it is started again",
+           findings);
+    }
+    complete(numbered);
+  }
+  post(numbered.key, walk.op().line);
+  numbered.line = walk.op().line;
+  numbered.pending = true;
+  numbered.may_be_complete = false;
+  numbered.serial = posted_ - 1;
+  numbered.place = last_;
 }
 
 void Requests::finish(const RankWalk& walk, Findings& findings) {
+  for (auto& [number, numbered] : numbers_) {
+    if (may_be_complete(numbered)) complete(numbered);
+  }
   std::vector<std::uint32_t> lines(collectives_.begin(), collectives_.end());
+  for (const auto& [number, numbered] : numbers_) {
+    if (numbered.pending && numbered.serial == kNone) lines.push_back(numbered.line);
+  }
   const auto take_pending = [&](const Pending& request) {
-    if (!request.may_be_complete && request.number >= tested_) lines.push_back(request.line);
+    if (!request.may_be_complete && request.serial >= tested_) lines.push_back(request.line);
   };
   for (const auto& [key, queue] : pending_) {
     for (std::uint32_t at = queue.first;; at = requests_[at].next) {

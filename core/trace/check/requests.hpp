@@ -34,16 +34,33 @@ class Requests {
   struct KeyHash {
     std::size_t operator()(const Key& key) const;
   };
-  struct Pending {
-    std::uint32_t line;
-    bool may_be_complete;  // tested
-    std::uint64_t number;  // of those that were posted
-    std::uint32_t next;    // the place in requests_ of the next one with the same key
-  };
   // The requests of one key in the order in which they were posted: places in requests_.
   struct Queue {
     std::uint32_t first;
     std::uint32_t last;
+  };
+  using Queues = std::unordered_map<Key, Queue, KeyHash>;
+  static constexpr std::uint32_t kNowhere = 0xffffffff;
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  struct Pending {
+    std::uint32_t line;
+    bool may_be_complete;  // tested
+    std::uint64_t serial;  // how many were posted before; kNone: the place is free
+    // Places in requests_ of those of the same key that were posted before it and after it.
+    std::uint32_t previous;
+    std::uint32_t next;
+    Queues::value_type* queue;
+  };
+  // What a number (`request=`) names.
+  struct Numbered {
+    std::uint32_t line = 0;  // that gave it
+    bool given = false;      // no wait has named it since
+    bool pending = false;
+    bool may_be_complete = false;  // a test or a waitany has named it
+    bool is_persistent = false;
+    Key key = {};                  // of a persistent request
+    std::uint64_t serial = kNone;  // of its message's request
+    std::uint32_t place = 0;       // in requests_; without meaning in the legacy dialect
   };
 
   void post(const Key& key, std::uint32_t line);
@@ -52,17 +69,31 @@ class Requests {
   void test(const Key& key);
   void test_all();
   void clear();
+  void complete_at(std::uint32_t place);
+
+  void take_numbered(const RankWalk& walk, Findings& findings);
+  void give(const RankWalk& walk, std::int32_t number, Findings& findings);
+  void name(const RankWalk& walk, std::int32_t number, Findings& findings);
+  void start(const RankWalk& walk, std::int32_t number, Findings& findings);
+  bool is_pending(const Numbered& numbered) const;
+  bool may_be_complete(const Numbered& numbered) const;
+  void complete(Numbered& numbered);
+  void fail(const RankWalk& walk, std::int32_t number, const std::string& what,
+            Findings& findings) const;
 
   std::int32_t rank_;
   bool legacy_;
   std::uint64_t posted_ = 0;
   std::uint64_t tested_ = 0;  // the first so many posted ones have been tested together
-  std::unordered_map<Key, Queue, KeyHash> pending_;
+  Queues pending_;
   std::vector<Pending> requests_;
   std::vector<std::uint32_t> free_;        // places in requests_ of none that is pending
   std::vector<Pending> stack_;             // instead, in the legacy dialect
-  std::deque<std::uint32_t> collectives_;  // lines of pending non-blocking ones
-  std::uint64_t complete_somewhere_ = 0;   // by waitany: which is not known
+  std::deque<std::uint32_t> collectives_;  // lines of pending non-blocking ones without a number
+  std::unordered_map<std::int32_t, Numbered> numbers_;
+  Key last_made_ = {};                    // of the last persistent request
+  std::uint32_t last_ = 0;                // the place of the request that was posted last
+  std::uint64_t complete_somewhere_ = 0;  // by waitany: which is not known
 };
 
 }  // namespace tisim

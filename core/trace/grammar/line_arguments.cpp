@@ -67,6 +67,14 @@ std::int64_t LineParser::communicator_id(std::string_view word, bool may_be_worl
   return id;
 }
 
+std::int32_t LineParser::request_number(std::string_view word) {
+  const std::int64_t number = whole(word, "request");
+  if (number < 0 || number > std::numeric_limits<std::int32_t>::max()) {
+    fail("request " + quoted(word) + " is not between 0 and 2147483647");
+  }
+  return static_cast<std::int32_t>(number);
+}
+
 std::int64_t LineParser::whole(std::string_view word, std::string_view what) {
   std::int64_t value = 0;
   const char* fault = nullptr;

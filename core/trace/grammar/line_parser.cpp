@@ -73,11 +73,19 @@ std::size_t LineParser::parse_words(Op* out) {
   const std::string_view word = calls_->scratch().words.front();
   const Action* const action = grammar_->vocabulary->find(word);
   if (action == nullptr) unknown_action(word);
-  at_hand().comm = is_communication(action->form) ? take_communicator() : std::uint16_t{0};
+  CallTable::Scratch& hand = at_hand();
+  hand.comm = 0;
+  hand.request = -1;
+  hand.requests = {};
+  if (is_communication(action->form)) take_named_arguments();
+  if (hand.requests.data() != nullptr && action->form != Form::requests) {
+    fail(std::string(action->name) + " takes no requests=: it is about one request at most");
+  }
   *out = Op{};
   out->kind = action->kind;
-  out->comm = at_hand().comm;
-  const std::size_t made = parse_form(*action, out);
+  out->comm = hand.comm;
+  std::size_t made = parse_form(*action, out);
+  if (hand.request >= 0) made = number_request(*action, out, made);
   for (std::size_t i = 0; i < made; ++i) {
     out[i].line = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(at_hand().number, std::numeric_limits<std::uint32_t>::max()));
@@ -135,17 +143,6 @@ std::size_t LineParser::parse_form(const Action& action, Op* out) {
       break;
   }
   return 1;
-}
-
-// Takes a last argument `comm=<id>` off the line.
-std::uint16_t LineParser::take_communicator() {
-  constexpr std::string_view kName = "comm=";
-  Words& words = calls_->scratch().words;
-  const std::string_view last = words.back();
-  if (words.size() < 2 || last.substr(0, kName.size()) != kName) return 0;
-  const std::int64_t id = communicator_id(last.substr(kName.size()), true);
-  words.pop_back();
-  return static_cast<std::uint16_t>(id);
 }
 
 // The words are kept only for a reader that looks up speedups by place.
@@ -207,55 +204,6 @@ std::size_t LineParser::sendrecv(const Action& action, Op* out) {
   out[1].peer = source(words[4], out[1].flags);
   out[1].bytes = bytes(count(words[3], "receive count"), 6);
   return 2;
-}
-
-void LineParser::request(const Action& action, Op& op) {
-  const Words& words = calls_->scratch().words;
-  if (action.form == Form::start && words.size() >= 5) {
-    started(op);
-    return;
-  }
-  if (grammar_->dialect == Dialect::legacy && action.form == Form::request) {
-    need(action, 0, 0);
-    op.kind = action.kind == Kind::wait ? Kind::wait_last : Kind::test_last;
-    return;
-  }
-  need(action, 3, 3);
-  const std::int64_t from = whole(words[1], "source");
-  const std::int64_t to = whole(words[2], "destination");
-  if (from == kSimGridNull && to == kSimGridNull) {  // how SimGrid writes a collective's request
-    if (action.kind == Kind::wait) op.kind = Kind::wait_icollective;
-    op.peer = kAnySource;
-    op.bytes = kAnySource;
-    op.tag = static_cast<std::int32_t>(whole(words[3], "tag"));
-    return;
-  }
-  op.peer = source(words[1], op.flags);
-  op.bytes = destination(words[2]);
-  op.tag = tag(words[3], true);
-}
-
-// `Start dst tag bytes type`, which SimGrid's tracer writes for a send and, then with this rank for
-// `dst`, for a receive. The type is that of the buffer, the size is already in bytes.
-void LineParser::started(Op& op) {
-  const Words& words = calls_->scratch().words;
-  const std::int64_t to = whole(words[1], "destination");
-  op.tag = tag(words[2], true);
-  op.bytes = count(words[3], "size");
-  if (to == rank_ && at_hand().comm == 0) {
-    op.kind = Kind::irecv;
-    op.peer = kAnySource;
-    op.flags |= kSourceLost;
-  } else {
-    op.kind = Kind::isend;
-    op.peer = destination(words[1]);
-  }
-}
-
-void LineParser::requests(const Action& action, Op& op) {
-  need(action, 0, 1);
-  const Words& words = calls_->scratch().words;
-  op.bytes = words.size() > 1 ? count(words[1], "number of requests") : 0;
 }
 
 std::size_t LineParser::collective(const Action& action, Op* out) {

@@ -45,7 +45,9 @@ class LineParser {
   void take(std::string_view line, std::uint64_t number, bool cut);
   std::size_t parse_words(Op* out);
   std::size_t parse_form(const Action& action, Op* out);
-  std::uint16_t take_communicator();
+  void take_named_arguments();
+  std::size_t number_request(const Action& action, Op* out, std::size_t made);
+  void list_requests(Op& op);
 
   void location(Op& op);
   void compute(const Action& action, Op& op);
@@ -63,6 +65,7 @@ class LineParser {
   double collective_argument(ArgumentRole role, std::string_view word);
 
   std::int64_t communicator_id(std::string_view word, bool may_be_world);
+  std::int32_t request_number(std::string_view word);
   std::int64_t whole(std::string_view word, std::string_view what);
   std::int64_t count(std::string_view word, std::string_view what);
   double volume(std::string_view word, std::string_view what);

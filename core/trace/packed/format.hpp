@@ -74,6 +74,8 @@ inline constexpr std::size_t kAllBlocks = 64U << 20;
 
 inline constexpr std::size_t kMostSlots = 4096;
 inline constexpr std::size_t kMostWords = 255;
+// Before a template with named arguments. It is the number of no word.
+inline constexpr std::uint64_t kNamed = kMostWords + 1;
 inline constexpr std::size_t kMostTemplates = 65536;
 
 }  // namespace tisim::packed

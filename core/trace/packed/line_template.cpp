@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 
 #include "trace/packed/format.hpp"
@@ -62,6 +63,41 @@ void append_number(std::string& out, std::int64_t value) {
   out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
 
+constexpr std::string_view kNames[] = {"comm=", "request=", "requests="};
+
+// Appends a named argument as a template has it; false when the argument is none.
+bool put_named(std::string_view argument, std::string& out) {
+  for (std::uint64_t i = 0; i < std::size(kNames); ++i) {
+    if (!argument.starts_with(kNames[i])) continue;
+    std::vector<std::int64_t> values;
+    for (std::size_t at = kNames[i].size(); at < argument.size();) {
+      const std::size_t end = std::min(argument.find(',', at), argument.size());
+      const auto value = plain_number(argument.substr(at, end - at));
+      if (!value || end + 1 == argument.size()) return false;
+      values.push_back(*value);
+      at = end + 1;
+    }
+    put_varint(out, i);
+    put_varint(out, values.size());
+    for (const std::int64_t value : values) put_varint(out, zigzag(value));
+    return true;
+  }
+  return false;
+}
+
+// The reverse.
+bool append_named(ByteCursor& cursor, std::string& out) {
+  const std::uint64_t name = cursor.varint();
+  if (name >= std::size(kNames)) return false;
+  out.append(" ").append(kNames[name]);
+  const std::uint64_t values = cursor.varint();
+  for (std::uint64_t i = 0; i < values && !cursor.failed(); ++i) {
+    if (i > 0) out += ',';
+    append_number(out, unzigzag(cursor.varint()));
+  }
+  return !cursor.failed();
+}
+
 std::string raw_template(std::string_view line) { return std::string(1, '\0').append(line); }
 
 }  // namespace
@@ -84,41 +120,52 @@ std::string make_template(std::string_view line, std::int64_t rank, WordList& wo
   const std::string_view arguments =
       line.substr(first, line.size() - first - (blank_at_end ? 1 : 0));
   std::vector<std::int64_t> values;
+  std::string named;
   for (std::size_t at = 0; at < arguments.size();) {
     const std::size_t end = std::min(arguments.find(' ', at + 1), arguments.size());
-    const auto value = plain_number(arguments.substr(at + 1, end - at - 1));
-    if (!value) return raw_template(line);
-    values.push_back(*value);
+    const std::string_view argument = arguments.substr(at + 1, end - at - 1);
     at = end;
+    const auto value = plain_number(argument);
+    if (value && named.empty()) {
+      values.push_back(*value);
+    } else if (value || !put_named(argument, named)) {
+      return raw_template(line);
+    }
   }
   const int word = words.number(line.substr(0, first));
   if (word < 0) return raw_template(line);
   const unsigned ranks = words.rank_arguments(word);
   std::string made;
+  if (!named.empty()) put_varint(made, kNamed);
   put_varint(made, static_cast<std::uint64_t>(word) + 1);
   put_varint(made, 2 * values.size() + (blank_at_end ? 1 : 0));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool relative = i < 8 && ((ranks >> i) & 1) != 0 && values[i] > 0;
     put_varint(made, 2 * zigzag(relative ? values[i] - rank : values[i]) + (relative ? 1 : 0));
   }
-  return made;
+  return made + named;
 }
 
 bool append_line(std::string_view packed_line, std::int64_t rank,
                  const std::vector<std::string>& words, std::string& out) {
   ByteCursor cursor(packed_line);
-  const std::uint64_t word = cursor.varint();
+  std::uint64_t word = cursor.varint();
   if (word == 0) {
     out.append(cursor.bytes(cursor.left()));
     return !cursor.failed();
   }
-  if (word > words.size()) return false;
+  const bool has_named = word == kNamed;
+  if (has_named) word = cursor.varint();
+  if (word == 0 || word > words.size()) return false;
   out += words[word - 1];
   const std::uint64_t header = cursor.varint();
   for (std::uint64_t i = 0; i < header / 2 && !cursor.failed(); ++i) {
     const std::uint64_t code = cursor.varint();
     out += ' ';
     append_number(out, unzigzag(code / 2) + ((code & 1) != 0 ? rank : 0));
+  }
+  while (has_named && cursor.left() > 0 && !cursor.failed()) {
+    if (!append_named(cursor, out)) return false;
   }
   if ((header & 1) != 0) out += ' ';
   return cursor.done() && !cursor.failed();

@@ -6,6 +6,10 @@
 // said relative to the line's own. Ranks other than 0 are said so: then the same pattern of
 // messages has the same templates on every rank. What is not a word and whole numbers with a blank
 // between them is 0 and the text.
+//
+// Named arguments (`comm=1`, `request=3`, `requests=3,4`) may follow the numbers. Then kNamed
+// stands before the template, and behind it, for each of them, its name (0, 1, 2 in the order
+// above), how many numbers it has, and these as zigzag numbers.
 #pragma once
 
 #include <cstdint>

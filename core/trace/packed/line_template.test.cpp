@@ -65,6 +65,22 @@ TEST("packed lines: templates") {
   CHECK(survives("x " + std::string(5000, '1'), 7, bytes));
 }
 
+TEST("packed lines: named arguments") {
+  std::size_t bytes = 0;
+  CHECK(survives("isend 1 5 100 0 request=3", 0, bytes) && bytes == 12);
+  CHECK(survives("wait request=3", 0, bytes) && bytes == 7);
+  CHECK(survives("waitall requests=0,1,2,3 ", 3, bytes) && bytes == 10);
+  CHECK(survives("send 7 5 100 request=3 comm=1", 7, bytes) && bytes == 14);
+  for (const char* line : {"x request=", "x request=a", "x requests=1,", "x requests=,1",
+                           "x request=1 5", "x request=01", "x comm=1 ", "x =1", "x y=1",
+                           "x request=1  comm=2", "x request=-1", "x comm=1,2,3"}) {
+    CHECK(survives(line, 7, bytes));
+  }
+  WordList words;
+  CHECK(make_template("isend 6 1 100 request=3", 5, words) ==
+        make_template("isend 9 1 100 request=3", 8, words));
+}
+
 TEST("packed lines: the same pattern has the same template on every rank") {
   WordList words;
   CHECK(make_template("send 6 1 100", 5, words) == make_template("send 9 1 100", 8, words));
@@ -95,7 +111,10 @@ TEST("packed lines: what is no template is refused") {
   const std::vector<std::string> words = {"send"};
   for (const std::string& bytes :
        {std::string(), std::string("\x02\x00", 2), std::string("\x01"),
-        std::string("\x01\x04\x02", 3), std::string("\x01\x02\x02\x02", 4)}) {
+        std::string("\x01\x04\x02", 3), std::string("\x01\x02\x02\x02", 4),
+        std::string("\x80\x02", 2), std::string("\x80\x02\x00", 3),
+        std::string("\x80\x02\x01\x00\x03\x00", 6), std::string("\x80\x02\x01\x00\x01\x02\x02", 7),
+        std::string("\x80\x02\x80\x02\x01\x00", 6)}) {
     std::string out;
     CHECK(!append_line(bytes, 0, words, out));
   }

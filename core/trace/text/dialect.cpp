@@ -45,9 +45,14 @@ Evidence of_point_to_point(const Action& action, std::span<const std::string_vie
   }
 }
 
+// Whether a word is an argument that no old trace has.
+bool is_named(std::string_view word) {
+  return word.starts_with("comm=") || word.starts_with("request=") || word.starts_with("requests=");
+}
+
 Evidence of_words(const Vocabulary& vocabulary, std::span<const std::string_view> words) {
   if (words.size() < 2) return Evidence::none;
-  if (words.size() > 2 && words.back().substr(0, 5) == "comm=") return Evidence::modern;
+  if (words.size() > 2 && is_named(words.back())) return Evidence::modern;
   const Action* const action = vocabulary.find(words[1]);
   if (action == nullptr) return Evidence::none;
   Evidence evidence = Evidence::none;

@@ -36,16 +36,40 @@ class QuickLine {
   // Reads the line at `p`, which has a newline and kPadding readable bytes behind it. The result is
   // what follows the newline; nullptr, and rubbish in `op`, when the line is not for this reader.
   const char* parse(const char* p, Op& op) const {
-    if ((load(p) & prefix_mask_) != prefix_ || !usable_) return nullptr;
-    p += prefix_length_;
-    const std::uint64_t word = load(p);
-    const Word& action = kWords[hash(static_cast<std::uint32_t>(word))];
-    if ((word & action.mask) != action.text) return nullptr;
-    p += action.length;
+    const Word* action = nullptr;
+    if ((p = parse_word(p, action)) == nullptr) return nullptr;
     op = Op{};
-    op.kind = action.kind;
-    if (action.kind == Kind::compute) return parse_compute(p, op);
-    return parse_three(p, action, op);
+    op.kind = action->kind;
+    if (action->kind == Kind::compute) return parse_compute(p, op);
+    std::int64_t fault = 0;
+    p = parse_three(p, *action, false, op, fault);
+    return fault >= 0 && *p == '\n' ? p + 1 : nullptr;
+  }
+
+  // The same for a line that ends in ` request=N`. It is one operation, or two: `made`.
+  const char* parse_numbered(const char* p, Op* ops, std::size_t& made) const {
+    const Word* action = nullptr;
+    if ((p = parse_word(p, action)) == nullptr) return nullptr;
+    ops[0] = Op{};
+    ops[0].kind = action->kind;
+    std::int64_t fault = 0;
+    if (action->is_key) {
+      if (load(p) != kRequest) return nullptr;
+      made = 1;
+      ops[0].flags = kNumbered;
+      ops[0].peer = kAnySource;
+    } else {
+      if (action->kind != Kind::isend && action->kind != Kind::irecv) return nullptr;
+      p = parse_three(p, *action, true, ops[0], fault);
+      if (fault < 0 || *p != ' ' || load(++p) != kRequest) return nullptr;
+      made = 2;
+      ops[1] = Op{};
+      ops[1].kind = Kind::number_request;
+      ops[1].flags = kContinuation;
+    }
+    p += sizeof kRequest;
+    ops[made - 1].bytes = digits(p, fault);
+    return fault >= 0 && *p == '\n' ? p + 1 : nullptr;
   }
 
  private:
@@ -56,6 +80,9 @@ class QuickLine {
     Kind kind = Kind::nop;
     bool is_key = false;  // src dst tag instead of peer tag count
   };
+
+  // "request=" as load() gives it.
+  static constexpr std::uint64_t kRequest = 0x3d74736575716572U;
 
   static constexpr std::uint64_t low_bytes(unsigned count) {
     return count >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * count)) - 1;
@@ -121,8 +148,20 @@ class QuickLine {
     return static_cast<std::int64_t>(v >> 32);
   }
 
-  const char* parse_three(const char* p, const Word& action, Op& op) const {
-    std::int64_t fault = 0;
+  // The action of the line at `p`; the result is what follows it.
+  const char* parse_word(const char* p, const Word*& found) const {
+    if ((load(p) & prefix_mask_) != prefix_ || !usable_) return nullptr;
+    p += prefix_length_;
+    const std::uint64_t word = load(p);
+    const Word& action = kWords[hash(static_cast<std::uint32_t>(word))];
+    if ((word & action.mask) != action.text) return nullptr;
+    found = &action;
+    return p + action.length;
+  }
+
+  // `fault` becomes negative when these are no three numbers. `numbered`: `request=` may follow.
+  const char* parse_three(const char* p, const Word& action, bool numbered, Op& op,
+                          std::int64_t& fault) const {
     const std::int64_t first = digits(p, fault);
     fault |= -(static_cast<unsigned char>(*p++) ^ ' ');
     const std::int64_t second = digits(p, fault);
@@ -136,16 +175,19 @@ class QuickLine {
       fault |= last_rank_ - second;
     } else {
       std::int64_t width = default_width_;
-      if (*p == ' ') {
+      if (*p == ' ' && !(numbered && load(p + 1) == kRequest)) {
         const std::int64_t type = digits(++p, fault);
-        if (type >= static_cast<std::int64_t>(kTypeWidth.size())) return nullptr;
+        if (type >= static_cast<std::int64_t>(kTypeWidth.size())) {
+          fault = -1;
+          return p;
+        }
         width = kTypeWidth[static_cast<std::size_t>(type)];
         fault |= kNoType - 1 - width;
       }
       op.bytes = third * width;
       op.tag = static_cast<std::int32_t>(second);
     }
-    return fault >= 0 && *p == '\n' ? p + 1 : nullptr;
+    return p;
   }
 
   // A volume like 14571 or 1.59373e+06: up to 15 digits are exact, and so is one multiplication

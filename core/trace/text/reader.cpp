@@ -39,14 +39,39 @@ std::size_t TextReader::read_quickly(Op* out, std::size_t capacity) {
   const char* const end = lines_.end();
   auto line = static_cast<std::uint32_t>(line_);
   std::size_t made = 0;
-  for (; made < capacity && p != end; ++made) {
+  while (made < capacity && p != end) {
     const char* const behind = quick_.parse(p, out[made]);
-    if (behind == nullptr) break;
-    out[made].line = ++line;
+    if (behind == nullptr) {
+      const std::size_t more = read_numbered(p, line + 1, out + made, capacity - made);
+      if (more == 0) break;
+      ++line;
+      made += more;
+      continue;
+    }
+    out[made++].line = ++line;
     p = behind;
   }
-  line_ += made;
+  line_ += line - static_cast<std::uint32_t>(line_);
   next_ = p;
+  return made;
+}
+
+// A line at `p`, which goes behind it, whose request has a number; 0: it is another line.
+std::size_t TextReader::read_numbered(const char*& p, std::uint32_t line, Op* out,
+                                      std::size_t capacity) {
+  Op ops[2];
+  std::size_t made = 0;
+  const char* const behind = quick_.parse_numbered(p, ops, made);
+  if (behind == nullptr) return 0;
+  p = behind;
+  ops[0].line = line;
+  ops[1].line = line;
+  out[0] = ops[0];
+  if (made == 2 && capacity == 1) {
+    left_over_.leave(ops[1]);
+    return 1;
+  }
+  if (made == 2) out[1] = ops[1];
   return made;
 }
 

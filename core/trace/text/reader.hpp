@@ -33,6 +33,7 @@ class TextReader final : public RankReader {
 
  private:
   std::size_t read_quickly(Op* out, std::size_t capacity);
+  std::size_t read_numbered(const char*& p, std::uint32_t line, Op* out, std::size_t capacity);
   std::size_t read_line(Op* out, std::size_t capacity);
 
   std::shared_ptr<const void> owner_;

@@ -38,8 +38,11 @@ class CallTable {
     std::string text;  // of a line that is put together
     std::string_view line;
     std::uint64_t number = 0;  // of the line
+    bool cut = false;          // the file ends inside the line
+    // Named arguments of the line: `comm=`, `request=` (-1: none), `requests=` (null: none).
     std::uint16_t comm = 0;
-    bool cut = false;  // the file ends inside the line
+    std::int32_t request = -1;
+    std::string_view requests;
     std::vector<std::string_view> words;
     Call call;
   };

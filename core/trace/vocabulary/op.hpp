@@ -19,8 +19,11 @@ inline constexpr std::uint8_t kNullIsMistaken = 2;  // -333 in a receive, read a
 // A started persistent receive whose source SimGrid's tracer did not write (`peer` is kAnySource):
 // the wait for it names the true source.
 inline constexpr std::uint8_t kSourceLost = 4;
-// A `location` whose words are the call: its file and line.
+// Of a nop: a `location` whose words are the call: its file and line.
 inline constexpr std::uint8_t kHasLocation = 8;
+// Of a wait, test or start: its requests are given by their numbers. Of a non-blocking collective:
+// its request has one.
+inline constexpr std::uint8_t kNumbered = 8;
 // Of a nop: it is an `init`, a `finalize`.
 inline constexpr std::uint8_t kIsInit = 16;
 inline constexpr std::uint8_t kIsFinalize = 32;
@@ -31,8 +34,13 @@ inline constexpr std::uint8_t kIsFinalize = 32;
 //   receives, probes        peer (or kAnySource), bytes (the buffer; -1: unknown), tag
 //   sendrecv                the sending half; a recv_half with kContinuation follows
 //   wait, test, start       the key of a request: peer (source), bytes (destination rank), tag
+//                           kNumbered: bytes is its number, peer is kAnySource
+//   waitall, testany ...    kNumbered: call is the list of numbers; else nothing
 //   wait_last, test_last    nothing: the pending request that was posted last (legacy dialect)
-//   collectives, comm_*     call: index into the CallTable; so has `custom`
+//   number_request          bytes: the number of the request that its line has made
+//   number_persistent       the same for a persistent request
+//   collectives, comm_*     call: index into the CallTable; so has `custom`. kNumbered: tag is the
+//                           number of the request
 //
 // 24 bytes, no padding; `line` is 1-based in the rank's file.
 struct Op {

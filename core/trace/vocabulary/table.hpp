@@ -67,14 +67,12 @@ enum class Form : std::uint8_t {
   ROW(sendrecv, .name = "sendrecv", .form = Form::sendrecv, .blocks = true,                        \
       .usage = "scount dst rcount src [stype rtype]", .effect = "tag 0 both ways")                 \
   ROW(recv_half, .name = "recv", .blocks = true)                                                   \
-  ROW(wait, .name = "wait", .form = Form::request, .blocks = true, .usage = "src dst tag",         \
-      .legacy_usage = "no arguments", .effect = TISIM_OLDEST_REQUEST)                              \
+  ROW(wait, .name = "wait", .form = Form::request, .blocks = true, TISIM_REQUEST_USAGE)            \
   ROW(wait_last, .name = "wait", .blocks = true)                                                   \
   ROW(waitall, .name = "waitall", .form = Form::requests, .blocks = true, TISIM_REQUESTS_USAGE)    \
   ROW(waitany, .name = "waitany", .form = Form::requests, .blocks = true, TISIM_REQUESTS_USAGE)    \
   ROW(waitsome, .name = "waitsome", .form = Form::requests, .blocks = true, TISIM_REQUESTS_USAGE)  \
-  ROW(test, .name = "test", .form = Form::request, .usage = "src dst tag",                         \
-      .legacy_usage = "no arguments", .effect = TISIM_OLDEST_REQUEST)                              \
+  ROW(test, .name = "test", .form = Form::request, TISIM_REQUEST_USAGE)                            \
   ROW(test_last, .name = "test")                                                                   \
   ROW(testall, .name = "testall", .form = Form::requests, TISIM_REQUESTS_USAGE)                    \
   ROW(testany, .name = "testany", .form = Form::requests, TISIM_REQUESTS_USAGE)                    \
@@ -91,10 +89,14 @@ enum class Form : std::uint8_t {
       .effect = "addition: a persistent request")                                                  \
   ROW(recv_init, .name = "recv_init", .form = Form::receive, TISIM_RECEIVE_USAGE,                  \
       .effect = "addition")                                                                        \
-  ROW(start, .name = "start", .form = Form::start, .makes_request = true, .usage = "src dst tag",  \
-      .effect = "addition: the persistent request of that key")                                    \
+  ROW(start, .name = "start", .form = Form::start, .makes_request = true,                          \
+      .usage = "src dst tag or request=N", .effect = "addition: the persistent request of that "   \
+                                                     "key or number")                              \
   ROW(startall, .name = "startall", .form = Form::requests, .makes_request = true,                 \
-      .usage = "[number of requests]", .effect = "all persistent requests that are not active")    \
+      .usage = "[number of requests] or requests=N,M,...",                                         \
+      .effect = "the persistent requests of these numbers, or all that are not active")            \
+  ROW(number_request, .name = "request")                                                           \
+  ROW(number_persistent, .name = "request")                                                        \
   ROW(collective, .name = "collective", .blocks = true)                                            \
   ROW(icollective, .name = "collective", .makes_request = true)                                    \
   ROW(wait_icollective, .name = "wait", .blocks = true)                                            \
@@ -109,11 +111,14 @@ enum class Form : std::uint8_t {
 
 #define TISIM_SEND_USAGE .usage = "dst tag count [type]", .legacy_usage = "dst count [type]"
 #define TISIM_RECEIVE_USAGE .usage = "src tag count [type]", .legacy_usage = "src [count [type]]"
+#define TISIM_REQUEST_USAGE                                                                        \
+  .usage = "src dst tag or request=N", .legacy_usage = "no arguments or request=N",                \
+  .effect = "the oldest pending request of a message from `src` to `dst` with that tag, or the "   \
+            "one of that number"
 #define TISIM_REQUESTS_USAGE                                                                       \
-  .usage = "[number of requests]", .effect = "of all that are pending; the number is not used"
+  .usage = "[number of requests] or requests=N,M,...",                                             \
+  .effect = "of these, or of all that are pending; how many there are is not used"
 #define TISIM_SEND_MODES "synchronous and buffered mode"
-#define TISIM_OLDEST_REQUEST                                                                       \
-  "the oldest pending request of a message from `src` to `dst` with that tag"
 
 // ROW(operation, properties): the collectives. Each is two actions, with and without an `i` before
 // its name; the kinds of their operations are `collective` and `icollective`.
@@ -154,12 +159,13 @@ enum class Form : std::uint8_t {
 // The kinds of operations. op.hpp says what the fields of each mean.
 enum class Kind : std::uint8_t { TISIM_KINDS(TISIM_ENUMERATOR) };
 
-// What a call is: a collective, the making of a communicator, a custom action.
+// What a call is: a collective, the making of a communicator, a custom action, a list of requests.
 enum class Operation : std::uint8_t {
   TISIM_COLLECTIVES(TISIM_ENUMERATOR) comm_split,  // arguments: parent, new, color, key
   comm_dup,                                        // arguments: parent, new
   comm_free,                                       // arguments: the communicator
   custom,                                          // words: the action and its arguments
+  requests,                                        // arguments: their numbers
 };
 
 #undef TISIM_ENUMERATOR
@@ -193,7 +199,7 @@ inline constexpr CollectiveTraits kCollectiveTraits[] = {TISIM_COLLECTIVES(TISIM
 
 inline constexpr std::size_t kKinds = sizeof kKindTraits / sizeof *kKindTraits;
 inline constexpr std::size_t kCollectives = sizeof kCollectiveTraits / sizeof *kCollectiveTraits;
-inline constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::custom) + 1;
+inline constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::requests) + 1;
 static_assert(static_cast<std::size_t>(Operation::comm_split) == kCollectives);
 
 constexpr const KindTraits& traits_of(Kind kind) {

@@ -17,7 +17,7 @@ double CallPlaces::enter(const Speedups& speedups, std::string_view file, std::s
 void SpeedupStream::apply(Op* ops, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     Op& op = ops[i];
-    if ((op.flags & kHasLocation) != 0) {
+    if (op.kind == Kind::nop && (op.flags & kHasLocation) != 0) {
       const Call& call = (*calls_)[static_cast<std::uint32_t>(op.call)];
       speedup_ = places_.enter(*speedups_, call.words[0], call.words[1]);
       op.flags &= static_cast<std::uint8_t>(~kHasLocation);

@@ -6,13 +6,14 @@ namespace tisim {
 
 namespace {
 
-TraceMessage sent(const RankWalk& walk, std::int32_t to, std::int32_t tag, std::int64_t bytes) {
-  return {{walk.group().group, to, walk.group().rank, tag}, false, bytes, walk.op().line};
+TraceMessage sent(const RankWalk& walk, const CommunicatorView& group, std::int32_t to,
+                  std::int32_t tag, std::int64_t bytes) {
+  return {{group.group, to, group.rank, tag}, false, bytes, walk.op().line};
 }
 
-TraceMessage received(const RankWalk& walk, std::int32_t from, std::int32_t tag,
-                      std::int64_t bytes) {
-  return {{walk.group().group, walk.group().rank, from, tag}, true, bytes, walk.op().line};
+TraceMessage received(const RankWalk& walk, const CommunicatorView& group, std::int32_t from,
+                      std::int32_t tag, std::int64_t bytes) {
+  return {{group.group, group.rank, from, tag}, true, bytes, walk.op().line};
 }
 
 }  // namespace
@@ -39,38 +40,65 @@ void MessageReader::read(const RankWalk& walk, std::vector<TraceMessage>& messag
     case Kind::issend:
     case Kind::ibsend:
     case Kind::sendrecv:
-      if (op.peer != kProcNull) messages.push_back(sent(walk, op.peer, op.tag, op.bytes));
+      if (op.peer != kProcNull)
+        messages.push_back(sent(walk, walk.group(), op.peer, op.tag, op.bytes));
       break;
     case Kind::recv:
     case Kind::irecv:
     case Kind::recv_half:
-      if (op.peer != kProcNull) messages.push_back(received(walk, op.peer, op.tag, op.bytes));
+      if (op.peer != kProcNull)
+        messages.push_back(received(walk, walk.group(), op.peer, op.tag, op.bytes));
       break;
     case Kind::send_init:
     case Kind::ssend_init:
     case Kind::bsend_init:
-      persistent_.push_back({.key = {op.comm, me, op.peer, op.tag}, .bytes = op.bytes});
+      persistent_.push_back(
+          {.key = {op.comm, me, op.peer, op.tag}, .group = walk.group(), .bytes = op.bytes});
       break;
     case Kind::recv_init:
-      persistent_.push_back(
-          {.key = {op.comm, op.peer, me, op.tag}, .is_receive = true, .bytes = op.bytes});
+      persistent_.push_back({.key = {op.comm, op.peer, me, op.tag},
+                             .group = walk.group(),
+                             .is_receive = true,
+                             .bytes = op.bytes});
       break;
-    case Kind::start:
-      if (auto* request = to_start({op.comm, op.peer, op.bytes, op.tag}); request != nullptr) {
-        start(walk, *request, messages);
-      }
+    case Kind::number_persistent:
+      if (auto* request = numbered(op.bytes); request != nullptr) request->number = -1;
+      persistent_.back().number = op.bytes;
       break;
+    case Kind::start: {
+      auto* const request = (op.flags & kNumbered) != 0
+                                ? numbered(op.bytes)
+                                : to_start({op.comm, op.peer, op.bytes, op.tag});
+      if (request != nullptr) start(walk, *request, messages);
+      break;
+    }
     case Kind::startall:
+      if ((op.flags & kNumbered) != 0) {
+        for (const double number : walk.call().arguments) {
+          auto* const request = numbered(static_cast<std::int64_t>(number));
+          if (request != nullptr) start(walk, *request, messages);
+        }
+        break;
+      }
       for (Persistent& request : persistent_) {
         if (!request.active) start(walk, request, messages);
       }
       break;
-    case Kind::wait:
-      if (auto* request = to_wait_for({op.comm, op.peer, op.bytes, op.tag}); request != nullptr) {
-        request->active = false;
-      }
+    case Kind::wait: {
+      auto* const request = (op.flags & kNumbered) != 0
+                                ? numbered(op.bytes)
+                                : to_wait_for({op.comm, op.peer, op.bytes, op.tag});
+      if (request != nullptr) request->active = false;
       break;
+    }
     case Kind::waitall:
+      if ((op.flags & kNumbered) != 0) {
+        for (const double number : walk.call().arguments) {
+          auto* const request = numbered(static_cast<std::int64_t>(number));
+          if (request != nullptr) request->active = false;
+        }
+        break;
+      }
       for (Persistent& request : persistent_) request.active = false;
       break;
     default:
@@ -97,16 +125,24 @@ MessageReader::Persistent* MessageReader::to_wait_for(const Key& key) {
   return oldest;
 }
 
+MessageReader::Persistent* MessageReader::numbered(std::int64_t number) {
+  for (Persistent& request : persistent_) {
+    if (request.number == number) return &request;
+  }
+  return nullptr;
+}
+
 void MessageReader::start(const RankWalk& walk, Persistent& request,
                           std::vector<TraceMessage>& messages) {
   const auto& [comm, source, destination, tag] = request.key;
   request.active = true;
   request.started = ++starts_;
   if (request.is_receive) {
-    if (source != kProcNull) messages.push_back(received(walk, source, tag, request.bytes));
+    if (source != kProcNull)
+      messages.push_back(received(walk, request.group, source, tag, request.bytes));
   } else if (destination != kProcNull) {
     const auto to = static_cast<std::int32_t>(destination);
-    messages.push_back(sent(walk, to, tag, request.bytes));
+    messages.push_back(sent(walk, request.group, to, tag, request.bytes));
   }
 }
 

@@ -41,15 +41,18 @@ class MessageReader {
   using Key = std::tuple<std::uint16_t, std::int32_t, std::int64_t, std::int32_t>;
   struct Persistent {
     Key key;
+    CommunicatorView group;  // of its communicator
     bool is_receive = false;
     std::int64_t bytes = 0;
     bool active = false;
-    std::uint64_t started = 0;  // the number of its last start
+    std::uint64_t started = 0;  // how many starts there were up to its last one
+    std::int64_t number = -1;   // `request=`, -1: none
   };
 
   // The request that a start names, and the one that a wait names; null: none.
   Persistent* to_start(const Key& key);
   Persistent* to_wait_for(const Key& key);
+  Persistent* numbered(std::int64_t number);
   void start(const RankWalk& walk, Persistent& request, std::vector<TraceMessage>& messages);
 
   // In the order in which they were made. A rank that sends to itself has two of one key.

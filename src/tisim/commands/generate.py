@@ -54,6 +54,11 @@ _OPTIONS: dict[str, tuple[str, str | type, str]] = {
     "allreduce": ("--allreduce", "BYTES", "Size of an allreduce after iterations; 0: none."),
     "allreduce_every": ("--allreduce-every", int, "It follows every so many iterations."),
     "seed": ("--seed", int, "Of the random numbers: the same seed gives the same trace."),
+    "requests": (
+        "--requests",
+        bool,
+        "Non-blocking calls and the waits for them have numbers (request=N).",
+    ),
     "nbytes": ("--bytes", "BYTES", "Size of a message, such as 8192 or 64KiB."),
     "grid": ("--grid", "GRID", "Process grid, such as 4x3x2; as even as can be by default."),
     "periodic": ("--periodic", bool, "The ends of the grid are neighbours too."),

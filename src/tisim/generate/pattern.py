@@ -46,6 +46,8 @@ class Pattern(ABC):
         It follows every so many iterations.
     seed
         Of the random numbers: the same seed gives the same trace.
+    requests
+        Whether non-blocking calls and the waits for them have numbers (``request=N``).
 
     Raises
     ------
@@ -61,6 +63,7 @@ class Pattern(ABC):
     allreduce: int = 0
     allreduce_every: int = 1
     seed: int = 1
+    requests: bool = False
 
     def __post_init__(self) -> None:
         for name in ("ranks", "allreduce_every"):
@@ -105,7 +108,7 @@ class Pattern(ABC):
 
     def pieces(self, rank: int, progress: Callable[[float], None] | None = None) -> Iterator[str]:
         """The lines of a rank, many at a time."""
-        body = self.iteration(rank)
+        body = numbered(self.iteration(rank)) if self.requests else self.iteration(rank)
         random = self.random(1, rank) if self.noise else None
         yield f"{rank} init\n"
         done = 0
@@ -168,6 +171,29 @@ class Pattern(ABC):
         import numpy as np
 
         return np.random.default_rng([self.seed, *stream])
+
+
+def numbered(program: Program) -> Program:
+    """The program with a number for each request, the lowest that is free."""
+    made: Program = []
+    pending: dict[int, tuple[str, ...]] = {}
+    for line in program:
+        words = line.split() if isinstance(line, str) else [""]
+        if words[0] in ("isend", "irecv"):
+            number = next(n for n in range(len(pending) + 1) if n not in pending)
+            # By source and tag a wait for a receive names it.
+            pending[number] = (words[1], words[2]) if words[0] == "irecv" else ()
+            made.append(f"{line} request={number}")
+        elif words[0] == "wait":
+            number = next(n for n, key in pending.items() if key == (words[1], words[3]))
+            del pending[number]
+            made.append(f"wait request={number}")
+        elif words[0] == "waitall":
+            made.append(f"waitall requests={','.join(map(str, sorted(pending)))}")
+            pending.clear()
+        else:
+            made.append(line)
+    return made
 
 
 def _template(rank: int, program: Program) -> str:

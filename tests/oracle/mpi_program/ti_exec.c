@@ -125,12 +125,22 @@ static action_t find_action(const char* name)
   return NULL;
 }
 
-/* Takes a last word `comm=<id>` off a line, and makes its communicator that of the line. */
-static void take_communicator(rank_t* me, line_t* line)
+/* Takes the named arguments off the end of a line: `comm=`, whose communicator becomes that of the
+ * line, `request=` and `requests=`. */
+static void take_named(rank_t* me, line_t* line)
 {
   me->comm_id = 0;
-  if (!strncmp(line->word[line->n - 1], "comm=", 5))
-    me->comm_id = atoi(line->word[--line->n] + 5);
+  me->number = NO_NUMBER;
+  me->list = NULL;
+  for (const char* value; (value = strchr(line->word[line->n - 1], '=')); line->n--) {
+    const char* name = line->word[line->n - 1];
+    if (!strncmp(name, "comm=", 5))
+      me->comm_id = atoi(value + 1);
+    else if (!strncmp(name, "request=", 8))
+      me->number = atoi(value + 1);
+    else
+      me->list = value + 1;
+  }
   if (me->comm_id >= me->n_comms || me->comms[me->comm_id] == MPI_COMM_NULL)
     fail(line, "this rank is in no such communicator");
   me->comm = me->comms[me->comm_id];
@@ -145,7 +155,7 @@ static void run_line(rank_t* me, line_t* line)
     fprintf(stderr, "rank %d: unknown action %s\n", me->world_rank, line->word[1]);
     MPI_Abort(MPI_COMM_WORLD, 4);
   }
-  take_communicator(me, line);
+  take_named(me, line);
   run(me, line);
 }
 

@@ -11,7 +11,10 @@ typedef struct {
   int src, dst, tag, comm;
   MPI_Request request;
   int persistent, active;
+  int number; /* `request=`, or NO_NUMBER */
 } request_t;
+
+#define NO_NUMBER -1
 
 typedef struct {
   int n, capacity;
@@ -28,6 +31,8 @@ typedef struct {
   int n_comms;
   MPI_Datatype default_type;
   requests_t pending, persistent;
+  int number;       /* the line's `request=`, or NO_NUMBER */
+  const char* list; /* the line's `requests=`, or null */
   int synchronised; /* all ranks meet before a collective (SimGrid 4's smpi/barrier-collectives) */
 } rank_t;
 

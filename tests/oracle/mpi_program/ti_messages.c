@@ -88,7 +88,7 @@ static void do_iprobe(rank_t* me, const line_t* line)
 static void send_init_by(rank_t* me, const line_t* line, isend_t call)
 {
   add(&me->persistent, (request_t){me->rank, integer(line, 2), integer(line, 3), me->comm_id,
-                                   start_send(me, line, call), .persistent = 1});
+                                   start_send(me, line, call), .persistent = 1, .number = me->number});
 }
 
 static void do_send_init(rank_t* me, const line_t* line) { send_init_by(me, line, MPI_Send_init); }
@@ -101,7 +101,7 @@ static void do_recv_init(rank_t* me, const line_t* line)
   MPI_Recv_init(incoming, integer(line, 4), type_of(me, line, 5), source(integer(line, 2)),
                 receive_tag(integer(line, 3)), me->comm, &request);
   add(&me->persistent,
-      (request_t){integer(line, 2), me->rank, integer(line, 3), me->comm_id, request, .persistent = 1});
+      (request_t){integer(line, 2), me->rank, integer(line, 3), me->comm_id, request, .persistent = 1, .number = me->number});
 }
 
 const named_action_t message_actions[] = {{"bsend", do_bsend},

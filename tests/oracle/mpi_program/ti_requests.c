@@ -1,7 +1,8 @@
 /* Pending requests: waiting for them, testing them, starting persistent ones.
  *
  * A line names one by its key, "src dst tag"; a request of a non-blocking collective has a
- * negative tag of SimGrid's and no ranks. Lines without a key are about all that are pending.
+ * negative tag of SimGrid's and no ranks. Or it names one by its number, `request=`, or several,
+ * `requests=`. Other lines are about all that are pending.
  */
 #include "ti_exec.h"
 
@@ -20,8 +21,12 @@ request_t* add(requests_t* list, request_t request)
 
 void remember(rank_t* me, int src, int dst, int tag, MPI_Request request)
 {
+  /* Who had the number is complete, or was tested, and goes without from now on. */
+  for (int i = 0; me->number != NO_NUMBER && i < me->pending.n; i++)
+    if (me->pending.at[i].number == me->number)
+      me->pending.at[i].number = NO_NUMBER;
   if (request != MPI_REQUEST_NULL)
-    add(&me->pending, (request_t){src, dst, tag, me->comm_id, request, .persistent = 0});
+    add(&me->pending, (request_t){src, dst, tag, me->comm_id, request, .persistent = 0, .number = me->number});
 }
 
 /* A pending request is complete. A persistent one may be started again. */
@@ -37,6 +42,8 @@ static void forget(rank_t* me, int i)
 
 static int fits(const rank_t* me, const line_t* line, const request_t* request)
 {
+  if (me->number != NO_NUMBER)
+    return request->number == me->number;
   const int src = integer(line, 2), dst = integer(line, 3), tag = integer(line, 4);
   if (request->tag != tag || request->comm != me->comm_id)
     return 0;
@@ -52,12 +59,40 @@ static int find(const rank_t* me, const line_t* line)
   return -1;
 }
 
-static MPI_Request* all_requests(const rank_t* me)
+/* The requests that a line is about: their places among those that are pending. */
+typedef struct {
+  int n;
+  int* place;
+  MPI_Request* request;
+} chosen_t;
+
+static void choose_place(const rank_t* me, chosen_t* chosen, int place)
 {
-  MPI_Request* requests = malloc((me->pending.n + 1) * sizeof *requests);
-  for (int i = 0; i < me->pending.n; i++)
-    requests[i] = me->pending.at[i].request;
-  return requests;
+  chosen->place[chosen->n] = place;
+  chosen->request[chosen->n++] = me->pending.at[place].request;
+}
+
+/* Those of `requests=` in its order, or all that are pending. */
+static chosen_t choose(const rank_t* me)
+{
+  chosen_t chosen = {0, malloc((me->pending.n + 1) * sizeof(int)),
+                     malloc((me->pending.n + 1) * sizeof(MPI_Request))};
+  if (!me->list)
+    for (int i = 0; i < me->pending.n; i++)
+      choose_place(me, &chosen, i);
+  for (const char* rest = me->list; rest && *rest; rest += *rest == ',') {
+    const int number = (int)strtol(rest, (char**)&rest, 10);
+    for (int i = 0; i < me->pending.n; i++)
+      if (me->pending.at[i].number == number)
+        choose_place(me, &chosen, i);
+  }
+  return chosen;
+}
+
+static void free_chosen(chosen_t chosen)
+{
+  free(chosen.place);
+  free(chosen.request);
 }
 
 static int descending(const void* a, const void* b) { return *(const int*)b - *(const int*)a; }
@@ -84,45 +119,50 @@ static void do_wait(rank_t* me, const line_t* line)
   }
 }
 
+static void wait_for_chosen(rank_t* me)
+{
+  chosen_t chosen = choose(me);
+  forget_some(me, chosen.n, chosen.place);
+  MPI_Waitall(chosen.n, chosen.request, MPI_STATUSES_IGNORE);
+  free_chosen(chosen);
+}
+
 void wait_for_all(rank_t* me)
 {
-  const int n = me->pending.n;
-  MPI_Request* requests = all_requests(me);
-  while (me->pending.n > 0)
-    forget(me, me->pending.n - 1);
-  MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
-  free(requests);
+  me->list = NULL;
+  wait_for_chosen(me);
 }
 
 static void do_waitall(rank_t* me, const line_t* line)
 {
   (void)line;
-  wait_for_all(me);
+  wait_for_chosen(me);
 }
 
 static void do_waitany(rank_t* me, const line_t* line)
 {
   (void)line;
-  MPI_Request* requests = all_requests(me);
+  chosen_t chosen = choose(me);
   int index = MPI_UNDEFINED;
-  MPI_Waitany(me->pending.n, requests, &index, MPI_STATUS_IGNORE);
+  MPI_Waitany(chosen.n, chosen.request, &index, MPI_STATUS_IGNORE);
   if (index != MPI_UNDEFINED)
-    forget(me, index);
-  free(requests);
+    forget(me, chosen.place[index]);
+  free_chosen(chosen);
 }
 
 typedef int (*some_t)(int, MPI_Request*, int*, int*, MPI_Status*);
 
 static void some(rank_t* me, some_t call)
 {
-  if (me->pending.n == 0)
-    return;
-  MPI_Request* requests = all_requests(me);
-  int count = 0, *places = malloc(me->pending.n * sizeof *places);
-  call(me->pending.n, requests, &count, places, MPI_STATUSES_IGNORE);
+  chosen_t chosen = choose(me);
+  int count = 0, *places = malloc((chosen.n + 1) * sizeof *places);
+  if (chosen.n > 0)
+    call(chosen.n, chosen.request, &count, places, MPI_STATUSES_IGNORE);
+  for (int i = 0; count != MPI_UNDEFINED && i < count; i++)
+    places[i] = chosen.place[places[i]];
   forget_some(me, count, places);
   free(places);
-  free(requests);
+  free_chosen(chosen);
 }
 
 static void do_waitsome(rank_t* me, const line_t* line)
@@ -148,28 +188,28 @@ static void do_test(rank_t* me, const line_t* line)
  * persistent request leaves no such trace, so it cannot be tested in this way. */
 static void do_testall(rank_t* me, const line_t* line)
 {
-  MPI_Request* requests = all_requests(me);
-  const int n = me->pending.n;
-  for (int i = 0; i < n; i++)
-    if (me->pending.at[i].persistent)
+  chosen_t chosen = choose(me);
+  int flag, n = 0;
+  for (int i = 0; i < chosen.n; i++)
+    if (me->pending.at[chosen.place[i]].persistent)
       fail(line, "a persistent request is pending");
-  int flag;
-  MPI_Testall(n, requests, &flag, MPI_STATUSES_IGNORE);
-  for (int i = n - 1; i >= 0; i--)
-    if (requests[i] == MPI_REQUEST_NULL)
-      forget(me, i);
-  free(requests);
+  MPI_Testall(chosen.n, chosen.request, &flag, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < chosen.n; i++)
+    if (chosen.request[i] == MPI_REQUEST_NULL)
+      chosen.place[n++] = chosen.place[i];
+  forget_some(me, n, chosen.place);
+  free_chosen(chosen);
 }
 
 static void do_testany(rank_t* me, const line_t* line)
 {
   (void)line;
-  MPI_Request* requests = all_requests(me);
+  chosen_t chosen = choose(me);
   int index = MPI_UNDEFINED, flag = 0;
-  MPI_Testany(me->pending.n, requests, &index, &flag, MPI_STATUS_IGNORE);
+  MPI_Testany(chosen.n, chosen.request, &index, &flag, MPI_STATUS_IGNORE);
   if (flag && index != MPI_UNDEFINED)
-    forget(me, index);
-  free(requests);
+    forget(me, chosen.place[index]);
+  free_chosen(chosen);
 }
 
 static void do_testsome(rank_t* me, const line_t* line)
@@ -193,6 +233,14 @@ static void do_start(rank_t* me, const line_t* line)
   }
 }
 
+static int is_listed(const char* list, int number)
+{
+  for (const char* rest = list; rest && *rest; rest += *rest == ',')
+    if ((int)strtol(rest, (char**)&rest, 10) == number)
+      return 1;
+  return !list;
+}
+
 static void do_startall(rank_t* me, const line_t* line)
 {
   (void)line;
@@ -200,7 +248,7 @@ static void do_startall(rank_t* me, const line_t* line)
   int n = 0;
   for (int p = 0; p < me->persistent.n; p++) {
     request_t* const request = &me->persistent.at[p];
-    if (request->active)
+    if (request->active || !is_listed(me->list, request->number))
       continue;
     request->active = 1;
     requests[n++] = request->request;

@@ -122,6 +122,7 @@ class Request:
     key: tuple[Word, Word, int]
     unique: bool
     met: bool = False
+    number: int = -1  # ``request=``; -1: none
 
 
 class Author:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.command_line import CommandLine
+from tisim import replay
 from tisim.commands.generate import _EXAMPLES, generate_command
 from tisim.errors import InputError
 from tisim.formats import Trace, unpack
@@ -294,3 +295,27 @@ def test_the_defaults_of_the_options_are_those_of_the_pattern(name: str) -> None
     parameters = generate_command.commands[name].make_context(name, words).params
     assert parameters.pop("output") == "x"
     assert PATTERNS[name](**parameters) == PATTERNS[name](ranks=24)
+
+
+@pytest.mark.parametrize("made", [Ring, Halo2D, Halo3D, Sparse, RingAllreduce])
+def test_requests_have_numbers_when_asked(made: type[Pattern], root: Path, tmp_path: Path) -> None:
+    plain, numbered = made(ranks=6, iterations=2), made(ranks=6, iterations=2, requests=True)
+    for lines, others in zip(text(numbered), text(plain), strict=True):
+        pending: set[str] = set()
+        for line, other in zip(lines, others, strict=True):
+            key, _, numbers = line.partition(" request")
+            named = set(numbers.rpartition("=")[2].split(",")) if numbers else set()
+            if line.startswith("wait"):
+                assert named <= pending and key == other.split()[0]
+                pending -= named
+            else:
+                assert key == other and bool(named) == line.startswith(("isend", "irecv"))
+                assert not named & pending
+                pending |= named
+        assert not pending
+    finish = []
+    for name, pattern in (("plain", plain), ("numbered.tit", numbered)):
+        pattern.write(tmp_path / name)
+        result = replay(tmp_path / name, platform=root / "platforms" / "graphene.xml")
+        finish.append(result.finish.tolist())
+    assert finish[0] == finish[1]

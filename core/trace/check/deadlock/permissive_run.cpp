@@ -67,6 +67,7 @@ void PermissiveRun::advance(std::int32_t rank) {
       // What is pending at the end is waited for.
       state.ending = true;
       state.wait = Wait::all;
+      state.lists = false;
     }
   }
 }
@@ -117,12 +118,11 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
       state.wait = Wait::probe;
       state.probed = {state.walk->group().group, me, op.peer, op.tag};
       return true;
+    case Kind::number_request:
+      state.numbers[static_cast<std::int32_t>(op.bytes)] = state.requests.back().serial;
+      return true;
     case Kind::wait: {
-      const auto found =
-          std::find_if(state.requests.begin(), state.requests.end(), [&](const Request& request) {
-            return request.comm == op.comm && request.source == op.peer &&
-                   request.destination == op.bytes && request.tag == op.tag;
-          });
+      const auto found = named(state);
       if (found == state.requests.end()) return true;  // none that is known here
       state.wait = Wait::receive;
       state.serial = found->serial;
@@ -134,14 +134,18 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
       state.serial = state.requests.back().serial;
       return true;
     case Kind::waitall:
+      take_list(state);
       state.wait = Wait::all;
       return true;
     case Kind::waitany:
     case Kind::waitsome:
-      if (!state.requests.empty()) state.wait = Wait::any;
+      take_list(state);
+      if (!(state.lists ? state.listed.empty() : state.requests.empty())) state.wait = Wait::any;
       return true;
-    case Kind::collective:
     case Kind::icollective:
+      if ((op.flags & kNumbered) != 0) state.numbers.erase(op.tag);
+      return enter(state, rank);
+    case Kind::collective:
     case Kind::comm_split:
     case Kind::comm_dup:
       return enter(state, rank);
@@ -149,72 +153,13 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
     case Kind::ssend_init:
     case Kind::bsend_init:
     case Kind::recv_init:
+    case Kind::number_persistent:
     case Kind::start:
     case Kind::startall:
     case Kind::custom:
       return false;
   }
   return false;
-}
-
-void PermissiveRun::send(const RankState& state, std::int32_t peer, std::int32_t tag) {
-  if (peer == kProcNull) return;
-  const CommunicatorView& group = state.walk->group();
-  const std::int32_t to = communicators_->world_rank(group.group, peer);
-  RankState& receiver = ranks_[static_cast<std::size_t>(to)];
-  ++receiver.arrived;
-  const TraceChannel channel{group.group, peer, group.rank, tag};
-  Channel& messages = channels_[channel];
-  if (messages.receives.empty()) {
-    ++messages.surplus;
-  } else {
-    const std::uint32_t serial = messages.receives.front();
-    messages.receives.pop_front();
-    if (messages.receives.empty()) channels_.erase(channel);
-    const auto request = find(receiver, serial);
-    if (request != receiver.requests.end()) request->done = true;
-  }
-  if (receiver.wait != Wait::none) wake(to);
-}
-
-PermissiveRun::Request& PermissiveRun::post(RankState& state, std::int32_t source,
-                                            std::int64_t destination, std::int32_t tag) {
-  Request& request = state.requests.emplace_back();
-  request.serial = state.next_serial++;
-  request.comm = state.walk->op().comm;
-  request.source = source;
-  request.destination = destination;
-  request.tag = tag;
-  return request;
-}
-
-void PermissiveRun::post_receive(RankState& state, std::int32_t peer, std::int32_t tag) {
-  const CommunicatorView& group = state.walk->group();
-  Request& request = post(state, peer, group.rank, tag);
-  if (peer == kProcNull) {
-    request.done = true;
-    return;
-  }
-  request.is_receive = true;
-  request.is_any = peer == kAnySource || tag == kAnyTag;
-  if (peer != kAnySource) request.from = communicators_->world_rank(group.group, peer);
-  if (request.is_any) return;
-  const TraceChannel channel{group.group, group.rank, peer, tag};
-  Channel& messages = channels_[channel];
-  if (messages.surplus == 0) {
-    messages.receives.push_back(request.serial);
-  } else {
-    request.done = true;
-    if (--messages.surplus == 0) channels_.erase(channel);
-  }
-}
-
-std::deque<PermissiveRun::Request>::iterator PermissiveRun::find(RankState& state,
-                                                                 std::uint32_t serial) {
-  const auto found = std::lower_bound(
-      state.requests.begin(), state.requests.end(), serial,
-      [](const Request& request, std::uint32_t number) { return request.serial < number; });
-  return found != state.requests.end() && found->serial == serial ? found : state.requests.end();
 }
 
 // Whether what the rank waits for may have come; then the wait is over.
@@ -239,18 +184,24 @@ bool PermissiveRun::pass(RankState& state) {
     case Wait::all: {
       std::uint64_t receives = 0;
       for (const Request& request : state.requests) {
+        if (!is_awaited(state, request)) continue;
         if (!request.is_any && !request.done) return false;
         receives += request.is_receive ? 1 : 0;
       }
       if (state.arrived < state.completed + receives) return false;
       state.completed += receives;
-      state.requests.clear();
+      std::erase_if(state.requests,
+                    [&](const Request& request) { return is_awaited(state, request); });
       return true;
     }
     case Wait::any:
-      return state.arrived > state.completed ||
-             std::any_of(state.requests.begin(), state.requests.end(),
-                         [](const Request& request) { return request.done; });
+      // Of requests in a list it is known which of them may have come.
+      return (!state.lists && state.arrived > state.completed) ||
+             std::any_of(state.requests.begin(), state.requests.end(), [&](const Request& request) {
+               const bool may_have_come =
+                   request.is_any ? state.arrived > state.completed : request.done;
+               return may_have_come && is_awaited(state, request);
+             });
     case Wait::collective: {
       const Group& group = groups_[state.group];
       if (state.number < group.first) return true;
@@ -298,6 +249,7 @@ PermissiveRun::Needs PermissiveRun::needs_of(const CollectiveCall& call, std::in
       return Needs::all;
     case Operation::comm_free:
     case Operation::custom:
+    case Operation::requests:
       break;
   }
   return Needs::nobody;
@@ -376,7 +328,7 @@ PermissiveRun::Block PermissiveRun::block_of(std::int32_t rank) const {
     case Wait::all:
     case Wait::any:
       for (const Request& request : state.requests) {
-        if (request.is_any || request.done) continue;
+        if (request.is_any || request.done || !is_awaited(state, request)) continue;
         wait_for(request);
         break;
       }

@@ -59,12 +59,15 @@ class PermissiveRun {
   };
   struct RankState {
     std::unique_ptr<RankWalk> walk;
-    std::deque<Request> requests;                    // in the order in which they were posted
-    std::map<std::uint32_t, std::uint64_t> entered;  // collectives, by group
-    std::uint64_t arrived = 0;                       // messages to this rank
-    std::uint64_t completed = 0;                     // receives that have certainly ended
+    std::deque<Request> requests;  // in the order in which they were posted
+    std::unordered_map<std::int32_t, std::uint32_t> numbers;  // `request=`: serials of messages
+    std::map<std::uint32_t, std::uint64_t> entered;           // collectives, by group
+    std::uint64_t arrived = 0;                                // messages to this rank
+    std::uint64_t completed = 0;                              // receives that have certainly ended
     Wait wait = Wait::none;
     std::uint32_t serial = 0;  // of the request that it waits for
+    bool lists = false;        // it waits for those of these serials, not for all
+    std::vector<std::uint32_t> listed;
     std::uint32_t next_serial = 0;
     TraceChannel probed;
     std::uint32_t group = 0;  // of the collective that it waits in
@@ -105,6 +108,9 @@ class PermissiveRun {
                        std::int32_t tag);
   void post_receive(RankState& state, std::int32_t peer, std::int32_t tag);
   static std::deque<Request>::iterator find(RankState& state, std::uint32_t serial);
+  static std::deque<Request>::iterator named(RankState& state);
+  static void take_list(RankState& state);
+  static bool is_awaited(const RankState& state, const Request& request);
   bool enter(RankState& state, std::int32_t rank);
   static Needs needs_of(const CollectiveCall& call, std::int32_t rank);
   std::int32_t absent_of(const RankState& waiting) const;
