@@ -208,7 +208,7 @@ void register_platform(nb::module_& m) {
                    "loopback: array.array[int]) -> None"));
   nb::class_<LinkColumns>(m, "LinkColumns", "One value for each link in every column.")
       .def("__init__", &make_links,
-           nb::sig("def __init__(self, **kwargs: array.array[typing.Any]) -> None"))
+           nb::sig("def __init__(self, **kwargs: array.array[int] | array.array[float]) -> None"))
       .def_static("fields", &link_fields, nb::sig("def fields() -> tuple[str, ...]"),
                   "The names of all columns.");
   nb::class_<SegmentColumns>(m, "SegmentColumns", "Pieces of routes: their links and latencies.")

@@ -101,7 +101,7 @@ void register_trace(nb::module_& m) {
             if (rank < 0 || rank >= set.ranks()) throw nb::index_error();
             return decoded(set.file(rank));
           },
-          "rank"_a)
+          "rank"_a, nb::sig("def file(self, rank: int) -> str"))
       .def("with_options", &with_options, "mistaken_null_is_any"_a, "custom_actions"_a,
            "compute_noise"_a, "noise_seed"_a, "speedups"_a)
       .def(

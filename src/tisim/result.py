@@ -7,43 +7,34 @@ import warnings
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol, overload
 
 from tisim.errors import InputError, TisimError
-from tisim.result_json import json_pieces, parse, read_file
+from tisim.result_json import (
+    COLUMNS,
+    COUNTS,
+    CountName,
+    TimeName,
+    json_pieces,
+    parse,
+    rank_row,
+    read_file,
+    time_of,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
+    from tisim.result_json import BreakdownDict, RankValues, ResultDict, SummaryDict
     from tisim.timeline.breakdown import Breakdown
     from tisim.timeline.critical_path import CriticalPath
     from tisim.timeline.event_log import EventLog
     from tisim.timeline.links import Links
 
-#: Columns of `Result.ranks`, in order.
-COLUMNS = (
-    "rank",
-    "host",
-    "finish",
-    "compute",
-    "communication",
-    "other",
-    "actions",
-    "bytes_sent",
-    "messages_sent",
-)
-
-# The columns that the core measures, with the type codes of `array`.
-_MEASURED = {
-    "finish": "d",
-    "compute": "d",
-    "other": "d",
-    "actions": "q",
-    "bytes_sent": "q",
-    "messages_sent": "q",
-}
+# The columns of seconds that the core measures.
+_MEASURED_TIMES: tuple[TimeName, ...] = ("finish", "compute", "other")
 
 
 class _Buffer(Protocol):
@@ -106,9 +97,14 @@ class Result:
         from tisim import __version__
 
         # Plain arrays: a replay that asks for no frame needs no numpy.
-        self._columns = {name: _array(code, columns[name]) for name, code in _MEASURED.items()}
+        self._times: dict[str, array[float]] = {name: array("d") for name in _MEASURED_TIMES}
+        self._counts: dict[str, array[int]] = {name: array("q") for name in COUNTS}
+        for time in _MEASURED_TIMES:
+            self._times[time].frombytes(columns[time].tobytes())
+        for count in COUNTS:
+            self._counts[count].frombytes(columns[count].tobytes())
         if start:
-            self._columns["finish"] = array("d", (t - start for t in self._columns["finish"]))
+            self._times["finish"] = array("d", (t - start for t in self._times["finish"]))
         self.hosts = list(hosts)
         self.wall_time = wall_time
         self.trace = trace
@@ -117,7 +113,7 @@ class Result:
         self.warnings = list(warnings)
         self.version = __version__
         self.event_log: EventLog | None = None
-        self._breakdown: dict[str, Any] | None = None
+        self._breakdown: BreakdownDict | None = None
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Result:
@@ -149,10 +145,10 @@ class Result:
         written = parse(str(source)) if path is None else read_file(path)
         rows = written["ranks"]
         try:
-            columns = {
-                name: array(code, (_number(row, name) for row in rows))
-                for name, code in _MEASURED.items()
+            columns: dict[str, _Buffer] = {
+                name: array("d", (time_of(row, name) for row in rows)) for name in _MEASURED_TIMES
             }
+            columns |= {name: array("q", (row.get(name, 0) for row in rows)) for name in COUNTS}
             result = cls(
                 columns,
                 [str(row["host"]) for row in rows],
@@ -171,55 +167,63 @@ class Result:
     @property
     def simulated_time(self) -> float:
         """Seconds until the last rank has finished."""
-        return float(max(self._columns["finish"]))
+        return float(max(self._times["finish"]))
 
     @property
     def actions(self) -> int:
         """Actions of all ranks."""
-        return sum(self._columns["actions"])
+        return sum(self._counts["actions"])
 
     @cached_property
     def finish(self) -> NDArray[np.float64]:
         """Seconds at which each rank has done its last action, shape (ranks,)."""
-        return self._numbers("finish")
+        return self._time_array("finish")
 
     @cached_property
     def compute(self) -> NDArray[np.float64]:
         """Seconds that each rank spent computing, shape (ranks,)."""
-        return self._numbers("compute")
+        return self._time_array("compute")
 
     @cached_property
     def communication(self) -> NDArray[np.float64]:
         """Seconds that each rank spent in MPI calls, shape (ranks,): the rest of `finish`."""
-        return self._numbers("communication")
+        return self._time_array("communication")
 
     @cached_property
     def other(self) -> NDArray[np.float64]:
         """Seconds that each rank spent in sleeps and custom actions, shape (ranks,)."""
-        return self._numbers("other")
+        return self._time_array("other")
 
     @cached_property
     def rank_actions(self) -> NDArray[np.int64]:
         """Actions of each rank, shape (ranks,)."""
-        return self._numbers("actions")
+        return self._count_array("actions")
 
     @cached_property
     def bytes_sent(self) -> NDArray[np.int64]:
         """Bytes that each rank sent, those inside collectives included; shape (ranks,)."""
-        return self._numbers("bytes_sent")
+        return self._count_array("bytes_sent")
 
     @cached_property
     def messages_sent(self) -> NDArray[np.int64]:
         """Messages that each rank sent, those inside collectives included; shape (ranks,)."""
-        return self._numbers("messages_sent")
+        return self._count_array("messages_sent")
 
-    def _numbers(self, name: str) -> NDArray[Any]:
+    def _time_array(self, name: TimeName) -> NDArray[np.float64]:
         import numpy as np
 
-        column = self.column(name)
-        return np.array(column, dtype=np.dtype(column.typecode))
+        return np.array(self.column(name), dtype=np.float64)
 
-    def column(self, name: str) -> array[Any]:
+    def _count_array(self, name: CountName) -> NDArray[np.int64]:
+        import numpy as np
+
+        return np.array(self.column(name), dtype=np.int64)
+
+    @overload
+    def column(self, name: TimeName) -> array[float]: ...
+    @overload
+    def column(self, name: CountName) -> array[int]: ...
+    def column(self, name: TimeName | CountName) -> array[float] | array[int]:
         """One number a rank, as an array of Python's own, which needs no numpy.
 
         Parameters
@@ -227,9 +231,11 @@ class Result:
         name
             One of `COLUMNS` but `rank` and `host`; times are in seconds.
         """
+        if name in self._counts:
+            return self._counts[name]
         if name != "communication":
-            return self._columns[name]
-        times = zip(*(self._columns[part] for part in ("finish", "compute", "other")), strict=True)
+            return self._times[name]
+        times = zip(*(self._times[part] for part in _MEASURED_TIMES), strict=True)
         return array("d", (finish - compute - other for finish, compute, other in times))
 
     @cached_property
@@ -237,7 +243,7 @@ class Result:
         """One row a rank, with the columns `rank`, `host`, `finish`, ... (`COLUMNS`)."""
         import pandas as pd
 
-        columns: dict[str, Any] = {"rank": range(len(self.hosts)), "host": self.hosts}
+        columns: dict[str, object] = {"rank": range(len(self.hosts)), "host": self.hosts}
         for name in COLUMNS[2:]:
             columns[name] = self.rank_actions if name == "actions" else getattr(self, name)
         return pd.DataFrame(columns)
@@ -319,13 +325,12 @@ class Result:
         _warn_of_old_name("known()", "require_event_log()")
         return self.require_event_log()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ResultDict:
         """The result as plain numbers, lists and dicts: what `to_json` writes.
 
         With `breakdown` if there is an event log (`tisim.timeline.EventLog.to_dict`).
         """
-        ranks = [dict(zip(COLUMNS, row, strict=True)) for row in self._rows()]
-        return {**self._summary(), "ranks": ranks}
+        return {**self._summary(), "ranks": [rank_row(values) for values in self._rows()]}
 
     def to_json(self) -> str:
         """The result as JSON, numbers in full precision; `from_json` reads it."""
@@ -335,9 +340,9 @@ class Result:
         """What `to_json` returns, a piece at a time: with a million ranks it is long."""
         return json_pieces(self._summary(), COLUMNS, self._rows())
 
-    def _summary(self) -> dict[str, Any]:
+    def _summary(self) -> SummaryDict:
         """What is said of the whole."""
-        summary = {
+        summary: SummaryDict = {
             "tisim": self.version,
             "trace": self.trace,
             "platform": self.platform,
@@ -352,10 +357,18 @@ class Result:
             summary["breakdown"] = breakdown
         return summary
 
-    def _rows(self) -> Iterator[tuple[Any, ...]]:
+    def _rows(self) -> Iterator[RankValues]:
         """`COLUMNS` of each rank, as plain numbers and texts."""
-        columns = (self.column(name) for name in COLUMNS[2:])
-        return zip(range(len(self.hosts)), self.hosts, *columns, strict=True)
+        return zip(
+            range(len(self.hosts)),
+            self.hosts,
+            self.column("finish"),
+            self.column("compute"),
+            self.column("communication"),
+            self.column("other"),
+            *self._counts.values(),
+            strict=True,
+        )
 
     def __eq__(self, other: object) -> bool:
         """Whether all numbers and texts are the same, the wall time included."""
@@ -363,10 +376,10 @@ class Result:
             return NotImplemented
         return self.to_dict() == other.to_dict()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """The numbers and texts, without the event log, whose files belong to this process."""
         names = ("hosts", "wall_time", "trace", "platform", "config", "warnings", "version")
-        state = {name: getattr(self, name) for name in (*names, "_columns")}
+        state = {name: getattr(self, name) for name in (*names, "_times", "_counts")}
         state["_breakdown"] = self._summary().get("breakdown")
         state["event_log"] = None
         return state
@@ -376,20 +389,6 @@ class Result:
             f"<Result: {self.simulated_time:.9g} s simulated, {len(self.hosts)} ranks, "
             f"{self.actions:,} actions>"
         )
-
-
-def _array(code: str, column: _Buffer) -> array[Any]:
-    values = array(code)
-    values.frombytes(column.tobytes())
-    return values
-
-
-def _number(row: Mapping[str, Any], name: str) -> float | int:
-    """A number of a rank in JSON; older versions of tisim did not write `other`."""
-    if name == "other" and name not in row:
-        return float(row["finish"] - row["compute"] - row["communication"])
-    number: float | int = row.get(name, 0)
-    return number
 
 
 def _warn_of_old_name(old: str, new: str) -> None:

@@ -6,15 +6,152 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Literal, Required, TypedDict, cast
 
 from tisim.errors import InputError
 
 #: The columns that every result has had since its first version.
 NECESSARY = ("rank", "host", "finish", "compute", "communication")
 
+#: Columns of `Result.ranks`, in order.
+COLUMNS = (
+    "rank",
+    "host",
+    "finish",
+    "compute",
+    "communication",
+    "other",
+    "actions",
+    "bytes_sent",
+    "messages_sent",
+)
+
+#: The columns of seconds.
+TimeName = Literal["finish", "compute", "communication", "other"]
+#: The columns of numbers of things.
+CountName = Literal["actions", "bytes_sent", "messages_sent"]
+COUNTS: tuple[CountName, ...] = ("actions", "bytes_sent", "messages_sent")
+
 # So many ranks become text at once.
 _RANKS_AT_ONCE = 4096
+
+
+class RankRow(TypedDict):
+    """One rank of a result; times in seconds."""
+
+    rank: int
+    host: str
+    finish: float
+    compute: float
+    communication: float
+    other: float
+    actions: int
+    bytes_sent: int
+    messages_sent: int
+
+
+#: The values of a `RankRow`, in its order.
+RankValues = tuple[int, str, float, float, float, float, int, int, int]
+
+
+class KindDict(TypedDict):
+    """Where the time of one kind of action went, in seconds, summed over the ranks."""
+
+    actions: int
+    seconds: float
+    states: dict[str, float]
+
+
+class WaitDict(TypedDict):
+    """Seconds that ranks were in a wait state because of the rank `cause`."""
+
+    state: str
+    cause: int
+    seconds: float
+
+
+class BreakdownDict(TypedDict):
+    """Where the time of a result went, see `tisim.timeline.EventLog.to_dict`."""
+
+    states: dict[str, float]
+    kinds: dict[str, KindDict]
+    waits: list[WaitDict]
+    gains: dict[str, float]
+
+
+class _Breakdown(TypedDict, total=False):
+    breakdown: BreakdownDict
+
+
+class SummaryDict(_Breakdown):
+    """A result without its ranks; times in seconds. It may have a breakdown."""
+
+    tisim: str
+    trace: str
+    platform: str
+    simulated_time: float
+    actions: int
+    wall_time: float
+    config: dict[str, object]
+    warnings: list[str]
+
+
+class ResultDict(SummaryDict):
+    """A result as plain numbers, texts, lists and dicts."""
+
+    ranks: list[RankRow]
+
+
+class WrittenRow(TypedDict, total=False):
+    """One rank as a file has it: an older version of tisim has left some columns out."""
+
+    rank: Required[int]
+    host: Required[str]
+    finish: Required[float]
+    compute: Required[float]
+    communication: Required[float]
+    other: float
+    actions: int
+    bytes_sent: int
+    messages_sent: int
+
+
+class WrittenResult(TypedDict, total=False):
+    """A result as a file has it: an older version of tisim has left some entries out."""
+
+    tisim: str
+    trace: str
+    platform: str
+    simulated_time: float
+    actions: int
+    wall_time: float
+    config: dict[str, object]
+    warnings: list[str]
+    breakdown: BreakdownDict
+    ranks: Required[list[WrittenRow]]
+
+
+def rank_row(values: RankValues) -> RankRow:
+    """The values of a rank with their names."""
+    rank, host, finish, compute, communication, other, actions, bytes_sent, messages_sent = values
+    return {
+        "rank": rank,
+        "host": host,
+        "finish": finish,
+        "compute": compute,
+        "communication": communication,
+        "other": other,
+        "actions": actions,
+        "bytes_sent": bytes_sent,
+        "messages_sent": messages_sent,
+    }
+
+
+def time_of(row: RankRow | WrittenRow, name: TimeName) -> float:
+    """Seconds of a rank; older versions of tisim did not write `other`."""
+    if name == "other" and "other" not in row:
+        return float(row["finish"] - row["compute"] - row["communication"])
+    return row[name]
 
 
 def json_pieces(
@@ -51,7 +188,7 @@ def json_pieces(
     yield "\n ]\n}"
 
 
-def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_file(path: str | os.PathLike[str]) -> WrittenResult:
     """Read a file that ``tisim replay --json`` has written.
 
     Raises
@@ -68,7 +205,7 @@ def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     return parse(text, path)
 
 
-def parse(text: str, path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+def parse(text: str, path: str | os.PathLike[str] | None = None) -> WrittenResult:
     """Read the JSON of a result.
 
     Parameters
@@ -80,9 +217,9 @@ def parse(text: str, path: str | os.PathLike[str] | None = None) -> dict[str, An
 
     Returns
     -------
-    dict
+    WrittenResult
         What the JSON says. Its ``ranks`` have the columns `NECESSARY`, and those of today unless
-        an older version has written them.
+        an older version has written them. The types of the values are not checked.
 
     Raises
     ------
@@ -98,7 +235,7 @@ def parse(text: str, path: str | os.PathLike[str] | None = None) -> dict[str, An
         raise InputError(
             "this is no result; write one with: tisim replay --json FILE ...", file=path
         )
-    return dict(result)
+    return cast("WrittenResult", result)
 
 
 def _is_row(row: object) -> bool:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -21,6 +21,35 @@ from tisim.calibration.platform_file import PlatformFile, config_block
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class RouteDict(TypedDict):
+    """The nominal route between the hosts that measured."""
+
+    latency_s: float
+    bandwidth_Bps: float
+
+
+class ContentionDict(TypedDict):
+    """What both directions of a link reach together; see `Contention`."""
+
+    fraction: float
+    measured_ratio: float
+    limiter_Bps: float | None
+    rates: list[dict[str, object]]
+
+
+class CalibrationDict(TypedDict):
+    """Everything found; the rows are those of the frames and records of the same names."""
+
+    config: dict[str, str]
+    route: RouteDict
+    thresholds: dict[str, object] | None
+    segments: list[dict[str, object]]
+    breakpoints: list[dict[str, object]]
+    contention: ContentionDict | None
+    errors: list[dict[str, object]]
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -130,17 +159,18 @@ class Calibration:
             )
         return pd.concat(parts, ignore_index=True)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> CalibrationDict:
         """Everything found, as plain numbers, lists and dicts: what `to_json` writes."""
         thresholds, contention = self.overheads.thresholds, self.contention
         return {
             "config": self.config,
             "route": {"latency_s": self.route.latency, "bandwidth_Bps": self.route.bandwidth},
-            "thresholds": thresholds and vars(thresholds),
+            "thresholds": None if thresholds is None else vars(thresholds),
             "segments": [_known(row) for row in self.segments().to_dict("records")],
             "breakpoints": [vars(change) for change in self.changes],
-            "contention": contention
-            and {
+            "contention": None
+            if contention is None
+            else {
                 "fraction": contention.fraction,
                 "measured_ratio": contention.measured_ratio,
                 "limiter_Bps": self.limiter,

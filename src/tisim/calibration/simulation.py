@@ -7,17 +7,19 @@ out is what a replay of these calls takes.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
+    import simpy
 
     from tisim.kernel import Environment
     from tisim.kernel.mpi import MpiRank
     from tisim.platform import Platform
 
-#: A call inside a simulation: a generator that a SimPy process runs.
-Calls = Generator[Any, Any, None]
+    #: A call inside a simulation: a generator that a SimPy process runs. What it is sent is the
+    #: value of the event: the request that `wait` takes, or nothing.
+    Calls = Generator[simpy.Event, int, None]
 
 _DONE = 1  # tag of the message that ends the measurement at one size
 # A receive is posted so many one-way times after its message was sent: by then it has arrived.

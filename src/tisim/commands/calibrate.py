@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -33,7 +33,7 @@ class _Messages(click.Command):
         info_name: str | None,
         args: list[str],
         parent: click.Context | None = None,
-        **extra: Any,
+        **extra: object,
     ) -> click.Context:
         if parent is not None:
             info_name, parent = parent.info_name, parent.parent
@@ -124,7 +124,12 @@ def _messages(
     output: Path | None,
     plot: Path | None,
     as_json: bool,
-    **nominal: Any,
+    platform: Path | None,
+    hosts: tuple[str, str] | None,
+    bandwidth: float | None,
+    latency: float | None,
+    links: int,
+    breakpoints: list[int] | None,
 ) -> None:
     """Find the parameters of a platform from measured messages, or from timed computations.
 
@@ -144,7 +149,16 @@ def _messages(
         def show(step: str, done: int, steps: int) -> None:
             bar.show(done / steps, title=step)
 
-        found = calibrate(read_measurements(files), **nominal, progress=show)
+        found = calibrate(
+            read_measurements(files),
+            platform=platform,
+            hosts=hosts,
+            bandwidth=bandwidth,
+            latency=latency,
+            links=links,
+            breakpoints=breakpoints,
+            progress=show,
+        )
     if as_json:
         click.echo(found.to_json())
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
-from typing import Any
 
 import click
 
@@ -108,9 +107,10 @@ def generate_command() -> None:
 
 def _command(name: str, pattern: type[Pattern]) -> click.Command:
     """The sub-command of a pattern."""
+    make: Callable[..., Pattern] = pattern  # each pattern has parameters of its own
 
-    def run(output: str, **parameters: Any) -> None:
-        made = pattern(**parameters)
+    def run(output: str, **parameters: object) -> None:
+        made = make(**parameters)
         with ProgressBar("generate") as bar:
             made.write(output, bar.show)
         report_written(output)
@@ -131,7 +131,7 @@ def _command(name: str, pattern: type[Pattern]) -> click.Command:
     )
 
 
-def _option(name: str, field: Field[Any]) -> click.Option:
+def _option(name: str, field: Field[object]) -> click.Option:
     option, kind, text = _OPTIONS[field.name]
     if field.name == "nbytes" and name in _SEVERAL_SIZES:
         kind, text = "BYTES[,BYTES...]", _SEVERAL_SIZES[name]

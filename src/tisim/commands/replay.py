@@ -21,6 +21,7 @@ from tisim.progress import ProgressBar
 from tisim.quantities import format_seconds
 from tisim.replay import replay
 from tisim.result import Result
+from tisim.result_json import TimeName
 from tisim.tables import align
 
 # What a replay needs beside the modules above.
@@ -183,7 +184,7 @@ def _rows(result: Result) -> list[tuple[str, str, str]]:
     def ranked(name: str, rank: int) -> tuple[str, str, str]:
         return name, format_seconds(finish[rank]), f"rank {rank} on {result.hosts[rank]}"
 
-    def spread(name: str, column: str) -> tuple[str, str, str]:
+    def spread(name: str, column: TimeName) -> tuple[str, str, str]:
         seconds = result.column(column)
         least, most = format_seconds(min(seconds)), format_seconds(max(seconds))
         mean = math.fsum(seconds) / len(seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -102,7 +102,7 @@ class _Copy:
         return self._path.stat().st_ctime_ns if self._path.exists() else 0
 
 
-def _distinct(texts: pd.Series[Any]) -> list[str]:
+def _distinct(texts: pd.Series) -> list[str]:
     return list(dict.fromkeys(text for text in texts if text))
 
 
@@ -118,7 +118,7 @@ def _print(frame: pd.DataFrame, target: str) -> None:
     click.echo(f"\n{len(frame):,} scenario{plural} in {target}")
 
 
-def _print_table(frame: pd.DataFrame, rows: Sequence[tuple[str, pd.Series[Any]]]) -> None:
+def _print_table(frame: pd.DataFrame, rows: Sequence[tuple[str, pd.Series]]) -> None:
     # The varied parameters stand between the title of a scenario and its outcome.
     columns = list(frame.columns)
     varied = columns[1 : columns.index("simulated_time")]
@@ -133,7 +133,7 @@ def _print_table(frame: pd.DataFrame, rows: Sequence[tuple[str, pd.Series[Any]]]
         click.echo(line)
 
 
-def _outcome(row: pd.Series[Any]) -> tuple[str, ...]:
+def _outcome(row: pd.Series) -> tuple[str, ...]:
     if row["error"] is not None:
         return ("failed", "", "", "")
     return (

@@ -5,19 +5,21 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
-from tisim.compare.breakdowns import breakdown_of, kind_times, state_times, wait_times
+from tisim.compare.breakdowns import AnyResult, breakdown_of, kind_times, state_times, wait_times
 from tisim.compare.comparison import Comparison, Difference, RankDifference
 from tisim.compare.reasons import find_reasons
-from tisim.result import COLUMNS
+from tisim.result_json import COLUMNS, COUNTS, RankRow, TimeName, WrittenRow, time_of
 
 # Keys of a result that are compared one by one; all others are compared as plain numbers.
 _KNOWN = {"tisim", "simulated_time", "actions", "wall_time", "config", "ranks", "warnings"}
-_TIMES = ("compute", "communication", "other")
+_TIMES: tuple[TimeName, ...] = ("compute", "communication", "other")
+_MEANS: tuple[TimeName, ...] = (*_TIMES, "finish")
+
+_Rows = Sequence[RankRow | WrittenRow]
 
 
-def compare(a: Mapping[str, Any], b: Mapping[str, Any]) -> Comparison:
+def compare(a: AnyResult, b: AnyResult) -> Comparison:
     """Compare two results.
 
     Parameters
@@ -31,17 +33,14 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any]) -> Comparison:
     """
     has_a, has_b = breakdown_of(a) is not None, breakdown_of(b) is not None
 
-    def by(times: Callable[[Mapping[str, Any]], dict[str, float]]) -> tuple[Difference, ...]:
+    def by(times: Callable[[AnyResult], dict[str, float]]) -> tuple[Difference, ...]:
         return tuple(_differences(times(a), times(b)) if has_a and has_b else ())
 
     rows_a, rows_b = a["ranks"], b["ranks"]
     comparison = Comparison(
         Difference("simulated_time", _end(rows_a), _end(rows_b)),
         tuple(_inputs(a, b)),
-        tuple(
-            Difference(name, _mean(rows_a, name), _mean(rows_b, name))
-            for name in (*_TIMES, "finish")
-        ),
+        tuple(Difference(name, _mean(rows_a, name), _mean(rows_b, name)) for name in _MEANS),
         tuple(_counts(rows_a, rows_b)),
         tuple(_ranks(rows_a, rows_b)),
         tuple(_details(a, b)),
@@ -53,21 +52,15 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any]) -> Comparison:
     return dataclasses.replace(comparison, reasons=find_reasons(comparison))
 
 
-def _end(rows: Sequence[Mapping[str, Any]]) -> float:
+def _end(rows: _Rows) -> float:
     return float(max(row["finish"] for row in rows))
 
 
-def _time(row: Mapping[str, Any], name: str) -> float:
-    if name == "other" and name not in row:  # an older version wrote the row
-        return float(row["finish"] - row["compute"] - row["communication"])
-    return float(row[name])
+def _mean(rows: _Rows, name: TimeName) -> float:
+    return math.fsum(time_of(row, name) for row in rows) / len(rows)
 
 
-def _mean(rows: Sequence[Mapping[str, Any]], name: str) -> float:
-    return math.fsum(_time(row, name) for row in rows) / len(rows)
-
-
-def _inputs(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
+def _inputs(a: AnyResult, b: AnyResult) -> Iterator[tuple[str, object, object]]:
     """What went into the two: their texts (such as names of files), and their options."""
     for key in dict.fromkeys((*a, *b)):
         text = isinstance(a.get(key, b.get(key)), str)
@@ -81,18 +74,14 @@ def _inputs(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[tuple[str, o
             yield key, options_a.get(key), options_b.get(key)
 
 
-def _counts(
-    rows_a: Sequence[Mapping[str, Any]], rows_b: Sequence[Mapping[str, Any]]
-) -> Iterator[Difference]:
+def _counts(rows_a: _Rows, rows_b: _Rows) -> Iterator[Difference]:
     yield Difference("ranks", len(rows_a), len(rows_b))
-    for name in ("actions", "bytes_sent", "messages_sent"):
+    for name in COUNTS:
         totals = [sum(row.get(name, 0) for row in rows) for rows in (rows_a, rows_b)]
         yield Difference(name, *totals)
 
 
-def _ranks(
-    rows_a: Sequence[Mapping[str, Any]], rows_b: Sequence[Mapping[str, Any]]
-) -> list[RankDifference]:
+def _ranks(rows_a: _Rows, rows_b: _Rows) -> list[RankDifference]:
     if len(rows_a) != len(rows_b):
         return []
     found = [
@@ -102,7 +91,7 @@ def _ranks(
             row_b["host"],
             row_a["finish"],
             row_b["finish"],
-            *(_time(row_b, name) - _time(row_a, name) for name in _TIMES),
+            *(time_of(row_b, name) - time_of(row_a, name) for name in _TIMES),
         )
         for row_a, row_b in zip(rows_a, rows_b, strict=True)
         if row_a["finish"] != row_b["finish"] or row_a["host"] != row_b["host"]
@@ -110,7 +99,7 @@ def _ranks(
     return sorted(found, key=lambda one: (-abs(one.finish), one.rank))
 
 
-def _details(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
+def _details(a: AnyResult, b: AnyResult) -> list[Difference]:
     return _differences(dict(_numbers(a)), dict(_numbers(b)))
 
 
@@ -125,7 +114,7 @@ def _differences(
     return sorted((one for one in found if one.differs), key=lambda one: -abs(one.change))
 
 
-def _numbers(result: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def _numbers(result: AnyResult) -> Iterator[tuple[str, float]]:
     """The numbers of a result that have no place of their own, by their paths."""
     for key, value in result.items():
         if key not in _KNOWN and not (key == "breakdown" and breakdown_of(result)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 from tisim.config.kinds import TEXT, Value
 from tisim.config.parameter import Parameter
@@ -127,7 +127,7 @@ class Config:
         result._check()
         return result
 
-    def _set(self, option: Parameter[Any], value: object) -> None:
+    def _set(self, option: Parameter[Value], value: object) -> None:
         self._values[option.key] = option.read(value)
         known = option.kind is not TEXT or option.default in ("", str(value).strip())
         if not option.used and not known:
@@ -199,7 +199,7 @@ class Config:
                     values[key] = value
         return values
 
-    def value_of(self, parameter: Parameter[Any]) -> Value:
+    def value_of(self, parameter: Parameter[Value]) -> Value:
         """The value that a replay uses: that of SMPI's own name, where its model reads that."""
         if parameter.smpi_key and self.network_model == _SMPI:
             return self._value(parameter.smpi_key)
@@ -212,8 +212,7 @@ ConfigLike = Config | Mapping[str, object] | None
 
 @cache
 def _default(key: str, network_model: str) -> Value:
-    value: Value = PARAMETERS[key].default_for(network_model)
-    return value
+    return PARAMETERS[key].default_for(network_model)
 
 
 @cache
@@ -221,7 +220,7 @@ def _names_of_smpi() -> frozenset[str]:
     return frozenset(row.smpi_key for row in PARAMETERS.values())
 
 
-def _known(key: str) -> Parameter[Any]:
+def _known(key: str) -> Parameter[Value]:
     option = PARAMETERS.get(key)
     if option is not None:
         return option

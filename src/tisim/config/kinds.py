@@ -12,11 +12,11 @@ from tisim.quantities.parsing import parse_bandwidth, parse_size, parse_time
 
 Value = bool | int | float | str | StepTable | OverheadTable
 
-_T = TypeVar("_T", bool, int, float, str, StepTable, OverheadTable)
+_ValueT = TypeVar("_ValueT", bound=Value, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[_T]):
+class Kind(Generic[_ValueT]):
     """One kind of value.
 
     Attributes
@@ -31,7 +31,7 @@ class Kind(Generic[_T]):
 
     name: str
     unit: str
-    read: Callable[[str], _T]
+    read: Callable[[str], _ValueT]
 
 
 _FLAGS: Final = dict.fromkeys(("yes", "on", "true", "1"), True) | dict.fromkeys(

@@ -9,9 +9,9 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from tisim.config.kinds import FACTORS
+from tisim.config.kinds import FACTORS, Value
 from tisim.config.parameter import Parameter
 from tisim.config.table import PARAMETERS
 
@@ -23,7 +23,7 @@ _WIDTH: Final = 100
 
 def tables() -> str:
     """The tables of all parameters, in Markdown."""
-    sections: dict[str, dict[str, list[Parameter[Any]]]] = {}
+    sections: dict[str, dict[str, list[Parameter[Value]]]] = {}
     for parameter in PARAMETERS.values():
         if parameter.doc:
             rows = sections.setdefault(parameter.section, {})
@@ -50,7 +50,7 @@ def tables() -> str:
     return "\n\n".join(parts)
 
 
-def _line(name: str, group: list[Parameter[Any]]) -> str:
+def _line(name: str, group: list[Parameter[Value]]) -> str:
     first = group[0]
     names = ", ".join(f"`{key}`" for key in name.split(", "))
     if first.smpi_key:
@@ -60,7 +60,7 @@ def _line(name: str, group: list[Parameter[Any]]) -> str:
     return f"| {names} | {value} | {_default(first)} | {first.doc} |"
 
 
-def _default(parameter: Parameter[Any]) -> str:
+def _default(parameter: Parameter[Value]) -> str:
     if parameter.kind is FACTORS:
         return "by model"
     others: dict[str, list[str]] = {}

@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from tisim.config.kinds import Kind, Value
-from tisim.config.tables import OverheadTable, StepTable
+from tisim.config.tables import StepTable
 from tisim.errors import InputError
 
-_T = TypeVar("_T", bool, int, float, str, StepTable, OverheadTable)
+_T = TypeVar("_T", bound=Value)
+_ValueT = TypeVar("_ValueT", bound=Value, covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter(Generic[_T]):
+class Parameter(Generic[_ValueT]):
     """One row of the table.
 
     Attributes
@@ -54,7 +55,7 @@ class Parameter(Generic[_T]):
     """
 
     key: str
-    kind: Kind[_T]
+    kind: Kind[_ValueT]
     default: str
     by_model: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
@@ -69,7 +70,7 @@ class Parameter(Generic[_T]):
     changes_results: bool = True
     core: bool = True
 
-    def read(self, written: object) -> _T:
+    def read(self, written: object) -> _ValueT:
         """The value that a user wrote as text, as a number, a boolean or a table.
 
         Raises
@@ -85,7 +86,7 @@ class Parameter(Generic[_T]):
         except InputError as error:
             raise InputError(f"option {self.key}: {error.message}") from None
 
-    def default_for(self, network_model: str) -> _T:
+    def default_for(self, network_model: str) -> _ValueT:
         """Its default in a network model."""
         return self.read(self.by_model.get(network_model, self.default))
 
@@ -129,7 +130,7 @@ def row(  # the arguments are those of `Parameter`
 class Values(Protocol):
     """The values of parameters (`tisim.Config`)."""
 
-    def value_of(self, parameter: Parameter[Any]) -> Value:
+    def value_of(self, parameter: Parameter[Value]) -> Value:
         """The value that a replay uses."""
         ...
 
@@ -149,7 +150,7 @@ class Record:
             _check_range(parameter, getattr(self, name))
 
     @classmethod
-    def parameters(cls) -> tuple[tuple[str, Parameter[Any]], ...]:
+    def parameters(cls) -> tuple[tuple[str, Parameter[Value]], ...]:
         """Each field with its row of the table."""
         rows = _ROWS.get(cls)
         if rows is None:
@@ -168,10 +169,10 @@ class Record:
         return {name: getattr(self, name) for name, row_of in self.parameters() if row_of.core}
 
 
-_ROWS: dict[type[Record], tuple[tuple[str, Parameter[Any]], ...]] = {}
+_ROWS: dict[type[Record], tuple[tuple[str, Parameter[Value]], ...]] = {}
 
 
-def _check_range(parameter: Parameter[Any], value: Value) -> None:
+def _check_range(parameter: Parameter[Value], value: Value) -> None:
     if isinstance(value, StepTable):
         least = min((value.first, *value.values))
     elif isinstance(value, int | float):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +31,16 @@ class ArraysLike(Protocol):
         """How the platform changes over time."""
         ...
 
-    def buffer(self, name: str) -> array[Any]:
-        """The numbers of a column."""
+    def buffer(self, name: str) -> array[int] | array[float]:
+        """The numbers of a column, of whichever type it has."""
+        ...
+
+    def floats(self, name: str) -> array[float]:
+        """The numbers of a column of floating-point numbers."""
+        ...
+
+    def integers(self, name: str) -> array[int]:
+        """The numbers of a column of integers."""
         ...
 
     def with_loopback(self, bandwidth: float, latency: float) -> Self:
@@ -55,8 +63,12 @@ class ArraysLike(Protocol):
 class ColumnsLike(Protocol):
     """Columns of numbers (`tisim.platform.columns.Columns`)."""
 
-    def buffer(self, name: str) -> array[Any]:
-        """The numbers of a column."""
+    def floats(self, name: str) -> array[float]:
+        """The numbers of a column of floating-point numbers."""
+        ...
+
+    def integers(self, name: str) -> array[int]:
+        """The numbers of a column of integers."""
         ...
 
 

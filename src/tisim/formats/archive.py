@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from tisim.errors import InputError
 from tisim.formats.progress import how_far
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     import io
     import tarfile
     from collections.abc import Callable
+
+    class _Members(Protocol):
+        """The attribute of a `TarFile` that its stub leaves out."""
+
+        members: list[tarfile.TarInfo]
+
 
 _MOST_SHOWN = 8
 _MARK = slice(257, 262)
@@ -101,7 +107,7 @@ class Archive:
             try:
                 with tarfile.open(fileobj=unpacked(file, kind), mode="r|") as tar:
                     while (member := tar.next()) is not None:
-                        cast("Any", tar).members = []  # a long archive's would add up
+                        cast("_Members", tar).members = []  # a long archive's would add up
                         if member.isfile():
                             self._take(tar, member, spool, far)
             except tarfile.ReadError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, cast
 
 from tisim import _core
 from tisim.errors import InputError
@@ -15,6 +15,10 @@ from tisim.formats.spool import Spool
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import DTypeLike, NDArray
+
+#: What `Trace.open` was given: source (with absolute paths), ranks and dialect.
+Opening = tuple[str | list[str], int | None, str]
 
 DIALECTS = {
     "auto": _core.Dialect.AUTOMATIC,
@@ -44,16 +48,16 @@ class Trace:
 
     def __init__(
         self,
-        core: Any,
+        core: _core.TraceSet,
         name: str,
-        opening: tuple[Any, int | None, str],
+        opening: Opening,
         noise: tuple[float, int] = NO_NOISE,
     ) -> None:
         self._core = core
         self._name = name
         self._opening = opening
         self._noise = noise
-        self._variants: dict[tuple[object, ...], Any] = {}
+        self._variants: dict[tuple[object, ...], _core.TraceSet] = {}
         if noise == NO_NOISE:
             self._variants[True, (), ()] = core
 
@@ -109,7 +113,7 @@ class Trace:
     @property
     def ranks(self) -> int:
         """The number of ranks."""
-        return int(self._core.ranks)
+        return self._core.ranks
 
     @property
     def name(self) -> str:
@@ -124,27 +128,25 @@ class Trace:
     @property
     def dialect(self) -> str:
         """``"modern"`` or ``"legacy"``."""
-        return str(self._core.dialect.name).lower()
+        return self._core.dialect.name.lower()
 
     @property
     def nbytes(self) -> int:
         """The number of bytes that a simulation reads, for progress bars."""
-        return int(self._core.bytes)
+        return self._core.bytes
 
     @property
     def actions(self) -> int | None:
         """The number of actions; None where only reading all of them would tell."""
-        known = self._core.actions
-        return None if known is None else int(known)
+        return self._core.actions
 
     @property
     def source(self) -> str | list[str]:
         """What it was opened from, with absolute paths."""
-        source: str | list[str] = self._opening[0]
-        return source
+        return self._opening[0]
 
     @property
-    def opening(self) -> tuple[str | list[str], int | None, str]:
+    def opening(self) -> Opening:
         """What `Trace.open` was given: source (with absolute paths), ranks and dialect."""
         return self._opening
 
@@ -154,7 +156,7 @@ class Trace:
         return self._noise
 
     @property
-    def core(self) -> Any:
+    def core(self) -> _core.TraceSet:
         """The core's `TraceSet`, without custom actions."""
         return self.core_with()
 
@@ -202,7 +204,7 @@ class Trace:
         mistaken_null_is_any: bool = True,
         custom_actions: Sequence[str] = (),
         speedups: Mapping[str, float] | None = None,
-    ) -> Any:
+    ) -> _core.TraceSet:
         """Return the core's `TraceSet` for reading with other options.
 
         Parameters
@@ -232,7 +234,7 @@ class Trace:
                 raise InputError(str(error)) from None
         return self._variants[key]
 
-    def operations(self, rank: int, *, batch: int = 65536) -> Iterator[np.ndarray[Any, Any]]:
+    def operations(self, rank: int, *, batch: int = 65536) -> Iterator[NDArray[np.void]]:
         """Read the operations of a rank, a batch at a time.
 
         Parameters
@@ -256,10 +258,9 @@ class Trace:
         """
         import numpy as np
 
-        layout: Any = _core.OP_LAYOUT
-        row = np.dtype(layout)
+        row = np.dtype(cast("DTypeLike", _core.OP_LAYOUT))
         reader = self.core.open(rank, _core.CallTable())
-        while len(rows := reader.read(batch)):
+        while len(rows := cast("NDArray[np.uint8]", reader.read(batch))):
             yield rows.view(row)
 
     def __len__(self) -> int:
@@ -268,11 +269,11 @@ class Trace:
     def __repr__(self) -> str:
         return f"<Trace {self._name!r}, {self.ranks} ranks, {self.dialect}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _open, (type(self), *self._opening, self._noise)
 
 
-def dialect_number(name: str) -> Any:
+def dialect_number(name: str) -> _core.Dialect:
     """Return the core's number of a dialect.
 
     Raises
@@ -287,13 +288,17 @@ def dialect_number(name: str) -> Any:
 
 
 def _open(
-    kind: type[Trace], source: Any, ranks: int | None, dialect: str, noise: tuple[float, int]
+    kind: type[Trace],
+    source: str | list[str],
+    ranks: int | None,
+    dialect: str,
+    noise: tuple[float, int],
 ) -> Trace:
     trace = kind.open(source, ranks=ranks, dialect=dialect)
     return trace.with_noise(noise[0], seed=noise[1])
 
 
-def _absolute(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Any:
+def _absolute(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> str | list[str]:
     """Name the same files for a process that works in another directory."""
     if isinstance(source, str | os.PathLike):
         return str(Path(source).absolute())

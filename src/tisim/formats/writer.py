@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from tisim import _core
 from tisim.files import new_directory, replacing
@@ -68,7 +68,7 @@ def write_trace(target: str | os.PathLike[str], ranks: int) -> Iterator[TraceWri
 
 
 class _PackedFile:
-    def __init__(self, writer: Any) -> None:
+    def __init__(self, writer: _core.PackedWriter) -> None:
         self._writer = writer
 
     def write_rank(self, rank: int, pieces: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Never
 
 from tisim.errors import InputError, TisimError
 from tisim.kernel.mpi import MpiRank
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tisim.kernel.core_environment import CoreEnvironment
     from tisim.kernel.driver import Action
 
-    # An action under way.
-    Carried = Generator[simpy.Event, Any, object]
+    # An action under way, see `Action` for its types.
+    Carried = Generator[simpy.Event, Never, object]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Never, Protocol
 
 from tisim import _core
 from tisim._core import NeededSchedule, ScheduleError, Stage, Stop
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from tisim._core import CollectiveCall, Model, PlatformData, Simulation, TraceSet
 
     #: Carries out an action of the user's: takes the rank (`tisim.kernel.MpiRank`) and the further
-    #: words of the line, and yields events; they may send back anything.
-    Action = Callable[..., Generator[simpy.Event, Any, object]]
+    #: words of the line, and yields events. The send type `Never` accepts
+    #: generators whatever they expect to be sent.
+    Action = Callable[..., Generator[simpy.Event, Never, object]]
 
 
 class Schedule(Protocol):

@@ -63,26 +63,26 @@ def core_platform(compiled: ArraysLike, host_overheads: array[int]) -> _core.Pla
     """
     return _core.PlatformData(
         hosts=_core.HostColumns(
-            speed=compiled.buffer("host_speed"),
-            cores=compiled.buffer("host_cores"),
+            speed=compiled.floats("host_speed"),
+            cores=compiled.integers("host_cores"),
             overheads=host_overheads,
-            group=compiled.buffer("host_group"),
-            up=compiled.buffer("host_up"),
-            down=compiled.buffer("host_down"),
-            loopback=compiled.buffer("host_loopback"),
+            group=compiled.integers("host_group"),
+            up=compiled.integers("host_up"),
+            down=compiled.integers("host_down"),
+            loopback=compiled.integers("host_loopback"),
         ),
         links=_core.LinkColumns(
             **{name: compiled.buffer(f"link_{name}") for name in _core.LinkColumns.fields()}
         ),
         segments=_core.SegmentColumns(
-            offset=compiled.buffer("segment_offset"),
-            links=compiled.buffer("segment_links"),
-            latency=compiled.buffer("segment_latency"),
+            offset=compiled.integers("segment_offset"),
+            links=compiled.integers("segment_links"),
+            latency=compiled.floats("segment_latency"),
         ),
         pairs=_core.PairColumns(
-            first=compiled.buffer("pair_src"),
-            second=compiled.buffer("pair_dst"),
-            segment=compiled.buffer("pair_segment"),
+            first=compiled.integers("pair_src"),
+            second=compiled.integers("pair_dst"),
+            segment=compiled.integers("pair_segment"),
         ),
         profiles=_profiles(compiled.events),
     )
@@ -95,8 +95,8 @@ def _profiles(events: ColumnsLike) -> list[_core.ResourceProfile]:
         _core.Quantity.LATENCY,
         _core.Quantity.STATE,
     )
-    offsets = events.buffer("offset")
-    times, values = events.buffer("time"), events.buffer("value")
+    offsets = events.integers("offset")
+    times, values = events.floats("time"), events.floats("value")
     return [
         _core.ResourceProfile(
             bool(is_link),
@@ -107,10 +107,10 @@ def _profiles(events: ColumnsLike) -> list[_core.ResourceProfile]:
             values[first:end].tolist(),
         )
         for is_link, index, what, period, first, end in zip(
-            events.buffer("is_link"),
-            events.buffer("index"),
-            events.buffer("what"),
-            events.buffer("period"),
+            events.integers("is_link"),
+            events.integers("index"),
+            events.integers("what"),
+            events.floats("period"),
             offsets,
             offsets[1:],
             strict=False,

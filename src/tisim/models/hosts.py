@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tisim.config.kinds import OVERHEADS
 from tisim.config.table import Overheads
 from tisim.errors import InputError
 
@@ -25,7 +26,7 @@ def overheads_with(overheads: Overheads, properties: Mapping[str, str]) -> Overh
     for name, parameter in overheads.parameters():
         if parameter.key in properties:
             try:
-                changed[name] = parameter.kind.read(properties[parameter.key])
+                changed[name] = OVERHEADS.read(properties[parameter.key])
             except InputError as error:
                 raise InputError(f"property {parameter.key} of a host: {error.message}") from None
     return dataclasses.replace(overheads, **changed)

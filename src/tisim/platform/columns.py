@@ -5,15 +5,19 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Scalar = TypeVar("Scalar", bound=np.generic)
+    #: The numbers of a column, of whichever type it has.
+    Numbers = array[int] | array[float]
 else:
     Scalar = TypeVar("Scalar")
+
+_Number = TypeVar("_Number", int, float)
 
 
 class Column:
@@ -25,11 +29,11 @@ class Column:
         The numbers, which do not change any more.
     """
 
-    def __init__(self, numbers: array[Any]) -> None:
+    def __init__(self, numbers: Numbers) -> None:
         self.numbers = numbers
 
     @cached_property
-    def view(self) -> NDArray[Any]:
+    def view(self) -> NDArray[np.generic]:
         """The numbers as an array that refuses to be written to."""
         import numpy as np
 
@@ -60,7 +64,7 @@ class NumpyView(Generic[Scalar]):
         owner.typecodes = {**owner.typecodes, name: self.typecode}
 
     def __get__(self, columns: Columns, owner: type[Columns]) -> NDArray[Scalar]:
-        return columns.columns[self._name].view
+        return cast("NDArray[Scalar]", columns.columns[self._name].view)
 
 
 class Columns:
@@ -83,9 +87,21 @@ class Columns:
         """The same with other numbers in some columns."""
         return type(self)(**{**self.columns, **numbers})
 
-    def buffer(self, name: str) -> array[Any]:
+    def buffer(self, name: str) -> Numbers:
         """The numbers of a column, to be read only."""
         return self.columns[name].numbers
+
+    def floats(self, name: str) -> array[float]:
+        """The numbers of a column of floating-point numbers, to be read only."""
+        numbers = self.columns[name].numbers
+        assert numbers.typecode == "d"
+        return cast("array[float]", numbers)
+
+    def integers(self, name: str) -> array[int]:
+        """The numbers of a column of integers, to be read only."""
+        numbers = self.columns[name].numbers
+        assert numbers.typecode != "d"
+        return cast("array[int]", numbers)
 
 
 def _column(code: str, numbers: Iterable[float] | Column) -> Column:
@@ -96,9 +112,9 @@ def _column(code: str, numbers: Iterable[float] | Column) -> Column:
     return Column(array(code, numbers))
 
 
-def joined(typecode: str, parts: Iterable[array[Any]]) -> array[Any]:
+def joined(typecode: str, parts: Iterable[array[_Number]]) -> array[_Number]:
     """One array of the numbers of all parts, one after the other."""
-    whole = array(typecode)
+    whole: array[_Number] = array(typecode)
     for part in parts:
         whole.extend(part)
     return whole

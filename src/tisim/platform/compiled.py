@@ -123,7 +123,7 @@ class CompiledPlatform(Resources):
         InputError
             If there is no route.
         """
-        links, latency = self._router.route(source, destination, self.buffer("link_latency"))
+        links, latency = self._router.route(source, destination, self.floats("link_latency"))
         return array("i", links), latency
 
     def group_route(self, src: int, dst: int) -> tuple[array[int], float] | None:
@@ -134,14 +134,14 @@ class CompiledPlatform(Resources):
         middle = _middle(self._router, self._groups[src], self._groups[dst])
         if middle is None:
             return None
-        return array("i", middle[0]), add_up(middle[1], self.buffer("link_latency"))
+        return array("i", middle[0]), add_up(middle[1], self.floats("link_latency"))
 
     def with_loopback(self, bandwidth: float, latency: float) -> CompiledPlatform:
         """The same with the network model's loopback (bytes/s, s) for the default one."""
         link = self.default_loopback
         if link < 0:
             return self
-        bandwidths, latencies = self.buffer("link_bandwidth")[:], self.buffer("link_latency")[:]
+        bandwidths, latencies = self.floats("link_bandwidth")[:], self.floats("link_latency")[:]
         added = latency - latencies[link]
         bandwidths[link], latencies[link] = bandwidth, latency
         changed = {
@@ -159,10 +159,10 @@ class CompiledPlatform(Resources):
 
     def _latencies_with(self, link: int, added: float) -> array[float]:
         """The latencies of the segments if one link's latency grows, in seconds."""
-        latencies, links = self.buffer("segment_latency"), self.buffer("segment_links")
+        latencies, links = self.floats("segment_latency"), self.integers("segment_links")
         if added == 0 or not links.count(link):
             return latencies
-        ends = itertools.pairwise(self.buffer("segment_offset"))
+        ends = itertools.pairwise(self.integers("segment_offset"))
         return array(
             "d",
             (
@@ -179,7 +179,7 @@ def compile_platform(
     router: Router,
 ) -> CompiledPlatform:
     """Turn a platform into arrays; see `CompiledPlatform`."""
-    writer = SegmentWriter(resources.buffer("link_latency"))
+    writer = SegmentWriter(resources.floats("link_latency"))
     composition = compose(topology, writer)
     pairs = _list_pairs(router, composition, writer)
     return CompiledPlatform(

@@ -6,12 +6,14 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tisim.platform.columns import Columns, NumpyView, joined
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from tisim.platform.columns import Numbers
 
 #: The link of a message to the own host where the zone declares no loopback (Full, Floyd,
 #: Dijkstra). Its bandwidth and latency are options of the network model, not of the platform.
@@ -200,7 +202,7 @@ class LinkTable:
     def properties(self, index: int) -> Mapping[str, str]:
         return self._properties.get(index, {})
 
-    def columns(self) -> dict[str, array[Any]]:
+    def columns(self) -> dict[str, Numbers]:
         """The columns of `LinkNumbers`."""
         return {
             "link_bandwidth": self.bandwidths(),

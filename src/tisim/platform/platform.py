@@ -173,8 +173,8 @@ class Platform:
         table = self._topology.hosts
         return Host(
             table.name(index),
-            self._resources.buffer("host_speed")[index],
-            self._resources.buffer("host_cores")[index],
+            self._resources.floats("host_speed")[index],
+            self._resources.integers("host_cores")[index],
             table.point(index)[0].name,
             MappingProxyType(dict(table.properties(index))),
             index,
@@ -184,9 +184,9 @@ class Platform:
         table, numbers = self._topology.links, self._resources
         return Link(
             table.name(index),
-            numbers.buffer("link_bandwidth")[index],
-            numbers.buffer("link_latency")[index],
-            bool(numbers.buffer("link_fatpipe")[index]),
+            numbers.floats("link_bandwidth")[index],
+            numbers.floats("link_latency")[index],
+            bool(numbers.integers("link_fatpipe")[index]),
             MappingProxyType(dict(table.properties(index))),
             index,
         )
@@ -254,7 +254,7 @@ class Platform:
 
         See `find_links` for what is raised.
         """
-        return self._router.route(src, dst, self._resources.buffer("link_latency"))
+        return self._router.route(src, dst, self._resources.floats("link_latency"))
 
     def scaled(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tisim import _core
 from tisim.timeline.names import STATES
@@ -77,7 +77,7 @@ class Breakdown:
 
         kinds = _core.kind_names()
         counts = {kind: int(of_rank.sum()) for kind, of_rank in self._profile.counts().items()}
-        sums: dict[int, Any] = {kind: np.zeros(len(STATES)) for kind in counts}
+        sums = {kind: np.zeros(len(STATES)) for kind in counts}
         for state, kind, seconds in self._profile.columns():
             sums.setdefault(kind, np.zeros(len(STATES)))[state] += seconds.sum()
         order = sorted(sums, key=lambda kind: (-sums[kind].sum(), kind))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from tisim import _core
-from tisim.timeline.columns import categories, frame
+from tisim.timeline.columns import categories, frame, structured
 from tisim.timeline.names import STATES
 from tisim.timeline.routes import RouteTable
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from tisim.timeline.event_store import EventStore
 
@@ -101,7 +101,8 @@ class CriticalPath:
         # The core returns the latest parts first.
         chunks = [(rows[::-1], latency[::-1]) for rows, latency in self._chunks()][::-1]
         if not chunks:
-            return frame(_columns(np.zeros(0, dtype=cast("Any", _core.part_type())), np.zeros(0)))
+            none = np.zeros(0, dtype=cast("DTypeLike", _core.part_type()))
+            return frame(_columns(none, np.zeros(0)))
         rows = np.concatenate([chunk[0] for chunk in chunks])
         return frame(_columns(rows, np.concatenate([chunk[1] for chunk in chunks])))
 
@@ -198,8 +199,8 @@ class CriticalPath:
 
     def _chunks(self) -> Iterator[tuple[NDArray[np.void], NDArray[np.float64]]]:
         """The parts, the latest first, and the latency of each."""
-        path: Any = _core.CriticalPath(str(self._store.path("states")), self.rank, self._end, 0.0)
-        while len(rows := path.take(_CHUNK)):
+        path = _core.CriticalPath(str(self._store.path("states")), self.rank, self._end, 0.0)
+        while len(rows := structured(path.take(_CHUNK))):
             yield rows, self._routes.latencies(rows)
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tisim import _core
 from tisim.timeline.breakdown import Breakdown
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from tisim.result_json import BreakdownDict
     from tisim.timeline.event_store import EventStore
     from tisim.timeline.links import Links
     from tisim.timeline.run import Run
@@ -75,7 +76,7 @@ class EventLog:
         routes = RouteTable(self.run.settings, self.run.hosts)
         return CriticalPath(self.store, self.finish, routes)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> BreakdownDict:
         """Where the time went, as plain numbers, lists and dicts; seconds are sums over ranks.
 
         `states`: seconds by state. `kinds`: for each kind of action its `actions`, `seconds` and
@@ -136,9 +137,8 @@ class EventLog:
         """
         path = str(self.store.path("states"))
         last = self.run.end if end is None else end
-        flat: Any = _core.state_density(path, begin, last, bins, groups, count)
-        seconds: NDArray[np.float32] = flat.reshape(count, bins, len(STATES))
-        return seconds
+        flat = _core.state_density(path, begin, last, bins, groups, count)
+        return flat.reshape(count, bins, len(STATES))
 
     @property
     def timeline(self) -> pd.DataFrame:

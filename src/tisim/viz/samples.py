@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
+_Row = TypeVar("_Row", bound="np.generic")
 
-def sample(rows: NDArray[Any], most: int) -> NDArray[Any]:
+
+def sample(rows: NDArray[_Row], most: int) -> NDArray[_Row]:
     """Some of the rows, chosen at random, in random order; all of them if they are few enough.
 
     Every n-th of the messages of a regular program may be one rank's only. The same rows always
@@ -17,7 +20,7 @@ def sample(rows: NDArray[Any], most: int) -> NDArray[Any]:
     import numpy as np
 
     count = len(rows)
-    chosen: NDArray[Any] = rows[
+    chosen: NDArray[_Row] = rows[
         np.random.default_rng(count).choice(count, min(count, most), replace=False)
     ]
     return chosen

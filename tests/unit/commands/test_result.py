@@ -14,7 +14,7 @@ import pytest
 import tisim
 from tisim.cli import main
 from tisim.kernel import Environment
-from tisim.result import COLUMNS
+from tisim.result_json import COLUMNS
 
 ROOT = Path(__file__).resolve().parents[3]
 BACKBONE = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")
@@ -201,7 +201,8 @@ def test_results_that_differ_are_not_equal(tmp_path: Path) -> None:
 
 def test_a_result_needs_no_numpy_until_an_array_is_asked_for() -> None:
     code = (
-        "import sys; from array import array; from tisim.result import Result, COLUMNS\n"
+        "import sys; from array import array; from tisim.result import Result;"
+        " from tisim.result_json import COLUMNS\n"
         "columns = {name: array('q' if '_' in name or name == 'actions' else 'd', [1])"
         " for name in COLUMNS}\n"
         "result = Result(columns, ['a'], config={})\n"

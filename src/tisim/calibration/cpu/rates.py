@@ -7,9 +7,10 @@ problems or working sets, and the rate to use is that of the program to be predi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,24 @@ if TYPE_CHECKING:
 TOLERATED_SPREAD = 0.10
 # A step in the rate over working sets is at least this large.
 _STEP = 0.10
+
+_Key = TypeVar("_Key", int, str)
+
+
+class RateRow(TypedDict):
+    """One row of `CpuCalibration.frame`."""
+
+    what: str
+    per_second: float
+    spread: float
+    computations: int
+
+
+class RatesDict(TypedDict):
+    """All rates, the overall one first, and warnings."""
+
+    rates: list[RateRow]
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -48,8 +67,8 @@ class Rate:
     spread: float
     computations: int
     column: str | None = None
-    low: Any = None
-    high: Any = None
+    low: str | float | None = None
+    high: str | float | None = None
 
     def of(self, timed: pd.DataFrame) -> pd.DataFrame:
         """The timed computations that this is the rate of."""
@@ -139,12 +158,12 @@ class CpuCalibration:
         columns = ["what", "per_second", "spread", "computations"]
         return pd.DataFrame([vars(rate) for rate in (self.overall, *apart)], columns=columns)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> RatesDict:
         """All rates and warnings, as plain numbers, lists and dicts."""
         return {"rates": self.frame().to_dict("records"), "warnings": list(self.warnings)}
 
 
-def _between(group: dict[Any, Rate]) -> tuple[Rate, Rate, float] | None:
+def _between(group: Mapping[str, Rate] | Mapping[int, Rate]) -> tuple[Rate, Rate, float] | None:
     """Slowest and fastest rate of a group and their relative difference, if it is notable."""
     if len(group) < 2:
         return None
@@ -167,11 +186,11 @@ def calibrate_cpu(timed: pd.DataFrame) -> CpuCalibration:
         sets = _working_sets(timed)
     return CpuCalibration(
         overall=_rate("all computations", timed),
-        classes=_groups(timed, "class", "class {}"),
+        classes=_groups(timed, "class", "class {}", str),
         working_sets=sets,
-        ranks=_groups(timed, "rank", "rank {}"),
-        runs=_groups(timed, "run", "run {}"),
-        hosts=_groups(timed, "host", "host {}"),
+        ranks=_groups(timed, "rank", "rank {}", int),
+        runs=_groups(timed, "run", "run {}", str),
+        hosts=_groups(timed, "host", "host {}", str),
     )
 
 
@@ -182,12 +201,13 @@ def _rate(what: str, timed: pd.DataFrame) -> Rate:
     return Rate(what, mean, float(np.sqrt(variance)), len(timed))
 
 
-def _groups(timed: pd.DataFrame, column: str, what: str) -> dict[Any, Rate]:
+def _groups(timed: pd.DataFrame, column: str, what: str, key: type[_Key]) -> dict[_Key, Rate]:
+    """The rate of each group of computations that have the same value in a column, by that."""
     if column not in timed:
         return {}
     return {
-        key: replace(_rate(what.format(key), part), column=column, low=key, high=key)
-        for key, part in timed.groupby(column, sort=True)
+        key(value): replace(_rate(what.format(value), part), column=column, low=value, high=value)
+        for value, part in timed.groupby(column, sort=True)
     }
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from tisim.config.kinds import TEXT
+from tisim.config.kinds import TEXT, Value
 from tisim.config.parameter import Parameter
 
 _SECTION: Final = "Collective operations"
@@ -17,7 +17,7 @@ _OPERATIONS: Final = (
 OPERATIONS: Final = tuple(_OPERATIONS.split())
 
 #: The selector, and the option of each operation.
-COLLECTIVES: Final[tuple[Parameter[Any], ...]] = (
+COLLECTIVES: Final[tuple[Parameter[Value], ...]] = (
     Parameter(
         key="smpi/coll-selector",
         kind=TEXT,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from tisim.config.kinds import Value
 from tisim.config.parameter import Parameter, Record
 from tisim.config.table.collectives import COLLECTIVES
 from tisim.config.table.mpi import Overheads, Protocol
@@ -14,13 +15,13 @@ from tisim.config.table.unused import UNUSED
 RECORDS: Final[tuple[type[Record], ...]] = (NetworkModel, CpuModel, Protocol, Overheads)
 
 
-def _rows() -> list[Parameter[Any]]:
+def _rows() -> list[Parameter[Value]]:
     found = [parameter for record in RECORDS for _, parameter in record.parameters()]
     return [*found, *COLLECTIVES, *UNUSED]
 
 
 #: Every parameter, by its key.
-PARAMETERS: Final[dict[str, Parameter[Any]]] = {}
+PARAMETERS: Final[dict[str, Parameter[Value]]] = {}
 #: The two names of one table: SimGrid 4 renamed the options, SimGrid 3 has both.
 SAME_TABLE: Final[dict[str, str]] = {}
 for _parameter in _rows():

@@ -6,9 +6,9 @@ it is. Every option of "Configuring SimGrid", versions 3.32 and 4.1, is known.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from tisim.config.kinds import CHOICE, SECONDS, TEXT, Kind
+from tisim.config.kinds import CHOICE, SECONDS, TEXT, Kind, Value
 from tisim.config.parameter import Parameter
 
 _MODES: Final = ("Lazy", "Full", "TI")
@@ -20,10 +20,10 @@ def _unused(
     doc: str,
     default: str = "",
     *,
-    kind: Kind[Any] = TEXT,
+    kind: Kind[Value] = TEXT,
     choices: tuple[str, ...] = (),
     spellings: tuple[str, ...] = (),
-) -> list[Parameter[Any]]:
+) -> list[Parameter[Value]]:
     """One row of the page: several keys, each a row of the table."""
     names = keys.split()
     return [
@@ -167,7 +167,7 @@ _LISTED_SPELLINGS: Final = {
     "smpi/shared-malloc": ("smpi/use-shared-malloc",),
 }
 
-UNUSED: Final[tuple[Parameter[Any], ...]] = (
+UNUSED: Final[tuple[Parameter[Value], ...]] = (
     *_EXPLAINED,
     *(
         Parameter(

@@ -42,11 +42,11 @@ class Numbers:
 
     def __init__(self, topology: Topology, resources: Resources) -> None:
         self.topology = topology
-        self._speeds: array[float] = resources.buffer("host_speed")
-        self._cores: array[int] = resources.buffer("host_cores")
-        self._bandwidths: array[float] = resources.buffer("link_bandwidth")
-        self._latencies: array[float] = resources.buffer("link_latency")
-        self._fatpipes: array[int] = resources.buffer("link_fatpipe")
+        self._speeds: array[float] = resources.floats("host_speed")
+        self._cores: array[int] = resources.integers("host_cores")
+        self._bandwidths: array[float] = resources.floats("link_bandwidth")
+        self._latencies: array[float] = resources.floats("link_latency")
+        self._fatpipes: array[int] = resources.integers("link_fatpipe")
 
     def host(self, index: int) -> HostNow:
         """The numbers of a host."""

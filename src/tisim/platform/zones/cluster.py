@@ -8,13 +8,15 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from tisim.platform.columns import joined
 from tisim.platform.zones.base import Zone
 
 if TYPE_CHECKING:
     from tisim.platform.radical import Radical
+
+_Number = TypeVar("_Number", int, float)
 
 
 class LinkKind(NamedTuple):
@@ -128,7 +130,7 @@ class BandedLinks:
     def fatpipes(self) -> array[int]:
         return self._column("B", lambda kind: int(kind.fatpipe))
 
-    def _column(self, typecode: str, number: Callable[[LinkKind], float]) -> array[Any]:
+    def _column(self, typecode: str, number: Callable[[LinkKind], _Number]) -> array[_Number]:
         parts = (array(typecode, map(number, band.columns)) * band.rows for band in self._bands)
         return joined(typecode, parts)
 
