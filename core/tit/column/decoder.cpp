@@ -44,18 +44,19 @@ void ColumnDecoder::start(const char* begin, const char* end) {
   }
 }
 
-std::uint64_t ColumnDecoder::wide_offset(std::uint64_t product, unsigned width) {
-  std::uint64_t offset = product & ((std::uint64_t{1} << kOffsetBits) - 1);
-  state_ = product >> kOffsetBits;
+std::uint64_t ColumnDecoder::large_value(std::uint64_t product, const LargeBin& bin) {
+  const unsigned low_bits = std::min(bin.width, kOffsetBits);
+  std::uint64_t offset = product & ((std::uint64_t{1} << low_bits) - 1);
+  state_ = product >> low_bits;
   refill();
-  for (unsigned done = kOffsetBits; done < width;) {
-    const unsigned taken = std::min(width - done, kOffsetBits);
+  for (unsigned done = low_bits; done < bin.width;) {
+    const unsigned taken = std::min(bin.width - done, kOffsetBits);
     offset |= (state_ & ((std::uint64_t{1} << taken) - 1)) << done;
     state_ >>= taken;
     refill();
     done += taken;
   }
-  return offset;
+  return bin.low + offset;
 }
 
 }  // namespace tit

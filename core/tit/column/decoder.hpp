@@ -25,22 +25,19 @@ class ColumnDecoder {
   // stream, and without an end. A checksum must tell whether it is the right stream.
   std::uint64_t next(const SiteModel& model) { return next(model.table()); }
 
-  std::uint64_t next(DecodingTable table) {
-    const std::uint32_t slot = static_cast<std::uint32_t>(state_) & (kAllFrequencies - 1);
-    const std::uint32_t place = slot & ((std::uint32_t{1} << table.shift) - 1);
-    const Bucket& bucket = table.buckets[slot >> table.shift];
-    const BinChoice& bin = bucket.choices[place >= bucket.choices[0].threshold ? 1 : 0];
-    const unsigned width = bin.width;
-    const std::uint64_t product =
-        bin.frequency * (state_ >> kFrequencyBits) +
-        static_cast<std::uint64_t>(static_cast<std::int64_t>(place) + bin.adjustment);
-    std::uint64_t value = bin.low;
+  std::uint64_t next(const DecodingTable& table) {
+    std::uint32_t number;
+    const BinChoice& bin =
+        table.find(static_cast<std::uint32_t>(state_) & (kAllFrequencies - 1), number);
+    const unsigned width = bin.width();
+    const std::uint64_t product = bin.frequency() * (state_ >> kFrequencyBits) + number;
+    std::uint64_t value = bin.low();
     if (__builtin_expect(width <= kOffsetBits, 1)) {
       value += product & ((std::uint64_t{1} << width) - 1);
       state_ = product >> width;
       refill();
     } else {
-      value += wide_offset(product, width);
+      value = large_value(product, table.large_bins[value]);
     }
     const std::uint64_t other = other_;
     other_ = state_;
@@ -54,7 +51,7 @@ class ColumnDecoder {
   }
 
  private:
-  std::uint64_t wide_offset(std::uint64_t product, unsigned width);
+  std::uint64_t large_value(std::uint64_t product, const LargeBin& bin);
 
   void refill() {
     std::uint32_t word;

@@ -38,22 +38,22 @@ const ColumnEncoder::Slots& ColumnEncoder::slots_of(std::uint32_t model) {
   const SiteModel& its = models_[model];
   const std::size_t bins = its.bins().size();
   std::vector<std::vector<Piece>> pieces(bins);
-  const std::vector<Bucket>& buckets = its.buckets();
-  const std::uint32_t shift = its.table().shift;
-  const std::uint32_t size = std::uint32_t{1} << shift;
-  // Which bin a bucket's second choice is follows from its low value.
-  for (std::uint32_t i = 0; i < buckets.size(); ++i) {
-    const BinChoice& own = buckets[i].choices[0];
-    const std::uint32_t slot = i << shift;
-    if (i < bins && own.threshold > 0) {
-      // A bin's own slots are its first, so they stand before what it has in earlier buckets.
-      pieces[i].insert(pieces[i].begin(), {0, static_cast<std::uint16_t>(slot)});
-    }
-    if (own.threshold == size) continue;
-    const BinChoice& other = buckets[i].choices[1];
-    const auto first = static_cast<std::uint16_t>(own.threshold + other.adjustment);
-    pieces[its.bin_of(other.low)].push_back(
-        {first, static_cast<std::uint16_t>(slot + own.threshold)});
+  // A bin's numbers run on from slot to slot until the bucket or the bin ends.
+  const DecodingTable table = its.table();
+  const std::uint32_t size = std::uint32_t{1} << table.shift;
+  for (std::uint32_t slot = 0; slot < kAllFrequencies;) {
+    const Bucket& bucket = its.buckets()[slot >> table.shift];
+    const std::uint32_t place = slot & (size - 1);
+    const std::uint32_t end = place < bucket.own_slots() ? bucket.own_slots() : size;
+    std::uint32_t number;
+    const BinChoice& bin = table.find(slot, number);
+    const std::uint64_t low =
+        bin.width() == BinChoice::kLarge ? table.large_bins[bin.low()].low : bin.low();
+    const Piece piece{static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(slot)};
+    std::vector<Piece>& of_bin = pieces[its.bin_of(low)];
+    // A bin's own slots come first, though they may stand behind others.
+    of_bin.insert(number == 0 ? of_bin.begin() : of_bin.end(), piece);
+    slot += end - place;
   }
   for (const std::vector<Piece>& of_bin : pieces) {
     slots.first_piece.push_back(static_cast<std::uint32_t>(slots.pieces.size()));

@@ -88,12 +88,10 @@ double Decimal::value() const { return static_cast<double>(exact_value(*this)); 
 
 Representatives::Representatives(std::vector<double> volumes, const Precision& precision) {
   std::sort(volumes.begin(), volumes.end());
-  if (volumes.front() == volumes.back()) return;
   const bool is_mean = precision.level == Precision::Level::mean;
-  // What rounding the representatives may take away.
+  // A twentieth is left for the rounding of the means.
   const double error = 0.95 * precision.error;
-  Bin bin{0, 0, 0, {}};
-  double first = 0;
+  Bin bin{0, 0, 0, 0, {}};
   for (auto next = volumes.begin(); next != volumes.end();) {
     // All volumes that are equal go into one bin.
     const double volume = *next;
@@ -102,54 +100,59 @@ Representatives::Representatives(std::vector<double> volumes, const Precision& p
     const long double sum = static_cast<long double>(volume) * static_cast<long double>(count);
     const long double mean = (bin.sum + sum) / static_cast<long double>(bin.count + count);
     if (bin.count > 0 && !is_mean &&
-        (volume - mean > error * volume || mean - first > error * first)) {
+        (volume - mean > error * volume || mean - bin.first > error * bin.first)) {
       bins_.push_back(bin);
-      bin = Bin{0, 0, 0, {}};
+      bin = Bin{0, 0, 0, 0, {}};
     }
-    if (bin.count == 0) first = volume;
+    if (bin.count == 0) bin.first = volume;
     bin.last = volume;
     bin.sum += sum;
     bin.count += count;
     next = after;
   }
   bins_.push_back(bin);
-  unsigned significant = 4;
-  for (double step = 5e-2; !is_mean && step > precision.error; step /= 10) ++significant;
-  round_to(significant);
+  constexpr unsigned kFewestDigits = 4;
+  constexpr unsigned kMostDigits = 9;
+  unsigned digits = kFewestDigits;
+  for (double step = 5e-2; !is_mean && step > precision.error; step /= 10) ++digits;
+  while (round_to(digits) > 0.04 * precision.error && !is_mean && digits < kMostDigits) ++digits;
 }
 
-const Decimal& Representatives::of(double volume) const {
+const Decimal* Representatives::of(double volume) const {
   const auto found =
       std::lower_bound(bins_.begin(), bins_.end(), volume,
                        [](const Bin& bin, double bound) { return bin.last < bound; });
-  return (found == bins_.end() ? bins_.back() : *found).representative;
+  const Bin& bin = found == bins_.end() ? bins_.back() : *found;
+  return bin.first == bin.last ? nullptr : &bin.representative;
 }
 
-// Rounds all representatives to so many digits, but that of the bin with the largest sum: it makes
-// the sum of the site right again.
-void Representatives::round_to(unsigned significant) {
-  const auto largest = std::max_element(bins_.begin(), bins_.end(),
-                                        [](const Bin& a, const Bin& b) { return a.sum < b.sum; });
+double Representatives::round_to(unsigned significant) {
+  // The means that are rounded, but that of the bin with the largest sum: it makes the sum of the
+  // site right again.
+  Bin* largest = nullptr;
+  for (Bin& bin : bins_) {
+    if (bin.first != bin.last && (largest == nullptr || bin.sum > largest->sum)) largest = &bin;
+  }
+  if (largest == nullptr) return 0;
   long double all = 0;
-  long double others = 0;
+  long double missing = 0;
   for (Bin& bin : bins_) {
     all += bin.sum;
-    const long double mean = bin.sum / static_cast<long double>(bin.count);
+    if (bin.first == bin.last || &bin == largest) continue;
+    const auto count = static_cast<long double>(bin.count);
+    const long double mean = bin.sum / count;
     long double step = 1;
-    for (long double size = mean; size > 0 && size >= power_of_ten(significant); size /= 10) {
-      step *= 10;
-    }
+    for (long double size = mean; size >= power_of_ten(significant); size /= 10) step *= 10;
     for (long double size = mean; size > 0 && size < power_of_ten(significant - 1); size *= 10) {
       step /= 10;
     }
     bin.representative = rounded(mean, step);
-    if (&bin != &*largest) {
-      others += exact_value(bin.representative) * static_cast<long double>(bin.count);
-    }
+    missing += bin.sum - exact_value(bin.representative) * count;
   }
   constexpr long double kSumError = 1e-10L;
   const auto count = static_cast<long double>(largest->count);
-  largest->representative = rounded((all - others) / count, kSumError * all / count);
+  largest->representative = rounded((largest->sum + missing) / count, kSumError * all / count);
+  return std::fabs(static_cast<double>(missing / largest->sum));
 }
 
 // A model's slot and the offset in its bin are bits of a number that is as good as random.
@@ -160,12 +163,14 @@ std::uint64_t drawn_value(const SiteModel& model, std::uint64_t seed, std::uint6
     random = scrambled((random ^ part) + 0x9e3779b97f4a7c15U);
   }
   const DecodingTable table = model.table();
-  const std::uint32_t slot = static_cast<std::uint32_t>(random) & (kAllFrequencies - 1);
-  const std::uint32_t place = slot & ((std::uint32_t{1} << table.shift) - 1);
-  const Bucket& bucket = table.buckets[slot >> table.shift];
-  const BinChoice& bin = bucket.choices[place >= bucket.choices[0].threshold ? 1 : 0];
+  std::uint32_t slot_in_bin;
+  const BinChoice& bin =
+      table.find(static_cast<std::uint32_t>(random) & (kAllFrequencies - 1), slot_in_bin);
+  const bool is_large = bin.width() == BinChoice::kLarge;
+  const LargeBin found = is_large ? table.large_bins[bin.low()] : LargeBin{bin.low(), bin.width()};
   const std::uint64_t offset = scrambled(random + 0x9e3779b97f4a7c15U);
-  return bin.low + (bin.width == 64 ? offset : offset & ((std::uint64_t{1} << bin.width) - 1));
+  return found.low +
+         (found.width == 64 ? offset : offset & ((std::uint64_t{1} << found.width) - 1));
 }
 
 }  // namespace tit

@@ -1,7 +1,7 @@
 // How exactly the volumes of a compressed trace are kept.
 //
 // The volumes of a site are replaced by representatives: bins are laid over the sorted volumes, as
-// wide as the level allows, and each bin's volumes become about their mean. The sum over the site
+// wide as the level allows, and the volumes of a bin become about their mean. The sum over the site
 // stays the same, to 1e-9 of it.
 #pragma once
 
@@ -46,21 +46,22 @@ class Representatives {
   // `mean`.
   Representatives(std::vector<double> volumes, const Precision& precision);
 
-  // Of one of the volumes. A site of a single distinct volume keeps it: then is_kept() is true, and
-  // there is nothing to ask for.
-  bool is_kept() const { return bins_.empty(); }
-  const Decimal& of(double volume) const;
+  // Of one of the volumes; nullptr when it is kept as it is, because no other one is near.
+  const Decimal* of(double volume) const;
+  // How many different volumes are left.
   std::size_t size() const { return bins_.size(); }
 
  private:
   struct Bin {
-    double last;  // the largest of its volumes
+    double first;  // the smallest and the largest of its volumes
+    double last;
     long double sum;
     std::uint64_t count;
     Decimal representative;
   };
 
-  void round_to(unsigned significant);
+  // What the rounding to so many digits takes from the bin that makes up for it, as a part of it.
+  double round_to(unsigned significant);
 
   std::vector<Bin> bins_;
 };

@@ -107,22 +107,22 @@ void SiteModel::make_buckets() {
       small.push_back(giver);
     }
   }
-  const auto choice = [&](std::size_t bin, std::int32_t adjustment) {
-    BinChoice made;
-    if (bin < bins) {
-      made.low = tree_.bins[bin].low;
-      made.width = tree_.bins[bin].width;
-      made.frequency = frequencies_[bin];
+  const auto choice = [&](std::size_t bin, std::int32_t shift) {
+    if (bin >= bins) return BinChoice(0, 0, 0, shift);
+    const Bin& its = tree_.bins[bin];
+    const bool is_large = its.width > kOffsetBits || its.low >> 32 != 0;
+    if (!is_large) {
+      return BinChoice(static_cast<std::uint32_t>(its.low), its.width, frequencies_[bin], shift);
     }
-    made.adjustment = static_cast<std::int16_t>(adjustment);
-    return made;
+    large_bins_.push_back({its.low, its.width});
+    return BinChoice(static_cast<std::uint32_t>(large_bins_.size() - 1), BinChoice::kLarge,
+                     frequencies_[bin], shift);
   };
   buckets_.resize(count);
   std::vector<std::uint32_t> used = own;
   for (std::size_t i = 0; i < count; ++i) {
     Bucket& bucket = buckets_[i];
-    bucket.choices[0] = choice(i, 0);
-    bucket.choices[0].threshold = static_cast<std::uint16_t>(own[i]);
+    bucket.choices[0] = choice(i, static_cast<std::int32_t>(own[i]));
     if (own[i] == size) continue;
     const std::uint32_t giver = other[i];
     bucket.choices[1] =

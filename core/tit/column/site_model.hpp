@@ -19,26 +19,65 @@ namespace tit {
 // An offset in a bin is coded this many bits at a time.
 constexpr unsigned kOffsetBits = 20;
 
-// A bin as the decoder meets it.
-struct BinChoice {
-  std::uint64_t low = 0;
-  std::uint16_t frequency = 0;
-  std::int16_t adjustment = 0;  // from the place in the bucket to the place in the bin
-  std::uint16_t threshold = 0;  // of a bucket's first choice: places below it are this bin's
-  std::uint8_t width = 0;
+// A bin in a bucket, as small as it can be: the tables of all sites compete for the caches.
+class BinChoice {
+ public:
+  // The width of a bin that has an entry among the model's large ones, whose number is `low`.
+  static constexpr unsigned kLarge = 31;
+
+  BinChoice() = default;
+  BinChoice(std::uint32_t low, unsigned width, std::uint32_t frequency, std::int32_t shift)
+      : low_(low),
+        rest_(static_cast<std::int32_t>(frequency | (width << kWidthPlace)) |
+              static_cast<std::int32_t>(static_cast<std::uint32_t>(shift) << kShiftPlace)) {}
+
+  std::uint32_t low() const { return low_; }
+  std::uint32_t frequency() const {
+    return static_cast<std::uint32_t>(rest_) & ((std::uint32_t{1} << kWidthPlace) - 1);
+  }
+  unsigned width() const { return (static_cast<std::uint32_t>(rest_) >> kWidthPlace) & kLarge; }
+  // Of a bucket's first bin: how many of the bucket's slots are its. Of the second one: what is
+  // added to a place in the bucket for the number in the bin.
+  std::int32_t shift() const { return rest_ >> kShiftPlace; }
+
+ private:
+  static constexpr unsigned kWidthPlace = 13;
+  static constexpr unsigned kShiftPlace = 18;
+
+  std::uint32_t low_ = 0;
+  std::int32_t rest_ = 0;
 };
 
 // The 4,096 slots of a state are cut into equal buckets, at least one for each bin; a bucket holds
 // slots of at most two bins (the alias method), so that a value is found in one look.
 struct Bucket {
   BinChoice choices[2];
+
+  std::uint32_t own_slots() const { return static_cast<std::uint32_t>(choices[0].shift()); }
 };
-static_assert(sizeof(Bucket) == 32, "two buckets a cache line");
+static_assert(sizeof(Bucket) == 16, "four buckets a cache line");
+
+// A bin that is wider than kOffsetBits or lies beyond 2^32.
+struct LargeBin {
+  std::uint64_t low;
+  unsigned width;
+};
 
 // What the decoder needs of a model.
 struct DecodingTable {
   const Bucket* buckets = nullptr;
+  const LargeBin* large_bins = nullptr;
   std::uint32_t shift = 0;  // the bits of a place in a bucket
+
+  // The bin of a slot, and the slot's number in it.
+  const BinChoice& find(std::uint32_t slot, std::uint32_t& number) const {
+    const std::uint32_t place = slot & ((std::uint32_t{1} << shift) - 1);
+    const Bucket& bucket = buckets[slot >> shift];
+    const bool is_second = place >= bucket.own_slots();
+    const BinChoice& choice = bucket.choices[is_second ? 1 : 0];
+    number = place + static_cast<std::uint32_t>(is_second ? choice.shift() : 0);
+    return choice;
+  }
 };
 
 class SiteModel {
@@ -69,7 +108,7 @@ class SiteModel {
   std::size_t bin_of(std::uint64_t value) const;
 
   const std::vector<Bucket>& buckets() const { return buckets_; }
-  DecodingTable table() const { return {buckets_.data(), shift_}; }
+  DecodingTable table() const { return {buckets_.data(), large_bins_.data(), shift_}; }
 
  private:
   explicit SiteModel(BinTree tree);
@@ -80,6 +119,7 @@ class SiteModel {
   BinTree tree_;
   std::vector<std::uint16_t> frequencies_;
   std::vector<Bucket> buckets_;
+  std::vector<LargeBin> large_bins_;
   std::uint32_t shift_ = kFrequencyBits;
 };
 
