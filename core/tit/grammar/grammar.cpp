@@ -23,37 +23,6 @@ struct PlaceInRule {
   std::size_t next;
 };
 
-// The rules that rule 0 still uses, by first use.
-void renumber(Grammar& grammar) {
-  constexpr std::uint32_t kUnused = 0xffffffff;
-  std::vector<std::uint32_t> number_of(grammar.rules.size(), kUnused);
-  std::vector<std::uint32_t> kept = {0};
-  std::vector<PlaceInRule> path = {{0, 0}};
-  number_of[0] = 0;
-  while (!path.empty()) {
-    PlaceInRule& place = path.back();
-    std::vector<Item>& rule = grammar.rules[place.rule];
-    if (place.next == rule.size()) {
-      path.pop_back();
-      continue;
-    }
-    Item& item = rule[place.next++];
-    if (!item.is_rule()) continue;
-    const std::uint32_t old = item.number();
-    const bool is_new = number_of[old] == kUnused;
-    if (is_new) {
-      number_of[old] = static_cast<std::uint32_t>(kept.size());
-      kept.push_back(old);
-    }
-    item.symbol = 2 * number_of[old] + 1;
-    if (is_new) path.push_back({old, 0});
-  }
-  std::vector<std::vector<Item>> rules;
-  rules.reserve(kept.size());
-  for (const std::uint32_t old : kept) rules.push_back(std::move(grammar.rules[old]));
-  grammar.rules = std::move(rules);
-}
-
 void append_run(std::vector<Item>& items, Item item) {
   if (!items.empty() && items.back().symbol == item.symbol &&
       std::uint64_t{items.back().exponent} + item.exponent <= kMostRepeated) {
@@ -131,7 +100,37 @@ void Grammar::limit_depth(std::size_t most) {
     }
     rules[number] = std::move(items);
   }
-  if (changed) renumber(*this);
+  if (changed) renumber();
+}
+
+void Grammar::renumber() {
+  constexpr std::uint32_t kUnused = 0xffffffff;
+  std::vector<std::uint32_t> number_of(rules.size(), kUnused);
+  std::vector<std::uint32_t> kept = {0};
+  std::vector<PlaceInRule> path = {{0, 0}};
+  number_of[0] = 0;
+  while (!path.empty()) {
+    PlaceInRule& place = path.back();
+    std::vector<Item>& rule = rules[place.rule];
+    if (place.next == rule.size()) {
+      path.pop_back();
+      continue;
+    }
+    Item& item = rule[place.next++];
+    if (!item.is_rule()) continue;
+    const std::uint32_t old = item.number();
+    const bool is_new = number_of[old] == kUnused;
+    if (is_new) {
+      number_of[old] = static_cast<std::uint32_t>(kept.size());
+      kept.push_back(old);
+    }
+    item.symbol = 2 * number_of[old] + 1;
+    if (is_new) path.push_back({old, 0});
+  }
+  std::vector<std::vector<Item>> ordered;
+  ordered.reserve(kept.size());
+  for (const std::uint32_t old : kept) ordered.push_back(std::move(rules[old]));
+  rules = std::move(ordered);
 }
 
 std::vector<std::uint32_t> Grammar::expanded() const {

@@ -50,6 +50,8 @@ struct Grammar {
   // Spells rules out where they stand too deep. The sequence stays the same; deeper than `most`
   // are only rules that are repeated there, at most 63 levels.
   void limit_depth(std::size_t most);
+  // Gives rules that were put together the numbers that they must have, and drops unused ones.
+  void renumber();
   // The sequence itself; for tests and short sequences.
   std::vector<std::uint32_t> expanded() const;
 

@@ -25,6 +25,7 @@ ROOMS = (
     "core/tit/column",
     "core/tit/file",
     "core/tit/writer",
+    "core/tit/recorder",
     "core/trace/vocabulary",
     "core/trace",
     "core/trace/storage",

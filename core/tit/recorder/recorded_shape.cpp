@@ -1,0 +1,44 @@
+#include "tit/recorder/recorded_shape.hpp"
+
+namespace tisim {
+namespace tit {
+
+std::string RecordedShape::fault_of(std::string_view text) {
+  constexpr std::size_t kLongestText = 1 << 20;
+  if (text.empty()) return "a line has no text";
+  if (text.size() > kLongestText) return "a line is too long";
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
+      return "a line has a character that is not printed";
+    }
+  }
+  return "";
+}
+
+RecordedShape RecordedShape::of(std::string_view text, std::uint64_t rank_holes) {
+  RecordedShape shape;
+  shape.text = std::string(text);
+  shape.rank_holes = rank_holes;
+  if (shape.is_comment()) return shape;
+  for (std::size_t at = text.find('{'); at < text.size(); at = text.find('{', at + 1)) {
+    const bool is_volume = text.substr(at, kVolumeHole.size()) == kVolumeHole;
+    const bool is_number = text.substr(at, kNumberHole.size()) == kNumberHole;
+    if (is_volume || is_number) shape.is_volume.push_back(is_volume);
+  }
+  return shape;
+}
+
+void RecordedShape::write(Bytes& out) const {
+  out.text(text);
+  out.varint(rank_holes);
+}
+
+RecordedShape RecordedShape::read(ByteReader& in) {
+  const std::string_view text = in.text();
+  const std::string fault = fault_of(text);
+  if (!fault.empty()) throw FormatError(fault);
+  return of(text, in.varint());
+}
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,0 +1,211 @@
+// The C interface: no exception leaves it.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "tit/codec/error.hpp"
+#include "tit/recorder/part_set.hpp"
+#include "tit/recorder/rank_recorder.hpp"
+#include "tit/recorder/tisim_trace.h"
+
+using tisim::tit::FormatError;
+using tisim::tit::PartSet;
+using tisim::tit::RankRecorder;
+using tisim::tit::RecordedShape;
+
+struct tt_rank {
+  RankRecorder recorder;
+  int status = TT_OK;
+  unsigned comments = 0;
+  bool ended = false;
+};
+
+namespace {
+
+constexpr std::size_t kUsualMemory = 1 << 20;
+constexpr unsigned kMostComments = 1000;
+constexpr std::size_t kMostWords = 1 << 16;
+
+// Runs `what`, which returns a status.
+template <class Function>
+int guarded(const Function& what) noexcept {
+  try {
+    return what();
+  } catch (const FormatError&) {
+    return TT_DAMAGED;
+  } catch (const std::bad_alloc&) {
+    return TT_MEMORY;
+  } catch (...) {
+    return TT_INVALID;
+  }
+}
+
+// The same for a rank that records; an error of the system stops it for good.
+template <class Function>
+int recording(tt_rank* rank, const Function& what) noexcept {
+  if (rank == nullptr) return TT_INVALID;
+  if (rank->status != TT_OK) return rank->status;
+  if (rank->ended) return TT_INVALID;
+  const int status = guarded([&] { return what(rank->recorder); });
+  if (status == TT_MEMORY) {
+    rank->status = TT_MEMORY;
+  } else if (!rank->recorder.log().error().empty()) {
+    rank->status = TT_FILE;
+    return TT_FILE;
+  }
+  return status;
+}
+
+int give(const std::string& bytes, tt_bytes* out) {
+  void* const data = std::malloc(bytes.empty() ? 1 : bytes.size());
+  if (data == nullptr) return TT_MEMORY;
+  std::memcpy(data, bytes.data(), bytes.size());
+  *out = {data, bytes.size()};
+  return TT_OK;
+}
+
+std::string_view view(const tt_bytes* bytes) {
+  return {static_cast<const char*>(bytes->data), bytes->size};
+}
+
+int read_file(const char* path, std::string& bytes) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "rb"), std::fclose);
+  if (!file) return TT_FILE;
+  char buffer[1 << 14];
+  while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, file.get())) {
+    bytes.append(buffer, got);
+  }
+  return std::ferror(file.get()) != 0 ? TT_FILE : TT_OK;
+}
+
+}  // namespace
+
+extern "C" {
+
+int tt_interface(void) { return TT_INTERFACE; }
+
+void tt_free(tt_bytes* bytes) {
+  if (bytes == nullptr) return;
+  std::free(bytes->data);
+  *bytes = {nullptr, 0};
+}
+
+tt_rank* tt_rank_open(uint32_t rank, uint32_t ranks, size_t memory, const char* path) {
+  try {
+    std::unique_ptr<tt_rank> made(new tt_rank{
+        RankRecorder(rank, ranks, memory == 0 ? kUsualMemory : memory, path == nullptr ? "" : path),
+        TT_OK, 0, false});
+    if (rank >= ranks) made->status = TT_INVALID;
+    if (!made->recorder.log().error().empty()) made->status = TT_FILE;
+    return made.release();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+int tt_word(tt_rank* rank, const char* line, uint64_t rank_arguments) {
+  return recording(rank, [&](RankRecorder& recorder) {
+    if (line == nullptr || !RecordedShape::fault_of(line).empty()) return int{TT_INVALID};
+    const RecordedShape shape = RecordedShape::of(line, rank_arguments);
+    if (shape.is_comment() || recorder.shapes() >= kMostWords) return int{TT_INVALID};
+    return static_cast<int>(recorder.shape(shape));
+  });
+}
+
+int tt_call(tt_rank* rank, int word, const int64_t* arguments) {
+  return recording(rank, [&](RankRecorder& recorder) {
+    if (word <= 0 || static_cast<std::size_t>(word) >= recorder.shapes()) return int{TT_INVALID};
+    const auto shape = static_cast<std::uint32_t>(word);
+    if (arguments == nullptr && recorder.holes(shape) > 0) return int{TT_INVALID};
+    recorder.call(shape, arguments);
+    return int{TT_OK};
+  });
+}
+
+int tt_compute(tt_rank* rank, uint64_t amount) {
+  return recording(rank, [&](RankRecorder& recorder) {
+    const auto number = static_cast<std::int64_t>(amount);
+    if (number < 0) return int{TT_INVALID};
+    recorder.call(tisim::tit::kRecordedCompute, &number);
+    return int{TT_OK};
+  });
+}
+
+int tt_comment(tt_rank* rank, const char* text) {
+  return recording(rank, [&](RankRecorder& recorder) {
+    if (text == nullptr || rank->comments >= kMostComments) return int{TT_INVALID};
+    const std::string line = std::string("# ") + text;
+    if (!RecordedShape::fault_of(line).empty()) return int{TT_INVALID};
+    ++rank->comments;
+    recorder.call(recorder.shape(RecordedShape::of(line, 0)), nullptr);
+    return int{TT_OK};
+  });
+}
+
+int tt_flush(tt_rank* rank) {
+  return recording(rank, [](RankRecorder& recorder) {
+    recorder.flush();
+    return int{TT_OK};
+  });
+}
+
+int tt_rank_end(tt_rank* rank) {
+  const int status = recording(rank, [](RankRecorder& recorder) {
+    recorder.end();
+    return int{TT_OK};
+  });
+  if (status == TT_OK) rank->ended = true;
+  return status;
+}
+
+const char* tt_error(const tt_rank* rank) {
+  if (rank == nullptr) return "there is no rank";
+  switch (rank->status) {
+    case TT_FILE:
+      return rank->recorder.log().error().c_str();
+    case TT_MEMORY:
+      return "there is no memory";
+    case TT_INVALID:
+      return "the number of the rank is not below the number of ranks";
+    default:
+      return "";
+  }
+}
+
+size_t tt_memory(const tt_rank* rank) { return rank == nullptr ? 0 : rank->recorder.memory(); }
+
+uint64_t tt_calls(const tt_rank* rank) { return rank == nullptr ? 0 : rank->recorder.calls(); }
+
+int tt_rank_part(tt_rank* rank, tt_bytes* part) {
+  if (rank == nullptr || part == nullptr) return TT_INVALID;
+  return guarded([&] {
+    const std::string log = rank->recorder.log().contents();
+    return give(PartSet::from_log(log).write(), part);
+  });
+}
+
+void tt_rank_close(tt_rank* rank) { delete rank; }
+
+int tt_part_of_file(const char* path, tt_bytes* part) {
+  if (path == nullptr || part == nullptr) return TT_INVALID;
+  return guarded([&] {
+    std::string log;
+    const int status = read_file(path, log);
+    return status == TT_OK ? give(PartSet::from_log(log).write(), part) : status;
+  });
+}
+
+int tt_merge(const tt_bytes* a, const tt_bytes* b, tt_bytes* merged) {
+  if (a == nullptr || b == nullptr || merged == nullptr) return TT_INVALID;
+  return guarded([&] {
+    PartSet set = PartSet::read(view(a));
+    set.merge(PartSet::read(view(b)));
+    return give(set.write(), merged);
+  });
+}
+
+}  // extern "C"
