@@ -42,7 +42,7 @@ class QuickLine {
     op.kind = action->kind;
     if (action->kind == Kind::compute) return parse_compute(p, op);
     std::int64_t fault = 0;
-    p = parse_three(p, *action, false, op, fault);
+    p = parse_three<false>(p, *action, op, fault);
     return fault >= 0 && *p == '\n' ? p + 1 : nullptr;
   }
 
@@ -60,7 +60,7 @@ class QuickLine {
       ops[0].peer = kAnySource;
     } else {
       if (action->kind != Kind::isend && action->kind != Kind::irecv) return nullptr;
-      p = parse_three(p, *action, true, ops[0], fault);
+      p = parse_three<true>(p, *action, ops[0], fault);
       if (fault < 0 || *p != ' ' || load(++p) != kRequest) return nullptr;
       made = 2;
       ops[1] = Op{};
@@ -149,7 +149,7 @@ class QuickLine {
   }
 
   // The action of the line at `p`; the result is what follows it.
-  const char* parse_word(const char* p, const Word*& found) const {
+  [[gnu::always_inline]] const char* parse_word(const char* p, const Word*& found) const {
     if ((load(p) & prefix_mask_) != prefix_ || !usable_) return nullptr;
     p += prefix_length_;
     const std::uint64_t word = load(p);
@@ -160,8 +160,9 @@ class QuickLine {
   }
 
   // `fault` becomes negative when these are no three numbers. `numbered`: `request=` may follow.
-  const char* parse_three(const char* p, const Word& action, bool numbered, Op& op,
-                          std::int64_t& fault) const {
+  template <bool numbered>
+  [[gnu::always_inline]] const char* parse_three(const char* p, const Word& action, Op& op,
+                                                 std::int64_t& fault) const {
     const std::int64_t first = digits(p, fault);
     fault |= -(static_cast<unsigned char>(*p++) ^ ' ');
     const std::int64_t second = digits(p, fault);
@@ -175,7 +176,7 @@ class QuickLine {
       fault |= last_rank_ - second;
     } else {
       std::int64_t width = default_width_;
-      if (*p == ' ' && !(numbered && load(p + 1) == kRequest)) {
+      if (*p == ' ' && (!numbered || load(p + 1) != kRequest)) {
         const std::int64_t type = digits(++p, fault);
         if (type >= static_cast<std::int64_t>(kTypeWidth.size())) {
           fault = -1;
