@@ -32,7 +32,8 @@ def keep_to_simgrid(
     # SimGrid's tuned algorithms take the count of the one side for that of the other.
     author.one_type = names_algorithms(config)
     # Ranks in two calls at once change one another's algorithms (docs/selectors.md).
-    author.apart = author.eager or (selector == "mvapich2" and len(set(hosts)) < len(hosts))
+    shares_choices = selector in ("mvapich2", "impi")  # impi reduces as mvapich2 does
+    author.apart = author.eager or (shares_choices and len(set(hosts)) < len(hosts))
     if selector == "default":
         # Above, it chooses a pairwise exchange that SimGrid has for powers of two only.
         author.most_alltoall = 2999

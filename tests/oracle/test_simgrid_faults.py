@@ -208,9 +208,10 @@ def test_an_empty_message_has_overheads(tmp_path: Path) -> None:
 # -- docs/adr/0014-calls-simgrid-cannot-do.md ---------------------------------------------------
 
 
-def test_two_reductions_at_once_change_each_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize("selector", ["mvapich2", "impi"])
+def test_two_reductions_at_once_change_each_other(tmp_path: Path, selector: str) -> None:
     hosts = [f"h{rank // 2}" for rank in range(16)]
-    config = {"smpi/coll-selector": "mvapich2"}
+    config = {"smpi/coll-selector": selector}
     calls = ["reduce 50000 0 0 6", "reduce 1000000 0 0 6"]
     at_once = Run(tmp_path / "at_once", [calls] * 16, hosts)
     apart = Run(tmp_path / "apart", [[calls[0], "barrier", calls[1]]] * 16, hosts)
