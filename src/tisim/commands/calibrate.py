@@ -104,20 +104,36 @@ Examples:
 """,
 )
 @click.argument("files", nargs=-1, required=True, type=_FILE)
-@click.option("--platform", type=_FILE, help="Platform file with nominal values.")
+@click.option("--platform", type=_FILE, metavar="FILE", help="Platform file with nominal values.")
 @click.option(
-    "--hosts", callback=_pair, help="The two hosts that measured: A,B. Default: the first two."
+    "--hosts",
+    callback=_pair,
+    metavar="A,B",
+    help="The two hosts that measured. Default: the first two.",
 )
-@click.option("--bandwidth", callback=_value(_bandwidth), help="Nominal bandwidth, as 125MBps.")
-@click.option("--latency", callback=_value(_time), help="Nominal latency of one link, as 15us.")
+@click.option(
+    "--bandwidth",
+    callback=_value(_bandwidth),
+    metavar="BANDWIDTH",
+    help="Nominal bandwidth, as 125MBps.",
+)
+@click.option(
+    "--latency",
+    callback=_value(_time),
+    metavar="TIME",
+    help="Nominal latency of one link, as 15us.",
+)
 @click.option(
     "--links", type=int, default=2, show_default=True, help="Links between the two hosts."
 )
 @click.option(
-    "--breakpoints", callback=_breakpoints, help="Sizes above which a segment begins: 1420,64KiB."
+    "--breakpoints",
+    callback=_breakpoints,
+    metavar="SIZE,...",
+    help="Sizes above which a segment begins: 1420,64KiB.",
 )
-@click.option("-o", "--output", type=_FILE, help="Platform file to write.")
-@click.option("--plot", type=_FILE, help="Picture to write (.png, .svg, .pdf).")
+@click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
+@click.option("--plot", type=_FILE, metavar="FILE", help="Picture to write (.png, .svg, .pdf).")
 @click.option("--json", "as_json", is_flag=True, help="Print everything found as JSON.")
 def _messages(
     files: tuple[Path, ...],
@@ -191,14 +207,20 @@ Examples:
     multiple=True,
     required=True,
     type=_FILE,
+    metavar="FILE",
     help="CSV of timed computations (repeat for several runs).",
 )
-@click.option("--class", "problem_class", help="Use the rate of this class of problems.")
 @click.option(
-    "--working-set", callback=_value(_size), help="Use the rate of this working set, as 4MiB."
+    "--class", "problem_class", metavar="NAME", help="Use the rate of this class of problems."
 )
-@click.option("--platform", type=_FILE, help="Platform file to complete.")
-@click.option("-o", "--output", type=_FILE, help="Platform file to write.")
+@click.option(
+    "--working-set",
+    callback=_value(_size),
+    metavar="SIZE",
+    help="Use the rate of this working set, as 4MiB.",
+)
+@click.option("--platform", type=_FILE, metavar="FILE", help="Platform file to complete.")
+@click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
 @click.option(
     "--host-speeds", is_flag=True, help="Give every measured host its own speed (column host)."
 )

@@ -38,9 +38,9 @@ _READERS: dict[str, Callable[[str, str], object]] = {
     "GRID": _grid,
 }
 
-# Parameter of a pattern -> option, its values, what the help says.
+# Parameter of a pattern -> option (its names, by commas), its values, what the help says.
 _OPTIONS: dict[str, tuple[str, str | type, str]] = {
-    "ranks": ("--ranks", int, "Number of ranks."),
+    "ranks": ("--ranks,--np", int, "Number of ranks."),
     "iterations": ("--iterations", int, "How often the pattern is repeated."),
     "compute": ("--compute", "FLOPS", "Flops of one rank in one iteration, such as 1e6 or 2Mf."),
     "imbalance": (
@@ -110,7 +110,10 @@ def _command(name: str, pattern: type[Pattern]) -> click.Command:
     make: Callable[..., Pattern] = pattern  # each pattern has parameters of its own
 
     def run(output: str, **parameters: object) -> None:
-        made = make(**parameters)
+        try:
+            made = make(**parameters)
+        except InputError as error:
+            raise InputError(_naming_the_option(error.message)) from None
         with ProgressBar("generate") as bar:
             made.write(output, bar.show)
         report_written(output)
@@ -131,13 +134,21 @@ def _command(name: str, pattern: type[Pattern]) -> click.Command:
     )
 
 
+def _naming_the_option(message: str) -> str:
+    """A message that begins with a parameter of a pattern, with the option in its place."""
+    parameter, space, rest = message.partition(" ")
+    if parameter not in _OPTIONS:
+        return message
+    return f"{_OPTIONS[parameter][0].split(',')[0]}{space}{rest}"
+
+
 def _option(name: str, field: Field[object]) -> click.Option:
     option, kind, text = _OPTIONS[field.name]
     if field.name == "nbytes" and name in _SEVERAL_SIZES:
         kind, text = "BYTES[,BYTES...]", _SEVERAL_SIZES[name]
     elif field.name == "nbytes" and name.endswith("-allreduce"):
         text = _ALL_GRADIENTS
-    names = [option, field.name]
+    names = [*option.split(","), field.name]
     default = field.default
     if isinstance(kind, str):
         shown = None if default == () else f"{default:.15g}"

@@ -35,7 +35,9 @@ Examples:
 )
 @click.argument("traces", nargs=-1, required=True)
 def pack_command(output: str, dialect: str, traces: tuple[str, ...]) -> None:
-    """Write a trace as one file, at most a quarter of the text, that is read fast.
+    """Write a trace as one file that is read fast.
+
+    Of a long trace it takes at most a quarter of the text.
 
     TRACES is what tisim replay takes, and every command that takes traces takes what this
     writes. No byte is lost: comments, spacing and the spelling of numbers come back.

@@ -27,9 +27,15 @@ Examples:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--route", nargs=2, metavar="A B", help="Show the route from host A to host B.")
 @click.option(
-    "--draw", "drawing", type=click.Path(path_type=Path), help="Draw it into an SVG file."
+    "--draw",
+    "drawing",
+    type=click.Path(path_type=Path),
+    metavar="FILE.svg",
+    help="Draw it into an SVG file.",
 )
-@click.option("--json", "as_json", metavar="FILE", help="Write the numbers as JSON ('-': here).")
+@click.option(
+    "--json", "as_json", metavar="FILE", help="Write the numbers as JSON; - is standard output."
+)
 def platform_command(
     file: Path, route: tuple[str, str] | None, drawing: Path | None, as_json: str | None
 ) -> None:

@@ -72,6 +72,7 @@ Examples:
 )
 @click.option(
     "--np",
+    "--ranks",
     "ranks",
     type=click.IntRange(min=1),
     metavar="N",

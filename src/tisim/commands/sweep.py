@@ -43,6 +43,7 @@ A study is a TOML file:
 )
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option(
+    "-o",
     "--output",
     metavar="FILE",
     help="Where the rows go, .csv or .parquet; by default the study's name with .csv, here.",

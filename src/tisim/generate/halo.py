@@ -35,7 +35,8 @@ class _Halo(Pattern, ABC):
         super().__post_init__()
         if self.grid:
             check_grid(self.grid, self.ranks, self.dimensions)
-        self._check("nbytes", len(self.faces) == self.dimensions, "one number or one a dimension")
+        several = f"one number or {self.dimensions}, one a dimension"
+        self._check("nbytes", len(self.faces) == self.dimensions, several)
         self._check("nbytes", min(self.faces) >= 0, "at least 0")
 
     @cached_property

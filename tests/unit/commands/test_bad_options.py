@@ -34,7 +34,10 @@ def test_options(tisim: CommandLine, option: str, message: str) -> None:
         (["replay", "--platfrm", "x"], "No such option '--platfrm'. Did you mean '--platform'?"),
         (["replay", RING], "Missing option '--platform'."),
         (["replay", "--platform", BACKBONE], "Missing argument 'TRACES...'."),
-        (["replay", "--np", "0", RING], "Invalid value for '--np': 0 is not in the range x>=1."),
+        (
+            ["replay", "--ranks", "0", RING],
+            "Invalid value for '--np' / '--ranks': 0 is not in the range x>=1.",
+        ),
         (["repaly"], "No such command 'repaly'. Did you mean 'replay'?"),
     ],
 )

@@ -87,6 +87,6 @@ def test_lines(tisim: CommandLine, line: str, message: str) -> None:
 def test_the_number_of_ranks(tisim: CommandLine) -> None:
     refused(
         tisim,
-        tisim.replay("--np", "8", tisim.trace(*TWO)),
+        tisim.replay("--ranks", "8", tisim.trace(*TWO)),
         "DIR/trace: is a trace of 2 ranks, not of 8 as asked for; .*",
     )
