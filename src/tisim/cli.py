@@ -139,7 +139,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Examples:
-  tisim replay --platform graphene.xml --deploy deploy.xml traces/
+  tisim replay --platform platforms/graphene.xml traces/lu.A.8.tar.xz
   tisim replay --help
 """,
 )
@@ -179,7 +179,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "tisim":
             raise
-        status = _fail(f"{error.name} is not installed: pip install {error.name}", 2)
+        name = error.name.partition(".")[0]
+        status = _fail(
+            f"{name} is not installed, which this command needs; 'make build' in a checkout "
+            f"installs all that tisim needs, 'pip install {name}' this package",
+            2,
+        )
     except BrokenPipeError:
         # The reader of the output has closed it; the interpreter must not report the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -229,7 +229,11 @@ def parse(text: str, path: str | os.PathLike[str] | None = None) -> WrittenResul
     try:
         result = json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(f"this is not JSON: {error.msg}", file=path, line=error.lineno) from None
+        raise InputError(
+            f"this is not JSON: {error.msg}; write a result with: tisim replay --json FILE ...",
+            file=path,
+            line=error.lineno,
+        ) from None
     rows = result.get("ranks") if isinstance(result, dict) else None
     if not (isinstance(rows, list) and rows and all(_is_row(row) for row in rows)):
         raise InputError(

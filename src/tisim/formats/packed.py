@@ -98,6 +98,8 @@ def unpack(
         When `packed` is damaged or no packed trace, or when `directory` cannot be written.
     """
     path = Path(packed)
+    if path.is_dir():
+        raise InputError("is a directory; name a packed trace (.tit)", file=path)
     if not path.is_file():
         raise InputError("there is no such file", file=path)
     with new_directory(directory) as unfinished:

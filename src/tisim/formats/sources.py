@@ -174,7 +174,11 @@ class _Finder:
                 far = how_far(file) if regular else None
                 offset, length = self._spool.append(unpacked(file, kind), far)
         if is_archive(self._spool.head(offset, length)):
-            raise InputError("is an archive; it has to be the only trace that is named", file=path)
+            raise InputError(
+                "is an archive, which holds a whole trace; name it alone, without other files and "
+                "not by its directory",
+                file=path,
+            )
         return Part(name, None, self._spool.number, offset, length, without_suffix(name, kind))
 
     # A file that lists files

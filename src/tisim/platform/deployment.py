@@ -119,8 +119,11 @@ class Deployment(Sequence[Placement]):
         file = os.fspath(path)
         actors = [node for node in document.root.children if node.tag == "actor"]
         if not actors:
+            is_platform = any(node.tag in ("zone", "cluster") for node in document.root.children)
+            hint = "; it is a platform" if is_platform else ""
             raise InputError(
-                'the deployment has no <actor host="..." function="RANK"/> element', file=file
+                f'the deployment has no <actor host="..." function="RANK"/> element{hint}',
+                file=file,
             )
         placements: dict[int, Placement] = {}
         for node in actors:
@@ -161,6 +164,11 @@ class Deployment(Sequence[Placement]):
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "not text"
             raise InputError(f"cannot read this host file: {reason}", file=file) from None
+        if text.lstrip().startswith("<"):
+            raise InputError(
+                "this is XML, and a host file has a host a line; a deployment goes with --deploy",
+                file=file,
+            )
         places = [
             place
             for number, line in enumerate(text.splitlines(), 1)

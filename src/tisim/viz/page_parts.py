@@ -305,7 +305,7 @@ class PageParts:
             )
             for row in most.head(_ROWS).itertuples()
         ]
-        head = ["from rank", "to rank", "bytes", "messages", "of these in collectives"]
+        head = ["from rank", "to rank", "bytes", "messages", "bytes in collectives"]
         lanes = Lanes.at_most(self._ranks, BLOCKS)
         note = (
             ""

@@ -72,7 +72,10 @@ EXTERNAL = """<!DOCTYPE platform [<!ENTITY x SYSTEM "file:///etc/passwd">]>
         (EXTERNAL, "DIR/p.xml:1: the file declares an XML entity; entities are not expanded.*"),
         ("", "DIR/p.xml: the file is empty"),
         ("<html/>", "DIR/p.xml:1: the file's outermost element is <html>; a platform .*"),
-        ("0 compute 1\n", "DIR/p.xml:1: this is not complete XML: .*"),
+        (
+            "0 compute 1\n",
+            "DIR/p.xml:1: this is not XML, .* it begins with '0 compute 1'; a list .*",
+        ),
     ],
 )
 def test_files_that_are_no_platform(tisim: CommandLine, content: str, message: str) -> None:
@@ -128,4 +131,24 @@ def test_host_files(tisim: CommandLine) -> None:
         tisim,
         tisim.replay("--hostfile", empty, "--deploy", wrong, RING),
         "give --deploy or --hostfile, not both",
+    )
+
+
+def test_one_kind_of_file_for_another(tisim: CommandLine) -> None:
+    hosts = tisim.write("hosts", "c-0.me\nc-1.me\n")
+    deployed = deployment(tisim, "c-0.me")
+    refused(
+        tisim,
+        tisim.replay("--deploy", hosts, RING),
+        r"DIR/hosts:1: this is not XML, .* 'c-0.me'; a list of hosts is a host file \(--hostfile\)",
+    )
+    refused(
+        tisim,
+        tisim.replay("--hostfile", deployed, RING),
+        "DIR/platform.xml: this is XML, and a host file has a host a line; a deployment goes .*",
+    )
+    refused(
+        tisim,
+        tisim.replay("--deploy", BACKBONE, RING),
+        ".*backbone.xml: the deployment has no <actor .* element; it is a platform",
     )

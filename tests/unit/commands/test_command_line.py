@@ -43,6 +43,13 @@ def test_the_table(tisim: CommandLine) -> None:
     assert len(lines) == 8
 
 
+def test_a_package_that_is_missing() -> None:
+    code = "import sys\nsys.modules['numpy'] = None\nfrom tisim.cli import main\nmain(['platform'])"
+    outcome = python("-c", code)
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert outcome.stderr.startswith("tisim: numpy is not installed, which this command needs; ")
+
+
 def test_json_on_standard_output_is_alone_there(tisim: CommandLine) -> None:
     platform = tisim.platform(
         '<config><prop id="xyzzy" value="1"/></config>',

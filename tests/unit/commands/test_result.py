@@ -146,7 +146,7 @@ def test_what_the_command_wrote_is_read(tmp_path: Path) -> None:
     [
         ("[1, 2]", "this is no result"),
         ('{"ranks": []}', "this is no result"),
-        ("{", "this is not JSON"),
+        ("{", "this is not JSON: .*; write a result with: tisim replay --json FILE"),
         (
             '{"ranks": [{"rank": 0, "host": "a", "finish": "x", "compute": 0, "communication": 0}'
             "]}",

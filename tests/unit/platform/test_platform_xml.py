@@ -214,7 +214,7 @@ def test_clusters_with_the_same_hosts(load: Load) -> None:
     ("text", "says", "line"),
     [
         ("", "the file is empty", None),
-        ("\x00\x01\x02\xff", "not complete XML", 1),
+        ("\x00\x01\x02\xff", "not XML, as a platform or a deployment is", 1),
         (zone(TWO_HOSTS + LINK)[: -len("</platform>")], "not complete XML", 3),
         ('<platform version="4.1"></platform>', "neither a <zone> nor a <cluster>", 1),
         (zone(""), "the platform has no host", 1),

@@ -142,6 +142,9 @@ def test_what_cannot_be_packed_or_unpacked(tmp_path: Path) -> None:
         pack(tmp_path / "t", tmp_path / "no" / "y.tit")
     with pytest.raises(InputError, match=r"t: is no packed trace"):
         unpack(tmp_path / "t", tmp_path / "again")
+    (tmp_path / "directory").mkdir()
+    with pytest.raises(InputError, match=r"directory: is a directory; name a packed trace"):
+        unpack(tmp_path / "directory", tmp_path / "again")
     with pytest.raises(InputError, match=r"nowhere: there is no such file"):
         unpack(tmp_path / "nowhere", tmp_path / "again")
     with pytest.raises(InputError, match="is there already and not empty; name a new directory"):

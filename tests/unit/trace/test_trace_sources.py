@@ -197,7 +197,7 @@ def test_archives_that_cannot_be(tmp_path: Path, plain: Path, root: Path) -> Non
     cut.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match=r"cut.tar.xz: is damaged or not whole"):
         Trace.open(cut)
-    with pytest.raises(InputError, match="is an archive; it has to be the only trace"):
+    with pytest.raises(InputError, match="is an archive, which holds a whole trace; name it alone"):
         Trace.open([root / "traces" / "npb.S.tar.xz", plain / "rank-0.txt"])
     index = tar(tmp_path / "index.tar", "w", {"index": "a/0\n", "a/1": RANKS[0]})
     with pytest.raises(

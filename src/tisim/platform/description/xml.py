@@ -22,6 +22,10 @@ _OLDEST, _NEWEST = 3.0, 4.1
 _MOST_DEPTH: Final = 256
 _UNDEFINED_ENTITY: Final = 11  # the parser's number of this error
 _ENTITY = re.compile(rb"&(?!#|(?:lt|gt|amp|apos|quot);)([^;\s]+);")
+# What may stand before the first element: byte order marks, zero bytes of UTF-16, white space.
+_BEFORE_XML = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
+# How much of a file that is no XML a message shows, in bytes.
+_MOST_SHOWN = 40
 _PROLOG = re.compile(rb"^\s*(<\?xml[^>]*\?>)?\s*(<!DOCTYPE[^>\[]*>)?")
 
 
@@ -137,6 +141,15 @@ class _TreeBuilder:
         return self.root
 
     def _broken(self, message: str, line: int) -> InputError:
+        text = self._data.lstrip(_BEFORE_XML)
+        if not text.startswith(b"<"):
+            first = text.partition(b"\n")[0][:_MOST_SHOWN].decode("utf-8", "replace").strip()
+            return InputError(
+                f"this is not XML, as a platform or a deployment is: it begins with {first!r}; "
+                "a list of hosts is a host file (--hostfile)",
+                file=self._file,
+                line=1,
+            )
         return InputError(f"this is not complete XML: {message}", file=self._file, line=line)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
