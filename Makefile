@@ -61,7 +61,7 @@ $(OPTIMISED): $(BUILT) $(wildcard cmake/*)
 	@touch $(CORE) $(BUILT) $@
 
 demo: $(CORE) ## predict LU on graphene from a real trace
-	@$(BIN)/tisim replay --platform platforms/graphene.xml --deploy platforms/graphene.deploy.xml traces/lu.A.8.tar.xz
+	$(BIN)/tisim replay --platform platforms/graphene.xml --deploy platforms/graphene.deploy.xml traces/lu.A.8.tar.xz
 
 test: core-test pytest lint ## everything that CI checks
 
