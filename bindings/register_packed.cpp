@@ -13,9 +13,7 @@
 #include "file_parts.hpp"
 #include "progress_reporter.hpp"
 #include "trace/archive/pack.hpp"
-#include "trace/packed/file.hpp"
-#include "trace/packed/text.hpp"
-#include "trace/packed/unpack.hpp"
+#include "trace/archive/unpack.hpp"
 #include "trace/packed/writer.hpp"
 
 namespace nb = nanobind;
@@ -28,8 +26,8 @@ namespace {
 // The bytes of the text.
 std::uint64_t pack_files(const std::vector<FilePart>& parts, const nb::bytes& name,
                          const std::vector<nb::bytes>& names, const nb::bytes& index_name,
-                         const nb::bytes& index_text, Dialect dialect, const nb::bytes& output,
-                         nb::object progress) {
+                         const nb::bytes& index_text, Dialect dialect, PackedForm form,
+                         const nb::bytes& output, nb::object progress) {
   PackInput input;
   input.files = files_of(parts);
   input.name = text_of(name);
@@ -37,6 +35,7 @@ std::uint64_t pack_files(const std::vector<FilePart>& parts, const nb::bytes& na
   input.index_name = text_of(index_name);
   input.index_text = text_of(index_text);
   input.dialect = dialect;
+  input.form = form;
   const std::string path = text_of(output);
   ProgressReporter reporter(std::move(progress));
   const nb::gil_scoped_release unlocked;
@@ -47,11 +46,11 @@ std::uint64_t pack_files(const std::vector<FilePart>& parts, const nb::bytes& na
 }
 
 void unpack_file(const FilePart& part, const nb::bytes& directory, nb::object progress) {
-  const PackedFile file(files_of({part}).front());
+  TraceFile file = files_of({part}).front();
   const std::string path = text_of(directory);
   ProgressReporter reporter(std::move(progress));
   const nb::gil_scoped_release unlocked;
-  unpack(file, path, reporter.progress());
+  unpack(std::move(file), path, reporter.progress());
 }
 
 // Writes whole lines of the rank at hand.
@@ -64,8 +63,13 @@ void write_lines(PackedWriter& writer, const nb::bytes& text) {
 }  // namespace
 
 void register_packed(nb::module_& m) {
+  nb::enum_<PackedForm>(m, "PackedForm", "Which version of the packed form is written.")
+      .value("SMALLEST", PackedForm::smallest)
+      .value("VERSION_1", PackedForm::version_1)
+      .value("VERSION_2", PackedForm::version_2);
+
   m.def("pack", &pack_files, "files"_a, "name"_a, "names"_a, "index_name"_a, "index_text"_a,
-        "dialect"_a, "output"_a, "progress"_a.none());
+        "dialect"_a, "form"_a, "output"_a, "progress"_a.none());
   m.def("unpack", &unpack_file, "file"_a, "directory"_a, "progress"_a.none());
 
   nb::class_<PackedWriter>(m, "PackedWriter", "Writes a packed trace, a rank after the other.")

@@ -13,7 +13,7 @@
 #include "trace/packed/byte_codec.hpp"
 #include "trace/packed/format.hpp"
 #include "trace/packed/text.hpp"
-#include "trace/packed/unpack.hpp"
+#include "trace/archive/unpack.hpp"
 
 namespace tisim::test {
 
@@ -42,11 +42,13 @@ inline std::string content_of(const std::string& path) {
 
 // The bytes of a packed trace of these files, named rank-0 and so on.
 inline std::string packed(const std::vector<std::string>& texts, const Scratch& scratch,
-                          Dialect dialect = Dialect::automatic) {
+                          Dialect dialect = Dialect::automatic,
+                          PackedForm form = PackedForm::version_1) {
   PackInput input;
   input.files = files_of(texts);
   for (const TraceFile& file : input.files) input.names.push_back(file.name);
   input.dialect = dialect;
+  input.form = form;
   pack(input, scratch.file("packed.tit"));
   return content_of(scratch.file("packed.tit"));
 }
@@ -55,7 +57,7 @@ inline std::string packed(const std::vector<std::string>& texts, const Scratch& 
 inline std::vector<std::string> unpacked(const std::string& bytes, std::size_t files,
                                          const Scratch& scratch) {
   std::filesystem::create_directory(scratch.file("out"));
-  unpack(PackedFile(file_of(bytes, "packed.tit")), scratch.file("out"));
+  unpack(file_of(bytes, "packed.tit"), scratch.file("out"));
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < files; ++i) {
     texts.push_back(content_of(scratch.file("out/rank-" + std::to_string(i))));

@@ -1,14 +1,21 @@
 #include "trace/archive/pack.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <optional>
+#include <utility>
 
+#include "tit/writer/trace_writer.hpp"
 #include "trace/archive/merged.hpp"
 #include "trace/archive/rank_numbers.hpp"
+#include "trace/compressed/line_packer.hpp"
 #include "trace/error.hpp"
 #include "trace/packed/file.hpp"
 #include "trace/packed/writer.hpp"
 #include "trace/text/dialect.hpp"
 #include "trace/text/line_buffer.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
 
 namespace tisim {
 
@@ -16,17 +23,40 @@ namespace {
 
 constexpr std::size_t kLineBuffer = 256U << 10;
 
-// Bytes that have been packed, of all.
-struct PackProgress {
-  const Progress& progress;
-  double all = 0;
-  double before = 0;  // in the files before the one at hand
+// The file of each rank, in their order.
+struct RankFile {
+  const TraceFile* file;
+  const std::string* name;
 };
 
-// `marked`: the file is a part of a split one.
-void pack_rank(PackedWriter& writer, const TraceFile& file, std::int32_t rank,
-               const std::string& name, bool marked, PackProgress& done) {
-  writer.begin_rank(rank, name);
+// The lines that are packed, wherever they come from.
+struct Ranks {
+  std::vector<TraceFile> parts = {};  // of a merged file
+  std::vector<RankFile> files = {};
+  bool merged = false;
+  double bytes = 0;
+};
+
+// Bytes that have been packed, of all.
+class PackProgress {
+ public:
+  PackProgress(const Progress& progress, double all) : progress_(progress), all_(all) {}
+
+  void at(std::uint64_t position) const {
+    tell(progress_, (before_ + static_cast<double>(position)) / all_);
+  }
+  void end_file(std::uint64_t size) { before_ += static_cast<double>(size); }
+
+ private:
+  const Progress& progress_;
+  double all_;
+  double before_ = 0;  // in the files before the one at hand
+};
+
+// Calls `take(line, number)` for each line; whether the last one has a newline. `marked`: the file
+// is a part of a split one.
+template <class Take>
+bool for_each_line_of(const TraceFile& file, bool marked, PackProgress& done, Take take) {
   LineBuffer lines(file, kLineBuffer);
   std::uint64_t number = 0;
   bool newline = true;
@@ -39,57 +69,103 @@ void pack_rank(PackedWriter& writer, const TraceFile& file, std::int32_t rank,
         --number;
         continue;
       }
-      writer.line(line, ++number);
+      take(line, ++number);
       newline = !lines.is_cut(line.data() + line.size());
     }
-    tell(done.progress, (done.before + static_cast<double>(lines.position())) / done.all);
+    done.at(lines.position());
   }
-  done.before += static_cast<double>(lines.position());
-  writer.end_rank(newline);
+  done.end_file(lines.position());
+  return newline;
 }
 
-double size_of(const std::vector<TraceFile>& files) {
-  double size = 0;
-  for (const TraceFile& file : files) size += static_cast<double>(file.size());
-  return size;
+// The file in version 2.
+std::string compressed(const Ranks& ranks, const PackedLayout& layout, const Progress& progress) {
+  const Vocabulary vocabulary({});
+  PackProgress done(progress, ranks.bytes);
+  tit::TraceWriter writer(static_cast<std::uint32_t>(ranks.files.size()));
+  for (std::size_t rank = 0; rank < ranks.files.size(); ++rank) {
+    const RankFile& from = ranks.files[rank];
+    LinePacker packer(writer, vocabulary, static_cast<std::int32_t>(rank), ranks.merged);
+    const bool newline = for_each_line_of(
+        *from.file, ranks.merged, done,
+        [&](std::string_view line, std::uint64_t number) { packer.line(line, number); });
+    writer.add(tit::program_of(packer.finish()), *from.name, newline);
+  }
+  tit::FileLayout kept;
+  kept.legacy = layout.dialect == Dialect::legacy;
+  kept.merged = layout.merged;
+  kept.index_name = layout.index_name;
+  kept.index_text = layout.index_text;
+  return writer.finish(std::move(kept));
+}
+
+// Writes the file in version 1; its size.
+std::uint64_t pack_plainly(const Ranks& ranks, const PackedLayout& layout,
+                           const std::string& output, const Progress& progress) {
+  PackProgress done(progress, ranks.bytes);
+  PackedWriter writer(output, static_cast<std::int32_t>(ranks.files.size()));
+  for (std::size_t rank = 0; rank < ranks.files.size(); ++rank) {
+    const RankFile& from = ranks.files[rank];
+    writer.begin_rank(static_cast<std::int32_t>(rank), *from.name);
+    writer.end_rank(for_each_line_of(
+        *from.file, ranks.merged, done,
+        [&](std::string_view line, std::uint64_t number) { writer.line(line, number); }));
+  }
+  writer.finish(layout);
+  return TraceFile{.name = output, .path = output, .descriptor = nullptr}.size();
+}
+
+Ranks find_ranks(const PackInput& input, const Progress& progress) {
+  Ranks found;
+  if (input.files.size() == 1) {
+    const MergedFile merged(input.files.front(), MergedFile::Comments::kept,
+                            part_of(progress, 0.0, 0.4));
+    found.merged = true;
+    found.parts = merged.split(part_of(progress, 0.4, 1.0));
+    for (const TraceFile& part : found.parts) {
+      found.files.push_back({&part, &input.names.front()});
+    }
+  } else {
+    const std::vector<std::int64_t> ranks = ranks_of(input.files, input.name, progress);
+    found.files.resize(ranks.size());
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      found.files[static_cast<std::size_t>(ranks[i])] = {&input.files[i], &input.names[i]};
+    }
+  }
+  for (const RankFile& rank : found.files) found.bytes += static_cast<double>(rank.file->size());
+  return found;
 }
 
 }  // namespace
 
 void pack(const PackInput& input, const std::string& output, const Progress& progress) {
+  // A text that shrinks so well would take more in version 1, which codes each line by itself.
+  constexpr double kGoodFactor = 20;
+  constexpr double kSmallText = 65536;
   if (input.files.size() == 1 && PackedFile::recognises(input.files.front())) {
     throw TraceError(input.files.front().name, 0, "is packed already");
   }
+  const double found = input.files.size() == 1 ? 0.5 : 0.1;
+  const Ranks ranks = find_ranks(input, part_of(progress, 0.0, found));
   PackedLayout layout;
+  layout.merged = ranks.merged;
   layout.dialect =
       input.dialect == Dialect::automatic ? detect_dialect(input.files) : input.dialect;
   layout.index_name = input.index_name;
   layout.index_text = input.index_text;
-  if (input.files.size() == 1) {
-    const MergedFile merged(input.files.front(), MergedFile::Comments::kept,
-                            part_of(progress, 0.0, 0.2));
-    layout.merged = true;
-    const std::vector<TraceFile> parts = merged.split(part_of(progress, 0.2, 0.5));
-    const Progress rest = part_of(progress, 0.5, 1.0);
-    PackProgress done{rest, size_of(parts)};
-    PackedWriter writer(output, merged.ranks());
-    for (std::int32_t rank = 0; rank < merged.ranks(); ++rank) {
-      pack_rank(writer, parts[static_cast<std::size_t>(rank)], rank, input.names.front(), true,
-                done);
-    }
-    writer.finish(layout);
+  const Progress rest = part_of(progress, found, 1.0);
+  if (input.form == PackedForm::version_1) {
+    pack_plainly(ranks, layout, output, rest);
     return;
   }
-  const std::vector<std::int64_t> ranks =
-      ranks_of(input.files, input.name, part_of(progress, 0.0, 0.1));
-  const Progress rest = part_of(progress, 0.1, 1.0);
-  PackProgress done{rest, size_of(input.files)};
-  PackedWriter writer(output, static_cast<std::int32_t>(ranks.size()));
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    pack_rank(writer, input.files[i], static_cast<std::int32_t>(ranks[i]), input.names[i], false,
-              done);
+  const std::string file = compressed(ranks, layout, part_of(rest, 0.0, 0.9));
+  const auto size = static_cast<double>(file.size());
+  const bool may_be_large = ranks.bytes < kSmallText || size * kGoodFactor > ranks.bytes;
+  if (input.form == PackedForm::smallest && may_be_large &&
+      pack_plainly(ranks, layout, output, part_of(rest, 0.9, 1.0)) < file.size()) {
+    return;
   }
-  writer.finish(layout);
+  write_at(*create_file(output), file, 0, output);
 }
 
 }  // namespace tisim

@@ -1,6 +1,7 @@
 // A text trace to a packed one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 
 namespace tisim {
 
+// Which version of the packed form is written.
+enum class PackedForm : std::uint8_t { smallest, version_1, version_2 };
+
 // What is to be packed: the files, and the names that they will have when they are unpacked.
 struct PackInput {
   std::vector<TraceFile> files;
@@ -18,6 +22,7 @@ struct PackInput {
   std::string index_name = {};  // of the file that lists the others, if there is one
   std::string index_text = {};
   Dialect dialect = Dialect::automatic;
+  PackedForm form = PackedForm::smallest;
 };
 
 // Writes the file `output`. The lines are kept as they are, right or wrong. Throws TraceError when

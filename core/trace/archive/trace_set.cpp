@@ -6,6 +6,7 @@
 
 #include "trace/archive/merged.hpp"
 #include "trace/archive/rank_numbers.hpp"
+#include "trace/compressed/reader.hpp"
 #include "trace/error.hpp"
 #include "trace/packed/reader.hpp"
 #include "trace/text/dialect.hpp"
@@ -27,12 +28,17 @@ TraceSet::TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const Tr
       vocabulary_(options.custom_actions),
       compute_noise_(options.compute_noise),
       speedups_(options.speedups) {
-  grammar_.ranks =
-      files_->packed ? files_->packed->ranks() : static_cast<std::int32_t>(files_->by_rank.size());
+  grammar_.ranks = files_->ranks();
   grammar_.dialect = dialect;
   grammar_.mistaken_null_is_any = options.mistaken_null_is_any;
   grammar_.keeps_locations = !options.speedups.empty();
   grammar_.vocabulary = &vocabulary_;
+}
+
+std::int32_t TraceSet::Files::ranks() const {
+  if (packed) return packed->ranks();
+  if (compressed) return compressed->ranks();
+  return static_cast<std::int32_t>(by_rank.size());
 }
 
 std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files,
@@ -41,7 +47,10 @@ std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files,
                                                const Progress& progress) {
   if (files.empty()) throw TraceError(name, 0, "has no trace file in it");
   Files sorted;
-  if (files.size() == 1 && PackedFile::recognises(files.front())) {
+  const std::uint32_t version = files.size() == 1 ? CompressedFile::version_of(files.front()) : 0;
+  if (version == tit::kVersion) {
+    sorted.compressed = std::make_unique<const CompressedFile>(std::move(files.front()));
+  } else if (version > 0) {
     sorted.packed = std::make_unique<const PackedFile>(std::move(files.front()));
   } else if (files.size() == 1) {
     const MergedFile merged(files.front(), MergedFile::Comments::left_out,
@@ -52,7 +61,9 @@ std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files,
     sorted = sorted_by_rank(std::move(files), name, progress);
   }
   if (dialect == Dialect::automatic) {
-    dialect = sorted.packed ? sorted.packed->layout().dialect : detect_dialect(sorted.by_rank);
+    dialect = sorted.packed       ? sorted.packed->layout().dialect
+              : sorted.compressed ? sorted.compressed->dialect()
+                                  : detect_dialect(sorted.by_rank);
   }
   return std::shared_ptr<const TraceSet>(
       new TraceSet(std::make_shared<const Files>(std::move(sorted)), dialect, options));
@@ -74,11 +85,13 @@ TraceSet::Files TraceSet::sorted_by_rank(std::vector<TraceFile> files, const std
 }
 
 std::string TraceSet::file(std::int32_t rank) const {
+  if (files_->compressed) return files_->compressed->display_name(rank);
   if (!files_->packed) return files_->by_rank[static_cast<std::size_t>(rank)].name;
   return files_->packed->display_name(files_->packed->stream_of(rank));
 }
 
 std::uint64_t TraceSet::bytes() const {
+  if (files_->compressed) return files_->compressed->calls();
   if (files_->packed) return files_->packed->stream_bytes();
   return std::accumulate(
       files_->by_rank.begin(), files_->by_rank.end(), std::uint64_t{0},
@@ -86,11 +99,13 @@ std::uint64_t TraceSet::bytes() const {
 }
 
 std::uint64_t TraceSet::bytes_of(std::int32_t rank) const {
+  if (files_->compressed) return files_->compressed->calls_of(rank);
   if (files_->packed) return files_->packed->stream_of(rank).size;
   return files_->by_rank[static_cast<std::size_t>(rank)].size();
 }
 
 std::optional<std::uint64_t> TraceSet::actions() const {
+  if (files_->compressed) return files_->compressed->actions();
   return files_->packed ? std::optional(files_->packed->actions()) : std::nullopt;
 }
 
@@ -101,6 +116,9 @@ std::unique_ptr<RankReader> TraceSet::open(std::int32_t rank, CallTable& calls) 
   if (files_->packed) {
     reader = std::make_unique<PackedReader>(shared_from_this(), grammar_, rank, *files_->packed,
                                             buffer, calls);
+  } else if (files_->compressed) {
+    reader = std::make_unique<CompressedReader>(shared_from_this(), grammar_, rank,
+                                                *files_->compressed, calls);
   } else {
     reader = std::make_unique<TextReader>(shared_from_this(), grammar_, rank,
                                           files_->by_rank[static_cast<std::size_t>(rank)],

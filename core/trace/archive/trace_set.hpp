@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/progress.hpp"
+#include "trace/compressed/file.hpp"
 #include "trace/grammar/trace_grammar.hpp"
 #include "trace/packed/file.hpp"
 #include "trace/reader.hpp"
@@ -59,8 +60,12 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
  private:
   struct Files {
     std::vector<TraceFile> by_rank;
-    bool split = false;                        // they are parts of one file
-    std::unique_ptr<const PackedFile> packed;  // instead of them
+    bool split = false;  // they are parts of one file
+    // Instead of them, of a packed trace of version 1, or of version 2.
+    std::unique_ptr<const PackedFile> packed;
+    std::unique_ptr<const CompressedFile> compressed;
+
+    std::int32_t ranks() const;
   };
 
   TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const TraceOptions& options);

@@ -35,6 +35,8 @@ class LineParser {
   const std::string& file() const { return *file_; }
   CallTable& calls() const { return *calls_; }
   bool double_default() const { return double_default_; }
+  // For lines that follow an `init` which this parser has not read.
+  void set_double_default(bool is_double) { double_default_ = is_double; }
   // Whether a receive had -333 for its source, or a message a type of unknown width.
   bool uses_mistaken_null() const { return uses_mistaken_null_; }
   bool uses_lost_type() const { return uses_lost_type_; }

@@ -44,8 +44,7 @@ void PackedFile::read_header() {
   if (!cursor.failed() && version > kVersion) {
     throw TraceError(file_.name, 0,
                      "is a packed trace of version " + std::to_string(version) +
-                         ", and this tisim reads version " + std::to_string(kVersion) +
-                         "; get a newer tisim");
+                         ", and this tisim reads versions 1 and 2; get a newer tisim");
   }
   if (cursor.failed() || tit::crc32c(bytes, kHeaderSize - sizeof checksum) != checksum) {
     damaged("its header is not what was written");

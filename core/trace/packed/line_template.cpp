@@ -6,40 +6,11 @@
 #include <optional>
 
 #include "trace/packed/format.hpp"
+#include "trace/vocabulary/rank_arguments.hpp"
 
 namespace tisim::packed {
 
 namespace {
-
-unsigned ranks_behind(const Action* action) {
-  if (action == nullptr) return 0;
-  switch (action->form) {
-    case Form::send:
-    case Form::receive:
-    case Form::probe:
-      return 0b1;
-    case Form::request:
-    case Form::start:
-      return 0b11;
-    case Form::sendrecv:
-      return 0b1010;
-    case Form::none:
-    case Form::ignored:
-    case Form::location:
-    case Form::init:
-    case Form::finalize:
-    case Form::compute:
-    case Form::sleep:
-    case Form::requests:
-    case Form::collective:
-    case Form::comm_split:
-    case Form::comm_dup:
-    case Form::comm_free:
-    case Form::custom:
-      return 0;
-  }
-  return 0;
-}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -108,7 +79,7 @@ int WordList::number(std::string_view word) {
   }
   if (words_.size() == kMostWords) return -1;
   words_.emplace_back(word);
-  rank_arguments_.push_back(ranks_behind(vocabulary_.find(word)));
+  rank_arguments_.push_back(tisim::rank_arguments(vocabulary_.find(word)));
   return static_cast<int>(words_.size()) - 1;
 }
 

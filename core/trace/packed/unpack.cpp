@@ -1,69 +1,27 @@
 #include "trace/packed/unpack.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <queue>
 #include <utility>
 #include <vector>
 
-#include "trace/error.hpp"
 #include "trace/packed/format.hpp"
 #include "trace/packed/text.hpp"
+#include "trace/storage/text_file.hpp"
 
 namespace tisim {
 
 namespace {
 
-constexpr std::size_t kTextBuffer = 256U << 10;
 constexpr std::size_t kAllTextBuffers = 64U << 20;  // of all ranks of one file together
-
-// Collects the text of a file until it is worth a write.
-class TextFile {
- public:
-  explicit TextFile(const std::string& path) : path_(path), file_(create_file(path)) {}
-
-  // To append a line to; end_line() follows.
-  std::string& text() { return text_; }
-
-  void end_line() {
-    text_ += '\n';
-    if (text_.size() >= kTextBuffer) flush(text_.size() - 1);
-  }
-
-  void finish(bool newline_at_end) {
-    if (!newline_at_end && !text_.empty()) text_.pop_back();
-    flush(text_.size());
-  }
-
- private:
-  // The last newline stays back: the file may end without it.
-  void flush(std::size_t count) {
-    write_at(*file_, std::string_view(text_).substr(0, count), written_, path_);
-    written_ += count;
-    text_.erase(0, count);
-  }
-
-  std::string path_;
-  std::shared_ptr<const Descriptor> file_;
-  std::string text_;
-  std::uint64_t written_ = 0;
-};
 
 // The place of a file of the trace; what is not inside `directory` is refused.
 std::string place_of(const PackedFile& file, const std::string& directory, std::string_view name) {
-  const std::filesystem::path path(name);
-  const bool leads_out =
-      path.is_absolute() || path.empty() ||
-      std::any_of(path.begin(), path.end(),
-                  [](const std::filesystem::path& part) { return part == ".."; });
-  if (leads_out) file.damaged("the name of a file leads out of the directory");
-  const std::filesystem::path whole = std::filesystem::path(directory) / path;
-  std::error_code error;
-  std::filesystem::create_directories(whole.parent_path(), error);
-  if (error) throw TraceError(whole.parent_path(), 0, "cannot be made: " + error.message());
-  return whole;
+  std::string place = place_inside(directory, name);
+  if (place.empty()) file.damaged("the name of a file leads out of the directory");
+  return place;
 }
 
 // Lines that have been written, of all.
@@ -92,7 +50,7 @@ void unpack_merged(const PackedFile& file, TextFile& into, UnpackProgress& done)
     std::string line;
   };
   const std::size_t buffer =
-      std::clamp(kAllTextBuffers / file.streams().size(), packed::kLeastBlock, kTextBuffer);
+      std::clamp(kAllTextBuffers / file.streams().size(), packed::kLeastBlock, TextFile::kBuffer);
   std::vector<Source> sources;
   using Next = std::pair<std::uint64_t, std::size_t>;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> order;
@@ -120,7 +78,7 @@ void unpack_merged(const PackedFile& file, TextFile& into, UnpackProgress& done)
 
 }  // namespace
 
-void unpack(const PackedFile& file, const std::string& directory, const Progress& progress) {
+void unpack_packed(const PackedFile& file, const std::string& directory, const Progress& progress) {
   UnpackProgress done(file, progress);
   const PackedLayout& layout = file.layout();
   if (!layout.index_name.empty()) {
@@ -134,7 +92,7 @@ void unpack(const PackedFile& file, const std::string& directory, const Progress
   }
   for (const PackedFile::Stream& stream : file.streams()) {
     TextFile into(place_of(file, directory, file.name(stream)));
-    PackedText lines(file, stream, kTextBuffer);
+    PackedText lines(file, stream, TextFile::kBuffer);
     while (lines.next(into.text())) {
       into.end_line();
       done.count_line();

@@ -1,4 +1,4 @@
-// A packed trace back to files of text.
+// A packed trace of version 1 back to files of text.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 namespace tisim {
 
 // Writes the files of a packed trace into `directory`, which has to be there. Throws TraceError.
-void unpack(const PackedFile& file, const std::string& directory, const Progress& progress = {});
+void unpack_packed(const PackedFile& file, const std::string& directory,
+                   const Progress& progress = {});
 
 }  // namespace tisim

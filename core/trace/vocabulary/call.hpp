@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "trace/vocabulary/table.hpp"
@@ -48,6 +50,10 @@ class CallTable {
   };
   Scratch& scratch() { return scratch_; }
 
+  // What all readers of one trace share, by the address of the trace; empty at first. It must keep
+  // the trace alive: another one could have the same address.
+  std::shared_ptr<void>& shared_by_readers(const void* trace) { return shared_[trace]; }
+
  private:
   void grow();
 
@@ -55,6 +61,7 @@ class CallTable {
   std::vector<std::uint32_t> hashes_;  // of each call, so that growing needs no second look
   std::vector<std::uint32_t> slots_;   // open addressing: number of a call plus 1, or 0
   Scratch scratch_;
+  std::unordered_map<const void*, std::shared_ptr<void>> shared_;
 };
 
 }  // namespace tisim

@@ -17,6 +17,12 @@ from tisim.formats.trace import Trace, dialect_number
 
 # Finding and unpacking files is shown as the first half of the work, packing them as the second.
 _FOUND = 0.5
+# Versions of the packed form; None: whichever is smaller.
+_FORMS = {
+    None: _core.PackedForm.SMALLEST,
+    1: _core.PackedForm.VERSION_1,
+    2: _core.PackedForm.VERSION_2,
+}
 
 
 def pack(
@@ -24,6 +30,7 @@ def pack(
     output: str | os.PathLike[str],
     *,
     dialect: str = "auto",
+    version: int | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Write a trace as one packed file.
@@ -38,6 +45,10 @@ def pack(
         The file to write, usually ``something.tit``. It appears when it is whole.
     dialect
         The dialect that the packed file says it is in, see `Trace.open`.
+    version
+        The version of the packed form: 2, which keeps the structure of the program, or 1, which
+        keeps line by line. By default the one that takes less room; that is 1 for tiny traces and
+        for those without structure.
     progress
         Is told now and then which part is done, from 0 to 1.
 
@@ -49,8 +60,11 @@ def pack(
     Raises
     ------
     InputError
-        When a file cannot be read or written, or when the ranks are not 0, 1, 2 and so on.
+        When a file cannot be read or written, when the ranks are not 0, 1, 2 and so on, or when
+        there is no such version.
     """
+    if version not in _FORMS:
+        raise InputError(f"there is no version {version!r} of packed traces; there are 1 and 2")
     number = dialect_number(dialect)
     if isinstance(source, Trace):
         if dialect == "auto":
@@ -68,6 +82,7 @@ def pack(
                 os.fsencode(index_name),
                 text,
                 number,
+                _FORMS[version],
                 os.fsencode(unfinished),
                 part_of(progress, _FOUND, 1.0),
             )

@@ -132,7 +132,7 @@ class Trace:
 
     @property
     def nbytes(self) -> int:
-        """The number of bytes that a simulation reads, for progress bars."""
+        """How much a simulation reads, for progress bars: bytes, or calls of a packed structure."""
         return self._core.bytes
 
     @property

@@ -33,6 +33,7 @@ ROOMS = (
     "core/trace/volumes",
     "core/trace/text",
     "core/trace/packed",
+    "core/trace/compressed",
     "core/trace/archive",
     "core/trace/walk",
     "core/trace/check/deadlock",

@@ -1,0 +1,69 @@
+// Files of sections.
+#include "tit/file/container.hpp"
+
+#include "core/test.hpp"
+#include "tit/codec/error.hpp"
+
+namespace tisim::tit {
+
+namespace {
+
+class Text final : public ByteSource {
+ public:
+  explicit Text(std::string text) : text_(std::move(text)) {}
+  std::uint64_t size() const override { return text_.size(); }
+  std::string read(std::uint64_t offset, std::uint64_t size) const override {
+    return offset >= text_.size() ? "" : text_.substr(offset, size);
+  }
+
+ private:
+  std::string text_;
+};
+
+std::string sample() {
+  Section plain;
+  plain.name = "plain";
+  plain.required = false;
+  plain.version = 7;
+  plain.bytes = "abc";
+  Section coded;
+  coded.name = "coded";
+  coded.coded = true;
+  coded.bytes = std::string(1000, 'x');
+  return write_container({plain, coded});
+}
+
+}  // namespace
+
+TEST("containers: sections come back with what is said of them") {
+  const Text source(sample());
+  CHECK(container_version(source) == kVersion);
+  const std::vector<Section> sections = read_container(source);
+  CHECK(sections.size() == 2);
+  CHECK(sections[0].name == "plain" && !sections[0].required && sections[0].version == 7);
+  CHECK(sections[1].name == "coded" && sections[1].required && sections[1].stored < 100);
+  CHECK(read_section(source, sections[0]) == "abc");
+  CHECK(read_section(source, sections[1]) == std::string(1000, 'x'));
+}
+
+TEST("containers: what is no packed trace has no version") {
+  CHECK(container_version(Text("")) == 0);
+  CHECK(container_version(Text("0 init\n0 finalize\n")) == 0);
+}
+
+TEST("containers: damage is noticed wherever it is, and a cut") {
+  const std::string whole = sample();
+  const auto read_all = [](const std::string& bytes) {
+    const Text source(bytes);
+    for (const Section& section : read_container(source)) read_section(source, section);
+  };
+  for (std::size_t at = kMagic.size() + 4; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    CHECK_THROWS(read_all(damaged), FormatError, "");
+    CHECK_THROWS(read_all(whole.substr(0, at)), FormatError, "");
+  }
+  CHECK_THROWS(read_all(whole + "x"), FormatError, " bytes of ");
+}
+
+}  // namespace tisim::tit

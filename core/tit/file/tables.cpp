@@ -1,0 +1,326 @@
+#include "tit/file/tables.hpp"
+
+#include <map>
+#include <numeric>
+#include <string_view>
+
+#include "tit/file/volume_code.hpp"
+
+namespace tisim {
+namespace tit {
+
+namespace {
+
+constexpr std::uint64_t kLargestRank = 0x7fffffff;
+constexpr unsigned kModeBits = 3;
+constexpr std::size_t kMostKindArguments = 6;
+
+bool has_value(Mode mode) { return mode != Mode::by_rank && mode != Mode::column; }
+
+void write_shape(const Shape& shape, Bytes& out) {
+  out.text(shape.text);
+  out.varint(shape.rank_holes);
+}
+
+Shape read_shape(ByteReader& in) {
+  Shape shape;
+  shape.text = std::string(in.text());
+  shape.rank_holes = in.varint();
+  const std::string fault = fault_of_shape(shape.text);
+  if (!fault.empty()) throw FormatError(fault);
+  shape.holes = holes_of(shape.text);
+  return shape;
+}
+
+void write_signature(const Signature& signature, Bytes& out) {
+  out.varint(signature.shape);
+  for (const Argument& argument : signature.arguments) {
+    const auto mode = static_cast<std::uint64_t>(argument.mode);
+    if (!has_value(argument.mode)) {
+      out.varint(mode);
+      continue;
+    }
+    const std::uint64_t value = zigzag(argument.value);
+    // Large ones have their own form: their bits would not fit beside the mode.
+    if (value >> (64 - kModeBits) == 0) {
+      out.varint((value << kModeBits) | mode);
+    } else {
+      out.varint((mode << kModeBits) | ((1U << kModeBits) - 1));
+      out.varint(value);
+    }
+  }
+}
+
+Mode checked_mode(std::uint64_t number) {
+  if (number > static_cast<std::uint64_t>(Mode::column)) {
+    throw FormatError("an argument is said in no known way");
+  }
+  return static_cast<Mode>(number);
+}
+
+Signature read_signature(ByteReader& in, const std::vector<Shape>& shapes) {
+  constexpr std::uint64_t kModeMask = (1U << kModeBits) - 1;
+  Signature signature;
+  signature.shape = static_cast<std::uint32_t>(in.varint());
+  if (signature.shape >= shapes.size()) throw FormatError("a call has no shape");
+  const Shape& shape = shapes[signature.shape];
+  for (const Hole& hole : shape.holes) {
+    Argument argument;
+    const std::uint64_t code = in.varint();
+    if ((code & kModeMask) == kModeMask) {
+      argument.mode = checked_mode(code >> kModeBits);
+      argument.value = unzigzag(in.varint());
+    } else {
+      argument.mode = checked_mode(code & kModeMask);
+      argument.value = unzigzag(code >> kModeBits);
+    }
+    if (argument.mode == Mode::constant && hole.mark == kVolumeMark &&
+        !is_volume_code(static_cast<std::uint64_t>(argument.value))) {
+      throw FormatError("a volume is none");
+    }
+    signature.arguments.push_back(argument);
+  }
+  return signature;
+}
+
+void write_class(const RankClass& made, Bytes& out) {
+  out.varint(2 * made.signatures.size() + (made.has_volumes ? 1 : 0));
+  // Mostly the ones that follow those of the class before.
+  std::int64_t next = 0;
+  for (const std::uint32_t signature : made.signatures) {
+    out.zigzag(static_cast<std::int64_t>(signature) - next);
+    next = static_cast<std::int64_t>(signature) + 1;
+  }
+  made.grammar.write(out);
+  for (const RankVector& vector : made.vectors) vector.write(out);
+}
+
+RankClass read_class(ByteReader& in, const TraceTables& tables, std::size_t ranks) {
+  RankClass made;
+  const std::uint64_t head = in.varint();
+  made.has_volumes = (head & 1) != 0;
+  if (head / 2 > in.left()) throw FormatError("a class has more calls than bytes");
+  std::int64_t next = 0;
+  std::size_t vectors = 0;
+  for (std::uint64_t i = 0; i < head / 2; ++i) {
+    next += in.zigzag();
+    if (next < 0 || next >= static_cast<std::int64_t>(tables.signatures.size())) {
+      throw FormatError("a class has a call that is not there");
+    }
+    const Signature& signature = tables.signatures[static_cast<std::size_t>(next)];
+    for (const Argument& argument : signature.arguments) {
+      if (argument.mode == Mode::by_rank) ++vectors;
+    }
+    made.signatures.push_back(static_cast<std::uint32_t>(next++));
+  }
+  made.grammar = Grammar::read(in, static_cast<std::uint32_t>(made.signatures.size()));
+  for (std::size_t i = 0; i < vectors; ++i) made.vectors.push_back(RankVector::read(in, ranks));
+  return made;
+}
+
+}  // namespace
+
+void TraceTables::number_kinds() {
+  std::map<std::vector<std::int64_t>, std::uint32_t> numbers;
+  kinds.clear();
+  for (const Signature& signature : signatures) {
+    std::vector<std::int64_t> key{static_cast<std::int64_t>(signature.shape)};
+    const Shape& shape = shapes[signature.shape];
+    for (std::size_t i = 0; i < signature.arguments.size(); ++i) {
+      const Argument& argument = signature.arguments[i];
+      if (argument.mode == Mode::column) key.push_back(-1 - static_cast<std::int64_t>(i));
+      if (argument.mode != Mode::constant || shape.is_rank(i)) continue;
+      if (shape.holes[i].mark != kNumberMark || i >= kMostKindArguments) continue;
+      key.push_back(static_cast<std::int64_t>(i));
+      key.push_back(argument.value);
+    }
+    kinds.push_back(
+        numbers.emplace(std::move(key), static_cast<std::uint32_t>(numbers.size())).first->second);
+  }
+  kinds_count = static_cast<std::uint32_t>(numbers.size());
+}
+
+void TraceTables::write_trace(Bytes& out) const {
+  out.varint(ranks);
+  out.byte(static_cast<std::uint8_t>((layout.legacy ? 1 : 0) | (layout.merged ? 2 : 0)));
+  out.text(layout.precision);
+  out.text(layout.index_name);
+  out.text(layout.index_text);
+  out.varint(layout.names.size());
+  layout.name_of.write(out);
+  for (const NameShape& name : layout.names) {
+    out.text(name.text);
+    for (const RankVector& numbers : name.numbers) numbers.write(out);
+  }
+  layout.has_last_newline.write(out);
+  out.varint(shapes.size());
+  for (const Shape& shape : shapes) write_shape(shape, out);
+  out.varint(signatures.size());
+  for (const Signature& signature : signatures) write_signature(signature, out);
+  out.varint(classes.size());
+  class_of.write(out);
+  for (const RankClass& made : classes) write_class(made, out);
+}
+
+void TraceTables::read_trace(ByteReader& in) {
+  ranks = static_cast<std::uint32_t>(in.at_most(kLargestRank, "the number of ranks"));
+  if (ranks == 0) throw FormatError("it has no rank");
+  const std::uint8_t flags = in.byte();
+  layout.legacy = (flags & 1) != 0;
+  layout.merged = (flags & 2) != 0;
+  layout.precision = std::string(in.text());
+  layout.index_name = std::string(in.text());
+  layout.index_text = std::string(in.text());
+  const std::size_t names = in.count("the number of names");
+  layout.name_of = RankVector::read(in, ranks);
+  const RankPlaces named = places_of(layout.name_of, ranks, static_cast<std::uint32_t>(names));
+  for (std::size_t i = 0; i < names; ++i) {
+    NameShape name;
+    name.text = std::string(in.text());
+    const std::string fault = fault_of_shape(name.text);
+    if (!fault.empty()) throw FormatError(fault);
+    for (const Hole& hole : holes_of(name.text)) {
+      if (hole.mark == kVolumeMark) throw FormatError("a name has a volume");
+      name.numbers.push_back(RankVector::read(in, named.ranks[i].size()));
+    }
+    layout.names.push_back(std::move(name));
+  }
+  layout.has_last_newline = RankVector::read(in, ranks);
+  const std::size_t shapes_count = in.count("the number of shapes");
+  for (std::size_t i = 0; i < shapes_count; ++i) shapes.push_back(read_shape(in));
+  if (shapes.size() < kFirstShape || shapes[kComputeShape].holes.size() != 1 ||
+      shapes[kComputeShape].holes[0].mark != kVolumeMark ||
+      shapes[kSilentShape].text != std::string(1, static_cast<char>(kSilentMark))) {
+    throw FormatError("its first shapes are not what they must be");
+  }
+  const std::size_t signatures_count = in.count("the number of calls");
+  for (std::size_t i = 0; i < signatures_count; ++i) {
+    signatures.push_back(read_signature(in, shapes));
+  }
+  const std::size_t classes_count = in.count("the number of classes");
+  class_of = RankVector::read(in, ranks);
+  const RankPlaces places = places_of(class_of, ranks, static_cast<std::uint32_t>(classes_count));
+  for (std::size_t i = 0; i < classes_count; ++i) {
+    classes.push_back(read_class(in, *this, places.ranks[i].size()));
+  }
+  if (!in.at_end()) throw FormatError("its tables are longer than what they say");
+  number_kinds();
+}
+
+void TraceTables::write_columns(Bytes& out) const {
+  out.varint(volumes.size());
+  std::uint64_t before = 0;
+  for (const std::uint64_t volume : volumes) {
+    out.varint(volume - before);
+    before = volume;
+  }
+  out.varint(contexts.size());
+  std::uint32_t call = 0;
+  for (const Context& context : contexts) {
+    out.varint(context.before - call);
+    out.varint(context.at);
+    call = context.before;
+  }
+  for (const Site& site : sites) out.varint(site.varies ? 0 : 1 + site.value);
+  models.write(out);
+  out.varint(columns.size());
+  std::uint32_t rank = 0;
+  for (const RankColumn& column : columns) {
+    out.varint(column.rank - rank);
+    rank = column.rank;
+    out.varint(column.volumes);
+    out.varint(column.blocks.size());
+    for (const Block& block : column.blocks) {
+      out.varint(block.values);
+      out.varint(block.bytes);
+      out.fixed32(block.checksum);
+    }
+  }
+}
+
+void TraceTables::read_columns(ByteReader& in) {
+  const std::size_t count = in.count("the number of volumes");
+  std::uint64_t volume = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    volume += in.varint();
+    if (!is_volume_code(volume) || (i > 0 && volume <= volumes.back())) {
+      throw FormatError("a volume is none");
+    }
+    volumes.push_back(volume);
+  }
+  // Arguments in columns, of each kind.
+  std::vector<std::uint32_t> arguments(kinds_count, 0);
+  for (std::size_t i = 0; i < signatures.size(); ++i) {
+    std::uint32_t number = 0;
+    for (const Argument& argument : signatures[i].arguments) {
+      if (argument.mode == Mode::column) ++number;
+    }
+    arguments[kinds[i]] = number;
+  }
+  const std::size_t contexts_count = in.count("the number of contexts", 2);
+  Context context;
+  for (std::size_t i = 0; i < contexts_count; ++i) {
+    context.before += static_cast<std::uint32_t>(in.at_most(kinds_count, "a context"));
+    context.at = static_cast<std::uint32_t>(in.varint());
+    if (context.before > kinds_count || context.at >= kinds_count) {
+      throw FormatError("a context is of no call");
+    }
+    contexts.push_back(context);
+    context.first_site += 1 + arguments[context.at];
+    if (context.first_site > in.left()) throw FormatError("it has more sites than bytes");
+  }
+  std::uint64_t varying = 0;
+  for (std::uint32_t i = 0; i < context.first_site; ++i) {
+    Site site;
+    const std::uint64_t code = in.varint();
+    site.varies = code == 0;
+    site.value = site.varies ? varying++ : code - 1;
+    sites.push_back(site);
+  }
+  models = ModelSet::read(in, static_cast<std::size_t>(varying));
+  const std::size_t columns_count = in.count("the number of columns", 3);
+  std::uint64_t rank = 0;
+  for (std::size_t i = 0; i < columns_count; ++i) {
+    RankColumn column;
+    const std::uint64_t step = in.varint();
+    if (i > 0 && step == 0) throw FormatError("a rank has two columns");
+    rank += step;
+    if (step >= ranks || rank >= ranks) throw FormatError("a column is of no rank");
+    column.rank = static_cast<std::uint32_t>(rank);
+    column.volumes = in.varint();
+    const std::size_t blocks = in.count("the number of blocks", 6);
+    for (std::size_t k = 0; k < blocks; ++k) {
+      Block block;
+      block.values = in.varint();
+      block.bytes = in.varint();
+      block.checksum = in.fixed32();
+      column.blocks.push_back(block);
+    }
+    columns.push_back(std::move(column));
+  }
+  if (!in.at_end()) throw FormatError("its columns are longer than what they say");
+}
+
+RankPlaces places_of(const RankVector& class_of, std::uint32_t ranks, std::uint32_t classes) {
+  RankPlaces places;
+  places.class_of.reserve(ranks);
+  places.position.reserve(ranks);
+  places.ranks.resize(classes);
+  std::vector<std::int32_t> all(ranks);
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<std::int64_t> numbers = class_of.all(all);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const std::int64_t number = numbers[rank];
+    if (number < 0 || number >= static_cast<std::int64_t>(classes)) {
+      throw FormatError("a rank is in no class");
+    }
+    const auto at = static_cast<std::uint32_t>(number);
+    places.class_of.push_back(at);
+    places.position.push_back(static_cast<std::uint32_t>(places.ranks[at].size()));
+    places.ranks[at].push_back(static_cast<std::int32_t>(rank));
+  }
+  return places;
+}
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,0 +1,26 @@
+// The columns of ranks: models of their sites, and their values coded.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tit/file/tables.hpp"
+
+namespace tisim {
+namespace tit {
+
+// What a rank has in its column, as RankProgram::values has it.
+struct RankValues {
+  std::uint32_t rank = 0;
+  std::uint64_t volumes = 0;
+  std::vector<std::uint64_t> values;
+};
+
+// Makes tables.volumes, contexts, sites and columns; returns the coded values, rank after rank.
+// `tables` must have its classes and its kinds. A block holds about `block_values` values.
+std::string code_columns(std::vector<RankValues> values, std::uint64_t block_values,
+                         TraceTables& tables);
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,0 +1,296 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "tit/codec/numbers.hpp"
+#include "tit/file/tables.hpp"
+#include "tit/grammar/sequence_encoder.hpp"
+#include "tit/writer/rank_part.hpp"
+
+namespace tisim {
+namespace tit {
+
+namespace {
+
+// Bits that an item of a grammar and an argument of a call take once they are coded; measured.
+constexpr double kBitsPerItem = 10;
+constexpr double kBitsPerVolume = 20;
+constexpr double kBitsPerColumn = 160;
+constexpr double kBitsPerSite = 40;
+
+std::uint64_t scrambled(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t hash = (a ^ b) + 0x9e3779b97f4a7c15U;
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9U;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebU;
+  return hash ^ (hash >> 31);
+}
+
+struct CallHash {
+  std::size_t operator()(const Call* call) const {
+    std::uint64_t hash = call->shape;
+    for (const std::int64_t number : call->numbers) {
+      hash = scrambled(hash, static_cast<std::uint64_t>(number));
+    }
+    return static_cast<std::size_t>(hash);
+  }
+};
+struct CallEqual {
+  bool operator()(const Call* a, const Call* b) const {
+    return a->shape == b->shape && a->numbers == b->numbers;
+  }
+};
+using CallNumbers = std::unordered_map<const Call*, std::uint32_t, CallHash, CallEqual>;
+
+// The calls of one shape.
+struct ShapeUse {
+  std::vector<std::uint32_t> calls;
+  std::uint64_t made = 0;
+};
+
+std::size_t distinct_values(const RankPart& part, const ShapeUse& use, std::size_t hole) {
+  std::unordered_set<std::int64_t> values;
+  for (const std::uint32_t call : use.calls) values.insert(part.calls()[call].numbers[hole]);
+  return values.size();
+}
+
+std::size_t distinct_calls(const RankPart& part, const ShapeUse& use,
+                           const std::vector<std::uint32_t>& columns) {
+  std::vector<Call> reduced;
+  reduced.reserve(use.calls.size());
+  CallNumbers numbers;
+  for (const std::uint32_t call : use.calls) {
+    reduced.push_back(part.calls()[call]);
+    for (const std::uint32_t hole : columns) reduced.back().numbers[hole] = 0;
+    numbers.emplace(&reduced.back(), 0);
+  }
+  return numbers.size();
+}
+
+// The holes of calls that are to be in columns, so that few different calls are left.
+std::vector<std::uint32_t> columns_of_shape(const RankPart& part, const ShapeUse& use) {
+  constexpr std::size_t kFew = 64;   // different calls of a shape never take much room
+  constexpr std::size_t kOften = 8;  // calls that come again so often on average are repetitions
+  constexpr std::size_t kMostHoles = 8;
+  std::vector<std::uint32_t> columns;
+  if (use.calls.size() <= kFew || use.calls.size() * kOften <= use.made) return columns;
+  const std::size_t holes = part.calls()[use.calls.front()].numbers.size();
+  if (holes == 0 || holes > kMostHoles) return columns;
+  std::vector<std::pair<std::size_t, std::uint32_t>> order;
+  for (std::uint32_t hole = 0; hole < holes; ++hole) {
+    order.emplace_back(distinct_values(part, use, hole), hole);
+  }
+  std::sort(order.rbegin(), order.rend());
+  for (const auto& candidate : order) {
+    if (candidate.first == 1) break;
+    columns.push_back(candidate.second);
+    const std::size_t left = distinct_calls(part, use, columns);
+    if (left <= kFew || left * kOften <= use.made) break;
+  }
+  std::sort(columns.begin(), columns.end());
+  return columns;
+}
+
+// Of each call of the part, the holes that are to be in columns.
+std::vector<std::vector<std::uint32_t>> choose_columns(const RankPart& part) {
+  std::unordered_map<std::uint32_t, ShapeUse> shapes;
+  std::vector<std::vector<std::uint32_t>> columns(part.calls().size());
+  for (std::uint32_t call = 0; call < part.calls().size(); ++call) {
+    shapes[part.calls()[call].shape].calls.push_back(call);
+  }
+  const bool may_need_them = std::any_of(shapes.begin(), shapes.end(), [](const auto& entry) {
+    return entry.second.calls.size() > 64;
+  });
+  if (!may_need_them) return columns;
+  std::vector<std::uint64_t> made(part.calls().size(), 0);
+  for (std::size_t i = 0; i < part.steps(); ++i) {
+    if (!part.is_volume(i)) ++made[part.call_of(i)];
+  }
+  for (auto& entry : shapes) {
+    ShapeUse& use = entry.second;
+    for (const std::uint32_t call : use.calls) use.made += made[call];
+    const std::vector<std::uint32_t> chosen = columns_of_shape(part, use);
+    for (const std::uint32_t call : use.calls) columns[call] = chosen;
+  }
+  return columns;
+}
+
+// Calls that are equal but for what is in columns become one; places in `calls` by first use.
+class Places {
+ public:
+  Places(const RankPart& part, const std::vector<std::vector<std::uint32_t>>& columns,
+         RankProgram& program)
+      : part_(part), columns_(columns), program_(program), place_(part.calls().size(), kNone) {}
+
+  std::uint32_t of_call(std::uint32_t call) {
+    if (place_[call] == kNone) {
+      Call reduced = part_.calls()[call];
+      for (const std::uint32_t hole : columns_[call]) reduced.numbers[hole] = 0;
+      place_[call] = of(std::move(reduced), columns_[call]);
+    }
+    return place_[call];
+  }
+  std::uint32_t of_volume(std::uint64_t volume) {
+    const auto known = volumes_.find(volume);
+    if (known != volumes_.end()) return known->second;
+    const std::uint32_t place = of({kComputeShape, {static_cast<std::int64_t>(volume)}}, {});
+    volumes_.emplace(volume, place);
+    return place;
+  }
+  std::uint32_t of_silence() {
+    if (silence_ == kNone) silence_ = of({kSilentShape, {}}, {});
+    return silence_;
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffffffffU;
+
+  std::uint32_t of(Call call, std::vector<std::uint32_t> columns) {
+    const auto next = static_cast<std::uint32_t>(program_.calls.size());
+    // Calls without columns are distinct already.
+    if (!columns.empty()) {
+      const auto known = kept_.emplace(std::make_pair(call.shape, call.numbers), next);
+      if (!known.second) return known.first->second;
+    }
+    program_.calls.push_back(std::move(call));
+    program_.columns.push_back(std::move(columns));
+    return next;
+  }
+
+  const RankPart& part_;
+  const std::vector<std::vector<std::uint32_t>>& columns_;
+  RankProgram& program_;
+  std::vector<std::uint32_t> place_;  // of each call of the part
+  std::unordered_map<std::uint64_t, std::uint32_t> volumes_;
+  std::map<std::pair<std::uint32_t, std::vector<std::int64_t>>, std::uint32_t> kept_;
+  std::uint32_t silence_ = kNone;
+};
+
+void put_arguments(const RankPart& part, std::uint32_t call,
+                   const std::vector<std::uint32_t>& columns, RankProgram& program) {
+  for (const std::uint32_t hole : columns) {
+    program.values.push_back(zigzag(part.calls()[call].numbers[hole]));
+  }
+}
+
+// The program with its volumes in the column.
+RankProgram with_column(const RankPart& part,
+                        const std::vector<std::vector<std::uint32_t>>& columns) {
+  RankProgram program;
+  program.rank = part.rank();
+  program.has_volumes = part.volumes() > 0;
+  program.volumes = part.volumes();
+  Places places(part, columns, program);
+  SequenceEncoder encoder;
+  std::uint64_t waiting = 0;  // a volume's code plus 1
+  const auto put_volume = [&] {
+    if (program.has_volumes) program.values.push_back(std::exchange(waiting, 0));
+  };
+  for (std::size_t i = 0; i < part.steps(); ++i) {
+    if (part.is_volume(i)) {
+      if (waiting != 0) {
+        encoder.add(places.of_silence());
+        put_volume();
+      }
+      waiting = part.volume_of(i) + 1;
+      continue;
+    }
+    const std::uint32_t call = part.call_of(i);
+    encoder.add(places.of_call(call));
+    put_volume();
+    put_arguments(part, call, columns[call], program);
+  }
+  if (waiting != 0) {
+    encoder.add(places.of_silence());
+    put_volume();
+  }
+  program.grammar = encoder.take();
+  return program;
+}
+
+// The program with its volumes in the grammar; false when that takes more than `most_items`.
+bool with_volumes_in_grammar(const RankPart& part,
+                             const std::vector<std::vector<std::uint32_t>>& columns,
+                             std::size_t most_items, RankProgram& program) {
+  constexpr std::size_t kGlance = 256;
+  // A program shows its structure early: a grammar that grows on has none.
+  constexpr std::size_t kEarly = 512;
+  program.rank = part.rank();
+  Places places(part, columns, program);
+  SequenceEncoder encoder;
+  for (std::size_t i = 0; i < part.steps(); ++i) {
+    if (part.is_volume(i)) {
+      encoder.add(places.of_volume(part.volume_of(i)));
+    } else {
+      const std::uint32_t call = part.call_of(i);
+      encoder.add(places.of_call(call));
+      put_arguments(part, call, columns[call], program);
+    }
+    if (i % kGlance != 0) continue;
+    const std::size_t due = kEarly + 2 * most_items * i / part.steps();
+    if (encoder.items() > std::min(due, most_items)) return false;
+  }
+  program.grammar = encoder.take();
+  return program.grammar.items() <= most_items;
+}
+
+// About how many bits the volumes of a column take: their entropy by the calls around them.
+double bits_of_column(const RankPart& part) {
+  struct Count {
+    std::uint64_t all = 0;
+    std::unordered_map<std::uint64_t, std::uint64_t> by_volume;
+  };
+  std::unordered_map<std::uint64_t, Count> contexts;
+  std::uint64_t before = 0;
+  std::uint64_t waiting = 0;
+  for (std::size_t i = 0; i < part.steps(); ++i) {
+    if (part.is_volume(i)) {
+      waiting = part.volume_of(i) + 1;
+      continue;
+    }
+    const std::uint64_t at = part.call_of(i) + std::uint64_t{1};
+    Count& count = contexts[(before << 32) | at];
+    ++count.all;
+    ++count.by_volume[waiting];
+    waiting = 0;
+    before = at;
+  }
+  double bits = kBitsPerColumn;
+  for (const auto& context : contexts) {
+    if (context.second.by_volume.size() == 1) continue;
+    bits += kBitsPerSite;
+    for (const auto& volume : context.second.by_volume) {
+      const auto times = static_cast<double>(volume.second);
+      bits += times * std::log2(static_cast<double>(context.second.all) / times) + kBitsPerVolume;
+    }
+  }
+  return bits;
+}
+
+}  // namespace
+
+RankProgram program_of(const RankPart& part) {
+  const std::vector<std::vector<std::uint32_t>> columns = choose_columns(part);
+  RankProgram program = with_column(part, columns);
+  if (part.volumes() == 0) return program;
+  std::unordered_set<std::uint64_t> distinct;
+  const std::size_t items = program.grammar.items();
+  const std::size_t few = 16 + part.volumes() / 16;
+  for (std::size_t i = 0; i < part.steps() && distinct.size() <= few; ++i) {
+    if (part.is_volume(i)) distinct.insert(part.volume_of(i));
+  }
+  if (distinct.size() > few) return program;
+  const double column = bits_of_column(part) + kBitsPerItem * static_cast<double>(items);
+  const double most =
+      (column - kBitsPerVolume * static_cast<double>(distinct.size())) / kBitsPerItem;
+  RankProgram other;
+  if (most <= 0 || !with_volumes_in_grammar(part, columns, static_cast<std::size_t>(most), other)) {
+    return program;
+  }
+  return other;
+}
+
+}  // namespace tit
+}  // namespace tisim

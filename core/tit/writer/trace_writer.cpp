@@ -1,0 +1,105 @@
+#include "tit/writer/trace_writer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tisim {
+namespace tit {
+
+namespace {
+
+// A block of a column is at most about so many bytes; readers of many ranks have small buffers.
+constexpr std::uint64_t kAllBlocks = std::uint64_t{64} << 20;
+constexpr std::uint64_t kLeastBlock = 512;
+constexpr std::uint64_t kMostBlock = 32 << 10;
+
+std::uint64_t block_values(std::uint32_t ranks) {
+  return std::min(std::max(kAllBlocks / ranks, kLeastBlock), kMostBlock);
+}
+
+std::vector<std::int32_t> numbered(std::size_t count) {
+  std::vector<std::int32_t> ranks(count);
+  for (std::size_t i = 0; i < count; ++i) ranks[i] = static_cast<std::int32_t>(i);
+  return ranks;
+}
+
+Section section_of(std::string_view name, std::string bytes, bool coded) {
+  Section section;
+  section.name = std::string(name);
+  section.coded = coded;
+  section.bytes = std::move(bytes);
+  return section;
+}
+
+}  // namespace
+
+TraceWriter::TraceWriter(std::uint32_t ranks) : classes_(tables_.shapes) {
+  tables_.ranks = ranks;
+  shape(std::string("compute ") + static_cast<char>(kVolumeMark), 0);
+  shape(std::string(1, static_cast<char>(kSilentMark)), 0);
+}
+
+std::uint32_t TraceWriter::shape(const std::string& text, std::uint64_t rank_holes) {
+  const auto known =
+      shape_numbers_.emplace(text, static_cast<std::uint32_t>(tables_.shapes.size()));
+  if (known.second) tables_.shapes.push_back({text, rank_holes, holes_of(text)});
+  return known.first->second;
+}
+
+void TraceWriter::add(RankProgram program, std::string_view name, bool has_last_newline) {
+  classes_.add(program);
+  newlines_.push_back(has_last_newline ? 1 : 0);
+  Line parts = name_of(name);
+  const auto known = std::find(name_shapes_.begin(), name_shapes_.end(), parts.shape);
+  name_of_.push_back(known - name_shapes_.begin());
+  if (known == name_shapes_.end()) name_shapes_.push_back(std::move(parts.shape));
+  name_numbers_.push_back(std::move(parts.numbers));
+  if (!program.values.empty()) {
+    values_.push_back({program.rank, program.volumes, std::move(program.values)});
+  }
+}
+
+void TraceWriter::finish_names(FileLayout& layout) const {
+  layout.name_of = RankVector::of(name_of_, numbered(name_of_.size()), false);
+  std::vector<std::vector<std::int32_t>> ranks(name_shapes_.size());
+  std::vector<std::vector<std::vector<std::int64_t>>> numbers(name_shapes_.size());
+  for (std::size_t rank = 0; rank < name_of_.size(); ++rank) {
+    const auto at = static_cast<std::size_t>(name_of_[rank]);
+    ranks[at].push_back(static_cast<std::int32_t>(rank));
+    numbers[at].resize(name_numbers_[rank].size());
+    for (std::size_t i = 0; i < name_numbers_[rank].size(); ++i) {
+      numbers[at][i].push_back(name_numbers_[rank][i]);
+    }
+  }
+  for (std::size_t at = 0; at < name_shapes_.size(); ++at) {
+    NameShape name;
+    name.text = name_shapes_[at];
+    for (const auto& hole : numbers[at]) {
+      name.numbers.push_back(RankVector::of(hole, ranks[at], true));
+    }
+    layout.names.push_back(std::move(name));
+  }
+}
+
+std::string TraceWriter::finish(FileLayout layout) {
+  finish_names(layout);
+  layout.has_last_newline = RankVector::of(newlines_, numbered(newlines_.size()), false);
+  tables_.layout = std::move(layout);
+  classes_.finish(tables_);
+  tables_.number_kinds();
+  std::vector<Section> sections;
+  Bytes trace;
+  tables_.write_trace(trace);
+  sections.push_back(section_of(kTraceSection, std::move(trace.data), true));
+  if (!values_.empty()) {
+    std::string values = code_columns(std::move(values_), block_values(tables_.ranks), tables_);
+    Bytes columns;
+    tables_.write_columns(columns);
+    sections.push_back(section_of(kColumnsSection, std::move(columns.data), true));
+    if (!values.empty()) sections.push_back(section_of(kValuesSection, std::move(values), false));
+  }
+  return write_container(std::move(sections));
+}
+
+}  // namespace tit
+}  // namespace tisim

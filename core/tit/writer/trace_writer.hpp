@@ -1,0 +1,52 @@
+// Makes a packed trace from the programs of its ranks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tit/file/container.hpp"
+#include "tit/file/tables.hpp"
+#include "tit/writer/classes.hpp"
+#include "tit/writer/columns.hpp"
+#include "tit/writer/rank_part.hpp"
+
+namespace tisim {
+namespace tit {
+
+// Names of the sections that every file has, and of those that it has when they are needed.
+constexpr std::string_view kTraceSection = "trace";
+constexpr std::string_view kColumnsSection = "columns";
+constexpr std::string_view kValuesSection = "values";
+
+class TraceWriter {
+ public:
+  explicit TraceWriter(std::uint32_t ranks);
+
+  // The number of a shape. `rank_holes`: bit i is set when its hole i takes a rank.
+  std::uint32_t shape(const std::string& text, std::uint64_t rank_holes);
+
+  // The next rank; ranks come in ascending order from 0. `name` is its file's.
+  void add(RankProgram program, std::string_view name, bool has_last_newline);
+
+  // The whole file. `layout` says what is not of one rank.
+  std::string finish(FileLayout layout);
+
+ private:
+  void finish_names(FileLayout& layout) const;
+
+  TraceTables tables_;
+  std::unordered_map<std::string, std::uint32_t> shape_numbers_;
+  ClassBuilder classes_;
+  std::vector<RankValues> values_;
+  std::vector<std::int64_t> newlines_;
+  // Names: shapes, the number of each rank's, and the numbers of its holes.
+  std::vector<std::string> name_shapes_;
+  std::vector<std::int64_t> name_of_;
+  std::vector<std::vector<std::int64_t>> name_numbers_;
+};
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,0 +1,210 @@
+// Packed traces of version 2: their structure, sections of the future, damage behind checksums.
+#include <random>
+
+#include "core/packed_testing.hpp"
+#include "core/test.hpp"
+#include "trace/compressed/file.hpp"
+
+namespace tisim {
+
+using test::Scratch;
+
+namespace {
+
+class StringSource final : public tit::ByteSource {
+ public:
+  explicit StringSource(std::string text) : text_(std::move(text)) {}
+  std::uint64_t size() const override { return text_.size(); }
+  std::string read(std::uint64_t offset, std::uint64_t size) const override {
+    return offset >= text_.size() ? "" : text_.substr(offset, size);
+  }
+
+ private:
+  std::string text_;
+};
+
+std::string compressed(const std::vector<std::string>& texts, const Scratch& scratch) {
+  return test::packed(texts, scratch, Dialect::automatic, PackedForm::version_2);
+}
+
+// The sections of a file, with what they say.
+std::vector<tit::Section> sections_of(const std::string& bytes) {
+  const StringSource source(bytes);
+  std::vector<tit::Section> sections = tit::read_container(source);
+  for (tit::Section& section : sections) section.bytes = tit::read_section(source, section);
+  return sections;
+}
+
+std::shared_ptr<const TraceSet> opened(const std::string& bytes) {
+  return TraceSet::open({test::file_of(bytes, "x.tit")}, "x.tit");
+}
+
+// Reads all of it and unpacks it; returns what went wrong.
+std::string error_of_reading(const std::string& bytes, const Scratch& scratch) {
+  try {
+    const auto set = opened(bytes);
+    CallTable calls;
+    for (std::int32_t rank = 0; rank < std::min(set->ranks(), 8); ++rank) {
+      test::read_all(*set, rank, calls);
+    }
+    std::filesystem::create_directory(scratch.file("damaged"));
+    unpack(test::file_of(bytes, "x.tit"), scratch.file("damaged"));
+  } catch (const TraceError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Whether the operations of each rank are those of the texts.
+void check_reading(const std::vector<std::string>& texts, const std::string& bytes) {
+  const auto plain = TraceSet::open(test::files_of(texts), "text");
+  const auto set = opened(bytes);
+  CHECK(set->ranks() == plain->ranks());
+  for (std::int32_t rank = 0; rank < set->ranks(); ++rank) {
+    for (const std::size_t batch : {1U, 8U, 300U}) {
+      test::Outcome expected = test::outcome_of_reader(*plain, rank, batch);
+      if (!expected.error.empty()) expected.error.insert(0, "x.tit/");
+      CHECK(test::outcome_of_reader(*set, rank, batch) == expected);
+    }
+  }
+}
+
+// Ranks in a ring, whose computations are of `volumes` different sizes.
+std::vector<std::string> ring(int ranks, int iterations, unsigned volumes, unsigned sizes = 1) {
+  std::vector<std::string> texts;
+  std::mt19937 random(5);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::string prefix = std::to_string(rank) + " ";
+    const std::string next = std::to_string((rank + 1) % ranks);
+    const std::string before = std::to_string((rank + ranks - 1) % ranks);
+    std::string text = prefix + "init\n";
+    for (int i = 0; i < iterations; ++i) {
+      text += prefix + "compute " + std::to_string(1000 + random() % volumes) + "\n";
+      const std::string size = std::to_string(64 + random() % sizes);
+      text += prefix + "irecv " + before + " 1 " + size + "\n";
+      text += prefix + "isend " + next + " 1 " + size + "\n";
+      text += prefix + "wait " + before + " " + std::to_string(rank) + " 1\n";
+      text += prefix + "waitall\n" + prefix + "allreduce 8 100\n";
+      if (i % 7 == 0) text += prefix + "compute 5\n" + prefix + "compute 1e6\n";
+    }
+    texts.push_back(text + prefix + "compute 77\n" + prefix + "finalize\n");
+  }
+  return texts;
+}
+
+}  // namespace
+
+TEST("compressed: programs of every kind of column come back and are read as their text") {
+  for (const auto& texts : {ring(4, 30, 1), ring(5, 200, 100000), ring(3, 400, 50),
+                            ring(4, 400, 1, 100000), ring(2, 300, 1000, 1000)}) {
+    const Scratch scratch;
+    const std::string bytes = compressed(texts, scratch);
+    CHECK(test::unpacked(bytes, texts.size(), scratch) == texts);
+    check_reading(texts, bytes);
+  }
+}
+
+TEST("compressed: iterations and ranks cost next to nothing") {
+  const Scratch scratch;
+  const std::size_t small = compressed(ring(16, 20, 1), scratch).size();
+  CHECK(compressed(ring(16, 2000, 1), scratch).size() <= small + 24);
+  CHECK(compressed(ring(64, 20, 1), scratch).size() <= small + 24);
+}
+
+TEST("compressed: lines that mean something else on other ranks") {
+  const Scratch scratch;
+  const std::vector<std::string> texts = {
+      "0 init\n0 start 1 5 100 0\n0 recv -333 0 5\n0 wait 0 1 5\n0 finalize\n",
+      "1 init\n1 start 1 5 100 0\n1 recv -555 0 5\n1 wait 1 1 5\n1 finalize\n",
+      "2 init 1\n2 start 1 5 100 0\n2 recv 0 0 5\n2 wait 2 1 5\n2 send 1 0 5 # x\n"};
+  const std::string bytes = compressed(texts, scratch);
+  CHECK(test::unpacked(bytes, 3, scratch) == texts);
+  check_reading(texts, bytes);
+}
+
+TEST("compressed: numbered requests, and calls that differ between ranks") {
+  const Scratch scratch;
+  std::vector<std::string> texts;
+  for (int rank = 0; rank < 3; ++rank) {
+    const std::string prefix = std::to_string(rank) + " ";
+    const std::string peer = std::to_string((rank + 1) % 3);
+    std::string text = prefix + "init\n";
+    for (int i = 0; i < 3; ++i) {
+      text += prefix + "bcast " + std::to_string(rank) + "\n";
+      text += prefix + "isend " + peer + " 0 5 request=" + std::to_string(rank) + "\n";
+      text += prefix + "irecv -555 0 5 request=7\n";
+      text += prefix + "waitall requests=" + std::to_string(rank) + ",7\n";
+      text += prefix + "wait request=" + std::to_string(rank) + "\n";
+      text += prefix + "ibarrier request=3\n" + prefix + "gather 5 5 0 comm=0\n";
+    }
+    texts.push_back(text + prefix + "finalize\n");
+  }
+  const std::string bytes = compressed(texts, scratch);
+  CHECK(test::unpacked(bytes, 3, scratch) == texts);
+  check_reading(texts, bytes);
+}
+
+TEST("compressed: a wrong line is found where it stands, on the rank that it is wrong on") {
+  const Scratch scratch;
+  std::vector<std::string> texts = ring(4, 10, 1);
+  for (int rank = 0; rank < 4; ++rank) {
+    texts[static_cast<std::size_t>(rank)] +=
+        std::to_string(rank) + " send " + std::to_string(rank + 1) + " 0 5\n";
+  }
+  check_reading(texts, compressed(texts, scratch));
+}
+
+TEST("compressed: an optional section of the future is skipped") {
+  const Scratch scratch;
+  const std::vector<std::string> texts = ring(2, 3, 10);
+  std::vector<tit::Section> sections = sections_of(compressed(texts, scratch));
+  tit::Section future;
+  future.name = "call sites";
+  future.required = false;
+  future.version = 3;
+  future.bytes = "whatever";
+  sections.insert(sections.begin(), future);
+  const std::string bytes = tit::write_container(sections);
+  CHECK(test::unpacked(bytes, 2, scratch) == texts);
+  check_reading(texts, bytes);
+  const std::vector<tit::Section> kept = sections_of(tit::write_container(sections_of(bytes)));
+  CHECK(kept[0].name == "call sites" && kept[0].version == 3 && kept[0].bytes == "whatever");
+}
+
+TEST("compressed: a required section of the future is refused by its name") {
+  const Scratch scratch;
+  std::vector<tit::Section> sections = sections_of(compressed(ring(2, 3, 10), scratch));
+  tit::Section future;
+  future.name = "one-sided";
+  sections.push_back(future);
+  CHECK_THROWS(
+      opened(tit::write_container(sections)), TraceError,
+      "x.tit: needs what this tisim does not know: its section \"one-sided\" of version 1; "
+      "get a newer tisim");
+  sections.pop_back();
+  sections[0].version = 2;
+  CHECK_THROWS(opened(tit::write_container(sections)), TraceError, "its section \"trace\"");
+}
+
+TEST("compressed: any damage behind checksums that are right is read or refused") {
+  const Scratch scratch;
+  const std::string bytes = compressed(ring(3, 40, 1000, 300), scratch);
+  const std::vector<tit::Section> sections = sections_of(bytes);
+  std::mt19937 random(11);
+  for (int round = 0; round < 600; ++round) {
+    std::vector<tit::Section> damaged = sections;
+    tit::Section& section = damaged[random() % damaged.size()];
+    section.coded = false;
+    for (std::size_t i = 0; i <= random() % 3 && !section.bytes.empty(); ++i) {
+      section.bytes[random() % section.bytes.size()] =
+          static_cast<char>(random() % 3 == 0 ? random() % 256 : random() % 8);
+    }
+    if (random() % 4 == 0) section.bytes.resize(random() % (section.bytes.size() + 1));
+    const std::string error = error_of_reading(tit::write_container(damaged), scratch);
+    CHECK(error.empty() || error.find("x.tit") == 0 ||
+          error.find("cannot be") != std::string::npos);
+    std::filesystem::remove_all(scratch.file("damaged"));
+  }
+}
+
+}  // namespace tisim

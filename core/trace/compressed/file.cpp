@@ -1,0 +1,208 @@
+#include "trace/compressed/file.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tit/codec/error.hpp"
+#include "tit/file/volume_code.hpp"
+#include "tit/writer/trace_writer.hpp"
+#include "trace/error.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::uint32_t kSectionVersion = 1;
+
+class FileSource final : public tit::ByteSource {
+ public:
+  explicit FileSource(const TraceFile& file) : file_(file) {}
+
+  std::uint64_t size() const override { return file_.size(); }
+  std::string read(std::uint64_t offset, std::uint64_t size) const override {
+    const std::uint64_t all = file_.size();
+    if (offset >= all) return {};
+    std::string bytes(static_cast<std::size_t>(std::min(size, all - offset)), '\0');
+    bytes.resize(file_.read(offset, bytes.data(), bytes.size()));
+    return bytes;
+  }
+
+ private:
+  const TraceFile& file_;
+};
+
+bool is_comment(const tit::Shape& shape) {
+  if (shape.text.empty() || shape.text.front() != tit::kNoRankMark) return false;
+  const std::size_t start = shape.text.find_first_not_of(" \t\r", 1);
+  return start == std::string::npos || shape.text[start] == '#' ||
+         shape.text[start] == tit::kStepMark;
+}
+
+}  // namespace
+
+std::uint32_t CompressedFile::version_of(const TraceFile& file) {
+  return tit::container_version(FileSource(file));
+}
+
+CompressedFile::CompressedFile(TraceFile file) : file_(std::move(file)) {
+  file_.descriptor = open_file(file_);
+  try {
+    read();
+  } catch (const tit::FormatError& error) {
+    damaged(error.what());
+  }
+}
+
+CompressedFile::~CompressedFile() = default;
+
+void CompressedFile::damaged(std::string_view what) const {
+  throw TraceError(file_.name, 0,
+                   "is damaged: " + std::string(what) + "; get it again, or pack the trace again");
+}
+
+void CompressedFile::read() {
+  const FileSource source(file_);
+  std::uint64_t values_offset = 0;
+  std::uint64_t values_size = 0;
+  bool has_trace = false;
+  bool has_columns = false;
+  for (const tit::Section& section : tit::read_container(source)) {
+    const bool known = section.name == tit::kTraceSection || section.name == tit::kColumnsSection ||
+                       section.name == tit::kValuesSection;
+    if ((!known || section.version > kSectionVersion) && section.required) {
+      throw TraceError(file_.name, 0,
+                       "needs what this tisim does not know: its section \"" + section.name +
+                           "\" of version " + std::to_string(section.version) +
+                           "; get a newer tisim");
+    }
+    if (section.name == tit::kTraceSection) {
+      const std::string bytes = tit::read_section(source, section);
+      tit::ByteReader in(bytes.data(), bytes.data() + bytes.size());
+      if (has_trace) throw tit::FormatError("it has two sections of the same name");
+      tables_.read_trace(in);
+      has_trace = true;
+    } else if (section.name == tit::kColumnsSection) {
+      const std::string bytes = tit::read_section(source, section);
+      tit::ByteReader in(bytes.data(), bytes.data() + bytes.size());
+      if (!has_trace || has_columns) throw tit::FormatError("its sections are out of order");
+      tables_.read_columns(in);
+      has_columns = true;
+    } else if (section.name == tit::kValuesSection) {
+      values_offset = section.offset;
+      values_size = section.stored;
+    }
+  }
+  if (!has_trace) throw tit::FormatError("it lacks its section \"trace\"");
+  std::uint64_t used = 0;
+  for (const tit::RankColumn& column : tables_.columns) {
+    column_offsets_.push_back(values_offset + used);
+    for (const tit::Block& block : column.blocks) {
+      if (block.bytes > values_size - used) throw tit::FormatError("a block is not in the file");
+      used += block.bytes;
+    }
+  }
+  if (used != values_size) throw tit::FormatError("it has values that no rank has");
+  for (const tit::Site& site : tables_.sites) {
+    if (site.varies) {
+      const tit::ModelSet& models = tables_.models;
+      const std::uint32_t model = models.model_of[static_cast<std::size_t>(site.value)];
+      sites_.push_back({models.models[model].table(), 0, true});
+    } else {
+      sites_.push_back({{}, site.value, false});
+    }
+  }
+  amounts_.push_back(0);
+  for (const std::uint64_t volume : tables_.volumes) {
+    amounts_.push_back(tit::volume_value(volume));
+  }
+  site_table_ = tit::SiteTable(tables_);
+  places_ = tit::places_of(tables_.class_of, tables_.ranks,
+                           static_cast<std::uint32_t>(tables_.classes.size()));
+  programs_.resize(tables_.classes.size());
+  count();
+}
+
+void CompressedFile::count() {
+  for (std::size_t i = 0; i < tables_.classes.size(); ++i) {
+    const tit::RankClass& made = tables_.classes[i];
+    const std::vector<std::uint64_t> uses = uses_of_rules(made.grammar);
+    std::uint64_t calls = 0;
+    std::uint64_t actions = 0;
+    for (std::size_t rule = 0; rule < made.grammar.rules.size(); ++rule) {
+      for (const tit::Item& item : made.grammar.rules[rule]) {
+        if (item.is_rule()) continue;
+        const std::uint64_t times = uses[rule] * item.exponent;
+        const std::uint32_t shape = tables_.signatures[made.signatures[item.number()]].shape;
+        calls += times;
+        if (shape != tit::kSilentShape && !is_comment(tables_.shapes[shape])) actions += times;
+      }
+    }
+    class_calls_.push_back(calls);
+    calls_ += calls * places_.ranks[i].size();
+    actions_ += actions * places_.ranks[i].size();
+  }
+  for (const tit::RankColumn& column : tables_.columns) actions_ += column.volumes;
+}
+
+const CompressedProgram& CompressedFile::program(std::uint32_t rank_class) const {
+  const std::lock_guard<std::mutex> lock(making_);
+  auto& program = programs_[rank_class];
+  if (!program) {
+    program = std::make_unique<const CompressedProgram>(tables_, tables_.classes[rank_class],
+                                                        places_.ranks[rank_class]);
+  }
+  return *program;
+}
+
+std::string CompressedFile::name(std::int32_t rank) const {
+  const std::int64_t number = tables_.layout.name_of.at(at(rank), rank);
+  const tit::NameShape& name = tables_.layout.names[static_cast<std::size_t>(number)];
+  // Its place among the ranks whose names have this shape.
+  std::size_t position = at(rank);
+  if (tables_.layout.names.size() > 1) {
+    position = 0;
+    for (std::int32_t other = 0; other < rank; ++other) {
+      if (tables_.layout.name_of.at(at(other), other) == number) ++position;
+    }
+  }
+  std::vector<std::int64_t> numbers;
+  for (const tit::RankVector& hole : name.numbers) numbers.push_back(hole.at(position, rank));
+  std::string text;
+  tit::append_text(name.text, numbers.data(), text);
+  return text;
+}
+
+std::uint64_t CompressedFile::calls_of(std::int32_t rank) const {
+  return class_calls_[class_of(rank)];
+}
+
+std::uint64_t CompressedFile::volume_of(std::uint64_t number) const {
+  if (!tables_.volumes.empty()) {
+    if (number < tables_.volumes.size()) return tables_.volumes[static_cast<std::size_t>(number)];
+  } else if (tit::is_volume_code(number)) {
+    return number;
+  }
+  damaged("a volume is none");
+}
+
+double CompressedFile::other_amount(std::uint64_t value) const {
+  return tit::volume_value(volume_of(value - 1));
+}
+
+std::int64_t CompressedFile::argument_of(const tit::Hole& hole, std::uint64_t value) const {
+  if (hole.mark == tit::kVolumeMark) return static_cast<std::int64_t>(volume_of(value));
+  return tit::unzigzag(value);
+}
+
+const tit::RankColumn* CompressedFile::column_of(std::int32_t rank, std::uint64_t& offset) const {
+  const auto found = std::lower_bound(
+      tables_.columns.begin(), tables_.columns.end(), static_cast<std::uint32_t>(rank),
+      [](const tit::RankColumn& column, std::uint32_t at) { return column.rank < at; });
+  if (found == tables_.columns.end() || found->rank != static_cast<std::uint32_t>(rank)) {
+    return nullptr;
+  }
+  offset = column_offsets_[static_cast<std::size_t>(found - tables_.columns.begin())];
+  return &*found;
+}
+
+}  // namespace tisim

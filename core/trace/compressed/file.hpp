@@ -1,0 +1,106 @@
+// A packed trace of version 2, opened: its tables in memory, its columns read as they are needed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tit/file/container.hpp"
+#include "tit/file/site_table.hpp"
+#include "tit/file/tables.hpp"
+#include "trace/compressed/program.hpp"
+#include "trace/storage/trace_file.hpp"
+#include "trace/vocabulary/dialect.hpp"
+
+namespace tisim {
+
+// Immutable for its users: any number of threads may read it.
+class CompressedFile {
+ public:
+  // Where values of columns stand, as their readers need it.
+  struct Site {
+    tit::DecodingTable model;  // if they vary
+    std::uint64_t value = 0;   // if they do not
+    bool varies = false;
+  };
+
+  // The version of a packed trace, 0 when the file is none. Throws TraceError when it cannot be
+  // read.
+  static std::uint32_t version_of(const TraceFile& file);
+
+  // Throws TraceError when the file is damaged, cut, or needs a newer tisim.
+  explicit CompressedFile(TraceFile file);
+  ~CompressedFile();
+
+  const TraceFile& file() const { return file_; }
+  const tit::TraceTables& tables() const { return tables_; }
+  const Site& site(std::uint32_t number) const { return sites_[number]; }
+  // Of the volume before a call of kind `at` behind one of kind `before` - 1.
+  const Site& site_of(std::uint32_t before, std::uint32_t at) const {
+    const std::uint32_t number = site_table_.find(before, at);
+    return number == tit::SiteTable::kNone ? no_site_ : sites_[number];
+  }
+  const tit::SiteTable& site_table() const { return site_table_; }
+  Dialect dialect() const { return tables_.layout.legacy ? Dialect::legacy : Dialect::modern; }
+  std::int32_t ranks() const { return static_cast<std::int32_t>(tables_.ranks); }
+
+  std::uint32_t class_of(std::int32_t rank) const { return places_.class_of[at(rank)]; }
+  // Which of its class' ranks it is.
+  std::uint32_t position_of(std::int32_t rank) const { return places_.position[at(rank)]; }
+  const std::vector<std::int32_t>& ranks_of(std::uint32_t rank_class) const {
+    return places_.ranks[rank_class];
+  }
+  // The program of a class, made when it is asked for first.
+  const CompressedProgram& program(std::uint32_t rank_class) const;
+
+  std::string name(std::int32_t rank) const;
+  // As errors name it: the packed file's name and then its own.
+  std::string display_name(std::int32_t rank) const { return file_.name + "/" + name(rank); }
+  bool has_last_newline(std::int32_t rank) const {
+    return tables_.layout.has_last_newline.at(at(rank), rank) != 0;
+  }
+
+  // Calls, which stand for the bytes that readers read; lines that are actions.
+  std::uint64_t calls_of(std::int32_t rank) const;
+  std::uint64_t calls() const { return calls_; }
+  std::uint64_t actions() const { return actions_; }
+
+  // The code of a volume from its number in a column. Throws TraceError when there is none.
+  std::uint64_t volume_of(std::uint64_t number) const;
+  // The amount of a volume from the value of its site, which is not 0. Throws TraceError.
+  double amount_of(std::uint64_t value) const {
+    return value < amounts_.size() ? amounts_[value] : other_amount(value);
+  }
+  // A number of a call from its value in a column. Throws TraceError.
+  std::int64_t argument_of(const tit::Hole& hole, std::uint64_t value) const;
+
+  // The column of a rank, nullptr when it has none, and where its blocks begin in the file.
+  const tit::RankColumn* column_of(std::int32_t rank, std::uint64_t& offset) const;
+
+  [[noreturn]] void damaged(std::string_view what) const;
+
+ private:
+  double other_amount(std::uint64_t value) const;
+  void read();
+  void count();
+  static std::size_t at(std::int32_t rank) { return static_cast<std::size_t>(rank); }
+
+  TraceFile file_;
+  tit::TraceTables tables_;
+  std::vector<Site> sites_;
+  Site no_site_;  // of calls that nothing is ever computed before
+  tit::SiteTable site_table_;
+  tit::RankPlaces places_;
+  std::vector<std::uint64_t> column_offsets_;  // of each of tables_.columns, in the file
+  std::vector<std::uint64_t> class_calls_;     // of one rank of each class
+  std::vector<double> amounts_;                // of tables_.volumes, behind one of 0
+  std::uint64_t calls_ = 0;
+  std::uint64_t actions_ = 0;
+  mutable std::mutex making_;
+  mutable std::vector<std::unique_ptr<const CompressedProgram>> programs_;
+};
+
+}  // namespace tisim

@@ -1,0 +1,151 @@
+#include "trace/compressed/program.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tisim {
+
+namespace {
+
+constexpr std::uint64_t kSpelledOut = 64;  // calls
+
+}  // namespace
+
+std::vector<std::uint32_t> order_of_rules(const tit::Grammar& grammar) {
+  std::vector<std::uint32_t> uses(grammar.rules.size(), 0);
+  for (const auto& rule : grammar.rules) {
+    for (const tit::Item& item : rule) {
+      if (item.is_rule()) ++uses[item.number()];
+    }
+  }
+  std::vector<std::uint32_t> order{0};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (const tit::Item& item : grammar.rules[order[i]]) {
+      if (item.is_rule() && --uses[item.number()] == 0) order.push_back(item.number());
+    }
+  }
+  return order;
+}
+
+std::vector<std::uint64_t> uses_of_rules(const tit::Grammar& grammar) {
+  std::vector<std::uint64_t> uses(grammar.rules.size(), 0);
+  uses[0] = 1;
+  for (const std::uint32_t rule : order_of_rules(grammar)) {
+    for (const tit::Item& item : grammar.rules[rule]) {
+      if (item.is_rule()) uses[item.number()] += uses[rule] * item.exponent;
+    }
+  }
+  return uses;
+}
+
+CompressedProgram::CompressedProgram(const tit::TraceTables& tables,
+                                     const tit::RankClass& rank_class,
+                                     const std::vector<std::int32_t>& ranks)
+    : tables_(&tables), class_(&rank_class), ranks_(&ranks) {
+  constexpr std::size_t kUsualBudget = std::size_t{1} << 16;
+  constexpr std::size_t kBudgetPerItem = 8;
+  lengths_ = rank_class.grammar.lengths();
+  std::size_t items = 0;
+  for (const auto& rule : rank_class.grammar.rules) items += rule.size();
+  budget_ = kUsualBudget + kBudgetPerItem * items;
+  const std::vector<std::uint32_t> order = order_of_rules(rank_class.grammar);
+  std::vector<std::uint32_t> depths(order.size(), 1);
+  rules_.resize(rank_class.grammar.rules.size());
+  // The rules that are used first: their callers know then whether they are one stretch.
+  for (auto rule = order.rbegin(); rule != order.rend(); ++rule) {
+    make_rule(*rule);
+    for (const ProgramSegment& segment : rules_[*rule]) {
+      if (segment.calls == nullptr) {
+        depths[*rule] = std::max(depths[*rule], depths[segment.length] + 1);
+      }
+    }
+  }
+  depth_ = depths[0];
+  std::uint32_t vectors = 0;
+  for (const std::uint32_t signature : rank_class.signatures) {
+    first_vectors_.push_back(vectors);
+    for (const tit::Argument& argument : tables.signatures[signature].arguments) {
+      if (argument.mode == tit::Mode::by_rank) ++vectors;
+    }
+  }
+}
+
+void CompressedProgram::spell_out(std::uint32_t rule, std::uint64_t times,
+                                  std::vector<std::uint32_t>& out) const {
+  for (std::uint64_t i = 0; i < times; ++i) {
+    for (const tit::Item& item : class_->grammar.rules[rule]) {
+      if (item.is_rule()) {
+        spell_out(item.number(), item.exponent, out);
+      } else {
+        out.insert(out.end(), item.exponent, item.number());
+      }
+    }
+  }
+}
+
+void CompressedProgram::make_rule(std::uint32_t rule) {
+  std::vector<ProgramSegment>& segments = rules_[rule];
+  std::vector<std::uint32_t> calls;
+  const auto end_stretch = [&](std::uint32_t repeats) {
+    if (calls.empty()) return;
+    spelled_.push_back(std::make_unique<const std::vector<std::uint32_t>>(std::move(calls)));
+    segments.push_back(
+        {spelled_.back()->data(), static_cast<std::uint32_t>(spelled_.back()->size()), repeats});
+    calls.clear();
+  };
+  for (const tit::Item& item : class_->grammar.rules[rule]) {
+    const std::uint32_t number = item.number();
+    const std::uint64_t length = item.exponent * (item.is_rule() ? lengths_[number] : 1);
+    if (length <= kSpelledOut && length <= budget_) {
+      budget_ -= length;
+      if (item.is_rule()) {
+        spell_out(number, item.exponent, calls);
+      } else {
+        calls.insert(calls.end(), item.exponent, number);
+      }
+      continue;
+    }
+    end_stretch(1);
+    if (!item.is_rule()) {
+      calls.push_back(number);
+      end_stretch(item.exponent);
+    } else if (rules_[number].size() == 1 && rules_[number][0].calls != nullptr &&
+               rules_[number][0].repeats == 1) {
+      segments.push_back({rules_[number][0].calls, rules_[number][0].length, item.exponent});
+    } else {
+      segments.push_back({nullptr, number, item.exponent});
+    }
+  }
+  end_stretch(1);
+}
+
+void CompressedProgram::numbers(std::uint32_t call, std::uint32_t position,
+                                std::vector<std::int64_t>& into) const {
+  const std::int32_t rank = (*ranks_)[position];
+  const tit::Signature& signature = tables_->signatures[class_->signatures[call]];
+  std::uint32_t vector = first_vectors_[call];
+  into.clear();
+  for (const tit::Argument& argument : signature.arguments) {
+    // Sums wrap around: what a damaged file asks for is refused when the line is read.
+    const auto value = static_cast<std::uint64_t>(argument.value);
+    switch (argument.mode) {
+      case tit::Mode::constant:
+        into.push_back(argument.value);
+        break;
+      case tit::Mode::relative:
+        into.push_back(static_cast<std::int64_t>(value + static_cast<std::uint64_t>(rank)));
+        break;
+      case tit::Mode::exclusive:
+        into.push_back(argument.value ^ rank);
+        break;
+      case tit::Mode::by_rank:
+        into.push_back(class_->vectors[vector++].at(position, rank));
+        break;
+      case tit::Mode::column:
+        into.push_back(0);
+        break;
+    }
+  }
+}
+
+}  // namespace tisim

@@ -1,0 +1,55 @@
+// The grammar of a class as its readers follow it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tit/file/tables.hpp"
+
+namespace tisim {
+
+// A stretch of a rule: calls that stand there, so often one after the other, or another rule.
+struct ProgramSegment {
+  const std::uint32_t* calls = nullptr;  // places in the class' signatures; none: a rule
+  std::uint32_t length = 0;              // of the calls; else the number of the rule
+  std::uint32_t repeats = 1;
+};
+
+// Rules of few calls are spelled out where they stand: longer stretches are read faster.
+class CompressedProgram {
+ public:
+  // Both must outlive the program. `ranks`: those of the class.
+  CompressedProgram(const tit::TraceTables& tables, const tit::RankClass& rank_class,
+                    const std::vector<std::int32_t>& ranks);
+
+  const tit::RankClass& rank_class() const { return *class_; }
+  const std::vector<std::int32_t>& ranks() const { return *ranks_; }
+  const std::vector<ProgramSegment>& rule(std::uint32_t number) const { return rules_[number]; }
+  // Rules within rules, the first one included.
+  std::uint32_t depth() const { return depth_; }
+
+  // The numbers of a call on the class' rank at `position`; those in columns are 0.
+  void numbers(std::uint32_t call, std::uint32_t position, std::vector<std::int64_t>& into) const;
+
+ private:
+  void spell_out(std::uint32_t rule, std::uint64_t times, std::vector<std::uint32_t>& out) const;
+  void make_rule(std::uint32_t rule);
+
+  const tit::TraceTables* tables_;
+  const tit::RankClass* class_;
+  const std::vector<std::int32_t>* ranks_;
+  std::vector<std::vector<ProgramSegment>> rules_;
+  std::vector<std::unique_ptr<const std::vector<std::uint32_t>>> spelled_;
+  std::vector<std::uint64_t> lengths_;        // of rules, in calls
+  std::vector<std::uint32_t> first_vectors_;  // of each call: its first vector in the class
+  std::size_t budget_;                        // calls that may still be spelled out
+  std::uint32_t depth_ = 1;
+};
+
+// How often each rule of a grammar is followed.
+std::vector<std::uint64_t> uses_of_rules(const tit::Grammar& grammar);
+// Rules in an order in which each comes before those that it uses.
+std::vector<std::uint32_t> order_of_rules(const tit::Grammar& grammar);
+
+}  // namespace tisim

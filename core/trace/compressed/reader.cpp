@@ -1,0 +1,342 @@
+#include "trace/compressed/reader.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "tit/codec/error.hpp"
+#include "tit/file/volume_code.hpp"
+#include "trace/error.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::uint64_t kMostLines = std::numeric_limits<std::uint32_t>::max();
+
+std::uint32_t line_in_op(std::uint64_t line) {
+  return static_cast<std::uint32_t>(std::min(line, kMostLines));
+}
+
+}  // namespace
+
+// A call makes at most a computation before it and the operations of its line.
+struct CompressedReader::Waiting {
+  Op ops[1 + LineParser::kMostOps];
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+CompressedReader::CompressedReader(const std::shared_ptr<const void>& owner,
+                                   const TraceGrammar& grammar, std::int32_t rank,
+                                   const CompressedFile& file, CallTable& calls)
+    : shared_(&SharedCallPlans::of(owner, file, grammar, calls)),
+      plans_(&shared_->plans(file.class_of(rank), false)),
+      rank_(rank),
+      position_(file.position_of(rank)),
+      has_volumes_(plans_->program().rank_class().has_volumes) {
+  frames_ = std::make_unique<Frame[]>(plans_->program().depth());
+  frames_[0] = {0, 0, 1};
+  depth_ = 1;
+}
+
+CompressedReader::~CompressedReader() = default;
+
+bool CompressedReader::uses_mistaken_null() const {
+  return mistaken_null_ || plans_->uses_mistaken_null();
+}
+
+bool CompressedReader::uses_lost_type() const { return lost_type_ || plans_->uses_lost_type(); }
+
+std::size_t CompressedReader::read(Op* out, std::size_t capacity) {
+  std::size_t made = 0;
+  if (waiting_ && waiting_->count > 0) {
+    Waiting& waiting = *waiting_;
+    for (; made < capacity && waiting.count > 0; --waiting.count) {
+      out[made++] = waiting.ops[waiting.first++];
+    }
+  }
+  try {
+    while (made < capacity) {
+      if (at_ == end_ && !next_stretch()) break;
+      made += has_volumes_ ? read_with_volumes(out + made, capacity - made)
+                           : read_stretch(out + made, capacity - made);
+    }
+  } catch (const tit::FormatError& error) {
+    shared_->file().damaged(error.what());
+  }
+  return made;
+}
+
+bool CompressedReader::next_stretch() {
+  if (repeats_ > 0) {
+    --repeats_;
+    const Frame& frame = frames_[depth_ - 1];
+    const ProgramSegment& segment = plans_->program().rule(frame.rule)[frame.segment - 1];
+    at_ = segment.calls;
+    end_ = at_ + segment.length;
+    calls_begun_ += segment.length;
+    return true;
+  }
+  while (depth_ > 0) {
+    Frame& frame = frames_[depth_ - 1];
+    const std::vector<ProgramSegment>& rule = plans_->program().rule(frame.rule);
+    if (frame.segment == rule.size()) {
+      if (--frame.left == 0) {
+        --depth_;
+      } else {
+        frame.segment = 0;
+      }
+      continue;
+    }
+    const ProgramSegment& segment = rule[frame.segment++];
+    if (segment.calls == nullptr) {
+      frames_[depth_++] = {segment.length, 0, segment.repeats};
+      continue;
+    }
+    at_ = segment.calls;
+    end_ = at_ + segment.length;
+    repeats_ = segment.repeats - 1;
+    calls_begun_ += segment.length;
+    return true;
+  }
+  return false;
+}
+
+// Whether the call before `at_` is the rank's last one.
+bool CompressedReader::at_last_call() const {
+  if (at_ != end_ || repeats_ > 0) return false;
+  for (std::uint32_t i = 0; i < depth_; ++i) {
+    const Frame& frame = frames_[i];
+    if (frame.left > 1 || frame.segment < plans_->program().rule(frame.rule).size()) return false;
+  }
+  return true;
+}
+
+// A call of the form plain.
+inline void CompressedReader::put_plain(const CallPlan& plan, std::uint64_t line, Op& op) const {
+  const auto rank = static_cast<std::uint32_t>(rank_);
+  op = plan.op;
+  op.peer = static_cast<std::int32_t>(
+      (static_cast<std::uint32_t>(op.peer) + (rank & plan.peer_sum)) ^ (rank & plan.peer_flip));
+  op.bytes += rank & plan.bytes_sum;
+  op.line = static_cast<std::uint32_t>(line);
+}
+
+// Calls of a class without volumes in a column.
+std::size_t CompressedReader::read_stretch(Op* out, std::size_t capacity) {
+  const CallPlan* const plans = plans_->data();
+  const std::uint32_t* const start = at_;
+  const std::uint64_t line = line_;
+  const std::size_t count = std::min(capacity, static_cast<std::size_t>(end_ - start));
+  if (line > kMostLines - count) return read_call(out, capacity);
+  std::size_t made = 0;
+  for (; made < count; ++made) {
+    const CallPlan& plan = plans[start[made]];
+    if (plan.form != CallForm::plain) break;
+    put_plain(plan, line + made + 1, out[made]);
+  }
+  at_ += made;
+  line_ += made;
+  if (made > 0) before_ = plans[start[made - 1]].kind + 1;
+  if (made < count) made += read_call(out + made, capacity - made);
+  return made;
+}
+
+// Calls of a class with volumes in a column.
+std::size_t CompressedReader::read_with_volumes(Op* out, std::size_t capacity) {
+  const CompressedFile& file = shared_->file();
+  const CallPlan* const plans = plans_->data();
+  if (!column_) column_ = std::make_unique<ColumnStream>(file, rank_);
+  tit::ColumnDecoder decoder = column_->decoder();
+  std::uint64_t values_left = column_->values_left();
+  const std::uint32_t* at = at_;
+  const std::uint32_t* const end = end_;
+  std::uint64_t line = line_;
+  std::uint32_t before = before_;
+  bool volume_done = volume_done_;
+  std::size_t made = 0;
+  Op compute;
+  compute.kind = Kind::compute;
+  const bool lines_fit = line <= kMostLines - 2 * capacity;
+  while (lines_fit && at != end && made < capacity) {
+    const CallPlan& plan = plans[*at];
+    if (plan.form != CallForm::plain) break;
+    if (!volume_done) {
+      const CompressedFile::Site& site = file.site_of(before, plan.kind);
+      std::uint64_t value = site.value;
+      if (site.varies) {
+        if (values_left == 0) break;
+        --values_left;
+        value = decoder.next(site.model);
+      }
+      if (value != 0) {
+        compute.amount = file.amount_of(value);
+        compute.line = static_cast<std::uint32_t>(++line);
+        out[made] = compute;
+        if (++made == capacity) {
+          volume_done = true;
+          break;
+        }
+      }
+    }
+    volume_done = false;
+    before = plan.kind + 1;
+    ++at;
+    put_plain(plan, ++line, out[made++]);
+  }
+  column_->give_back(decoder, values_left);
+  at_ = at;
+  line_ = line;
+  before_ = before;
+  volume_done_ = volume_done;
+  if (at != end && made < capacity) made += read_call(out + made, capacity - made);
+  return made;
+}
+
+std::uint64_t CompressedReader::value_at(std::uint32_t site) {
+  const CompressedFile::Site& found = shared_->file().site(site);
+  if (!found.varies) return found.value;
+  if (!column_) column_ = std::make_unique<ColumnStream>(shared_->file(), rank_);
+  return column_->next(found.model);
+}
+
+// Any call, which need not be plain.
+std::size_t CompressedReader::read_call(Op* out, std::size_t capacity) {
+  const std::uint32_t call = *at_++;
+  const CallPlan& plan = plans_->at(call);
+  Op ops[1 + LineParser::kMostOps];
+  std::size_t count = 0;
+  std::uint32_t site = tit::SiteTable::kNone;
+  if (has_volumes_ || plan.has_columns)
+    site = shared_->file().site_table().find(before_, plan.kind);
+  if (has_volumes_ && !volume_done_ && site != tit::SiteTable::kNone) {
+    const std::uint64_t value = value_at(site);
+    if (value != 0) {
+      ops[0].kind = Kind::compute;
+      ops[0].amount = shared_->file().amount_of(value);
+      ops[0].line = line_in_op(++line_);
+      count = 1;
+    }
+  }
+  volume_done_ = false;
+  before_ = plan.kind + 1;
+  count += make(call, plan, site, ops + count);
+  return put(ops, count, out, capacity);
+}
+
+std::size_t CompressedReader::put(const Op* ops, std::size_t count, Op* out, std::size_t capacity) {
+  const std::size_t fit = std::min(count, capacity);
+  std::copy(ops, ops + fit, out);
+  if (fit < count) {
+    if (!waiting_) waiting_ = std::make_unique<Waiting>();
+    waiting_->first = 0;
+    waiting_->count = static_cast<std::uint32_t>(count - fit);
+    std::copy(ops + fit, ops + count, waiting_->ops);
+  }
+  return fit;
+}
+
+std::size_t CompressedReader::make(std::uint32_t call, const CallPlan& plan, std::uint32_t site,
+                                   Op* ops) {
+  if (plan.form == CallForm::silent) return 0;
+  if (plan.form == CallForm::plain) {
+    put_plain(plan, line_in_op(++line_), ops[0]);
+    return 1;
+  }
+  if (!plan.has_columns) return make_cached(call, plan, ops);
+  if (site == tit::SiteTable::kNone) {
+    shared_->file().damaged("a call has no place for its values");
+  }
+  std::vector<std::int64_t>& numbers = shared_->numbers;
+  plans_->program().numbers(call, position_, numbers);
+  const tit::TraceTables& tables = shared_->file().tables();
+  const tit::Signature& signature =
+      tables.signatures[plans_->program().rank_class().signatures[call]];
+  const tit::Shape& shape = tables.shapes[signature.shape];
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (signature.arguments[i].mode != tit::Mode::column) continue;
+    numbers[i] = shared_->file().argument_of(shape.holes[i], value_at(++site));
+  }
+  std::uint64_t step = 1;
+  const std::size_t count = make_from(call, plan, ops, step);
+  line_ += step;
+  for (std::size_t i = 0; i < count; ++i) ops[i].line = line_in_op(line_);
+  return count;
+}
+
+std::size_t CompressedReader::make_cached(std::uint32_t call, const CallPlan& plan, Op* ops) {
+  if (plan.details >= cached_.size()) cached_.resize(plan.details + std::size_t{1}, Cached{});
+  Cached& cached = cached_[plan.details];
+  std::uint64_t step = cached.step;
+  std::size_t count = 0;
+  if (cached.count < 0) {
+    plans_->program().numbers(call, position_, shared_->numbers);
+    const CallPlans* const before = plans_;
+    count = make_from(call, plan, ops, step);
+    if (plans_ == before) {  // no `init` that has thrown the cache away
+      cached.count = static_cast<std::int8_t>(count);
+      cached.step = step;
+      std::copy(ops, ops + count, cached.ops);
+    }
+  } else {
+    count = static_cast<std::size_t>(cached.count);
+    std::copy(cached.ops, cached.ops + count, ops);
+  }
+  line_ += step;
+  for (std::size_t i = 0; i < count; ++i) ops[i].line = line_in_op(line_);
+  return count;
+}
+
+// The operations of a call whose numbers are at hand.
+std::size_t CompressedReader::make_from(std::uint32_t call, const CallPlan& plan, Op* ops,
+                                        std::uint64_t& step) {
+  const CallDetails& details = plans_->details(plan);
+  if (plan.form == CallForm::patched && plans_->apply(details, shared_->numbers, ops, step)) {
+    return details.count;
+  }
+  const tit::TraceTables& tables = shared_->file().tables();
+  const std::uint32_t signature = plans_->program().rank_class().signatures[call];
+  const std::vector<tit::Hole>& holes = tables.shapes[tables.signatures[signature].shape].holes;
+  step = 1;
+  if (!holes.empty() && holes.back().mark == tit::kStepMark) {
+    step = static_cast<std::uint64_t>(shared_->numbers.back());
+  }
+  return parse(call, ops, step);
+}
+
+std::size_t CompressedReader::parse(std::uint32_t call, Op* ops, std::uint64_t step) {
+  const CompressedFile& file = shared_->file();
+  const tit::TraceTables& tables = file.tables();
+  const std::uint32_t signature = plans_->program().rank_class().signatures[call];
+  CallTable& calls = shared_->calls();
+  std::string& line = calls.scratch().text;
+  line.clear();
+  append_line(tables.shapes[tables.signatures[signature].shape], shared_->numbers, rank_, line);
+  LineParser parser(shared_->grammar(), rank_, file.file().name, calls);
+  parser.set_double_default(double_default_);
+  const bool cut = at_last_call() && !file.has_last_newline(rank_);
+  std::size_t count = 0;
+  try {
+    count = parser.parse(line, line_ + step, cut, ops);
+  } catch (const TraceError& error) {
+    throw TraceError(this->file(), error.line, error.message);
+  }
+  mistaken_null_ = mistaken_null_ || parser.uses_mistaken_null();
+  lost_type_ = lost_type_ || parser.uses_lost_type();
+  if (parser.double_default() != double_default_) {
+    double_default_ = parser.double_default();
+    follow(shared_->plans(file.class_of(rank_), double_default_));
+  }
+  return count;
+}
+
+// From now on the operations are those of `plans`.
+void CompressedReader::follow(CallPlans& plans) {
+  mistaken_null_ = mistaken_null_ || plans_->uses_mistaken_null();
+  lost_type_ = lost_type_ || plans_->uses_lost_type();
+  plans_ = &plans;
+  cached_.clear();
+}
+
+}  // namespace tisim

@@ -1,0 +1,85 @@
+// The operations of one rank of a packed trace of version 2.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/stack.hpp"
+#include "trace/compressed/call_plans.hpp"
+#include "trace/compressed/column_stream.hpp"
+#include "trace/compressed/file.hpp"
+#include "trace/grammar/line_parser.hpp"
+#include "trace/reader.hpp"
+
+namespace tisim {
+
+// Follows the grammar of the rank's class with a cursor; nothing is unfolded.
+class CompressedReader final : public RankReader {
+ public:
+  // `owner` keeps `grammar` and `file` alive; `calls` must outlive the reader.
+  CompressedReader(const std::shared_ptr<const void>& owner, const TraceGrammar& grammar,
+                   std::int32_t rank, const CompressedFile& file, CallTable& calls);
+  ~CompressedReader() override;
+
+  std::size_t read(Op* out, std::size_t capacity) override;
+  std::uint64_t bytes_read() const override {
+    return calls_begun_ - static_cast<std::uint64_t>(end_ - at_);
+  }
+  std::string file() const override { return shared_->file().display_name(rank_); }
+  bool uses_mistaken_null() const override;
+  bool uses_lost_type() const override;
+
+ private:
+  struct Frame {
+    std::uint32_t rule;
+    std::uint32_t segment;  // the next one
+    std::uint32_t left;     // times that the rule is still to be followed, this one included
+  };
+  // What a call that is not plain was on this rank.
+  struct Cached {
+    Op ops[LineParser::kMostOps];
+    std::uint64_t step = 1;
+    std::int8_t count = -1;  // -1: not made yet
+  };
+  struct Waiting;
+
+  bool next_stretch();
+  std::size_t read_stretch(Op* out, std::size_t capacity);
+  std::size_t read_with_volumes(Op* out, std::size_t capacity);
+  void put_plain(const CallPlan& plan, std::uint64_t line, Op& op) const;
+  std::size_t read_call(Op* out, std::size_t capacity);
+  std::size_t make(std::uint32_t call, const CallPlan& plan, std::uint32_t site, Op* ops);
+  std::size_t make_cached(std::uint32_t call, const CallPlan& plan, Op* ops);
+  std::size_t make_from(std::uint32_t call, const CallPlan& plan, Op* ops, std::uint64_t& step);
+  std::size_t parse(std::uint32_t call, Op* ops, std::uint64_t step);
+  std::uint64_t value_at(std::uint32_t site);
+  bool at_last_call() const;
+  void follow(CallPlans& plans);
+  std::size_t put(const Op* ops, std::size_t count, Op* out, std::size_t capacity);
+
+  SharedCallPlans* shared_;
+  CallPlans* plans_;
+  const std::uint32_t* at_ = nullptr;   // the next call of the stretch at hand
+  const std::uint32_t* end_ = nullptr;  // of the stretch
+  std::uint32_t repeats_ = 0;           // of it that are still to come
+  std::uint32_t depth_ = 0;             // frames in use
+  std::unique_ptr<Frame[]> frames_;
+  std::unique_ptr<ColumnStream> column_;
+  Stack<Cached> cached_;              // by CallPlan::details, as far as they are known
+  std::unique_ptr<Waiting> waiting_;  // operations for which a batch had no room
+  std::uint64_t line_ = 0;
+  std::uint64_t calls_begun_ = 0;  // up to the end of the stretch at hand
+  std::int32_t rank_;
+  std::uint32_t position_;
+  std::uint32_t before_ = 0;  // kind of the call before plus 1
+  bool has_volumes_;
+  bool volume_done_ = false;  // the volume before the next call has been read already
+  bool double_default_ = false;
+  bool mistaken_null_ = false;
+  bool lost_type_ = false;
+};
+static_assert(sizeof(CompressedReader) <= 200);  // there may be a million of them
+
+}  // namespace tisim

@@ -1,0 +1,15 @@
+// A packed trace of version 2 back to files of text.
+#pragma once
+
+#include <string>
+
+#include "support/progress.hpp"
+#include "trace/compressed/file.hpp"
+
+namespace tisim {
+
+// Writes the files of a packed trace into `directory`, which has to be there. Throws TraceError.
+void unpack_compressed(const CompressedFile& file, const std::string& directory,
+                       const Progress& progress = {});
+
+}  // namespace tisim
