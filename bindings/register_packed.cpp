@@ -1,5 +1,6 @@
 // Packed traces: written from text, and back.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,7 +15,7 @@
 #include "progress_reporter.hpp"
 #include "trace/archive/pack.hpp"
 #include "trace/archive/unpack.hpp"
-#include "trace/packed/writer.hpp"
+#include "trace/compressed/writer.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -54,10 +55,26 @@ void unpack_file(const FilePart& part, const nb::bytes& directory, nb::object pr
 }
 
 // Writes whole lines of the rank at hand.
-void write_lines(PackedWriter& writer, const nb::bytes& text) {
+void write_lines(CompressedWriter& writer, const nb::bytes& text) {
   const std::string_view all(text.c_str(), text.size());
   const nb::gil_scoped_release unlocked;
   writer.lines(all);
+}
+
+void add_rank(CompressedWriter& writer, const nb::bytes& name,
+              const std::vector<std::pair<nb::bytes, std::uint64_t>>& texts) {
+  std::vector<CompressedWriter::Piece> pieces;
+  pieces.reserve(texts.size());
+  for (const auto& [lines, times] : texts) {
+    pieces.push_back({std::string_view(lines.c_str(), lines.size()), times});
+  }
+  writer.add_rank(std::string_view(name.c_str(), name.size()), pieces);
+}
+
+void finish_file(CompressedWriter& writer, const nb::bytes& path) {
+  const std::string output = text_of(path);
+  const nb::gil_scoped_release unlocked;
+  write_at(*create_file(output), writer.finish({}), 0, output);
 }
 
 }  // namespace
@@ -72,22 +89,19 @@ void register_packed(nb::module_& m) {
         "dialect"_a, "form"_a, "output"_a, "progress"_a.none());
   m.def("unpack", &unpack_file, "file"_a, "directory"_a, "progress"_a.none());
 
-  nb::class_<PackedWriter>(m, "PackedWriter", "Writes a packed trace, a rank after the other.")
+  nb::class_<CompressedWriter>(m, "PackedWriter", "Writes a packed trace, a rank after the other.")
       .def(
           "__init__",
-          [](PackedWriter* self, const nb::bytes& path, std::int32_t ranks) {
-            new (self) PackedWriter(text_of(path), ranks);
-          },
-          "path"_a, "ranks"_a)
+          [](CompressedWriter* self, std::int32_t ranks) { new (self) CompressedWriter(ranks); },
+          "ranks"_a)
       .def(
           "begin_rank",
-          [](PackedWriter& writer, std::int32_t rank, const nb::bytes& name) {
-            writer.begin_rank(rank, text_of(name));
-          },
-          "rank"_a, "name"_a)
+          [](CompressedWriter& writer, const nb::bytes& name) { writer.begin_rank(text_of(name)); },
+          "name"_a)
       .def("write", &write_lines, "lines"_a)
-      .def("end_rank", [](PackedWriter& writer) { writer.end_rank(true); })
-      .def("finish", [](PackedWriter& writer) { writer.finish({}); });
+      .def("end_rank", [](CompressedWriter& writer) { writer.end_rank(true); })
+      .def("add_rank", &add_rank, "name"_a, "pieces"_a)
+      .def("finish", &finish_file, "path"_a);
 }
 
 }  // namespace tisim

@@ -33,7 +33,37 @@ bool is_column(const std::vector<std::uint32_t>& columns, std::size_t hole) {
 
 }  // namespace
 
+void ClassBuilder::Numbers::add(std::int64_t number, std::int32_t rank,
+                                const std::vector<std::int32_t>& ranks) {
+  if (!follows_a_rule()) {
+    all_.push_back(number);
+    return;
+  }
+  const Numbers before = *this;
+  constant_ = constant_ && number == first_;
+  relative_ = relative_ && first_ >= 0 && number >= 0 && number - rank == first_ - rank_;
+  exclusive_ = exclusive_ && first_ >= 0 && number >= 0 && (number ^ rank) == (first_ ^ rank_);
+  if (follows_a_rule()) return;
+  for (const std::int32_t other : ranks) all_.push_back(before.by_rule(other));
+  all_.push_back(number);
+}
+
+std::int64_t ClassBuilder::Numbers::by_rule(std::int32_t rank) const {
+  if (constant_) return first_;
+  return relative_ ? first_ - rank_ + rank : first_ ^ rank_ ^ rank;
+}
+
+Argument ClassBuilder::Numbers::argument(bool alone) const {
+  // What one rank alone does says nothing; other classes do the same relative to their ranks.
+  if (alone && relative_ && first_ > 0) return {Mode::relative, first_ - rank_};
+  if (constant_) return {Mode::constant, first_};
+  if (relative_) return {Mode::relative, first_ - rank_};
+  if (exclusive_) return {Mode::exclusive, first_ ^ rank_};
+  return {Mode::by_rank, 0};
+}
+
 void ClassBuilder::add(const RankProgram& program) {
+  const auto rank = static_cast<std::int32_t>(program.rank);
   const auto known =
       by_key_.emplace(key_of(program, shapes_), static_cast<std::uint32_t>(classes_.size()));
   class_of_.push_back(known.first->second);
@@ -43,38 +73,22 @@ void ClassBuilder::add(const RankProgram& program) {
     members.calls = program.calls;
     members.columns = program.columns;
     members.has_volumes = program.has_volumes;
+    for (const Call& call : program.calls) {
+      const Shape& shape = shapes_[call.shape];
+      for (std::size_t hole = 0; hole < call.numbers.size(); ++hole) {
+        members.numbers.emplace_back(call.numbers[hole], rank, shape.is_rank(hole));
+      }
+    }
+    members.ranks.push_back(rank);
     classes_.push_back(std::move(members));
+    return;
   }
   Members& members = classes_[known.first->second];
-  members.ranks.push_back(static_cast<std::int32_t>(program.rank));
-  std::size_t at = 0;
+  auto numbers = members.numbers.begin();
   for (const Call& call : program.calls) {
-    for (const std::int64_t number : call.numbers) {
-      if (at == members.numbers.size()) members.numbers.emplace_back();
-      members.numbers[at++].push_back(number);
-    }
+    for (const std::int64_t number : call.numbers) (numbers++)->add(number, rank, members.ranks);
   }
-}
-
-Argument ClassBuilder::argument_of(const Members& members, const Shape& shape, std::size_t hole,
-                                   const std::vector<std::int64_t>& numbers) const {
-  const std::int64_t first = numbers.front();
-  const std::int64_t rank = members.ranks.front();
-  bool constant = true;
-  bool relative = shape.is_rank(hole);
-  bool exclusive = shape.is_rank(hole);
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const std::int64_t number = numbers[i];
-    constant = constant && number == first;
-    relative = relative && number >= 0 && number - members.ranks[i] == first - rank;
-    exclusive = exclusive && number >= 0 && (number ^ members.ranks[i]) == (first ^ rank);
-  }
-  // What one rank alone does says nothing; other classes do the same relative to their ranks.
-  if (members.ranks.size() == 1 && relative && first > 0) return {Mode::relative, first - rank};
-  if (constant) return {Mode::constant, first};
-  if (relative) return {Mode::relative, first - rank};
-  if (exclusive) return {Mode::exclusive, first ^ rank};
-  return {Mode::by_rank, 0};
+  members.ranks.push_back(rank);
 }
 
 RankClass ClassBuilder::finish_class(Members& members, TraceTables& tables) {
@@ -89,15 +103,12 @@ RankClass ClassBuilder::finish_class(Members& members, TraceTables& tables) {
     Bytes key;
     key.varint(signature.shape);
     for (std::size_t hole = 0; hole < members.calls[i].numbers.size(); ++hole, ++at) {
-      const std::vector<std::int64_t>& numbers = members.numbers[at];
-      Argument argument;
-      if (is_column(members.columns[i], hole)) {
-        argument.mode = Mode::column;
-      } else {
-        argument = argument_of(members, shape, hole, numbers);
-      }
+      const Numbers& numbers = members.numbers[at];
+      const Argument argument = is_column(members.columns[i], hole)
+                                    ? Argument{Mode::column, 0}
+                                    : numbers.argument(members.ranks.size() == 1);
       if (argument.mode == Mode::by_rank) {
-        made.vectors.push_back(RankVector::of(numbers, members.ranks, shape.is_rank(hole)));
+        made.vectors.push_back(RankVector::of(numbers.all(), members.ranks, shape.is_rank(hole)));
       }
       key.byte(static_cast<std::uint8_t>(argument.mode));
       key.zigzag(argument.value);

@@ -23,18 +23,38 @@ class ClassBuilder {
   void finish(TraceTables& tables);
 
  private:
+  // A hole's number on each rank of a class. As long as they follow a rule, only that is kept.
+  class Numbers {
+   public:
+    // Of the first rank.
+    Numbers(std::int64_t number, std::int32_t rank, bool is_rank)
+        : first_(number), rank_(rank), relative_(is_rank), exclusive_(is_rank) {}
+    // Of one more; `ranks` are those before it.
+    void add(std::int64_t number, std::int32_t rank, const std::vector<std::int32_t>& ranks);
+    Argument argument(bool alone) const;
+    const std::vector<std::int64_t>& all() const { return all_; }
+
+   private:
+    bool follows_a_rule() const { return constant_ || relative_ || exclusive_; }
+    std::int64_t by_rule(std::int32_t rank) const;
+
+    std::int64_t first_;
+    std::int32_t rank_;
+    bool constant_ = true;
+    bool relative_;
+    bool exclusive_;
+    std::vector<std::int64_t> all_;  // once they follow no rule
+  };
   struct Members {
     Grammar grammar;
     std::vector<Call> calls;  // of the first rank
     std::vector<std::vector<std::uint32_t>> columns;
     bool has_volumes = false;
     std::vector<std::int32_t> ranks;
-    std::vector<std::vector<std::int64_t>> numbers;  // of each hole of each call, by rank
+    std::vector<Numbers> numbers;  // of each hole of each call
   };
 
   RankClass finish_class(Members& members, TraceTables& tables);
-  Argument argument_of(const Members& members, const Shape& shape, std::size_t hole,
-                       const std::vector<std::int64_t>& numbers) const;
 
   const std::vector<Shape>& shapes_;
   std::unordered_map<std::string, std::uint32_t> by_key_;

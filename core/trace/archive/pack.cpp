@@ -6,16 +6,14 @@
 #include <optional>
 #include <utility>
 
-#include "tit/writer/trace_writer.hpp"
 #include "trace/archive/merged.hpp"
 #include "trace/archive/rank_numbers.hpp"
-#include "trace/compressed/line_packer.hpp"
+#include "trace/compressed/writer.hpp"
 #include "trace/error.hpp"
 #include "trace/packed/file.hpp"
 #include "trace/packed/writer.hpp"
 #include "trace/text/dialect.hpp"
 #include "trace/text/line_buffer.hpp"
-#include "trace/vocabulary/vocabulary.hpp"
 
 namespace tisim {
 
@@ -80,16 +78,13 @@ bool for_each_line_of(const TraceFile& file, bool marked, PackProgress& done, Ta
 
 // The file in version 2.
 std::string compressed(const Ranks& ranks, const PackedLayout& layout, const Progress& progress) {
-  const Vocabulary vocabulary({});
   PackProgress done(progress, ranks.bytes);
-  tit::TraceWriter writer(static_cast<std::uint32_t>(ranks.files.size()));
-  for (std::size_t rank = 0; rank < ranks.files.size(); ++rank) {
-    const RankFile& from = ranks.files[rank];
-    LinePacker packer(writer, vocabulary, static_cast<std::int32_t>(rank), ranks.merged);
-    const bool newline = for_each_line_of(
+  CompressedWriter writer(static_cast<std::int32_t>(ranks.files.size()), ranks.merged);
+  for (const RankFile& from : ranks.files) {
+    writer.begin_rank(*from.name);
+    writer.end_rank(for_each_line_of(
         *from.file, ranks.merged, done,
-        [&](std::string_view line, std::uint64_t number) { packer.line(line, number); });
-    writer.add(tit::program_of(packer.finish()), *from.name, newline);
+        [&](std::string_view line, std::uint64_t number) { writer.line(line, number); }));
   }
   tit::FileLayout kept;
   kept.legacy = layout.dialect == Dialect::legacy;

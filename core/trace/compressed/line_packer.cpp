@@ -41,17 +41,21 @@ LinePacker::LinePacker(tit::TraceWriter& writer, const Vocabulary& vocabulary, s
       slots_(256, 0) {}
 
 void LinePacker::line(std::string_view text, std::uint64_t number) {
-  bool is_new = false;
   if (merged_) {
+    bool is_new = false;
     lines_.push_back(text_number(text, is_new));
     steps_.push_back(number - last_number_);
     last_number_ = number;
     return;
   }
-  if (take_volume(text)) return;
+  if (!take_volume(text)) part_.make(number_of(text));
+}
+
+std::uint32_t LinePacker::number_of(std::string_view text) {
+  bool is_new = false;
   const std::uint32_t at = text_number(text, is_new);
   if (is_new) texts_[at].call = part_.define(call_of(text, 0));
-  part_.make(texts_[at].call);
+  return texts_[at].call;
 }
 
 // Whether the line is a plain computation.

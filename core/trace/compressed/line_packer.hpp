@@ -23,6 +23,9 @@ class LinePacker {
   // A line without its newline; `number` counts from 1 in its file and grows.
   void line(std::string_view text, std::uint64_t number);
 
+  // The number in the part of the call that a line is; a computation is a call here too.
+  std::uint32_t number_of(std::string_view text);
+
   // The calls of all lines.
   tit::RankPart finish();
 

@@ -19,6 +19,7 @@ Program = list[str | float]
 
 # So many characters of a rank's trace are made at once.
 _PIECE = 1 << 20
+_RANKS_BETWEEN_REPORTS = 256
 # A sum of doubles: one flop for so many bytes.
 _BYTES_PER_FLOP = 8
 
@@ -104,12 +105,31 @@ class Pattern(ABC):
 
         with write_trace(target, self.ranks) as trace:
             for rank in range(self.ranks):
-                trace.write_rank(rank, self.pieces(rank, progress))
+                if self.noise:
+                    trace.write_rank(rank, self.pieces(rank, progress))
+                    continue
+                trace.write_repeated(rank, self.repeated_pieces(rank))
+                if progress is not None and rank % _RANKS_BETWEEN_REPORTS == 0:
+                    progress(rank / self.ranks)
+
+    def repeated_pieces(self, rank: int) -> Iterator[tuple[str, int]]:
+        """The lines of a rank without noise: pieces, and how often each is repeated."""
+        volume = self._volume(rank)
+        yield f"{rank} init\n", 1
+        for program, times in self._repeated(self._body(rank)):
+            flops = tuple(round(x * volume) for x in program if isinstance(x, float))
+            yield _template(rank, program) % flops, times
+        yield f"{rank} finalize\n", 1
 
     def pieces(self, rank: int, progress: Callable[[float], None] | None = None) -> Iterator[str]:
         """The lines of a rank, many at a time."""
-        body = numbered(self.iteration(rank)) if self.requests else self.iteration(rank)
-        random = self.random(1, rank) if self.noise else None
+        from tisim.formats.writer import spelled_out
+
+        if not self.noise:
+            yield from spelled_out(self.repeated_pieces(rank))
+            return
+        body = self._body(rank)
+        random = self.random(1, rank)
         yield f"{rank} init\n"
         done = 0
         for program, times in self._repeated(body):
@@ -118,14 +138,14 @@ class Pattern(ABC):
             at_once = max(_PIECE // max(len(lines), 1), 1)
             for first in range(0, times, at_once):
                 count = min(at_once, times - first)
-                if random is None:
-                    yield lines % tuple(map(round, flops)) * count
-                else:
-                    yield lines * count % self._noisy(flops, count, random)
+                yield lines * count % self._noisy(flops, count, random)
                 done += count * len(program)
                 if progress is not None:
                     progress((rank + done / self._lines(body)) / self.ranks)
         yield f"{rank} finalize\n"
+
+    def _body(self, rank: int) -> Program:
+        return numbered(self.iteration(rank)) if self.requests else self.iteration(rank)
 
     def _lines(self, body: Program) -> int:
         sums = self.iterations // self.allreduce_every if self.allreduce else 0

@@ -1,0 +1,57 @@
+// Writes a packed trace of version 2, a rank after the other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tit/grammar/grammar.hpp"
+#include "tit/writer/trace_writer.hpp"
+#include "trace/compressed/line_packer.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
+
+namespace tisim {
+
+class CompressedWriter {
+ public:
+  // Ranks come in ascending order, from 0 to `ranks` - 1. `merged`: their lines are in one file.
+  explicit CompressedWriter(std::int32_t ranks, bool merged = false);
+
+  // The lines of the next rank follow; `name` is its file's.
+  void begin_rank(std::string_view name);
+  // A line without its newline. `number` counts from 1 in its file and grows.
+  void line(std::string_view text, std::uint64_t number) { packer_->line(text, number); }
+  // The next lines, each with its newline.
+  void lines(std::string_view text);
+  // `newline`: whether the last line had one.
+  void end_rank(bool newline);
+
+  // Lines, each with its newline, and how often they follow one another.
+  struct Piece {
+    std::string_view lines;
+    std::uint64_t times;
+  };
+  // All of the next rank. Takes the time of the pieces, however often they are repeated, where a
+  // rank before it had the same structure.
+  void add_rank(std::string_view name, const std::vector<Piece>& pieces);
+
+  // The bytes of the file.
+  std::string finish(tit::FileLayout layout) { return writer_.finish(std::move(layout)); }
+
+ private:
+  const Vocabulary vocabulary_;
+  tit::TraceWriter writer_;
+  bool merged_;
+  std::int32_t next_rank_ = 0;
+  std::string name_;
+  std::uint64_t number_ = 0;
+  std::unique_ptr<LinePacker> packer_;
+  // The grammars of the pieces of ranks before, by their calls and times.
+  std::map<std::vector<std::uint64_t>, tit::Grammar> grammars_;
+};
+
+}  // namespace tisim
