@@ -44,6 +44,8 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   std::shared_ptr<const TraceSet> with(const TraceOptions& options) const;
 
   std::int32_t ranks() const { return grammar_.ranks; }
+  // Whether it is a packed trace of version 2, whose readers share what they know of lines.
+  bool is_compressed() const { return files_->compressed != nullptr; }
   Dialect dialect() const { return grammar_.dialect; }
   // The file of a rank as errors name it.
   std::string file(std::int32_t rank) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -80,6 +81,7 @@ class Pass {
       : set_(set),
         communicators_(communicators),
         progress_(progress),
+        calls_(RankWalk::shared_calls(set)),
         bytes_(std::max(static_cast<double>(set.bytes()), 1.0)),
         messages_(set, communicators, progress),
         collectives_(set, communicators, progress),
@@ -117,7 +119,7 @@ class Pass {
 
  private:
   bool read(std::int32_t rank, Makings makings) {
-    RankWalk walk(set_, communicators_, rank);
+    RankWalk walk(set_, communicators_, rank, nullptr, RankWalk::kUsualBatch, calls_);
     MessageReader reader;
     Requests requests(rank, set_.dialect() == Dialect::legacy);
     ProgramEnd end(rank);
@@ -178,8 +180,9 @@ class Pass {
   const TraceSet& set_;
   const Communicators& communicators_;
   const Progress& progress_;
-  double bytes_;                    // of all ranks
-  std::uint64_t bytes_before_ = 0;  // of the ranks that have been read
+  std::shared_ptr<CallTable> calls_;  // of all ranks, if they share one
+  double bytes_;                      // of all ranks
+  std::uint64_t bytes_before_ = 0;    // of the ranks that have been read
   MessageLedger messages_;
   CollectiveOrder collectives_;
   ProgramEnds ends_;

@@ -1,5 +1,7 @@
 #include "trace/walk/rank_walk.hpp"
 
+#include <utility>
+
 namespace tisim {
 
 bool is_collective(Kind kind) {
@@ -8,15 +10,20 @@ bool is_collective(Kind kind) {
 }
 
 RankWalk::RankWalk(const TraceSet& set, const Communicators& communicators, std::int32_t rank,
-                   const Progress* again, std::size_t batch)
+                   const Progress* again, std::size_t batch, std::shared_ptr<CallTable> calls)
     : communicators_(&communicators),
       again_(again),
       rank_(rank),
-      reader_(set.open(rank, calls_)),
+      calls_(calls ? std::move(calls) : std::make_shared<CallTable>()),
+      reader_(set.open(rank, *calls_)),
       room_(std::make_unique_for_overwrite<std::byte[]>(batch * sizeof(Op))),
       ops_(reinterpret_cast<Op*>(room_.get())),
       batch_(batch),
       world_{communicators.world(rank)} {}
+
+std::shared_ptr<CallTable> RankWalk::shared_calls(const TraceSet& set) {
+  return set.is_compressed() ? std::make_shared<CallTable>() : nullptr;
+}
 
 bool RankWalk::next() {
   if (++at_ >= count_ && !refill()) return false;

@@ -16,15 +16,21 @@ class RankWalk {
   static constexpr std::size_t kUsualBatch = 1024;  // operations
 
   // `set` and `communicators` must outlive it, and so must `again`: where a rank is read again, to
-  // say what is wrong with it, that is told 1 from time to time.
+  // say what is wrong with it, that is told 1 from time to time. Calls are interned in `calls`; the
+  // walk has a table of its own without it.
   RankWalk(const TraceSet& set, const Communicators& communicators, std::int32_t rank,
-           const Progress* again = nullptr, std::size_t batch = kUsualBatch);
+           const Progress* again = nullptr, std::size_t batch = kUsualBatch,
+           std::shared_ptr<CallTable> calls = nullptr);
+
+  // A table for walks of several ranks, one after the other or together, where they profit from
+  // one: readers of a packed structure share what they know of its lines. Else none.
+  static std::shared_ptr<CallTable> shared_calls(const TraceSet& set);
 
   // Goes to the next operation; false at the end. Throws TraceError.
   bool next();
 
   const Op& op() const { return ops_[at_]; }
-  const Call& call() const { return calls_[static_cast<std::uint32_t>(op().call)]; }
+  const Call& call() const { return (*calls_)[static_cast<std::uint32_t>(op().call)]; }
   // The communicator of the operation; that of a comm_split is the parent.
   const CommunicatorView& group() const { return group_; }
   // How many collectives this rank has called on that communicator before this one.
@@ -42,7 +48,7 @@ class RankWalk {
   const Communicators* communicators_;
   const Progress* again_;
   std::int32_t rank_;
-  CallTable calls_;
+  std::shared_ptr<CallTable> calls_;
   std::unique_ptr<RankReader> reader_;
   // Of the batch at hand. Not a vector: to fill it takes longer than to read a rank that does
   // little.

@@ -24,9 +24,10 @@ PermissiveRun::PermissiveRun(const TraceSet& set, const Communicators& communica
 
 bool PermissiveRun::run() {
   const std::size_t batch = std::clamp<std::size_t>(kAllBatches / ranks_.size(), 8, 1024);
+  const std::shared_ptr<CallTable> calls = RankWalk::shared_calls(*set_);
   for (std::int32_t rank = 0; rank < set_->ranks(); ++rank) {
     ranks_[static_cast<std::size_t>(rank)].walk =
-        std::make_unique<RankWalk>(*set_, *communicators_, rank, nullptr, batch);
+        std::make_unique<RankWalk>(*set_, *communicators_, rank, nullptr, batch, calls);
     wake(rank);
   }
   std::uint64_t turns = 0;
