@@ -7,6 +7,7 @@
 #include <nanobind/stl/unordered_map.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -85,6 +86,16 @@ void register_trace(nb::module_& m) {
 
   nb::class_<RankReader>(m, "RankReader", "The operations of one rank, in batches.")
       .def("read", &read_operations, "capacity"_a)
+      .def(
+          "count",
+          [](RankReader& reader, std::size_t batch) {
+            std::vector<Op> ops(std::max<std::size_t>(batch, 1));
+            const nb::gil_scoped_release unlocked;
+            std::uint64_t all = 0;
+            while (const std::size_t count = reader.read(ops.data(), ops.size())) all += count;
+            return all;
+          },
+          "batch"_a, "Reads what is left in such batches; how many operations that are.")
       .def_prop_ro("bytes_read", &RankReader::bytes_read)
       .def_prop_ro("file", [](const RankReader& reader) { return decoded(reader.file()); })
       .def_prop_ro("uses_mistaken_null", &RankReader::uses_mistaken_null)

@@ -109,8 +109,11 @@ class Pattern(ABC):
                     trace.write_rank(rank, self.pieces(rank, progress))
                     continue
                 trace.write_repeated(rank, self.repeated_pieces(rank))
-                if progress is not None and rank % _RANKS_BETWEEN_REPORTS == 0:
-                    progress(rank / self.ranks)
+                done = rank + 1
+                if progress is not None and (
+                    done % _RANKS_BETWEEN_REPORTS == 0 or done == self.ranks
+                ):
+                    progress(done / self.ranks)
 
     def repeated_pieces(self, rank: int) -> Iterator[tuple[str, int]]:
         """The lines of a rank without noise: pieces, and how often each is repeated."""

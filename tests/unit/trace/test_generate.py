@@ -209,12 +209,31 @@ def test_a_long_trace_is_made_in_pieces(noise: float) -> None:
 
 def test_progress_grows_to_one(tmp_path: Path) -> None:
     told: list[float] = []
-    Ring(ranks=3, iterations=20_000, allreduce=8, allreduce_every=10_000).write(
+    Ring(ranks=3, iterations=20_000, allreduce=8, allreduce_every=10_000, noise=0.1).write(
         tmp_path / "x.tit", told.append
     )
     assert told == sorted(told)
     assert len(told) > 3
     assert told[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("pattern", CASES, ids=lambda pattern: type(pattern).__name__)
+def test_a_packed_trace_has_the_same_lines(pattern: Pattern, tmp_path: Path) -> None:
+    pattern.write(tmp_path / "x.tit")
+    unpack(tmp_path / "x.tit", tmp_path / "again")
+    pattern.write(tmp_path / "text")
+    for rank in range(pattern.ranks):
+        name = f"rank-{rank}.txt"
+        assert (tmp_path / "again" / name).read_text() == (tmp_path / "text" / name).read_text()
+
+
+def test_the_size_of_a_packed_trace_does_not_depend_on_iterations(tmp_path: Path) -> None:
+    def size(iterations: int, ranks: int) -> int:
+        Halo3D(ranks=ranks, iterations=iterations, allreduce=8).write(tmp_path / "x.tit")
+        return (tmp_path / "x.tit").stat().st_size
+
+    assert abs(size(1000, 64) - size(10, 64)) <= 16
+    assert size(10, 4096) < 1000
 
 
 @pytest.mark.parametrize(
