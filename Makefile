@@ -102,7 +102,7 @@ fuzzers: $(BUILT) ## compile the fuzzers of the readers (needs clang)
 	$(LOCK) $(BIN)/cmake --build build/fuzz
 
 fuzz: fuzzers ## feed rubbish to the readers for FUZZ_SECONDS each (needs clang)
-	for target in build/fuzz/fuzz_*; do $$target -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -artifact_prefix=build/fuzz/ || exit 1; done
+	for target in build/fuzz/fuzz_*; do dictionary=build/fuzz/dictionaries/$${target#build/fuzz/fuzz_}.dict; $$target $$(test ! -f $$dictionary || echo -dict=$$dictionary) -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -artifact_prefix=build/fuzz/ || exit 1; done
 
 lint: $(BUILT) ## ruff, mypy --strict, clang-format
 	$(BIN)/ruff check $(PY_FILES)

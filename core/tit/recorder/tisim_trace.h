@@ -14,8 +14,9 @@
  *   tt_rank_part(rank, &part);                         // to be sent to the rank that merges
  *   tt_rank_close(rank);
  *
- * All functions of one tt_rank are called by one thread at a time, and not by a process that its
- * owner has forked. Functions that return int return a TT_ status.
+ * The rank that merges calls tt_merge for each part and tt_write_trace for what came of it. All
+ * functions of one tt_rank are called by one thread at a time, and not by a process that its owner
+ * has forked. Functions that return int return a TT_ status.
  */
 #ifndef TISIM_TRACE_H
 #define TISIM_TRACE_H
@@ -98,6 +99,11 @@ TT_API int tt_part_of_file(const char* path, tt_bytes* part);
 
 /* Both parts as one. They must have no rank in common. */
 TT_API int tt_merge(const tt_bytes* a, const tt_bytes* b, tt_bytes* merged);
+
+/* Writes the trace of a program from its merged parts: the file `path` appears when all of it is
+ * written. `incomplete`, if not NULL, becomes the number of ranks that are missing or did not end
+ * with tt_rank_end; the trace says which in a comment. Takes memory in proportion to the calls. */
+TT_API int tt_write_trace(const tt_bytes* parts, const char* path, uint32_t* incomplete);
 
 #ifdef __cplusplus
 }

@@ -5,10 +5,11 @@
 #include <memory>
 #include <new>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "tit/codec/error.hpp"
 #include "tit/recorder/part_set.hpp"
+#include "tit/recorder/part_trace.hpp"
 #include "tit/recorder/rank_recorder.hpp"
 #include "tit/recorder/tisim_trace.h"
 
@@ -80,6 +81,18 @@ int read_file(const char* path, std::string& bytes) {
     bytes.append(buffer, got);
   }
   return std::ferror(file.get()) != 0 ? TT_FILE : TT_OK;
+}
+
+// The file has all bytes, or does not appear.
+int write_file(const std::string& path, const std::string& bytes) {
+  const std::string unfinished = path + ".unfinished";
+  std::FILE* const file = std::fopen(unfinished.c_str(), "wb");
+  if (file == nullptr) return TT_FILE;
+  const bool is_written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  const bool is_closed = std::fclose(file) == 0;
+  if (is_written && is_closed && std::rename(unfinished.c_str(), path.c_str()) == 0) return TT_OK;
+  std::remove(unfinished.c_str());
+  return TT_FILE;
 }
 
 }  // namespace
@@ -205,6 +218,16 @@ int tt_merge(const tt_bytes* a, const tt_bytes* b, tt_bytes* merged) {
     PartSet set = PartSet::read(view(a));
     set.merge(PartSet::read(view(b)));
     return give(set.write(), merged);
+  });
+}
+
+int tt_write_trace(const tt_bytes* parts, const char* path, uint32_t* incomplete) {
+  if (parts == nullptr || path == nullptr) return TT_INVALID;
+  return guarded([&] {
+    std::vector<std::uint32_t> ranks;
+    const std::string trace = trace_of(PartSet::read(view(parts)), ranks);
+    if (incomplete != nullptr) *incomplete = static_cast<std::uint32_t>(ranks.size());
+    return write_file(path, trace);
   });
 }
 

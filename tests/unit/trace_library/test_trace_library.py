@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tisim import _core
+from tisim.formats import unpack
 
 LIBRARY = Path(_core.__file__).parent / "trace_library"
 SOURCE = Path(__file__).parent / "recording_program.c"
@@ -62,6 +63,12 @@ def test_ranks_and_iterations_hardly_count(program: Path, tmp_path: Path) -> Non
         sizes[ranks, iterations] = size
         assert memory <= 8 << 10
     assert sizes[4, 10_000] <= sizes[4, 10] + 16
+    unpack(tmp_path / "ring.tit", tmp_path / "text")
+    text = "# recorded by a test\n" + "".join(
+        f"7 compute {1_000_000 + i % 3}\n7 send 8 0 4096\n7 recv 6 0 4096 # source=6\n"
+        for i in range(10)
+    )
+    assert (tmp_path / "text" / "rank-7").read_text() == text
     assert sizes[256, 10] <= sizes[4, 10] + 16
 
 
@@ -75,7 +82,12 @@ def test_a_killed_program_leaves_what_it_had_flushed(program: Path, tmp_path: Pa
     part = tmp_path / "part"
     killed = subprocess.run([str(program), "killed", str(part)], check=False)
     assert killed.returncode == -signal.SIGKILL
-    assert int(run(program, "part", part)) > 50
+    run(program, "part", part, tmp_path / "killed.tit")
+    unpack(tmp_path / "killed.tit", tmp_path / "text")
+    lines = (tmp_path / "text" / "rank-0").read_text().splitlines()
+    assert lines[0] == "# incomplete: ranks 0, 1"
+    assert len(lines) == 1 + 3 * 100
+    assert (tmp_path / "text" / "rank-1").read_text() == ""
 
 
 def test_mistakes_are_refused(program: Path) -> None:

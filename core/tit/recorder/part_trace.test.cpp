@@ -1,0 +1,105 @@
+// Recorded parts become the trace that the program would have written as text.
+#include "tit/recorder/part_trace.hpp"
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/packed_testing.hpp"
+#include "core/test.hpp"
+#include "tit/recorder/rank_recorder.hpp"
+
+namespace tisim {
+namespace tit {
+namespace {
+
+// A recorder and the lines of its rank.
+struct RecordedRank {
+  RankRecorder recorder;
+  std::string text = {};
+  std::string prefix;
+  std::uint32_t send, receive, barrier;
+
+  RecordedRank(std::uint32_t rank, std::uint32_t ranks)
+      : recorder(rank, ranks, RankRecorder::kLeastMemory, ""),
+        prefix(std::to_string(rank) + " "),
+        send(recorder.shape(RecordedShape::of("send {} {} {}", 1))),
+        receive(recorder.shape(RecordedShape::of("irecv {} {} {} request={}", 1))),
+        barrier(recorder.shape(RecordedShape::of("barrier", 0))) {}
+
+  void compute(std::int64_t volume) {
+    recorder.call(kRecordedCompute, &volume);
+    text += prefix + "compute " + std::to_string(volume) + "\n";
+  }
+  void call(std::uint32_t shape, const std::vector<std::int64_t>& numbers) {
+    recorder.call(shape, numbers.data());
+    text += prefix + (shape == send ? "send" : shape == receive ? "irecv" : "barrier");
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      text += (i == 3 ? " request=" : " ") + std::to_string(numbers[i]);
+    }
+    text += "\n";
+  }
+  PartSet part() { return PartSet::from_log(recorder.log().contents()); }
+};
+
+void check_trace(std::int64_t range, std::uint64_t most_calls_at_hand) {
+  constexpr std::uint32_t kRanks = 5;
+  std::mt19937_64 random(static_cast<std::uint64_t>(range));
+  PartSet all;
+  std::vector<std::string> texts;
+  for (std::uint32_t number = 0; number < kRanks; ++number) {
+    RecordedRank rank(number, kRanks);
+    const std::int64_t next = (number + 1) % kRanks;
+    for (int i = 0; i < 3000; ++i) {
+      const auto any = static_cast<std::int64_t>(random() >> 8) % range;
+      rank.compute(1000 + any * any);
+      if (any % 3 == 0) rank.call(rank.send, {next, 0, any});
+      if (any % 3 == 1) rank.call(rank.receive, {next, 0, 100, any});
+      if (i % 50 == 0) rank.call(rank.barrier, {});
+    }
+    rank.recorder.end();
+    texts.push_back(rank.text);
+    if (number == 0) {
+      all = rank.part();
+    } else {
+      all.merge(rank.part());
+    }
+  }
+  const test::Scratch scratch;
+  std::vector<std::uint32_t> incomplete;
+  const std::string bytes = trace_of(all, incomplete, most_calls_at_hand);
+  CHECK(incomplete.empty());
+  CHECK(test::unpacked(bytes, kRanks, scratch) == texts);
+}
+
+}  // namespace
+
+TEST("recorded parts: the trace is what was called, with its structure sought anew or kept") {
+  for (const std::int64_t range : {3, 50, 1'000'000}) {
+    check_trace(range, kMostCallsAtHand);
+    check_trace(range, 0);
+  }
+}
+
+TEST("recorded parts: a trace says which ranks did not end") {
+  RecordedRank cut(0, 3), whole(2, 3);
+  for (int i = 0; i < 20; ++i) {
+    cut.compute(5);
+    whole.call(whole.send, {0, 0, 8});
+  }
+  cut.recorder.flush();
+  whole.recorder.end();
+  PartSet parts = cut.part();
+  parts.merge(whole.part());
+  const test::Scratch scratch;
+  for (const std::uint64_t most : {kMostCallsAtHand, std::uint64_t{0}}) {
+    std::vector<std::uint32_t> incomplete;
+    const std::string bytes = trace_of(parts, incomplete, most);
+    CHECK((incomplete == std::vector<std::uint32_t>{0, 1}));
+    CHECK((test::unpacked(bytes, 3, scratch) ==
+           std::vector<std::string>{"# incomplete: ranks 0, 1\n" + cut.text, "", whole.text}));
+  }
+}
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,0 +1,75 @@
+// Any bytes as the sections of a packed trace of version 2, under checksums that are right.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/packed_testing.hpp"
+#include "tit/file/container.hpp"
+#include "tit/writer/trace_writer.hpp"
+#include "trace/compressed/file.hpp"
+#include "trace/compressed/text.hpp"
+
+namespace {
+
+using namespace tisim;
+
+// A trace of few bytes may have 2^62 calls.
+constexpr int kMostBatches = 200;
+constexpr int kMostLines = 2000;
+constexpr std::int32_t kMostRanks = 8;
+
+// The first bytes say where the sections end.
+std::string file_of_sections(std::string_view bytes) {
+  tit::ByteReader in(bytes);
+  std::vector<tit::Section> sections;
+  for (const std::string_view name :
+       {tit::kTraceSection, tit::kColumnsSection, tit::kValuesSection}) {
+    if (in.left() < 2) break;
+    const std::size_t size = in.byte() + std::size_t{256} * (in.byte() % 8U);
+    tit::Section section;
+    section.name = std::string(name);
+    section.bytes = std::string(in.bytes(std::min(size, in.left())));
+    sections.push_back(std::move(section));
+  }
+  return tit::write_container(std::move(sections));
+}
+
+void read(const std::string& bytes) {
+  const auto set = TraceSet::open({test::file_of(bytes)}, "packed");
+  CallTable calls;
+  std::vector<Op> ops(64);
+  for (std::int32_t rank = 0; rank < std::min(set->ranks(), kMostRanks); ++rank) {
+    const auto reader = set->open(rank, calls);
+    for (int left = kMostBatches; left > 0 && reader->read(ops.data(), ops.size()) > 0;) --left;
+  }
+}
+
+void print(const std::string& bytes) {
+  const CompressedFile file(test::file_of(bytes));
+  std::string line;
+  for (std::int32_t rank = 0; rank < std::min(file.ranks(), kMostRanks); ++rank) {
+    CompressedText text(file, rank);
+    for (int left = kMostLines; left > 0 && text.next(line); --left) line.clear();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::string bytes = data[0] % 8 == 0 ? std::string(rest) : file_of_sections(rest);
+  try {
+    read(bytes);
+  } catch (const TraceError&) {
+    // What is no packed trace is refused.
+  }
+  try {
+    print(bytes);
+  } catch (const TraceError&) {
+    // Here too.
+  }
+  return 0;
+}
