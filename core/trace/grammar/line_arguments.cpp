@@ -51,6 +51,12 @@ void LineParser::wrong_arguments(const Action& action) {
 }
 
 void LineParser::unknown_action(std::string_view word) {
+  // `tisim record` writes this action, which a user may have registered to leave such calls out.
+  const std::vector<std::string_view>& words = calls_->scratch().words;
+  if (word == "unsupported" && words.size() == 3) {
+    fail("the program called " + std::string(words[1]) + ' ' + std::string(words[2]) +
+         " times, which a trace cannot express; --ignore-unsupported goes on without these calls");
+  }
   std::string message = "there is no action " + quoted(word);
   if (at_hand().cut) fail(message + cut_hint());
   const std::string near = grammar_->vocabulary->nearest(word);

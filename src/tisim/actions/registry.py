@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tisim import _core
 from tisim.actions.collectives import catalogue
@@ -188,6 +188,26 @@ class Registry:
 
 #: The registry of replays that are given none.
 default_registry = Registry()
+
+
+def ignoring_unsupported(registry: Registry | None = None) -> Registry:
+    """A copy of a registry in which ``unsupported``, a line of recorded traces, does nothing.
+
+    Parameters
+    ----------
+    registry
+        What is copied; the default registry if there is none.
+    """
+    copy = Registry()
+    source = default_registry if registry is None else registry
+    copy._actions.update(source._actions)
+    copy._collectives.update(source._collectives)
+    copy._actions["unsupported"] = _do_nothing
+    return copy
+
+
+def _do_nothing(_rank: object, *_words: str) -> Generator[Any, Any, None]:
+    yield from ()
 
 
 def action(name: str) -> Callable[[_A], _A]:

@@ -41,11 +41,20 @@ Examples:
     help="An action of your own that may be in the trace. Repeatable.",
 )
 @click.option(
+    "--ignore-unsupported",
+    is_flag=True,
+    help="Check a recorded trace without the calls that a trace cannot express.",
+)
+@click.option(
     "--json", "json_file", metavar="FILE", help="Write the report as JSON; - is standard output."
 )
 @click.argument("traces", nargs=-1, required=True)
 def check_command(
-    dialect: str, actions: tuple[str, ...], json_file: str | None, traces: tuple[str, ...]
+    dialect: str,
+    actions: tuple[str, ...],
+    ignore_unsupported: bool,
+    json_file: str | None,
+    traces: tuple[str, ...],
 ) -> int:
     """Check a trace for errors, and count its actions.
 
@@ -60,6 +69,8 @@ def check_command(
     source = traces[0] if len(traces) == 1 else list(traces)
     with ProgressBar("open") as bar:
         trace = Trace.open(source, dialect=dialect, progress=bar.show)
+    if ignore_unsupported:
+        actions = (*actions, "unsupported")
     with ProgressBar("check") as bar:
         report = check(trace, custom_actions=actions, progress=bar.show)
     status = 0 if report.sound else 1

@@ -9,6 +9,7 @@ from itertools import chain
 
 import click
 
+from tisim.actions.registry import ignoring_unsupported
 from tisim.commands.pictures import Pictures
 from tisim.commands.written import report_written
 from tisim.config import Config
@@ -109,6 +110,11 @@ Examples:
     help="Write one .html page, to be read offline: all of --breakdown and --gantt to zoom into, "
     "the communication matrix, the load of links, the configuration.",
 )
+@click.option(
+    "--ignore-unsupported",
+    is_flag=True,
+    help="Replay a recorded trace without the calls that a trace cannot express.",
+)
 @click.argument("traces", nargs=-1, required=True)
 def replay_command(
     platform_file: str,
@@ -121,6 +127,7 @@ def replay_command(
     breakdown: bool,
     gantt_files: tuple[str, ...],
     report_file: str | None,
+    ignore_unsupported: bool,
     traces: tuple[str, ...],
 ) -> int:
     """Predict how long a run takes, from its time-independent trace.
@@ -153,6 +160,7 @@ def replay_command(
             progress=bar.show_simulation if bar.is_shown else None,
             timeline=timelines,
             event_log=breakdown or pictures.wanted,
+            registry=ignoring_unsupported() if ignore_unsupported else None,
         )
     result.wall_time = time.perf_counter() - start
     for warning in result.warnings:

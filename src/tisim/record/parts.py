@@ -112,8 +112,9 @@ def _annotate(recording: Recording, first: Path) -> None:
     if recording.incomplete:
         ranks = ", ".join(map(str, recording.incomplete))
         lines.append(f"# incomplete: ranks without MPI_Finalize: {ranks}\n")
+    # An action that no replay knows, at the very beginning: it is refused at once.
     for name, calls in sorted(recording.unsupported.items()):
-        lines.append(f"# not expressed: {name} {calls}\n")
+        lines.append(f"0 unsupported {name} {calls}\n")
     changed = first.with_suffix(".changed")
     with first.open("rb") as source, changed.open("wb") as target:
         target.write("".join(lines).encode())

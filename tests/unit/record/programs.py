@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tisim.formats import unpack
+import tisim
+from tisim.formats import check, unpack
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "mpi"
@@ -118,3 +119,14 @@ def record_program(
     unpack(output, texts)
     lines = [(texts / f"rank-{rank}.txt").read_text().splitlines() for rank in range(ranks)]
     return Trace(output, lines, run)
+
+
+def replay_on_graphene(trace: Trace) -> tisim.Result:
+    """Check a trace, which must be sound, and replay it."""
+    report = check(tisim.Trace.open(trace.file))
+    assert report.sound, report.findings
+    assert report.warnings == 0, report.findings
+    platform = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
+    result = tisim.replay(trace.file, platform=platform)
+    assert result.simulated_time > 0
+    return result

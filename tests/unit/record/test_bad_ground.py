@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests.unit.record.programs import (
 from tisim import Trace as AnyTrace
 from tisim.formats import check, unpack
 
+BACKBONE = Path(__file__).resolve().parents[3] / "platforms" / "backbone.xml"
 PROGRAM = """
 #include <mpi.h>
 #include <signal.h>
@@ -34,6 +36,12 @@ int main(int argc, char **argv) {
   return 0;
 }
 """
+
+
+def tisim(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tisim", *arguments], capture_output=True, text=True
+    )
 
 
 def program_of(body: str, directory: Path, mpi: Mpi) -> Path:
@@ -94,7 +102,18 @@ def test_calls_that_a_trace_cannot_express_are_named(mpi: Mpi, tmp_path: Path, c
     assert run.returncode == 0
     assert "4 calls of MPI_Win_fence are not in the trace" in run.stderr
     assert "2 calls of MPI_Win_free are not in the trace" in run.stderr
-    assert "# not expressed: MPI_Win_fence 4" in lines[0]
+    assert "0 unsupported MPI_Win_fence 4" in lines[0]
+    # So a replay would be wrong; one goes on without these calls only on request.
+    trace = str(tmp_path / "trace.tit")
+    refused = tisim("replay", "--platform", str(BACKBONE), trace)
+    assert refused.returncode == 2
+    assert "the program called MPI_Win_create 2 times" in refused.stderr
+    assert "--ignore-unsupported" in refused.stderr
+    assert tisim("check", trace).returncode == 1
+    ignored = tisim("replay", "--platform", str(BACKBONE), "--ignore-unsupported", trace)
+    assert ignored.returncode == 0
+    assert "simulated time" in ignored.stdout
+    assert tisim("check", "--ignore-unsupported", trace).returncode == 0
 
 
 def test_pauses_of_the_recording(mpi: Mpi, tmp_path: Path, cache: Path) -> None:

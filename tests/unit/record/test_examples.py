@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import tisim
 from tests.unit.record.programs import (
     EXAMPLES,
     Mpi,
@@ -12,11 +11,8 @@ from tests.unit.record.programs import (
     compile_program,
     need_fortran,
     record_program,
+    replay_on_graphene,
 )
-from tisim.formats import check
-
-ROOT = Path(__file__).resolve().parents[3]
-GRAPHENE = ROOT / "platforms" / "graphene.xml"
 
 
 def recorded(name: str, directory: Path, mpi: Mpi, cache: Path, *arguments: str) -> Trace:
@@ -25,13 +21,6 @@ def recorded(name: str, directory: Path, mpi: Mpi, cache: Path, *arguments: str)
         need_fortran()
     program = compile_program(source, directory, mpi)
     return record_program(program, directory, mpi, *arguments, cache=cache)
-
-
-def replays(trace: Trace) -> None:
-    report = check(tisim.Trace.open(trace.file))
-    assert (report.errors, report.warnings) == (0, 0)
-    result = tisim.replay(platform=tisim.Platform.load(GRAPHENE), trace=trace.file)
-    assert result.simulated_time > 0
 
 
 def test_wavefront_solver(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
@@ -48,7 +37,7 @@ def test_wavefront_solver(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
         *("allreduce 1 0 0 comm=1", "comm_free 1", "finalize"),
     ]
     assert "recv 0 1 64 comm=1" in trace.calls(1)
-    replays(trace)
+    replay_on_graphene(trace)
     # The counter of the computations stands in the trace.
     counter = next(line for line in trace.lines[0] if line.startswith("# counter: "))
     assert counter.removeprefix("# ") in trace.run.stderr
@@ -63,6 +52,7 @@ def test_conjugate_gradient_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) ->
         *("allreduce 1 0 0", "allreduce 1 0 0"),
     ]
     assert trace.calls(1) == ["init", "allreduce 1 0 0", *iteration * 50, "finalize"]
+    replay_on_graphene(trace)
 
 
 def test_transpose_in_fortran_2008(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
@@ -77,6 +67,7 @@ def test_transpose_in_fortran_2008(mpi: Mpi, tmp_path: Path, cache: Path) -> Non
         *iteration * 10,
         *("reduce 1 0 0 0", "comm_free 1", "finalize"),
     ]
+    replay_on_graphene(trace)
 
 
 def test_heat_in_fortran_77(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
@@ -89,6 +80,7 @@ def test_heat_in_fortran_77(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
         *step * 20,
         *("reduce 1 0 0 0", "finalize"),
     ]
+    replay_on_graphene(trace)
 
 
 def test_task_pool_keeps_any_source_and_the_source(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
@@ -105,3 +97,4 @@ def test_task_pool_keeps_any_source_and_the_source(mpi: Mpi, tmp_path: Path, cac
     # However often the workers' tests fail, each of their receives ends in one wait.
     task = ["send 0 0 8", "irecv 0 1 4 request=0", "wait request=0"]
     assert trace.calls(2) == ["init", *task * sources.count(2), "finalize"]
+    replay_on_graphene(trace)

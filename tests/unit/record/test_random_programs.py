@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.record.programs import Mpi, record_program
+from tests.unit.record.programs import Mpi, record_program, replay_on_graphene
 from tests.unit.record.random_program import Author
 
 PROGRAMS = int(os.environ.get("TISIM_RANDOM_PROGRAMS", "2"))
@@ -28,3 +28,4 @@ def test_random_program(seed: int, mpi: Mpi, tmp_path: Path, cache: Path) -> Non
     trace = record_program(program, tmp_path, mpi, ranks=ranks, cache=cache)
     for rank in range(ranks):
         assert trace.calls(rank) == author.expected(rank)
+    replay_on_graphene(trace)

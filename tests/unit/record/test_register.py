@@ -135,6 +135,47 @@ def test_callbacks_and_jumps_are_counted(options: str, tmp_path: Path, cache: Pa
     assert 100 * 3 <= found["jumped"] <= 100 * 20
 
 
+SUMS = """
+#include <stdint.h>
+#include <stdio.h>
+uint64_t take(void);
+double values[64];
+__attribute__((noinline)) double half(double *x) { *x *= 0.5; return *x; }
+__attribute__((noinline))
+double sum(double *a, double *b, double *c, double *d, double *e, double *f, int n) {
+  double s = 0;
+  for (int i = 0; i < n; ++i) {
+    s += half(a + i) + a[i] + b[i] + c[i] + d[i] + e[i] + f[i];
+    half(b + i); half(c + i); half(d + i);
+  }
+  return s;
+}
+int main(void) {
+  for (int i = 0; i < 64; ++i) values[i] = i;
+  take();
+  double s = sum(values, values + 10, values + 20, values + 30, values + 40, values + 50, 10);
+  printf("sum %d\\n", (int)s);
+  printf("count %lu\\n", take());
+  return 0;
+}
+"""
+
+
+def test_callers_keep_their_registers(tmp_path: Path, cache: Path) -> None:
+    """A caller that saw the whole function would keep values in a register that counting needs."""
+    assert counts(SUMS, ".c", tmp_path, cache, "-O2")["sum"] == 1770
+
+
+def test_a_program_of_which_nothing_counts_is_linked(tmp_path: Path, cache: Path) -> None:
+    source = tmp_path / "program.c"
+    source.write_text("int main(void) { return 0; }")
+    subprocess.run(["gcc", "-c", source, "-o", tmp_path / "program.o"], check=True)
+    arguments = (tmp_path / "program.o", "-o", tmp_path / "program")
+    compiled = tisim_compile("cc", *arguments, compiler="gcc", cache=cache)
+    assert compiled.returncode == 0, compiled.stderr
+    assert subprocess.run([tmp_path / "program"]).returncode == 0
+
+
 EXCEPTIONS = """
 #include <cstdint>
 #include <cstdio>

@@ -129,10 +129,11 @@ tisim_counted_elsewhere:
 	ret
 	.size	tisim_counted_elsewhere, .-tisim_counted_elsewhere
 
+	.section	tisim_text,"ax",@progbits	# there is one, though nothing else may count
+	nop
+	.text
 	.hidden	__start_tisim_text
 	.hidden	__stop_tisim_text
-	.weak	__start_tisim_text
-	.weak	__stop_tisim_text
 	.globl	tisim_is_counted
 	.type	tisim_is_counted, @function
 tisim_is_counted:		# whether an address is in code of the program that counts

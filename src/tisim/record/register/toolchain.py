@@ -25,12 +25,14 @@ COMPILERS = {
 }
 # r15 is the counter. endbr64 marks the functions that other code can call. A tail call would leave
 # a function without passing its end. Code that is split into two sections would have to have tables
-# of exceptions for each.
+# of exceptions for each. A caller must not keep values in registers that a function may change but
+# the compiler saw unchanged: what is added changes r11.
 _OPTIONS = (
     "-ffixed-r15",
     "-fcf-protection=branch",
     "-fno-optimize-sibling-calls",
     "-fno-reorder-blocks-and-partition",
+    "-fno-ipa-ra",
 )
 _EXPORTED = (
     *("tisim_counted_elsewhere", "tisim_is_counted", "tisim_foreign_stack"),
