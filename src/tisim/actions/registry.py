@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tisim import _core
 from tisim.actions.collectives import catalogue
@@ -13,6 +13,8 @@ from tisim.actions.collectives.catalogue import Algorithm
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
+    import simpy
+
     from tisim.kernel.driver import Action
 
 _A = TypeVar("_A", bound="Action")
@@ -206,7 +208,7 @@ def ignoring_unsupported(registry: Registry | None = None) -> Registry:
     return copy
 
 
-def _do_nothing(_rank: object, *_words: str) -> Generator[Any, Any, None]:
+def _do_nothing(_rank: object, *_words: str) -> Generator[simpy.Event, object, None]:
     yield from ()
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tisim.commands.written import report_written
 from tisim.errors import InputError
 from tisim.quantities import format_bytes
+
+if TYPE_CHECKING:
+    from tisim.record.parts import Recording
 
 
 @click.command(
@@ -20,6 +24,7 @@ Examples:
   tisim record -o lu.tit --counter time --speed 2.5e9 -- mpirun -n 8 ./lu.A.x
   tisim record -o run.tit --mpicc mpicc.mpich -- mpiexec.mpich -n 4 ./program
   tisim record --print-source recorder/      # for machines without Python
+  tisim record -o run.tit --pack parts/      # what its ranks have written there
 """,
 )
 @click.option("-o", "--output", metavar="FILE.tit", help="The trace to write.")
@@ -56,6 +61,13 @@ Examples:
     metavar="DIR",
     help="Write the recorder's source in C, with how to compile it, and record nothing.",
 )
+@click.option(
+    "--pack",
+    "parts",
+    metavar="DIR",
+    help="Record nothing, but write the trace of the parts that ranks have left in a directory: "
+    "those of a recorder without Python, or of a recording that was interrupted.",
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def record_command(
     output: str | None,
@@ -64,6 +76,7 @@ def record_command(
     tests: str,
     mpicc: str | None,
     print_source: str | None,
+    parts: str | None,
     command: tuple[str, ...],
 ) -> int:
     """Run an MPI program and record its time-independent trace.
@@ -81,8 +94,11 @@ def record_command(
         return 0
     if output is None:
         raise InputError("-o FILE.tit is missing: where the trace goes")
-    from tisim.record.recorder import record
+    from tisim.record.recorder import pack_parts, record
 
+    if parts is not None:
+        _report(output, pack_parts(parts, output), "")
+        return 0
     recorded = record(
         command,
         output,
@@ -91,9 +107,14 @@ def record_command(
         failed_tests=tests == "all",
         compiler=mpicc,
     )
-    recording = recorded.recording
+    _report(output, recorded.recording, recorded.reason)
+    return recorded.status
+
+
+def _report(output: str, recording: Recording, reason: str) -> None:
+    """Say on standard error what was recorded, and what was not."""
     size = format_bytes(Path(output).stat().st_size)
-    why = f" ({recorded.reason})" if recorded.reason else ""
+    why = f" ({reason})" if reason else ""
     click.echo(f"{output}: {recording.ranks:,} ranks, {size}", err=True)
     click.echo(f"counter: {recording.counter}{why}", err=True)
     for name, calls in recording.unsupported.most_common():
@@ -106,4 +127,3 @@ def record_command(
             err=True,
         )
     report_written(output)
-    return recorded.status

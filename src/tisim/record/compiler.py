@@ -160,7 +160,7 @@ The recorder of tisim, for machines without Python.
     mkdir parts
     mpirun -x LD_PRELOAD=$PWD/libtisim_record.so -x TISIM_RECORD_DIRECTORY=$PWD/parts \\
         -n 8 ./program                   # Open MPI; MPICH: -genv NAME VALUE instead of -x
-    tisim pack parts -o program.tit      # where there is Python
+    tisim record -o program.tit --pack parts     # where there is Python
 
 TISIM_RECORD_COUNTER   time (the default), perf or register
 TISIM_RECORD_SPEED     of `time`: units a second of processor time, 1e9 by default

@@ -117,6 +117,10 @@ def _annotate(recording: Recording, first: Path) -> None:
         lines.append(f"0 unsupported {name} {calls}\n")
     changed = first.with_suffix(".changed")
     with first.open("rb") as source, changed.open("wb") as target:
+        if not source.readline().startswith(b"# version"):
+            changed.unlink()
+            return  # it has been said before
+        source.seek(0)
         target.write("".join(lines).encode())
         while block := source.read(1 << 20):
             target.write(block)

@@ -104,6 +104,32 @@ def record(
     return Recorded(output, status, recording, reason)
 
 
+def pack_parts(parts: str | os.PathLike[str], output: str | os.PathLike[str]) -> Recording:
+    """Write a trace from the parts that ranks have left, complete or not.
+
+    Parameters
+    ----------
+    parts
+        The directory where the recorder has written them (``TISIM_RECORD_DIRECTORY``).
+    output
+        The trace to write, packed.
+
+    Raises
+    ------
+    InputError
+        When there are no parts, or when those of some ranks are missing.
+    """
+    check_writable(output)
+    directory = Path(parts)
+    if not directory.is_dir():
+        raise InputError("there is no such directory", file=directory)
+    recording = read_parts(directory)
+    if recording is None:
+        raise InputError("the directory holds no parts of a trace (rank-0.txt ...)", file=directory)
+    pack(directory, output)
+    return recording
+
+
 def _run(command: Sequence[str], recorder: Path, variables: Mapping[str, str]) -> int:
     words, environment = recording_command(command, recorder, variables)
     with subprocess.Popen(words, env=environment) as process:

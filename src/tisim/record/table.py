@@ -113,7 +113,7 @@ def _functions(entry: list[str]) -> Iterator[Function]:
         raise ValueError(f"not a prototype: {entry[0]}")
     parameters = tuple(_parameter(text) for text in prototype[2].split(", "))
     function = Function(prototype[1], parameters)
-    nonblocking = False
+    nonblocking = ""
     for line in entry[1:]:
         key, _, rest = line.partition(" ")
         match key:
@@ -126,12 +126,15 @@ def _functions(entry: list[str]) -> Iterator[Function]:
             case "counted":
                 function = replace(function, is_counted=True)
             case "nonblocking":
-                nonblocking = True
+                nonblocking = rest or "expressed"
             case _:
                 raise ValueError(f"{function.name}: {line}")
     yield replace(function, after=function.after.replace("POSTED", "NULL"))
     if nonblocking:
-        yield _nonblocking(function)
+        variant = _nonblocking(function)
+        if nonblocking == "counted":
+            variant = replace(variant, after="", is_counted=True)
+        yield variant
 
 
 def _nonblocking(function: Function) -> Function:

@@ -63,9 +63,9 @@ def need_fortran() -> None:
         pytest.skip("gfortran is not installed")
 
 
-def compile_program(source: Path, directory: Path, mpi: Mpi) -> Path:
+def compile_program(source: Path, directory: Path, mpi: Mpi, *options: str) -> Path:
     program = directory / f"{source.stem}{mpi.suffix}"
-    command = [mpi.compiler(source), "-O1", str(source), "-o", str(program), "-lm"]
+    command = [mpi.compiler(source), "-O1", *options, str(source), "-o", str(program), "-lm"]
     subprocess.run(command, check=True, capture_output=True, text=True)
     return program
 

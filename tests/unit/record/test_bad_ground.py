@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.record.programs import (
+    ENVIRONMENT,
     EXAMPLES,
     Mpi,
     Trace,
@@ -19,11 +21,13 @@ from tests.unit.record.programs import (
 )
 from tisim import Trace as AnyTrace
 from tisim.formats import check, unpack
+from tisim.record.compiler import compiled_recorder, find_library
 
 BACKBONE = Path(__file__).resolve().parents[3] / "platforms" / "backbone.xml"
 PROGRAM = """
 #include <mpi.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 int main(int argc, char **argv) {
   int rank, value = 1, sum;
@@ -114,6 +118,60 @@ def test_calls_that_a_trace_cannot_express_are_named(mpi: Mpi, tmp_path: Path, c
     assert ignored.returncode == 0
     assert "simulated time" in ignored.stdout
     assert tisim("check", "--ignore-unsupported", trace).returncode == 0
+
+
+def test_neighbours_and_groups_that_split_can_express(
+    mpi: Mpi, tmp_path: Path, cache: Path
+) -> None:
+    body = """MPI_Comm ring, half, inter, merged, group; MPI_Group all;
+    int dims = 2, periodic = 1, to[2] = {10 * rank + 1, 10 * rank + 2}, from[2];
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &dims, &periodic, 0, &ring);
+    MPI_Neighbor_alltoall(to, 1, MPI_INT, from, 1, MPI_INT, ring);
+    if (from[0] != 10 * (1 - rank) + 2) MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank, 0, &inter);
+    MPI_Intercomm_merge(inter, 1 - rank, &merged);
+    MPI_Barrier(merged);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Comm_create_group(MPI_COMM_WORLD, all, 0, &group);
+    MPI_Barrier(group);"""
+    run, lines = recorded(body, tmp_path, mpi, cache)
+    assert "warning" not in run.stderr
+    calls = [line[2:] for line in lines[0] if "compute" not in line and line[0] != "#"]
+    tag = 2147483000
+    assert calls[2:] == [
+        "comm_split 0 1 0 0",
+        *(f"irecv 1 {tag + 1} 4 comm=1 request=0", f"irecv 1 {tag} 4 comm=1 request=1"),
+        *(f"isend 1 {tag} 4 comm=1 request=2", f"isend 1 {tag + 1} 4 comm=1 request=3"),
+        "waitall requests=0,1,2,3",
+        "comm_split 0 2 0 0",
+        # Rank 1 is the first of the merged group.
+        *("comm_split 0 3 1 1", "barrier comm=3"),
+        *("comm_split 0 4 0 0", "barrier comm=4"),
+        "finalize",
+    ]
+
+
+def test_parts_are_packed_later(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    program = program_of("if (rank == 1) abort(); else pause();", tmp_path, mpi)
+    library = compiled_recorder(find_library(mpi.cc), cache)
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    subprocess.run(
+        [mpi.run, "-n", "2", "env", f"LD_PRELOAD={library}", program],
+        env={**os.environ, **ENVIRONMENT, "TISIM_RECORD_DIRECTORY": str(parts)},
+        capture_output=True,
+    )
+    for _ in range(2):
+        run = tisim_record("-o", tmp_path / "later.tit", "--pack", parts)
+        assert run.returncode == 0
+        assert "no MPI_Finalize of rank 0, 1" in run.stderr
+    unpack(tmp_path / "later.tit", tmp_path / "texts")
+    lines = (tmp_path / "texts" / "rank-0.txt").read_text().splitlines()
+    assert [line.startswith("# incomplete") for line in lines].count(True) == 1
+    assert lines[-1] == "0 bcast 1 0 1"
+    assert tisim_record("-o", tmp_path / "a.tit", "--pack", tmp_path / "no").returncode == 2
+    assert tisim_record("-o", tmp_path / "a.tit", "--pack", tmp_path).returncode == 2
 
 
 def test_pauses_of_the_recording(mpi: Mpi, tmp_path: Path, cache: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+
+import pytest
 
 from tests.unit.record.programs import (
     EXAMPLES,
@@ -97,4 +100,22 @@ def test_task_pool_keeps_any_source_and_the_source(mpi: Mpi, tmp_path: Path, cac
     # However often the workers' tests fail, each of their receives ends in one wait.
     task = ["send 0 0 8", "irecv 0 1 4 request=0", "wait request=0"]
     assert trace.calls(2) == ["init", *task * sources.count(2), "finalize"]
+    replay_on_graphene(trace)
+
+
+def test_ring_of_python_objects(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    pytest.importorskip("mpi4py")
+    python = Path(sys.executable)
+    trace = record_program(python, tmp_path, mpi, str(EXAMPLES / "ring.py"), cache=cache)
+    calls = trace.calls(1)
+    assert calls[1] == "comm_split 0 1 1 1"
+    assert [call.split()[0] for call in calls[2:6]] == ["isend", "probe", "recv", "wait"]
+    replay_on_graphene(trace)
+
+
+def test_threads_of_openmp(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    program = compile_program(EXAMPLES / "hybrid.c", tmp_path, mpi, "-fopenmp")
+    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    assert trace.calls(0) == ["init", *["allreduce 1 0 0"] * 5, "finalize"]
+    assert "# threads: funneled" in trace.lines[0]
     replay_on_graphene(trace)

@@ -146,15 +146,8 @@ void tisim_after_dup(MPI_Comm parent, MPI_Comm made) {
   add(made, number);
 }
 
-void tisim_after_create(MPI_Comm parent, MPI_Comm made) {
-  int64_t parent_number;
-  if (!is_known(parent, made, &parent_number)) return;
-  const int64_t number = agree(parent);
-  if (made == MPI_COMM_NULL) {
-    write_split(parent_number, number, -1, 0);
-    release(number);
-    return;
-  }
+/* Writes a communicator of some or all ranks of a parent as a split. */
+static void write_members(MPI_Comm parent, int64_t parent_number, MPI_Comm made, int64_t number) {
   MPI_Group parents;
   MPI_Group members;
   const int first = 0;
@@ -168,8 +161,36 @@ void tisim_after_create(MPI_Comm parent, MPI_Comm made) {
   write_split(parent_number, number, leader, entry->comm.rank);
 }
 
+void tisim_after_create(MPI_Comm parent, MPI_Comm made) {
+  int64_t parent_number;
+  if (!is_known(parent, made, &parent_number)) return;
+  const int64_t number = agree(parent);
+  if (made == MPI_COMM_NULL) {
+    write_split(parent_number, number, -1, 0);
+    release(number);
+    return;
+  }
+  write_members(parent, parent_number, made, number);
+}
+
+void tisim_after_group(MPI_Comm parent, MPI_Comm made) {
+  if (made == MPI_COMM_NULL) return;
+  const struct tisim_comm *const comm = tisim_comm_of(parent);
+  int size = 0;
+  PMPI_Comm_size(made, &size);
+  if (comm == NULL || comm->is_self || comm->size != size) {
+    tisim_after_inexpressible(made);
+    return;
+  }
+  write_members(parent, comm->number, made, agree(made));
+}
+
 void tisim_after_inexpressible(MPI_Comm made) {
   tisim_unsupported();
+  tisim_after_intercomm(made);
+}
+
+void tisim_after_intercomm(MPI_Comm made) {
   if (made != MPI_COMM_NULL) add(made, 0)->expressible = false;
 }
 

@@ -4,9 +4,7 @@
 
 #include "record.h"
 
-/* What a trace calls MPI_PROC_NULL, MPI_ANY_SOURCE and MPI_ANY_TAG. */
-#define NULL_RANK (-666)
-#define ANY_RANK (-555)
+/* What a trace calls MPI_ANY_TAG. */
 #define ANY_TAG (-444)
 
 /* A message that a matched probe has found, until it is received. */
@@ -34,10 +32,10 @@ int64_t tisim_bytes(int64_t count, MPI_Datatype type) {
 }
 
 static int64_t peer_of(int peer, const struct tisim_comm *comm) {
-  if (peer == MPI_PROC_NULL) return NULL_RANK;
-  if (peer == MPI_ANY_SOURCE) return comm->is_self ? tisim_comm_of(MPI_COMM_WORLD)->rank : ANY_RANK;
+  if (peer == MPI_PROC_NULL) return TISIM_NULL_RANK;
   /* A communicator of one rank is not in the trace: its messages go through the world. */
-  return comm->is_self ? tisim_comm_of(MPI_COMM_WORLD)->rank : peer;
+  if (comm->is_self) return tisim_comm_of(MPI_COMM_WORLD)->rank;
+  return peer == MPI_ANY_SOURCE ? TISIM_ANY_RANK : peer;
 }
 
 static int64_t tag_of(int tag) { return tag == MPI_ANY_TAG ? ANY_TAG : tag; }

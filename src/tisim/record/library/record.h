@@ -9,6 +9,10 @@
 
 #include "sink.h"
 
+/* What a trace calls MPI_PROC_NULL and MPI_ANY_SOURCE. */
+#define TISIM_NULL_RANK (-666)
+#define TISIM_ANY_RANK (-555)
+
 /* Where in the program a wrapper returns to. */
 #define TISIM_CALLER __builtin_return_address(0)
 
@@ -60,6 +64,10 @@ void tisim_begin_communicators(void);
 void tisim_after_split(MPI_Comm parent, int color, int key, MPI_Comm made);
 void tisim_after_dup(MPI_Comm parent, MPI_Comm made);
 void tisim_after_create(MPI_Comm parent, MPI_Comm made);
+/* Of a call that only the members of `made` make: it can be written if all ranks of `parent` do. */
+void tisim_after_group(MPI_Comm parent, MPI_Comm made);
+/* Of an intercommunicator: what it is used for cannot be expressed, that it is made has no cost. */
+void tisim_after_intercomm(MPI_Comm made);
 void tisim_after_inexpressible(MPI_Comm made);
 void tisim_before_comm_free(MPI_Comm comm);
 
@@ -119,6 +127,10 @@ void tisim_before_request_free(MPI_Request request, const void *variable);
 /* The program's statuses, or others where it ignores them and a receive is from any source. */
 MPI_Status *tisim_statuses(MPI_Status *statuses, const MPI_Status *ignored, int count, bool needed);
 bool tisim_needs_statuses(void);
+
+/* neighbours.c. The count of each neighbour, or NULL for one count of all. */
+void tisim_after_neighbours(const int *send_counts, int send_count, MPI_Datatype send_type,
+                            const int *counts, int count, MPI_Datatype type, MPI_Comm comm);
 
 /* collectives.c. `request` is NULL in blocking ones. */
 struct tisim_posted {
