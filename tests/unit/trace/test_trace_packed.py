@@ -158,17 +158,19 @@ def test_what_cannot_be_packed_or_unpacked(tmp_path: Path) -> None:
 
 
 def test_packed_files_are_written_directly(tmp_path: Path) -> None:
-    writer = _core.PackedWriter(bytes(tmp_path / "x.tit"), 2)
-    writer.begin_rank(1, b"rank-1")
-    writer.write(b"1 recv 0 0 5\n")
-    writer.write(b"1 recv 0 0 5\n")
-    writer.end_rank()
-    writer.begin_rank(0, b"rank-0")
+    writer = _core.PackedWriter(3)
+    writer.begin_rank(b"rank-0")
     writer.write(b"0 send 1 0 5\n0 send 1 0 5\n")
     writer.end_rank()
-    writer.finish()
+    writer.begin_rank(b"rank-1")
+    writer.write(b"1 recv 0 0 5\n")
+    writer.write(b"1 recv 0 0 5\n")
+    writer.end_rank()
+    writer.add_rank(b"rank-2", [(b"2 init\n", 1), (b"2 barrier\n2 compute 5\n", 3)])
+    writer.finish(bytes(tmp_path / "x.tit"))
     unpack(tmp_path / "x.tit", tmp_path / "again")
     assert tree(tmp_path / "again") == {
         "rank-0": b"0 send 1 0 5\n0 send 1 0 5\n",
         "rank-1": b"1 recv 0 0 5\n1 recv 0 0 5\n",
+        "rank-2": b"2 init\n" + b"2 barrier\n2 compute 5\n" * 3,
     }
