@@ -1,6 +1,7 @@
 // Packed traces: written from text, and back.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -28,7 +29,8 @@ namespace {
 std::uint64_t pack_files(const std::vector<FilePart>& parts, const nb::bytes& name,
                          const std::vector<nb::bytes>& names, const nb::bytes& index_name,
                          const nb::bytes& index_text, Dialect dialect, PackedForm form,
-                         const nb::bytes& output, nb::object progress) {
+                         const std::string& precision, const nb::bytes& output,
+                         nb::object progress) {
   PackInput input;
   input.files = files_of(parts);
   input.name = text_of(name);
@@ -37,6 +39,7 @@ std::uint64_t pack_files(const std::vector<FilePart>& parts, const nb::bytes& na
   input.index_text = text_of(index_text);
   input.dialect = dialect;
   input.form = form;
+  input.precision = tit::Precision::of(precision);
   const std::string path = text_of(output);
   ProgressReporter reporter(std::move(progress));
   const nb::gil_scoped_release unlocked;
@@ -86,7 +89,7 @@ void register_packed(nb::module_& m) {
       .value("VERSION_2", PackedForm::version_2);
 
   m.def("pack", &pack_files, "files"_a, "name"_a, "names"_a, "index_name"_a, "index_text"_a,
-        "dialect"_a, "form"_a, "output"_a, "progress"_a.none());
+        "dialect"_a, "form"_a, "precision"_a, "output"_a, "progress"_a.none());
   m.def("unpack", &unpack_file, "file"_a, "directory"_a, "progress"_a.none());
 
   nb::class_<CompressedWriter>(m, "PackedWriter", "Writes a packed trace, a rank after the other.")

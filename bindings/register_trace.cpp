@@ -106,6 +106,7 @@ void register_trace(nb::module_& m) {
       .def_prop_ro("dialect", &TraceSet::dialect)
       .def_prop_ro("bytes", &TraceSet::bytes)
       .def_prop_ro("actions", &TraceSet::actions)
+      .def_prop_ro("precision", &TraceSet::precision)
       .def(
           "file",
           [](const TraceSet& set, std::int32_t rank) {

@@ -60,7 +60,7 @@ def job_result(
 ) -> Result:
     """The result of a job that is over; it began at `begin`, in seconds."""
     core = driver.core
-    notes = [*settings.warnings, *killed(driver, job)]
+    notes = [*settings.warnings, *_inexact(trace), *killed(driver, job)]
     if lost := core.lost_types(job):
         more = f" and {len(lost) - 1} more" if lost[1:] else ""
         notes.append(
@@ -105,3 +105,12 @@ def start_replay(
 
     hosts = placements.host_indices(settings.platform)
     return env.start_job(readable(opened, settings), hosts, result, *lives(placements))
+
+
+def _inexact(trace: Trace) -> list[str]:
+    """What a trace says that was packed with less exact volumes."""
+    level = trace.precision
+    if level == "exact":
+        return []
+    kept = "as the means of their sites" if level == "mean" else f"to {level} of each"
+    return [f"{trace.name} keeps the volumes of computations {kept}"]

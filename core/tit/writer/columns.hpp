@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tit/column/precision.hpp"
 #include "tit/file/tables.hpp"
 
 namespace tisim {
@@ -19,8 +20,9 @@ struct RankValues {
 
 // Makes tables.volumes, contexts, sites and columns; returns the coded values, rank after rank.
 // `tables` must have its classes and its kinds. A block holds about `block_values` values.
+// Volumes of computations are kept as exactly as `precision` says.
 std::string code_columns(std::vector<RankValues> values, std::uint64_t block_values,
-                         TraceTables& tables);
+                         const Precision& precision, TraceTables& tables);
 
 }  // namespace tit
 }  // namespace tisim

@@ -65,8 +65,8 @@ struct RankProgram {
 };
 
 // Finds the structure. Volumes stand in the grammar where that takes less room, else in the column;
-// so do arguments that hardly repeat.
-RankProgram program_of(const RankPart& part);
+// so do arguments that hardly repeat. `volumes_in_column`: they always stand there.
+RankProgram program_of(const RankPart& part, bool volumes_in_column = false);
 
 }  // namespace tit
 }  // namespace tisim

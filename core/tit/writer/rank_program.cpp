@@ -271,10 +271,10 @@ double bits_of_column(const RankPart& part) {
 
 }  // namespace
 
-RankProgram program_of(const RankPart& part) {
+RankProgram program_of(const RankPart& part, bool volumes_in_column) {
   const std::vector<std::vector<std::uint32_t>> columns = choose_columns(part);
   RankProgram program = with_column(part, columns);
-  if (part.volumes() == 0) return program;
+  if (part.volumes() == 0 || volumes_in_column) return program;
   std::unordered_set<std::uint64_t> distinct;
   const std::size_t items = program.grammar.items();
   const std::size_t few = 16 + part.volumes() / 16;

@@ -84,6 +84,7 @@ void TraceWriter::finish_names(FileLayout& layout) const {
 std::string TraceWriter::finish(FileLayout layout) {
   finish_names(layout);
   layout.has_last_newline = RankVector::of(newlines_, numbered(newlines_.size()), false);
+  const Precision precision = Precision::of(layout.precision.empty() ? "exact" : layout.precision);
   tables_.layout = std::move(layout);
   classes_.finish(tables_);
   tables_.number_kinds();
@@ -92,7 +93,8 @@ std::string TraceWriter::finish(FileLayout layout) {
   tables_.write_trace(trace);
   sections.push_back(section_of(kTraceSection, std::move(trace.data), true));
   if (!values_.empty()) {
-    std::string values = code_columns(std::move(values_), block_values(tables_.ranks), tables_);
+    std::string values =
+        code_columns(std::move(values_), block_values(tables_.ranks), precision, tables_);
     Bytes columns;
     tables_.write_columns(columns);
     sections.push_back(section_of(kColumnsSection, std::move(columns.data), true));

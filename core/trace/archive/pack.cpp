@@ -77,9 +77,12 @@ bool for_each_line_of(const TraceFile& file, bool marked, PackProgress& done, Ta
 }
 
 // The file in version 2.
-std::string compressed(const Ranks& ranks, const PackedLayout& layout, const Progress& progress) {
+std::string compressed(const Ranks& ranks, const PackedLayout& layout,
+                       const tit::Precision& precision, const Progress& progress) {
   PackProgress done(progress, ranks.bytes);
-  CompressedWriter writer(static_cast<std::int32_t>(ranks.files.size()), ranks.merged);
+  // All means of volumes together are small: there need not be a grammar of volumes.
+  const bool in_column = precision.level == tit::Precision::Level::mean;
+  CompressedWriter writer(static_cast<std::int32_t>(ranks.files.size()), ranks.merged, in_column);
   for (const RankFile& from : ranks.files) {
     writer.begin_rank(*from.name);
     writer.end_rank(for_each_line_of(
@@ -91,6 +94,7 @@ std::string compressed(const Ranks& ranks, const PackedLayout& layout, const Pro
   kept.merged = layout.merged;
   kept.index_name = layout.index_name;
   kept.index_text = layout.index_text;
+  if (precision.level != tit::Precision::Level::exact) kept.precision = precision.name();
   return writer.finish(std::move(kept));
 }
 
@@ -153,10 +157,11 @@ void pack(const PackInput& input, const std::string& output, const Progress& pro
     pack_plainly(ranks, layout, output, rest);
     return;
   }
-  const std::string file = compressed(ranks, layout, part_of(rest, 0.0, 0.9));
+  const std::string file = compressed(ranks, layout, input.precision, part_of(rest, 0.0, 0.9));
   const auto size = static_cast<double>(file.size());
   const bool may_be_large = ranks.bytes < kSmallText || size * kGoodFactor > ranks.bytes;
-  if (input.form == PackedForm::smallest && may_be_large &&
+  const bool is_exact = input.precision.level == tit::Precision::Level::exact;
+  if (input.form == PackedForm::smallest && is_exact && may_be_large &&
       pack_plainly(ranks, layout, output, part_of(rest, 0.9, 1.0)) < file.size()) {
     return;
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/progress.hpp"
+#include "tit/column/precision.hpp"
 #include "trace/storage/trace_file.hpp"
 #include "trace/vocabulary/dialect.hpp"
 
@@ -23,6 +24,8 @@ struct PackInput {
   std::string index_text = {};
   Dialect dialect = Dialect::automatic;
   PackedForm form = PackedForm::smallest;
+  // Of the volumes of computations; in version 2 only.
+  tit::Precision precision = {};
 };
 
 // Writes the file `output`. The lines are kept as they are, right or wrong. Throws TraceError when

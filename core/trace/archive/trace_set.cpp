@@ -104,6 +104,12 @@ std::uint64_t TraceSet::bytes_of(std::int32_t rank) const {
   return files_->by_rank[static_cast<std::size_t>(rank)].size();
 }
 
+std::string TraceSet::precision() const {
+  const bool is_exact =
+      !files_->compressed || files_->compressed->tables().layout.precision.empty();
+  return is_exact ? "exact" : files_->compressed->tables().layout.precision;
+}
+
 std::optional<std::uint64_t> TraceSet::actions() const {
   if (files_->compressed) return files_->compressed->actions();
   return files_->packed ? std::optional(files_->packed->actions()) : std::nullopt;

@@ -54,6 +54,9 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   std::uint64_t bytes_of(std::int32_t rank) const;
   // The number of its actions, when that is known without reading all of them.
   std::optional<std::uint64_t> actions() const;
+  // How exactly its file keeps the volumes of computations: "exact", or a level of
+  // tit/column/precision.hpp.
+  std::string precision() const;
 
   // Calls of the trace are interned in `calls`, which must outlive the reader; the set lives as
   // long as its readers.

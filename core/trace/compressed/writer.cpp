@@ -21,8 +21,11 @@ void for_each_line_in(std::string_view text, Take take) {
 
 }  // namespace
 
-CompressedWriter::CompressedWriter(std::int32_t ranks, bool merged)
-    : vocabulary_({}), writer_(static_cast<std::uint32_t>(ranks)), merged_(merged) {}
+CompressedWriter::CompressedWriter(std::int32_t ranks, bool merged, bool volumes_in_column)
+    : vocabulary_({}),
+      writer_(static_cast<std::uint32_t>(ranks)),
+      merged_(merged),
+      volumes_in_column_(volumes_in_column) {}
 
 void CompressedWriter::begin_rank(std::string_view name) {
   name_ = name;
@@ -35,7 +38,7 @@ void CompressedWriter::lines(std::string_view text) {
 }
 
 void CompressedWriter::end_rank(bool newline) {
-  writer_.add(tit::program_of(packer_->finish()), name_, newline);
+  writer_.add(tit::program_of(packer_->finish(), volumes_in_column_), name_, newline);
   packer_.reset();
 }
 

@@ -19,7 +19,9 @@ namespace tisim {
 class CompressedWriter {
  public:
   // Ranks come in ascending order, from 0 to `ranks` - 1. `merged`: their lines are in one file.
-  explicit CompressedWriter(std::int32_t ranks, bool merged = false);
+  // `volumes_in_column`: no grammar has volumes of ranks that come line by line.
+  explicit CompressedWriter(std::int32_t ranks, bool merged = false,
+                            bool volumes_in_column = false);
 
   // The lines of the next rank follow; `name` is its file's.
   void begin_rank(std::string_view name);
@@ -46,6 +48,7 @@ class CompressedWriter {
   const Vocabulary vocabulary_;
   tit::TraceWriter writer_;
   bool merged_;
+  bool volumes_in_column_;
   std::int32_t next_rank_ = 0;
   std::string name_;
   std::uint64_t number_ = 0;

@@ -9,6 +9,7 @@ import click
 from tisim.commands.written import report_written
 from tisim.files import check_writable
 from tisim.formats import Trace, pack, unpack
+from tisim.formats.packed import PRECISIONS
 from tisim.formats.trace import DIALECTS
 from tisim.progress import ProgressBar
 from tisim.quantities import format_bytes
@@ -21,6 +22,7 @@ Examples:
   tisim pack traces/ -o lu.tit
   tisim pack lu.A.8.tar.xz -o lu.tit
   tisim pack --dialect legacy old/ -o old.tit
+  tisim pack --volumes 1e-2 traces/ -o lu.tit
 """,
 )
 @click.option(
@@ -33,19 +35,28 @@ Examples:
     show_default=True,
     help="How the lines are written; detected by default.",
 )
+@click.option(
+    "--volumes",
+    type=click.Choice(PRECISIONS),
+    default="exact",
+    show_default=True,
+    help="How exactly volumes of computations are kept: to a relative error, or as the mean of "
+    "all between two calls. Their sum between two calls stays the same.",
+)
 @click.argument("traces", nargs=-1, required=True)
-def pack_command(output: str, dialect: str, traces: tuple[str, ...]) -> None:
+def pack_command(output: str, dialect: str, volumes: str, traces: tuple[str, ...]) -> None:
     """Write a trace as one file that is read fast.
 
     Of a long trace it takes at most a quarter of the text.
 
     TRACES is what tisim replay takes, and every command that takes traces takes what this
-    writes. No byte is lost: comments, spacing and the spelling of numbers come back.
+    writes. Without --volumes no byte is lost: comments, spacing and the spelling of numbers come
+    back.
     """
     check_writable(output)
     with ProgressBar("pack") as bar:
         source = traces[0] if len(traces) == 1 else list(traces)
-        text = pack(source, output, dialect=dialect, progress=bar.show)
+        text = pack(source, output, dialect=dialect, volumes=volumes, progress=bar.show)
     packed = Trace.open(output)
     size = Path(output).stat().st_size
     click.echo(

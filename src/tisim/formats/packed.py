@@ -23,6 +23,8 @@ _FORMS = {
     1: _core.PackedForm.VERSION_1,
     2: _core.PackedForm.VERSION_2,
 }
+#: How exactly volumes of computations can be kept.
+PRECISIONS = ("exact", "1e-3", "1e-2", "5e-2", "mean")
 
 
 def pack(
@@ -31,6 +33,7 @@ def pack(
     *,
     dialect: str = "auto",
     version: int | None = None,
+    volumes: str = "exact",
     progress: Progress | None = None,
 ) -> int:
     """Write a trace as one packed file.
@@ -49,6 +52,11 @@ def pack(
         The version of the packed form: 2, which keeps the structure of the program, or 1, which
         keeps line by line. By default the one that takes less room; that is 1 for tiny traces and
         for those without structure.
+    volumes
+        How exactly the volumes of computations are kept: ``"exact"``, to a relative error of
+        ``"1e-3"``, ``"1e-2"`` or ``"5e-2"`` each, or as the ``"mean"`` of all volumes between two
+        calls. The sum of the volumes between two calls stays the same, to 1e-9 of it. All else is
+        kept exactly.
     progress
         Is told now and then which part is done, from 0 to 1.
 
@@ -61,10 +69,14 @@ def pack(
     ------
     InputError
         When a file cannot be read or written, when the ranks are not 0, 1, 2 and so on, or when
-        there is no such version.
+        there is no such version or precision, or version 1 is to hold inexact volumes.
     """
     if version not in _FORMS:
         raise InputError(f"there is no version {version!r} of packed traces; there are 1 and 2")
+    if volumes not in PRECISIONS:
+        raise InputError(f"volumes cannot be kept as {volumes!r}; choose {', '.join(PRECISIONS)}")
+    if version == 1 and volumes != "exact":
+        raise InputError("version 1 of packed traces keeps volumes exactly; leave one of them out")
     number = dialect_number(dialect)
     if isinstance(source, Trace):
         if dialect == "auto":
@@ -83,6 +95,7 @@ def pack(
                 text,
                 number,
                 _FORMS[version],
+                volumes,
                 os.fsencode(unfinished),
                 part_of(progress, _FOUND, 1.0),
             )

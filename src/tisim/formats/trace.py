@@ -141,6 +141,14 @@ class Trace:
         return self._core.actions
 
     @property
+    def precision(self) -> str:
+        """How exactly its file keeps the volumes of computations: ``"exact"`` as a rule.
+
+        See `tisim.formats.pack` for what else it can be.
+        """
+        return str(self._core.precision)
+
+    @property
     def source(self) -> str | list[str]:
         """What it was opened from, with absolute paths."""
         return self._opening[0]

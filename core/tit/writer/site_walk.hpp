@@ -1,0 +1,56 @@
+// Walks over the values of a rank with the site of each.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tit/file/expansion.hpp"
+#include "tit/file/tables.hpp"
+
+namespace tisim {
+namespace tit {
+
+class SiteWalk {
+ public:
+  explicit SiteWalk(const TraceTables& tables) : tables_(tables), arguments_(tables.kinds_count) {
+    for (std::size_t i = 0; i < tables.signatures.size(); ++i) {
+      std::vector<bool>& of_kind = arguments_[tables.kinds[i]];
+      const Signature& signature = tables.signatures[i];
+      of_kind.clear();
+      for (std::size_t k = 0; k < signature.arguments.size(); ++k) {
+        if (signature.arguments[k].mode != Mode::column) continue;
+        const Shape& shape = tables.shapes[signature.shape];
+        of_kind.push_back(shape.holes[k].mark == kVolumeMark);
+      }
+    }
+  }
+
+  // Calls `take(before, at, place, is_volume)` for each value: kinds of the calls before (plus 1)
+  // and at it, and its place in the context.
+  template <class Take>
+  void for_each(std::uint32_t rank_class, Take take) const {
+    const RankClass& made = tables_.classes[rank_class];
+    Expansion expansion(made.grammar);
+    std::uint32_t call = 0;
+    std::uint32_t before = 0;
+    while (expansion.next(call)) {
+      const std::uint32_t kind = tables_.kinds[made.signatures[call]];
+      if (made.has_volumes) take(before, kind, 0U, true);
+      for (std::size_t i = 0; i < arguments_[kind].size(); ++i) {
+        take(before, kind, static_cast<std::uint32_t>(i) + 1, bool{arguments_[kind][i]});
+      }
+      before = kind + 1;
+    }
+  }
+
+  std::uint32_t places(std::uint32_t kind) const {
+    return 1 + static_cast<std::uint32_t>(arguments_[kind].size());
+  }
+
+ private:
+  const TraceTables& tables_;
+  std::vector<std::vector<bool>> arguments_;  // of each kind: whether each in a column is a volume
+};
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,0 +1,131 @@
+"""The lines of one rank (docs/tit.md, "From calls to lines")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .columns import ColumnDecoder
+from .numbers import DamagedError, crc32c, unzigzag
+from .shapes import STEP, VOLUME, Shape
+from .tables import BY_RANK, COLUMN, EXCLUSIVE, RELATIVE, ColumnTables, TraceTables
+from .volumes import volume_text
+
+
+class Column:
+    """The values of one rank that stand in no table.
+
+    Parameters
+    ----------
+    tables : ColumnTables
+        Where values stand, and how they are coded.
+    blocks : list
+        Values, bytes and checksum of each block of the rank.
+    stored : bytes
+        The blocks, one behind the other.
+    """
+
+    def __init__(
+        self, tables: ColumnTables, blocks: list[tuple[int, int, int]], stored: bytes
+    ) -> None:
+        self.tables = tables
+        self._decoders = self._decoder_of_each(blocks, stored)
+
+    @staticmethod
+    def _decoder_of_each(
+        blocks: list[tuple[int, int, int]], stored: bytes
+    ) -> Iterator[ColumnDecoder]:
+        at = 0
+        for values, size, checksum in blocks:
+            block = stored[at : at + size]
+            at += size
+            if len(block) != size or crc32c(block) != checksum:
+                raise DamagedError("a block of values is not what was written")
+            decoder = ColumnDecoder(block)
+            for _ in range(values):
+                yield decoder
+            if not decoder.finished():
+                raise DamagedError("a block of values is too long")
+
+    def site(self, before: int, kind: int) -> int | None:
+        """The first site of a call of this kind behind another one."""
+        return self.tables.first_site.get((before, kind))
+
+    def value(self, number: int) -> int:
+        """The next value at a site."""
+        site = self.tables.sites[number]
+        if site.model is None:
+            return site.value
+        decoder = next(self._decoders, None)
+        if decoder is None:
+            raise DamagedError("the column of a rank ends too early")
+        return decoder.next(site.model)
+
+    def volume(self, number: int) -> int:
+        """The code of a volume."""
+        return self.tables.volumes[number] if self.tables.volumes else number
+
+
+class RankLines:
+    """The lines of a rank, each with its number in its file, from 1."""
+
+    def __init__(self, tables: TraceTables, column: Column | None, rank: int) -> None:
+        self._tables = tables
+        self._column = column
+        self._rank = rank
+        self._class = tables.classes[tables.class_of[rank]]
+        self._prefix = b"%d " % rank
+        position = tables.members[tables.class_of[rank]].index(rank)
+        vectors = iter(self._class.vectors)
+        self._numbers = [
+            [
+                next(vectors)[position] if mode == BY_RANK else self._number(mode, value)
+                for mode, value in tables.calls[call].arguments
+            ]
+            for call in self._class.calls
+        ]
+
+    def _number(self, mode: int, value: int) -> int | None:
+        """An argument of this rank; None when it is in the column."""
+        if mode == COLUMN:
+            return None
+        if mode == EXCLUSIVE:
+            return self._rank ^ value
+        return self._rank + value if mode == RELATIVE else value
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        before = number = 0
+        for terminal in self._class.grammar.expanded():
+            call = self._class.calls[terminal]
+            kind = self._tables.kinds[call]
+            shape = self._tables.shapes[self._tables.calls[call].shape]
+            site = self._column.site(before, kind) if self._column else None
+            before = kind + 1
+            volume = self._volume_before(site)
+            if volume is not None:
+                number += 1
+                yield number, self._prefix + b"compute " + volume
+            if shape.is_silent:
+                continue
+            numbers = self._arguments(shape, self._numbers[terminal], site)
+            number += numbers[-1] if shape.holes[-1:] == [STEP] else 1
+            yield number, (self._prefix if shape.has_rank else b"") + shape.line(numbers)
+
+    def _volume_before(self, site: int | None) -> bytes | None:
+        """The volume that is computed before the call at hand."""
+        if self._column is None or site is None or not self._class.has_volumes:
+            return None
+        value = self._column.value(site)
+        return volume_text(self._column.volume(value - 1)).encode() if value else None
+
+    def _arguments(self, shape: Shape, numbers: list[int | None], site: int | None) -> list[int]:
+        """The numbers of a call, those in the column too."""
+        complete = []
+        for mark, number in zip(shape.holes, numbers, strict=True):
+            if number is None:
+                if self._column is None or site is None:
+                    raise DamagedError("a call has no place for its values")
+                site += 1
+                coded = self._column.value(site)
+                number = self._column.volume(coded) if mark == VOLUME else unzigzag(coded)
+            complete.append(number)
+        return complete
