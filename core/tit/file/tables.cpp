@@ -11,7 +11,8 @@ namespace tit {
 
 namespace {
 
-constexpr std::uint64_t kLargestRank = 0x7fffffff;
+// A reader keeps some 20 bytes a rank, and a file of a few hundred bytes may have many.
+constexpr std::uint64_t kMostRanksOfFile = 67'108'864;
 constexpr unsigned kModeBits = 3;
 constexpr std::size_t kMostKindArguments = 6;
 
@@ -163,7 +164,7 @@ void TraceTables::write_trace(Bytes& out) const {
 }
 
 void TraceTables::read_trace(ByteReader& in) {
-  ranks = static_cast<std::uint32_t>(in.at_most(kLargestRank, "the number of ranks"));
+  ranks = static_cast<std::uint32_t>(in.at_most(kMostRanksOfFile, "the number of ranks"));
   if (ranks == 0) throw FormatError("it has no rank");
   const std::uint8_t flags = in.byte();
   layout.legacy = (flags & 1) != 0;
