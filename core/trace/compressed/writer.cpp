@@ -24,6 +24,7 @@ void for_each_line_in(std::string_view text, Take take) {
 CompressedWriter::CompressedWriter(std::int32_t ranks, bool merged, bool volumes_in_column)
     : vocabulary_({}),
       writer_(static_cast<std::uint32_t>(ranks)),
+      ranks_(ranks),
       merged_(merged),
       volumes_in_column_(volumes_in_column) {}
 
@@ -34,12 +35,18 @@ void CompressedWriter::begin_rank(std::string_view name) {
 }
 
 void CompressedWriter::lines(std::string_view text) {
-  for_each_line_in(text, [this](std::string_view one) { packer_->line(one, ++number_); });
+  LinePacker& into = packer();
+  for_each_line_in(text, [&](std::string_view one) { into.line(one, ++number_); });
 }
 
 void CompressedWriter::end_rank(bool newline) {
-  writer_.add(tit::program_of(packer_->finish(), volumes_in_column_), name_, newline);
+  writer_.add(tit::program_of(packer().finish(), volumes_in_column_), name_, newline);
   packer_.reset();
+}
+
+std::string CompressedWriter::finish(tit::FileLayout layout) {
+  if (next_rank_ != ranks_) throw std::logic_error("not all ranks have been written");
+  return writer_.finish(std::move(layout));
 }
 
 void CompressedWriter::add_rank(std::string_view name, const std::vector<Piece>& pieces) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 
 namespace tisim {
 
+// Throws std::logic_error when it is called out of order.
 class CompressedWriter {
  public:
   // Ranks come in ascending order, from 0 to `ranks` - 1. `merged`: their lines are in one file.
@@ -26,7 +28,7 @@ class CompressedWriter {
   // The lines of the next rank follow; `name` is its file's.
   void begin_rank(std::string_view name);
   // A line without its newline. `number` counts from 1 in its file and grows.
-  void line(std::string_view text, std::uint64_t number) { packer_->line(text, number); }
+  void line(std::string_view text, std::uint64_t number) { packer().line(text, number); }
   // The next lines, each with its newline.
   void lines(std::string_view text);
   // `newline`: whether the last line had one.
@@ -42,11 +44,18 @@ class CompressedWriter {
   void add_rank(std::string_view name, const std::vector<Piece>& pieces);
 
   // The bytes of the file.
-  std::string finish(tit::FileLayout layout) { return writer_.finish(std::move(layout)); }
+  std::string finish(tit::FileLayout layout);
 
  private:
+  // Of the rank at hand.
+  LinePacker& packer() {
+    if (!packer_) throw std::logic_error("no rank has begun");
+    return *packer_;
+  }
+
   const Vocabulary vocabulary_;
   tit::TraceWriter writer_;
+  std::int32_t ranks_;
   bool merged_;
   bool volumes_in_column_;
   std::int32_t next_rank_ = 0;

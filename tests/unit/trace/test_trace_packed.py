@@ -174,3 +174,12 @@ def test_packed_files_are_written_directly(tmp_path: Path) -> None:
         "rank-1": b"1 recv 0 0 5\n1 recv 0 0 5\n",
         "rank-2": b"2 init\n" + b"2 barrier\n2 compute 5\n" * 3,
     }
+
+
+def test_a_packed_file_is_not_written_out_of_order(tmp_path: Path) -> None:
+    writer = _core.PackedWriter(2)
+    with pytest.raises(RuntimeError, match="no rank has begun"):
+        writer.write(b"0 init\n")
+    writer.add_rank(b"rank-0", [(b"0 init\n", 1)])
+    with pytest.raises(RuntimeError, match="not all ranks have been written"):
+        writer.finish(bytes(tmp_path / "x.tit"))
