@@ -59,6 +59,8 @@ def read_parts(directory: Path) -> Recording | None:
     recording = Recording(
         directory, int(header.get("ranks", 0)), header.get("counter", ""), header.get("mpi", "")
     )
+    if not recording.ranks:
+        return None  # the ranks have agreed not to record, and said why
     missing = sorted({*range(recording.ranks)} - parts.keys())
     if missing:
         raise InputError(

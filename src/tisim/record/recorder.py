@@ -93,11 +93,11 @@ def record(
     status = _run(command, recorder, {**variables, "TISIM_RECORD_DIRECTORY": str(parts)})
     recording = read_parts(parts)
     if recording is None:
-        parts.rmdir()
+        shutil.rmtree(parts)
         failed = f" (its exit status was {status})" if status else ""
         raise InputError(
-            f"no rank was recorded{failed}: either the program did not call MPI_Init, or what "
-            "starts it does not pass LD_PRELOAD on to its ranks"
+            f"no rank was recorded{failed}: unless a rank has said why, either the program did not "
+            "call MPI_Init, or what starts it does not pass LD_PRELOAD on to its ranks"
         )
     pack(parts, output)
     shutil.rmtree(parts)

@@ -205,6 +205,26 @@ def test_failed_tests_are_kept_on_request(mpi: Mpi, tmp_path: Path, cache: Path)
     assert calls[-2:] == ["wait request=0", "finalize"]
 
 
+def test_a_rank_that_cannot_write_stops_no_other(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    """The ranks communicate when communicators are made: all of them record, or none does."""
+    body = "MPI_Comm copy; MPI_Comm_dup(MPI_COMM_WORLD, &copy); MPI_Barrier(copy);"
+    program = program_of(body, tmp_path, mpi)
+    library = compiled_recorder(find_library(mpi.cc), cache)
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    (parts / "rank-1.txt").write_text("in the way")
+    run = subprocess.run(
+        [mpi.run, "-n", "2", "env", f"LD_PRELOAD={library}", program],
+        env={**os.environ, **ENVIRONMENT, "TISIM_RECORD_DIRECTORY": str(parts)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert run.returncode == 0
+    assert "rank 1 cannot write its part of the trace there: File exists" in run.stderr
+    assert (parts / "rank-0.txt").read_text() == ""
+
+
 def test_no_compiler_of_mpi(tmp_path: Path) -> None:
     run = tisim_record("-o", tmp_path / "a.tit", "--mpicc", "no-such-mpicc", "--", "true")
     assert run.returncode == 2
@@ -226,7 +246,7 @@ def test_a_program_without_mpi(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
         variables={"XDG_CACHE_HOME": str(cache)},
     )
     assert run.returncode == 2
-    assert "did not call MPI_Init" in run.stderr
+    assert "call MPI_Init" in run.stderr
     assert [*tmp_path.iterdir()] == []
 
 

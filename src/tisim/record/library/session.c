@@ -1,4 +1,5 @@
 /* Whether this rank records, and the lines that it writes. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,9 +63,9 @@ bool tisim_keeps_failed_tests(void) { return keeps_failed_tests; }
 
 bool tisim_is_active(void) { return !paused; }
 
+/* From here on nothing is written. The rank goes on to agree with the others on communicators. */
 static void close_sink(void) {
-  state = STATE_OVER;
-  tisim_sink_close(sink);
+  if (sink != NULL) tisim_sink_close(sink);
   sink = NULL;
 }
 
@@ -97,12 +98,21 @@ static void write_header(int size, const char *counter, int threads) {
   tisim_sink_comment(sink, line);
 }
 
+static void open_sink(const char *directory, int rank) {
+  sink = tisim_sink_open(directory, rank);
+  if (sink != NULL) return;
+  char text[4200];
+  snprintf(text, sizeof text, "%s: rank %d cannot write its part of the trace there: %s",
+           directory, rank, strerror(errno));
+  message(text);
+}
+
 void tisim_start(int threads, const void *caller) {
   const char *const directory = getenv("TISIM_RECORD_DIRECTORY");
   const char *const counter = getenv("TISIM_RECORD_COUNTER");
   const char *const speed = getenv("TISIM_RECORD_SPEED");
   const char *const tests = getenv("TISIM_RECORD_TESTS");
-  if (state != STATE_BEFORE || directory == NULL) return;
+  if (state != STATE_BEFORE) return;
   state = STATE_OVER;
   int rank = 0;
   int size = 0;
@@ -110,17 +120,17 @@ void tisim_start(int threads, const void *caller) {
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   const char *const described = tisim_counter_begin(counter == NULL ? "time" : counter,
                                                     speed == NULL ? 1e9 : strtod(speed, NULL));
-  if (described == NULL) {
+  if (directory != NULL && described == NULL) {
     message("the counter that was asked for does not work on this host");
-    return;
+  } else if (directory != NULL) {
+    open_sink(directory, rank);
   }
-  sink = tisim_sink_open(directory, rank);
-  if (sink == NULL) {
-    char text[4200];
-    snprintf(text, sizeof text, "%s: rank %d cannot write its part of the trace there", directory,
-             rank);
-    perror("tisim record");
-    message(text);
+  /* Either all ranks record or none: they communicate when communicators are made. */
+  int opened = sink != NULL;
+  int all_opened = 0;
+  PMPI_Allreduce(&opened, &all_opened, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (all_opened == 0) {
+    close_sink();
     return;
   }
   keeps_failed_tests = tests != NULL && strcmp(tests, "all") == 0;
@@ -137,6 +147,9 @@ void tisim_start(int threads, const void *caller) {
 
 void tisim_finish(const void *caller) {
   if (!tisim_enter("MPI_Finalize", caller)) return;
+  depth = 0;
+  state = STATE_OVER;
+  if (sink == NULL) return;
   const struct tisim_named none = tisim_on(0);
   for (size_t i = 0; i < unsupported_count; ++i) {
     char line[256];
@@ -145,18 +158,17 @@ void tisim_finish(const void *caller) {
     tisim_sink_comment(sink, line);
   }
   tisim_write(TISIM_finalize, NULL, 0, &none, true);
-  if (state == STATE_RECORDING) close_sink();
-  depth = 0;
+  close_sink();
 }
 
 void tisim_give_up(void) {
-  if (state == STATE_RECORDING) close_sink();
+  close_sink();
 }
 
 void tisim_pause(bool pause, const void *caller) {
   if (state != STATE_RECORDING || depth != 0 || paused == pause) return;
   volume += tisim_counter_take(caller);
-  if (!paused && volume != 0) tisim_sink_volume(sink, volume);
+  if (!paused && volume != 0 && sink != NULL) tisim_sink_volume(sink, volume);
   volume = 0;
   paused = pause;
   tisim_counter_restart();
@@ -169,7 +181,7 @@ struct tisim_named tisim_on(int64_t comm) {
 
 void tisim_write(enum tisim_word word, const int64_t *arguments, size_t count,
                  const struct tisim_named *named, bool always) {
-  if (state != STATE_RECORDING || (paused && !always)) return;
+  if (sink == NULL || (paused && !always)) return;
   if (volume != 0 && !paused) tisim_sink_volume(sink, volume);
   volume = 0;
   tisim_sink_call(sink, word, arguments, count, named);
