@@ -10,6 +10,7 @@ void register_vocabulary(nanobind::module_& m);
 void register_trace(nanobind::module_& m);
 void register_packed(nanobind::module_& m);
 void register_check(nanobind::module_& m);
+void register_inspection(nanobind::module_& m);
 void register_calls(nanobind::module_& m);
 void register_platform(nanobind::module_& m);
 void register_model(nanobind::module_& m);

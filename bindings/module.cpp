@@ -11,6 +11,7 @@ NB_MODULE(_core, m) {
   tisim::register_trace(m);
   tisim::register_packed(m);
   tisim::register_check(m);
+  tisim::register_inspection(m);
   tisim::register_calls(m);
   tisim::register_platform(m);
   tisim::register_model(m);

@@ -60,6 +60,11 @@ _COMMANDS = {
         "check_command",
         "Check a trace for errors, and count its actions.",
     ),
+    "inspect": (
+        "tisim.commands.inspect",
+        "inspect_command",
+        "Say what an application does: phases, loops, calls.",
+    ),
     "pack": (
         "tisim.commands.pack",
         "pack_command",

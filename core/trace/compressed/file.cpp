@@ -66,7 +66,8 @@ void CompressedFile::read() {
   std::uint64_t values_size = 0;
   bool has_trace = false;
   bool has_columns = false;
-  for (const tit::Section& section : tit::read_container(source)) {
+  container_ = tit::read_container(source);
+  for (const tit::Section& section : container_) {
     const bool known = section.name == tit::kTraceSection || section.name == tit::kColumnsSection ||
                        section.name == tit::kValuesSection;
     if ((!known || section.version > kSectionVersion) && section.required) {

@@ -36,6 +36,8 @@ class CompressedFile {
   ~CompressedFile();
 
   const TraceFile& file() const { return file_; }
+  // Its sections, without their bytes.
+  const std::vector<tit::Section>& sections() const { return container_; }
   const tit::TraceTables& tables() const { return tables_; }
   const Site& site(std::uint32_t number) const { return sites_[number]; }
   // Of the volume before a call of kind `at` behind one of kind `before` - 1.
@@ -89,6 +91,7 @@ class CompressedFile {
   static std::size_t at(std::int32_t rank) { return static_cast<std::size_t>(rank); }
 
   TraceFile file_;
+  std::vector<tit::Section> container_;
   tit::TraceTables tables_;
   std::vector<Site> sites_;
   Site no_site_;  // of calls that nothing is ever computed before

@@ -2,7 +2,19 @@
 
 from tisim._core import Kind
 from tisim.formats.check import ActionCount, CheckReport, Finding, check
+from tisim.formats.inspection import Inspection, inspect
 from tisim.formats.packed import pack, unpack
 from tisim.formats.trace import Trace
 
-__all__ = ["Trace", "Kind", "pack", "unpack", "check", "CheckReport", "Finding", "ActionCount"]
+__all__ = [
+    "Trace",
+    "Kind",
+    "pack",
+    "unpack",
+    "check",
+    "CheckReport",
+    "Finding",
+    "ActionCount",
+    "inspect",
+    "Inspection",
+]

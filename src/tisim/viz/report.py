@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
 from tisim.files import write_file
+from tisim.viz.application import application_of, application_page, application_tab
 from tisim.viz.page_data import page_data
 from tisim.viz.page_parts import PageParts
 
@@ -36,6 +37,8 @@ def check_report(path: str | os.PathLike[str]) -> None:
 def write_report(result: Result, path: str | os.PathLike[str]) -> None:
     """Write one self-contained page: summary, Gantt, breakdown, waits, critical path, and so on.
 
+    Where the trace is a packed one of version 2, a part of the page says what the application does.
+
     The page needs no other file and no network. It holds every state and message of small replays
     and shares and samples of large ones, and says so; it stays below five megabytes.
 
@@ -55,6 +58,7 @@ def write_report(result: Result, path: str | os.PathLike[str]) -> None:
     """
     check_report(path)
     parts = PageParts(result)
+    application = application_of(result.trace)
     page = Template(_read("page.html")).substitute(
         title=parts.title,
         style=_read("style.css"),
@@ -62,6 +66,8 @@ def write_report(result: Result, path: str | os.PathLike[str]) -> None:
         data=page_data(result),
         legend=parts.legend(),
         summary=parts.summary(),
+        application_tab=application_tab(application),
+        application=application_page(application),
         gantt_note=parts.gantt_note(),
         breakdown=parts.breakdown(),
         waits=parts.waits(),

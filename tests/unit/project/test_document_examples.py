@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCUMENTS = [
+    ROOT / "docs" / "inspect.md",
     ROOT / "docs" / "platforms.md",
     ROOT / "docs" / "traces.md",
     ROOT / "docs" / "tutorial.md",

@@ -13,6 +13,7 @@ import pytest
 import tisim
 from tests.unit.command_line import CommandLine
 from tests.unit.viz import browser as chromium
+from tisim.formats import pack
 from tisim.generate import Ring
 from tisim.viz import write_report
 
@@ -255,3 +256,27 @@ def test_the_gantt_chart_answers_questions(driver: Any, lu: Path) -> None:
     page.find("input[value=messages]").click()
     assert "585 messages" in page.find("#matrix-ramp").text
     assert page.complaints() == []
+
+
+def test_a_packed_trace_says_what_the_application_does(tmp_path: Path, lu: Path) -> None:
+    """A part of the page is from the structure of the trace; other traces would have to be packed.
+
+    Its file may be gone by then.
+    """
+    trace = tmp_path / "ring.tit"
+    Ring(ranks=4, iterations=500).write(tmp_path / "ring")
+    pack(tmp_path / "ring", trace, version=2)
+    result = tisim.replay(trace, platform=GRAPHENE, event_log=True)
+    write_report(result, tmp_path / "ring.html")
+    text = (tmp_path / "ring.html").read_text()
+    assert text.count('data-tab="application"') == 1
+    section = text.partition('<section id="application" hidden>')[2].partition("</section>")[0]
+    assert "<h2>Loops</h2>" in section
+    assert "500" in section
+    assert "&lt;by rank&gt;" in section
+    trace.unlink()
+    write_report(result, tmp_path / "without.html")
+    for page in (tmp_path / "without.html", lu):
+        assert "application" not in page.read_text().partition("<script")[0].replace(
+            'type="application/json"', ""
+        )

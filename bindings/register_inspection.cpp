@@ -1,0 +1,158 @@
+// `inspect`: what an application does, from the structure of its packed trace.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "bindings.hpp"
+#include "file_parts.hpp"
+#include "progress_reporter.hpp"
+#include "trace/inspect/inspection.hpp"
+#include "trace/inspect/signature_text.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tisim {
+
+namespace {
+
+// (count, sum, least, most, [(number of the bin, values in it)]).
+nb::tuple distribution(const Distribution& values) {
+  nb::list bins;
+  for (std::size_t bin = 0; bin < Distribution::kBins; ++bin) {
+    if (values.histogram[bin] > 0) bins.append(nb::make_tuple(bin, values.histogram[bin]));
+  }
+  return nb::make_tuple(values.count, values.sum, values.least, values.most, bins);
+}
+
+// (what, depth, times, text, calls each time).
+nb::list outline(const std::vector<OutlineLine>& lines, const tit::TraceTables& tables) {
+  nb::list made;
+  for (const OutlineLine& line : lines) {
+    const char* what = "left out";
+    nb::object text = nb::str("");
+    if (line.what == OutlineLine::What::call) {
+      what = "call";
+      text = decoded(signature_text(tables, line.signature));
+    } else if (line.what == OutlineLine::What::loop) {
+      what = "loop";
+    }
+    made.append(nb::make_tuple(what, line.depth, line.times, text, line.calls));
+  }
+  return made;
+}
+
+nb::list classes(const Inspection& found, const tit::TraceTables& tables) {
+  nb::list made;
+  for (const ClassSummary& summary : found.classes) {
+    nb::list stretches;
+    for (const auto& [first, last] : summary.stretches) {
+      stretches.append(nb::make_tuple(first, last));
+    }
+    nb::dict row;
+    row["number"] = summary.number;
+    row["ranks"] = summary.ranks;
+    row["stretches"] = stretches;
+    row["stretch_count"] = summary.stretch_count;
+    row["calls"] = summary.calls;
+    row["distinct_calls"] = summary.distinct;
+    row["rules"] = summary.rules;
+    row["items"] = summary.items;
+    row["longest_loop"] = summary.longest_loop;
+    row["outline"] = outline(summary.outline, tables);
+    made.append(row);
+  }
+  return made;
+}
+
+nb::list loops(const Inspection& found) {
+  nb::list made;
+  for (const LoopSummary& summary : found.loops) {
+    nb::list actions;
+    for (const auto& [name, times] : summary.loop.actions) {
+      actions.append(nb::make_tuple(decoded(name), times));
+    }
+    made.append(nb::make_tuple(summary.loop.iterations, summary.loop.entered, summary.loop.calls,
+                               summary.classes, summary.ranks, actions));
+  }
+  return made;
+}
+
+nb::dict as_dict(const Inspection& found, const tit::TraceTables& tables) {
+  nb::list sections;
+  for (const tit::Section& section : found.sections) {
+    sections.append(nb::make_tuple(decoded(section.name), section.version, section.required,
+                                   section.stored, section.size));
+  }
+  nb::list actions;
+  for (const auto& [name, total] : found.by_action) {
+    actions.append(
+        nb::make_tuple(decoded(name), total.actions, total.messages, total.bytes, total.amount));
+  }
+  nb::list signatures;
+  for (const SignatureSummary& summary : found.signatures) {
+    signatures.append(
+        nb::make_tuple(decoded(summary.text), summary.calls, summary.classes, summary.ranks));
+  }
+  nb::list sites;
+  for (const SiteSummary& summary : found.sites) {
+    sites.append(nb::make_tuple(decoded(summary.text), summary.total.calls,
+                                distribution(summary.total.bytes),
+                                distribution(summary.total.volumes)));
+  }
+  nb::dict made;
+  made["ranks"] = found.ranks;
+  made["actions"] = found.actions;
+  made["comments"] = found.comments;
+  made["unreadable"] = found.unreadable;
+  made["complete"] = found.complete;
+  made["dialect"] = tables.layout.legacy ? "legacy" : "modern";
+  made["merged"] = tables.layout.merged;
+  made["precision"] = tables.layout.precision.empty() ? "exact" : tables.layout.precision;
+  made["sections"] = sections;
+  made["grammar_bytes"] = found.grammar_bytes;
+  made["vector_bytes"] = found.vector_bytes;
+  made["by_action"] = actions;
+  made["classes"] = classes(found, tables);
+  made["loops"] = loops(found);
+  made["signatures"] = signatures;
+  made["sites"] = sites;
+  made["class_count"] = found.class_count;
+  made["loop_count"] = found.loop_count;
+  made["signature_count"] = found.signature_count;
+  made["site_count"] = found.site_count;
+  return made;
+}
+
+nb::dict inspect_file(const FilePart& part, bool with_columns, nb::object progress) {
+  ProgressReporter reporter(std::move(progress));
+  std::unique_ptr<const CompressedFile> file;
+  Inspection found;
+  TraceFile opened = files_of({part}).front();
+  {
+    const nb::gil_scoped_release unlocked;
+    file = std::make_unique<const CompressedFile>(std::move(opened));
+    found = inspect(*file, with_columns, reporter.progress());
+  }
+  return as_dict(found, file->tables());
+}
+
+// The version of a packed trace; 0: the file is none.
+std::uint32_t packed_version(const FilePart& part) {
+  TraceFile file = files_of({part}).front();
+  file.descriptor = open_file(file);
+  return CompressedFile::version_of(file);
+}
+
+}  // namespace
+
+void register_inspection(nb::module_& m) {
+  m.def("inspect", &inspect_file, "file"_a, "with_columns"_a, "progress"_a.none());
+  m.def("packed_version", &packed_version, "file"_a);
+}
+
+}  // namespace tisim

@@ -1,0 +1,127 @@
+#include "trace/inspect/call_meaning.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string_view>
+
+#include "trace/compressed/call_plans.hpp"
+#include "trace/error.hpp"
+#include "trace/grammar/line_parser.hpp"
+#include "trace/vocabulary/collective_call.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::size_t kMostCalls = 4096;  // in the table of calls until it is made anew
+
+std::int64_t bytes_of(std::span<const double> counts, std::int64_t width) {
+  constexpr double kMost = 0x1p62;
+  const double elements = std::accumulate(counts.begin(), counts.end(), 0.0);
+  return static_cast<std::int64_t>(std::min(elements * static_cast<double>(width), kMost));
+}
+
+}  // namespace
+
+CallMeaning CallReader::read(std::uint32_t signature, const std::vector<std::int64_t>& numbers,
+                             std::int32_t rank, bool double_default) {
+  CallMeaning meaning;
+  const tit::TraceTables& tables = file_.tables();
+  const tit::Signature& said = tables.signatures[signature];
+  if (said.shape == tit::kSilentShape) return meaning;
+  if (calls_->size() > kMostCalls) calls_ = std::make_unique<CallTable>();
+  std::string& line = calls_->scratch().text;
+  line.clear();
+  append_line(tables.shapes[said.shape], numbers, rank, line);
+  LineParser parser(grammar_, rank, file_.file().name, *calls_);
+  parser.set_double_default(double_default);
+  Op ops[LineParser::kMostOps];
+  std::size_t count = 0;
+  try {
+    count = parser.parse(line, 1, false, ops);
+  } catch (const TraceError&) {
+    meaning.role = CallMeaning::Role::unreadable;
+    meaning.action = action_word();
+    return meaning;
+  }
+  if (count == 0) return meaning;
+  meaning.role =
+      ops[0].kind == Kind::compute ? CallMeaning::Role::computation : CallMeaning::Role::action;
+  name(ops[0], meaning);
+  measure(ops[0], meaning);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (ops[i].kind == Kind::compute || ops[i].kind == Kind::sleep) meaning.amount += ops[i].amount;
+  }
+  if ((ops[0].flags & kIsInit) != 0) {
+    meaning.effect = parser.double_default() ? TypeDefault::doubles : TypeDefault::bytes;
+  }
+  return meaning;
+}
+
+std::string CallReader::action_word() const {
+  const std::vector<std::string_view>& words = calls_->scratch().words;
+  return words.empty() ? "?" : std::string(words[0]);
+}
+
+void CallReader::name(const Op& op, CallMeaning& meaning) const {
+  if (op.kind != Kind::nop && op.kind != Kind::custom) {
+    const Operation operation = has_collective_call(op.kind)
+                                    ? (*calls_)[static_cast<std::uint32_t>(op.call)].operation
+                                    : Operation::barrier;
+    meaning.action = name_of(op.kind, operation);
+    return;
+  }
+  meaning.action = action_word();
+  const Action* action = grammar_.vocabulary->find(meaning.action);
+  if (action != nullptr) meaning.action = action->name;
+}
+
+void CallReader::measure(const Op& op, CallMeaning& meaning) const {
+  const Form form = traits_of(op.kind).form;
+  if (has_collective_call(op.kind)) {
+    measure_collective((*calls_)[static_cast<std::uint32_t>(op.call)], meaning);
+  } else if (form == Form::send || form == Form::sendrecv || form == Form::receive) {
+    // A receive of unknown size has none.
+    meaning.has_size = op.bytes >= 0;
+    meaning.size = std::max<std::int64_t>(op.bytes, 0);
+    // Those that make a persistent request send nothing yet: a start does.
+    const bool is_persistent =
+        op.kind == Kind::send_init || op.kind == Kind::ssend_init || op.kind == Kind::bsend_init;
+    meaning.sends = form != Form::receive && !is_persistent && op.peer != kProcNull;
+  }
+}
+
+void CallReader::measure_collective(const Call& call, CallMeaning& meaning) const {
+  const CollectiveCall decoded(call, grammar_.ranks);
+  // One on a communicator whose size is not known here need not fit.
+  if (!decoded.fits || call.operation == Operation::barrier) return;
+  meaning.has_size = true;
+  if (!decoded.send_counts.empty()) {
+    meaning.size = bytes_of(decoded.send_counts, decoded.send_width);
+  } else if (!decoded.receive_counts.empty() && decoded.send_count == 0) {
+    meaning.size = bytes_of(decoded.receive_counts, decoded.receive_width);
+  } else {
+    meaning.size = decoded.send_bytes();
+  }
+}
+
+bool is_same_on_all_ranks(const tit::TraceTables& tables, const tit::Signature& signature) {
+  const tit::Shape& shape = tables.shapes[signature.shape];
+  for (std::size_t hole = 0; hole < signature.arguments.size(); ++hole) {
+    const tit::Mode mode = signature.arguments[hole].mode;
+    if (mode == tit::Mode::constant || shape.is_rank(hole)) continue;
+    // How far apart lines stand in a merged file changes nothing.
+    if (shape.holes[hole].mark != tit::kStepMark) return false;
+  }
+  return true;
+}
+
+bool has_columns(const tit::Signature& signature) {
+  return std::any_of(
+      signature.arguments.begin(), signature.arguments.end(),
+      [](const tit::Argument& argument) { return argument.mode == tit::Mode::column; });
+}
+
+}  // namespace tisim

@@ -1,0 +1,60 @@
+// What a call of a packed trace means: its action, its messages, its size.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trace/compressed/file.hpp"
+#include "trace/grammar/trace_grammar.hpp"
+#include "trace/inspect/contexts.hpp"
+#include "trace/vocabulary/call.hpp"
+#include "trace/vocabulary/op.hpp"
+
+namespace tisim {
+
+struct CallMeaning {
+  enum class Role : std::uint8_t {
+    comment,  // no action
+    action,
+    computation,
+    unreadable,  // an action of the user's own, or a mistake
+  };
+
+  Role role = Role::comment;
+  std::string action = {};  // its name
+  bool has_size = false;
+  bool sends = false;     // a message of `size` to another rank; not of collectives
+  std::int64_t size = 0;  // bytes that it sends, or of its buffer; of a collective, a rank's part
+  double amount = 0;      // flops that the line itself computes; seconds of a sleep
+  TypeDefault effect = TypeDefault::kept;
+};
+
+// Finds out by parsing the line of a call.
+class CallReader {
+ public:
+  // Both must outlive it.
+  CallReader(const CompressedFile& file, const TraceGrammar& grammar)
+      : file_(file), grammar_(grammar), calls_(std::make_unique<CallTable>()) {}
+
+  // Of the call of `signature` with `numbers` in its holes, on `rank`.
+  CallMeaning read(std::uint32_t signature, const std::vector<std::int64_t>& numbers,
+                   std::int32_t rank, bool double_default);
+
+ private:
+  void name(const Op& op, CallMeaning& meaning) const;
+  void measure(const Op& op, CallMeaning& meaning) const;
+  void measure_collective(const Call& call, CallMeaning& meaning) const;
+  std::string action_word() const;
+
+  const CompressedFile& file_;
+  const TraceGrammar& grammar_;
+  std::unique_ptr<CallTable> calls_;
+};
+
+// Whether a call of the class means the same on all its ranks but for its peers.
+bool is_same_on_all_ranks(const tit::TraceTables& tables, const tit::Signature& signature);
+bool has_columns(const tit::Signature& signature);
+
+}  // namespace tisim

@@ -1,0 +1,249 @@
+#include "trace/inspect/class_counter.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tit/file/expansion.hpp"
+#include "tit/file/volume_code.hpp"
+#include "trace/compressed/column_stream.hpp"
+
+namespace tisim {
+
+ClassCounter::ClassCounter(const CompressedFile& file, std::uint32_t rank_class, CallReader& reader,
+                           Statistics& into)
+    : file_(file),
+      tables_(file.tables()),
+      class_(tables_.classes[rank_class]),
+      program_(file.program(rank_class)),
+      ranks_(file.ranks_of(rank_class)),
+      reader_(reader),
+      into_(into),
+      uses_(class_.signatures.size()) {
+  for (std::uint32_t call = 0; call < uses_.size(); ++call) {
+    const tit::Signature& said = tables_.signatures[signature(call)];
+    uses_[call].same = is_same_on_all_ranks(tables_, said);
+    uses_[call].columns = has_columns(said);
+  }
+  for (std::uint32_t position = 0; position < ranks_.size(); ++position) {
+    std::uint64_t offset = 0;
+    const tit::RankColumn* column = file_.column_of(ranks_[position], offset);
+    const bool varies = column != nullptr && !column->blocks.empty();
+    (varies ? with_values_ : without_values_).push_back(position);
+  }
+}
+
+// The site of a call; calls without a line stand for the end.
+std::size_t ClassCounter::site(std::uint32_t call) const {
+  if (tables_.signatures[signature(call)].shape == tit::kSilentShape) return tables_.kinds_count;
+  return tables_.kinds[signature(call)];
+}
+
+const CallMeaning& ClassCounter::meaning(std::uint32_t call, bool double_default) {
+  std::optional<CallMeaning>& known = uses_[call].meanings[double_default ? 1 : 0];
+  if (!known) {
+    program_.numbers(call, 0, numbers_);
+    known = reader_.read(signature(call), numbers_, ranks_.front(), double_default);
+  }
+  return *known;
+}
+
+void ClassCounter::count() {
+  std::vector<TypeDefault> effects;
+  for (std::uint32_t call = 0; call < uses_.size(); ++call) {
+    effects.push_back(meaning(call, false).effect);
+  }
+  const std::vector<CallContext> contexts = contexts_of(class_.grammar, effects);
+  for (const CallContext& context : contexts) {
+    uses_[context.call].times[context.double_default ? 1 : 0] += context.times;
+  }
+  for (std::uint32_t call = 0; call < uses_.size(); ++call) {
+    const CallUse& use = uses_[call];
+    for (const bool doubles : {false, true}) {
+      const std::uint64_t times = use.times[doubles ? 1 : 0] * ranks_.size();
+      if (times == 0) continue;
+      const CallMeaning& said = meaning(call, doubles);
+      into_.count_call(site(call), said, times);
+      if (use.same && !use.columns) into_.measure_call(site(call), said, times);
+    }
+    if (!use.same && !use.columns) count_by_rank(call);
+  }
+  count_computations(contexts);
+  for (const std::uint32_t position : with_values_) {
+    std::uint64_t offset = 0;
+    into_.count_computations(file_.column_of(ranks_[position], offset)->volumes);
+  }
+  count_constant_columns(contexts);
+}
+
+bool ClassCounter::starts_requests() const {
+  return std::any_of(uses_.begin(), uses_.end(), [](const CallUse& use) {
+    const std::string& action = use.meanings[0]->action;
+    return action == traits_of(Kind::start).name || action == traits_of(Kind::startall).name;
+  });
+}
+
+bool ClassCounter::has_same_requests() const {
+  return std::none_of(uses_.begin(), uses_.end(), [](const CallUse& use) {
+    const bool is_persistent = use.meanings[0]->action.ends_with("_init");
+    return is_persistent && (!use.same || use.columns);
+  });
+}
+
+// The sizes of a call that differ from rank to rank. Ranks that only have other peers are parsed
+// together.
+void ClassCounter::count_by_rank(std::uint32_t call) {
+  constexpr std::size_t kMostKept = 4096;
+  if (meaning(call, false).role != CallMeaning::Role::action) return;
+  const tit::Shape& shape = tables_.shapes[tables_.signatures[signature(call)].shape];
+  std::map<std::vector<std::int64_t>, std::pair<std::uint32_t, std::uint64_t>> alike;
+  const auto take_all = [&] {
+    for (const auto& [key, of] : alike) {
+      const auto [position, ranks] = of;
+      program_.numbers(call, position, numbers_);
+      for (const bool doubles : {false, true}) {
+        const std::uint64_t times = uses_[call].times[doubles ? 1 : 0];
+        if (times == 0) continue;
+        const std::int32_t rank = ranks_[position];
+        const CallMeaning said = reader_.read(signature(call), numbers_, rank, doubles);
+        into_.measure_call(site(call), said, times * ranks);
+      }
+    }
+    alike.clear();
+  };
+  std::vector<std::int64_t> key;
+  for (std::uint32_t position = 0; position < ranks_.size(); ++position) {
+    program_.numbers(call, position, numbers_);
+    key.clear();
+    for (std::size_t hole = 0; hole < numbers_.size(); ++hole) {
+      // Of peers only those below 0 differ: they are words.
+      const std::int64_t number = numbers_[hole];
+      key.push_back(shape.is_rank(hole) ? std::min<std::int64_t>(number, 0) : number);
+    }
+    ++alike.emplace(key, std::make_pair(position, std::uint64_t{0})).first->second.second;
+    if (alike.size() == kMostKept) take_all();
+  }
+  take_all();
+}
+
+// Computations that are calls of the grammar: each belongs to the call behind it.
+void ClassCounter::count_computations(const std::vector<CallContext>& contexts) {
+  const auto is_computation = [&](std::uint32_t call) {
+    return !uses_[call].columns && meaning(call, false).role == CallMeaning::Role::computation;
+  };
+  for (const CallContext& context : contexts) {
+    if (context.before == 0 || !is_computation(context.before - 1)) continue;
+    take_computation(context.before - 1, site(context.call), context.times);
+  }
+  const std::uint32_t last = last_call_of(class_.grammar);
+  if (last > 0 && is_computation(last - 1)) take_computation(last - 1, tables_.kinds_count, 1);
+}
+
+void ClassCounter::take_computation(std::uint32_t call, std::size_t site, std::uint64_t times) {
+  if (uses_[call].same) {
+    into_.take_volume(site, meaning(call, false).amount, times * ranks_.size());
+    return;
+  }
+  const bool is_plain = tables_.signatures[signature(call)].shape == tit::kComputeShape;
+  for (std::uint32_t position = 0; position < ranks_.size(); ++position) {
+    program_.numbers(call, position, numbers_);
+    double amount = 0;
+    if (is_plain) {
+      const auto code = static_cast<std::uint64_t>(numbers_[0]);
+      if (!tit::is_volume_code(code)) file_.damaged("a volume is none");
+      amount = tit::volume_value(code);
+    } else {
+      amount = reader_.read(signature(call), numbers_, ranks_[position], false).amount;
+    }
+    into_.take_volume(site, amount, times);
+  }
+}
+
+std::uint32_t ClassCounter::first_site(std::uint32_t before, std::uint32_t call) const {
+  const std::uint32_t kind = before == 0 ? 0 : tables_.kinds[signature(before - 1)] + 1;
+  return file_.site_table().find(kind, tables_.kinds[signature(call)]);
+}
+
+// Values of columns that are the same each time stand in the tables, once for each context.
+void ClassCounter::count_constant_columns(const std::vector<CallContext>& contexts) {
+  if (without_values_.empty()) return;
+  for (const CallContext& context : contexts) {
+    const CallUse& use = uses_[context.call];
+    if (!class_.has_volumes && !use.columns) continue;
+    std::uint32_t place = first_site(context.before, context.call);
+    if (place == tit::SiteTable::kNone) {
+      if (use.columns) file_.damaged("a call has no place for its values");
+      continue;
+    }
+    const auto value = [&](std::uint32_t at) {
+      if (file_.site(at).varies) file_.damaged("the column of a rank ends too early");
+      return file_.site(at).value;
+    };
+    if (class_.has_volumes && value(place) > 0) {
+      const std::uint64_t times = context.times * without_values_.size();
+      into_.count_computations(times);
+      into_.take_volume(site(context.call), file_.amount_of(value(place)), times);
+    }
+    if (!use.columns) continue;
+    const tit::Signature& said = tables_.signatures[signature(context.call)];
+    const std::vector<tit::Hole>& holes = tables_.shapes[said.shape].holes;
+    for (const std::uint32_t position : without_values_) {
+      program_.numbers(context.call, position, numbers_);
+      std::uint32_t argument = place;
+      for (std::size_t i = 0; i < numbers_.size(); ++i) {
+        if (said.arguments[i].mode != tit::Mode::column) continue;
+        numbers_[i] = file_.argument_of(holes[i], value(++argument));
+      }
+      const CallMeaning found =
+          reader_.read(signature(context.call), numbers_, ranks_[position], context.double_default);
+      if (found.role == CallMeaning::Role::computation) {
+        into_.take_volume(site(context.call), found.amount, context.times);
+      } else {
+        into_.measure_call(site(context.call), found, context.times);
+      }
+    }
+  }
+}
+
+void ClassCounter::read_column(std::uint32_t position) {
+  const std::int32_t rank = ranks_[position];
+  ColumnStream column(file_, rank);
+  tit::Expansion expansion(class_.grammar);
+  const auto value_at = [&](std::uint32_t place) {
+    const CompressedFile::Site& found = file_.site(place);
+    return found.varies ? column.next(found.model) : found.value;
+  };
+  bool doubles = false;
+  bool pending = false;  // a computation whose call comes next
+  double amount = 0;
+  std::uint32_t call = 0;
+  for (std::uint32_t before = 0; expansion.next(call); before = call + 1) {
+    const CallUse& use = uses_[call];
+    if (pending) into_.take_volume(site(call), amount, 1);
+    pending = false;
+    std::uint32_t place = tit::SiteTable::kNone;
+    if (class_.has_volumes || use.columns) place = first_site(before, call);
+    if (class_.has_volumes && place != tit::SiteTable::kNone) {
+      const std::uint64_t volume = value_at(place);
+      if (volume > 0) into_.take_volume(site(call), file_.amount_of(volume), 1);
+    }
+    const TypeDefault effect = use.meanings[0]->effect;
+    if (effect != TypeDefault::kept) doubles = effect == TypeDefault::doubles;
+    if (!use.columns) continue;
+    if (place == tit::SiteTable::kNone) file_.damaged("a call has no place for its values");
+    program_.numbers(call, position, numbers_);
+    const tit::Signature& said = tables_.signatures[signature(call)];
+    const std::vector<tit::Hole>& holes = tables_.shapes[said.shape].holes;
+    for (std::size_t i = 0; i < numbers_.size(); ++i) {
+      if (said.arguments[i].mode != tit::Mode::column) continue;
+      numbers_[i] = file_.argument_of(holes[i], value_at(++place));
+    }
+    const CallMeaning found = reader_.read(signature(call), numbers_, rank, doubles);
+    pending = found.role == CallMeaning::Role::computation;
+    amount = found.amount;
+    if (!pending) into_.measure_call(site(call), found, 1);
+  }
+  if (pending) into_.take_volume(tables_.kinds_count, amount, 1);
+}
+
+}  // namespace tisim

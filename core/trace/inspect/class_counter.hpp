@@ -1,0 +1,71 @@
+// Counts what the ranks of a class do, from the grammar of the class.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/progress.hpp"
+#include "trace/compressed/file.hpp"
+#include "trace/inspect/call_meaning.hpp"
+#include "trace/inspect/contexts.hpp"
+#include "trace/inspect/statistics.hpp"
+
+namespace tisim {
+
+// Calls are counted by rule. Only values that stand in a column of a rank are read one by one.
+class ClassCounter {
+ public:
+  // All must outlive it.
+  ClassCounter(const CompressedFile& file, std::uint32_t rank_class, CallReader& reader,
+               Statistics& into);
+
+  // Counts the calls of all ranks of the class, with their sizes and volumes but for those in
+  // columns that vary. Throws TraceError.
+  void count();
+  // The ranks that have such columns.
+  const std::vector<std::uint32_t>& positions_with_values() const { return with_values_; }
+  // How often a rank of the class makes a call, and its action; empty: it is none.
+  std::uint64_t times(std::uint32_t call) const {
+    return uses_[call].times[0] + uses_[call].times[1];
+  }
+  const std::string& action(std::uint32_t call) const { return uses_[call].meanings[0]->action; }
+  // Whether the class starts persistent requests, and makes them alike on all its ranks.
+  bool starts_requests() const;
+  bool has_same_requests() const;
+  // Takes sizes and volumes from the column of the rank at a position of the class.
+  void read_column(std::uint32_t position);
+
+ private:
+  struct CallUse {
+    std::array<std::uint64_t, 2> times{};  // while bytes, doubles are the default type
+    std::array<std::optional<CallMeaning>, 2> meanings{};
+    bool same = true;  // on all ranks
+    bool columns = false;
+  };
+
+  std::uint32_t signature(std::uint32_t call) const { return class_.signatures[call]; }
+  std::size_t site(std::uint32_t call) const;
+  const CallMeaning& meaning(std::uint32_t call, bool double_default);
+  void count_by_rank(std::uint32_t call);
+  void count_computations(const std::vector<CallContext>& contexts);
+  void take_computation(std::uint32_t call, std::size_t site, std::uint64_t times);
+  void count_constant_columns(const std::vector<CallContext>& contexts);
+  std::uint32_t first_site(std::uint32_t before, std::uint32_t call) const;
+
+  const CompressedFile& file_;
+  const tit::TraceTables& tables_;
+  const tit::RankClass& class_;
+  const CompressedProgram& program_;
+  const std::vector<std::int32_t>& ranks_;
+  CallReader& reader_;
+  Statistics& into_;
+  std::vector<CallUse> uses_;
+  std::vector<std::uint32_t> with_values_;  // positions of ranks
+  std::vector<std::uint32_t> without_values_;
+  std::vector<std::int64_t> numbers_;
+};
+
+}  // namespace tisim

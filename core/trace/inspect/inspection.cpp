@@ -1,0 +1,257 @@
+#include "trace/inspect/inspection.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "tit/codec/bytes.hpp"
+#include "trace/inspect/class_counter.hpp"
+#include "trace/inspect/signature_text.hpp"
+#include "trace/inspect/started_messages.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::size_t kMostClasses = 1000;
+constexpr std::size_t kMostSignatures = 1000;
+constexpr std::size_t kMostSites = 1000;
+constexpr std::size_t kMostLoops = 200;
+constexpr std::size_t kMostLoopsOfClass = 20;
+constexpr std::size_t kMostStretches = 16;
+constexpr std::size_t kMostOutlines = 8;        // classes
+constexpr std::size_t kMostOutlineLines = 400;  // of an outline
+
+// Sorts by a number, the largest first, and keeps some.
+template <class Entry, class Number>
+void keep_largest(std::vector<Entry>& entries, std::size_t most, Number number) {
+  std::stable_sort(entries.begin(), entries.end(),
+                   [&](const Entry& a, const Entry& b) { return number(a) > number(b); });
+  if (entries.size() > most) entries.resize(most);
+}
+
+class Inspector {
+ public:
+  Inspector(const CompressedFile& file, bool with_columns, const Progress& progress)
+      : file_(file),
+        tables_(file.tables()),
+        with_columns_(with_columns),
+        progress_(progress),
+        vocabulary_({}),
+        grammar_{.ranks = file.ranks(), .dialect = file.dialect(), .vocabulary = &vocabulary_},
+        reader_(file, grammar_),
+        statistics_(std::size_t{tables_.kinds_count} + 1),
+        started_(file),
+        signature_calls_(tables_.signatures.size()),
+        signature_classes_(tables_.signatures.size()),
+        signature_ranks_(tables_.signatures.size()),
+        signature_seen_(tables_.signatures.size()) {}
+
+  Inspection run() {
+    for (const tit::RankColumn& column : tables_.columns) {
+      for (const tit::Block& block : column.blocks) values_ += static_cast<double>(block.values);
+    }
+    found_.complete = with_columns_ || values_ == 0;
+    for (std::uint32_t i = 0; i < tables_.classes.size(); ++i) take_class(i);
+    found_.sections = file_.sections();
+    found_.ranks = file_.ranks();
+    found_.actions = file_.actions();
+    found_.comments = statistics_.comments();
+    found_.unreadable = statistics_.unreadable();
+    for (const auto& [name, total] : statistics_.actions()) {
+      if (total.actions > 0) found_.by_action.emplace_back(name, total);
+    }
+    finish_classes();
+    finish_loops();
+    finish_signatures();
+    finish_sites();
+    return std::move(found_);
+  }
+
+ private:
+  void take_class(std::uint32_t number) {
+    ClassCounter counter(file_, number, reader_, statistics_);
+    counter.count();
+    if (with_columns_) {
+      for (const std::uint32_t position : counter.positions_with_values()) {
+        counter.read_column(position);
+        std::uint64_t offset = 0;
+        const std::int32_t rank = file_.ranks_of(number)[position];
+        for (const tit::Block& block : file_.column_of(rank, offset)->blocks) {
+          values_read_ += static_cast<double>(block.values);
+        }
+        tell(progress_, values_read_ / values_);
+      }
+    }
+    if (counter.starts_requests()) count_started(number, counter.has_same_requests());
+    const tit::RankClass& made = tables_.classes[number];
+    std::vector<std::string> actions;
+    for (std::uint32_t call = 0; call < made.signatures.size(); ++call) {
+      actions.push_back(counter.action(call));
+      const std::uint32_t signature = made.signatures[call];
+      signature_calls_[signature] += counter.times(call) * file_.ranks_of(number).size();
+      // Several calls of a class may have one signature, with other vectors.
+      if (signature_seen_[signature] == number + 1) continue;
+      signature_seen_[signature] = number + 1;
+      signature_classes_[signature] += 1;
+      signature_ranks_[signature] += file_.ranks_of(number).size();
+    }
+    const ProgramStructure structure(made, actions);
+    summarise(number, structure);
+    take_loops(number, structure);
+    tit::Bytes grammar;
+    made.grammar.write(grammar);
+    found_.grammar_bytes += grammar.data.size();
+    tit::Bytes vectors;
+    for (const tit::RankVector& vector : made.vectors) vector.write(vectors);
+    found_.vector_bytes += vectors.data.size();
+  }
+
+  void count_started(std::uint32_t number, bool same) {
+    const std::vector<std::int32_t>& ranks = file_.ranks_of(number);
+    if (same) {
+      started_.count(ranks.front(), ranks.size(), statistics_);
+    } else {
+      for (const std::int32_t rank : ranks) started_.count(rank, 1, statistics_);
+    }
+  }
+
+  void summarise(std::uint32_t number, const ProgramStructure& structure) {
+    const tit::RankClass& made = tables_.classes[number];
+    ClassSummary summary;
+    summary.number = number;
+    summary.ranks = file_.ranks_of(number).size();
+    summary.calls = structure.calls();
+    summary.distinct = made.signatures.size();
+    summary.rules = made.grammar.rules.size();
+    summary.items = made.grammar.items();
+    summary.longest_loop = structure.longest_loop();
+    found_.classes.push_back(std::move(summary));
+  }
+
+  void take_loops(std::uint32_t number, const ProgramStructure& structure) {
+    std::uint64_t others = 0;
+    const std::uint64_t ranks = file_.ranks_of(number).size();
+    for (ProgramLoop& loop : structure.loops(kMostLoopsOfClass, others)) {
+      auto key = std::make_tuple(loop.iterations, loop.calls, loop.actions);
+      LoopInClasses& summary = loops_[std::move(key)];
+      const std::uint64_t entered = summary.loop.entered + loop.entered * ranks;
+      if (summary.classes == 0) summary.loop = std::move(loop);
+      summary.loop.entered = entered;
+      // A class may enter the same loop from several places.
+      if (summary.last_class != number + 1) {
+        summary.last_class = number + 1;
+        ++summary.classes;
+        summary.ranks += ranks;
+      }
+    }
+    found_.loop_count += others;
+  }
+
+  void finish_classes() {
+    found_.class_count = found_.classes.size();
+    keep_largest(found_.classes, kMostClasses,
+                 [](const ClassSummary& summary) { return summary.ranks * summary.calls; });
+    std::size_t outlines = 0;
+    for (ClassSummary& summary : found_.classes) {
+      find_stretches(summary);
+      if (outlines++ >= kMostOutlines) continue;
+      const std::vector<std::string> unnamed;
+      summary.outline =
+          ProgramStructure(tables_.classes[summary.number], unnamed).outline(kMostOutlineLines);
+    }
+  }
+
+  void find_stretches(ClassSummary& summary) const {
+    std::pair<std::int32_t, std::int32_t> stretch{-2, -2};
+    const auto end = [&] {
+      if (stretch.first < 0) return;
+      ++summary.stretch_count;
+      if (summary.stretches.size() < kMostStretches) summary.stretches.push_back(stretch);
+    };
+    for (const std::int32_t rank : file_.ranks_of(summary.number)) {
+      if (rank != stretch.second + 1) {
+        end();
+        stretch.first = rank;
+      }
+      stretch.second = rank;
+    }
+    end();
+  }
+
+  void finish_loops() {
+    for (auto& entry : loops_) found_.loops.push_back(std::move(entry.second));
+    found_.loop_count += found_.loops.size();
+    keep_largest(found_.loops, kMostLoops,
+                 [](const LoopSummary& summary) { return summary.loop.all_calls(); });
+  }
+
+  // Signatures that differ only in how far lines stand apart in a merged file have one text.
+  void finish_signatures() {
+    std::map<std::string, SignatureSummary> by_text;
+    for (std::uint32_t i = 0; i < tables_.signatures.size(); ++i) {
+      if (tables_.signatures[i].shape == tit::kSilentShape) continue;
+      std::string text = signature_text(tables_, i);
+      SignatureSummary& summary = by_text[text];
+      summary.text = std::move(text);
+      summary.calls += signature_calls_[i];
+      summary.classes += signature_classes_[i];
+      summary.ranks += signature_ranks_[i];
+    }
+    for (auto& entry : by_text) found_.signatures.push_back(std::move(entry.second));
+    found_.signature_count = found_.signatures.size();
+    keep_largest(found_.signatures, kMostSignatures,
+                 [](const SignatureSummary& summary) { return summary.calls; });
+  }
+
+  void finish_sites() {
+    std::vector<std::string> texts(statistics_.sites().size());
+    for (std::uint32_t i = 0; i < tables_.signatures.size(); ++i) {
+      if (tables_.signatures[i].shape == tit::kSilentShape) continue;
+      std::string& text = texts[tables_.kinds[i]];
+      if (text.empty()) text = site_text(tables_, i);
+    }
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const SiteTotal& total = statistics_.sites()[i];
+      if (total.calls == 0 && total.volumes.count == 0) continue;
+      found_.sites.push_back({std::move(texts[i]), total});
+    }
+    found_.site_count = found_.sites.size();
+    keep_largest(found_.sites, kMostSites,
+                 [](const SiteSummary& summary) { return summary.total.calls; });
+  }
+
+  struct LoopInClasses : LoopSummary {
+    std::uint32_t last_class = 0;  // plus 1
+  };
+
+  const CompressedFile& file_;
+  const tit::TraceTables& tables_;
+  bool with_columns_;
+  const Progress& progress_;
+  Vocabulary vocabulary_;
+  TraceGrammar grammar_;
+  CallReader reader_;
+  Statistics statistics_;
+  StartedMessages started_;
+  std::vector<std::uint64_t> signature_calls_;
+  std::vector<std::uint64_t> signature_classes_;
+  std::vector<std::uint64_t> signature_ranks_;
+  std::vector<std::uint32_t> signature_seen_;  // in which class last, plus 1
+  std::map<
+      std::tuple<std::uint64_t, std::uint64_t, std::vector<std::pair<std::string, std::uint64_t>>>,
+      LoopInClasses>
+      loops_;
+  double values_ = 0;  // in columns
+  double values_read_ = 0;
+  Inspection found_;
+};
+
+}  // namespace
+
+Inspection inspect(const CompressedFile& file, bool with_columns, const Progress& progress) {
+  return Inspector(file, with_columns, progress).run();
+}
+
+}  // namespace tisim

@@ -1,0 +1,80 @@
+// What an application does, from the structure of its packed trace, without replaying it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/progress.hpp"
+#include "tit/file/container.hpp"
+#include "trace/compressed/file.hpp"
+#include "trace/inspect/statistics.hpp"
+#include "trace/inspect/structure.hpp"
+
+namespace tisim {
+
+// Ranks that do the same.
+struct ClassSummary {
+  std::uint32_t number = 0;
+  std::uint64_t ranks = 0;
+  // First and last ranks of the first stretches of them, and how many stretches there are.
+  std::vector<std::pair<std::int32_t, std::int32_t>> stretches;
+  std::uint64_t stretch_count = 0;
+  std::uint64_t calls = 0;     // of one rank
+  std::uint64_t distinct = 0;  // calls
+  std::uint64_t rules = 0;
+  std::uint64_t items = 0;         // of all rules
+  std::uint64_t longest_loop = 0;  // iterations
+  std::vector<OutlineLine> outline;
+};
+
+// The same loop in any number of classes.
+struct LoopSummary {
+  ProgramLoop loop;           // of the first of the classes; `entered` is a sum over all ranks
+  std::uint64_t classes = 0;  // that have it
+  std::uint64_t ranks = 0;    // of these
+};
+
+struct SignatureSummary {
+  std::string text;
+  std::uint64_t calls = 0;
+  std::uint64_t classes = 0;
+  std::uint64_t ranks = 0;
+};
+
+struct SiteSummary {
+  std::string text;  // empty: the end of a rank's trace
+  SiteTotal total;
+};
+
+struct Inspection {
+  std::vector<tit::Section> sections;  // without their bytes
+  // What the grammars, and the vectors of numbers by rank, take before they are compressed.
+  std::uint64_t grammar_bytes = 0;
+  std::uint64_t vector_bytes = 0;
+
+  std::int32_t ranks = 0;
+  std::uint64_t actions = 0;
+  std::uint64_t comments = 0;
+  std::uint64_t unreadable = 0;  // actions that are not known, or lines that are wrong
+  // Whether all sizes and volumes are counted; else those in columns are not.
+  bool complete = false;
+  std::vector<std::pair<std::string, ActionTotal>> by_action;
+
+  // Those with the most calls first, and how many there are in all.
+  std::vector<ClassSummary> classes;
+  std::vector<LoopSummary> loops;
+  std::vector<SignatureSummary> signatures;
+  std::vector<SiteSummary> sites;
+  std::uint64_t class_count = 0;
+  std::uint64_t loop_count = 0;
+  std::uint64_t signature_count = 0;
+  std::uint64_t site_count = 0;
+};
+
+// `with_columns`: also values that stand in columns, which are read one by one. Throws TraceError.
+Inspection inspect(const CompressedFile& file, bool with_columns, const Progress& progress = {});
+
+}  // namespace tisim
