@@ -219,7 +219,7 @@ def parse(text: str, path: str | os.PathLike[str] | None = None) -> WrittenResul
     -------
     WrittenResult
         What the JSON says. Its ``ranks`` have the columns `NECESSARY`, and those of today unless
-        an older version has written them. The types of the values are not checked.
+        an older version has written them. Their values have the types of `WrittenRow`.
 
     Raises
     ------
@@ -243,4 +243,12 @@ def parse(text: str, path: str | os.PathLike[str] | None = None) -> WrittenResul
 
 
 def _is_row(row: object) -> bool:
-    return isinstance(row, dict) and set(NECESSARY) <= row.keys()
+    return (
+        isinstance(row, dict)
+        and set(NECESSARY) <= row.keys()
+        and all(
+            isinstance(row[name], str if name == "host" else (int, float))
+            for name in COLUMNS
+            if name in row
+        )
+    )

@@ -150,7 +150,7 @@ def test_what_the_command_wrote_is_read(tmp_path: Path) -> None:
         (
             '{"ranks": [{"rank": 0, "host": "a", "finish": "x", "compute": 0, "communication": 0}'
             "]}",
-            "is no result of a replay",
+            "this is no result",
         ),
     ],
 )

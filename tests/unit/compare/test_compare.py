@@ -172,6 +172,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ("[]", "", "this is no result; write one with"),
         ('{"ranks": []}', "", "this is no result"),
         ('{"ranks": [{"rank": 0}]}', "", "this is no result"),
+        (
+            '{"ranks": [{"rank": 0, "host": "a", "finish": "1", "compute": 0, '
+            '"communication": 0}]}',
+            "",
+            "this is no result",
+        ),
     ],
 )
 def test_what_is_no_result_is_refused(text: str, place: str, problem: str, tmp_path: Path) -> None:
