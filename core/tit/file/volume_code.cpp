@@ -32,7 +32,7 @@ constexpr double kPowersOfTen[kMostPower + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1
                                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 // A number as it is written: digits with a point before the last `decimals` of them.
-struct Decimal {
+struct WrittenNumber {
   std::uint64_t digits = 0;
   unsigned decimals = 0;
   bool scientific = false;
@@ -42,9 +42,11 @@ struct Decimal {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The power of ten that the digits are multiplied by.
-int power_of(const Decimal& number) { return number.exponent - static_cast<int>(number.decimals); }
+int power_of(const WrittenNumber& number) {
+  return number.exponent - static_cast<int>(number.decimals);
+}
 
-bool parse_decimal(std::string_view text, Decimal& number) {
+bool parse_decimal(std::string_view text, WrittenNumber& number) {
   if (text.empty() || text.size() > kLongestText) return false;
   std::size_t at = 0;
   std::size_t digits = 0;
@@ -79,7 +81,7 @@ void append_padded(std::uint64_t value, std::size_t width, std::string& out) {
   out += text;
 }
 
-void append_decimal(const Decimal& number, std::string& out) {
+void append_decimal(const WrittenNumber& number, std::string& out) {
   append_padded(number.digits, number.decimals + std::size_t{1}, out);
   if (number.decimals > 0) out.insert(out.size() - number.decimals, 1, '.');
   if (!number.scientific) return;
@@ -89,8 +91,8 @@ void append_decimal(const Decimal& number, std::string& out) {
 }
 
 // What a code stands for. The digits of a short one lose the zeros at their end.
-Decimal decimal_of(std::uint64_t code) {
-  Decimal number;
+WrittenNumber decimal_of(std::uint64_t code) {
+  WrittenNumber number;
   if (code < kMillion) {
     number.digits = code;
     return number;
@@ -117,7 +119,7 @@ Decimal decimal_of(std::uint64_t code) {
 }
 
 // A code whose number is `number`, whatever its spelling; kNoVolumeCode when there is none.
-std::uint64_t code_of(const Decimal& number) {
+std::uint64_t code_of(const WrittenNumber& number) {
   if (!number.scientific && number.decimals == 0 && number.digits < kMillion) return number.digits;
   const int power = power_of(number);
   if (number.digits >= kDigits || number.decimals > kMostDecimals) return kNoVolumeCode;
@@ -152,7 +154,7 @@ std::uint64_t volume_code(std::string_view text) {
     }
     if (digits) return value;
   }
-  Decimal number;
+  WrittenNumber number;
   if (!parse_decimal(text, number)) return kNoVolumeCode;
   const std::uint64_t code = code_of(number);
   if (code == kNoVolumeCode) return code;
@@ -178,7 +180,7 @@ void append_volume(std::uint64_t code, std::string& out) {
 
 double volume_value(std::uint64_t code) {
   if (code < kMillion) return static_cast<double>(code);
-  const Decimal number = decimal_of(code);
+  const WrittenNumber number = decimal_of(code);
   const auto digits = static_cast<double>(number.digits);
   const int power = power_of(number);
   return power < 0 ? digits / kPowersOfTen[-power] : digits * kPowersOfTen[power];
