@@ -30,7 +30,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench instructions verify verified clean
+.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench optimised instructions verify verified clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -59,6 +59,8 @@ $(BUILT): $(CORE) pyproject.toml
 $(OPTIMISED): $(BUILT) $(wildcard cmake/*)
 	@$(LOCK) .ci/show-progress build/optimised.log $(PY) $(INSTALL) -v -Cbuild-dir=build/optimised
 	@touch $(CORE) $(BUILT) $@
+
+optimised: $(OPTIMISED) ## compile the core as releases do
 
 demo: $(CORE) ## predict LU on graphene from a real trace
 	$(BIN)/tisim replay --platform platforms/graphene.xml --deploy platforms/graphene.deploy.xml traces/lu.A.8.tar.xz
