@@ -48,7 +48,7 @@ $(CORE): $(PY) pyproject.toml CMakeLists.txt $(CORE_SOURCES)
 	@echo "tisim: installs the compiler's tools and what a replay imports"
 	@$(PY) -m pip install -q --no-compile $(BUILD_PACKAGES) $(REPLAY_PACKAGES)
 	@rm -f $(OPTIMISED)
-	@$(LOCK) .ci/show-progress build/quick.log $(PY) $(INSTALL) -v -Cbuild-dir=build/quick -Ccmake.define.TISIM_QUICK=ON
+	@$(LOCK) .ci/show-progress build/quick.log $(PY) $(INSTALL) -v --config-settings=build-dir=build/quick --config-settings=cmake.define.TISIM_QUICK=ON
 	@touch $@
 
 $(BUILT): $(CORE) pyproject.toml
@@ -57,7 +57,7 @@ $(BUILT): $(CORE) pyproject.toml
 	@touch $@
 
 $(OPTIMISED): $(BUILT) $(wildcard cmake/*)
-	@$(LOCK) .ci/show-progress build/optimised.log $(PY) $(INSTALL) -v -Cbuild-dir=build/optimised
+	@$(LOCK) .ci/show-progress build/optimised.log $(PY) $(INSTALL) -v --config-settings=build-dir=build/optimised
 	@touch $(CORE) $(BUILT) $@
 
 optimised: $(OPTIMISED) ## compile the core as releases do
