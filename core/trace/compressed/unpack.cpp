@@ -22,25 +22,6 @@ std::string place_in(const CompressedFile& file, const std::string& directory,
   return place;
 }
 
-// Lines that have been written, of all.
-class LineProgress {
- public:
-  LineProgress(const CompressedFile& file, const Progress& progress)
-      : progress_(&progress),
-        all_(static_cast<double>(std::max<std::uint64_t>(file.actions(), 1))) {}
-
-  void count_line() {
-    if (++lines_ % kGlance == 0) tell(*progress_, static_cast<double>(lines_) / all_);
-  }
-
- private:
-  static constexpr std::uint64_t kGlance = 4096;
-
-  const Progress* progress_;
-  double all_;
-  std::uint64_t lines_ = 0;
-};
-
 // All lines of all ranks in the order of their numbers.
 void unpack_one_file(const CompressedFile& file, TextFile& into, LineProgress& done) {
   std::vector<std::unique_ptr<CompressedText>> sources;
@@ -70,7 +51,7 @@ void unpack_one_file(const CompressedFile& file, TextFile& into, LineProgress& d
 
 void unpack_files(const CompressedFile& file, const std::string& directory,
                   const Progress& progress) {
-  LineProgress done(file, progress);
+  LineProgress done(file.actions(), progress);
   const tit::FileLayout& layout = file.tables().layout;
   if (!layout.index_name.empty()) {
     const auto index = create_file(place_in(file, directory, layout.index_name));

@@ -24,27 +24,8 @@ std::string place_of(const PackedFile& file, const std::string& directory, std::
   return place;
 }
 
-// Lines that have been written, of all.
-class UnpackProgress {
- public:
-  UnpackProgress(const PackedFile& file, const Progress& progress)
-      : progress_(&progress),
-        all_(static_cast<double>(std::max<std::uint64_t>(file.actions(), 1))) {}
-
-  void count_line() {
-    if (++lines_ % kGlance == 0) tell(*progress_, static_cast<double>(lines_) / all_);
-  }
-
- private:
-  static constexpr std::uint64_t kGlance = 4096;
-
-  const Progress* progress_;
-  double all_;
-  std::uint64_t lines_ = 0;
-};
-
 // All lines of all ranks in the order of their numbers.
-void unpack_merged(const PackedFile& file, TextFile& into, UnpackProgress& done) {
+void unpack_merged(const PackedFile& file, TextFile& into, LineProgress& done) {
   struct Source {
     std::unique_ptr<PackedText> lines;
     std::string line;
@@ -79,7 +60,7 @@ void unpack_merged(const PackedFile& file, TextFile& into, UnpackProgress& done)
 }  // namespace
 
 void unpack_packed(const PackedFile& file, const std::string& directory, const Progress& progress) {
-  UnpackProgress done(file, progress);
+  LineProgress done(file.actions(), progress);
   const PackedLayout& layout = file.layout();
   if (!layout.index_name.empty()) {
     const auto index = create_file(place_of(file, directory, layout.index_name));

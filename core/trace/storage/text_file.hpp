@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "support/progress.hpp"
 #include "trace/storage/trace_file.hpp"
 
 namespace tisim {
@@ -40,6 +41,24 @@ class TextFile {
   std::shared_ptr<const Descriptor> file_;
   std::string text_;
   std::uint64_t written_ = 0;
+};
+
+// Tells now and then how many of all lines have been written.
+class LineProgress {
+ public:
+  LineProgress(std::uint64_t lines, const Progress& progress)
+      : progress_(&progress), all_(static_cast<double>(lines == 0 ? 1 : lines)) {}
+
+  void count_line() {
+    if (++lines_ % kInterval == 0) tell(*progress_, static_cast<double>(lines_) / all_);
+  }
+
+ private:
+  static constexpr std::uint64_t kInterval = 4096;
+
+  const Progress* progress_;
+  double all_;
+  std::uint64_t lines_ = 0;
 };
 
 // The place of a file called `name` inside `directory`; directories that it needs are made. Empty

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import re
 import subprocess
 import sys
 import tomllib
@@ -67,3 +68,8 @@ def test_the_checkout_holds_no_importable_sources() -> None:
     )
     assert run.stdout == "None\n"
     assert (root / "src" / "tisim" / "__init__.py").is_file()
+
+
+def test_the_build_uses_options_that_old_versions_of_pip_know() -> None:
+    """Debian 12 makes virtual environments with pip 23.0, which has no ``-C``."""
+    assert not re.search(r"\s-C\w", (Path(__file__).parents[3] / "Makefile").read_text())
