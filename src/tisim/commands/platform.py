@@ -1,4 +1,4 @@
-"""The command line's view of a platform: ``tisim platform FILE``."""
+"""``tisim platform FILE`` describes a platform, ``tisim platform new`` makes one."""
 
 from __future__ import annotations
 
@@ -20,10 +20,29 @@ Examples:
   tisim platform cluster.xml --route node-1 node-2
   tisim platform cluster.xml --draw cluster.svg
   tisim platform cluster.xml --json -
+  tisim platform new fat-tree --nodes 4096 --bandwidth 200Gbps --latency 1us --speed 3.2Gf -o f.xml
 """
 
 
-@click.command("platform", epilog=_EXAMPLES)
+class _Platform(click.Command):
+    """The description of a file, unless the first word is ``new``."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: object,
+    ) -> click.Context:
+        if args[:1] == ["new"]:
+            from tisim.commands.new_platform import new_command
+
+            words = f"{info_name or 'platform'} new"
+            return new_command.make_context(words, args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command("platform", cls=_Platform, epilog=_EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--route", nargs=2, metavar="A B", help="Show the route from host A to host B.")
 @click.option(
@@ -39,7 +58,10 @@ Examples:
 def platform_command(
     file: Path, route: tuple[str, str] | None, drawing: Path | None, as_json: str | None
 ) -> None:
-    """Describe a platform FILE: hosts, links, zones, distances, bandwidths."""
+    """Describe a platform FILE: hosts, links, zones, distances, bandwidths.
+
+    'tisim platform new --help' says how to make one. A file called new is ./new.
+    """
     platform = Platform.load(file)
     for warning in platform.warnings:
         click.echo(f"warning: {warning}", err=True)

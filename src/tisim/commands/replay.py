@@ -53,6 +53,8 @@ Examples:
   tisim replay --platform p.xml --json - trace.index | jq .simulated_time
   tisim replay --platform p.xml --breakdown traces/
   tisim replay --platform p.xml --gantt run.svg --report run.html traces/
+  tisim replay --platform p.xml --bandwidth x2 --latency x0.5 --speed 3.2Gf traces/   # what if?
+  tisim replay --platform p.xml --mapping random:7 traces/
   tisim replay --platform p.xml --timeline run.perfetto-trace traces/   # open in ui.perfetto.dev
 """,
 )
@@ -115,6 +117,21 @@ Examples:
     is_flag=True,
     help="Replay a recorded trace without the calls that a trace cannot express.",
 )
+@click.option(
+    "--bandwidth", metavar="CHANGE", help="What if: of all links, x2 times theirs or 100Gbps."
+)
+@click.option(
+    "--latency", metavar="CHANGE", help="What if: of all links, x0.5 times theirs or 1us."
+)
+@click.option("--speed", metavar="CHANGE", help="What if: of all cores, x2 times theirs or 3.2Gf.")
+@click.option(
+    "--mapping",
+    "mapping_rule",
+    metavar="RULE",
+    help="What if: block (consecutive ranks on a host, as many as it has cores, or block:4), "
+    "cyclic (one on each host, and round again), random:SEED (cyclic, hosts in random order). Of "
+    "the hosts of --hostfile or --deploy, if given.",
+)
 @click.argument("traces", nargs=-1, required=True)
 def replay_command(
     platform_file: str,
@@ -128,6 +145,10 @@ def replay_command(
     gantt_files: tuple[str, ...],
     report_file: str | None,
     ignore_unsupported: bool,
+    bandwidth: str | None,
+    latency: str | None,
+    speed: str | None,
+    mapping_rule: str | None,
     traces: tuple[str, ...],
 ) -> int:
     """Predict how long a run takes, from its time-independent trace.
@@ -143,6 +164,8 @@ def replay_command(
     start = time.perf_counter()
     config = Config.from_items(items)
     platform = Platform.load(platform_file)
+    if (bandwidth, latency, speed) != (None, None, None):
+        platform = platform.scaled(bandwidth=bandwidth, latency=latency, speed=speed)
     with ProgressBar("open") as bar:
         trace = Trace.open(traces[0] if len(traces) == 1 else list(traces), progress=bar.show)
     deployment = None
@@ -150,6 +173,8 @@ def replay_command(
         deployment = Deployment.load(deployment_file)
     elif hostfile is not None:
         deployment = Deployment.from_hostfile(hostfile, trace.ranks)
+    if mapping_rule is not None:
+        deployment = _mapped(mapping_rule, deployment, platform, trace.ranks)
     with ProgressBar("replay") as bar:
         result = replay(
             trace,
@@ -184,6 +209,21 @@ def replay_command(
 
         print_breakdown(result)
     return 0
+
+
+def _mapped(rule: str, deployment: Deployment | None, platform: Platform, ranks: int) -> Deployment:
+    """The deployment by a rule, over the hosts of the given one."""
+    from tisim.sweep.mapping import Mapping, is_rule
+
+    if not is_rule(rule):
+        raise InputError(
+            f"--mapping is block, cyclic or random:SEED, not {rule!r}; a file of hosts goes with "
+            "--hostfile, a deployment with --deploy"
+        )
+    mapping = Mapping.parse(rule, deployment)
+    if mapping.is_random:
+        raise InputError("--mapping random needs a seed, such as random:7")
+    return mapping.place(platform, ranks, ())
 
 
 def _rows(result: Result) -> list[tuple[str, str, str]]:

@@ -30,6 +30,8 @@ __all__ = ["CompiledPlatform", "Deployment", "Host", "Link", "Platform", "Platfo
 
 
 def __getattr__(name: str) -> object:
+    if name == "new":
+        return importlib.import_module("tisim.platform.new")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)

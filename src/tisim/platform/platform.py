@@ -275,7 +275,8 @@ class Platform:
             Pattern of the links to change (``*``, ``?``, ``[...]``), or several; a SPLITDUPLEX
             link is meant by its name with or without ``_UP`` and ``_DOWN``.
         bandwidth, latency
-            A number multiplies, a string sets: ``2`` or ``"10Gbps"``. Profiles follow a factor
+            A number multiplies, and so does a string such as ``"x2"``; other strings set, as
+            ``"10Gbps"`` does. Profiles follow a factor
             and give way to a value that is set.
         sharing
             SHARED or FATPIPE.

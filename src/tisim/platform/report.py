@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.errors import InputError
+from tisim.platform.bisection import bisection_bandwidth
 from tisim.platform.hosts import NumberedHosts
 from tisim.platform.zones.base import Zone
+from tisim.platform.zones.cluster import ClusterZone
 from tisim.quantities import format_quantity, format_time
 from tisim.tables import align
 
@@ -62,9 +64,12 @@ class PlatformReport:
     unconnected
         Pairs of different hosts that have no route, among those measured.
     bisection_bandwidth
-        Bytes/s from the first half of the hosts to the second when each host of the one sends
-        equally to each of the other; None if not all of them are connected, or there are too
-        many to tell.
+        Bytes/s from the first half of the hosts to the second. Of a single cluster, what the links
+        between the halves carry together (the least cut). Of other platforms, what their routes
+        carry when each host of the one half sends equally to each of the other; None if not all
+        of them are connected, or there are too many to tell.
+    bisection_is_exact
+        Whether that is of all routes or links, or of a selection of the routes.
     profiles
         How many profiles change the platform over time.
     """
@@ -81,6 +86,7 @@ class PlatformReport:
     farthest: tuple[str, str] | None
     unconnected: int
     bisection_bandwidth: float | None
+    bisection_is_exact: bool
     profiles: int
 
     def text(self) -> str:
@@ -101,7 +107,7 @@ class PlatformReport:
         ]
         if self.bisection_bandwidth is not None:
             bandwidth = format_quantity(self.bisection_bandwidth, "B/s")
-            about = "" if self.exact else "about "
+            about = "" if self.bisection_is_exact else "about "
             lines.append(f"  bisection  {about}{bandwidth} from the first half of the hosts")
         if self.unconnected:
             lines.append(f"  warning    {self.unconnected} pairs of hosts have no route")
@@ -121,6 +127,8 @@ def describe(platform: Platform) -> PlatformReport:
     numbers = platform.resources
     distances = _Distances(platform)
     links = len(platform.links) - (platform.topology.loopback >= 0)
+    exact = len(platform.hosts) <= _ALL_PAIRS
+    cluster = _only_cluster(platform.root)
     return PlatformReport(
         file=platform.file,
         hosts=len(platform.hosts),
@@ -128,14 +136,27 @@ def describe(platform: Platform) -> PlatformReport:
         links=links,
         speeds=(float(numbers.host_speed.min()), float(numbers.host_speed.max())),
         zones=tuple(_summary(zone, counts) for zone in platform.root.walk()),
-        exact=len(platform.hosts) <= _ALL_PAIRS,
+        exact=exact,
         diameter=distances.links,
         longest_latency=distances.latency,
         farthest=distances.farthest,
         unconnected=distances.unconnected,
-        bisection_bandwidth=distances.bisection(),
+        bisection_bandwidth=distances.bisection()
+        if cluster is None
+        else bisection_bandwidth(
+            cluster.wiring(), cluster.hosts, numbers.link_bandwidth, numbers.link_fatpipe
+        ),
+        bisection_is_exact=exact or cluster is not None,
         profiles=len(platform.profiles),
     )
+
+
+def _only_cluster(root: Zone) -> ClusterZone | None:
+    """The cluster that holds all hosts of a platform; None if there are other zones."""
+    zone = root
+    while len(zone.children) == 1:
+        (zone,) = zone.children
+    return zone if isinstance(zone, ClusterZone) else None
 
 
 def _summary(zone: Zone, counts: Counter[str]) -> ZoneSummary:

@@ -129,6 +129,7 @@ def _changed(
     if change is None:
         return values, events
     changed = values.copy()
+    change = factor_of(change, what)
     if isinstance(change, str):
         changed[chosen] = parse(change, what)
         return changed, _without(events, chosen, what)
@@ -136,6 +137,22 @@ def _changed(
         raise InputError(f"a factor of the {what} must not be negative, {change!r} is")
     changed[chosen] *= change
     return changed, _with_factor(events, chosen, what, change)
+
+
+def factor_of(change: float | str, what: str) -> float | str:
+    """A change that is written as a factor, ``"x2"``, as the number; any other as it is.
+
+    Raises
+    ------
+    InputError
+        If no number follows the ``x``.
+    """
+    if not isinstance(change, str) or not change.startswith("x"):
+        return change
+    try:
+        return float(change[1:])
+    except ValueError:
+        raise InputError(f"a factor of the {what} is written x2 or x0.5, not {change!r}") from None
 
 
 def _concerns(entry: ResourceProfile, chosen: NDArray[np.bool_], what: str) -> bool:

@@ -15,7 +15,7 @@ from tisim.platform.deployment import Deployment
 if TYPE_CHECKING:
     from tisim.platform import Platform
 
-_RULE = re.compile(r"(block|round-robin|random)(?::(\d+))?")
+_RULE = re.compile(r"(block|round-robin|cyclic|random)(?::(\d+))?")
 _STREAM = 2
 
 
@@ -48,9 +48,9 @@ class Mapping:
         Parameters
         ----------
         value
-            ``"block"``, ``"block:4"``, ``"round-robin"``, ``"round-robin:16"``, ``"random"``,
-            ``"random:7"`` (a seed), the name of a host file or of a deployment (``.xml``), a
-            `Deployment` or a list of hosts.
+            ``"block"``, ``"block:4"``, ``"round-robin"``, ``"round-robin:16"`` (or
+            ``"cyclic"``, the same), ``"random"``, ``"random:7"`` (a seed), the name of a host
+            file or of a deployment (``.xml``), a `Deployment` or a list of hosts.
         base
             Whose hosts the rules use.
 
@@ -69,7 +69,8 @@ class Mapping:
             number = None if match[2] is None else int(match[2])
             if number == 0 and match[1] != "random":
                 raise InputError(f"mapping {value!r}: the number of ranks or hosts is at least 1")
-            return cls(match[1], number, base)
+            rule = "round-robin" if match[1] == "cyclic" else match[1]
+            return cls(rule, number, base)
         return cls("given", deployment=load_deployment(value))
 
     @property
@@ -152,8 +153,8 @@ def load_deployment(path: str | os.PathLike[str]) -> Deployment:
     """
     if not Path(path).exists():
         raise InputError(
-            f"the mapping {os.fspath(path)!r} is neither block, round-robin, random nor a file "
-            "(a host file, or a deployment that ends in .xml)"
+            f"the mapping {os.fspath(path)!r} is neither block, cyclic (or round-robin), random "
+            "nor a file (a host file, or a deployment that ends in .xml)"
         )
     if Path(path).suffix.lower() == ".xml":
         return Deployment.load(path)

@@ -15,6 +15,7 @@ from tisim.platform.zones.base import Zone
 
 if TYPE_CHECKING:
     from tisim.platform.radical import Radical
+    from tisim.platform.zones.wiring import Integers, Wiring
 
 _Number = TypeVar("_Number", int, float)
 
@@ -172,6 +173,17 @@ class ClusterZone(Zone, ABC):
     @abstractmethod
     def make_links(self) -> BandedLinks:
         """The links of this cluster, to be added to the platform's table."""
+
+    @abstractmethod
+    def wiring(self) -> Wiring:
+        """How hosts and switches are joined; links have the numbers of the platform."""
+
+    def _limited_hosts(self, row: int, column: int) -> tuple[Integers, Integers]:
+        """Hosts with a limiter, and these: the `column`-th of the `row` links of each host."""
+        import numpy as np
+
+        hosts = np.arange(self.hosts if self.spec.limiter is not None else 0)
+        return hosts, self.first_link + hosts * row + column
 
     def _own_links(self) -> tuple[LinkKind, ...]:
         """The columns that every host has: its loopback and its limiter, where declared."""

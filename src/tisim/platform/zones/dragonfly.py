@@ -9,10 +9,13 @@ has the blue cable to group n.
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tisim.platform.zones.base import LocalRoute, Zone
 from tisim.platform.zones.cluster import Band, BandedLinks, ClusterSpec, ClusterZone
+
+if TYPE_CHECKING:
+    from tisim.platform.zones.wiring import Wiring
 
 
 class DragonflyShape(NamedTuple):
@@ -128,6 +131,37 @@ class DragonflyCluster(ClusterZone):
             bands.append(Band(rows, self._pair(kind), name))
         prefixes = (f"{spec.name}_link_", "local_link_", "green_link_", "black_link_", "blue_link_")
         return BandedLinks(bands, prefixes)
+
+    def wiring(self) -> Wiring:
+        import numpy as np
+
+        from tisim.platform.zones.wiring import wire_cables
+
+        shape = self.shape
+        blades = np.arange(shape.routers).reshape(shape.groups, shape.chassis, shape.blades)
+        hosts, groups = np.arange(self.hosts), np.arange(shape.groups)
+        green = np.triu_indices(shape.blades, 1)
+        black = np.triu_indices(shape.chassis, 1)
+        blue = np.triu_indices(shape.groups, 1)
+        # The ends of the cables of each level, in the order of the cables. Blade n of a group's
+        # first chassis has the cable to group n.
+        levels = (
+            (hosts, self.hosts + hosts // shape.nodes),
+            tuple(self.hosts + blades[:, :, side].ravel() for side in green),
+            tuple(self.hosts + blades[:, side, :].ravel() for side in black),
+            (
+                self.hosts + blades[groups[blue[0]], 0, blue[1]],
+                self.hosts + blades[groups[blue[1]], 0, blue[0]],
+            ),
+        )
+        lower, upper = (np.concatenate(side) for side in zip(*levels, strict=True))
+        links = self._first_cable + np.arange(self.cables) * self._wires
+        limited, limiters = self._limited_hosts(self._own, self._limiter or 0)
+        if self._limiter is not None:
+            routers = np.arange(shape.routers)
+            limited = np.concatenate([limited, self.hosts + routers])
+            limiters = np.concatenate([limiters, self._first_router + routers])
+        return wire_cables(lower, upper, links, self._wires, limited, limiters)
 
     def _router_limiter_name(self, router: int, column: int) -> str:
         return f"{self.spec.name}_link_{2 * self.hosts - 1 - router}_limiter"

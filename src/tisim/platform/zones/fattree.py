@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tisim.platform.zones.base import LocalRoute, Zone
 from tisim.platform.zones.cluster import Band, BandedLinks, ClusterSpec, ClusterZone
+
+if TYPE_CHECKING:
+    from tisim.platform.zones.wiring import Integers, Wiring
 
 
 class FatTreeShape(NamedTuple):
@@ -119,6 +122,39 @@ class FatTreeCluster(ClusterZone):
             Band(self.cables, self._pair(spec.link), self._cable_name),
         ]
         return BandedLinks(bands, (f"{spec.name}_link_", "link_from_"))
+
+    def wiring(self) -> Wiring:
+        import numpy as np
+
+        from tisim.platform.zones.wiring import wire_cables
+
+        lower, upper, links = [], [], []
+        for level in range(self._levels):
+            count = (self._cables_below[level + 1] - self._cables_below[level]) // self._fan[level]
+            children, ports = np.divmod(np.arange(count * self._fan[level]), self._fan[level])
+            # The parent's label differs in the digit of this level alone.
+            below = math.prod(self.shape.parents[:level])
+            rest, low = np.divmod(children, below)
+            high = rest // self.shape.children[level]
+            digit = ports // self.shape.ports[level]
+            parents = low + below * (digit + self.shape.parents[level] * high)
+            lower.append(self._vertices(level, children))
+            upper.append(self._vertices(level + 1, parents))
+            cables = self._cables_below[level] + children * self._fan[level] + ports
+            links.append(self._first_cable + cables * self._wires)
+        limited, limiters = self._limited_hosts(self._own, self._limiter or 0)
+        if self._limiter is not None:
+            switches = np.arange(self._switches_below[-1])
+            limited = np.concatenate([limited, self.hosts + switches])
+            limiters = np.concatenate([limiters, self._first_switch + switches])
+        ends = np.concatenate(lower), np.concatenate(upper)
+        return wire_cables(*ends, np.concatenate(links), self._wires, limited, limiters)
+
+    def _vertices(self, level: int, positions: Integers) -> Integers:
+        """Numbers of nodes of a level among the hosts and switches."""
+        if level == 0:
+            return positions
+        return self.hosts + self._switches_below[level - 1] + positions
 
     def _switch_limiter_name(self, switch: int, column: int) -> str:
         return f"{self.spec.name}_link_{self._switch_id(switch)}_limiter"

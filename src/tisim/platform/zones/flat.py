@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tisim.platform.zones.base import LocalRoute, Zone
 from tisim.platform.zones.cluster import Band, BandedLinks, ClusterSpec, ClusterZone
+
+if TYPE_CHECKING:
+    from tisim.platform.zones.wiring import Wiring
 
 
 class FlatCluster(ClusterZone):
@@ -35,6 +39,26 @@ class FlatCluster(ClusterZone):
         if spec.backbone is not None:
             bands.insert(0, Band(1, (spec.backbone,), self._backbone_name))
         return BandedLinks(bands, (f"{spec.name}_link_", f"{spec.name}_backbone"))
+
+    def wiring(self) -> Wiring:
+        import numpy as np
+
+        from tisim.platform.zones.wiring import Wiring
+
+        # With a backbone, hosts send to one of its ends and receive from the other.
+        base, hosts = self.first_link + self.head, np.arange(self.hosts)
+        up, down = self.hosts, self.hosts + self.head
+        limiter, column = self.up_columns[0], self.up_columns[-1]
+        limited, limiters = self._limited_hosts(self.row, self.head + limiter)
+        rows = base + hosts * self.row
+        backbone = np.array(self.backbone_links, dtype=np.int64)
+        return Wiring(
+            np.concatenate([hosts, np.full(self.hosts, down), np.full(self.head, up)]),
+            np.concatenate([np.full(self.hosts, up), hosts, np.full(self.head, down)]),
+            np.concatenate([rows + column, rows + self.row - 1, backbone]),
+            limited,
+            limiters,
+        )
 
     def _backbone_name(self, row: int, column: int) -> str:
         return f"{self.spec.name}_backbone"

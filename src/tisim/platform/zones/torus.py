@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from tisim.platform.zones.base import LocalRoute, Zone
 from tisim.platform.zones.cluster import Band, BandedLinks, ClusterSpec, ClusterZone
+
+if TYPE_CHECKING:
+    from tisim.platform.zones.wiring import Wiring
 
 
 def parse_torus(text: str) -> tuple[int, ...]:
@@ -52,6 +56,26 @@ class TorusCluster(ClusterZone):
         spec = self.spec
         columns = self._own_links() + self._pair(spec.link) * len(self.sizes)
         return BandedLinks([Band(self.hosts, columns, self._name)], (f"{spec.name}_link_",))
+
+    def wiring(self) -> Wiring:
+        import numpy as np
+
+        from tisim.platform.zones.wiring import wire_cables
+
+        hosts = np.arange(self.hosts)
+        ends, links = [], []
+        for dimension, (size, stride) in enumerate(zip(self.sizes, self._strides, strict=True)):
+            place = hosts // stride % size
+            # No message takes the cable back around a ring of two, or of one.
+            used = hosts[place < size - 1] if size <= 2 else hosts
+            step = np.where(place == size - 1, (1 - size) * stride, stride)[used]
+            ends.append((used, used + step))
+            column = self._cables + self._wires * dimension
+            links.append(self.first_link + used * self._row + column)
+        lower, upper = (np.concatenate(side) for side in zip(*ends, strict=True))
+        limiter = 0 if self._limiter is None else self._limiter
+        limited = self._limited_hosts(self._row, limiter)
+        return wire_cables(lower, upper, np.concatenate(links), self._wires, *limited)
 
     def _name(self, host: int, column: int) -> str:
         if column < self._cables:

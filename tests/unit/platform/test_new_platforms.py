@@ -1,0 +1,147 @@
+"""Platforms from a few numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import RING, CommandLine
+from tisim.errors import InputError
+from tisim.platform import Deployment, Platform, new
+from tisim.platform.new.dragonflies import dragonfly_shape
+from tisim.platform.new.fat_trees import fat_tree_shape
+from tisim.platform.new.tori import torus_sizes
+
+NUMBERS = ("--bandwidth", "100Gbps", "--latency", "1us", "--speed", "3.2Gf")
+
+
+def test_fat_trees_have_the_fewest_levels() -> None:
+    assert fat_tree_shape(20).children == (20,)
+    assert fat_tree_shape(512).children == (16, 32)
+    assert fat_tree_shape(1024).children == (32, 32)
+    assert fat_tree_shape(4096, radix=32).children == (16, 16, 16)
+    for nodes, radix in ((512, None), (4096, 32), (65536, None)):
+        shape = fat_tree_shape(nodes, radix)
+        assert shape.hosts == nodes
+        # As many cables up from a switch as down.
+        assert shape.children[:-1] == shape.parents[1:]
+
+
+def test_what_does_not_fit_is_refused_with_the_nearest_that_does() -> None:
+    with pytest.raises(InputError, match=r"cannot have 1000 hosts; .*: 992 and 1008"):
+        fat_tree_shape(1000)
+    with pytest.raises(InputError, match=r"cannot have 1000 hosts; .*: 972 and 1296"):
+        fat_tree_shape(1000, radix=36)
+    with pytest.raises(InputError, match=r"a torus .* cannot have 10 hosts; .*: 8 and 12"):
+        torus_sizes(10)
+    with pytest.raises(InputError, match=r"4 x 4 x 2 has 32 hosts, not 30"):
+        torus_sizes(30, (4, 4, 2))
+    with pytest.raises(InputError, match=r"a dragonfly of 7 groups cannot have 100 hosts; .*98"):
+        dragonfly_shape(100, groups=7)
+    with pytest.raises(InputError, match=r"9 groups needs at least 9 blades a chassis, not 4"):
+        dragonfly_shape(72, groups=9, blades=4)
+    with pytest.raises(InputError, match=r"ports of a switch cannot be divided 2 to 1"):
+        fat_tree_shape(64, radix=32, oversubscription=2)
+
+
+def test_dragonflies_are_balanced_and_carry_uniform_traffic() -> None:
+    shape = dragonfly_shape(4096)
+    assert (shape.groups, shape.chassis, shape.blades, shape.nodes) == (16, 4, 16, 4)
+    # 256 hosts a group send a sixteenth of their traffic to each group.
+    assert (shape.blue, shape.black, shape.green) == (16, 4, 1)
+
+
+@pytest.fixture
+def tisim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(tmp_path, capsys)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("cluster", []),
+        ("fat-tree", ["--radix", "8"]),
+        ("torus", ["--dims", "4,4"]),
+        ("dragonfly", ["--groups", "2"]),
+    ],
+)
+def test_the_command_writes_three_files_that_replay(
+    kind: str, options: list[str], tisim: CommandLine, tmp_path: Path
+) -> None:
+    file = tmp_path / "x.xml"
+    made = tisim(
+        "platform", "new", kind, "--nodes", "16", "--cores", "2", *NUMBERS, *options,
+        "-o", str(file),
+    )  # fmt: skip
+    assert made.status == 0
+    assert "bisection" in made.out
+    assert made.err.splitlines() == [
+        f"tisim: wrote {tmp_path / name}" for name in ("x.xml", "x.hosts", "x.deploy.xml")
+    ]
+    assert len(Platform.load(file).hosts) == 16
+    deployment = Deployment.load(tmp_path / "x.deploy.xml")
+    assert deployment.hosts[:3] == ("node-0", "node-0", "node-1")
+    assert Deployment.from_hostfile(tmp_path / "x.hosts").hosts == deployment.hosts
+    assert tisim.replay("--mapping", "cyclic", RING, platform=str(file)).status == 0
+
+
+def test_a_file_called_new(tisim: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    platform = new.cluster(2, bandwidth=1e9, latency=1e-6, speed=1e9)
+    platform.write(tisim.directory / "new")
+    monkeypatch.chdir(tisim.directory)
+    assert tisim("platform", "./new").out.splitlines()[1].split()[:2] == ["hosts", "2"]
+    assert "cluster" in tisim("platform", "new", "--help").out
+
+
+def test_a_calibrated_platform_gives_options_and_numbers(tisim: CommandLine) -> None:
+    measured = tisim.write(
+        "measured.xml",
+        '<platform version="4.1"><config><prop id="smpi/os" value="0:1e-6:0"/></config>'
+        '<cluster id="c" prefix="c-" suffix="" radical="0-1" speed="2Gf" core="3" bw="5GBps"'
+        ' lat="4us" limiter_link="9GBps"/></platform>',
+    )
+    platform = new.torus(27, calibrated=measured, latency="1us")
+    link = platform.link("node_link_from_0_to_1_UP")
+    assert (link.bandwidth, link.latency) == (5e9, 1e-6)
+    assert (platform.hosts[0].speed, platform.hosts[0].cores) == (2e9, 3)
+    assert platform.config["smpi/os"] == "0:1e-6:0"
+
+
+def test_missing_numbers_are_named(tisim: CommandLine) -> None:
+    outcome = tisim("platform", "new", "torus", "--nodes", "8", "--speed", "1Gf", "-o", "x.xml")
+    assert outcome.status == 2
+    assert "needs a bandwidth and a latency" in outcome.err
+
+
+def simulated(tisim: CommandLine, *options: str) -> str:
+    outcome = tisim.replay(*options, RING)
+    assert outcome.status == 0, outcome.err
+    return outcome.out.splitlines()[0]
+
+
+def test_what_if_options_scale_the_platform(tisim: CommandLine, root: Path) -> None:
+    scaled = Platform.load(root / "platforms/backbone.xml").scaled(
+        bandwidth=2, latency=0.5, speed="3.2Gf"
+    )
+    file = tisim.directory / "scaled.xml"
+    scaled.write(file)
+    expected = tisim.replay(RING, platform=str(file)).out.splitlines()[0]
+    assert simulated(tisim, "--bandwidth", "x2", "--latency", "x0.5", "--speed", "3.2Gf") == (
+        expected
+    )
+    assert simulated(tisim) != expected
+
+
+def test_mappings_by_rule(tisim: CommandLine) -> None:
+    hosts = tisim.write("h.txt", "c-7.me\nc-9.me\n")
+    # Two hosts: a ring of 4 ranks has all its messages between hosts, or half of them.
+    cyclic = simulated(tisim, "--hostfile", hosts, "--mapping", "cyclic")
+    assert cyclic == simulated(tisim, "--hostfile", hosts)
+    assert cyclic != simulated(tisim, "--hostfile", hosts, "--mapping", "block:2")
+    assert simulated(tisim, "--mapping", "random:3") == simulated(tisim, "--mapping", "random:3")
+    refused = tisim.replay("--mapping", "random", RING)
+    assert refused.status == 2
+    assert "needs a seed, such as random:7" in refused.err
+    assert "goes with --hostfile" in tisim.replay("--mapping", hosts, RING).err
+    assert "written x2 or x0.5" in tisim.replay("--speed", "xfast", RING).err
