@@ -50,6 +50,11 @@ _COMMANDS = {
         "fc_command",
         "Compile Fortran so that the program counts its instructions.",
     ),
+    "import": (
+        "tisim.commands.import_trace",
+        "import_command",
+        "Make a trace of another tool's: OTF2, tables of calls.",
+    ),
     "generate": (
         "tisim.commands.generate",
         "generate_command",

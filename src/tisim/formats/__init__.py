@@ -2,6 +2,7 @@
 
 from tisim._core import Kind
 from tisim.formats.check import ActionCount, CheckReport, Finding, check
+from tisim.formats.importers.conversion import Conversion, convert
 from tisim.formats.inspection import Inspection, inspect
 from tisim.formats.packed import pack, unpack
 from tisim.formats.trace import Trace
@@ -15,6 +16,8 @@ __all__ = [
     "CheckReport",
     "Finding",
     "ActionCount",
+    "convert",
+    "Conversion",
     "inspect",
     "Inspection",
 ]

@@ -1,0 +1,92 @@
+"""``tisim import``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tisim.commands.written import report_written
+from tisim.errors import InputError
+from tisim.files import check_writable
+from tisim.formats.importers.conversion import convert
+from tisim.formats.importers.registry import formats
+from tisim.progress import ProgressBar
+
+_SHOWN_NOTES = 20
+
+
+@click.command(
+    "import",
+    epilog="""\b
+Examples:
+  tisim import --speed 2.4Gf scorep-run/traces.otf2 -o lu.tit
+  tisim import --counter PAPI_TOT_INS scorep-run/traces.otf2 -o lu.tit
+  tisim import --speed 1Gf calls.csv --column rank=process --column bytes=size -o lu.tit
+""",
+)
+@click.option("-o", "--output", required=True, metavar="FILE.tit|DIR", help="The trace to write.")
+@click.option(
+    "--format",
+    "format_name",
+    metavar="NAME",
+    help=f"The format of the files ({', '.join(formats())}); recognised by their content by "
+    "default.",
+)
+@click.option(
+    "--speed",
+    metavar="SPEED",
+    help="Flop/s (or instructions a second) of the recorded machine, such as 2.4Gf, which turn "
+    "seconds of computing into a volume.",
+)
+@click.option(
+    "--counter",
+    metavar="NAME",
+    help="The hardware counter in the trace that volumes are taken from, such as PAPI_TOT_INS.",
+)
+@click.option(
+    "--column",
+    "columns",
+    metavar="QUANTITY=COLUMN",
+    multiple=True,
+    help="For tables: the column of a quantity that has another name there. Repeatable.",
+)
+@click.argument("files", nargs=-1, required=True)
+def import_command(
+    output: str,
+    format_name: str | None,
+    speed: str | None,
+    counter: str | None,
+    columns: tuple[str, ...],
+    files: tuple[str, ...],
+) -> None:
+    """Make a trace that can be replayed of another tool's.
+
+    FILES is what the other tool calls its trace: the anchor file of OTF2 (Score-P, EZTrace, TAU),
+    or a table of calls as CSV or Parquet. What had to be guessed or left out is listed.
+    """
+    if Path(output).suffix == ".tit":
+        check_writable(output)
+    with ProgressBar("import") as bar:
+        made = convert(
+            files,
+            output,
+            format=format_name,
+            speed=speed,
+            counter=counter,
+            columns=dict(map(_pair, columns)),
+            progress=bar.show,
+        )
+    for note in made.notes[:_SHOWN_NOTES]:
+        click.echo(f"tisim: note: {note}", err=True)
+    if len(made.notes) > _SHOWN_NOTES:
+        click.echo(f"tisim: note: {len(made.notes) - _SHOWN_NOTES} more kinds", err=True)
+    click.echo(f"{output}: {made.ranks:,} ranks, {made.lines:,} lines from {made.format}")
+    report_written(output)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    quantity, equals, column = text.partition("=")
+    if not equals or not quantity or not column:
+        raise InputError(f"--column is QUANTITY=COLUMN, such as rank=process, not {text!r}")
+    return quantity, column

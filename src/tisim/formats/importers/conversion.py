@@ -1,0 +1,131 @@
+"""Importing a trace: from any known format to one that can be replayed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.formats.importers import registry
+from tisim.formats.importers.importer import ForeignTrace, ImportOptions
+from tisim.formats.importers.notes import Note, Notes
+from tisim.formats.progress import Progress
+from tisim.formats.writer import write_trace
+from tisim.quantities import parse_speed
+
+# So many characters of lines are handed on at once.
+_PIECE = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What an import made.
+
+    Attributes
+    ----------
+    format
+        The format that was read.
+    ranks, lines
+        How many ranks, and lines of the trace, there are.
+    notes
+        What was guessed or lost, by kind.
+    """
+
+    format: str
+    ranks: int
+    lines: int
+    notes: tuple[Note, ...]
+
+
+def convert(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    speed: float | str | None = None,
+    counter: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Conversion:
+    """Write a trace of another tool as a trace that can be replayed.
+
+    Parameters
+    ----------
+    source
+        The file that the other tool calls its trace, or several files, or a directory.
+    output
+        The trace to write: one packed file when its name ends in ``.tit``, else a directory. It
+        appears when it is whole.
+    format
+        The format of `source`; None: it is recognised by its content.
+    speed
+        For formats with durations: flop/s (or instructions a second) of the recorded machine, a
+        number or text such as ``"2.4Gf"``.
+    counter
+        The hardware counter in the trace to take volumes from, such as ``"PAPI_TOT_INS"``.
+    columns
+        For tables: the column of each quantity, see the documentation of imports.
+    progress
+        Is told now and then which part is done, from 0 to 1.
+
+    Returns
+    -------
+    Conversion
+        What was written, and what was guessed or lost.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be read, is damaged, or says what no trace can say.
+    """
+    named = [source] if isinstance(source, str | os.PathLike) else list(source)
+    if not named:
+        raise InputError("there is no file to import; name at least one")
+    files = [Path(name) for name in named]
+    options = ImportOptions(
+        speed=parse_speed(speed, "speed") if isinstance(speed, str) else speed,
+        counter=counter,
+        columns=dict(columns or {}),
+    )
+    chosen = registry.recognise(files) if format is None else registry.importer(format)
+    for file in files:
+        if not file.exists():
+            raise InputError("there is no such file", file=file)
+    notes = Notes()
+    trace = chosen.open(files, options, notes)
+    lines = 0
+    try:
+        with write_trace(output, trace.ranks) as writer:
+            for rank in range(trace.ranks):
+                counted = _Counted(trace, rank)
+                writer.write_rank(rank, counted.pieces())
+                lines += counted.lines
+                if progress is not None:
+                    progress((rank + 1) / trace.ranks)
+    finally:
+        trace.close()
+    return Conversion(chosen.name, trace.ranks, lines, tuple(notes))
+
+
+class _Counted:
+    """Hands on the lines of a rank, many at a time."""
+
+    def __init__(self, trace: ForeignTrace, rank: int) -> None:
+        self._source = trace.lines(rank)
+        self.lines = 0
+
+    def pieces(self) -> Iterator[str]:
+        piece: list[str] = []
+        size = 0
+        for line in self._source:
+            self.lines += 1
+            piece.append(line)
+            size += len(line)
+            if size >= _PIECE:
+                yield "".join(piece)
+                piece.clear()
+                size = 0
+        if piece:
+            yield "".join(piece)

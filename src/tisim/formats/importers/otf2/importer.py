@@ -1,0 +1,87 @@
+"""OTF2 as a format that can be imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim.errors import InputError
+from tisim.formats.importers.importer import ForeignTrace, Importer, ImportOptions
+from tisim.formats.importers.notes import Notes
+
+if TYPE_CHECKING:
+    from tisim.formats.importers.communicators import Communicators
+    from tisim.formats.importers.otf2.definitions import Definitions
+    from tisim.formats.importers.otf2.vectors import VectorSizes
+
+
+class Otf2Importer(Importer):
+    """Reads the traces of Score-P, EZTrace and TAU; needs the package ``otf2``."""
+
+    name = "otf2"
+    title = "OTF2, which Score-P, EZTrace and TAU write"
+
+    def recognises(self, files: Sequence[Path], head: bytes) -> bool:
+        return files[0].suffix == ".otf2" or _anchor_in(files[0]) is not None
+
+    def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
+        if len(files) > 1:
+            raise InputError("an OTF2 trace is named by its anchor file alone", file=files[1])
+        anchor = _anchor_in(files[0]) or files[0]
+        return _Otf2Trace(anchor, options, notes)
+
+
+class _Otf2Trace(ForeignTrace):
+    def __init__(self, anchor: Path, options: ImportOptions, notes: Notes) -> None:
+        try:
+            from tisim.formats.importers.otf2.definitions import read_definitions
+        except ModuleNotFoundError as error:
+            if error.name not in ("otf2", "_otf2"):
+                raise
+            raise InputError(
+                "OTF2 traces are read by the package otf2, which is not installed: "
+                'pip install "tisim[otf2]"',
+                file=anchor,
+            ) from None
+        from tisim.formats.importers.communicators import Communicators
+        from tisim.formats.importers.otf2.vectors import VectorSizes
+
+        self._anchor = anchor
+        self._options = options
+        self._notes = notes
+        self._definitions: Definitions = read_definitions(anchor, options.counter, notes)
+        if options.counter is None:
+            options.volume_of(0.0)  # refuses a trace without --speed before anything is written
+        self._communicators: Communicators = Communicators(
+            self.ranks, self._definitions.communicators
+        )
+        self._vectors: VectorSizes = VectorSizes(
+            anchor, self._definitions, self._communicators, notes
+        )
+
+    @property
+    def ranks(self) -> int:
+        return len(self._definitions.locations)
+
+    def lines(self, rank: int) -> Iterator[str]:
+        from tisim.formats.importers.otf2.events import LocationEvents
+        from tisim.formats.importers.otf2.rank_reader import RankReader
+
+        reader = RankReader(
+            rank,
+            self._definitions,
+            self._communicators,
+            self._vectors,
+            self._options,
+            self._notes,
+        )
+        yield from reader.lines(LocationEvents(self._anchor, self._definitions.locations[rank]))
+
+
+def _anchor_in(path: Path) -> Path | None:
+    """The anchor file in a directory that has one."""
+    if not path.is_dir():
+        return None
+    anchors = sorted(path.glob("*.otf2"))
+    return anchors[0] if len(anchors) == 1 else None

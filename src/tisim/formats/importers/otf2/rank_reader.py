@@ -1,0 +1,279 @@
+"""Turns the events of one rank into the lines of its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from tisim.formats.importers.collectives import VECTORS, uniform_collective
+from tisim.formats.importers.communicators import Communicators
+from tisim.formats.importers.importer import ImportOptions
+from tisim.formats.importers.line_queue import Slot
+from tisim.formats.importers.notes import Notes
+from tisim.formats.importers.otf2.definitions import Definitions
+from tisim.formats.importers.otf2.events import Event
+from tisim.formats.importers.otf2.sizes import ACTIONS, note_ambiguity, uniform_size
+from tisim.formats.importers.otf2.vectors import VectorSizes
+from tisim.formats.importers.rank_calls import RankCalls
+
+# How the send of a call is written; MPI_Send and all others: as it stands.
+_SENDS = {"MPI_Ssend": "ssend", "MPI_Bsend": "bsend"}
+_ISENDS = {"MPI_Issend": "issend", "MPI_Ibsend": "ibsend"}
+_LEFT_OUT = {
+    "rma_put": "MPI_Put is left out",
+    "rma_get": "MPI_Get is left out",
+    "rma_atomic": "an atomic one-sided call is left out",
+}
+
+
+class RankReader:
+    """Reads the events of one rank in their order.
+
+    Parameters
+    ----------
+    rank
+        The rank.
+    definitions, communicators
+        Of the trace.
+    vectors
+        Sizes of vector collectives.
+    options, notes
+        Of the import.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        definitions: Definitions,
+        communicators: Communicators,
+        vectors: VectorSizes,
+        options: ImportOptions,
+        notes: Notes,
+    ) -> None:
+        self._rank = rank
+        self._definitions = definitions
+        self._communicators = communicators
+        self._vectors = vectors
+        self._options = options
+        self._notes = notes
+        self._calls = RankCalls(rank)
+        self._number = 0  # of the event, for notes
+        # The MPI calls that are open, outermost first, and what was completed in them.
+        self._open: list[str] = []
+        self._completed: list[int] = []
+        self._sent_in_call: tuple[int, ...] | None = None
+        self._received_in_call: tuple[int, ...] | None = None
+        # Where the computation began: ticks, or the counter; None: before MPI_Init.
+        self._began: int | None = None
+        self._counted = 0
+        self._flushed = 0
+        self._started_count = 0
+        self._ended = False
+        self._posted: dict[int, tuple[Slot, int]] = {}
+
+    def lines(self, events: Iterable[Event]) -> Iterator[str]:
+        """Yield the lines of the rank."""
+        calls = self._calls
+        calls.action("init")
+        for declaration in self._communicators.declarations(self._rank):
+            calls.action(declaration)
+        handlers: dict[str, Callable[[int, tuple[int, ...]], None]] = {
+            name.removeprefix("_on_"): getattr(self, name)
+            for name in dir(self)
+            if name.startswith("_on_")
+        }
+        for kind, time, numbers in events:
+            self._number += 1
+            if kind in _LEFT_OUT:
+                self._notes.add(_LEFT_OUT[kind], self._place())
+                continue
+            handler = handlers.get(kind)
+            if handler is not None:
+                handler(time, numbers)
+                yield from calls.ready()
+        for request, posted in list(self._posted.items()):
+            self._notes.add("a receive that never completed is left out", self._place())
+            calls.withdraw(posted, request)
+        if not self._ended:
+            calls.action("finalize")
+        yield from calls.ready()
+
+    def _place(self) -> str:
+        return f"rank {self._rank}, event {self._number}"
+
+    def _on_enter(self, time: int, numbers: tuple[int, ...]) -> None:
+        name = self._definitions.calls.get(numbers[0])
+        if name is None:
+            return
+        if not self._open and self._began is not None:
+            self._calls.compute(self._volume(time))
+        self._open.append(name)
+        if name == "MPI_Finalize":
+            self._calls.action("finalize")
+            self._ended = True
+
+    def _on_leave(self, time: int, numbers: tuple[int, ...]) -> None:
+        name = self._definitions.calls.get(numbers[0])
+        if name is None or not self._open:
+            return
+        self._open.pop()
+        if self._open:
+            return
+        self._write_call(name)
+        self._began = None if self._ended else time
+        self._started_count = self._counted
+        self._flushed = 0
+
+    def _volume(self, time: int) -> float:
+        assert self._began is not None
+        if self._definitions.counter is not None:
+            return self._counted - self._started_count
+        ticks = time - self._began - self._flushed
+        return self._options.volume_of(max(ticks, 0) / self._definitions.ticks_per_second)
+
+    def _on_metric(self, _time: int, numbers: tuple[int, ...]) -> None:
+        wanted = self._definitions.counter
+        if wanted is not None and numbers[0] == wanted[0]:
+            self._counted = numbers[1 + wanted[1]]
+
+    def _on_flush(self, time: int, numbers: tuple[int, ...]) -> None:
+        self._notes.add("the time of writing the trace's buffer is left out", self._place())
+        self._flushed += numbers[0] - time
+
+    def _on_measurement(self, _time: int, _numbers: tuple[int, ...]) -> None:
+        self._notes.add("calls while the measurement was off are not in the trace", self._place())
+
+    def _comm(self, reference: int) -> int | None:
+        number = self._communicators.number(reference)
+        if number is None:
+            self._notes.add("a call on an unknown communicator is left out", self._place())
+        return number
+
+    def _on_send(self, _time: int, numbers: tuple[int, ...]) -> None:
+        call = self._open[-1] if self._open else "MPI_Send"
+        if call.startswith("MPI_Sendrecv"):
+            self._sent_in_call = numbers
+            return
+        receiver, comm, tag, nbytes = numbers
+        number = self._comm(comm)
+        if number is not None:
+            self._calls.message(_SENDS.get(call, "send"), receiver, tag, nbytes, number)
+
+    def _on_recv(self, _time: int, numbers: tuple[int, ...]) -> None:
+        call = self._open[-1] if self._open else "MPI_Recv"
+        if call.startswith("MPI_Sendrecv"):
+            self._received_in_call = numbers
+            return
+        sender, comm, tag, nbytes = numbers
+        number = self._comm(comm)
+        if number is not None:
+            self._calls.message("recv", sender, tag, nbytes, number)
+
+    def _on_isend(self, _time: int, numbers: tuple[int, ...]) -> None:
+        receiver, comm, tag, nbytes, request = numbers
+        number = self._comm(comm)
+        if number is not None:
+            call = self._open[-1] if self._open else "MPI_Isend"
+            word = _ISENDS.get(call, "isend")
+            self._calls.post(word, receiver, tag, nbytes, request, number)
+
+    def _on_isend_complete(self, _time: int, numbers: tuple[int, ...]) -> None:
+        self._completed.append(numbers[0])
+
+    def _on_irecv_request(self, _time: int, numbers: tuple[int, ...]) -> None:
+        self._posted[numbers[0]] = self._calls.post_later(numbers[0])
+
+    def _on_irecv(self, _time: int, numbers: tuple[int, ...]) -> None:
+        sender, comm, tag, nbytes, request = numbers
+        posted = self._posted.pop(request, None)
+        if posted is None:
+            self._notes.add("a receive whose beginning is not in the trace", self._place())
+            return
+        number = self._comm(comm)
+        if number is None:
+            self._calls.withdraw(posted, request)
+            return
+        self._calls.fill_post(posted, "irecv", sender, tag, nbytes, number)
+        self._completed.append(request)
+
+    def _on_cancelled(self, _time: int, numbers: tuple[int, ...]) -> None:
+        posted = self._posted.pop(numbers[0], None)
+        if posted is not None:
+            self._calls.withdraw(posted, numbers[0])
+        self._notes.add("a cancelled request is left out", self._place())
+
+    def _on_probe(self, _time: int, numbers: tuple[int, ...]) -> None:
+        number = self._comm(numbers[1])
+        if number is not None:
+            self._calls.action(f"probe {numbers[0]} {numbers[2]}", number)
+
+    def _on_mrecv(self, time: int, numbers: tuple[int, ...]) -> None:
+        self._on_recv(time, numbers[:4])
+
+    def _on_collective(self, _time: int, numbers: tuple[int, ...]) -> None:
+        operation, comm, root, sent, received = numbers
+        words = self._collective(operation, comm, root, sent, received, "")
+        number = self._communicators.number(comm)
+        if words is not None and number is not None:
+            self._calls.action(words, number)
+
+    def _on_icollective_request(self, _time: int, numbers: tuple[int, ...]) -> None:
+        self._posted[numbers[0]] = self._calls.post_later(numbers[0])
+
+    def _on_icollective(self, _time: int, numbers: tuple[int, ...]) -> None:
+        operation, comm, root, sent, received, request = numbers
+        posted = self._posted.pop(request, None)
+        if posted is None:
+            self._notes.add("a collective whose beginning is not in the trace", self._place())
+            return
+        words = self._collective(operation, comm, root, sent, received, "i")
+        number = self._communicators.number(comm)
+        if words is None or number is None:
+            self._calls.withdraw(posted, request)
+            return
+        self._calls.fill_start(posted, words, number)
+        self._completed.append(request)
+
+    def _collective(
+        self, operation: int, comm: int, root: int, sent: int, received: int, prefix: str
+    ) -> str | None:
+        """The words of a collective; None if a trace has none for it."""
+        name = self._definitions.operations.get(operation, "")
+        action = ACTIONS.get(name)
+        if action is None:
+            if not name.startswith(("CREATE", "DESTROY")):
+                self._notes.add(f"the collective {name or operation} is left out", self._place())
+            return None
+        if self._comm(comm) is None:
+            return None
+        size = self._communicators.size(comm)
+        rank = self._communicators.rank_in(comm, self._rank)
+        root_rank = root if root < size else 0
+        if action in VECTORS:
+            return prefix + self._vectors.words(action, comm, self._rank, root_rank)
+        note_ambiguity(action, sent, size, self._notes, self._place())
+        nbytes = uniform_size(action, sent, received, size, rank, rank == root_rank)
+        return uniform_collective(prefix + action, nbytes, root_rank)
+
+    def _write_call(self, name: str) -> None:
+        """Write what is known only at the end of a call."""
+        if self._sent_in_call is not None or self._received_in_call is not None:
+            self._write_exchange()
+        if self._completed:
+            self._calls.complete(self._completed)
+            self._completed = []
+        elif name.startswith("MPI_Win_"):
+            self._notes.add(f"{name} is left out", self._place())
+
+    def _write_exchange(self) -> None:
+        """A trace's sendrecv has no tags: it is written as its halves and a wait, as recorded."""
+        halves: list[tuple[str, str]] = []
+        for word, half in (("isend", self._sent_in_call), ("irecv", self._received_in_call)):
+            if half is None:
+                continue
+            peer, comm, tag, nbytes = half
+            number = self._comm(comm)
+            if number is not None:
+                halves.append(("exchange", word))
+                self._calls.post(word, peer, tag, nbytes, halves[-1], number)
+        self._calls.complete(halves)
+        self._sent_in_call = self._received_in_call = None

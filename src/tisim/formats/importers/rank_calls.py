@@ -1,0 +1,112 @@
+"""Spells the MPI calls of one rank as lines of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+from tisim.formats.importers.line_queue import LineQueue, Slot
+from tisim.formats.importers.requests import RequestNumbers
+
+#: The number of the world among communicators.
+WORLD = 0
+
+
+class RankCalls:
+    """The lines of one rank: sizes in bytes, ranks within the communicator.
+
+    Parameters
+    ----------
+    rank
+        The rank.
+    """
+
+    def __init__(self, rank: int) -> None:
+        self.rank = rank
+        self.lines = LineQueue()
+        self._requests = RequestNumbers()
+        # Requests whose call was not recorded; their completion means nothing.
+        self.unknown_completions = 0
+
+    def ready(self) -> Iterator[str]:
+        """Take the lines that are known, each with its newline."""
+        return self.lines.ready()
+
+    def comment(self, text: str) -> None:
+        """A comment, which no replay reads."""
+        self.lines.add(f"# {text}\n")
+
+    def action(self, words: str, comm: int = WORLD) -> None:
+        """An action as the vocabulary of traces spells it, without the rank."""
+        self.lines.add(f"{self.rank} {words}{_in(comm)}\n")
+
+    def compute(self, volume: float) -> None:
+        """The rank computes; nothing is written for a volume below one half."""
+        amount = round(volume)
+        if amount > 0:
+            self.lines.add(f"{self.rank} compute {amount}\n")
+
+    def message(self, word: str, peer: int, tag: int, nbytes: int, comm: int = WORLD) -> None:
+        """A blocking send or receive."""
+        self.lines.add(f"{self.rank} {word} {peer} {tag} {nbytes}{_in(comm)}\n")
+
+    def post(
+        self, word: str, peer: int, tag: int, nbytes: int, request: Hashable, comm: int = WORLD
+    ) -> None:
+        """A non-blocking send or receive, whose request has a name in the other format."""
+        number = self._requests.give(request)
+        self.lines.add(f"{self.rank} {word} {peer} {tag} {nbytes}{_in(comm)} request={number}\n")
+
+    def post_later(self, request: Hashable) -> tuple[Slot, int]:
+        """The place of a non-blocking call that `fill_post` completes, and its number."""
+        return self.lines.reserve(), self._requests.give(request)
+
+    def fill_post(
+        self,
+        posted: tuple[Slot, int],
+        word: str,
+        peer: int,
+        tag: int,
+        nbytes: int,
+        comm: int = WORLD,
+    ) -> None:
+        """Say what a call from `post_later` was."""
+        slot, number = posted
+        line = f"{self.rank} {word} {peer} {tag} {nbytes}{_in(comm)} request={number}\n"
+        self.lines.fill(slot, line)
+
+    def fill_start(self, posted: tuple[Slot, int], words: str, comm: int = WORLD) -> None:
+        """Say what a non-blocking collective from `post_later` was."""
+        slot, number = posted
+        self.lines.fill(slot, f"{self.rank} {words}{_in(comm)} request={number}\n")
+
+    def start(self, words: str, request: Hashable, comm: int = WORLD) -> None:
+        """A non-blocking collective."""
+        number = self._requests.give(request)
+        self.lines.add(f"{self.rank} {words}{_in(comm)} request={number}\n")
+
+    def complete(self, requests: Sequence[Hashable]) -> None:
+        """Wait for requests, in the order given; those that are not pending are left out."""
+        numbers = []
+        for request in requests:
+            number = self._requests.release(request)
+            if number is None:
+                self.unknown_completions += 1
+            else:
+                numbers.append(number)
+        if len(numbers) == 1:
+            self.lines.add(f"{self.rank} wait request={numbers[0]}\n")
+        elif numbers:
+            self.lines.add(f"{self.rank} waitall requests={','.join(map(str, numbers))}\n")
+
+    def withdraw(self, posted: tuple[Slot, int], request: Hashable) -> None:
+        """Leave out a call from `post_later` that never completed."""
+        self.lines.fill(posted[0], "")
+        self._requests.release(request)
+
+    def is_pending(self, request: Hashable) -> bool:
+        """Whether a request was made and is not complete."""
+        return request in self._requests
+
+
+def _in(comm: int) -> str:
+    return f" comm={comm}" if comm else ""

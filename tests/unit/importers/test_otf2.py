@@ -1,0 +1,394 @@
+"""OTF2 traces, written here with the format's own library, become the program that they tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tisim.errors import InputError
+from tisim.formats import check
+from tisim.formats.importers import Conversion, convert
+
+otf2 = pytest.importorskip("otf2", reason="the package otf2 is not installed")
+
+from otf2 import events  # noqa: E402
+from otf2.enums import (  # noqa: E402
+    CollectiveOp,
+    GroupType,
+    LocationType,
+    MetricMode,
+    Paradigm,
+    Type,
+)
+
+# Ticks a second of the traces written here, and between an event and the next.
+TICKS, STEP = 1_000_000_000, 10
+
+
+class Archive:
+    """An OTF2 archive of one-threaded ranks, written as Score-P does."""
+
+    def __init__(self, writer: otf2.writer.Writer, ranks: int, counter: str | None) -> None:
+        self._writer = writer
+        self.known = writer.definitions
+        node = self.known.system_tree_node("node")
+        self._locations = []
+        for rank in range(ranks):
+            group = self.known.location_group(f"MPI Rank {rank}", system_tree_parent=node)
+            location = self.known.location("Master", type=LocationType.CPU_THREAD, group=group)
+            self._locations.append(location)
+        members = tuple(self._locations)
+        self.known.group("", GroupType.COMM_LOCATIONS, Paradigm.MPI, members=members)
+        self.world = self.communicator("MPI_COMM_WORLD", range(ranks))
+        self._regions: dict[str, object] = {}
+        self.metric = None
+        if counter is not None:
+            member = self.known.metric_member(
+                counter, metric_mode=MetricMode.ACCUMULATED_START, value_type=Type.UINT64
+            )
+            self.metric = self.known.metric_class((member,))
+
+    def communicator(self, name: str, ranks: range | tuple[int, ...]) -> object:
+        members = tuple(self._locations[rank] for rank in ranks)
+        group = self.known.group("", GroupType.COMM_GROUP, Paradigm.MPI, members=members)
+        return self.known.comm(name, group)
+
+    def region(self, name: str) -> object:
+        if name not in self._regions:
+            paradigm = Paradigm.MPI if name.startswith("MPI_") else Paradigm.COMPILER
+            self._regions[name] = self.known.region(name, paradigm=paradigm)
+        return self._regions[name]
+
+    def rank(self, rank: int) -> RankEvents:
+        return RankEvents(self, self._writer.event_writer_from_location(self._locations[rank]))
+
+
+class RankEvents:
+    """Writes the events of one rank; its clock goes on by a step an event."""
+
+    def __init__(self, archive: Archive, writer: object) -> None:
+        self._archive = archive
+        self._writer = writer
+        self._time = 0
+        self._counted = 0
+
+    def event(self, kind: str, *arguments: object) -> None:
+        self._time += STEP
+        self._writer.write(getattr(events, kind)(self._time, *arguments))  # type: ignore[attr-defined]
+
+    def compute(self, ticks: int, counted: int = 0) -> None:
+        self._time += ticks - STEP
+        self._counted += counted
+
+    @contextmanager
+    def call(self, name: str) -> Iterator[None]:
+        self.event("Enter", self._archive.region(name))
+        yield
+        self.event("Leave", self._archive.region(name))
+
+    def count(self) -> None:
+        self.event("Metric", self._archive.metric, [self._counted])
+
+    def run(self, name: str, kind: str, *arguments: object) -> None:
+        with self.call(name):
+            self.event(kind, *arguments)
+
+
+def lines_of(
+    directory: Path,
+    ranks: int,
+    program: Callable[[Archive], None],
+    *,
+    counter: str | None = None,
+) -> tuple[list[list[str]], Conversion]:
+    """The lines of each rank that a written archive becomes, without init and finalize."""
+    source = directory / "scorep"
+    with otf2.writer.open(str(source), timer_resolution=TICKS) as writer:
+        program(Archive(writer, ranks, counter))
+    target = directory / "trace"
+    speed = 1e9 if counter is None else None
+    made = convert(source / "traces.otf2", target, speed=speed, counter=counter)
+    assert check(target).errors == 0, check(target)
+    texts = [(target / f"rank-{rank}.txt").read_text().splitlines() for rank in range(ranks)]
+    for rank, text in enumerate(texts):
+        assert text[0] == f"{rank} init"
+        assert text[-1] == f"{rank} finalize"
+    return [
+        [line.partition(" ")[2] for line in text[1:-1] if " comm_split " not in line]
+        for text in texts
+    ], made
+
+
+def begin(rank: RankEvents) -> None:
+    with rank.call("MPI_Init"):
+        pass
+
+
+def end(rank: RankEvents) -> None:
+    with rank.call("MPI_Finalize"):
+        pass
+
+
+def test_messages_and_computations(tmp_path: Path) -> None:
+    def program(archive: Archive) -> None:
+        zero, one = archive.rank(0), archive.rank(1)
+        begin(zero)
+        zero.compute(5000)
+        zero.run("MPI_Ssend", "MpiSend", 1, archive.world, 7, 4096)
+        end(zero)
+        begin(one)
+        one.compute(3000)
+        one.run("MPI_Recv", "MpiRecv", 0, archive.world, 7, 4096)
+        end(one)
+
+    lines, made = lines_of(tmp_path, 2, program)
+    assert lines[0] == ["compute 5000", "ssend 1 7 4096", "compute 10"]
+    assert lines[1] == ["compute 3000", "recv 0 7 4096", "compute 10"]
+    assert made.format == "otf2"
+    assert not made.notes
+
+
+def test_a_receive_stands_where_it_was_posted(tmp_path: Path) -> None:
+    def program(archive: Archive) -> None:
+        zero, one = archive.rank(0), archive.rank(1)
+        for rank, peer in ((zero, 1), (one, 0)):
+            begin(rank)
+            rank.run("MPI_Irecv", "MpiIrecvRequest", 100)
+            rank.run("MPI_Isend", "MpiIsend", peer, archive.world, 3, 64, 101)
+            with rank.call("MPI_Waitall"):
+                rank.event("MpiIrecv", peer, archive.world, 3, 64, 100)
+                rank.event("MpiIsendComplete", 101)
+            end(rank)
+
+    lines, _ = lines_of(tmp_path, 2, program)
+    calls = [line for line in lines[0] if not line.startswith("compute")]
+    assert calls == ["irecv 1 3 64 request=0", "isend 1 3 64 request=1", "waitall requests=0,1"]
+
+
+def test_numbers_of_requests_return(tmp_path: Path) -> None:
+    def program(archive: Archive) -> None:
+        zero, one = archive.rank(0), archive.rank(1)
+        begin(zero)
+        begin(one)
+        for number in range(3):
+            zero.run("MPI_Isend", "MpiIsend", 1, archive.world, 0, 8, number)
+            zero.run("MPI_Wait", "MpiIsendComplete", number)
+            one.run("MPI_Recv", "MpiRecv", 0, archive.world, 0, 8)
+        end(zero)
+        end(one)
+
+    lines, _ = lines_of(tmp_path, 2, program)
+    calls = [line for line in lines[0] if not line.startswith("compute")]
+    assert calls == ["isend 1 0 8 request=0", "wait request=0"] * 3
+
+
+def test_an_exchange_is_its_two_halves(tmp_path: Path) -> None:
+    def program(archive: Archive) -> None:
+        for number in range(2):
+            rank, peer = archive.rank(number), 1 - number
+            begin(rank)
+            with rank.call("MPI_Sendrecv"):
+                rank.event("MpiSend", peer, archive.world, 1, 100 + number)
+                rank.event("MpiRecv", peer, archive.world, 1, 100 + peer)
+            end(rank)
+
+    lines, _ = lines_of(tmp_path, 2, program)
+    calls = [line for line in lines[1] if not line.startswith("compute")]
+    assert calls == ["isend 0 1 101 request=0", "irecv 0 1 100 request=1", "waitall requests=0,1"]
+
+
+# The bytes sent and received that Score-P writes of a collective on 4 ranks, by rank; root 1.
+_COLLECTIVES = {
+    "BARRIER": (lambda r: (0, 0), "barrier"),
+    "BCAST": (lambda r: (400, 100) if r == 1 else (0, 100), "bcast 100 1"),
+    "REDUCE": (lambda r: (100, 400 if r == 1 else 0), "reduce 100 0 1"),
+    "GATHER": (lambda r: (100, 400 if r == 1 else 0), "gather 100 100 1"),
+    "SCATTER": (lambda r: (400 if r == 1 else 0, 100), "scatter 100 100 1"),
+    "ALLREDUCE": (lambda r: (400, 400), "allreduce 100 0"),
+    "ALLGATHER": (lambda r: (400, 400), "allgather 100 100"),
+    "ALLTOALL": (lambda r: (400, 400), "alltoall 100 100"),
+    "SCAN": (lambda r: ((4 - r) * 100, (r + 1) * 100), "scan 100 0"),
+    "EXSCAN": (lambda r: ((3 - r) * 100, r * 100), "exscan 100 0"),
+}
+
+
+@pytest.mark.parametrize("operation", _COLLECTIVES)
+@pytest.mark.parametrize("blocking", [True, False])
+def test_collectives(tmp_path: Path, operation: str, blocking: bool) -> None:
+    sizes, words = _COLLECTIVES[operation]
+
+    def program(archive: Archive) -> None:
+        for number in range(4):
+            rank = archive.rank(number)
+            begin(rank)
+            code = getattr(CollectiveOp, operation)
+            if blocking:
+                with rank.call(f"MPI_{operation.title()}"):
+                    rank.event("MpiCollectiveBegin")
+                    rank.event("MpiCollectiveEnd", code, archive.world, 1, *sizes(number))
+            else:
+                rank.run(f"MPI_I{operation.lower()}", "NonBlockingCollectiveRequest", 5)
+                rank.run(
+                    "MPI_Wait",
+                    "NonBlockingCollectiveComplete",
+                    code,
+                    archive.world,
+                    1,
+                    *sizes(number),
+                    5,
+                )
+            end(rank)
+
+    lines, _ = lines_of(tmp_path, 4, program)
+    for of_rank in lines:
+        calls = [line for line in of_rank if not line.startswith("compute")]
+        expected = [words] if blocking else [f"i{words} request=0", "wait request=0"]
+        assert calls == expected
+
+
+def test_vector_collectives_take_the_sizes_of_all_ranks(tmp_path: Path) -> None:
+    own = [10, 20, 30]
+
+    def program(archive: Archive) -> None:
+        for number in range(3):
+            rank = archive.rank(number)
+            begin(rank)
+            for operation, sent, received in (
+                ("GATHERV", own[number], 60 if number == 0 else 0),
+                ("SCATTERV", 60 if number == 0 else 0, own[number]),
+                ("ALLGATHERV", 3 * own[number], 60),
+                ("REDUCE_SCATTER", 60, 3 * own[number]),
+            ):
+                code = getattr(CollectiveOp, operation)
+                with rank.call(f"MPI_{operation}"):
+                    rank.event("MpiCollectiveEnd", code, archive.world, 0, sent, received)
+            end(rank)
+
+    lines, made = lines_of(tmp_path, 3, program)
+    for number, of_rank in enumerate(lines):
+        calls = [line for line in of_rank if not line.startswith("compute")]
+        assert calls == [
+            f"gatherv {own[number]} 10 20 30 0",
+            f"scatterv 10 20 30 {own[number]} 0",
+            f"allgatherv {own[number]} 10 20 30",
+            "reducescatter 10 20 30 0",
+        ]
+    assert not made.notes
+
+
+def test_an_alltoallv_is_approximate_and_says_so(tmp_path: Path) -> None:
+    sent, received = [60, 0, 40], [50, 50, 0]
+
+    def program(archive: Archive) -> None:
+        for number in range(3):
+            rank = archive.rank(number)
+            begin(rank)
+            with rank.call("MPI_Alltoallv"):
+                rank.event(
+                    "MpiCollectiveEnd",
+                    CollectiveOp.ALLTOALLV,
+                    archive.world,
+                    0xFFFFFFFF,
+                    sent[number],
+                    received[number],
+                )
+            end(rank)
+
+    lines, made = lines_of(tmp_path, 3, program)
+    for number, of_rank in enumerate(lines):
+        numbers = [int(word) for word in of_rank[1].split()[1:]]
+        assert numbers[0] == sum(numbers[1:4]) == sent[number]
+        assert numbers[4] == sum(numbers[5:]) == received[number]
+    assert "alltoallv" in made.notes[0].text
+
+
+def test_communicators_that_share_no_rank_share_a_number(tmp_path: Path) -> None:
+    def program(archive: Archive) -> None:
+        halves = [archive.communicator("low", (1, 0)), archive.communicator("high", (2, 3))]
+        other = archive.communicator("odd", (1, 3))
+        for number in range(4):
+            rank = archive.rank(number)
+            begin(rank)
+            half = halves[number // 2]
+            for comm in [half, other] if number % 2 else [half]:
+                with rank.call("MPI_Bcast"):
+                    size = 2
+                    is_root = number == (1, 1, 2, 2)[number] if comm is half else number == 1
+                    sent = size * 8 if is_root else 0
+                    rank.event("MpiCollectiveEnd", CollectiveOp.BCAST, comm, 0, sent, 8)
+            end(rank)
+
+    lines, _ = lines_of(tmp_path, 4, program)
+    calls = [[line for line in of_rank if "bcast" in line] for of_rank in lines]
+    assert calls[0] == calls[2] == ["bcast 8 0 comm=1"]
+    assert calls[1] == calls[3] == ["bcast 8 0 comm=1", "bcast 8 0 comm=2"]
+    text = (tmp_path / "trace" / "rank-3.txt").read_text()
+    assert "3 comm_split 0 1 1 1\n3 comm_split 0 2 0 1\n" in text
+
+
+def test_volumes_of_a_counter(tmp_path: Path) -> None:
+    def program(archive: Archive) -> None:
+        rank = archive.rank(0)
+        begin(rank)
+        rank.count()
+        rank.compute(100, counted=12345)
+        rank.count()
+        rank.run("MPI_Barrier", "MpiCollectiveEnd", CollectiveOp.BARRIER, archive.world, 0, 0, 0)
+        end(rank)
+
+    lines, _ = lines_of(tmp_path, 1, program, counter="PAPI_TOT_INS")
+    assert lines[0] == ["compute 12345", "barrier"]
+
+
+def test_what_is_left_out_is_noted(tmp_path: Path) -> None:
+    def program(archive: Archive) -> None:
+        rank = archive.rank(0)
+        begin(rank)
+        rank.run("MPI_Irecv", "MpiIrecvRequest", 9)
+        rank.run("MPI_Cancel", "MpiRequestCancelled", 9)
+        end(rank)
+
+    lines, made = lines_of(tmp_path, 1, program)
+    assert not [line for line in lines[0] if not line.startswith("compute")]
+    assert [note.text for note in made.notes] == ["a cancelled request is left out"]
+    assert made.notes[0].first.startswith("rank 0, event ")
+
+
+def test_a_trace_without_volumes_needs_a_speed(tmp_path: Path) -> None:
+    def program(archive: Archive) -> None:
+        rank = archive.rank(0)
+        begin(rank)
+        end(rank)
+
+    with otf2.writer.open(str(tmp_path / "scorep"), timer_resolution=TICKS) as writer:
+        program(Archive(writer, 1, None))
+    with pytest.raises(InputError, match="--speed"):
+        convert(tmp_path / "scorep", tmp_path / "t.tit")
+    with pytest.raises(InputError, match="has no hardware counter PAPI_TOT_INS: it has none"):
+        convert(tmp_path / "scorep", tmp_path / "t.tit", counter="PAPI_TOT_INS")
+    assert not (tmp_path / "t.tit").exists()
+
+
+@pytest.mark.parametrize("cut", [0.1, 0.5, 0.9])
+def test_a_damaged_trace_ends_with_one_message(tmp_path: Path, cut: float) -> None:
+    def program(archive: Archive) -> None:
+        rank = archive.rank(0)
+        begin(rank)
+        for _ in range(50):
+            rank.run("MPI_Send", "MpiSend", 0, archive.world, 1, 10)
+            rank.run("MPI_Recv", "MpiRecv", 0, archive.world, 1, 10)
+        end(rank)
+
+    with otf2.writer.open(str(tmp_path / "scorep"), timer_resolution=TICKS) as writer:
+        program(Archive(writer, 1, None))
+    for file in (tmp_path / "scorep").rglob("*.*"):
+        if file.suffix in (".otf2", ".def"):
+            whole = file.read_bytes()
+            file.write_bytes(whole[: int(len(whole) * cut)])
+            with pytest.raises(InputError):
+                convert(tmp_path / "scorep" / "traces.otf2", tmp_path / "t.tit", speed=1e9)
+            file.write_bytes(whole)
+    assert not (tmp_path / "t.tit").exists()
