@@ -1,4 +1,4 @@
-// Packed traces: written from text, and back.
+// Packed traces: written from text or from recorded parts, and back to text.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -15,6 +15,7 @@
 #include "file_parts.hpp"
 #include "progress_reporter.hpp"
 #include "trace/archive/pack.hpp"
+#include "trace/archive/recorded_parts.hpp"
 #include "trace/archive/unpack.hpp"
 #include "trace/compressed/writer.hpp"
 
@@ -80,6 +81,18 @@ void finish_file(CompressedWriter& writer, const nb::bytes& path) {
   write_at(*create_file(output), writer.finish({}), 0, output);
 }
 
+// From the parts that the ranks of a recorded program have left.
+std::vector<std::uint32_t> write_trace(const std::vector<nb::bytes>& parts,
+                                       const std::vector<std::string>& first_lines,
+                                       const nb::bytes& output) {
+  std::vector<std::string> paths;
+  paths.reserve(parts.size());
+  for (const nb::bytes& part : parts) paths.push_back(text_of(part));
+  const std::string path = text_of(output);
+  const nb::gil_scoped_release unlocked;
+  return write_recorded_trace(paths, first_lines, path);
+}
+
 }  // namespace
 
 void register_packed(nb::module_& m) {
@@ -105,6 +118,20 @@ void register_packed(nb::module_& m) {
       .def("end_rank", [](CompressedWriter& writer) { writer.end_rank(true); })
       .def("add_rank", &add_rank, "name"_a, "pieces"_a)
       .def("finish", &finish_file, "path"_a);
+
+  nb::class_<RecordedPart>(m, "RecordedPart", "What is known of a recorded part.")
+      .def_ro("rank", &RecordedPart::rank)
+      .def_ro("ranks", &RecordedPart::ranks)
+      .def_ro("is_complete", &RecordedPart::is_complete)
+      .def_ro("comments", &RecordedPart::comments);
+
+  m.def(
+      "read_recorded_part", [](const nb::bytes& path) { return read_recorded_part(text_of(path)); },
+      "path"_a);
+  m.def("write_recorded_trace", &write_trace, "parts"_a, "first_lines"_a, "output"_a);
+  m.def(
+      "lines_without_numbers",
+      [](const nb::bytes& path) { return lines_without_numbers(text_of(path)); }, "path"_a);
 }
 
 }  // namespace tisim

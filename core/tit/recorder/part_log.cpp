@@ -11,6 +11,7 @@
 
 #include "tit/codec/bytes.hpp"
 #include "tit/codec/crc32c.hpp"
+#include "tit/recorder/whole_write.hpp"
 
 namespace tisim {
 namespace tit {
@@ -78,16 +79,11 @@ void PartLog::write(std::string_view bytes) {
     buffer_.append(bytes.data(), bytes.size());
     return;
   }
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t wrote = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) {
-      fail("cannot be written");
-      // Readers drop a record that is cut, where it cannot be taken away.
-      static_cast<void>(ftruncate(descriptor_, static_cast<off_t>(size_)) == 0);
-      return;
-    }
-    done += static_cast<std::size_t>(wrote);
+  if (!write_all(descriptor_, bytes.data(), bytes.size())) {
+    fail("cannot be written");
+    // Readers drop a record that is cut, where it cannot be taken away.
+    static_cast<void>(ftruncate(descriptor_, static_cast<off_t>(size_)) == 0);
+    return;
   }
   size_ += bytes.size();
 }

@@ -234,8 +234,8 @@ void begin_with(std::uint32_t shape, RankProgram& program) {
 
 }  // namespace
 
-std::string trace_of(const PartSet& parts, std::vector<std::uint32_t>& incomplete,
-                     std::uint64_t most_calls_at_hand) {
+std::string trace_of(const PartSet& parts, const std::vector<std::string>& first_lines,
+                     std::vector<std::uint32_t>& incomplete, std::uint64_t most_calls_at_hand) {
   const std::uint32_t ranks = parts.ranks_of_program();
   if (ranks == 0) throw FormatError("a program has no rank");
   TraceWriter writer(ranks);
@@ -267,7 +267,12 @@ std::string trace_of(const PartSet& parts, std::vector<std::uint32_t>& incomplet
     if (number == 0 && !incomplete.empty()) {
       begin_with(writer.shape(comment_on(incomplete), 0), program);
     }
-    writer.add(std::move(program), "rank-" + std::to_string(number), true);
+    if (number == 0) {
+      for (auto line = first_lines.rbegin(); line != first_lines.rend(); ++line) {
+        begin_with(writer.shape(*line, 0), program);
+      }
+    }
+    writer.add(std::move(program), "rank-" + std::to_string(number) + ".txt", true);
   }
   return writer.finish({});
 }

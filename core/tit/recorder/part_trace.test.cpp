@@ -67,7 +67,7 @@ void check_trace(std::int64_t range, std::uint64_t most_calls_at_hand) {
   }
   const test::Scratch scratch;
   std::vector<std::uint32_t> incomplete;
-  const std::string bytes = trace_of(all, incomplete, most_calls_at_hand);
+  const std::string bytes = trace_of(all, {}, incomplete, most_calls_at_hand);
   CHECK(incomplete.empty());
   CHECK(test::unpacked(bytes, kRanks, scratch) == texts);
 }
@@ -94,10 +94,11 @@ TEST("recorded parts: a trace says which ranks did not end") {
   const test::Scratch scratch;
   for (const std::uint64_t most : {kMostCallsAtHand, std::uint64_t{0}}) {
     std::vector<std::uint32_t> incomplete;
-    const std::string bytes = trace_of(parts, incomplete, most);
+    const std::string bytes = trace_of(parts, {"unsupported MPI_Put 2"}, incomplete, most);
     CHECK((incomplete == std::vector<std::uint32_t>{0, 1}));
     CHECK((test::unpacked(bytes, 3, scratch) ==
-           std::vector<std::string>{"# incomplete: ranks 0, 1\n" + cut.text, "", whole.text}));
+           std::vector<std::string>{
+               "0 unsupported MPI_Put 2\n# incomplete: ranks 0, 1\n" + cut.text, "", whole.text}));
   }
 }
 

@@ -43,7 +43,7 @@ enum {
 };
 
 /* Changes with what this header declares. */
-#define TT_INTERFACE 1
+#define TT_INTERFACE 2
 TT_API int tt_interface(void);
 
 typedef struct tt_rank tt_rank;
@@ -101,9 +101,11 @@ TT_API int tt_part_of_file(const char* path, tt_bytes* part);
 TT_API int tt_merge(const tt_bytes* a, const tt_bytes* b, tt_bytes* merged);
 
 /* Writes the trace of a program from its merged parts: the file `path` appears when all of it is
- * written. `incomplete`, if not NULL, becomes the number of ranks that are missing or did not end
+ * written. `first_lines`, if not NULL, are lines that rank 0 begins with, without the rank, each
+ * with a newline at its end. `incomplete`, if not NULL, becomes the number of ranks that are missing or did not end
  * with tt_rank_end; the trace says which in a comment. Takes memory in proportion to the calls. */
-TT_API int tt_write_trace(const tt_bytes* parts, const char* path, uint32_t* incomplete);
+TT_API int tt_write_trace(const tt_bytes* parts, const char* path, const char* first_lines,
+                          uint32_t* incomplete);
 
 #ifdef __cplusplus
 }

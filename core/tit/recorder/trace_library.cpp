@@ -1,4 +1,7 @@
 // The C interface: no exception leaves it.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,11 +15,13 @@
 #include "tit/recorder/part_trace.hpp"
 #include "tit/recorder/rank_recorder.hpp"
 #include "tit/recorder/tisim_trace.h"
+#include "tit/recorder/whole_write.hpp"
 
 using tisim::tit::FormatError;
 using tisim::tit::PartSet;
 using tisim::tit::RankRecorder;
 using tisim::tit::RecordedShape;
+using tisim::tit::write_all;
 
 struct tt_rank {
   RankRecorder recorder;
@@ -83,13 +88,22 @@ int read_file(const char* path, std::string& bytes) {
   return std::ferror(file.get()) != 0 ? TT_FILE : TT_OK;
 }
 
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  for (std::size_t end = 0; (end = text.find('\n')) != std::string_view::npos;) {
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return lines;
+}
+
 // The file has all bytes, or does not appear.
 int write_file(const std::string& path, const std::string& bytes) {
   const std::string unfinished = path + ".unfinished";
-  std::FILE* const file = std::fopen(unfinished.c_str(), "wb");
-  if (file == nullptr) return TT_FILE;
-  const bool is_written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  const bool is_closed = std::fclose(file) == 0;
+  const int file = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return TT_FILE;
+  const bool is_written = write_all(file, bytes.data(), bytes.size());
+  const bool is_closed = close(file) == 0;
   if (is_written && is_closed && std::rename(unfinished.c_str(), path.c_str()) == 0) return TT_OK;
   std::remove(unfinished.c_str());
   return TT_FILE;
@@ -221,11 +235,16 @@ int tt_merge(const tt_bytes* a, const tt_bytes* b, tt_bytes* merged) {
   });
 }
 
-int tt_write_trace(const tt_bytes* parts, const char* path, uint32_t* incomplete) {
+int tt_write_trace(const tt_bytes* parts, const char* path, const char* first_lines,
+                   uint32_t* incomplete) {
   if (parts == nullptr || path == nullptr) return TT_INVALID;
   return guarded([&] {
     std::vector<std::uint32_t> ranks;
-    const std::string trace = trace_of(PartSet::read(view(parts)), ranks);
+    const std::vector<std::string> lines = lines_of(first_lines == nullptr ? "" : first_lines);
+    for (const std::string& line : lines) {
+      if (!RecordedShape::fault_of(line).empty()) return int{TT_INVALID};
+    }
+    const std::string trace = trace_of(PartSet::read(view(parts)), lines, ranks);
     if (incomplete != nullptr) *incomplete = static_cast<std::uint32_t>(ranks.size());
     return write_file(path, trace);
   });

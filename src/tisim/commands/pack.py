@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tisim.commands.record import packed_parts, report_recording
 from tisim.commands.written import report_written
 from tisim.files import check_writable
 from tisim.formats import Trace, pack, unpack
@@ -23,6 +24,7 @@ Examples:
   tisim pack lu.A.8.tar.xz -o lu.tit
   tisim pack --dialect legacy old/ -o old.tit
   tisim pack --volumes 1e-2 traces/ -o lu.tit
+  tisim pack parts/ -o lu.tit        # what an interrupted recording has left
 """,
 )
 @click.option(
@@ -49,11 +51,15 @@ def pack_command(output: str, dialect: str, volumes: str, traces: tuple[str, ...
 
     Of a long trace it takes at most a quarter of the text.
 
-    TRACES is what tisim replay takes, and every command that takes traces takes what this
-    writes. Without --volumes no byte is lost: comments, spacing and the spelling of numbers come
-    back.
+    TRACES is what tisim replay takes, or a directory with the parts that the ranks of a recorded
+    program have left: then the trace says which ranks did not end. Every command that takes
+    traces takes what this writes. Without --volumes no byte is lost: comments, spacing and the
+    spelling of numbers come back.
     """
     check_writable(output)
+    if len(traces) == 1 and _holds_parts(Path(traces[0])):
+        report_recording(output, packed_parts(traces[0], output), "")
+        return
     with ProgressBar("pack") as bar:
         source = traces[0] if len(traces) == 1 else list(traces)
         text = pack(source, output, dialect=dialect, volumes=volumes, progress=bar.show)
@@ -64,6 +70,15 @@ def pack_command(output: str, dialect: str, volumes: str, traces: tuple[str, ...
         f"({size / text:.1%} of the text)"
     )
     report_written(output)
+
+
+def _holds_parts(path: Path) -> bool:
+    """Whether a path is a directory with parts, which need what a trace does not: merging."""
+    if not path.is_dir():
+        return False
+    from tisim.record.parts import has_parts
+
+    return has_parts(path)
 
 
 @click.command(

@@ -9,7 +9,7 @@ import click
 
 from tisim.commands.written import report_written
 from tisim.errors import InputError
-from tisim.quantities import format_bytes
+from tisim.quantities import format_bytes, parse_size
 
 if TYPE_CHECKING:
     from tisim.record.parts import Recording
@@ -24,7 +24,7 @@ Examples:
   tisim record -o lu.tit --counter time --speed 2.5e9 -- mpirun -n 8 ./lu.A.x
   tisim record -o run.tit --mpicc mpicc.mpich -- mpiexec.mpich -n 4 ./program
   tisim record --print-source recorder/      # for machines without Python
-  tisim record -o run.tit --pack parts/      # what its ranks have written there
+  tisim record -o run.tit --ranks 0-3 --max-size 100MB -- mpirun -n 64 ./program
 """,
 )
 @click.option("-o", "--output", metavar="FILE.tit", help="The trace to write.")
@@ -52,6 +52,22 @@ Examples:
     help="Which calls of MPI_Test and MPI_Iprobe to record; how many fail depends on the machine.",
 )
 @click.option(
+    "--ranks",
+    metavar="LIST",
+    help="The ranks to record, such as 0-3,7.  [default: all]",
+)
+@click.option(
+    "--memory",
+    metavar="BYTES",
+    help="What recording may take of each rank's memory, such as 8MiB; at most 64MiB.  "
+    "[default: 1MiB]",
+)
+@click.option(
+    "--max-size",
+    metavar="BYTES",
+    help="Stop recording a rank whose part of the trace has its share of so many bytes.",
+)
+@click.option(
     "--mpicc",
     metavar="COMPILER",
     help="The compiler of the program's MPI library.  [default: $MPICC or mpicc]",
@@ -74,6 +90,9 @@ def record_command(
     counter: str,
     speed: float,
     tests: str,
+    ranks: str | None,
+    memory: str | None,
+    max_size: str | None,
     mpicc: str | None,
     print_source: str | None,
     parts: str | None,
@@ -94,24 +113,42 @@ def record_command(
         return 0
     if output is None:
         raise InputError("-o FILE.tit is missing: where the trace goes")
-    from tisim.record.recorder import pack_parts, record
-
     if parts is not None:
-        _report(output, pack_parts(parts, output), "")
+        report_recording(output, packed_parts(parts, output), "")
         return 0
+    from tisim.record.limits import Limits
+    from tisim.record.recorder import record
+
     recorded = record(
         command,
         output,
         counter=counter,
         reference_speed=speed,
         failed_tests=tests == "all",
+        limits=Limits(ranks, _bytes(memory), _bytes(max_size)),
         compiler=mpicc,
     )
-    _report(output, recorded.recording, recorded.reason)
+    report_recording(output, recorded.recording, recorded.reason)
     return recorded.status
 
 
-def _report(output: str, recording: Recording, reason: str) -> None:
+def packed_parts(parts: str, output: str) -> Recording:
+    """Pack the parts in a directory, which must have some."""
+    from tisim.record.parts import pack_parts
+
+    if not Path(parts).is_dir():
+        raise InputError("there is no such directory", file=parts)
+    recording = pack_parts(parts, output)
+    if recording is None:
+        raise InputError("the directory holds no parts of a trace (rank-0.part ...)", file=parts)
+    return recording
+
+
+def _bytes(text: str | None) -> int | None:
+    return None if text is None else round(parse_size(text))
+
+
+def report_recording(output: str, recording: Recording, reason: str) -> None:
     """Say on standard error what was recorded, and what was not."""
     size = format_bytes(Path(output).stat().st_size)
     why = f" ({reason})" if reason else ""

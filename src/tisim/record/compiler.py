@@ -160,9 +160,19 @@ The recorder of tisim, for machines without Python.
     mkdir parts
     mpirun -x LD_PRELOAD=$PWD/libtisim_record.so -x TISIM_RECORD_DIRECTORY=$PWD/parts \\
         -n 8 ./program                   # Open MPI; MPICH: -genv NAME VALUE instead of -x
-    tisim record -o program.tit --pack parts     # where there is Python
+    tisim pack -o program.tit parts      # where there is Python
+
+Each rank compresses what it records if it finds libtisim_trace.so, which is beside tisim_trace.h in
+the installed package. Then the ranks merge their parts themselves: all that is left is one trace.
+
+    mpirun -x LD_PRELOAD=$PWD/libtisim_record.so -x TISIM_RECORD_DIRECTORY=$PWD/parts \\
+        -x TISIM_RECORD_LIBRARY=$PWD/libtisim_trace.so \\
+        -x TISIM_RECORD_OUTPUT=$PWD/program.tit -n 8 ./program
 
 TISIM_RECORD_COUNTER   time (the default), perf or register
 TISIM_RECORD_SPEED     of `time`: units a second of processor time, 1e9 by default
 TISIM_RECORD_TESTS     all: failed tests are recorded too
+TISIM_RECORD_RANKS     the ranks that are recorded, such as 0-3,7; all by default
+TISIM_RECORD_MEMORY    bytes that recording may take of a rank, 1048576 by default
+TISIM_RECORD_MAX_SIZE  bytes that the parts of all ranks may take
 """

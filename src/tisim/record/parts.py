@@ -1,27 +1,33 @@
-"""What the ranks of a recorded program have written: a file of text for each."""
+"""What the ranks of a recorded program have written: a part of the trace for each."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tisim.errors import InputError
+from tisim.files import check_writable
+from tisim.formats import pack
+from tisim.formats.recorded import (
+    lines_without_numbers,
+    read_recorded_part,
+    write_recorded_trace,
+)
+from tisim.record.text_parts import find_text_parts, prepare_text_parts, tail_of_part
 
-_NAME = re.compile(r"rank-(\d+)\.txt")
+_COMPRESSED = re.compile(r"rank-(\d+)\.part")
 _HEADER_SIZE = 1 << 16
-_TAIL_SIZE = 1 << 16
 
 
 @dataclass
 class Recording:
-    """The parts of a trace.
+    """What is known of a recorded run.
 
     Attributes
     ----------
-    directory
-        Where they are.
     ranks
         How many ranks the program had.
     counter
@@ -29,12 +35,11 @@ class Recording:
     library
         The MPI library that the program used.
     incomplete
-        The ranks that never reached ``MPI_Finalize``.
+        The ranks that have left no part, or never reached ``MPI_Finalize``.
     unsupported
         The calls that a trace cannot express, by function.
     """
 
-    directory: Path
     ranks: int
     counter: str
     library: str
@@ -42,88 +47,123 @@ class Recording:
     unsupported: Counter[str] = field(default_factory=Counter)
 
 
-def read_parts(directory: Path) -> Recording | None:
-    """Look at the parts in a directory; None if there are none.
+def has_parts(directory: Path) -> bool:
+    """Whether ranks have left parts in a directory."""
+    return bool(_compressed_parts(directory)) or _are_recorded(find_text_parts(directory))
 
-    The last line of a part that its rank did not write to its end is removed.
+
+def pack_parts(parts: str | os.PathLike[str], output: str | os.PathLike[str]) -> Recording | None:
+    """Write a trace from the parts that ranks have left, complete or not.
+
+    Ranks that have left no part do nothing in the trace, and a comment names them.
+
+    Parameters
+    ----------
+    parts
+        The directory where the recorder has written them (``TISIM_RECORD_DIRECTORY``).
+    output
+        The trace to write, packed.
+
+    Returns
+    -------
+    Recording or None
+        None when the directory has no parts.
 
     Raises
     ------
     InputError
-        When ranks are missing.
+        When a part or the output cannot be read or written.
     """
-    parts = {int(found[1]): path for path in directory.iterdir() if (found := _named(path))}
-    if not parts:
-        return None
-    header = _header(next(iter(parts.values())))
-    recording = Recording(
-        directory, int(header.get("ranks", 0)), header.get("counter", ""), header.get("mpi", "")
-    )
-    if not recording.ranks:
-        return None  # the ranks have agreed not to record, and said why
-    missing = sorted({*range(recording.ranks)} - parts.keys())
-    if missing:
-        raise InputError(
-            f"{len(missing)} of {recording.ranks} ranks have left no part of the trace, rank "
-            f"{missing[0]} first; do all hosts share this directory?",
-            file=directory,
-        )
-    for rank, path in sorted(parts.items()):
-        lines = _tail(path)
-        if not lines or lines[-1] != f"{rank} finalize":
-            recording.incomplete.append(rank)
-        for line in lines:
-            if line.startswith("# unsupported: "):
-                name, calls = line.split()[2:4]
-                recording.unsupported[name] += int(calls)
-    if recording.incomplete or recording.unsupported:
-        _annotate(recording, parts[0])
+    check_writable(output)
+    directory = Path(parts)
+    compressed = _compressed_parts(directory)
+    if compressed:
+        return _pack_compressed(compressed, Path(output))
+    texts = find_text_parts(directory)
+    return _pack_texts(directory, texts, output) if _are_recorded(texts) else None
+
+
+def recording_of_trace(trace: Path) -> Recording:
+    """What a recorded trace says of its run; its ranks have merged their parts themselves.
+
+    Raises
+    ------
+    InputError
+        When the file is no packed trace.
+    """
+    lines = lines_without_numbers(trace)
+    recording = _recording_of(lines)
+    for line in lines:
+        words = line.split()
+        if words[:1] == ["unsupported"] and len(words) == 3:
+            recording.unsupported[words[1]] = int(words[2])
+        if line.startswith("# incomplete: ranks "):
+            recording.incomplete = [int(rank) for rank in re.findall(r"\d+", line)]
     return recording
 
 
-def _named(path: Path) -> re.Match[str] | None:
-    return _NAME.fullmatch(path.name)
+def _compressed_parts(directory: Path) -> list[Path]:
+    found = {int(name[1]): path for path in directory.iterdir() if (name := _compressed(path))}
+    return [path for _, path in sorted(found.items())]
 
 
-def _header(path: Path) -> dict[str, str]:
+def _compressed(path: Path) -> re.Match[str] | None:
+    return _COMPRESSED.fullmatch(path.name)
+
+
+def _pack_compressed(paths: list[Path], output: Path) -> Recording:
+    parts = [read_recorded_part(path) for path in paths]
+    recording = _recording_of(parts[0].comments)
+    for part in parts:
+        _add_unsupported(recording, part.comments)
+    recording.incomplete = write_recorded_trace(paths, _first_lines(recording), output)
+    return recording
+
+
+def _are_recorded(texts: dict[int, Path]) -> bool:
+    """Whether files of text are parts; they are empty where ranks agreed not to record."""
+    return bool(texts) and _recording_of(_header(next(iter(texts.values())))).ranks > 0
+
+
+def _pack_texts(
+    directory: Path, texts: dict[int, Path], output: str | os.PathLike[str]
+) -> Recording:
+    recording = _recording_of(_header(next(iter(texts.values()))))
+    for rank in range(recording.ranks):
+        lines = tail_of_part(texts[rank]) if rank in texts else []
+        if lines[-1:] != [f"{rank} finalize"]:
+            recording.incomplete.append(rank)
+        _add_unsupported(recording, lines)
+    prepare_text_parts(directory, texts, recording.ranks, _comments(recording))
+    pack(directory, output)
+    return recording
+
+
+def _header(path: Path) -> list[str]:
     with path.open(encoding="utf-8", errors="replace") as file:
-        lines = file.read(_HEADER_SIZE).splitlines()
+        return file.read(_HEADER_SIZE).splitlines()
+
+
+def _recording_of(lines: Iterable[str]) -> Recording:
     pairs = (line[2:].partition(": ") for line in lines if line.startswith("# "))
-    return {key: value for key, _, value in pairs}
+    values = {key: value for key, _, value in pairs}
+    return Recording(int(values.get("ranks", 0)), values.get("counter", ""), values.get("mpi", ""))
 
 
-def _tail(path: Path) -> list[str]:
-    """The last lines of a part; half a line at its end, and zeros, are cut off the file."""
-    with path.open("r+b") as file:
-        size = file.seek(0, 2)
-        while True:
-            start = max(0, size - _TAIL_SIZE)
-            file.seek(start)
-            text = file.read(size - start)
-            whole = text.rfind(b"\n") + 1
-            if whole or not start:
-                break
-            size = start  # the file ends in many zeros
-        file.truncate(start + whole)
-    return text[:whole].decode(errors="replace").splitlines()
+def _add_unsupported(recording: Recording, lines: Iterable[str]) -> None:
+    for line in lines:
+        if line.startswith("# unsupported: "):
+            name, calls = line.split()[2:4]
+            recording.unsupported[name] += int(calls)
 
 
-def _annotate(recording: Recording, first: Path) -> None:
-    """Say in the first part what the trace lacks."""
-    lines = []
-    if recording.incomplete:
-        ranks = ", ".join(map(str, recording.incomplete))
-        lines.append(f"# incomplete: ranks without MPI_Finalize: {ranks}\n")
-    # An action that no replay knows, at the very beginning: it is refused at once.
-    for name, calls in sorted(recording.unsupported.items()):
-        lines.append(f"0 unsupported {name} {calls}\n")
-    changed = first.with_suffix(".changed")
-    with first.open("rb") as source, changed.open("wb") as target:
-        if not source.readline().startswith(b"# version"):
-            changed.unlink()
-            return  # it has been said before
-        source.seek(0)
-        target.write("".join(lines).encode())
-        while block := source.read(1 << 20):
-            target.write(block)
-    changed.replace(first)
+def _first_lines(recording: Recording) -> list[str]:
+    """Actions that no replay knows, at the very beginning: the trace is refused at once."""
+    return [f"unsupported {name} {calls}" for name, calls in sorted(recording.unsupported.items())]
+
+
+def _comments(recording: Recording) -> list[str]:
+    """The lines that a trace of texts begins with."""
+    ranks = ", ".join(map(str, recording.incomplete))
+    incomplete = [f"# incomplete: ranks {ranks}"] if recording.incomplete else []
+    return incomplete + [f"0 {line}" for line in _first_lines(recording)]

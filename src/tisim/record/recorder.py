@@ -12,11 +12,12 @@ from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.files import check_writable
-from tisim.formats import pack
 from tisim.record.compiler import compiled_recorder, find_library
 from tisim.record.counters import choose_counter
 from tisim.record.launch import check_program, find_program, recording_command
-from tisim.record.parts import Recording, read_parts
+from tisim.record.limits import Limits
+from tisim.record.parts import Recording, pack_parts, recording_of_trace
+from tisim.record.trace_library import library_file
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ def record(
     counter: str = "auto",
     reference_speed: float = 1e9,
     failed_tests: bool = False,
+    limits: Limits | None = None,
     compiler: str | None = None,
 ) -> Recorded:
     """Run an MPI program and write its time-independent trace.
@@ -64,6 +66,8 @@ def record(
         Of the counter `time`: so many units are a second of processor time.
     failed_tests
         Whether tests that fail are recorded too.
+    limits
+        What of the run is recorded; all of it by default.
     compiler
         The compiler of the MPI library that the program uses; ``$MPICC`` or ``mpicc`` by default.
 
@@ -88,10 +92,16 @@ def record(
         "TISIM_RECORD_SPEED": repr(reference_speed),
         "TISIM_RECORD_TESTS": "all" if failed_tests else "successful",
     }
+    if limits is not None:
+        variables.update(limits.variables())
     recorder = compiled_recorder(library)
     parts = Path(tempfile.mkdtemp(prefix=f"{output.name}.parts-", dir=output.absolute().parent))
-    status = _run(command, recorder, {**variables, "TISIM_RECORD_DIRECTORY": str(parts)})
-    recording = read_parts(parts)
+    merged = parts / "trace.tit"
+    variables["TISIM_RECORD_DIRECTORY"] = str(parts)
+    variables["TISIM_RECORD_OUTPUT"] = str(merged)
+    variables["TISIM_RECORD_LIBRARY"] = str(library_file())
+    status = _run(command, recorder, variables)
+    recording = _finish(parts, merged, output)
     if recording is None:
         shutil.rmtree(parts)
         failed = f" (its exit status was {status})" if status else ""
@@ -99,34 +109,16 @@ def record(
             f"no rank was recorded{failed}: unless a rank has said why, either the program did not "
             "call MPI_Init, or what starts it does not pass LD_PRELOAD on to its ranks"
         )
-    pack(parts, output)
     shutil.rmtree(parts)
     return Recorded(output, status, recording, reason)
 
 
-def pack_parts(parts: str | os.PathLike[str], output: str | os.PathLike[str]) -> Recording:
-    """Write a trace from the parts that ranks have left, complete or not.
-
-    Parameters
-    ----------
-    parts
-        The directory where the recorder has written them (``TISIM_RECORD_DIRECTORY``).
-    output
-        The trace to write, packed.
-
-    Raises
-    ------
-    InputError
-        When there are no parts, or when those of some ranks are missing.
-    """
-    check_writable(output)
-    directory = Path(parts)
-    if not directory.is_dir():
-        raise InputError("there is no such directory", file=directory)
-    recording = read_parts(directory)
-    if recording is None:
-        raise InputError("the directory holds no parts of a trace (rank-0.txt ...)", file=directory)
-    pack(directory, output)
+def _finish(parts: Path, merged: Path, output: Path) -> Recording | None:
+    """Put the trace where it belongs; None if nothing was recorded."""
+    if not merged.is_file():
+        return pack_parts(parts, output)
+    recording = recording_of_trace(merged)
+    merged.replace(output)
     return recording
 
 

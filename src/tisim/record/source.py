@@ -6,6 +6,7 @@ from importlib.resources import files
 
 from tisim.record.fortran import fortran_wrappers
 from tisim.record.table import read_table
+from tisim.record.trace_library import library_header
 from tisim.record.wrappers import c_wrappers
 
 # What compiles the recorder, given mpicc: C11 and POSIX; the code must leave r15 alone, in which
@@ -15,13 +16,20 @@ LINK_OPTIONS = ("-shared", "-pthread", "-ldl")
 
 
 def recorder_source() -> dict[str, str]:
-    """The text of each file, by name."""
+    """The text of each file, by name.
+
+    Raises
+    ------
+    InputError
+        When this installation has no trace library, whose header is one of them.
+    """
     library = files("tisim.record").joinpath("library")
     texts = {
         file.name: file.read_text(encoding="utf-8")
         for file in library.iterdir()
         if file.name.endswith((".c", ".h"))
     }
+    texts["tisim_trace.h"] = library_header()
     table = read_table()
     texts["wrappers.c"] = c_wrappers(table)
     texts["fortran_wrappers.c"] = fortran_wrappers(table)

@@ -71,7 +71,7 @@ def recorded(
 
 
 def test_a_program_that_aborts_leaves_its_trace(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    body = "if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 7); else pause();"
+    body = "if (rank == 1) { sleep(3); MPI_Abort(MPI_COMM_WORLD, 7); } else pause();"
     run, lines = recorded(body, tmp_path, mpi, cache)
     assert run.returncode != 0
     assert "no MPI_Finalize of rank 0, 1" in run.stderr
@@ -84,7 +84,7 @@ def test_a_program_that_aborts_leaves_its_trace(mpi: Mpi, tmp_path: Path, cache:
 
 def test_a_program_that_is_killed_leaves_its_trace(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     body = """MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 1) kill(getpid(), SIGKILL); else pause();"""
+    if (rank == 1) { sleep(3); kill(getpid(), SIGKILL); } else pause();"""
     run, lines = recorded(body, tmp_path, mpi, cache)
     assert run.returncode != 0
     assert "no MPI_Finalize" in run.stderr
@@ -174,15 +174,17 @@ def test_parts_are_packed_later(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     assert tisim_record("-o", tmp_path / "a.tit", "--pack", tmp_path).returncode == 2
 
 
-def test_pauses_of_the_recording(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+@pytest.mark.parametrize("pause", ["MPI_Pcontrol", "tisim_record"])
+def test_pauses_of_the_recording(mpi: Mpi, tmp_path: Path, cache: Path, pause: str) -> None:
     body = """MPI_Request request; MPI_Comm copy;
-    MPI_Pcontrol(0);
+    extern void tisim_record(int active) __attribute__((weak));
+    PAUSE(0);
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
     MPI_Comm_dup(MPI_COMM_WORLD, &copy);
-    MPI_Pcontrol(1);
+    PAUSE(1);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Barrier(copy);"""
-    _, lines = recorded(body, tmp_path, mpi, cache)
+    _, lines = recorded(body.replace("PAUSE", pause), tmp_path, mpi, cache)
     calls = [line for line in lines[0] if "compute" not in line and line[0] != "#"]
     assert calls == [
         *("0 init", "0 bcast 1 0 1", "0 comm_dup 0 1", "0 barrier comm=1", "0 finalize"),

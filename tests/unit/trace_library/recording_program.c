@@ -56,8 +56,8 @@ static void ring(const char *directory, uint32_t ranks, int iterations) {
   char path[4096];
   uint32_t incomplete = 1;
   snprintf(path, sizeof path, "%s/ring.tit", directory);
-  require(tt_write_trace(&all, path, &incomplete) == TT_OK && incomplete == 0, "it is written");
-  require(tt_write_trace(&all, "/nowhere/ring.tit", NULL) == TT_FILE, "it cannot be written");
+  require(tt_write_trace(&all, path, NULL, &incomplete) == TT_OK && incomplete == 0, "it is written");
+  require(tt_write_trace(&all, "/nowhere/ring.tit", NULL, NULL) == TT_FILE, "it cannot be written");
   printf("%zu %zu\n", all.size, most);
   tt_free(&all);
 }
@@ -142,7 +142,7 @@ int main(int argc, char **argv) {
     tt_bytes part = {0};
     require(tt_part_of_file(argv[2], &part) == TT_OK, "a part is read");
     printf("%zu\n", part.size);
-    if (argc > 3) require(tt_write_trace(&part, argv[3], NULL) == TT_OK, "it is written");
+    if (argc > 3) require(tt_write_trace(&part, argv[3], NULL, NULL) == TT_OK, "it is written");
     tt_free(&part);
   }
   return 0;

@@ -68,7 +68,7 @@ def test_ranks_and_iterations_hardly_count(program: Path, tmp_path: Path) -> Non
         f"7 compute {1_000_000 + i % 3}\n7 send 8 0 4096\n7 recv 6 0 4096 # source=6\n"
         for i in range(10)
     )
-    assert (tmp_path / "text" / "rank-7").read_text() == text
+    assert (tmp_path / "text" / "rank-7.txt").read_text() == text
     assert sizes[256, 10] <= sizes[4, 10] + 16
 
 
@@ -84,10 +84,10 @@ def test_a_killed_program_leaves_what_it_had_flushed(program: Path, tmp_path: Pa
     assert killed.returncode == -signal.SIGKILL
     run(program, "part", part, tmp_path / "killed.tit")
     unpack(tmp_path / "killed.tit", tmp_path / "text")
-    lines = (tmp_path / "text" / "rank-0").read_text().splitlines()
+    lines = (tmp_path / "text" / "rank-0.txt").read_text().splitlines()
     assert lines[0] == "# incomplete: ranks 0, 1"
     assert len(lines) == 1 + 3 * 100
-    assert (tmp_path / "text" / "rank-1").read_text() == ""
+    assert (tmp_path / "text" / "rank-1.txt").read_text() == ""
 
 
 def test_mistakes_are_refused(program: Path) -> None:

@@ -4,44 +4,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "merge.h"
 #include "record.h"
+#include "settings.h"
+#include "trace_library.h"
+#include "unsupported.h"
 
-#define MOST_FUNCTIONS 256
+#define LONGEST_PATH 4096
 
 enum state { STATE_BEFORE, STATE_RECORDING, STATE_OVER };
 
 static enum state state = STATE_BEFORE;
-static tisim_sink *sink;
+static struct tisim_settings settings;
+static tisim_sink *sink; /* NULL: this rank is not recorded, or no longer */
+static char part[LONGEST_PATH]; /* the file of the sink; empty: there never was one */
+static pid_t recording_process;
+static bool is_merged; /* the ranks merge their parts at the end */
 static bool paused;
-static bool keeps_failed_tests;
 static bool many_threads; /* MPI_THREAD_MULTIPLE: only the thread that called MPI_Init records */
 static pthread_t first_thread;
 static uint64_t volume; /* of the computation since the last line */
-static struct {
-  const char *name;
-  uint64_t calls;
-} unsupported[MOST_FUNCTIONS];
-static size_t unsupported_count;
 static const char *current; /* the function whose wrapper runs */
 static _Thread_local int depth;
 static int64_t *numbers;
 static size_t numbers_size;
 
 static void message(const char *text) { fprintf(stderr, "tisim record: %s\n", text); }
-
-static void count_unsupported(const char *name) {
-  for (size_t i = 0; i < unsupported_count; ++i) {
-    if (strcmp(unsupported[i].name, name) == 0) {
-      ++unsupported[i].calls;
-      return;
-    }
-  }
-  if (unsupported_count < MOST_FUNCTIONS) {
-    unsupported[unsupported_count].name = name;
-    unsupported[unsupported_count++].calls = 1;
-  }
-}
 
 bool tisim_enter(const char *function, const void *caller) {
   if (state != STATE_RECORDING || depth != 0) return false;
@@ -57,24 +47,25 @@ void tisim_leave(void) {
   tisim_counter_restart();
 }
 
-void tisim_unsupported(void) { count_unsupported(current); }
+void tisim_unsupported(void) { tisim_count_unsupported(current, 1); }
 
-bool tisim_keeps_failed_tests(void) { return keeps_failed_tests; }
+bool tisim_keeps_failed_tests(void) { return settings.keeps_failed_tests; }
 
 bool tisim_is_active(void) { return !paused; }
 
 /* From here on nothing is written. The rank goes on to agree with the others on communicators. */
-static void close_sink(void) {
-  if (sink != NULL) tisim_sink_close(sink);
+static void close_sink(bool is_complete) {
+  if (sink != NULL) tisim_sink_close(sink, is_complete);
   sink = NULL;
 }
 
 static void stop_after_error(void) {
-  char text[256];
-  snprintf(text, sizeof text, "a part of the trace cannot be written: %s; this rank is no longer "
-           "recorded", strerror(tisim_sink_error(sink)));
+  char text[1024];
+  snprintf(text, sizeof text,
+           "a part of the trace cannot be written: %s; this rank is no longer recorded",
+           tisim_sink_error(sink));
   message(text);
-  close_sink();
+  close_sink(false);
 }
 
 static void write_header(int size, const char *counter, int threads) {
@@ -83,6 +74,7 @@ static void write_header(int size, const char *counter, int threads) {
   int length = 0;
   PMPI_Get_library_version(library, &length);
   library[strcspn(library, "\r\n")] = '\0';
+  for (char *tab = library; (tab = strchr(tab, '\t')) != NULL;) *tab = ' ';
   tisim_sink_comment(sink, "version: tisim record 1");
   snprintf(line, sizeof line, "ranks: %d", size);
   tisim_sink_comment(sink, line);
@@ -98,46 +90,76 @@ static void write_header(int size, const char *counter, int threads) {
   tisim_sink_comment(sink, line);
 }
 
-static void open_sink(const char *directory, int rank) {
-  sink = tisim_sink_open(directory, rank);
+/* All ranks write parts of the same kind: compressed ones if all of them can. */
+static bool all_load_trace_library(void) {
+  int loaded = settings.trace_library != NULL && tisim_load_trace_library(settings.trace_library);
+  int all_loaded = 0;
+  PMPI_Allreduce(&loaded, &all_loaded, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all_loaded != 0;
+}
+
+/* A rank's share of the greatest size of all parts; 0: any size. */
+static uint64_t share_of_size(int size) {
+  uint64_t recorded = 0;
+  for (int rank = 0; rank < size; ++rank) {
+    recorded += settings.ranks == NULL || tisim_is_listed(settings.ranks, rank);
+  }
+  const uint64_t share = recorded == 0 ? 0 : settings.most_bytes / recorded;
+  return settings.most_bytes != 0 && share == 0 ? 1 : share;
+}
+
+static void open_sink(bool compressed, int rank, int size) {
+  const char *const directory = settings.directory;
+  snprintf(part, sizeof part, "%s/rank-%d.%s", directory, rank, compressed ? "part" : "txt");
+  sink = compressed ? tisim_open_trace_sink(directory, rank, size, settings.memory,
+                                            share_of_size(size))
+                    : tisim_open_text_sink(directory, rank);
   if (sink != NULL) return;
-  char text[4200];
+  char text[LONGEST_PATH + 256];
   snprintf(text, sizeof text, "%s: rank %d cannot write its part of the trace there: %s",
            directory, rank, strerror(errno));
   message(text);
 }
 
+/* A program may end without MPI_Finalize. A process that it has forked is another one. */
+static void close_at_exit(void) {
+  if (getpid() == recording_process) close_sink(false);
+}
+
 void tisim_start(int threads, const void *caller) {
-  const char *const directory = getenv("TISIM_RECORD_DIRECTORY");
-  const char *const counter = getenv("TISIM_RECORD_COUNTER");
-  const char *const speed = getenv("TISIM_RECORD_SPEED");
-  const char *const tests = getenv("TISIM_RECORD_TESTS");
   if (state != STATE_BEFORE) return;
   state = STATE_OVER;
   int rank = 0;
   int size = 0;
+  settings = tisim_read_settings();
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
-  const char *const described = tisim_counter_begin(counter == NULL ? "time" : counter,
-                                                    speed == NULL ? 1e9 : strtod(speed, NULL));
-  if (directory != NULL && described == NULL) {
+  const bool compressed = all_load_trace_library();
+  const bool is_listed = settings.ranks == NULL || tisim_is_listed(settings.ranks, rank);
+  const char *const counter = tisim_counter_begin(settings.counter, settings.reference_speed);
+  bool can_record = settings.directory != NULL && counter != NULL;
+  if (settings.directory != NULL && counter == NULL) {
     message("the counter that was asked for does not work on this host");
-  } else if (directory != NULL) {
-    open_sink(directory, rank);
+  } else if (can_record && is_listed) {
+    open_sink(compressed, rank, size);
+    can_record = sink != NULL;
   }
   /* Either all ranks record or none: they communicate when communicators are made. */
-  int opened = sink != NULL;
+  int opened = can_record;
   int all_opened = 0;
   PMPI_Allreduce(&opened, &all_opened, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (all_opened == 0) {
-    close_sink();
+    close_sink(false);
     return;
   }
-  keeps_failed_tests = tests != NULL && strcmp(tests, "all") == 0;
   many_threads = threads == MPI_THREAD_MULTIPLE;
   first_thread = pthread_self();
   tisim_begin_communicators();
-  write_header(size, described, threads);
+  is_merged = compressed && settings.output != NULL;
+  if (is_merged) tisim_prepare_merge();
+  if (sink != NULL) write_header(size, counter, threads);
+  recording_process = getpid();
+  atexit(close_at_exit);
   state = STATE_RECORDING;
   const struct tisim_named none = tisim_on(0);
   tisim_write(TISIM_init, NULL, 0, &none, true);
@@ -145,25 +167,30 @@ void tisim_start(int threads, const void *caller) {
   tisim_counter_restart();
 }
 
+static void write_unsupported(void) {
+  char *const lines = tisim_list_unsupported("unsupported: ");
+  if (lines == NULL) return;
+  for (char *line = lines, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+    *end = '\0';
+    tisim_sink_comment(sink, line);
+  }
+  free(lines);
+}
+
 void tisim_finish(const void *caller) {
   if (!tisim_enter("MPI_Finalize", caller)) return;
   depth = 0;
   state = STATE_OVER;
-  if (sink == NULL) return;
-  const struct tisim_named none = tisim_on(0);
-  for (size_t i = 0; i < unsupported_count; ++i) {
-    char line[256];
-    snprintf(line, sizeof line, "unsupported: %s %llu", unsupported[i].name,
-             (unsigned long long)unsupported[i].calls);
-    tisim_sink_comment(sink, line);
+  if (sink != NULL) {
+    const struct tisim_named none = tisim_on(0);
+    write_unsupported();
+    tisim_write(TISIM_finalize, NULL, 0, &none, true);
+    close_sink(true);
   }
-  tisim_write(TISIM_finalize, NULL, 0, &none, true);
-  close_sink();
+  if (is_merged) tisim_merge(part[0] == '\0' ? NULL : part, settings.output);
 }
 
-void tisim_give_up(void) {
-  close_sink();
-}
+void tisim_give_up(void) { close_sink(false); }
 
 void tisim_pause(bool pause, const void *caller) {
   if (state != STATE_RECORDING || depth != 0 || paused == pause) return;
@@ -184,8 +211,9 @@ void tisim_write(enum tisim_word word, const int64_t *arguments, size_t count,
   if (sink == NULL || (paused && !always)) return;
   if (volume != 0 && !paused) tisim_sink_volume(sink, volume);
   volume = 0;
-  tisim_sink_call(sink, word, arguments, count, named);
-  if (tisim_sink_error(sink) != 0) stop_after_error();
+  const struct tisim_call call = {word, arguments, count, named};
+  tisim_sink_call(sink, &call);
+  if (tisim_sink_error(sink) != NULL) stop_after_error();
 }
 
 int64_t *tisim_numbers(size_t count) {

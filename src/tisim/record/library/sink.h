@@ -1,4 +1,5 @@
-/* Where the calls of a rank go. text_sink.c writes lines of text; another writer may replace it.
+/* Where the calls of a rank go: into a compressed part (trace_sink.c), or into lines of text
+ * (text_sink.c) where libtisim_trace cannot be loaded.
  *
  * A sink belongs to one rank. A write that fails (a full disk, a quota) makes it inactive: the
  * program goes on, and what follows is not recorded.
@@ -48,18 +49,49 @@ struct tisim_named {
   int64_t source; /* of the message that a receive from any source matched; -1: unknown */
 };
 
-typedef struct tisim_sink tisim_sink;
+/* One call of a rank. */
+struct tisim_call {
+  enum tisim_word word;
+  const int64_t *arguments;
+  size_t count;
+  const struct tisim_named *named;
+};
 
-/* Opens the part of a rank in a directory; NULL, with errno set, if that fails. */
-tisim_sink *tisim_sink_open(const char *directory, int rank);
+/* What a sink does. The functions below call these. */
+typedef struct tisim_sink tisim_sink;
+struct tisim_sink {
+  void (*comment)(tisim_sink *sink, const char *text);
+  void (*volume)(tisim_sink *sink, uint64_t volume);
+  void (*call)(tisim_sink *sink, const struct tisim_call *call);
+  const char *(*error)(const tisim_sink *sink);
+  void (*close)(tisim_sink *sink, bool is_complete);
+};
+
+/* Opens the part of a rank, DIRECTORY/rank-N.txt, as text; NULL, with errno set, if that fails. */
+tisim_sink *tisim_open_text_sink(const char *directory, int rank);
+
+/* Opens the part of a rank, DIRECTORY/rank-N.part, written by libtisim_trace. `memory` bounds what
+ * recording takes, 0: the library's own bound. A part of `most_bytes` is not continued, 0: any size.
+ * Needs tisim_load_trace_library. */
+tisim_sink *tisim_open_trace_sink(const char *directory, int rank, int ranks, size_t memory,
+                                  uint64_t most_bytes);
+
 /* A line of text that is not an action. */
-void tisim_sink_comment(tisim_sink *sink, const char *text);
+static inline void tisim_sink_comment(tisim_sink *sink, const char *text) {
+  sink->comment(sink, text);
+}
 /* A computation before the next call, in units of the counter. */
-void tisim_sink_volume(tisim_sink *sink, uint64_t volume);
-void tisim_sink_call(tisim_sink *sink, enum tisim_word word, const int64_t *arguments, size_t count,
-                     const struct tisim_named *named);
-/* Whether a write has failed; its errno. */
-int tisim_sink_error(const tisim_sink *sink);
-void tisim_sink_close(tisim_sink *sink);
+static inline void tisim_sink_volume(tisim_sink *sink, uint64_t volume) {
+  sink->volume(sink, volume);
+}
+static inline void tisim_sink_call(tisim_sink *sink, const struct tisim_call *call) {
+  sink->call(sink, call);
+}
+/* Why nothing more is written; NULL if a write never failed. */
+static inline const char *tisim_sink_error(const tisim_sink *sink) { return sink->error(sink); }
+/* `is_complete`: the rank did all it was to do. */
+static inline void tisim_sink_close(tisim_sink *sink, bool is_complete) {
+  sink->close(sink, is_complete);
+}
 
 #endif

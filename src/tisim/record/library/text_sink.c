@@ -17,7 +17,8 @@
 /* A multiple of all sizes of pages. */
 #define WINDOW_SIZE (1 << 18)
 
-struct tisim_sink {
+struct text_sink {
+  tisim_sink functions;
   int file;
   int error;
   char *window; /* NULL before the first */
@@ -33,28 +34,8 @@ static const char *const word_names[] = {
 #undef NAME
 };
 
-tisim_sink *tisim_sink_open(const char *directory, int rank) {
-  char path[4096];
-  const int length = snprintf(path, sizeof path, "%s/rank-%d.txt", directory, rank);
-  if (length < 0 || (size_t)length >= sizeof path) {
-    errno = ENAMETOOLONG;
-    return NULL;
-  }
-  const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file < 0) return NULL;
-  tisim_sink *const sink = calloc(1, sizeof *sink);
-  if (sink == NULL) {
-    close(file);
-    errno = ENOMEM;
-    return NULL;
-  }
-  sink->file = file;
-  sink->rank_length = (size_t)snprintf(sink->rank, sizeof sink->rank, "%d ", rank);
-  return sink;
-}
-
 /* Maps the part of the file that begins at `begin`. */
-static void map_window(tisim_sink *sink, off_t begin) {
+static void map_window(struct text_sink *sink, off_t begin) {
   sink->error = posix_fallocate(sink->file, begin, WINDOW_SIZE);
   if (sink->error != 0) return;
   void *const mapped =
@@ -67,19 +48,19 @@ static void map_window(tisim_sink *sink, off_t begin) {
   sink->window_begin = begin;
 }
 
-static void unmap_window(tisim_sink *sink) {
+static void unmap_window(struct text_sink *sink) {
   if (sink->window != NULL) munmap(sink->window, WINDOW_SIZE);
   sink->window = NULL;
 }
 
-static void next_window(tisim_sink *sink) {
+static void next_window(struct text_sink *sink) {
   const bool is_first = sink->window == NULL;
   const off_t begin = is_first ? 0 : sink->window_begin + WINDOW_SIZE;
   unmap_window(sink);
   map_window(sink, begin);
 }
 
-static void put_text(tisim_sink *sink, const char *text, size_t length) {
+static void put_text(struct text_sink *sink, const char *text, size_t length) {
   while (length != 0 && sink->error == 0) {
     if (sink->window == NULL || sink->used == WINDOW_SIZE) {
       next_window(sink);
@@ -95,7 +76,7 @@ static void put_text(tisim_sink *sink, const char *text, size_t length) {
   }
 }
 
-static void put_number(tisim_sink *sink, int64_t number) {
+static void put_number(struct text_sink *sink, int64_t number) {
   char digits[24];
   char *begin = digits + sizeof digits;
   uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
@@ -107,30 +88,33 @@ static void put_number(tisim_sink *sink, int64_t number) {
   put_text(sink, begin, (size_t)(digits + sizeof digits - begin));
 }
 
-static void put_named(tisim_sink *sink, const char *name, int64_t number) {
+static void put_named(struct text_sink *sink, const char *name, int64_t number) {
   put_text(sink, name, strlen(name));
   put_number(sink, number);
 }
 
-void tisim_sink_comment(tisim_sink *sink, const char *text) {
+static void write_comment(tisim_sink *base, const char *text) {
+  struct text_sink *const sink = (struct text_sink *)base;
   put_text(sink, "# ", 2);
   put_text(sink, text, strlen(text));
   put_text(sink, "\n", 1);
 }
 
-void tisim_sink_volume(tisim_sink *sink, uint64_t volume) {
+static void write_volume(tisim_sink *base, uint64_t volume) {
+  struct text_sink *const sink = (struct text_sink *)base;
   put_text(sink, sink->rank, sink->rank_length);
   put_text(sink, "compute ", 8);
   put_number(sink, (int64_t)(volume >> 63 ? INT64_MAX : (int64_t)volume));
   put_text(sink, "\n", 1);
 }
 
-void tisim_sink_call(tisim_sink *sink, enum tisim_word word, const int64_t *arguments, size_t count,
-                     const struct tisim_named *named) {
+static void write_call(tisim_sink *base, const struct tisim_call *call) {
+  struct text_sink *const sink = (struct text_sink *)base;
+  const struct tisim_named *const named = call->named;
   put_text(sink, sink->rank, sink->rank_length);
-  put_text(sink, word_names[word], strlen(word_names[word]));
-  for (size_t i = 0; i < count; ++i) {
-    put_named(sink, " ", arguments[i]);
+  put_text(sink, word_names[call->word], strlen(word_names[call->word]));
+  for (size_t i = 0; i < call->count; ++i) {
+    put_named(sink, " ", call->arguments[i]);
   }
   if (named->comm != 0) put_named(sink, " comm=", named->comm);
   if (named->request >= 0) put_named(sink, " request=", named->request);
@@ -141,13 +125,41 @@ void tisim_sink_call(tisim_sink *sink, enum tisim_word word, const int64_t *argu
   put_text(sink, "\n", 1);
 }
 
-int tisim_sink_error(const tisim_sink *sink) { return sink->error; }
+static const char *error_of(const tisim_sink *base) {
+  const struct text_sink *const sink = (const struct text_sink *)base;
+  return sink->error == 0 ? NULL : strerror(sink->error);
+}
 
-void tisim_sink_close(tisim_sink *sink) {
+/* The last line says whether the rank is complete. */
+static void close_sink(tisim_sink *base, bool is_complete) {
+  struct text_sink *const sink = (struct text_sink *)base;
   const off_t size = sink->window == NULL ? 0 : sink->window_begin + (off_t)sink->used;
+  (void)is_complete;
   unmap_window(sink);
   /* After an error the zeros stay; whoever reads the part removes them. */
   if (sink->error == 0 && ftruncate(sink->file, size) != 0) sink->error = errno;
   close(sink->file);
   free(sink);
+}
+
+tisim_sink *tisim_open_text_sink(const char *directory, int rank) {
+  char path[4096];
+  const int length = snprintf(path, sizeof path, "%s/rank-%d.txt", directory, rank);
+  if (length < 0 || (size_t)length >= sizeof path) {
+    errno = ENAMETOOLONG;
+    return NULL;
+  }
+  const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0) return NULL;
+  struct text_sink *const sink = calloc(1, sizeof *sink);
+  if (sink == NULL) {
+    close(file);
+    errno = ENOMEM;
+    return NULL;
+  }
+  sink->functions =
+      (tisim_sink){write_comment, write_volume, write_call, error_of, close_sink};
+  sink->file = file;
+  sink->rank_length = (size_t)snprintf(sink->rank, sizeof sink->rank, "%d ", rank);
+  return &sink->functions;
 }

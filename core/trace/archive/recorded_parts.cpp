@@ -1,0 +1,97 @@
+#include "trace/archive/recorded_parts.hpp"
+
+#include <cstddef>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "tit/codec/error.hpp"
+#include "tit/file/shape.hpp"
+#include "tit/recorder/part_set.hpp"
+#include "tit/recorder/part_trace.hpp"
+#include "trace/compressed/file.hpp"
+#include "trace/error.hpp"
+#include "trace/storage/trace_file.hpp"
+
+namespace tisim {
+namespace {
+
+TraceFile file_at(const std::string& path) {
+  TraceFile file;
+  file.name = path;
+  file.path = path;
+  return file;
+}
+
+std::string contents_of(const std::string& path) {
+  const TraceFile file = file_at(path);
+  std::string bytes(file.size(), '\0');
+  bytes.resize(file.read(0, bytes.data(), bytes.size()));
+  return bytes;
+}
+
+tit::PartSet read_part(const std::string& path) {
+  try {
+    return tit::PartSet::from_log(contents_of(path));
+  } catch (const tit::FormatError& error) {
+    throw TraceError(path, 0, std::string("is no part of a recorded trace: ") + error.what());
+  }
+}
+
+// Pairwise, so that no part is merged more often than the logarithm of their number.
+tit::PartSet merged(const std::vector<std::string>& paths, std::size_t begin, std::size_t end) {
+  if (end - begin == 1) return read_part(paths[begin]);
+  const std::size_t middle = begin + (end - begin) / 2;
+  tit::PartSet set = merged(paths, begin, middle);
+  set.merge(merged(paths, middle, end));
+  return set;
+}
+
+}  // namespace
+
+std::vector<std::string> lines_without_numbers(const std::string& path) {
+  std::vector<std::string> lines;
+  const CompressedFile file(file_at(path));
+  for (const tit::Shape& shape : file.tables().shapes) {
+    if (!shape.holes.empty()) continue;
+    std::string line = shape.text;
+    if (!line.empty() && line.front() == static_cast<char>(tit::kNoRankMark)) line.erase(0, 1);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+RecordedPart read_recorded_part(const std::string& path) {
+  const tit::PartSet set = read_part(path);
+  const tit::PartGroup& group = set.groups().front();
+  RecordedPart part;
+  part.rank = static_cast<std::uint32_t>(group.ranks.front().rank);
+  part.ranks = set.ranks_of_program();
+  part.is_complete = group.ranks.front().is_complete;
+  for (const tit::RecordedShape& shape : tit::PartStructure::read(group.structure).shapes) {
+    if (shape.is_comment()) part.comments.push_back(shape.text);
+  }
+  return part;
+}
+
+std::vector<std::uint32_t> write_recorded_trace(const std::vector<std::string>& paths,
+                                                const std::vector<std::string>& first_lines,
+                                                const std::string& output) {
+  if (paths.empty()) throw TraceError(output, 0, "has no parts to be written from");
+  std::vector<std::uint32_t> incomplete;
+  std::string bytes;
+  try {
+    bytes = tit::trace_of(merged(paths, 0, paths.size()), first_lines, incomplete);
+  } catch (const tit::FormatError& error) {
+    throw TraceError(output, 0, std::string("cannot be written from these parts: ") + error.what());
+  }
+  const std::string unfinished = output + ".unfinished";
+  write_at(*create_file(unfinished), bytes, 0, unfinished);
+  if (std::rename(unfinished.c_str(), output.c_str()) != 0) {
+    std::remove(unfinished.c_str());
+    throw TraceError(output, 0, "cannot be written");
+  }
+  return incomplete;
+}
+
+}  // namespace tisim

@@ -1,0 +1,84 @@
+"""Parts that the ranks of a recorded program have written, and the trace that they make."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tisim import _core
+
+#: Where the library that writes such parts is installed, with its header.
+TRACE_LIBRARY = Path(_core.__file__).parent / "trace_library"
+
+
+@dataclass(frozen=True)
+class RecordedPart:
+    """What is known of a part before parts are merged.
+
+    Attributes
+    ----------
+    rank, ranks
+        The rank, and how many the program has.
+    is_complete
+        Whether the rank has ended as it should.
+    comments
+        The comments in the part: ``# counter: time``.
+    """
+
+    rank: int
+    ranks: int
+    is_complete: bool
+    comments: list[str]
+
+
+def read_recorded_part(path: Path) -> RecordedPart:
+    """Look at the part in a file.
+
+    Raises
+    ------
+    InputError
+        When the file is no part.
+    """
+    part = _core.read_recorded_part(os.fsencode(path))
+    return RecordedPart(part.rank, part.ranks, part.is_complete, part.comments)
+
+
+def write_recorded_trace(
+    parts: Sequence[Path], first_lines: Sequence[str], output: Path
+) -> list[int]:
+    """Write the trace of a program from the parts of its ranks.
+
+    Parameters
+    ----------
+    parts
+        Files, one of each rank that has left a part.
+    first_lines
+        Lines that the trace of rank 0 begins with, without the rank.
+    output
+        The packed trace. It appears when it is whole.
+
+    Returns
+    -------
+    list of int
+        The ranks that have no part or did not end as they should.
+
+    Raises
+    ------
+    InputError
+        When a part cannot be read, or the trace cannot be written.
+    """
+    paths = [os.fsencode(path) for path in parts]
+    return _core.write_recorded_trace(paths, list(first_lines), os.fsencode(output))
+
+
+def lines_without_numbers(trace: Path) -> list[str]:
+    """The lines of a packed trace that have no numbers, such as its comments, each one once.
+
+    Raises
+    ------
+    InputError
+        When the file is no packed trace of version 2.
+    """
+    return _core.lines_without_numbers(os.fsencode(trace))

@@ -1,0 +1,257 @@
+/* A sink that compresses the calls of a rank while it runs, with libtisim_trace. A program that is
+ * killed loses at most the calls of its last second. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "flusher.h"
+#include "sink.h"
+#include "trace_library.h"
+
+#define CALLS_PER_SIZE_CHECK 4096 /* a power of two */
+#define FIRST_WORDS 256            /* a power of two */
+#define LONGEST_PATH 4096
+
+/* A line of the trace without its numbers: which of them it has. */
+struct line {
+  uint64_t key; /* 0: the entry is free */
+  int word;     /* of libtisim_trace */
+};
+
+struct trace_sink {
+  tisim_sink functions;
+  tt_rank *rank;
+  char path[LONGEST_PATH];
+  uint64_t most_bytes;
+  uint64_t calls;
+  char error[512]; /* empty: none */
+  struct line *lines; /* a hash table */
+  size_t line_room;
+  size_t line_count;
+  int64_t *numbers; /* room for those of a call */
+  size_t number_room;
+  pthread_mutex_t lock; /* of the rank and the error */
+};
+
+static const char *const names[] = {
+#define NAME(name, roles) #name,
+    TISIM_WORDS(NAME)
+#undef NAME
+};
+static const char *const roles_of[] = {
+#define ROLES(name, roles) roles,
+    TISIM_WORDS(ROLES)
+#undef ROLES
+};
+
+static void fail(struct trace_sink *sink, const char *what) {
+  if (sink->error[0] == '\0') snprintf(sink->error, sizeof sink->error, "%s", what);
+}
+
+static void check(struct trace_sink *sink, int status) {
+  if (status >= 0) return;
+  const char *const what = tisim_trace.error(sink->rank);
+  fail(sink, what[0] == '\0' ? "the trace library refuses a call" : what);
+}
+
+static void check_size(struct trace_sink *sink) {
+  struct stat file;
+  if (sink->most_bytes == 0 || stat(sink->path, &file) != 0) return;
+  if ((uint64_t)file.st_size > sink->most_bytes) fail(sink, "it has its greatest size");
+}
+
+static void flush(void *argument) {
+  struct trace_sink *const sink = argument;
+  if (sink->error[0] != '\0') return;
+  check(sink, tisim_trace.flush(sink->rank));
+  check_size(sink);
+}
+
+/* Bit i: number i of the line is a rank. */
+static uint64_t ranks_among(const struct tisim_call *call) {
+  const char *const roles = roles_of[call->word];
+  size_t vectors = 0;
+  for (const char *role = roles; *role != '\0'; ++role) vectors += *role == 'v';
+  const size_t single = strlen(roles) - vectors;
+  const size_t per_vector =
+      vectors == 0 || call->count < single ? 0 : (call->count - single) / vectors;
+  uint64_t ranks = 0;
+  size_t place = 0;
+  for (const char *role = roles; *role != '\0' && place < call->count; ++role) {
+    if (*role == 'r' && place < 64) ranks |= UINT64_C(1) << place;
+    place += *role == 'v' ? per_vector : 1;
+  }
+  return ranks;
+}
+
+static size_t numbers_in(const struct tisim_call *call) {
+  return call->count + call->named->request_count + 3;
+}
+
+/* Writes the line's text and returns its word; a status below 0 if it cannot be made. */
+static int make_word(struct trace_sink *sink, const struct tisim_call *call) {
+  const struct tisim_named *const named = call->named;
+  char *const text = malloc(64 + 32 + 3 * numbers_in(call) + 64);
+  if (text == NULL) return TT_MEMORY;
+  uint64_t ranks = ranks_among(call);
+  size_t place = call->count;
+  char *end = text + sprintf(text, "%s", names[call->word]);
+  for (size_t i = 0; i < call->count; ++i) end += sprintf(end, " {}");
+  if (named->comm != 0) end += sprintf(end, " comm={}"), ++place;
+  if (named->request >= 0) end += sprintf(end, " request={}"), ++place;
+  for (size_t i = 0; i < named->request_count; ++i) {
+    end += sprintf(end, i == 0 ? " requests={}" : ",{}"), ++place;
+  }
+  if (named->source >= 0) {
+    end += sprintf(end, " # source={}");
+    if (place < 64) ranks |= UINT64_C(1) << place;
+  }
+  const int word = tisim_trace.word(sink->rank, text, ranks);
+  free(text);
+  return word;
+}
+
+static struct line *place_of(struct line *lines, size_t room, uint64_t key) {
+  size_t place = (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (room - 1);
+  while (lines[place].key != 0 && lines[place].key != key) place = (place + 1) & (room - 1);
+  return &lines[place];
+}
+
+static bool grow_lines(struct trace_sink *sink) {
+  const size_t room = sink->line_room == 0 ? FIRST_WORDS : 2 * sink->line_room;
+  struct line *const lines = calloc(room, sizeof *lines);
+  if (lines == NULL) return false;
+  for (size_t i = 0; i < sink->line_room; ++i) {
+    if (sink->lines[i].key != 0) *place_of(lines, room, sink->lines[i].key) = sink->lines[i];
+  }
+  free(sink->lines);
+  sink->lines = lines;
+  sink->line_room = room;
+  return true;
+}
+
+static int word_of(struct trace_sink *sink, const struct tisim_call *call) {
+  const struct tisim_named *const named = call->named;
+  const uint64_t has = (named->comm != 0) | (uint64_t)(named->request >= 0) << 1 |
+                       (uint64_t)(named->source >= 0) << 2 | 8;
+  const uint64_t key = has | (uint64_t)call->word << 4 | (uint64_t)call->count << 12 |
+                       (uint64_t)named->request_count << 38;
+  if (2 * sink->line_count >= sink->line_room && !grow_lines(sink)) return TT_MEMORY;
+  struct line *const line = place_of(sink->lines, sink->line_room, key);
+  if (line->key == 0) {
+    const int word = make_word(sink, call);
+    if (word < 0) return word;
+    line->key = key;
+    line->word = word;
+    ++sink->line_count;
+  }
+  return line->word;
+}
+
+static const int64_t *numbers_of(struct trace_sink *sink, const struct tisim_call *call) {
+  const struct tisim_named *const named = call->named;
+  const size_t most = numbers_in(call);
+  if (most > sink->number_room) {
+    int64_t *const larger = realloc(sink->numbers, 2 * most * sizeof *larger);
+    if (larger == NULL) return NULL;
+    sink->numbers = larger;
+    sink->number_room = 2 * most;
+  }
+  int64_t *end = sink->numbers;
+  for (size_t i = 0; i < call->count; ++i) *end++ = call->arguments[i];
+  if (named->comm != 0) *end++ = named->comm;
+  if (named->request >= 0) *end++ = named->request;
+  for (size_t i = 0; i < named->request_count; ++i) *end++ = named->requests[i];
+  if (named->source >= 0) *end++ = named->source;
+  return sink->numbers;
+}
+
+static void write_comment(tisim_sink *base, const char *text) {
+  struct trace_sink *const sink = (struct trace_sink *)base;
+  pthread_mutex_lock(&sink->lock);
+  if (sink->error[0] == '\0') {
+    const int status = tisim_trace.comment(sink->rank, text);
+    if (status != TT_INVALID) check(sink, status); /* a text that is no line is left out */
+  }
+  pthread_mutex_unlock(&sink->lock);
+}
+
+static void write_volume(tisim_sink *base, uint64_t volume) {
+  struct trace_sink *const sink = (struct trace_sink *)base;
+  const uint64_t most = INT64_MAX;
+  pthread_mutex_lock(&sink->lock);
+  if (sink->error[0] == '\0') {
+    check(sink, tisim_trace.compute(sink->rank, volume < most ? volume : most));
+  }
+  pthread_mutex_unlock(&sink->lock);
+}
+
+static void write_call(tisim_sink *base, const struct tisim_call *call) {
+  struct trace_sink *const sink = (struct trace_sink *)base;
+  pthread_mutex_lock(&sink->lock);
+  if (sink->error[0] == '\0') {
+    const int word = word_of(sink, call);
+    const int64_t *const numbers = word < 0 ? NULL : numbers_of(sink, call);
+    if (word >= 0 && numbers == NULL) fail(sink, "there is no memory left");
+    check(sink, word < 0 || numbers == NULL ? word : tisim_trace.call(sink->rank, word, numbers));
+    if (sink->calls++ == 0) flush(sink); /* from here on the part says of what program it is */
+    if ((sink->calls & (CALLS_PER_SIZE_CHECK - 1)) == 0) check_size(sink);
+  }
+  pthread_mutex_unlock(&sink->lock);
+}
+
+static const char *error_of(const tisim_sink *base) {
+  const struct trace_sink *const sink = (const struct trace_sink *)base;
+  return sink->error[0] == '\0' ? NULL : sink->error;
+}
+
+static void free_sink(struct trace_sink *sink) {
+  tisim_trace.rank_close(sink->rank);
+  free(sink->lines);
+  free(sink->numbers);
+  free(sink);
+}
+
+static void close_sink(tisim_sink *base, bool is_complete) {
+  struct trace_sink *const sink = (struct trace_sink *)base;
+  tisim_stop_flusher();
+  if (sink->error[0] == '\0') {
+    check(sink, is_complete ? tisim_trace.rank_end(sink->rank) : tisim_trace.flush(sink->rank));
+  }
+  free_sink(sink);
+}
+
+tisim_sink *tisim_open_trace_sink(const char *directory, int rank, int ranks, size_t memory,
+                                  uint64_t most_bytes) {
+  struct trace_sink *const sink = calloc(1, sizeof *sink);
+  if (sink == NULL) return NULL;
+  sink->functions =
+      (tisim_sink){write_comment, write_volume, write_call, error_of, close_sink};
+  sink->most_bytes = most_bytes;
+  const int length = snprintf(sink->path, sizeof sink->path, "%s/rank-%d.part", directory, rank);
+  if (length < 0 || (size_t)length >= sizeof sink->path) {
+    free(sink);
+    errno = ENAMETOOLONG;
+    return NULL;
+  }
+  if (access(sink->path, F_OK) == 0) {
+    free(sink);
+    errno = EEXIST;
+    return NULL;
+  }
+  errno = ENOMEM;
+  sink->rank = tisim_trace.rank_open((uint32_t)rank, (uint32_t)ranks, memory, sink->path);
+  if (sink->rank == NULL || tisim_trace.error(sink->rank)[0] != '\0') {
+    const int reason = errno;
+    free_sink(sink);
+    errno = reason;
+    return NULL;
+  }
+  pthread_mutex_init(&sink->lock, NULL);
+  tisim_start_flusher(flush, sink, &sink->lock);
+  return &sink->functions;
+}

@@ -1,0 +1,178 @@
+"""How the recorder writes: compressed while it runs, merged by the ranks, within limits."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.unit.record.programs import (
+    ENVIRONMENT,
+    Mpi,
+    compile_program,
+    record_program,
+    tisim_record,
+)
+from tisim.errors import InputError
+from tisim.formats import unpack
+from tisim.record.compiler import compiled_recorder, find_library
+from tisim.record.limits import Limits, rank_ranges
+from tisim.record.trace_library import library_file
+
+# A ring, whose messages have sizes that never repeat where there are two arguments.
+RING = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+static char sent[1 << 16], received[1 << 16];
+int main(int argc, char **argv) {
+  int rank, ranks, iterations = atoi(argv[1]);
+  unsigned state = 1;
+  MPI_Init(&argc, &argv);
+  if (getenv("FILE_LIMIT") != NULL) {
+    struct rlimit limit = {(rlim_t)atoi(getenv("FILE_LIMIT")), RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (int i = 0; i < iterations; ++i) {
+    int size = 64;
+    state = state * 1103515245u + 12345u;
+    if (argc > 2) size = (int)(state >> 16);
+    MPI_Sendrecv(sent, size, MPI_CHAR, (rank + 1) % ranks, 0, received, sizeof received, MPI_CHAR,
+                 (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  MPI_Finalize();
+  if (rank == 0) puts("the program is done");
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def ring(mpi: Mpi, tmp_path: Path) -> Path:
+    source = tmp_path / "ring.c"
+    source.write_text(RING)
+    return compile_program(source, tmp_path, mpi)
+
+
+def run_recorder(
+    mpi: Mpi,
+    program: Path,
+    *arguments: str,
+    cache: Path,
+    parts: Path,
+    ranks: int = 5,
+    **variables: str,
+) -> subprocess.CompletedProcess[str]:
+    """Run ranks of a program as without Python: with the recorder's variables alone."""
+    parts.mkdir()
+    library = compiled_recorder(find_library(mpi.cc), cache)
+    settings = {
+        "TISIM_RECORD_DIRECTORY": str(parts),
+        "TISIM_RECORD_LIBRARY": str(library_file()),
+        **variables,
+    }
+    return subprocess.run(
+        [mpi.run, "-n", str(ranks), "env", f"LD_PRELOAD={library}", str(program), *arguments],
+        env={**os.environ, **ENVIRONMENT, **settings},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def lines_of(trace: Path, ranks: int, directory: Path) -> list[list[str]]:
+    """The lines of each rank, without computations, whose volumes differ from run to run."""
+    unpack(trace, directory)
+    texts = [(directory / f"rank-{rank}.txt").read_text() for rank in range(ranks)]
+    return [[line for line in text.splitlines() if "compute" not in line] for text in texts]
+
+
+def test_the_ranks_merge_their_parts(mpi: Mpi, ring: Path, tmp_path: Path, cache: Path) -> None:
+    """On their own, without Python: also if their number is no power of two."""
+    output = tmp_path / "merged.tit"
+    run = run_recorder(
+        *(mpi, ring, "20"), cache=cache, parts=tmp_path / "parts", TISIM_RECORD_OUTPUT=str(output)
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert [*(tmp_path / "parts").iterdir()] == []
+    lines = lines_of(output, 5, tmp_path / "texts")
+    for rank, own in enumerate(lines):
+        calls = [line for line in own if line[0] != "#"]
+        assert len(calls) == 2 + 3 * 20
+        assert calls[1] == f"{rank} isend {(rank + 1) % 5} 0 64 request=0"
+
+
+def test_parts_of_text_have_the_same_calls(
+    mpi: Mpi, ring: Path, tmp_path: Path, cache: Path
+) -> None:
+    """Where the trace library cannot be loaded."""
+    parts = tmp_path / "parts"
+    run = run_recorder(mpi, ring, "20", cache=cache, parts=parts, TISIM_RECORD_LIBRARY="/no/such")
+    assert run.returncode == 0
+    assert "this rank writes text" in run.stderr
+    packed = tisim_record("-o", tmp_path / "text.tit", "--pack", parts)
+    assert packed.returncode == 0, packed.stderr
+    trace = record_program(ring, tmp_path, mpi, "20", ranks=5, cache=cache)
+    compressed = [[line for line in own if "compute" not in line] for own in trace.lines]
+    assert lines_of(tmp_path / "text.tit", 5, tmp_path / "as-text") == compressed
+
+
+def test_a_file_that_may_not_grow_stops_the_recording_only(
+    mpi: Mpi, ring: Path, tmp_path: Path, cache: Path
+) -> None:
+    run = run_recorder(
+        *(mpi, ring, "20000", "random"),
+        cache=cache,
+        parts=tmp_path / "parts",
+        ranks=2,
+        FILE_LIMIT="16384",
+        TISIM_RECORD_MEMORY="65536",
+    )
+    assert run.returncode == 0, run.stderr
+    assert "the program is done" in run.stdout
+    assert run.stderr.count("File too large; this rank is no longer recorded") == 2
+    packed = tisim_record("-o", tmp_path / "cut.tit", "--pack", tmp_path / "parts")
+    assert "no MPI_Finalize of rank 0, 1" in packed.stderr
+    lines = lines_of(tmp_path / "cut.tit", 2, tmp_path / "texts")
+    assert min(map(len, lines)) > 1000
+
+
+def test_a_recording_of_limited_size(mpi: Mpi, ring: Path, tmp_path: Path, cache: Path) -> None:
+    limits = {"TISIM_RECORD_MEMORY": "65536", "TISIM_RECORD_MAX_SIZE": "20000"}
+    parts = tmp_path / "parts"
+    run = run_recorder(mpi, ring, "20000", "random", cache=cache, parts=parts, ranks=2, **limits)
+    assert run.returncode == 0
+    assert run.stderr.count("it has its greatest size; this rank is no longer recorded") == 2
+    for part in parts.iterdir():
+        assert part.stat().st_size > 10_000
+
+
+def test_some_ranks_are_recorded(mpi: Mpi, ring: Path, tmp_path: Path, cache: Path) -> None:
+    run = tisim_record(
+        *("-o", tmp_path / "some.tit", "--mpicc", mpi.cc, "--ranks", "0-1,3", "--"),
+        *(mpi.run, "-n", "5", ring, "20"),
+        variables={"XDG_CACHE_HOME": str(cache)},
+    )
+    assert run.returncode == 0, run.stderr
+    lines = lines_of(tmp_path / "some.tit", 5, tmp_path / "texts")
+    assert [bool(own) for own in lines] == [True, True, False, True, False]
+    assert lines[0][0] == "# incomplete: ranks 2, 4"
+
+
+@pytest.mark.parametrize("text", ["", "a", "3-", "3-1", "1,,2", "-2"])
+def test_lists_of_ranks_that_are_none(text: str) -> None:
+    with pytest.raises(InputError, match="rank"):
+        rank_ranges(text)
+
+
+def test_limits_of_the_wrong_size() -> None:
+    with pytest.raises(InputError, match="between 65,536 and 67,108,864 bytes, not 1"):
+        Limits(memory=1)
+    with pytest.raises(InputError, match="cannot be recorded"):
+        Limits(max_size=-1)
+    assert Limits().variables() == {}
