@@ -20,6 +20,7 @@
 #include "file_parts.hpp"
 #include "progress_reporter.hpp"
 #include "trace/archive/trace_set.hpp"
+#include "trace/script/script.hpp"
 #include "trace/vocabulary/call.hpp"
 #include "trace/vocabulary/op.hpp"
 
@@ -63,6 +64,13 @@ nb::object read_operations(RankReader& reader, std::size_t capacity) {
   nb::capsule owner(ops.release(),
                     [](void* p) noexcept { delete static_cast<std::vector<Op>*>(p); });
   return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(data, {bytes}, owner));
+}
+
+void write_scripts_of(const TraceSet& set, const nb::bytes& directory, nb::object progress) {
+  const std::string path = text_of(directory);
+  ProgressReporter reporter(std::move(progress));
+  const nb::gil_scoped_release unlocked;
+  write_scripts(set, path, reporter.progress());
 }
 
 }  // namespace
@@ -124,6 +132,10 @@ void register_trace(nb::module_& m) {
           },
           "rank"_a, "calls"_a, nb::keep_alive<0, 3>());
 
+  m.attr("NUMBERED") = kNumbered;
+  m.attr("SCRIPT_VERSION") = kScriptVersion;
+  m.attr("SCRIPT_KEPT_INSTRUCTIONS") = kMostKeptInstructions;
+  m.def("write_scripts", &write_scripts_of, "set"_a, "directory"_a, "progress"_a.none());
   m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a, "progress"_a.none());
 }
 

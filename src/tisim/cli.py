@@ -35,6 +35,11 @@ _COMMANDS = {
         "record_command",
         "Run an MPI program and record its trace.",
     ),
+    "execute": (
+        "tisim.commands.execute",
+        "execute_command",
+        "Execute a trace on a real MPI, and time it.",
+    ),
     "cc": (
         "tisim.commands.counting",
         "cc_command",

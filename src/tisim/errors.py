@@ -52,6 +52,10 @@ class SimulationError(TisimError):
     """A simulation that started and cannot go on, such as a deadlock."""
 
 
+class ExecutionError(TisimError):
+    """An execution on a real MPI library that began and did not come to its end."""
+
+
 class ReplayInterrupted(KeyboardInterrupt):
     """Ctrl-C while a trace was being replayed; ``str(error)`` says how far it was.
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.files import check_writable
-from tisim.record.compiler import compiled_recorder, find_library
+from tisim.mpi_compiler import compiler_of_user, find_library
+from tisim.record.compiler import compiled_recorder
 from tisim.record.counters import choose_counter
 from tisim.record.launch import check_program, find_program, recording_command
 from tisim.record.limits import Limits
@@ -82,7 +83,7 @@ def record(
         raise InputError(f"there is no command {command[0]}")
     output = Path(output)
     check_writable(output)
-    library = find_library(compiler or os.environ.get("MPICC", "mpicc"))
+    library = find_library(compiler_of_user(compiler))
     found = find_program(command)
     if found is not None:
         check_program(*found, library.name)

@@ -36,6 +36,7 @@ ROOMS = (
     "core/trace/compressed",
     "core/trace/archive",
     "core/trace/walk",
+    "core/trace/script",
     "core/trace/inspect",
     "core/trace/check/deadlock",
     "core/trace/check",

@@ -15,12 +15,13 @@ from tests.unit.project.import_graph import PACKAGE, ROOT
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "__main__"}),
     frozenset({"commands"}),
-    frozenset({"sweep", "compare", "viz", "calibration", "generate", "record"}),
+    frozenset({"validation"}),
+    frozenset({"sweep", "compare", "viz", "calibration", "generate", "record", "execute"}),
     frozenset({"environment", "jobs", "replay", "result", "result_json", "recording", "timeline"}),
     frozenset({"formats", "actions", "platform", "models"}),
     frozenset({"kernel"}),
     frozenset({"_core", "config"}),
-    frozenset({"deprecation", "files", "progress", "quantities", "tables"}),
+    frozenset({"deprecation", "files", "mpi_compiler", "progress", "quantities", "tables"}),
     frozenset({"errors"}),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

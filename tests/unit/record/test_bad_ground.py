@@ -21,7 +21,8 @@ from tests.unit.record.programs import (
 )
 from tisim import Trace as AnyTrace
 from tisim.formats import check, unpack
-from tisim.record.compiler import compiled_recorder, find_library
+from tisim.mpi_compiler import find_library
+from tisim.record.compiler import compiled_recorder
 
 BACKBONE = Path(__file__).resolve().parents[3] / "platforms" / "backbone.xml"
 PROGRAM = """

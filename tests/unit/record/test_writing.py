@@ -17,7 +17,8 @@ from tests.unit.record.programs import (
 )
 from tisim.errors import InputError
 from tisim.formats import unpack
-from tisim.record.compiler import compiled_recorder, find_library
+from tisim.mpi_compiler import find_library
+from tisim.record.compiler import compiled_recorder
 from tisim.record.limits import Limits, rank_ranges
 from tisim.record.trace_library import library_file
 

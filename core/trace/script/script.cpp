@@ -1,0 +1,230 @@
+#include "trace/script/script.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <string>
+
+#include "tit/codec/bytes.hpp"
+#include "trace/error.hpp"
+#include "trace/script/instruction_table.hpp"
+#include "trace/storage/trace_file.hpp"
+#include "trace/vocabulary/collective_call.hpp"
+#include "trace/walk/communicators.hpp"
+#include "trace/walk/rank_walk.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::size_t kBufferedBytes = 256U << 10;
+// So many different computations are kept; the others are written with their amounts.
+constexpr std::size_t kMostKeptComputations = 4096;
+constexpr std::uint64_t kStepsBetweenReports = 4096;
+
+enum Code : std::uint64_t { kEnd, kLine, kCompute, kKeep, kOnce, kFirstNumber };
+
+void put_double(tit::Bytes& out, double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  out.fixed32(static_cast<std::uint32_t>(bits));
+  out.fixed32(static_cast<std::uint32_t>(bits >> 32));
+}
+
+[[noreturn]] void fail_at(const RankWalk& walk, const std::string& message) {
+  throw TraceError(walk.reader().file(), walk.op().line, message);
+}
+
+class RankScript {
+ public:
+  RankScript(const std::string& path, std::int32_t ranks, std::int32_t rank)
+      : path_(path), file_(create_file(path)) {
+    out_.data += kScriptMagic;
+    out_.varint(kScriptVersion);
+    out_.varint(static_cast<std::uint64_t>(ranks));
+    out_.varint(static_cast<std::uint64_t>(rank));
+  }
+
+  void add(const RankWalk& walk) {
+    const Op& op = walk.op();
+    if (op.kind == Kind::nop || op.kind == Kind::end) return;
+    if (op.kind == Kind::compute) {
+      add_computation(op.amount, op.line);
+      return;
+    }
+    if (walk.group().group == kNoGroup && op.kind != Kind::comm_free) {
+      fail_at(walk,
+              "uses the communicator " + std::to_string(op.comm) + ", which this rank is not in");
+    }
+    if (op.kind == Kind::custom) {
+      fail_at(walk, "the action " + walk.call().words.front() +
+                        " is no call of MPI, and cannot be executed");
+    }
+    if (has_collective_call(op.kind)) {
+      add_collective(walk);
+    } else {
+      put_fields_of(walk);
+      put_instruction(op.line);
+    }
+  }
+
+  void finish() {
+    out_.varint(kEnd);
+    flush();
+  }
+
+ private:
+  // Whether the operation's call is a list of numbers.
+  static bool has_numbers(const Op& op) {
+    const Form form = traits_of(op.kind).form;
+    const bool is_list = form == Form::requests && (op.flags & kNumbered) != 0;
+    return is_list || form == Form::comm_split || form == Form::comm_dup;
+  }
+
+  void add_computation(double amount, std::uint32_t line) {
+    if (amount <= 0) return;
+    if (computations_ < kMostKeptComputations) {
+      Op op;
+      op.kind = Kind::compute;
+      op.amount = amount;
+      put_fields(op, Operation::barrier, 0, amount);
+      fields_.varint(0);
+      const InstructionTable::Found found = put_instruction(line);
+      if (found.place == InstructionTable::Place::added) ++computations_;
+      return;
+    }
+    begin_statement(line);
+    out_.varint(kCompute);
+    put_double(out_, amount);
+    end_statement();
+  }
+
+  void add_collective(const RankWalk& walk) {
+    const Op& op = walk.op();
+    const CollectiveCall call(walk.call(), walk.group().size);
+    if (!call.fits) fail_at(walk, explain_misfit(walk.call(), op.kind, walk.group().size));
+    Op named = op;
+    named.tag = traits_of(call.operation).request_tag;
+    named.flags = 0;
+    put_fields(named, call.operation, 0, 0);
+    fields_.varint(6 + call.send_counts.size() + call.receive_counts.size());
+    fields_.zigzag(walk.group().size);
+    fields_.zigzag(call.root);
+    fields_.zigzag(call.send_count);
+    fields_.zigzag(call.receive_count);
+    fields_.zigzag(call.send_width);
+    fields_.zigzag(call.receive_width);
+    for (const double count : call.send_counts) fields_.zigzag(static_cast<std::int64_t>(count));
+    for (const double count : call.receive_counts) fields_.zigzag(static_cast<std::int64_t>(count));
+    put_instruction(op.line);
+    if (op.kind == Kind::icollective && (op.flags & kNumbered) != 0) {
+      Op number;
+      number.kind = Kind::number_request;
+      number.bytes = op.tag;
+      put_fields(number, Operation::barrier, number.bytes, 0);
+      fields_.varint(0);
+      put_instruction(op.line);
+    }
+    add_computation(call.flops, op.line);
+  }
+
+  // Of an operation that is no collective.
+  void put_fields_of(const RankWalk& walk) {
+    const Op& op = walk.op();
+    const bool is_sleep = op.kind == Kind::sleep;
+    if (!has_numbers(op)) {
+      const bool has_bytes = !is_sleep && op.kind != Kind::comm_free;
+      put_fields(op, Operation::barrier, has_bytes ? op.bytes : 0, is_sleep ? op.amount : 0);
+      fields_.varint(0);
+      return;
+    }
+    const Call& call = walk.call();
+    put_fields(op, Operation::barrier, 0, 0);
+    fields_.varint(call.arguments.size());
+    for (const double number : call.arguments) fields_.zigzag(static_cast<std::int64_t>(number));
+  }
+
+  void put_fields(const Op& op, Operation operation, std::int64_t bytes, double amount) {
+    fields_.data.clear();
+    fields_.varint(static_cast<std::uint64_t>(op.kind));
+    fields_.varint(static_cast<std::uint64_t>(operation));
+    fields_.varint(op.flags & (kNumbered | kSourceLost));
+    fields_.varint(op.comm);
+    fields_.zigzag(op.peer);
+    fields_.zigzag(op.tag);
+    fields_.zigzag(bytes);
+    put_double(fields_, amount);
+  }
+
+  // The instruction whose fields have been put together.
+  InstructionTable::Found put_instruction(std::uint32_t line) {
+    begin_statement(line);
+    const InstructionTable::Found found = table_.find_or_add(fields_.data);
+    switch (found.place) {
+      case InstructionTable::Place::known:
+        out_.varint(kFirstNumber + found.number);
+        break;
+      case InstructionTable::Place::added:
+        out_.varint(kKeep);
+        out_.data += fields_.data;
+        break;
+      case InstructionTable::Place::full:
+        out_.varint(kOnce);
+        out_.data += fields_.data;
+        break;
+    }
+    end_statement();
+    return found;
+  }
+
+  void begin_statement(std::uint32_t line) {
+    if (line != line_ + 1) {
+      out_.varint(kLine);
+      out_.varint(line);
+    }
+    line_ = line;
+  }
+
+  void end_statement() {
+    if (out_.data.size() >= kBufferedBytes) flush();
+  }
+
+  void flush() {
+    write_at(*file_, out_.data, written_, path_);
+    written_ += out_.data.size();
+    out_.data.clear();
+  }
+
+  std::string path_;
+  std::shared_ptr<const Descriptor> file_;
+  tit::Bytes out_;
+  std::uint64_t written_ = 0;
+  tit::Bytes fields_;  // of the instruction that is put together
+  InstructionTable table_;
+  std::size_t computations_ = 0;  // that are in the table
+  std::uint32_t line_ = 0;        // of the statement before
+};
+
+}  // namespace
+
+void write_scripts(const TraceSet& set, const std::string& directory, const Progress& progress) {
+  constexpr double kFollowed = 0.4;  // of the work: to follow the communicators
+  const Communicators communicators = Communicators::of(set, part_of(progress, 0.0, kFollowed));
+  const double all = std::max(static_cast<double>(set.bytes()), 1.0);
+  const std::shared_ptr<CallTable> calls = RankWalk::shared_calls(set);
+  std::uint64_t before = 0;
+  for (std::int32_t rank = 0; rank < set.ranks(); ++rank) {
+    RankWalk walk(set, communicators, rank, nullptr, RankWalk::kUsualBatch, calls);
+    RankScript script(directory + "/rank-" + std::to_string(rank) + ".script", set.ranks(), rank);
+    for (std::uint64_t steps = 1; walk.next(); ++steps) {
+      script.add(walk);
+      if (steps % kStepsBetweenReports == 0) {
+        const auto done = static_cast<double>(before + walk.reader().bytes_read());
+        tell(progress, kFollowed + (1 - kFollowed) * done / all);
+      }
+    }
+    script.finish();
+    before += walk.reader().bytes_read();
+  }
+}
+
+}  // namespace tisim

@@ -1,0 +1,294 @@
+#include "collectives.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "communicators.h"
+#include "execute.h"
+#include "memory.h"
+#include "requests.h"
+
+/* A call with its buffers. Everything but reductions is moved as bytes. */
+struct call {
+  MPI_Comm communicator;
+  int ranks, root;
+  const void *out;
+  void *in;
+  int64_t in_bytes;
+  int out_count, in_count; /* of one rank's part */
+  MPI_Datatype type;       /* of a reduction's elements */
+  MPI_Op reduction;
+  int *counts; /* sent by rank, their places, received by rank, their places */
+  int *out_counts, *out_places, *in_counts, *in_places;
+  int kind;
+};
+
+/* Where the numbers of an instruction stand; tisim's script.hpp says so. */
+enum { RANKS, ROOT, SEND_COUNT, RECEIVE_COUNT, SEND_WIDTH, RECEIVE_WIDTH, VECTORS };
+
+static int as_count(int64_t value) {
+  if (value > INT_MAX)
+    fail("a collective of %lld bytes a rank: MPI's counts end at 2^31-1", (long long)value);
+  return (int)value;
+}
+
+/* The counts of all ranks in units of so many bytes; the bytes of all. */
+static int64_t take_counts(const int64_t *numbers, int ranks, int64_t width, int64_t unit,
+                           int *counts, int *places) {
+  int64_t total = 0;
+  for (int rank = 0; rank < ranks; rank++) {
+    const int64_t bytes = numbers[rank] * width;
+    counts[rank] = as_count(bytes / unit);
+    places[rank] = as_count(total / unit);
+    total += bytes;
+  }
+  return total;
+}
+
+/* How many bytes an element of a reduction has: as the trace says, or as many as divide its size. */
+static int64_t element_width(const struct instruction *instruction) {
+  const int64_t *const numbers = instruction->numbers;
+  const int64_t width = numbers[SEND_WIDTH];
+  if (width == 2 || width == 4 || width == 8) return width;
+  for (int64_t unit = 8; unit > 1; unit /= 2) {
+    bool divides = numbers[SEND_COUNT] * width % unit == 0;
+    for (int64_t i = VECTORS; i < instruction->count; i++)
+      divides = divides && numbers[i] * width % unit == 0;
+    if (divides) return unit;
+  }
+  return 1;
+}
+
+static void choose_reduction(struct call *call, int64_t width) {
+  call->type = width == 8 ? MPI_DOUBLE : width == 4 ? MPI_INT : width == 2 ? MPI_SHORT : MPI_BYTE;
+  call->reduction = width == 1 ? MPI_BOR : MPI_SUM;
+}
+
+static bool is_root(const struct instruction *instruction) {
+  if (program.rehearsing && instruction->communicator != 0) return false;
+  return rank_in(instruction) == instruction->numbers[ROOT];
+}
+
+static void take_vectors(struct call *call, const struct instruction *instruction, int64_t unit,
+                         int64_t *out_bytes, int64_t *in_bytes) {
+  const int64_t *const numbers = instruction->numbers;
+  const int ranks = call->ranks;
+  const int64_t *next = numbers + VECTORS;
+  call->counts = malloc((size_t)ranks * 4 * sizeof *call->counts);
+  if (call->counts == NULL) fail("no memory for the counts of %d ranks", ranks);
+  call->out_counts = call->counts;
+  call->out_places = call->counts + ranks;
+  call->in_counts = call->counts + 2 * ranks;
+  call->in_places = call->counts + 3 * ranks;
+  const int operation = instruction->operation;
+  if (operation == OPERATION_SCATTERV || operation == OPERATION_ALLTOALLV) {
+    *out_bytes = take_counts(next, ranks, numbers[SEND_WIDTH], unit, call->out_counts,
+                             call->out_places);
+    next += ranks;
+  }
+  if (operation != OPERATION_SCATTERV)
+    *in_bytes = take_counts(next, ranks, numbers[RECEIVE_WIDTH], unit, call->in_counts,
+                            call->in_places);
+}
+
+static struct call call_of(const struct instruction *instruction) {
+  const int64_t *const numbers = instruction->numbers;
+  const int64_t sent = numbers[SEND_COUNT] * numbers[SEND_WIDTH];
+  const int64_t received = numbers[RECEIVE_COUNT] * numbers[RECEIVE_WIDTH];
+  struct call call = {.kind = instruction->kind,
+                      .communicator = communicator_of(instruction),
+                      .ranks = (int)numbers[RANKS],
+                      .root = (int)numbers[ROOT],
+                      .type = MPI_BYTE};
+  const int64_t all = call.ranks;
+  int64_t unit = 1, out = sent, in = received;
+  switch (instruction->operation) {
+    case OPERATION_BCAST:
+      out = 0;
+      in = sent;
+      break;
+    case OPERATION_REDUCE:
+    case OPERATION_ALLREDUCE:
+    case OPERATION_SCAN:
+    case OPERATION_EXSCAN:
+      unit = element_width(instruction);
+      choose_reduction(&call, unit);
+      in = sent;
+      break;
+    case OPERATION_REDUCESCATTER:
+      unit = element_width(instruction);
+      choose_reduction(&call, unit);
+      take_vectors(&call, instruction, unit, &out, &in);
+      out = in;
+      break;
+    case OPERATION_ALLTOALL:
+      out = all * sent;
+      in = all * received;
+      break;
+    case OPERATION_ALLGATHER:
+      in = all * received;
+      break;
+    case OPERATION_GATHER:
+      in = is_root(instruction) ? all * received : 0;
+      break;
+    case OPERATION_SCATTER:
+      out = is_root(instruction) ? all * sent : 0;
+      break;
+    case OPERATION_GATHERV:
+      take_vectors(&call, instruction, unit, &out, &in);
+      if (!is_root(instruction)) in = 0;
+      break;
+    case OPERATION_SCATTERV:
+      take_vectors(&call, instruction, unit, &out, &in);
+      if (!is_root(instruction)) out = 0;
+      break;
+    case OPERATION_ALLGATHERV:
+    case OPERATION_ALLTOALLV:
+      take_vectors(&call, instruction, unit, &out, &in);
+      break;
+    default: /* a barrier */
+      break;
+  }
+  call.out_count = as_count(sent / unit);
+  call.in_count = as_count(received / unit);
+  call.out = send_room(out);
+  call.in = receive_room(in);
+  call.in_bytes = in;
+  return call;
+}
+
+static void call_blocking(int operation, const struct call *c) {
+  const MPI_Comm comm = c->communicator;
+  switch (operation) {
+    case OPERATION_BARRIER:
+      MPI_Barrier(comm);
+      return;
+    case OPERATION_BCAST:
+      MPI_Bcast(c->in, c->out_count, MPI_BYTE, c->root, comm);
+      return;
+    case OPERATION_REDUCE:
+      MPI_Reduce(c->out, c->in, c->out_count, c->type, c->reduction, c->root, comm);
+      return;
+    case OPERATION_ALLREDUCE:
+      MPI_Allreduce(c->out, c->in, c->out_count, c->type, c->reduction, comm);
+      return;
+    case OPERATION_SCAN:
+      MPI_Scan(c->out, c->in, c->out_count, c->type, c->reduction, comm);
+      return;
+    case OPERATION_EXSCAN:
+      MPI_Exscan(c->out, c->in, c->out_count, c->type, c->reduction, comm);
+      return;
+    case OPERATION_REDUCESCATTER:
+      MPI_Reduce_scatter(c->out, c->in, c->in_counts, c->type, c->reduction, comm);
+      return;
+    case OPERATION_ALLTOALL:
+      MPI_Alltoall(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, comm);
+      return;
+    case OPERATION_ALLTOALLV:
+      MPI_Alltoallv(c->out, c->out_counts, c->out_places, MPI_BYTE, c->in, c->in_counts,
+                    c->in_places, MPI_BYTE, comm);
+      return;
+    case OPERATION_GATHER:
+      MPI_Gather(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, c->root, comm);
+      return;
+    case OPERATION_GATHERV:
+      MPI_Gatherv(c->out, c->out_count, MPI_BYTE, c->in, c->in_counts, c->in_places, MPI_BYTE,
+                  c->root, comm);
+      return;
+    case OPERATION_SCATTER:
+      MPI_Scatter(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, c->root, comm);
+      return;
+    case OPERATION_SCATTERV:
+      MPI_Scatterv(c->out, c->out_counts, c->out_places, MPI_BYTE, c->in, c->in_count, MPI_BYTE,
+                   c->root, comm);
+      return;
+    case OPERATION_ALLGATHER:
+      MPI_Allgather(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, comm);
+      return;
+    case OPERATION_ALLGATHERV:
+      MPI_Allgatherv(c->out, c->out_count, MPI_BYTE, c->in, c->in_counts, c->in_places, MPI_BYTE,
+                     comm);
+      return;
+    default:
+      fail("the script has a collective number %d", operation);
+  }
+}
+
+static void call_non_blocking(int operation, const struct call *c, MPI_Request *request) {
+  const MPI_Comm comm = c->communicator;
+  switch (operation) {
+    case OPERATION_BARRIER:
+      MPI_Ibarrier(comm, request);
+      return;
+    case OPERATION_BCAST:
+      MPI_Ibcast(c->in, c->out_count, MPI_BYTE, c->root, comm, request);
+      return;
+    case OPERATION_REDUCE:
+      MPI_Ireduce(c->out, c->in, c->out_count, c->type, c->reduction, c->root, comm, request);
+      return;
+    case OPERATION_ALLREDUCE:
+      MPI_Iallreduce(c->out, c->in, c->out_count, c->type, c->reduction, comm, request);
+      return;
+    case OPERATION_SCAN:
+      MPI_Iscan(c->out, c->in, c->out_count, c->type, c->reduction, comm, request);
+      return;
+    case OPERATION_EXSCAN:
+      MPI_Iexscan(c->out, c->in, c->out_count, c->type, c->reduction, comm, request);
+      return;
+    case OPERATION_REDUCESCATTER:
+      MPI_Ireduce_scatter(c->out, c->in, c->in_counts, c->type, c->reduction, comm, request);
+      return;
+    case OPERATION_ALLTOALL:
+      MPI_Ialltoall(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, comm, request);
+      return;
+    case OPERATION_ALLTOALLV:
+      MPI_Ialltoallv(c->out, c->out_counts, c->out_places, MPI_BYTE, c->in, c->in_counts,
+                     c->in_places, MPI_BYTE, comm, request);
+      return;
+    case OPERATION_GATHER:
+      MPI_Igather(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, c->root, comm,
+                  request);
+      return;
+    case OPERATION_GATHERV:
+      MPI_Igatherv(c->out, c->out_count, MPI_BYTE, c->in, c->in_counts, c->in_places, MPI_BYTE,
+                   c->root, comm, request);
+      return;
+    case OPERATION_SCATTER:
+      MPI_Iscatter(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, c->root, comm,
+                   request);
+      return;
+    case OPERATION_SCATTERV:
+      MPI_Iscatterv(c->out, c->out_counts, c->out_places, MPI_BYTE, c->in, c->in_count, MPI_BYTE,
+                    c->root, comm, request);
+      return;
+    case OPERATION_ALLGATHER:
+      MPI_Iallgather(c->out, c->out_count, MPI_BYTE, c->in, c->in_count, MPI_BYTE, comm, request);
+      return;
+    case OPERATION_ALLGATHERV:
+      MPI_Iallgatherv(c->out, c->out_count, MPI_BYTE, c->in, c->in_counts, c->in_places, MPI_BYTE,
+                      comm, request);
+      return;
+    default:
+      fail("the script has a collective number %d", operation);
+  }
+}
+
+void call_collective(const struct instruction *instruction) {
+  const struct call call = call_of(instruction);
+  if (instruction->kind == KIND_COLLECTIVE) {
+    if (!program.rehearsing) call_blocking(instruction->operation, &call);
+    release_room(call.in, call.in_bytes);
+    free(call.counts);
+    return;
+  }
+  const struct request request = {.type = REQUEST_COLLECTIVE,
+                            .communicator = instruction->communicator,
+                            .tag = instruction->tag,
+                            .number = -1,
+                            .persistent = -1,
+                            .room = call.in,
+                            .bytes = call.in_bytes,
+                            .counts = call.counts};
+  if (!program.rehearsing) call_non_blocking(instruction->operation, &call, next_handle());
+  add_request(&request);
+}

@@ -1,0 +1,19 @@
+/* The communicators of the trace, by their numbers. */
+#ifndef TISIM_COMMUNICATORS_H
+#define TISIM_COMMUNICATORS_H
+
+#include <mpi.h>
+
+#include "script.h"
+
+MPI_Comm communicator_of(const struct instruction *instruction);
+/* This rank's number in it. */
+int rank_in(const struct instruction *instruction);
+
+void split_communicator(const struct instruction *instruction);
+void copy_communicator(const struct instruction *instruction);
+void free_communicator(const struct instruction *instruction);
+/* At the end of a repetition. */
+void free_communicators(void);
+
+#endif

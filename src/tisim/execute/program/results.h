@@ -1,0 +1,19 @@
+/* What rank 0 reports, and what each rank leaves behind while it runs. */
+#ifndef TISIM_RESULTS_H
+#define TISIM_RESULTS_H
+
+#include "script.h"
+
+void open_results(void);
+void report_start(void);
+/* A repetition has ended: when each rank did, in seconds after the common start, and by how much it
+ * missed that. All ranks call it. */
+void report_repetition(int repetition, double end, double late);
+void close_results(void);
+
+/* This rank begins an instruction. */
+void show_instruction(const struct instruction *instruction);
+/* It has ended; with --timeline it is written down, during the last repetition. */
+void log_instruction(const struct instruction *instruction, double begin, double end);
+
+#endif

@@ -1,0 +1,194 @@
+"""Programs and libraries in C that the user's own MPI compiler compiles, once per MPI library."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tisim.errors import InputError
+
+_VERSIONS = """\
+#include <mpi.h>
+#ifdef OPEN_MPI
+tisim "Open MPI" OMPI_MAJOR_VERSION OMPI_MINOR_VERSION OMPI_RELEASE_VERSION
+#elif defined(MPICH_VERSION)
+tisim "MPICH" MPICH_VERSION
+#else
+tisim "MPI" MPI_VERSION MPI_SUBVERSION
+#endif
+"""
+
+
+@dataclass(frozen=True)
+class MpiLibrary:
+    """The MPI library that a compiler wrapper belongs to.
+
+    Attributes
+    ----------
+    name
+        Its name and version: ``Open MPI 4.1.4``.
+    compiler
+        The path of the compiler wrapper.
+    command
+        What the wrapper calls, as it says itself.
+    """
+
+    name: str
+    compiler: str
+    command: str
+
+
+@dataclass(frozen=True)
+class SourceCode:
+    """C that is compiled where it is used.
+
+    Attributes
+    ----------
+    name
+        What messages call it: ``recorder``.
+    product
+        The file name of what is compiled: ``libtisim_record.so``.
+    files
+        The text of each file, by name.
+    options
+        Options of the compiler, before the names of the files.
+    link_options
+        Those behind.
+    readme
+        How to compile and use it by hand, without the command of the compiler, which
+        `write_source` puts in place of ``{compile}``.
+    """
+
+    name: str
+    product: str
+    files: dict[str, str]
+    options: tuple[str, ...]
+    link_options: tuple[str, ...] = ()
+    readme: str = field(default="    {compile}\n", repr=False)
+
+    def command(self, compiler: str, sources: tuple[str, ...] | None = None) -> list[str]:
+        """The command that compiles it, in the directory of its files."""
+        names = sources or tuple(name for name in self.files if name.endswith(".c"))
+        return [compiler, *self.options, *names, "-o", self.product, *self.link_options]
+
+
+def compiler_of_user(compiler: str | None) -> str:
+    """The compiler wrapper that was named, or else ``$MPICC``, or else ``mpicc``."""
+    return compiler or os.environ.get("MPICC") or "mpicc"
+
+
+def find_library(compiler: str, what: str = "recorder") -> MpiLibrary:
+    """The MPI library of a compiler wrapper such as ``mpicc``.
+
+    Parameters
+    ----------
+    compiler
+        The wrapper.
+    what
+        What is to be compiled, for the message.
+
+    Raises
+    ------
+    InputError
+        When there is no such compiler, or when it does not find ``mpi.h``.
+    """
+    path = shutil.which(compiler)
+    if path is None:
+        raise InputError(
+            f"there is no {compiler}: the {what} is compiled by the compiler of the MPI library "
+            "that runs the program; install it (Debian: libopenmpi-dev or libmpich-dev), or name "
+            "it with --mpicc"
+        )
+    run = subprocess.run(
+        [path, "-E", "-P", "-x", "c", "-"], input=_VERSIONS, capture_output=True, text=True
+    )
+    lines = [line for line in run.stdout.splitlines() if line.startswith("tisim ")]
+    if run.returncode != 0 or not lines:
+        raise InputError(f"{path} cannot compile a program that includes mpi.h:\n{run.stderr}")
+    name, *numbers = shlex.split(lines[-1])[1:]
+    show = subprocess.run([path, "-show"], capture_output=True, text=True)
+    return MpiLibrary(f"{name} {'.'.join(numbers)}", path, show.stdout.strip())
+
+
+def compiled(source: SourceCode, library: MpiLibrary, directory: Path | None = None) -> Path:
+    """The compiled file of a source for an MPI library, made on first use.
+
+    Parameters
+    ----------
+    source
+        What is compiled.
+    library
+        What `find_library` has found.
+    directory
+        Where it is kept; a directory in the user's cache by default.
+
+    Raises
+    ------
+    InputError
+        When it cannot be compiled or kept.
+    """
+    key = hashlib.sha256()
+    options = (*source.options, *source.link_options)
+    texts = (*source.files, *source.files.values(), *options, library.name, library.command)
+    for text in texts:
+        key.update(text.encode() + b"\0")
+    kept = (directory or cache_directory()) / key.hexdigest()[:32] / source.product
+    if kept.is_file():
+        return kept
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
+            _compile(source, library, Path(scratch))
+            (Path(scratch) / kept.name).replace(kept)
+    except OSError as error:
+        raise InputError(
+            f"the compiled {source.name} cannot be kept there: {error.strerror}; XDG_CACHE_HOME "
+            "names another place",
+            file=kept.parent,
+        ) from None
+    return kept
+
+
+def write_source(source: SourceCode, directory: Path) -> list[Path]:
+    """Write a source and how to compile it into a directory, for machines without Python.
+
+    Raises
+    ------
+    InputError
+        When the directory cannot be written.
+    """
+    command = " ".join(source.command("mpicc", ("*.c",)))
+    readme = source.readme.replace("{compile}", command)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for name, text in {**source.files, "README": readme}.items():
+            paths.append(directory / name)
+            paths[-1].write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", file=directory) from None
+    return paths
+
+
+def cache_directory(part: str = "compiled") -> Path:
+    """Where what is compiled for the user is kept: ``tisim/PART`` in the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "tisim" / part
+
+
+def _compile(source: SourceCode, library: MpiLibrary, directory: Path) -> None:
+    for name, text in source.files.items():
+        (directory / name).write_text(text, encoding="utf-8")
+    run = subprocess.run(
+        source.command(library.compiler), cwd=directory, capture_output=True, text=True
+    )
+    if run.returncode != 0:
+        raise InputError(
+            f"{library.compiler} ({library.name}) cannot compile the {source.name}:\n{run.stderr}"
+        )

@@ -1,0 +1,176 @@
+"""Executions that cannot begin, that hang, or that are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.unit.record.programs import ENVIRONMENT, Mpi
+from tisim.errors import ExecutionError, InputError
+from tisim.execute import execute
+from tisim.execute.launch import launching_command
+from tisim.formats import Trace
+
+ROOT = Path(__file__).resolve().parents[3]
+RING = ROOT / "traces" / "ring.4"
+
+
+def trace_of(directory: Path, *ranks: str) -> Trace:
+    """A trace with a rank an argument, lines (without ranks) parted by ``;``."""
+    lines = [
+        f"{rank} {line.strip()}\n" for rank, text in enumerate(ranks) for line in text.split(";")
+    ]
+    path = directory / "trace.txt"
+    path.write_text("".join(lines))
+    return Trace.open(path)
+
+
+def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tisim", "execute", *map(str, arguments)],
+        env={**os.environ, **ENVIRONMENT},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_a_deadlock_is_told_with_its_lines(mpi: Mpi, tmp_path: Path) -> None:
+    trace = trace_of(tmp_path, "recv 1 0 1; send 1 0 1", "recv 0 0 1; send 0 0 1")
+    with pytest.raises(ExecutionError) as caught:
+        execute(trace, [mpi.run], compiler=mpi.cc, time_limit=2)
+    text = str(caught.value)
+    assert "nothing has ended within 2 s, after 0 repetitions" in text
+    assert f"rank 0 is in recv ({trace.files[0]}:1)" in text
+    assert f"rank 1 is in recv ({trace.files[1]}:3)" in text
+    assert list(tmp_path.glob(".tisim-execute-*")) == []
+
+
+def test_another_number_of_ranks(mpi: Mpi, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the trace has 4 ranks, but 3 were started; start 4"):
+        execute(Trace.open(RING), [mpi.run, "-n", "3"], compiler=mpi.cc)
+    with pytest.raises(InputError, match="the trace has 4 ranks, but 5 were started; start 4"):
+        execute(Trace.open(RING), [mpi.run, "-n", "5"], compiler=mpi.cc)
+    refused = command("--np", "3", RING, "--", mpi.run)
+    assert refused.returncode == 2
+    assert "has 4 ranks, not 3" in refused.stderr
+
+
+def test_more_memory_than_there_is(mpi: Mpi, tmp_path: Path) -> None:
+    huge = "10000000000000"
+    trace = trace_of(tmp_path, f"send 1 0 {huge}", f"recv 0 0 {huge}")
+    with pytest.raises(InputError, match=r"need 2e\+07 MB of memory, and .* MB are free"):
+        execute(trace, [mpi.run], compiler=mpi.cc)
+
+
+def test_no_compiler_no_launcher(tmp_path: Path) -> None:
+    trace = Trace.open(RING)
+    with pytest.raises(InputError, match="there is no nowhere-cc: the executor is compiled by"):
+        execute(trace, compiler="nowhere-cc")
+    with pytest.raises(InputError, match="there is no command nowhere-run"):
+        launching_command(["nowhere-run"], 4, ["program"])
+
+
+def test_a_custom_action_is_no_call_of_mpi(mpi: Mpi, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"trace\.txt:1: there is no action 'checkpoint'"):
+        execute(trace_of(tmp_path, "checkpoint 1"), [mpi.run], compiler=mpi.cc)
+
+
+def test_a_launcher_that_fails(mpi: Mpi, tmp_path: Path) -> None:
+    with pytest.raises(ExecutionError, match="false ended with status 1 before all ranks had"):
+        execute(Trace.open(RING), ["false"], compiler=mpi.cc)
+
+
+def test_killed_ranks(mpi: Mpi, tmp_path: Path) -> None:
+    trace = trace_of(tmp_path, "compute 60e9", "recv 0 0 1")
+    running = subprocess.Popen(
+        [sys.executable, "-m", "tisim", "execute", trace.name, "--mpicc", mpi.cc, "--", mpi.run],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 60
+    while not list(tmp_path.glob(".tisim-execute-*/results")) and time.monotonic() < end:
+        time.sleep(0.05)
+    (program,) = tmp_path.glob(".tisim-execute-*")
+    found = subprocess.run(
+        ["pgrep", "-f", f"^[^ ]*tisim_execute {program}"], capture_output=True, text=True
+    )
+    os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert "after 0 repetitions" in errors
+    assert list(tmp_path.glob(".tisim-execute-*")) == []
+
+
+def test_ctrl_c(mpi: Mpi, tmp_path: Path) -> None:
+    trace = trace_of(tmp_path, "compute 60e9")
+    running = subprocess.Popen(
+        [sys.executable, "-m", "tisim", "execute", trace.name, "--mpicc", mpi.cc, "--", mpi.run],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 60
+    while not list(tmp_path.glob(".tisim-execute-*/results")) and time.monotonic() < end:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert list(tmp_path.glob(".tisim-execute-*")) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"repeat": 0}, "at least once"),
+        ({"warm_up": -1}, "cannot be negative"),
+        ({"compute": "dream"}, "there is no way 'dream' to compute"),
+        ({"speed": 0.0}, "the speed must be positive"),
+        ({"time_limit": 0.0}, "the time limit must be positive"),
+    ],
+)
+def test_bad_options(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        execute(Trace.open(RING), **options)  # type: ignore[arg-type]
+
+
+def test_the_command(mpi: Mpi, tmp_path: Path) -> None:
+    ran = command(
+        *("--mpicc", mpi.cc, "--repeat", "2", "--json", "ring.json", "--timeline", "ring.csv"),
+        *(RING, "--", mpi.run),
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "4 ranks on" in ran.stdout
+    result = json.loads((tmp_path / "ring.json").read_text())
+    assert len(result["repetitions"]) == 2
+    assert result["smallest"] <= result["median"] <= result["largest"]
+    rows = (tmp_path / "ring.csv").read_text().splitlines()
+    assert rows[0] == "rank,kind,start,end,line"
+    kinds = [row.split(",")[1] for row in rows if row.startswith("0,")]
+    assert kinds == ["compute", "send", "recv"]
+    starts = [float(row.split(",")[2]) for row in rows[1:]]
+    assert min(starts) >= 0
+    last = max(float(row.split(",")[3]) for row in rows[1:])
+    assert last == pytest.approx(result["repetitions"][1]["time"], abs=0.05)
+
+
+def test_the_time_is_that_of_the_computations(mpi: Mpi, tmp_path: Path) -> None:
+    trace = trace_of(tmp_path, *["; ".join(["compute 1e5"] * 1000)] * 2)
+    for compute in ("sleep", "spin"):
+        done = execute(trace, [mpi.run], repeat=1, compute=compute, compiler=mpi.cc)
+        assert done.median >= 0.0999
+    assert execute(trace, [mpi.run], repeat=1, speed=1e12, compiler=mpi.cc).median < 0.1
+
+
+def test_print_source(tmp_path: Path) -> None:
+    ran = command(RING, "--print-source", tmp_path / "source")
+    assert ran.returncode == 0, ran.stderr
+    names = {path.name for path in (tmp_path / "source").iterdir()}
+    assert {"main.c", "vocabulary.h", "README", "scripts"} <= names
+    assert len([*(tmp_path / "source" / "scripts").iterdir()]) == 4

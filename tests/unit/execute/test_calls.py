@@ -1,0 +1,175 @@
+"""What a trace says is what is called: recording an execution gives the trace back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.unit.execute.scripts import calls_of
+from tests.unit.record.programs import Mpi, record_program
+from tests.unit.record.random_program import Author
+from tisim.execute import execute
+from tisim.execute.source import print_source
+from tisim.formats import Kind, Trace, check
+
+PROGRAMS = int(os.environ.get("TISIM_RANDOM_PROGRAMS", "2"))
+# All that a trace can say and recorders do not write in its place, on four ranks.
+EVERYTHING = """\
+init
+comm_split 0 1 COLOUR RANK
+comm_dup 0 2
+compute 1e6
+sleep 1e-4
+isend RIGHT 1 1000
+irecv LEFT 1 1000
+wait RANK RIGHT 1
+wait LEFT RANK 1
+issend RIGHT 2 100000 1 request=3
+irecv -555 -444 100000 1 request=0
+waitall requests=3,0
+ibsend RIGHT 3 100
+irecv LEFT 3 100
+waitany 2
+waitsome 1
+waitall
+sendrecv 5000 RIGHT 5000 LEFT
+bsend RIGHT 4 500
+recv LEFT 4 -1
+irecv LEFT 5 80 request=1
+isend RIGHT 5 80 request=2
+test request=1
+testany requests=1,2
+testall requests=1,2
+testsome requests=1,2
+waitall requests=1,2
+isend RIGHT 6 80
+probe LEFT 6
+iprobe LEFT 6
+recv LEFT 6 80
+waitall
+send_init RIGHT 7 10 request=4
+recv_init LEFT 7 10 request=5
+ssend_init RIGHT 8 10
+recv_init LEFT 8 10
+start request=4
+start request=5
+waitall requests=4,5
+startall
+waitall
+bsend_init RIGHT 9 10
+start RANK RIGHT 9
+recv LEFT 9 10
+waitall
+isend -666 1 10
+waitall
+barrier
+bcast 100 1
+bcast 1000 0 1 comm=1
+reduce 64 0 2
+allreduce 9 1000 0
+scan 3 0
+exscan 3 0
+reducescatter 8 16 24 0 0
+alltoall 10 10
+alltoallv 100 1 2 3 4 100 FROM
+gather 10 10 3
+gatherv RANKS 0 1 2 3 1
+scatter 10 10
+scatterv 4 3 2 1 DOWN 1
+allgather 5 5 0 0
+allgatherv RANKS 0 1 2 3
+ibarrier
+ibcast 100 1
+wait -333 -333 -3335
+iallreduce 10 0 request=6
+ireduce 10 0
+iscan 8 0
+iexscan 8 0
+ireducescatter 1 1 1 1 0
+ialltoall 10 10
+ialltoallv 100 1 2 3 4 100 FROM
+igather 10 10
+igatherv RANKS 0 1 2 3
+iscatter 10 10
+iscatterv 4 3 2 1 DOWN
+iallgather 5 5
+iallgatherv RANKS 0 1 2 3
+wait request=6
+waitall
+isend 0 1 50 comm=1
+irecv -555 1 50 comm=1
+waitall
+comm_free 1
+finalize
+"""
+
+
+def write_everything(directory: Path) -> Path:
+    """The program of each rank in one file; rank 0 of communicator 1 gets a message from both."""
+    lines = []
+    for rank in range(4):
+        words = {
+            "RANK": rank,
+            "RANKS": rank,
+            "RIGHT": (rank + 1) % 4,
+            "LEFT": (rank - 1) % 4,
+            "COLOUR": rank % 2,
+            "DOWN": 4 - rank,
+            "FROM": " ".join([str(rank + 1)] * 4),
+        }
+        for line in EVERYTHING.splitlines():
+            text = " ".join(str(words.get(word, word)) for word in line.split(" "))
+            if "50 comm=1" in text and rank > 1 and text.startswith("irecv"):
+                continue
+            if rank <= 1 and text.startswith("irecv -555 1 50"):
+                lines.append(f"{rank} {text}")  # one from each member
+            lines.append(f"{rank} {text}")
+    path = directory / "everything.txt"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_everything_is_executed(mpi: Mpi, tmp_path: Path) -> None:
+    trace = Trace.open(write_everything(tmp_path))
+    assert check(trace).errors == 0, str(check(trace))
+    # Ordinary sends and waits of the legacy dialect are in other tests.
+    named = {one.name for calls in calls_of(trace, tmp_path / "scripts") for one in calls}
+    others = {"collective", "icollective", "end", "nop", "custom", "compute"}
+    others |= {"send", "ssend", "wait_last", "test_last"}
+    assert {kind.name.lower() for kind in Kind} - others - named == set()
+    done = execute(trace, [mpi.run], repeat=2, compute="sleep", compiler=mpi.cc, time_limit=120)
+    assert len(done.repetitions) == 2
+    assert all(time >= 0.0011 for time in done.times)  # computations and sleeps of each rank
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_recording_an_execution(
+    seed: int, mpi: Mpi, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    ranks = 2 + seed % 4
+    author = Author(seed, ranks, events=60)
+    lines = [f"{rank} {line}\n" for rank in range(ranks) for line in author.expected(rank)]
+    (tmp_path / "trace.txt").write_text("".join(lines))
+    print_source(tmp_path / "source", Trace.open(tmp_path / "trace.txt"))
+    program = tmp_path / "tisim_execute"
+    sources = sorted((tmp_path / "source").glob("*.c"))
+    subprocess.run([mpi.cc, "-std=c11", "-D_GNU_SOURCE", "-w", *sources, "-o", program], check=True)
+    recorded = record_program(
+        program,
+        tmp_path,
+        mpi,
+        str(tmp_path / "source" / "scripts"),
+        "repeat=1",
+        "warm_up=0",
+        "compute=none",
+        ranks=ranks,
+        cache=tmp_path_factory.getbasetemp().parent / "executors",
+    )
+    assert "repetition 0" in recorded.run.stdout
+    found = calls_of(Trace.open(recorded.file), tmp_path / "found")
+    wanted = calls_of(Trace.open(tmp_path / "trace.txt"), tmp_path / "wanted")
+    for rank in range(ranks):
+        assert found[rank] == wanted[rank]

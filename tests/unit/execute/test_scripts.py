@@ -1,0 +1,91 @@
+"""Scripts say what traces say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.execute.scripts import scripts_of
+from tisim.errors import InputError
+from tisim.formats import Kind, Trace, pack
+
+ROOT = Path(__file__).resolve().parents[3]
+# Two ranks, each of which is alone in communicator 1.
+SPLIT = "1 comm_split 0 1 1 0\n0 comm_split 0 1 0 0\n"
+
+
+def open_text(directory: Path, text: str) -> Trace:
+    path = directory / "trace.txt"
+    path.write_text(text)
+    return Trace.open(path)
+
+
+def test_lines_and_what_stands_in_them(tmp_path: Path) -> None:
+    trace = open_text(
+        tmp_path,
+        "0 init\n0 compute 3e6\n0 isend 0 7 12 0 request=5\n# nothing\n0 irecv -555 -444 96\n"
+        "0 wait request=5\n0 waitall\n0 compute 3e6\n0 sleep 0.25\n0 reduce 2 40 0 1\n"
+        "0 ireducescatter 3 50 0 request=9\n0 waitall requests=9\n0 comm_split 0 3 1 2\n"
+        "0 sendrecv 1 0 2 -333 comm=3\n0 comm_free 3\n0 finalize\n",
+    )
+    (found,) = scripts_of(trace, tmp_path / "scripts")
+    assert [(one.line, one.name) for one in found] == [
+        *((2, "compute"), (3, "isend"), (3, "number_request"), (5, "irecv"), (6, "wait")),
+        *((7, "waitall"), (8, "compute"), (9, "sleep"), (10, "reduce"), (10, "compute")),
+        *((11, "ireducescatter"), (11, "number_request"), (11, "compute"), (12, "waitall")),
+        *((13, "comm_split"), (14, "sendrecv"), (14, "recv_half"), (15, "comm_free")),
+    ]
+    isend, number, irecv, wait = found[1:5]
+    assert (isend.peer, isend.tag, isend.bytes) == (0, 7, 96)
+    assert (number.bytes, wait.bytes) == (5, 5)
+    assert (irecv.peer, irecv.tag) == (-555, -444)
+    assert (found[0].amount, found[7].amount, found[9].amount, found[12].amount) == (
+        *(3e6, 0.25, 40),
+        50,
+    )
+    assert found[8].numbers == (1, 0, 2, 0, 4, 4)
+    assert found[10].numbers == (1, 0, 0, 0, 8, 8, 3)
+    assert found[13].numbers == (9,)
+    assert found[14].numbers == (0, 3, 1, 2)
+    assert [one.comm for one in found[15:]] == [3, 3, 3]
+
+
+def test_a_script_says_what_its_trace_says(tmp_path: Path) -> None:
+    trace = Trace.open(ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4")
+    for rank, script in enumerate(scripts_of(trace, tmp_path / "scripts")):
+        rows = [row for rows in trace.operations(rank) for row in rows if row["kind"] != Kind.NOP]
+        empty = [row["kind"] == Kind.COMPUTE and row["amount"] == 0 for row in rows]
+        kinds = [
+            int(row["kind"]) for row, is_empty in zip(rows, empty, strict=True) if not is_empty
+        ]
+        assert [one.kind for one in script] == kinds
+        volume = sum(float(row["amount"]) for row in rows if row["kind"] == Kind.COMPUTE)
+        assert sum(one.amount for one in script if one.kind == Kind.COMPUTE) == volume
+
+
+def test_packed_traces_give_the_same_scripts(tmp_path: Path) -> None:
+    source = ROOT / "traces" / "npb.S.tar.xz" / "is.S.16"
+    pack(source, tmp_path / "is.tit")
+    text = scripts_of(Trace.open(source), tmp_path / "text")
+    assert scripts_of(Trace.open(tmp_path / "is.tit"), tmp_path / "packed") == text
+
+
+def test_more_instructions_than_are_kept(tmp_path: Path) -> None:
+    lines = [f"0 isend -666 {number} 8\n0 compute {number + 0.5}\n" for number in range(70_000)]
+    (found,) = scripts_of(open_text(tmp_path, "".join(lines * 2)), tmp_path / "scripts")
+    assert [one.tag for one in found[::2]] == [*range(70_000)] * 2
+    assert [one.amount for one in found[1::2]] == [number + 0.5 for number in range(70_000)] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{SPLIT}0 bcast 4 1 comm=1\n", r"trace\.txt:3: bcast: root 1 is not a rank"),
+        (f"{SPLIT}0 gatherv 1 2 0 0 0 0 comm=1\n", r"trace\.txt:3: gatherv needs scount"),
+        ("0 send 0 1 8 comm=4\n", r"trace\.txt:1: uses the communicator 4"),
+    ],
+)
+def test_what_cannot_be_executed(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        scripts_of(open_text(tmp_path, text), tmp_path / "scripts")
