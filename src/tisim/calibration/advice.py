@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from tisim.calibration.factors import ENVELOPE
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tisim.calibration.calibration import Calibration
 
 _FEW_POINTS = 5
@@ -20,6 +23,16 @@ _IMPLAUSIBLE = 3.0
 _SHORTER = 3.0
 # ... if they are this part of all.
 _NOTABLE_PART = 0.10
+# A simulated call that is this far off, in the median of its segment.
+_LARGE_ERROR = 0.15
+_SHOWN_SIZES = 8
+_NAMES = {
+    "pingpong": "ping-pong",
+    "send": "MPI_Send",
+    "isend": "MPI_Isend",
+    "recv": "MPI_Recv of an arrived message",
+    "stream": "stream",
+}
 
 
 def advise(calibration: Calibration) -> tuple[str, ...]:
@@ -30,6 +43,9 @@ def advise(calibration: Calibration) -> tuple[str, ...]:
         *_segments(calibration),
         *_intra_node(calibration),
         *_overheads(calibration),
+        *_zero_latencies(calibration),
+        *_simulated(calibration),
+        *_unknown_medians(calibration),
         *_nominal(calibration),
         *_contention(calibration),
         *_range(calibration),
@@ -67,6 +83,8 @@ def _segments(calibration: Calibration) -> Iterator[str]:
     for fit in calibration.fits:
         for segment in fit.segments:
             where = f"{fit.operation} from {segment.first} to {segment.last} bytes"
+            if segment.piece:
+                continue
             if segment.line.sizes < _FEW_POINTS:
                 yield (
                     f"{where}: only {segment.line.sizes} sizes were measured; measure more of them"
@@ -101,24 +119,109 @@ def _intra_node(calibration: Calibration) -> Iterator[str]:
 
 
 def _overheads(calibration: Calibration) -> Iterator[str]:
-    """Overheads that leave nothing for the network."""
+    """Overheads that gave way to what ping-pongs and streams take."""
+    overheads = calibration.overheads
     curve = calibration.measurements.curve("pingpong")
-    known = calibration.overheads.in_a_message(curve.nbytes)
-    over = known > 0.9 * curve.seconds
+    alone = replace(overheads, send_in_messages=None, recv_in_messages=None)
+    over = alone.in_a_message(curve.nbytes) > 0.9 * curve.seconds
     if over.any():
         yield (
             f"at {over.sum()} of {len(over)} sizes the overheads alone take nine tenths of the "
             f"ping-pong or more (first at {curve.nbytes[over][0]:.0f} bytes): they were measured "
             "under other conditions"
         )
+    changed = [
+        name
+        for name, lines in (
+            ("MPI_Send", overheads.send_in_messages),
+            ("MPI_Recv", overheads.recv_in_messages),
+        )
+        if lines is not None
+    ]
+    if changed:
+        yield (
+            f"{' and '.join(changed)}, timed alone, and the network's bandwidth do not fit into "
+            "the ping-pong or the stream together: the overheads are those that do"
+        )
+    divided = sum(segment.piece > 0 for segment in calibration.transfer.segments)
+    if divided:
+        yield (
+            f"{divided} of {len(calibration.transfer.segments)} segments of the transfer are "
+            "pieces of protocols whose times do not lie on one line: they follow the medians that "
+            "are known within 3 %"
+        )
+
+
+def _zero_latencies(calibration: Calibration) -> Iterator[str]:
+    """Classes of sizes that cross the network at once."""
+    segments = calibration.transfer.segments
+    zero = [
+        f"{segment.first} to {segment.last}"
+        for segment, factor in zip(segments, calibration.factors, strict=True)
+        if factor.latency == 0
+    ]
+    if zero:
+        yield (
+            f"the latency factor is zero from {', '.join(zero)} bytes: overheads and bandwidth "
+            "take all of the ping-pong there; is the nominal bandwidth right?"
+        )
+
+
+def _simulated(calibration: Calibration) -> Iterator[str]:
+    """Calls that the simulator gets wrong with these parameters."""
+    failing = calibration.failing()
+    if len(failing):
+        sizes = ", ".join(str(size) for size in failing["bytes"][:_SHOWN_SIZES])
+        more = f" and {len(failing) - _SHOWN_SIZES} more" if len(failing) > _SHOWN_SIZES else ""
+        worst = failing["error"].abs().max()
+        yield (
+            f"the simulated ping-pong misses the measured one by more than 5 % (up to {worst:.0%}) "
+            f"at {len(failing)} sizes that are known within 3 %: {sizes}{more} bytes"
+        )
+    errors = calibration.errors()
+    medians = errors.groupby(["operation", "above_bytes"], sort=False)["error"].agg(_median_size)
+    for operation in errors["operation"].unique():
+        large = medians[operation][medians[operation] > _LARGE_ERROR]
+        if len(large):
+            places = ", ".join(f"{above} ({error:.0%})" for above, error in large.items())
+            yield (
+                f"the simulated {_NAMES[operation]} is far off in the median of the segments above "
+                f"these sizes: {places} bytes; do not rely on it there"
+            )
+
+
+def _median_size(error: pd.Series[float]) -> float:
+    return float(error.abs().median())
+
+
+def _unknown_medians(calibration: Calibration) -> Iterator[str]:
+    """Times that were repeated, but not often enough."""
+    curve = calibration.measurements.curve("pingpong")
+    known = curve.is_well_known
+    if curve.counts.max() > 1 and not known.all():
+        yield (
+            f"at {(~known).sum()} of {len(known)} sizes the median of the ping-pongs is not known "
+            "within 3 % (95 % interval): repeat them more often, or on a quieter machine"
+        )
 
 
 def _nominal(calibration: Calibration) -> Iterator[str]:
     """A nominal bandwidth that can hardly be that of the network that was measured."""
-    last, nominal = calibration.factors[-1].bandwidth, calibration.route.bandwidth
-    if not 1 / _IMPLAUSIBLE <= last <= _IMPLAUSIBLE:
+    curve, nominal = calibration.measurements.curve("pingpong"), calibration.route.bandwidth
+    half = int(np.searchsorted(curve.nbytes, curve.nbytes[-1] / 2))
+    half = min(half, len(curve.nbytes) - 2)
+    more, longer = curve.nbytes[-1] - curve.nbytes[half], curve.seconds[-1] - curve.seconds[half]
+    reached = float(more / longer) if longer > 0 else nominal
+    if reached > (1 + _LARGE_RESIDUAL) * nominal:
         yield (
-            f"large messages reach {last * nominal:.3g} bytes/s, the nominal bandwidth is "
+            f"large messages reach {reached:.4g} bytes/s, more than the nominal bandwidth of "
+            f"{nominal:.4g} bytes/s, which no factor may exceed: give a nominal bandwidth of at "
+            "least what was measured"
+        )
+    fitted = 1 / calibration.transfer.segments[-1].line.slope
+    if not nominal / _IMPLAUSIBLE <= max(reached, fitted) <= nominal * _IMPLAUSIBLE:
+        yield (
+            f"large messages reach {max(reached, fitted):.3g} bytes/s, the nominal bandwidth is "
             f"{nominal:.3g} bytes/s: is it that of the network that was measured (and its unit "
             "right: 125MBps, 1Gbps)?"
         )

@@ -15,6 +15,8 @@ import numpy as np
 from tisim.calibration.measurements import Curve
 from tisim.calibration.overheads import Overheads
 from tisim.calibration.piecewise import Piecewise, fit_piecewise
+from tisim.calibration.refinement import Target, refined
+from tisim.calibration.separation import Network
 from tisim.config.table import NetworkModel
 from tisim.errors import InputError
 
@@ -23,6 +25,9 @@ ENVELOPE = NetworkModel().envelope
 # Within a segment, bytes do not move faster than this many times the best rate ever measured: a
 # flatter line is a step in the data, and would take bandwidth out of the model.
 _FASTEST = 4.0
+# Lines come within this part of the medians that are known well, so that the simulated ping-pong
+# comes within AGREEMENT.
+_TOLERANCE = 0.04
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,7 @@ def fit_transfer(
     ping_pong: Curve,
     overheads: Overheads,
     breakpoints: Sequence[int] | None = None,
+    network: Network | None = None,
 ) -> Piecewise:
     """Fit what is left of the one-way time when the software overheads are taken off.
 
@@ -82,6 +88,10 @@ def fit_transfer(
         What the simulator will add to the transfer.
     breakpoints
         Boundaries in bytes that the user gives; found if None.
+    network
+        What the network takes at least: no byte moves faster than over its bandwidth, and each
+        message takes its latency. Where medians are known well and the lines miss them, the
+        segments are divided. If None, bytes move at most four times as fast as the ping-pong.
 
     Returns
     -------
@@ -91,14 +101,29 @@ def fit_transfer(
     rate = float(np.max(ping_pong.nbytes / ping_pong.seconds))
     thresholds = overheads.thresholds
     changes = [] if thresholds is None else [thresholds.async_small - 1, thresholds.detached - 1]
-    return fit_piecewise(
+    offset = overheads.in_a_message(ping_pong.nbytes)
+    lines = fit_piecewise(
         ping_pong,
         breakpoints=breakpoints,
         changes=sorted(set(changes)),
         hints=overheads.breakpoints,
-        offset=overheads.in_a_message(ping_pong.nbytes),
-        least_slope=1.0 / (_FASTEST * rate),
+        offset=offset,
+        least_slope=1.0 / (_FASTEST * rate if network is None else network.bandwidth),
+        least_intercept=0.0 if network is None else network.latency + ENVELOPE / network.bandwidth,
     )
+    if network is None or breakpoints is not None:
+        return lines
+    target = Target(
+        ping_pong.nbytes,
+        ping_pong.seconds - offset,
+        ping_pong.seconds,
+        ping_pong.is_well_known,
+        _TOLERANCE,
+        least_slope=1.0 / network.bandwidth,
+        floor=network.latency,
+        envelope=ENVELOPE,
+    )
+    return refined(lines, target, ping_pong.counts)
 
 
 def factors_of(transfer: Piecewise, route: Route) -> tuple[Factor, ...]:

@@ -56,10 +56,17 @@ class Line:
         """The line's time for messages of `nbytes` bytes, in seconds."""
         return np.asarray(self.intercept + self.slope * nbytes, dtype=np.float64)
 
-    def steeper(self, slope: float) -> Line:
-        """The line with `slope` seconds a byte more."""
+    def raised(self, intercept: float, slope: float) -> Line:
+        """The line with `intercept` seconds more, and `slope` seconds a byte."""
         low, high = self.slope_interval
-        return replace(self, slope=self.slope + slope, slope_interval=(low + slope, high + slope))
+        first, last = self.intercept_interval
+        return replace(
+            self,
+            intercept=self.intercept + intercept,
+            intercept_interval=(first + intercept, last + intercept),
+            slope=self.slope + slope,
+            slope_interval=(low + slope, high + slope),
+        )
 
 
 def robust_sigma(residuals: Floats) -> float:

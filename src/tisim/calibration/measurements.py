@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim.calibration.line import Floats
+from tisim.calibration.precision import WELL_KNOWN, median_half_width
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,12 +35,27 @@ class Curve:
         Distinct sizes in ascending order, and the median time of each, shape ``(n,)``.
     counts
         Measured times at each size, shape ``(n,)``.
+    half_widths
+        How well each median is known (`median_half_width`), shape ``(n,)``; not at all if None.
     """
 
     operation: str
     nbytes: Floats
     seconds: Floats
     counts: NDArray[np.int64]
+    half_widths: Floats | None = None
+
+    @property
+    def intervals(self) -> Floats:
+        """Half-width of the 95 % interval of each median, relative to it; infinite if unknown."""
+        if self.half_widths is None:
+            return np.full_like(self.seconds, np.inf)
+        return self.half_widths
+
+    @property
+    def is_well_known(self) -> NDArray[np.bool_]:
+        """At which sizes the median is known well."""
+        return np.asarray(self.intervals <= WELL_KNOWN)
 
     @property
     def weights(self) -> Floats:
@@ -53,7 +69,13 @@ class Curve:
     def below(self, limit: float) -> Curve:
         """The part of the curve with sizes below `limit` bytes."""
         inside = self.nbytes < limit
-        return Curve(self.operation, self.nbytes[inside], self.seconds[inside], self.counts[inside])
+        return Curve(
+            self.operation,
+            self.nbytes[inside],
+            self.seconds[inside],
+            self.counts[inside],
+            self.intervals[inside],
+        )
 
     def at(self, nbytes: Floats) -> Floats:
         """Times at `nbytes`, interpolated between the measured sizes on logarithms, in seconds."""
@@ -105,6 +127,7 @@ class Measurements:
             medians.index.to_numpy(dtype=np.float64),
             medians.to_numpy(dtype=np.float64),
             counts.to_numpy(dtype=np.int64),
+            np.array([median_half_width(times.to_numpy()) for _, times in groups]),
         )
 
 

@@ -31,18 +31,25 @@ class Overheads:
     thresholds
         Up to where MPI_Send does not wait and messages arrive before their receive; None if none
         of the calls was timed on its own.
+    send_in_messages, recv_in_messages
+        The part of MPI_Send and MPI_Recv that a message takes besides its way through the network
+        (`tisim.calibration.separation`); None where it is the whole time inside the call.
     """
 
     send: Piecewise | None = None
     isend: Piecewise | None = None
     recv: Piecewise | None = None
     thresholds: Thresholds | None = None
+    send_in_messages: Piecewise | None = None
+    recv_in_messages: Piecewise | None = None
 
     @property
     def sender(self) -> Piecewise | None:
         """The lines of ``smpi/os``: MPI_Send below the size where it waits, else MPI_Isend."""
         if self.thresholds is None:
             return None
+        if self.send_in_messages is not None:
+            return self.send_in_messages
         own = self.send if self.send is not None else self.isend
         return own.below(self.thresholds.detached) if own is not None else None
 
@@ -51,6 +58,8 @@ class Overheads:
         """The lines of ``smpi/or``: MPI_Recv below the size above which nothing has arrived."""
         if self.thresholds is None or self.recv is None:
             return None
+        if self.recv_in_messages is not None:
+            return self.recv_in_messages
         return self.recv.below(self.thresholds.async_small)
 
     @property

@@ -30,12 +30,16 @@ class Segment:
         Smallest and largest measured size in the segment, in bytes.
     line
         Its line over the message size (of the payload, without envelope).
+    piece
+        Its number among the pieces of a segment that one line did not serve (`refinement`), from
+        1; 0 if it is whole.
     """
 
     above: int
     first: int
     last: int
     line: Line
+    piece: int = 0
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,7 @@ def fit_piecewise(
     hints: Sequence[int] = (),
     offset: Floats | None = None,
     least_slope: float = 0.0,
+    least_intercept: float = 0.0,
 ) -> Piecewise:
     """Fit lines to a curve, between breakpoints that are given or found.
 
@@ -131,6 +136,8 @@ def fit_piecewise(
         Seconds known to be in each time beside the line's, shape of ``curve.nbytes``.
     least_slope
         Lower bound of every slope, in seconds a byte.
+    least_intercept
+        Lower bound of every intercept, in seconds.
 
     Raises
     ------
@@ -138,7 +145,8 @@ def fit_piecewise(
         If no size was measured between two breakpoints that the user gave.
     """
     known = np.zeros_like(curve.seconds) if offset is None else offset
-    points = Points(curve.nbytes, curve.seconds, known + least_slope * curve.nbytes, curve.weights)
+    least = least_intercept + least_slope * curve.nbytes
+    points = Points(curve.nbytes, curve.seconds, known + least, curve.weights)
     places = _given(curve, changes)
     if breakpoints is not None:
         places |= _given(curve, breakpoints)
@@ -155,7 +163,7 @@ def fit_piecewise(
             weights=points.weights[part],
             counts=curve.counts[part],
             offset=points.offset[part],
-        ).steeper(least_slope)
+        ).raised(least_intercept, least_slope)
         first, last = int(curve.nbytes[start]), int(curve.nbytes[end - 1])
         segments.append(Segment(places.get(start, 0), first, last, line))
     return Piecewise(curve.operation, tuple(segments))

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from tisim.calibration.advice import advise
 from tisim.calibration.calibration import Calibration, settings
 from tisim.calibration.contention import Contention, limiter_bandwidth, measure_contention
-from tisim.calibration.factors import Route, factors_of, fit_transfer
+from tisim.calibration.factors import ENVELOPE, Route, factors_of, fit_transfer
 from tisim.calibration.idle import at_usual_idleness
 from tisim.calibration.measurements import Measurements
 from tisim.calibration.overheads import Overheads, fit_overheads
 from tisim.calibration.platform_file import PlatformFile
 from tisim.calibration.route import route_between
+from tisim.calibration.separation import Network, separate
 from tisim.calibration.simulation import simulate, simulate_rate
 from tisim.errors import InputError
 
@@ -81,7 +82,10 @@ def calibrate(
     begin("nominal route")
     file, pair, route = _nominal(platform, hosts, bandwidth, latency, links)
     begin("transfers")
-    transfer = fit_transfer(measurements.curve("pingpong"), overheads, breakpoints)
+    ping_pong = measurements.curve("pingpong")
+    network = Network.of(route.bandwidth, route.latency, ping_pong, ENVELOPE)
+    overheads = separate(measurements, overheads, network)
+    transfer = fit_transfer(ping_pong, overheads, breakpoints, network)
     file.configure(settings(overheads, factors_of(transfer, route)))
     begin("contention")
     contention = measure_contention(measurements)

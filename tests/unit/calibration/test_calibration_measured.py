@@ -77,10 +77,19 @@ def test_every_breakpoint_is_explained(graphene: Calibration) -> None:
 
 @pytest.mark.parametrize("by_eye", [False, True])
 def test_the_simulated_ping_pong_is_the_measured_one(graphene: Calibration, by_eye: bool) -> None:
-    edges = PROTOCOLS if by_eye else list(graphene.transfer.breakpoints)
+    found = [c.above for c in graphene.changes if c.operation == "pingpong"]
+    edges = PROTOCOLS if by_eye else found
     errors = median_errors(graphene.errors(), "pingpong", edges)
     assert len(errors) == 5
     assert max(errors) < 0.05
+
+
+def test_medians_that_are_known_well_are_simulated_within_5_percent(graphene: Calibration) -> None:
+    known = graphene.measurements.curve("pingpong").is_well_known
+    assert known.sum() == 166
+    assert graphene.failing().empty
+    assert max(factor.bandwidth for factor in graphene.factors) <= 1
+    assert min(factor.latency for factor in graphene.factors) > 0
 
 
 @pytest.mark.parametrize("by_eye", [False, True])

@@ -1,0 +1,124 @@
+"""Overheads that overlap with the transfer, and medians that are known well."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tisim.calibration import Measurements, calibrate
+from tisim.calibration.precision import median_half_width
+
+BANDWIDTH, LATENCY = 1e9, 1e-6
+
+
+def measured(**calls: object) -> Measurements:
+    """Noiseless measurements: for each operation a function of the size."""
+    sizes = np.unique(np.geomspace(1, 1e6, 60).astype(int))
+    rows = [
+        {
+            "operation": operation,
+            "bytes": size,
+            "seconds": seconds(size),  # type: ignore[operator]
+            "pairs": 1,
+            "directions": 1,
+            "file": "x",
+        }
+        for operation, seconds in calls.items()
+        for size in sizes
+        for _ in range(8)
+    ]
+    return Measurements(pd.DataFrame(rows))
+
+
+def test_the_interval_of_a_median_lies_between_order_statistics() -> None:
+    assert median_half_width(np.ones(5)) == np.inf
+    assert median_half_width(np.ones(6)) == 0
+    # Of 20 times, the 6th and the 15th enclose the median with a probability of 95.9 %.
+    assert median_half_width(np.arange(1.0, 21.0)) == pytest.approx((15 - 10.5) / 10.5)
+
+
+def test_overheads_beyond_the_ping_pong_give_way() -> None:
+    """The receive, timed after idling, takes twice as long as the whole message."""
+
+    def ping_pong(size: int) -> float:
+        return 3e-6 + size / BANDWIDTH
+
+    found = calibrate(
+        measured(
+            pingpong=ping_pong,
+            send=lambda size: 1e-6,
+            isend=lambda size: 1e-6,
+            recv=lambda size: 2 * ping_pong(size),
+        ),
+        bandwidth=BANDWIDTH,
+        latency=LATENCY,
+        links=2,
+    )
+    assert found.failing().empty
+    errors = found.errors()
+    own = errors[errors["operation"] == "pingpong"]
+    assert own["error"].abs().max() < 0.05
+    assert max(factor.bandwidth for factor in found.factors) <= 1
+    assert min(factor.latency for factor in found.factors) > 0
+    assert any("do not fit into the ping-pong" in warning for warning in found.warnings)
+    # MPI_Send, timed in the ping-pong, is believed more.
+    assert found.overheads.sender is not None
+    assert found.overheads.sender.seconds(np.array([100.0]))[0] == pytest.approx(1e-6, rel=0.05)
+
+
+def test_overheads_that_overlap_leave_the_bandwidth_alone() -> None:
+    """The sender copies while the network carries: both grow with the size, the sum does not."""
+    found = calibrate(
+        measured(
+            pingpong=lambda size: 10e-6 + size / BANDWIDTH,
+            send=lambda size: 2e-6 + 0.3 * size / BANDWIDTH,
+            isend=lambda size: 2e-6 + 0.3 * size / BANDWIDTH,
+            recv=lambda size: 2e-6 + 0.3 * size / BANDWIDTH,
+        ),
+        bandwidth=BANDWIDTH,
+        latency=LATENCY,
+        links=2,
+    )
+    assert max(factor.bandwidth for factor in found.factors) <= 1
+    assert found.failing().empty
+
+
+def test_a_stream_tells_what_the_receiver_takes() -> None:
+    def calls(stream: float) -> Measurements:
+        return measured(
+            pingpong=lambda size: 20e-6 + 2 * size / BANDWIDTH,
+            send=lambda size: 1e-6,
+            isend=lambda size: 1e-6,
+            recv=lambda size: 8e-6,
+            stream=lambda size: max(stream, (size + 16) / BANDWIDTH),
+        )
+
+    for stream in (4e-6, 10e-6):
+        found = calibrate(calls(stream), bandwidth=BANDWIDTH, latency=LATENCY, links=2)
+        receiver = found.overheads.receiver
+        assert receiver is not None
+        assert receiver.seconds(np.array([10.0]))[0] == pytest.approx(stream, rel=0.1)
+        assert found.failing().empty
+
+
+def test_a_size_that_is_known_well_divides_its_segment() -> None:
+    def ping_pong(size: int) -> float:
+        bump = 1.3 if 900 < size < 1300 else 1.0
+        return bump * (10e-6 + size / BANDWIDTH)
+
+    found = calibrate(measured(pingpong=ping_pong), bandwidth=BANDWIDTH, latency=LATENCY, links=2)
+    assert found.failing().empty
+    assert found.to_dict()["failing_sizes"] == []
+    assert any(segment.piece for segment in found.transfer.segments)
+    # A piece is no change of the protocol.
+    assert not found.changes
+
+
+def test_a_bandwidth_above_the_nominal_one_is_told() -> None:
+    slow = measured(pingpong=lambda size: 10e-6 + size / (2 * BANDWIDTH))
+    found = calibrate(slow, bandwidth=BANDWIDTH, latency=LATENCY, links=2)
+    assert max(factor.bandwidth for factor in found.factors) == 1
+    assert any("more than the nominal bandwidth" in warning for warning in found.warnings)
+    assert not found.failing().empty
+    assert any("the simulated ping-pong misses" in warning for warning in found.warnings)
