@@ -127,7 +127,8 @@ RankState rank_state(Simulation& s, std::int32_t index) {
   state.line = call.line;
   state.file = s.file_of(rank);
   const bool collective = call.kind == Kind::collective || call.kind == Kind::icollective ||
-                          call.kind == Kind::comm_split || call.kind == Kind::comm_dup;
+                          call.kind == Kind::comm_split || call.kind == Kind::comm_dup ||
+                          call.kind == Kind::comm_group;
   if (collective) {
     const Call& line = s.job(rank.job).calls[static_cast<std::uint32_t>(call.call)];
     state.call = name_of(line.operation, call.kind != Kind::icollective);

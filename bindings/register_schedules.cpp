@@ -26,6 +26,7 @@ std::string name_of(Operation operation, bool blocking) {
   }
   if (operation == Operation::comm_split) return std::string(traits_of(Kind::comm_split).name);
   if (operation == Operation::comm_dup) return std::string(traits_of(Kind::comm_dup).name);
+  if (operation == Operation::comm_group) return std::string(traits_of(Kind::comm_group).name);
   throw std::invalid_argument("no collective has that number");
 }
 

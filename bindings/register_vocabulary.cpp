@@ -68,6 +68,8 @@ void register_kinds(nb::module_& m) {
 #undef TISIM_VALUE
   operations.value("COMM_SPLIT", Operation::comm_split)
       .value("COMM_DUP", Operation::comm_dup)
+      .value("COMM_IDUP", Operation::comm_idup)
+      .value("COMM_GROUP", Operation::comm_group)
       .value("COMM_FREE", Operation::comm_free)
       .value("CUSTOM", Operation::custom);
 }

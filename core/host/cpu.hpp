@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "clock/agenda.hpp"
@@ -29,13 +30,29 @@ class Cpu {
     hosts_.start(host, flops, owner, now);
   }
 
+  // On how many cores of a host so many threads can run.
+  std::int32_t cores(std::int32_t host, std::int32_t threads) const {
+    return std::min(threads, platform_.host_cores[static_cast<std::size_t>(host)]);
+  }
+  // Further threads of a computation that has just been started: each takes a share of the cores as
+  // the computation does, and ends with it. Of their ends nobody is told.
+  void add_threads(std::int32_t host, double flops, std::int32_t owner, std::int32_t threads,
+                   double now) {
+    for (std::int32_t i = 0; i < threads; ++i) {
+      hosts_.start(host, flops, kFirstThread + owner, now);
+    }
+    threads_ += threads;
+  }
+
   // Dates the ends anew, after all changes of an instant.
   void settle(double now) { hosts_.settle(now); }
   bool is_settled() const { return hosts_.is_settled(); }
 
   // Appends the owners of the computations of `host` that end at `now` (or within the precision).
   void collect_ended(std::int32_t host, double now, Stack<std::int32_t>& owners) {
+    const std::size_t before = owners.size();
     hosts_.collect_ended(host, now, owners);
+    if (threads_ != 0) leave_out_threads(owners, before);
   }
 
   // From now on a core does `fraction` of its speed; `settle` follows.
@@ -45,7 +62,9 @@ class Cpu {
 
   // Takes the computation of an owner out; nobody is told. False: there is none.
   bool drop(std::int32_t host, std::int32_t owner, double now) {
-    return hosts_.drop(host, owner, now);
+    if (!hosts_.drop(host, owner, now)) return false;
+    while (threads_ != 0 && owner >= 0 && hosts_.drop(host, kFirstThread + owner, now)) --threads_;
+    return true;
   }
 
   // Appends the owners of the computations of a host.
@@ -66,6 +85,22 @@ class Cpu {
   void verify(double now) const { hosts_.verify(now); }
 
  private:
+  // Owners from here on, far below those of activities, are the further threads of ranks.
+  static constexpr std::int32_t kFirstThread = std::numeric_limits<std::int32_t>::min();
+  static constexpr std::int32_t kLastThread = kFirstThread / 2;
+
+  void leave_out_threads(Stack<std::int32_t>& owners, std::size_t before) {
+    std::size_t kept = before;
+    for (std::size_t i = before; i < owners.size(); ++i) {
+      if (owners[i] > kLastThread) {
+        owners[kept++] = owners[i];
+      } else {
+        --threads_;
+      }
+    }
+    owners.resize(kept, {});
+  }
+
   // The capacity of a host is the speed of one core.
   struct Cores {
     const PlatformData& platform;
@@ -81,6 +116,7 @@ class Cpu {
 
   const PlatformData& platform_;
   SharedResources<Cores> hosts_;
+  std::int64_t threads_ = 0;  // further ones that run
 };
 
 }  // namespace tisim

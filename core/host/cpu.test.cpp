@@ -133,4 +133,30 @@ TEST("cpu: computations that end within the precision end together") {
   CHECK(ends[2] > ends[1]);
 }
 
+TEST("cpu: the threads of a computation take shares of the cores and are told of once") {
+  PlatformData platform;
+  platform.host_speed = {1e9};
+  platform.host_cores = {2};
+  Agenda agenda(1);
+  Cpu cpu(platform, 1e-9, agenda);
+  Stack<std::int32_t> owners;
+  // Three computations on two cores, two of them of owner 0.
+  cpu.start(0, 1e9, 0, 0.0);
+  cpu.add_threads(0, 1e9, 0, cpu.cores(0, 8) - 1, 0.0);
+  cpu.start(0, 1e9, 7, 0.0);
+  cpu.settle(0.0);
+  CHECK(test::close(agenda.next(), 1.5, 1e-12));
+  agenda.pop();
+  cpu.collect_ended(0, 1.5, owners);
+  CHECK(owners.size() == 2);
+  CHECK(owners[0] + owners[1] == 7);
+  // With the owner the threads are gone.
+  cpu.start(0, 1e9, 3, 2.0);
+  cpu.add_threads(0, 1e9, 3, 1, 2.0);
+  CHECK(cpu.drop(0, 3, 2.0));
+  std::vector<std::int32_t> left;
+  cpu.list_owners(0, left);
+  CHECK(left.empty());
+}
+
 }  // namespace tisim

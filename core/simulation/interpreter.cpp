@@ -1,5 +1,6 @@
 #include "simulation/interpreter.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -99,6 +100,8 @@ bool Interpreter::begin(Rank& rank, std::int32_t index) {
       return mpi_.probes.receive(rank, index);
     case Kind::sendrecv:
       return mpi_.send_receive.begin(rank, index);
+    case Kind::threads:
+      throw std::logic_error("the threads of a computation have no computation before them");
     case Kind::recv_half:
       throw std::logic_error("the receiving half of a sendrecv has no sending half before it");
     case Kind::wait:
@@ -145,6 +148,8 @@ bool Interpreter::begin(Rank& rank, std::int32_t index) {
       return mpi_.collectives.enter(rank, index);
     case Kind::comm_split:
     case Kind::comm_dup:
+    case Kind::comm_idup:
+    case Kind::comm_group:
       return mpi_.creation.enter(rank, index);
     case Kind::comm_free:
       mpi_.communicators.free(rank);
@@ -218,9 +223,24 @@ bool Interpreter::compute(Rank& rank, std::int32_t index) {
   // The flops of a reduction take their time in any case, as in SimGrid.
   const bool simulated =
       runtime_.model.simulate_computation || (rank.op.flags & kContinuation) != 0;
+  if ((rank.op.flags & kThreaded) != 0) return compute_in_threads(rank, index, simulated);
   if (rank.op.amount <= 0 || !simulated) return true;
   rank.since = runtime_.clock.now();
   runtime_.compute(rank, index, rank.op.amount, Phase::computing);
+  return false;
+}
+
+// On `cores` cores the threads take as long as the one that computes most, or as all of them take
+// when the cores are never idle. Each core is a computation that shares the host with others.
+bool Interpreter::compute_in_threads(Rank& rank, std::int32_t index, bool simulated) {
+  const Op threads = mpi_.source.next(rank);
+  if (threads.kind != Kind::threads) throw std::logic_error("a computation lacks its threads");
+  if (rank.op.amount <= 0 || !simulated) return true;
+  const std::int32_t cores = runtime_.cpu.cores(rank.host, threads.tag);
+  const double each = rank.op.amount * std::max(1.0, threads.amount / cores);
+  rank.since = runtime_.clock.now();
+  runtime_.compute(rank, index, each, Phase::computing);
+  runtime_.cpu.add_threads(rank.host, each, index, cores - 1, rank.since);
   return false;
 }
 

@@ -32,6 +32,7 @@ class Interpreter {
   bool proceed(Rank& rank, std::int32_t index);
   bool fetch(Rank& rank, std::int32_t index);
   bool compute(Rank& rank, std::int32_t index);
+  bool compute_in_threads(Rank& rank, std::int32_t index, bool simulated);
   bool sleep(Rank& rank, std::int32_t index);
   bool end_schedule(Rank& rank, std::int32_t index);
   bool ask_action(Rank& rank, std::int32_t index);

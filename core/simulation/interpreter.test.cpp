@@ -73,5 +73,11 @@ TEST("a run ends at the time that it is given") {
   CHECK(replay.run().stop == Stop::done);
 }
 
+TEST("the threads of a computation share the cores of the host") {
+  // One core: all that the threads do, one after the other; the flops of the busiest take 4 s.
+  CHECK(finishes({{"compute 4 threads=4 sum=10", "compute 1"}}, {11}));
+  CHECK(finishes({{"compute 4 threads=1 sum=4"}}, {4}));
+}
+
 }  // namespace
 }  // namespace tisim::test

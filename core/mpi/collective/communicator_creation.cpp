@@ -26,6 +26,7 @@ const Formation::Member& CommunicatorCreation::member_of(const Rank& rank) const
 }
 
 bool CommunicatorCreation::enter(Rank& rank, std::int32_t index) {
+  if (rank.op.kind == Kind::comm_group) return enter_group(rank, index);
   const Call& call = runtime_.jobs.call_of(rank);
   const std::int32_t comm = communicators_.index_of(rank, rank.op.comm);
   const std::int32_t number = communicators_.number_in(rank, rank.op.comm);
@@ -50,25 +51,36 @@ bool CommunicatorCreation::enter(Rank& rank, std::int32_t index) {
     // Of a duplicate everything is known at once.
     if (!split) make_communicators(parent, formation);
   }
-  check_formation(rank, formation, id, member.color >= 0);
+  // The ranks of a comm_idup cannot agree on a number without waiting.
+  if (rank.op.kind != Kind::comm_idup) {
+    check_same_id(rank, id, formation.id, formation.first, formation.line);
+  }
+  if (member.color >= 0) check_free_id(rank, id);
   if (split) formation.members[index_of(number)] = member;
   rank.collective = CollectiveOp(rank.op);
+  if (rank.op.kind == Kind::comm_idup) {
+    const Formation::Member& made = formation.members[index_of(number)];
+    rank.optional_state().comms.push_back({id, made.comm, made.number});
+    if (--formation.left == 0) parent.formations.erase(sequence);
+    return true;
+  }
   if (!split) return join_communicator(rank, index);
   rank.stage = number == 0 ? Stage::colors : Stage::groups;
   return collectives_.ask_schedule(rank, index, comm, number);
 }
 
-void CommunicatorCreation::check_formation(const Rank& rank, const Formation& formation,
-                                           std::uint16_t id, bool joins) const {
-  if (formation.id != id) {
-    const Rank& first = runtime_.ranks[formation.first];
-    runtime_.jobs.fail(rank, "the new communicator is " + std::to_string(id) + " here, but " +
-                                 std::to_string(formation.id) + " for rank " +
-                                 std::to_string(first.number) + " (line " +
-                                 std::to_string(formation.line) +
-                                 " of its trace); all ranks of the parent give it the same number");
-  }
-  if (!joins) return;
+void CommunicatorCreation::check_same_id(const Rank& rank, std::uint16_t id,
+                                         std::uint16_t id_of_first, std::int32_t first,
+                                         std::uint32_t line) const {
+  if (id_of_first == id) return;
+  runtime_.jobs.fail(rank, "the new communicator is " + std::to_string(id) + " here, but " +
+                               std::to_string(id_of_first) + " for rank " +
+                               std::to_string(runtime_.ranks[first].number) + " (line " +
+                               std::to_string(line) +
+                               " of its trace); all ranks of the parent give it the same number");
+}
+
+void CommunicatorCreation::check_free_id(const Rank& rank, std::uint16_t id) const {
   if (id == 0)
     runtime_.jobs.fail(rank, "communicator 0 is the world, a new one needs another number");
   for (const Membership& membership : rank.comms()) {
@@ -79,7 +91,65 @@ void CommunicatorCreation::check_formation(const Rank& rank, const Formation& fo
   }
 }
 
+bool CommunicatorCreation::enter_group(Rank& rank, std::int32_t index) {
+  const Call& call = runtime_.jobs.call_of(rank);
+  const Communicator& world = communicators_[runtime_.jobs.of(rank).world];
+  const auto id = static_cast<std::uint16_t>(call.arguments[1]);
+  std::vector<std::int32_t> members;
+  for (std::size_t i = 2; i < call.arguments.size(); ++i) {
+    const double member = call.arguments[i];
+    if (!(member >= 0 && member < world.size)) {
+      runtime_.jobs.fail(rank, "the world has no rank " + std::to_string(member));
+    }
+    members.push_back(world.member(static_cast<std::int32_t>(member)));
+  }
+  const auto me = std::find(members.begin(), members.end(), rank.first + rank.number);
+  if (me == members.end()) {
+    runtime_.jobs.fail(rank, "the ranks of the new communicator do not include this one");
+  }
+  check_free_id(rank, id);
+  const auto place = static_cast<std::size_t>(me - members.begin());
+  ListedGroup& group = listed_group(rank, members, place);
+  check_same_id(rank, id, group.id, group.first, group.line);
+  const std::int32_t comm = group.comm;
+  group.joined[place] = true;
+  if (--group.left == 0) {
+    const auto found = listed_.find(members);
+    found->second.pop_front();
+    if (found->second.empty()) listed_.erase(found);
+  }
+  rank.optional_state().comms.push_back({id, comm, static_cast<std::int32_t>(place)});
+  rank.collective = CollectiveOp(rank.op);
+  rank.stage = Stage::number;
+  return collectives_.ask_schedule(rank, index, comm, static_cast<std::int32_t>(place));
+}
+
+// The oldest of these ranks that this one has not joined: they make them in the same order.
+CommunicatorCreation::ListedGroup& CommunicatorCreation::listed_group(
+    const Rank& rank, const std::vector<std::int32_t>& members, std::size_t place) {
+  std::deque<ListedGroup>& groups = listed_[members];
+  for (ListedGroup& group : groups) {
+    if (!group.joined[place]) return group;
+  }
+  ListedGroup& fresh = groups.emplace_back();
+  fresh.comm = communicators_.create();
+  fresh.id = static_cast<std::uint16_t>(runtime_.jobs.call_of(rank).arguments[1]);
+  fresh.first = rank.first + rank.number;
+  fresh.line = rank.op.line;
+  fresh.joined.resize(members.size());
+  fresh.left = static_cast<std::int32_t>(members.size());
+  Communicator& made = communicators_[fresh.comm];
+  made.first = members.front();
+  made.size = fresh.left;
+  made.members = members;
+  return fresh;
+}
+
 bool CommunicatorCreation::next_stage(Rank& rank, std::int32_t index) {
+  if (rank.op.kind == Kind::comm_group) {
+    rank.stage = Stage::none;
+    return true;
+  }
   const std::int32_t comm = communicators_.index_of(rank, rank.op.comm);
   const std::int32_t number = communicators_.number_in(rank, rank.op.comm);
   Communicator& parent = communicators_[comm];

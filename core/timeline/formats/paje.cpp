@@ -64,6 +64,8 @@ std::string_view state_name(const OpenAction& action) {
     case Kind::sleep:
     case Kind::comm_split:
     case Kind::comm_dup:
+    case Kind::comm_idup:
+    case Kind::comm_group:
     case Kind::comm_free:
     case Kind::custom:
       return {};

@@ -40,6 +40,8 @@ const std::map<std::string_view, ParaverCall>& calls_by_word() {
       {"allgather", {"MPI_Allgather", kCollective, 17, kGroup}},
       {"allgatherv", {"MPI_Allgatherv", kCollective, 18, kGroup}},
       {"comm_dup", {"MPI_Comm_dup", kOther, 22, kGroup}},
+      {"comm_idup", {"MPI_Comm_dup", kOther, 22, kGroup}},
+      {"comm_group", {"MPI_Comm_create", kOther, 21, kGroup}},
       {"comm_split", {"MPI_Comm_split", kOther, 23, kGroup}},
       {"comm_free", {"MPI_Comm_free", kOther, 25, kGroup}},
       {"scan", {"MPI_Scan", kCollective, 30, kGroup}},

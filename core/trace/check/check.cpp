@@ -127,8 +127,7 @@ class Pass {
     for (std::uint64_t count = 1; walk.next(); ++count) {
       if (count % kOpsBetweenReports == 0) tell_read(walk);
       const Kind kind = walk.op().kind;
-      const bool makes = kind == Kind::comm_split || kind == Kind::comm_dup;
-      if (makes && makings == Makings::stop) return false;
+      if (makes_communicator(kind) && makings == Makings::stop) return false;
       messages.clear();
       reader.read(walk, messages);
       counter_.take(walk);

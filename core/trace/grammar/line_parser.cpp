@@ -30,6 +30,7 @@ bool is_communication(Form form) {
     case Form::sleep:
     case Form::comm_split:
     case Form::comm_dup:
+    case Form::comm_group:
     case Form::comm_free:
     case Form::custom:
       return false;
@@ -110,8 +111,10 @@ std::size_t LineParser::parse_form(const Action& action, Op* out) {
       out->flags |= kIsInit;
       break;
     case Form::compute:
+      return compute(action, out);
     case Form::sleep:
-      compute(action, *out);
+      need(action, 1, 1);
+      out->amount = volume(calls_->scratch().words[1], action.usage);
       break;
     case Form::send:
       send(action, *out);
@@ -138,6 +141,9 @@ std::size_t LineParser::parse_form(const Action& action, Op* out) {
     case Form::comm_free:
       communicator(action, *out);
       break;
+    case Form::comm_group:
+      communicator_of_group(action, *out);
+      break;
     case Form::custom:
       custom(action, *out);
       break;
@@ -157,9 +163,35 @@ void LineParser::location(Op& op) {
   op.flags |= kHasLocation;
 }
 
-void LineParser::compute(const Action& action, Op& op) {
-  need(action, 1, 1);
-  op.amount = volume(calls_->scratch().words[1], action.usage);
+std::size_t LineParser::compute(const Action& action, Op* out) {
+  const Words& words = calls_->scratch().words;
+  need(action, 1, 3);
+  out[0].amount = volume(words[1], "flops");
+  if (words.size() == 2) return 1;
+  constexpr std::string_view kThreads = "threads=";
+  constexpr std::string_view kSum = "sum=";
+  if (words.size() != 4 || !words[2].starts_with(kThreads) || !words[3].starts_with(kSum)) {
+    wrong_arguments(action);
+  }
+  const std::int64_t threads = whole(words[2].substr(kThreads.size()), "threads");
+  if (threads < 1 || threads > std::numeric_limits<std::int32_t>::max()) {
+    fail("threads " + quoted(words[2].substr(kThreads.size())) +
+         " is not between 1 and 2147483647");
+  }
+  const double sum = volume(words[3].substr(kSum.size()), "sum");
+  // Volumes may have been rounded when they were written.
+  constexpr double kRounding = 1e-5;
+  const double most = out[0].amount * static_cast<double>(threads);
+  if (sum < out[0].amount * (1 - kRounding) || sum > most * (1 + kRounding)) {
+    fail("the sum of the volumes of " + std::to_string(threads) +
+         " threads is not between the largest and " + std::to_string(threads) + " times that");
+  }
+  out[0].flags |= kThreaded;
+  out[1] = Op{};
+  out[1].kind = Kind::threads;
+  out[1].amount = out[0].amount > 0 ? std::max(1.0, sum / out[0].amount) : 1.0;
+  out[1].tag = static_cast<std::int32_t>(threads);
+  return 2;
 }
 
 void LineParser::send(const Action& action, Op& op) {
@@ -294,6 +326,31 @@ void LineParser::communicator(const Action& action, Op& op) {
   }
   call.comm = static_cast<std::uint16_t>(call.arguments.front());
   op.comm = call.comm;
+  op.call = calls_->intern(call);
+}
+
+void LineParser::communicator_of_group(const Action& action, Op& op) {
+  const Words& words = calls_->scratch().words;
+  need(action, 2, static_cast<std::size_t>(grammar_->ranks) + 1);
+  Call& call = calls_->scratch().call;
+  call.operation = action.operation;
+  call.double_default = false;
+  call.comm = 0;
+  call.arguments.assign({0.0, static_cast<double>(communicator_id(words[1], false))});
+  call.words.clear();
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    call.arguments.push_back(existing_rank(whole(words[i], "rank"), "rank"));
+  }
+  std::vector<double> members(call.arguments.begin() + 2, call.arguments.end());
+  std::sort(members.begin(), members.end());
+  const auto twice = std::adjacent_find(members.begin(), members.end());
+  if (twice != members.end()) {
+    fail("rank " + std::to_string(static_cast<std::int64_t>(*twice)) + " is named twice");
+  }
+  if (!std::binary_search(members.begin(), members.end(), static_cast<double>(rank_))) {
+    fail("the ranks of the new communicator do not include this one, rank " +
+         std::to_string(rank_));
+  }
   op.call = calls_->intern(call);
 }
 

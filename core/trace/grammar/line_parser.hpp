@@ -52,7 +52,7 @@ class LineParser {
   void list_requests(Op& op);
 
   void location(Op& op);
-  void compute(const Action& action, Op& op);
+  std::size_t compute(const Action& action, Op* out);
   void send(const Action& action, Op& op);
   void receive(const Action& action, Op& op);
   void probe(const Action& action, Op& op);
@@ -62,6 +62,7 @@ class LineParser {
   void requests(const Action& action, Op& op);
   std::size_t collective(const Action& action, Op* out);
   void communicator(const Action& action, Op& op);
+  void communicator_of_group(const Action& action, Op& op);
   void custom(const Action& action, Op& op);
 
   double collective_argument(ArgumentRole role, std::string_view word);

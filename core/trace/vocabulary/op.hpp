@@ -24,12 +24,16 @@ inline constexpr std::uint8_t kHasLocation = 8;
 // Of a wait, test or start: its requests are given by their numbers. Of a non-blocking collective:
 // its request has one.
 inline constexpr std::uint8_t kNumbered = 8;
+// Of a compute: several threads compute; an operation `threads` follows.
+inline constexpr std::uint8_t kThreaded = 16;
 // Of a nop: it is an `init`, a `finalize`.
 inline constexpr std::uint8_t kIsInit = 16;
 inline constexpr std::uint8_t kIsFinalize = 32;
 
 // `kind` says what the other fields mean:
 //   compute, sleep          amount: flops, seconds
+//                           kThreaded: the flops of the thread that computes most
+//   threads                 amount: what all threads compute / what that thread does; tag: how many
 //   sends, also persistent  peer, bytes, tag
 //   receives, probes        peer (or kAnySource), bytes (the buffer; -1: unknown), tag
 //   sendrecv                the sending half; a recv_half with kContinuation follows

@@ -25,6 +25,7 @@ unsigned rank_arguments(const Action* action) {
     case Form::collective:
     case Form::comm_split:
     case Form::comm_dup:
+    case Form::comm_group:
     case Form::comm_free:
     case Form::custom:
       return 0;

@@ -33,6 +33,7 @@ enum class Form : std::uint8_t {
   collective,
   comm_split,
   comm_dup,
+  comm_group,
   comm_free,
   custom,
 };
@@ -47,7 +48,8 @@ enum class Form : std::uint8_t {
 #define TISIM_KINDS(ROW)                                                                           \
   ROW(end, .name = "no action")                                                                    \
   ROW(nop, .name = "nop")                                                                          \
-  ROW(compute, .name = "compute", .form = Form::compute, .blocks = true, .usage = "flops",         \
+  ROW(compute, .name = "compute", .form = Form::compute, .blocks = true,                           \
+      .usage = "flops [threads=N sum=S]",                                                          \
       .effect = "computes so many flops (or instructions: whatever the hosts' speed counts)")      \
   ROW(sleep, .name = "sleep", .form = Form::sleep, .blocks = true, .usage = "seconds",             \
       .effect = "does nothing for so long")                                                        \
@@ -105,6 +107,12 @@ enum class Form : std::uint8_t {
       .effect = "addition; alone it does nothing")                                                 \
   ROW(comm_dup, .name = "comm_dup", .form = Form::comm_dup, .operation = Operation::comm_dup,      \
       .blocks = true, .usage = "parent new", .effect = "addition; alone it does nothing")          \
+  ROW(comm_idup, .name = "comm_idup", .form = Form::comm_dup, .operation = Operation::comm_idup,   \
+      .usage = "parent new", .effect = "addition: the same without waiting or messages")           \
+  ROW(comm_group, .name = "comm_group", .form = Form::comm_group,                                  \
+      .operation = Operation::comm_group, .blocks = true, .usage = "new rank...",                  \
+      .effect = "addition: a communicator of these ranks of the world, which all call this")       \
+  ROW(threads, .name = "compute")                                                                  \
   ROW(comm_free, .name = "comm_free", .form = Form::comm_free, .operation = Operation::comm_free,  \
       .usage = "comm", .effect = "addition")                                                       \
   ROW(custom, .name = "custom", .operation = Operation::custom, .blocks = true)
@@ -163,6 +171,8 @@ enum class Kind : std::uint8_t { TISIM_KINDS(TISIM_ENUMERATOR) };
 enum class Operation : std::uint8_t {
   TISIM_COLLECTIVES(TISIM_ENUMERATOR) comm_split,  // arguments: parent, new, color, key
   comm_dup,                                        // arguments: parent, new
+  comm_idup,                                       // arguments: parent, new
+  comm_group,                                      // arguments: the world (0), new, its ranks
   comm_free,                                       // arguments: the communicator
   custom,                                          // words: the action and its arguments
   requests,                                        // arguments: their numbers

@@ -8,13 +8,18 @@
 
 namespace tisim {
 
+bool makes_communicator(Kind kind) {
+  return kind == Kind::comm_split || kind == Kind::comm_dup || kind == Kind::comm_idup ||
+         kind == Kind::comm_group;
+}
+
 namespace {
 
 constexpr std::size_t kOpsAtOnce = 4096;
 
-// A comm_split or comm_dup of one rank.
+// A line of one rank that makes a communicator.
 struct Making {
-  std::size_t parent;  // 0: the world, else the number of the rank's making plus 1
+  std::size_t parent;  // 0: the world, else the number of the rank's making plus 1; kNone: none
   bool is_split;
   std::int64_t color;
   std::int64_t key;
@@ -23,9 +28,16 @@ struct Making {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
+// A comm_group: the ranks of the world, and the number of the making among those of its rank.
+struct GroupMaking {
+  std::vector<std::int32_t> members;
+  std::size_t at;
+};
+
 // All of one rank, in its order.
 struct RankMakings {
   std::vector<Making> all;
+  std::vector<GroupMaking> of_groups;
   std::vector<std::size_t> first;  // of each parent, or kNone
 };
 
@@ -34,6 +46,7 @@ RankMakings by_parent(std::vector<Making> makings) {
   RankMakings result;
   result.first.assign(makings.size() + 1, kNone);
   for (std::size_t at = makings.size(); at-- > 0;) {
+    if (makings[at].parent == kNone) continue;
     makings[at].next = std::exchange(result.first[makings[at].parent], at);
   }
   result.all = std::move(makings);
@@ -46,11 +59,24 @@ RankMakings makings_of(const TraceSet& set, std::int32_t rank, const Progress& p
   const auto reader = set.open(rank, calls);
   std::vector<Op> ops(kOpsAtOnce);
   std::vector<Making> makings;
+  std::vector<GroupMaking> of_groups;
   std::map<std::uint16_t, std::size_t> made = {{std::uint16_t{0}, 0}};  // by the trace's number
   while (const std::size_t count = reader->read(ops.data(), ops.size())) {
     for (std::size_t i = 0; i < count; ++i) {
-      if (ops[i].kind != Kind::comm_split && ops[i].kind != Kind::comm_dup) continue;
+      if (!makes_communicator(ops[i].kind)) continue;
       const Call& call = calls[static_cast<std::uint32_t>(ops[i].call)];
+      const auto id = static_cast<std::uint16_t>(call.arguments[1]);
+      if (ops[i].kind == Kind::comm_group) {
+        // Of no parent.
+        GroupMaking& group = of_groups.emplace_back();
+        group.at = makings.size();
+        for (std::size_t place = 2; place < call.arguments.size(); ++place) {
+          group.members.push_back(static_cast<std::int32_t>(call.arguments[place]));
+        }
+        makings.push_back({kNone, false, 0, 0, kNone});
+        made[id] = makings.size();
+        continue;
+      }
       const bool is_split = ops[i].kind == Kind::comm_split;
       const auto parent = made.find(ops[i].comm);
       // A parent that is not there: nothing can be made of it.
@@ -58,11 +84,13 @@ RankMakings makings_of(const TraceSet& set, std::int32_t rank, const Progress& p
       makings.push_back({from, is_split,
                          is_split ? static_cast<std::int64_t>(call.arguments[2]) : 0,
                          is_split ? static_cast<std::int64_t>(call.arguments[3]) : 0, kNone});
-      made[static_cast<std::uint16_t>(call.arguments[1])] = makings.size();
+      made[id] = makings.size();
     }
     tell(progress, 0.5);
   }
-  return by_parent(std::move(makings));
+  RankMakings result = by_parent(std::move(makings));
+  result.of_groups = std::move(of_groups);
+  return result;
 }
 
 }  // namespace
@@ -85,6 +113,7 @@ class CommunicatorBuilder {
     std::vector<std::int32_t> world(makings_.size());
     for (std::size_t i = 0; i < world.size(); ++i) world[i] = static_cast<std::int32_t>(i);
     follow(world, std::vector<std::size_t>(world.size(), 0));
+    make_listed_groups();
     for (std::size_t group = 0; group < result_.members_.size(); ++group) {
       // Copies: following adds to both.
       const std::vector<std::int32_t> members = result_.members_[group];
@@ -119,6 +148,35 @@ class CommunicatorBuilder {
       }
       if (is_split) std::sort(candidates.begin(), candidates.end());
       make_groups(candidates);
+    }
+  }
+
+  // Those of comm_group: the n-th that a rank makes of a list of ranks is the n-th of them all.
+  void make_listed_groups() {
+    struct Listed {
+      std::size_t joined = 0;
+      std::vector<std::size_t> at;  // the making of each member
+    };
+    std::map<std::pair<std::vector<std::int32_t>, std::size_t>, Listed> groups;
+    for (std::size_t rank = 0; rank < makings_.size(); ++rank) {
+      std::map<std::vector<std::int32_t>, std::size_t> turns;
+      for (const GroupMaking& making : makings_[rank].of_groups) {
+        Listed& listed = groups[{making.members, turns[making.members]++}];
+        listed.at.resize(making.members.size(), kNone);
+        for (std::size_t i = 0; i < making.members.size(); ++i) {
+          if (making.members[i] != static_cast<std::int32_t>(rank)) continue;
+          listed.joined += listed.at[i] == kNone ? 1 : 0;
+          listed.at[i] = making.at;
+        }
+      }
+    }
+    for (const auto& [key, listed] : groups) {
+      if (listed.joined != key.first.size()) continue;  // not made by all of them
+      std::vector<Candidate> candidates;
+      for (std::size_t i = 0; i < listed.at.size(); ++i) {
+        candidates.emplace_back(0, 0, i, key.first[i], listed.at[i]);
+      }
+      make_group(candidates);
     }
   }
 

@@ -10,6 +10,8 @@
 
 namespace tisim {
 
+bool makes_communicator(Kind kind);
+
 // A communicator as one of its ranks sees it.
 struct CommunicatorView {
   std::uint32_t group = 0;  // 0: the world; kNoGroup: this rank is not in it

@@ -6,7 +6,7 @@ namespace tisim {
 
 bool is_collective(Kind kind) {
   return kind == Kind::collective || kind == Kind::icollective || kind == Kind::comm_split ||
-         kind == Kind::comm_dup;
+         kind == Kind::comm_dup || kind == Kind::comm_idup;
 }
 
 RankWalk::RankWalk(const TraceSet& set, const Communicators& communicators, std::int32_t rank,
@@ -43,7 +43,7 @@ bool RankWalk::next() {
     number_ = open->collectives;
     if (is_collective(op.kind)) ++open->collectives;
   }
-  if (op.kind == Kind::comm_split || op.kind == Kind::comm_dup) {
+  if (makes_communicator(op.kind)) {
     const auto id = static_cast<std::uint16_t>(call().arguments[1]);
     others_[id] = {communicators_->made(rank_, made_++)};
   } else if (op.kind == Kind::comm_free) {

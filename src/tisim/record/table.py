@@ -113,7 +113,7 @@ def _functions(entry: list[str]) -> Iterator[Function]:
         raise ValueError(f"not a prototype: {entry[0]}")
     parameters = tuple(_parameter(text) for text in prototype[2].split(", "))
     function = Function(prototype[1], parameters)
-    nonblocking = ""
+    nonblocking = False
     for line in entry[1:]:
         key, _, rest = line.partition(" ")
         match key:
@@ -126,15 +126,12 @@ def _functions(entry: list[str]) -> Iterator[Function]:
             case "counted":
                 function = replace(function, is_counted=True)
             case "nonblocking":
-                nonblocking = rest or "expressed"
+                nonblocking = True
             case _:
                 raise ValueError(f"{function.name}: {line}")
     yield replace(function, after=function.after.replace("POSTED", "NULL"))
     if nonblocking:
-        variant = _nonblocking(function)
-        if nonblocking == "counted":
-            variant = replace(variant, after="", is_counted=True)
-        yield variant
+        yield _nonblocking(function)
 
 
 def _nonblocking(function: Function) -> Function:

@@ -32,6 +32,25 @@ static MPI_Comm created(MPI_Comm parent, int count, const int *ranks) {{
   return made;
 }}
 
+static MPI_Comm of_group(MPI_Comm parent, int count, const int *ranks) {{
+  MPI_Group all, some;
+  MPI_Comm made;
+  MPI_Comm_group(parent, &all);
+  MPI_Group_incl(all, count, ranks, &some);
+  MPI_Comm_create_group(parent, some, 0, &made);
+  MPI_Group_free(&all);
+  MPI_Group_free(&some);
+  return made;
+}}
+
+static MPI_Comm copied(MPI_Comm parent) {{
+  MPI_Comm made;
+  MPI_Request request;
+  MPI_Comm_idup(parent, &made, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  return made;
+}}
+
 static MPI_Comm cartesian(MPI_Comm parent, int size) {{
   const int periods[] = {{1}};
   MPI_Comm made;
@@ -72,6 +91,8 @@ class Author(Messages, Collectives):
             *[self.vector_collective] * 2,
             self.exchange,
             self.make_communicator,
+            self.make_by_members,
+            self.copy_communicator,
             self.free_communicator,
             self.persistent,
             self.null_message,
@@ -100,14 +121,12 @@ class Author(Messages, Collectives):
     def make_communicator(self) -> None:
         """One to three new communicators of the ranks of one."""
         parent = self.choose_group(least=1)
-        place = min(set(range(64)) - {group.place for group in self.groups})
+        place = self._free_place()
         free = set(range(64)).difference(*(self.ranks[r].communicators for r in parent.ranks))
         number = min(free)
         how = self.rng.choice(["split", "dup", "create", "cart"])
         for ranks in self._make(how, parent, place, number):
-            self.groups.append(Group(place, number, tuple(ranks)))
-            for rank in ranks:
-                self.ranks[rank].communicators.add(number)
+            self._add(place, number, ranks)
 
     def _make(self, how: str, parent: Group, place: int, number: int) -> list[list[int]]:
         """Write the call; returns the ranks of each new communicator."""
@@ -144,6 +163,53 @@ class Author(Messages, Collectives):
             [parent.ranks[i] for i in order if colors[i] == color]
             for color in sorted({*colors} - {-1})
         ]
+
+    def _add(self, place: int, number: int, ranks: list[int]) -> None:
+        self.groups.append(Group(place, number, tuple(ranks)))
+        for rank in ranks:
+            self.ranks[rank].communicators.add(number)
+
+    def _free_place(self) -> int:
+        return min(set(range(64)) - {group.place for group in self.groups})
+
+    def make_by_members(self) -> None:
+        """A communicator of some ranks, which only they make."""
+        parent = self.choose_group(least=1)
+        size = len(parent.ranks)
+        chosen = self.rng.sample(range(size), self.rng.randrange(1, size + 1))
+        ranks = [parent.ranks[i] for i in chosen]
+        place = self._free_place()
+        used = set().union(*(self.ranks[rank].communicators for rank in ranks))
+        number = min(set(range(64)) - used)
+        listed = f"(const int[]){{{', '.join(map(str, chosen))}}}"
+        for key, rank in enumerate(ranks):
+            me = self.ranks[rank]
+            me.statements.append(
+                f"comm[{place}] = of_group({parent.comm}, {len(chosen)}, {listed});"
+            )
+            if len(chosen) == size:
+                me.lines.append(f"comm_split {parent.number} {number} {chosen[0]} {key}")
+            else:
+                me.lines.append(f"comm_group {number} {' '.join(map(str, ranks))}")
+        self._add(place, number, ranks)
+
+    def copy_communicator(self) -> None:
+        """A copy whose making does not block, where all ranks give it the same number."""
+        parent = self.choose_group(least=1)
+        numbers = {min(set(range(64)) - self.ranks[rank].communicators) for rank in parent.ranks}
+        if len(numbers) > 1:
+            return
+        place, number = self._free_place(), numbers.pop()
+        for rank in parent.ranks:
+            me = self.ranks[rank]
+            request = min(me.free_numbers)
+            me.statements.append(f"comm[{place}] = copied({parent.comm});")
+            me.lines += [
+                f"comm_idup {parent.number} {number}",
+                f"ibcast 4 0 6 comm={number} request={request}",
+                f"wait request={request}",
+            ]
+        self._add(place, number, [*parent.ranks])
 
     def free_communicator(self) -> None:
         if len(self.groups) == 1:

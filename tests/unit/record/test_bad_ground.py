@@ -146,9 +146,10 @@ def test_neighbours_and_groups_that_split_can_express(
         *(f"isend 1 {tag} 4 comm=1 request=2", f"isend 1 {tag + 1} 4 comm=1 request=3"),
         "waitall requests=0,1,2,3",
         "comm_split 0 2 0 0",
+        "comm_group 3 0 1",  # of both groups
         # Rank 1 is the first of the merged group.
-        *("comm_split 0 3 1 1", "barrier comm=3"),
-        *("comm_split 0 4 0 0", "barrier comm=4"),
+        *("comm_split 0 4 1 1", "barrier comm=4"),
+        *("comm_split 0 5 0 0", "barrier comm=5"),
         "finalize",
     ]
 

@@ -82,6 +82,7 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
     case Kind::end:
     case Kind::nop:
     case Kind::compute:
+    case Kind::threads:
     case Kind::sleep:
     case Kind::iprobe:
     case Kind::test:
@@ -89,6 +90,7 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
     case Kind::testall:
     case Kind::testany:
     case Kind::testsome:
+    case Kind::comm_group:
     case Kind::comm_free:
     case Kind::wait_icollective:
       return true;
@@ -149,6 +151,7 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
     case Kind::collective:
     case Kind::comm_split:
     case Kind::comm_dup:
+    case Kind::comm_idup:
       return enter(state, rank);
     case Kind::send_init:
     case Kind::ssend_init:
@@ -248,6 +251,8 @@ PermissiveRun::Needs PermissiveRun::needs_of(const CollectiveCall& call, std::in
     case Operation::comm_split:
     case Operation::comm_dup:
       return Needs::all;
+    case Operation::comm_idup:
+    case Operation::comm_group:
     case Operation::comm_free:
     case Operation::custom:
     case Operation::requests:

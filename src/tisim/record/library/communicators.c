@@ -1,8 +1,10 @@
 /* Communicators: the number of each in the trace.
  *
- * A trace knows comm_split and comm_dup. Every other way of making a communicator of ranks of one
- * parent is a split: its color is the rank in the parent of the first member, its key the rank in
- * the new one. All ranks of the parent choose the same number, the lowest that is free on all. */
+ * What all ranks of one parent make together is a comm_dup or a comm_split in the trace. Every other
+ * way than these two is a split: its color is the rank in the parent of the first member, its key the rank in
+ * the new one. What only its members make is a comm_group. All ranks that make a communicator choose
+ * the same number, the lowest that is free on all; only those of an MPI_Comm_idup, which must not
+ * wait for each other, choose on their own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +96,7 @@ void tisim_begin_communicators(void) {
   self.is_self = true;
 }
 
-const struct tisim_comm *tisim_comm_of(MPI_Comm comm) {
+const struct tisim_comm *tisim_comm_of_messages(MPI_Comm comm) {
   if (comm == MPI_COMM_WORLD) return &world;
   if (comm == MPI_COMM_SELF) return &self;
   const struct entry *const entry = entry_of(comm);
@@ -103,9 +105,20 @@ const struct tisim_comm *tisim_comm_of(MPI_Comm comm) {
   return NULL;
 }
 
+const struct tisim_comm *tisim_comm_of(MPI_Comm comm) {
+  const struct tisim_comm *const found = tisim_comm_of_messages(comm);
+  if (found == NULL || !found->is_inter) return found;
+  tisim_unsupported();
+  return NULL;
+}
+
 /* The parent's number, or false if nothing can be written about the new communicator. */
 static bool is_known(MPI_Comm parent, MPI_Comm made, int64_t *number) {
-  const struct tisim_comm *const comm = tisim_comm_of(parent);
+  const struct tisim_comm *const comm = tisim_comm_of_messages(parent);
+  if (comm != NULL && comm->is_inter) {
+    tisim_after_intercomm(made);
+    return false;
+  }
   if (comm == NULL) {
     tisim_after_inexpressible(made);
     return false;
@@ -173,25 +186,140 @@ void tisim_after_create(MPI_Comm parent, MPI_Comm made) {
   write_members(parent, parent_number, made, number);
 }
 
+/* Writes a communicator by the ranks of the world in it. False if one of them is in another world,
+ * as a spawned process is. */
+static bool write_group(MPI_Comm made, int64_t number) {
+  int size = 0;
+  PMPI_Comm_size(made, &size);
+  int *const ranks = checked(malloc(2 * (size_t)size * sizeof *ranks));
+  MPI_Group worlds;
+  MPI_Group members;
+  PMPI_Comm_group(MPI_COMM_WORLD, &worlds);
+  PMPI_Comm_group(made, &members);
+  for (int i = 0; i < size; ++i) ranks[i] = i;
+  PMPI_Group_translate_ranks(members, size, ranks, worlds, ranks + size);
+  PMPI_Group_free(&worlds);
+  PMPI_Group_free(&members);
+  int64_t *const arguments = tisim_numbers((size_t)size + 1);
+  bool is_complete = true;
+  arguments[0] = number;
+  for (int i = 0; i < size; ++i) {
+    arguments[i + 1] = ranks[size + i];
+    if (ranks[size + i] == MPI_UNDEFINED) is_complete = false;
+  }
+  free(ranks);
+  const struct tisim_named none = tisim_on(0);
+  if (is_complete) tisim_write(TISIM_comm_group, arguments, (size_t)size + 1, &none, true);
+  return is_complete;
+}
+
+static void remember_inexpressible(MPI_Comm made) {
+  if (made != MPI_COMM_NULL) add(made, 0)->expressible = false;
+}
+
 void tisim_after_group(MPI_Comm parent, MPI_Comm made) {
   if (made == MPI_COMM_NULL) return;
   const struct tisim_comm *const comm = tisim_comm_of(parent);
   int size = 0;
   PMPI_Comm_size(made, &size);
-  if (comm == NULL || comm->is_self || comm->size != size) {
-    tisim_after_inexpressible(made);
+  if (comm != NULL && comm->is_self) {
+    add(made, 0)->comm = self;
     return;
   }
-  write_members(parent, comm->number, made, agree(made));
+  const int64_t number = agree(made);
+  if (comm != NULL && comm->size == size) {
+    write_members(parent, comm->number, made, number);
+  } else if (write_group(made, number)) {
+    add(made, number);
+  } else {
+    release(number);
+    tisim_after_inexpressible(made);
+  }
+}
+
+void tisim_after_idup(MPI_Comm parent, const void *variable, size_t stride, MPI_Request request,
+                      const void *request_variable) {
+  const struct tisim_comm *const comm = tisim_comm_of(parent);
+  if (comm == NULL) return;
+  struct tisim_request *const made =
+      tisim_request_add_several(request, request_variable, comm->is_self ? 0 : 1);
+  made->made = variable;
+  made->made_stride = stride;
+  if (comm->is_self) return;
+  int64_t number = 0;
+  while ((used[number / 64] >> (number % 64) & 1) != 0) {
+    if (++number / 64 == (int64_t)used_words) grow_used(used_words + WORDS);
+  }
+  used[number / 64] |= UINT64_C(1) << (number % 64);
+  made->made_number = number;
+  /* A copy that costs nothing, and the agreement on it that MPI makes meanwhile. */
+  const int64_t copy[] = {comm->number, number};
+  const struct tisim_named none = tisim_on(0);
+  tisim_write(TISIM_comm_idup, copy, 2, &none, true);
+  const int64_t agreement[] = {4, 0, 6};
+  struct tisim_named named = tisim_on(number);
+  named.request = made->number;
+  tisim_write(TISIM_ibcast, agreement, 3, &named, true);
+}
+
+void tisim_after_request_of_comm(const struct tisim_request *request) {
+  MPI_Comm made = MPI_COMM_NULL;
+  if (request->made_stride == sizeof made) {
+    made = *(const MPI_Comm *)request->made;
+  } else {
+    made = PMPI_Comm_f2c(*(const MPI_Fint *)request->made);
+  }
+  struct entry *const entry = add(made, request->made_number);
+  if (request->number < 0) entry->comm = self;
 }
 
 void tisim_after_inexpressible(MPI_Comm made) {
   tisim_unsupported();
-  tisim_after_intercomm(made);
+  remember_inexpressible(made);
 }
 
+/* The rank in the world of the first member of a group; negative if it is in another world. */
+static int first_of(MPI_Group group) {
+  MPI_Group worlds;
+  const int first = 0;
+  int rank = -1;
+  PMPI_Comm_group(MPI_COMM_WORLD, &worlds);
+  PMPI_Group_translate_ranks(group, 1, &first, worlds, &rank);
+  PMPI_Group_free(&worlds);
+  return rank == MPI_UNDEFINED ? -1 : rank;
+}
+
+/* The trace has a communicator of both groups, first the one with the lower first rank. */
 void tisim_after_intercomm(MPI_Comm made) {
-  if (made != MPI_COMM_NULL) add(made, 0)->expressible = false;
+  if (made == MPI_COMM_NULL) return;
+  MPI_Group group;
+  MPI_Group others;
+  MPI_Comm both;
+  int local_size = 0;
+  PMPI_Comm_size(made, &local_size);
+  PMPI_Comm_group(made, &group);
+  PMPI_Comm_remote_group(made, &others);
+  const int mine = first_of(group);
+  const int theirs = first_of(others);
+  PMPI_Group_free(&group);
+  PMPI_Group_free(&others);
+  if (mine < 0 || theirs < 0) {
+    remember_inexpressible(made);
+    return;
+  }
+  PMPI_Intercomm_merge(made, mine > theirs, &both);
+  const int64_t number = agree(both);
+  if (write_group(both, number)) {
+    struct entry *const entry = add(made, number);
+    PMPI_Comm_rank(both, &entry->comm.rank);
+    PMPI_Comm_size(both, &entry->comm.size);
+    entry->comm.is_inter = true;
+    entry->comm.remote_first = mine > theirs ? 0 : local_size;
+  } else {
+    release(number);
+    remember_inexpressible(made);
+  }
+  PMPI_Comm_free(&both);
 }
 
 void tisim_before_comm_free(MPI_Comm comm) {

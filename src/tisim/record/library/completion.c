@@ -57,13 +57,40 @@ MPI_Status *tisim_statuses(MPI_Status *statuses, const MPI_Status *ignored, int 
   return own_statuses;
 }
 
-/* Writes a wait for, or a test of, the listed requests. */
+static size_t put_numbers(const struct tisim_request *request, int64_t *numbers) {
+  if (request->number < 0) return 0;
+  numbers[0] = request->number;
+  for (size_t i = 0; i < request->more_count; ++i) numbers[1 + i] = request->more[i];
+  return 1 + request->more_count;
+}
+
+/* Writes a wait for all parts of a call that is written as several. */
+static void write_parts(const struct tisim_request *request) {
+  int64_t *const numbers = tisim_numbers(1 + request->more_count);
+  struct tisim_named named = tisim_on(0);
+  named.requests = numbers;
+  named.request_count = put_numbers(request, numbers);
+  if (named.request_count != 0) tisim_write(TISIM_waitall, NULL, 0, &named, false);
+}
+
+static bool is_one(const struct tisim_request *request) {
+  return request->number >= 0 && request->more_count == 0;
+}
+
+/* Writes a wait for, or a test of, the listed requests. Those of calls that are written as several
+ * are left out where one of the others may suffice. */
 static void write_list(enum tisim_word word, int64_t source) {
-  if (listed_count == 0) return;
-  int64_t *const numbers = tisim_numbers((size_t)listed_count);
+  const bool needs_all = word == TISIM_waitall || word == TISIM_testall;
+  size_t most = 0;
+  for (int i = 0; i < listed_count; ++i) {
+    if (listed[i] != NULL) most += 1 + listed[i]->more_count;
+  }
+  if (most == 0) return;
+  int64_t *const numbers = tisim_numbers(most);
   size_t known = 0;
   for (int i = 0; i < listed_count; ++i) {
-    if (listed[i] != NULL) numbers[known++] = listed[i]->number;
+    if (listed[i] == NULL || (!needs_all && !is_one(listed[i]))) continue;
+    known += put_numbers(listed[i], numbers + known);
   }
   if (known == 0) return;
   struct tisim_named named = tisim_on(0);
@@ -75,11 +102,18 @@ static void write_list(enum tisim_word word, int64_t source) {
 
 static int64_t source_of(int index, const MPI_Status *status) {
   if (!needs_statuses || status == NULL || !listed[index]->from_any) return -1;
-  return status->MPI_SOURCE;
+  return status->MPI_SOURCE + listed[index]->source_offset;
 }
 
 void tisim_after_one(bool is_test, bool done, const MPI_Status *status) {
   if (listed_count == 0 || listed[0] == NULL || (!done && !tisim_keeps_failed_tests())) return;
+  if (!is_one(listed[0])) {
+    if (done) {
+      write_parts(listed[0]);
+      tisim_request_done(listed[0]);
+    }
+    return;
+  }
   struct tisim_named named = tisim_on(0);
   named.request = listed[0]->number;
   if (done) named.source = source_of(0, status);
@@ -109,7 +143,11 @@ void tisim_after_any(bool is_test, bool done, int index, const MPI_Status *statu
     return;
   }
   if (index < 0 || index >= listed_count || listed[index] == NULL) return;
-  write_list(TISIM_waitany, source_of(index, status));
+  if (is_one(listed[index])) {
+    write_list(TISIM_waitany, source_of(index, status));
+  } else {
+    write_parts(listed[index]);
+  }
   tisim_request_done(listed[index]);
 }
 
@@ -125,6 +163,10 @@ void tisim_after_some(bool is_test, int count, const int *indices, int first,
   for (int i = 0; i < count; ++i) {
     const int index = indices[i] - first;
     if (listed[index] == NULL) continue;
+    if (!is_one(listed[index])) {
+      write_parts(listed[index]);
+      continue;
+    }
     known = true;
     if (source < 0 && statuses != NULL) source = source_of(index, &statuses[i]);
   }

@@ -99,44 +99,55 @@ static bool find(MPI_Comm comm, struct neighbours *all) {
   return topology == MPI_DIST_GRAPH && distributed_graph(comm, all);
 }
 
+static int64_t bytes_of(const struct tisim_side *side, int neighbour, size_t stride) {
+  const int count = side->counts == NULL ? side->count : side->counts[neighbour];
+  if (side->types == NULL) return tisim_bytes(count, side->type);
+  if (stride == sizeof(MPI_Datatype)) {
+    return tisim_bytes(count, ((const MPI_Datatype *)side->types)[neighbour]);
+  }
+  return tisim_bytes(count, PMPI_Type_f2c(((const MPI_Fint *)side->types)[neighbour]));
+}
+
 static void post(enum tisim_word word, const struct neighbour *neighbour, int64_t bytes,
-                 const struct tisim_comm *comm, struct tisim_request **request) {
+                 const struct tisim_comm *comm, int64_t request) {
   const int64_t peer = neighbour->rank == MPI_PROC_NULL ? TISIM_NULL_RANK : neighbour->rank;
   const int64_t arguments[] = {peer, neighbour->tag, bytes};
   struct tisim_named named = tisim_on(comm->number);
-  *request = tisim_request_add(MPI_REQUEST_NULL, request);
-  named.request = (*request)->number;
+  named.request = request;
   tisim_write(word, arguments, 3, &named, false);
 }
 
-void tisim_after_neighbours(const int *send_counts, int send_count, MPI_Datatype send_type,
-                            const int *counts, int count, MPI_Datatype type, MPI_Comm comm) {
+static int64_t number_of(const struct tisim_request *request, int message) {
+  return message == 0 ? request->number : request->more[message - 1];
+}
+
+void tisim_after_neighbours(struct tisim_side sent, struct tisim_side received, size_t stride,
+                            MPI_Comm comm, const struct tisim_posted *posted) {
   const struct tisim_comm *const on = tisim_comm_of(comm);
   struct neighbours all;
   if (on == NULL || on->is_self || !tisim_is_active() || !find(comm, &all)) return;
-  const size_t total = (size_t)all.sources + (size_t)all.destinations;
-  struct tisim_request **const requests = calloc(total + 1, sizeof(*requests));
-  int64_t *const numbers = tisim_numbers(total + 1);
-  if (requests != NULL) {
-    size_t posted = 0;
-    for (int i = 0; i < all.sources; ++i) {
-      post(TISIM_irecv, &all.source[i], tisim_bytes(counts == NULL ? count : counts[i], type), on,
-           &requests[posted++]);
-    }
-    for (int i = 0; i < all.destinations; ++i) {
-      post(TISIM_isend, &all.destination[i],
-           tisim_bytes(send_counts == NULL ? send_count : send_counts[i], send_type), on,
-           &requests[posted++]);
-    }
-    for (size_t i = 0; i < posted; ++i) numbers[i] = requests[i]->number;
-    if (posted != 0) {
-      struct tisim_named named = tisim_on(0);
-      named.requests = numbers;
-      named.request_count = posted;
-      tisim_write(TISIM_waitall, NULL, 0, &named, false);
-    }
-    for (size_t i = 0; i < posted; ++i) tisim_request_done(requests[i]);
+  const int total = all.sources + all.destinations;
+  struct tisim_request *const request =
+      posted == NULL ? tisim_request_add_several(MPI_REQUEST_NULL, &all, (size_t)total)
+                     : tisim_request_add_several(posted->request, posted->variable, (size_t)total);
+  int message = 0;
+  for (int i = 0; i < all.sources; ++i) {
+    post(TISIM_irecv, &all.source[i], bytes_of(&received, i, stride), on,
+         number_of(request, message++));
   }
-  free(requests);
+  for (int i = 0; i < all.destinations; ++i) {
+    post(TISIM_isend, &all.destination[i], bytes_of(&sent, i, stride), on,
+         number_of(request, message++));
+  }
   free(all.source);
+  if (posted != NULL) return;
+  if (total != 0) {
+    struct tisim_named named = tisim_on(0);
+    int64_t *const numbers = tisim_numbers((size_t)total);
+    for (int i = 0; i < total; ++i) numbers[i] = number_of(request, i);
+    named.requests = numbers;
+    named.request_count = (size_t)total;
+    tisim_write(TISIM_waitall, NULL, 0, &named, false);
+  }
+  tisim_request_done(request);
 }

@@ -35,18 +35,19 @@ static int64_t peer_of(int peer, const struct tisim_comm *comm) {
   if (peer == MPI_PROC_NULL) return TISIM_NULL_RANK;
   /* A communicator of one rank is not in the trace: its messages go through the world. */
   if (comm->is_self) return tisim_comm_of(MPI_COMM_WORLD)->rank;
-  return peer == MPI_ANY_SOURCE ? TISIM_ANY_RANK : peer;
+  return peer == MPI_ANY_SOURCE ? TISIM_ANY_RANK : comm->remote_first + peer;
 }
 
 static int64_t tag_of(int tag) { return tag == MPI_ANY_TAG ? ANY_TAG : tag; }
 
-static void set_source(struct tisim_named *named, int source, const MPI_Status *status) {
-  if (source == MPI_ANY_SOURCE && status != NULL) named->source = status->MPI_SOURCE;
+static void set_source(struct tisim_named *named, int source, const MPI_Status *status,
+                       const struct tisim_comm *comm) {
+  if (source == MPI_ANY_SOURCE && status != NULL) named->source = peer_of(status->MPI_SOURCE, comm);
 }
 
 void tisim_after_send(enum tisim_word word, int count, MPI_Datatype type, int peer, int tag,
                       MPI_Comm comm) {
-  const struct tisim_comm *const on = tisim_comm_of(comm);
+  const struct tisim_comm *const on = tisim_comm_of_messages(comm);
   if (on == NULL) return;
   const int64_t arguments[] = {peer_of(peer, on), tag_of(tag), tisim_bytes(count, type)};
   const struct tisim_named named = tisim_on(on->number);
@@ -55,11 +56,11 @@ void tisim_after_send(enum tisim_word word, int count, MPI_Datatype type, int pe
 
 void tisim_after_recv(int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                       const MPI_Status *status) {
-  const struct tisim_comm *const on = tisim_comm_of(comm);
+  const struct tisim_comm *const on = tisim_comm_of_messages(comm);
   if (on == NULL) return;
   const int64_t arguments[] = {peer_of(peer, on), tag_of(tag), tisim_bytes(count, type)};
   struct tisim_named named = tisim_on(on->number);
-  set_source(&named, peer, status);
+  set_source(&named, peer, status, on);
   tisim_write(TISIM_recv, arguments, 3, &named, false);
 }
 
@@ -67,7 +68,7 @@ void tisim_after_recv(int count, MPI_Datatype type, int peer, int tag, MPI_Comm 
 void tisim_after_sendrecv(int send_count, MPI_Datatype send_type, int destination, int send_tag,
                           int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                           const MPI_Status *status) {
-  const struct tisim_comm *const on = tisim_comm_of(comm);
+  const struct tisim_comm *const on = tisim_comm_of_messages(comm);
   if (on == NULL || !tisim_is_active()) return;
   const int64_t sent[] = {peer_of(destination, on), tag_of(send_tag),
                           tisim_bytes(send_count, send_type)};
@@ -83,7 +84,7 @@ void tisim_after_sendrecv(int send_count, MPI_Datatype send_type, int destinatio
   named = tisim_on(0);
   named.requests = numbers;
   named.request_count = 2;
-  set_source(&named, source, status);
+  set_source(&named, source, status, on);
   tisim_write(TISIM_waitall, NULL, 0, &named, false);
   tisim_request_done(halves[0]);
   tisim_request_done(halves[1]);
@@ -93,12 +94,13 @@ void tisim_after_post(enum tisim_word word, int count, MPI_Datatype type, int pe
                       MPI_Comm comm, MPI_Request request, const void *variable) {
   const bool persistent = word == TISIM_send_init || word == TISIM_ssend_init ||
                           word == TISIM_bsend_init || word == TISIM_recv_init;
-  const struct tisim_comm *const on = tisim_comm_of(comm);
+  const struct tisim_comm *const on = tisim_comm_of_messages(comm);
   if (on == NULL || (!persistent && !tisim_is_active())) return;
   struct tisim_request *const made = tisim_request_add(request, variable);
   made->persistent = persistent;
   made->active = !persistent;
   made->from_any = peer == MPI_ANY_SOURCE;
+  made->source_offset = on->remote_first;
   const int64_t arguments[] = {peer_of(peer, on), tag_of(tag), tisim_bytes(count, type)};
   struct tisim_named named = tisim_on(on->number);
   named.request = made->number;
@@ -137,11 +139,11 @@ void tisim_after_startall(int count, const MPI_Request *requests, const void *va
 }
 
 void tisim_after_probe(int source, int tag, MPI_Comm comm, const MPI_Status *status, bool found) {
-  const struct tisim_comm *const on = tisim_comm_of(comm);
+  const struct tisim_comm *const on = tisim_comm_of_messages(comm);
   if (on == NULL || (!found && !tisim_keeps_failed_tests())) return;
   const int64_t arguments[] = {peer_of(source, on), tag_of(tag)};
   struct tisim_named named = tisim_on(on->number);
-  if (found) set_source(&named, source, status);
+  if (found) set_source(&named, source, status, on);
   tisim_write(found ? TISIM_probe : TISIM_iprobe, arguments, 2, &named, false);
 }
 
@@ -149,7 +151,7 @@ void tisim_after_probe(int source, int tag, MPI_Comm comm, const MPI_Status *sta
  * were found. */
 void tisim_after_mprobe(int source, int tag, MPI_Comm comm, const MPI_Status *status,
                         MPI_Message message, bool found) {
-  const struct tisim_comm *const on = tisim_comm_of(comm);
+  const struct tisim_comm *const on = tisim_comm_of_messages(comm);
   if (on == NULL) return;
   tisim_after_probe(source, tag, comm, status, found);
   if (!found || message == MPI_MESSAGE_NO_PROC) return;

@@ -57,16 +57,24 @@ struct tisim_comm {
   int rank;
   int size;
   bool is_self; /* a communicator of this rank alone, which the trace does not know */
+  /* Of an intercommunicator: the trace has one communicator of both groups instead. */
+  bool is_inter;
+  int remote_first; /* the number in it of the other group's first rank; 0 if it is none */
 };
-/* NULL, after counting the function as unsupported, for one that the trace cannot express. */
+/* NULL, after counting the function as unsupported, for one that the trace cannot express: also for
+ * intercommunicators, of which only messages can be written. */
 const struct tisim_comm *tisim_comm_of(MPI_Comm comm);
+const struct tisim_comm *tisim_comm_of_messages(MPI_Comm comm);
 void tisim_begin_communicators(void);
 void tisim_after_split(MPI_Comm parent, int color, int key, MPI_Comm made);
 void tisim_after_dup(MPI_Comm parent, MPI_Comm made);
 void tisim_after_create(MPI_Comm parent, MPI_Comm made);
-/* Of a call that only the members of `made` make: it can be written if all ranks of `parent` do. */
+/* Of a call that only the members of `made` make. */
 void tisim_after_group(MPI_Comm parent, MPI_Comm made);
-/* Of an intercommunicator: what it is used for cannot be expressed, that it is made has no cost. */
+/* `variable`, of the program, holds the new communicator when the request is complete. `stride`: the
+ * size of a handle there. */
+void tisim_after_idup(MPI_Comm parent, const void *variable, size_t stride, MPI_Request request,
+                      const void *request_variable);
 void tisim_after_intercomm(MPI_Comm made);
 void tisim_after_inexpressible(MPI_Comm made);
 void tisim_before_comm_free(MPI_Comm comm);
@@ -74,7 +82,13 @@ void tisim_before_comm_free(MPI_Comm comm);
 /* requests.c: the pending and the persistent requests. */
 struct tisim_request {
   const void *variable; /* of the program, which held the handle when the request was made */
-  int64_t number;
+  int64_t number; /* -1: its call has nothing to wait for */
+  int64_t *more;  /* the further numbers of a call that is written as several */
+  size_t more_count;
+  int source_offset; /* from a status' source to the rank in the trace */
+  const void *made;  /* the variable that holds a communicator when the request is complete */
+  size_t made_stride;
+  int64_t made_number;
   bool persistent;
   bool active;
   bool from_any;
@@ -84,6 +98,11 @@ struct tisim_request {
   struct tisim_request *next;
 };
 struct tisim_request *tisim_request_add(MPI_Request handle, const void *variable);
+/* The same for a call that is written as `count` non-blocking ones: all have numbers. */
+struct tisim_request *tisim_request_add_several(MPI_Request handle, const void *variable,
+                                                size_t count);
+/* Makes a communicator known that a request has made. */
+void tisim_after_request_of_comm(const struct tisim_request *request);
 /* The request of a handle that the current list does not name yet; NULL if it is not recorded. */
 struct tisim_request *tisim_request_find(MPI_Request handle, const void *variable);
 void tisim_begin_list(void);
@@ -128,15 +147,22 @@ void tisim_before_request_free(MPI_Request request, const void *variable);
 MPI_Status *tisim_statuses(MPI_Status *statuses, const MPI_Status *ignored, int count, bool needed);
 bool tisim_needs_statuses(void);
 
-/* neighbours.c. The count of each neighbour, or NULL for one count of all. */
-void tisim_after_neighbours(const int *send_counts, int send_count, MPI_Datatype send_type,
-                            const int *counts, int count, MPI_Datatype type, MPI_Comm comm);
-
 /* collectives.c. `request` is NULL in blocking ones. */
 struct tisim_posted {
   MPI_Request request;
   const void *variable;
 };
+
+/* neighbours.c. What a collective of neighbours sends or receives. */
+struct tisim_side {
+  const int *counts; /* of each neighbour; NULL: `count` of all */
+  int count;
+  MPI_Datatype type; /* of all, unless there are `types` */
+  const void *types; /* of each neighbour: handles as the program's language has them */
+};
+void tisim_after_neighbours(struct tisim_side sent, struct tisim_side received, size_t stride,
+                            MPI_Comm comm, const struct tisim_posted *posted);
+
 void tisim_after_barrier(enum tisim_word word, MPI_Comm comm, const struct tisim_posted *posted);
 void tisim_after_bcast(enum tisim_word word, int count, MPI_Datatype type, int root, MPI_Comm comm,
                        const struct tisim_posted *posted);

@@ -133,6 +133,7 @@ static void unlink_request(struct tisim_request *request) {
 static void remove_request(struct tisim_request *request) {
   struct group *const group = request->group;
   unlink_request(request);
+  free(request->more);
   request->next = unused;
   unused = request;
   if (group->first != NULL) return;
@@ -159,6 +160,25 @@ struct tisim_request *tisim_request_add(MPI_Request handle, const void *variable
   if (group == NULL) group = add_group((uintptr_t)handle);
   append(group, request);
   return request;
+}
+
+struct tisim_request *tisim_request_add_several(MPI_Request handle, const void *variable,
+                                                size_t count) {
+  struct tisim_request *const request = tisim_request_add(handle, variable);
+  if (count == 0) {
+    give_back(request->number);
+    request->number = -1;
+  }
+  if (count <= 1) return request;
+  request->more = checked(malloc((count - 1) * sizeof *request->more));
+  request->more_count = count - 1;
+  for (size_t i = 0; i < request->more_count; ++i) request->more[i] = take_number();
+  return request;
+}
+
+static void give_back_all(struct tisim_request *request) {
+  if (request->number >= 0) give_back(request->number);
+  for (size_t i = 0; i < request->more_count; ++i) give_back(request->more[i]);
 }
 
 void tisim_begin_list(void) { ++list; }
@@ -188,11 +208,12 @@ struct tisim_request *tisim_request_find(MPI_Request handle, const void *variabl
 void tisim_request_done(struct tisim_request *request) {
   request->active = false;
   if (request->persistent) return;
-  give_back(request->number);
+  if (request->made != NULL) tisim_after_request_of_comm(request);
+  give_back_all(request);
   remove_request(request);
 }
 
 void tisim_request_forget(struct tisim_request *request) {
-  if (!request->active) give_back(request->number);
+  if (!request->active) give_back_all(request);
   remove_request(request);
 }

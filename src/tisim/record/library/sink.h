@@ -22,7 +22,8 @@
   WORD(probe, "rn") WORD(iprobe, "rn")                                                   \
   WORD(wait, "") WORD(waitall, "") WORD(waitany, "") WORD(waitsome, "")                  \
   WORD(test, "") WORD(testall, "") WORD(testany, "") WORD(testsome, "")                  \
-  WORD(comm_split, "nnnn") WORD(comm_dup, "nn") WORD(comm_free, "n")                     \
+  WORD(comm_split, "nnnn") WORD(comm_dup, "nn") WORD(comm_idup, "nn")                    \
+  WORD(comm_group, "nv") WORD(comm_free, "n")                                            \
   WORD(barrier, "") WORD(ibarrier, "") WORD(bcast, "nrn") WORD(ibcast, "nrn")            \
   WORD(reduce, "nnrn") WORD(ireduce, "nnrn") WORD(allreduce, "nnn")                      \
   WORD(iallreduce, "nnn") WORD(scan, "nnn") WORD(iscan, "nnn") WORD(exscan, "nnn")       \

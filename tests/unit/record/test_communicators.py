@@ -1,0 +1,230 @@
+"""Every way of making a communicator, and the collectives of neighbours, as a trace has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.unit.record.programs import (
+    Mpi,
+    Trace,
+    compile_program,
+    need_fortran,
+    record_program,
+    replay_on_graphene,
+)
+from tisim.formats import check
+
+PROGRAM = """
+#include <mpi.h>
+#include <stdlib.h>
+#define CHECK(truth) if (!(truth)) MPI_Abort(MPI_COMM_WORLD, 1)
+int main(int argc, char **argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  BODY
+  MPI_Finalize();
+  return 0;
+}
+"""
+TAG = 2147483000
+
+
+def recorded(body: str, directory: Path, mpi: Mpi, cache: Path) -> Trace:
+    """The trace of four ranks, which the recorder expresses in full and a replay takes."""
+    source = directory / "program.c"
+    source.write_text(PROGRAM.replace("BODY", body))
+    program = compile_program(source, directory, mpi)
+    trace = record_program(program, directory, mpi, cache=cache)
+    assert "warning" not in trace.run.stderr
+    replay_on_graphene(trace)
+    return trace
+
+
+def test_a_communicator_of_some_ranks(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    body = """MPI_Group all, some; MPI_Comm made; int ranks[] = {3, 1, 2};
+    if (rank != 0) {
+      MPI_Comm_group(MPI_COMM_WORLD, &all);
+      MPI_Group_incl(all, 3, ranks, &some);
+      MPI_Comm_create_group(MPI_COMM_WORLD, some, 7, &made);
+      MPI_Barrier(made);
+      MPI_Comm_free(&made);
+    }"""
+    trace = recorded(body, tmp_path, mpi, cache)
+    assert trace.calls(0) == ["init", "finalize"]
+    for rank in range(1, 4):
+        assert trace.calls(rank)[1:-1] == ["comm_group 1 3 1 2", "barrier comm=1", "comm_free 1"]
+
+
+def test_a_duplicate_that_does_not_block(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    # Ranks that had to agree on a number would wait for each other here for ever.
+    body = """MPI_Comm made; MPI_Request request; int value = 0;
+    if (rank == 3) MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Comm_idup(MPI_COMM_WORLD, &made, &request);
+    if (rank == 0) MPI_Send(&value, 1, MPI_INT, 3, 0, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Barrier(made);
+    MPI_Comm_free(&made);"""
+    trace = recorded(body, tmp_path, mpi, cache)
+    assert trace.calls(0)[1:-1] == [
+        *("comm_idup 0 1", "ibcast 4 0 6 comm=1 request=0", "send 3 0 4", "wait request=0"),
+        *("barrier comm=1", "comm_free 1"),
+    ]
+
+
+def test_messages_between_two_groups(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    body = """MPI_Comm half, inter, copy, merged; int value = rank, got = -1; MPI_Status status;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &inter);
+    if (rank == 0) MPI_Send(&value, 1, MPI_INT, 1, 9, inter);
+    if (rank == 3) MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 9, inter, &status);
+    CHECK(rank != 3 || (got == 0 && status.MPI_SOURCE == 0));
+    MPI_Comm_dup(inter, &copy);
+    if (rank == 1) MPI_Send(&value, 1, MPI_INT, 0, 9, copy);
+    if (rank == 0) MPI_Recv(&got, 1, MPI_INT, 0, 9, copy, MPI_STATUS_IGNORE);
+    CHECK(rank != 0 || got == 1);
+    MPI_Intercomm_merge(copy, rank % 2 == 0, &merged);
+    MPI_Barrier(merged);
+    MPI_Comm_free(&copy); MPI_Comm_free(&inter);"""
+    trace = recorded(body, tmp_path, mpi, cache)
+    calls = [trace.calls(rank)[1:-1] for rank in range(4)]
+    # The even ranks come first.
+    assert calls[0][1:3] == ["comm_group 2 0 2 1 3", "send 3 9 4 comm=2"]
+    assert calls[3][1:3] == ["comm_group 2 0 2 1 3", "recv -555 9 4 comm=2 # source=0"]
+    assert calls[1][1:4] == [
+        *("comm_group 2 0 2 1 3", "comm_group 3 0 2 1 3", "send 0 9 4 comm=3"),
+    ]
+    # In the merged one the odd ranks do.
+    assert calls[2][3:] == [
+        *("comm_split 0 4 1 3", "barrier comm=4", "comm_free 3", "comm_free 2"),
+    ]
+
+
+def test_collectives_between_groups_are_counted(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    body = """MPI_Comm half, inter;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &inter);
+    MPI_Barrier(inter);"""
+    source = tmp_path / "program.c"
+    source.write_text(PROGRAM.replace("BODY", body))
+    program = compile_program(source, tmp_path, mpi)
+    trace = record_program(program, tmp_path, mpi, cache=cache)
+    assert "4 calls of MPI_Barrier are not in the trace" in trace.run.stderr
+
+
+def test_communicators_of_graphs(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    body = """MPI_Comm graph, line, node; int index[] = {1, 2, 3, 4}, edges[] = {1, 0, 3, 2};
+    int to = (rank + 1) % size, from = (rank + 3) % size;
+    MPI_Graph_create(MPI_COMM_WORLD, 4, index, edges, 0, &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &from, MPI_UNWEIGHTED, 1, &to,
+      MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &line);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    int sent = rank, got = -1;
+    MPI_Request request;
+    MPI_Neighbor_allgather(&sent, 1, MPI_INT, &got, 1, MPI_INT, graph);
+    CHECK(got == (rank ^ 1));
+    MPI_Ineighbor_allgather(&sent, 1, MPI_INT, &got, 1, MPI_INT, line, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(got == from);"""
+    trace = recorded(body, tmp_path, mpi, cache)
+    assert trace.calls(1)[1:-1] == [
+        *("comm_split 0 1 0 1", "comm_split 0 2 0 1", "comm_split 0 3 0 1"),
+        *(f"irecv 0 {TAG} 4 comm=1 request=0", f"isend 0 {TAG} 4 comm=1 request=1"),
+        "waitall requests=0,1",
+        *(f"irecv 0 {TAG} 4 comm=2 request=0", f"isend 2 {TAG} 4 comm=2 request=1"),
+        "waitall requests=0,1",
+    ]
+
+
+def test_collectives_of_neighbours_that_do_not_block(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    body = """MPI_Comm ring; int dims = 4, periodic = 1, to[2] = {rank, rank}, from[2], index;
+    MPI_Datatype types[] = {MPI_INT, MPI_SHORT}, back[] = {MPI_SHORT, MPI_INT};
+    int counts[] = {1, 2}, starts[] = {0, 1}; MPI_Aint places[] = {0, 4}, swapped[] = {4, 0};
+    MPI_Request requests[3]; int other[] = {2, 1};
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &dims, &periodic, 0, &ring);
+    MPI_Ineighbor_alltoall(to, 1, MPI_INT, from, 1, MPI_INT, ring, &requests[0]);
+    MPI_Ibarrier(ring, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    CHECK(from[0] == (rank + 3) % 4 && from[1] == (rank + 1) % 4);
+    MPI_Ineighbor_alltoallw(to, counts, places, types, from, other, swapped, back, ring,
+      &requests[0]);
+    MPI_Waitany(1, requests, &index, MPI_STATUS_IGNORE);
+    MPI_Neighbor_alltoallv(to, counts, starts, MPI_SHORT, from, other, starts, MPI_SHORT, ring);"""
+    trace = recorded(body, tmp_path, mpi, cache)
+
+    def messages(sizes: tuple[int, int, int, int]) -> list[str]:
+        below, above, down, up = sizes
+        return [
+            f"irecv 1 {TAG + 1} {below} comm=1 request=0",
+            f"irecv 3 {TAG} {above} comm=1 request=1",
+            f"isend 1 {TAG} {down} comm=1 request=2",
+            f"isend 3 {TAG + 1} {up} comm=1 request=3",
+        ]
+
+    assert trace.calls(2)[2:-1] == [
+        *messages((4, 4, 4, 4)),
+        *("ibarrier comm=1 request=4", "waitall requests=0,1,2,3,4"),
+        *(*messages((4, 4, 4, 4)), "waitall requests=0,1,2,3"),
+        *(*messages((4, 2, 2, 4)), "waitall requests=0,1,2,3"),
+    ]
+
+
+FORTRAN = """
+program neighbours
+  use mpi
+  implicit none
+  integer :: error, rank, ring, copy, request, sent(2), got(2), types(2), counts(2)
+  integer(MPI_ADDRESS_KIND) :: places(2)
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  call MPI_Cart_create(MPI_COMM_WORLD, 1, [4], [.true.], .false., ring, error)
+  sent = rank
+  types = MPI_INTEGER
+  counts = 1
+  places = [0, 4]
+  call MPI_Ineighbor_alltoallw(sent, counts, places, types, got, counts, places, types, ring, &
+    request, error)
+  call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+  call MPI_Comm_idup(ring, copy, request, error)
+  call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+  call MPI_Barrier(copy, error)
+  call MPI_Finalize(error)
+end program
+"""
+
+
+def test_the_same_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    need_fortran()
+    source = tmp_path / "program.f90"
+    source.write_text(FORTRAN)
+    program = compile_program(source, tmp_path, mpi)
+    trace = record_program(program, tmp_path, mpi, cache=cache)
+    assert trace.calls(2)[2:-1] == [
+        *(f"irecv 1 {TAG + 1} 4 comm=1 request=0", f"irecv 3 {TAG} 4 comm=1 request=1"),
+        *(f"isend 1 {TAG} 4 comm=1 request=2", f"isend 3 {TAG + 1} 4 comm=1 request=3"),
+        "waitall requests=0,1,2,3",
+        *("comm_idup 1 2", "ibcast 4 0 6 comm=2 request=0", "wait request=0", "barrier comm=2"),
+    ]
+    replay_on_graphene(trace)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("0 comm_group 5 1\n1 comm_group 5 1\n", "do not include this one, rank 0"),
+        ("0 comm_group 5 0 0\n1 init\n", "rank 0 is named twice"),
+        ("0 comm_group 0 0\n1 init\n", "communicator 0 is the world"),
+        ("0 compute 5 threads=0 sum=5\n", "threads '0' is not between 1 and 2147483647"),
+        ("0 compute 5 threads=2 sum=11\n", "is not between the largest and 2 times that"),
+        ("0 compute 5 threads=2\n", "compute needs flops [threads=N sum=S], got 2 arguments"),
+    ],
+)
+def test_wrong_lines_are_named(text: str, what: str, tmp_path: Path) -> None:
+    file = tmp_path / "trace.txt"
+    file.write_text(text)
+    report = check(tisim.Trace.open(file))
+    assert what in str(report.findings[0]), report.findings
