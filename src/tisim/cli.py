@@ -58,7 +58,7 @@ _COMMANDS = {
     "import": (
         "tisim.commands.import_trace",
         "import_command",
-        "Make a trace of another tool's: OTF2, tables of calls.",
+        "Make a trace of another tool's: OTF2, DUMPI, tables of calls.",
     ),
     "generate": (
         "tisim.commands.generate",

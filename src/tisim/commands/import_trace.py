@@ -22,6 +22,7 @@ _SHOWN_NOTES = 20
 Examples:
   tisim import --speed 2.4Gf scorep-run/traces.otf2 -o lu.tit
   tisim import --counter PAPI_TOT_INS scorep-run/traces.otf2 -o lu.tit
+  tisim import --speed 2.4Gf dumpi-2026.11.22.meta -o lu.tit
   tisim import --speed 1Gf calls.csv --column rank=process --column bytes=size -o lu.tit
 """,
 )
@@ -63,7 +64,8 @@ def import_command(
     """Make a trace that can be replayed of another tool's.
 
     FILES is what the other tool calls its trace: the anchor file of OTF2 (Score-P, EZTrace, TAU),
-    or a table of calls as CSV or Parquet. What had to be guessed or left out is listed.
+    the .meta file of DUMPI, a table of calls as CSV or Parquet. What had to be
+    guessed or left out is listed.
     """
     if Path(output).suffix == ".tit":
         check_writable(output)

@@ -35,7 +35,10 @@ def test_the_command_says_what_it_wrote_and_lost(
     [
         (("calls.csv",), "say with --speed how many flops"),
         (("nothing.csv",), "nothing.csv: there is no such file"),
-        (("notes.txt",), "notes.txt: is in none of the formats that can be imported (otf2, table"),
+        (
+            ("notes.txt",),
+            "notes.txt: is in none of the formats that can be imported (otf2, ",
+        ),
         (("--format", "otf3", "calls.csv"), "there is no format 'otf3' to import"),
         (("--column", "rank", "calls.csv"), "--column is QUANTITY=COLUMN"),
     ],

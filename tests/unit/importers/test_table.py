@@ -94,8 +94,7 @@ def test_volumes_need_no_speed(tmp_path: Path) -> None:
     imported(tmp_path, "rank,call,bytes,flops\n0,compute,,500\n0,MPI_Allreduce,8,25\n")
     assert lines_of(tmp_path, 0) == [
         "0 init",
-        "0 compute 500",
-        "0 compute 25",
+        "0 compute 525",
         "0 allreduce 8 0",
         "0 finalize",
     ]

@@ -9,6 +9,8 @@ from tisim.formats.importers.requests import RequestNumbers
 
 #: The number of the world among communicators.
 WORLD = 0
+#: What stands for no particular rank or tag, and for no rank.
+ANY_SOURCE, ANY_TAG, PROC_NULL = -555, -444, -666
 
 
 class RankCalls:
@@ -24,6 +26,8 @@ class RankCalls:
         self.rank = rank
         self.lines = LineQueue()
         self._requests = RequestNumbers()
+        # What the rank has computed since the line before.
+        self._volume = 0.0
         # Requests whose call was not recorded; their completion means nothing.
         self.unknown_completions = 0
 
@@ -33,31 +37,30 @@ class RankCalls:
 
     def comment(self, text: str) -> None:
         """A comment, which no replay reads."""
-        self.lines.add(f"# {text}\n")
+        self._add(f"# {text}\n")
 
     def action(self, words: str, comm: int = WORLD) -> None:
         """An action as the vocabulary of traces spells it, without the rank."""
-        self.lines.add(f"{self.rank} {words}{_in(comm)}\n")
+        self._add(f"{self.rank} {words}{_in(comm)}\n")
 
     def compute(self, volume: float) -> None:
-        """The rank computes; nothing is written for a volume below one half."""
-        amount = round(volume)
-        if amount > 0:
-            self.lines.add(f"{self.rank} compute {amount}\n")
+        """The rank computes; what it computes without a call in between is one line."""
+        self._volume += volume
 
     def message(self, word: str, peer: int, tag: int, nbytes: int, comm: int = WORLD) -> None:
         """A blocking send or receive."""
-        self.lines.add(f"{self.rank} {word} {peer} {tag} {nbytes}{_in(comm)}\n")
+        self._add(f"{self.rank} {word} {peer} {tag} {nbytes}{_in(comm)}\n")
 
     def post(
         self, word: str, peer: int, tag: int, nbytes: int, request: Hashable, comm: int = WORLD
     ) -> None:
         """A non-blocking send or receive, whose request has a name in the other format."""
         number = self._requests.give(request)
-        self.lines.add(f"{self.rank} {word} {peer} {tag} {nbytes}{_in(comm)} request={number}\n")
+        self._add(f"{self.rank} {word} {peer} {tag} {nbytes}{_in(comm)} request={number}\n")
 
     def post_later(self, request: Hashable) -> tuple[Slot, int]:
         """The place of a non-blocking call that `fill_post` completes, and its number."""
+        self._write_volume()
         return self.lines.reserve(), self._requests.give(request)
 
     def fill_post(
@@ -82,7 +85,7 @@ class RankCalls:
     def start(self, words: str, request: Hashable, comm: int = WORLD) -> None:
         """A non-blocking collective."""
         number = self._requests.give(request)
-        self.lines.add(f"{self.rank} {words}{_in(comm)} request={number}\n")
+        self._add(f"{self.rank} {words}{_in(comm)} request={number}\n")
 
     def complete(self, requests: Sequence[Hashable]) -> None:
         """Wait for requests, in the order given; those that are not pending are left out."""
@@ -94,9 +97,9 @@ class RankCalls:
             else:
                 numbers.append(number)
         if len(numbers) == 1:
-            self.lines.add(f"{self.rank} wait request={numbers[0]}\n")
+            self._add(f"{self.rank} wait request={numbers[0]}\n")
         elif numbers:
-            self.lines.add(f"{self.rank} waitall requests={','.join(map(str, numbers))}\n")
+            self._add(f"{self.rank} waitall requests={','.join(map(str, numbers))}\n")
 
     def withdraw(self, posted: tuple[Slot, int], request: Hashable) -> None:
         """Leave out a call from `post_later` that never completed."""
@@ -106,6 +109,16 @@ class RankCalls:
     def is_pending(self, request: Hashable) -> bool:
         """Whether a request was made and is not complete."""
         return request in self._requests
+
+    def _add(self, line: str) -> None:
+        self._write_volume()
+        self.lines.add(line)
+
+    def _write_volume(self) -> None:
+        amount = round(self._volume)
+        if amount > 0:
+            self.lines.add(f"{self.rank} compute {amount}\n")
+            self._volume = 0.0
 
 
 def _in(comm: int) -> str:

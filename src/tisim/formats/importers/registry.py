@@ -19,6 +19,7 @@ GROUP = "tisim.importers"
 # a magic number first, tables last.
 _OWN = {
     "otf2": ("tisim.formats.importers.otf2", "Otf2Importer"),
+    "dumpi": ("tisim.formats.importers.dumpi", "DumpiImporter"),
     "table": ("tisim.formats.importers.table", "TableImporter"),
 }
 _HEAD = 1 << 16

@@ -1,0 +1,254 @@
+"""DUMPI's binary files, written here byte by byte from the description of the format."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tisim.errors import InputError
+from tisim.formats import check
+from tisim.formats.importers import Conversion, convert
+
+MAGIC = b"\xff\xaa\xddDUMPI"
+# Numbers of functions.
+SEND, RECV, ISEND, IRECV, WAIT, TEST, WAITALL, WAITSOME = 0, 1, 8, 12, 13, 14, 18, 20
+SEND_INIT, START, SENDRECV, TYPE_VECTOR = 26, 31, 33, 36
+BARRIER, GATHERV, ALLTOALLV, ALLREDUCE, CART_SUB = 52, 55, 61, 65, 111
+COMM_DUP, COMM_SPLIT, INIT, FINALIZE, END = 84, 86, 124, 125, 293
+WORLD, INT, DOUBLE = 2, 9, 14
+
+
+class Writer:
+    """Writes the binary trace of one rank: each call takes 1 us, and 1 us passes between calls."""
+
+    def __init__(self, labels: tuple[str, ...] = ()) -> None:
+        self._body = struct.pack(">II", 0, 0)
+        self._time = 0
+        self._labels = labels
+        self._counted = 0
+
+    def call(self, function: int, fields: bytes = b"", status: bytes = b"") -> None:
+        start, end = self._time, self._time + 1000
+        self._time += 2000
+        mask = 0x08 | 0x40 | (0x03 if status else 0) | (0x80 if self._labels else 0)
+        self._body += struct.pack(">HBHHIHI", function, mask, 0, 0, start, 0, end)
+        if self._labels:
+            self._body += struct.pack(">B", len(self._labels))
+            for _ in self._labels:
+                self._body += struct.pack(">QQ", self._counted, self._counted + 7)
+            self._counted += 107
+        self._body += fields + status
+
+    def bytes(self) -> bytes:
+        start = len(MAGIC)
+        body = self._body + struct.pack(">H", END)
+        header = start + len(body)
+        made = MAGIC + body + struct.pack(">BBBQHHI", 1, 0, 0, 0, 0, 0, 0)
+        labels = 0
+        if self._labels:
+            labels = len(made)
+            made += struct.pack(">I", len(self._labels))
+            for label in self._labels:
+                made += struct.pack(">H", len(label)) + label.encode()
+        return made + MAGIC + struct.pack(">7Q", 0, 0, labels, header, start, 0, 0)
+
+
+def listed(*numbers: int) -> bytes:
+    return struct.pack(f">I{len(numbers)}i", len(numbers), *numbers)
+
+
+def statuses(*sources: int) -> bytes:
+    return struct.pack(">I", len(sources)) + b"".join(
+        struct.pack(">iibbi", 0, source, 0, 0, 0) for source in sources
+    )
+
+
+def imported(
+    directory: Path, *ranks: Writer, **options: object
+) -> tuple[list[list[str]], Conversion]:
+    """The lines of each rank without init, computations and finalize."""
+    for rank, writer in enumerate(ranks):
+        (directory / f"run-{rank:04d}.bin").write_bytes(writer.bytes())
+    meta = directory / "run.meta"
+    meta.write_text(f"hostname=here\nnumprocs={len(ranks)}\nfileprefix=run\n")
+    if not options:
+        options = {"speed": 1e9}
+    made = convert(meta, directory / "trace", **options)  # type: ignore[arg-type]
+    texts = [
+        (directory / "trace" / f"rank-{rank}.txt").read_text().splitlines()
+        for rank in range(len(ranks))
+    ]
+    return [[line.partition(" ")[2] for line in text[1:-1]] for text in texts], made
+
+
+def started() -> Writer:
+    writer = Writer()
+    writer.call(INIT, struct.pack(">I", 0))
+    return writer
+
+
+def calls_of(directory: Path, *ranks: Writer) -> list[list[str]]:
+    for writer in ranks:
+        writer.call(FINALIZE)
+    lines, _ = imported(directory, *ranks)
+    assert check(directory / "trace").errors == 0, check(directory / "trace")
+    return [[line for line in of_rank if not line.startswith("compute")] for of_rank in lines]
+
+
+def test_messages_computations_and_datatypes(tmp_path: Path) -> None:
+    zero, one = started(), started()
+    vector = struct.pack(">iiihh", 3, 2, 9, DOUBLE, 40)
+    zero.call(TYPE_VECTOR, vector)
+    zero.call(SEND, struct.pack(">ihiih", 2, 40, 1, 5, WORLD))
+    one.call(RECV, struct.pack(">ihiih", 12, DOUBLE, -1, -1, WORLD), statuses(0))
+    for writer in (zero, one):
+        writer.call(FINALIZE)
+    lines, made = imported(tmp_path, zero, one)
+    assert lines[0] == ["compute 2000", "send 1 5 96", "compute 1000"]
+    assert lines[1] == ["compute 1000", "recv -555 -444 96", "compute 1000"]
+    assert not made.notes
+
+
+def test_requests_and_the_tests_that_succeed(tmp_path: Path) -> None:
+    zero, one = started(), started()
+    for request in (10, 11, 12):
+        zero.call(ISEND, struct.pack(">ihiihi", 1, INT, 1, request, WORLD, request))
+        one.call(IRECV, struct.pack(">ihiihi", 1, INT, 0, request, WORLD, request))
+    zero.call(TEST, struct.pack(">ii", 11, 0))
+    zero.call(TEST, struct.pack(">ii", 11, 1))
+    zero.call(WAIT, struct.pack(">i", 10))
+    zero.call(WAIT, struct.pack(">i", 12))
+    indices = struct.pack(">i", 3) + listed(10, 11, 12) + struct.pack(">i", 2) + listed(0, 2)
+    one.call(WAITSOME, indices)
+    one.call(WAITALL, struct.pack(">i", 2) + listed(1, 11))
+    calls = calls_of(tmp_path, zero, one)
+    assert calls[0][3:] == ["wait request=1", "wait request=0", "wait request=2"]
+    assert calls[1][3:] == ["waitall requests=0,2", "wait request=1"]
+
+
+def test_persistent_requests_and_exchanges(tmp_path: Path) -> None:
+    zero, one = started(), started()
+    zero.call(SEND_INIT, struct.pack(">ihiihi", 2, INT, 1, 3, WORLD, 20))
+    for _ in range(2):
+        zero.call(START, struct.pack(">i", 20))
+        zero.call(WAIT, struct.pack(">i", 20))
+        one.call(RECV, struct.pack(">ihiih", 2, INT, 0, 3, WORLD))
+    for writer, peer in ((zero, 1), (one, 0)):
+        fields = struct.pack(">ihiiihiih", 1, INT, peer, 4, 2, INT, peer, 4, WORLD)
+        writer.call(SENDRECV, fields)
+    calls = calls_of(tmp_path, zero, one)
+    assert calls[0][:4] == ["isend 1 3 8 request=0", "wait request=0"] * 2
+    assert calls[0][4:] == [
+        "isend 1 4 4 request=0",
+        "irecv 1 4 8 request=1",
+        "waitall requests=0,1",
+    ]
+
+
+def test_communicators_have_the_same_number_on_all_ranks(tmp_path: Path) -> None:
+    ranks = [started() for _ in range(4)]
+    for rank, writer in enumerate(ranks):
+        # The handles of the ranks differ, as hashes do.
+        writer.call(COMM_DUP, struct.pack(">hh", WORLD, 100 + rank))
+        writer.call(COMM_SPLIT, struct.pack(">hiih", 100 + rank, rank % 2, rank, 50 - rank))
+        writer.call(ALLREDUCE, struct.pack(">ihbh", 3, INT, 3, 50 - rank))
+        writer.call(BARRIER, struct.pack(">h", WORLD))
+    for rank, calls in enumerate(calls_of(tmp_path, *ranks)):
+        assert calls == [
+            "comm_dup 0 1",
+            f"comm_split 1 2 {rank % 2} {rank}",
+            "allreduce 12 0 comm=2",
+            "barrier",
+        ]
+
+
+def test_collectives_with_a_size_for_each_rank(tmp_path: Path) -> None:
+    ranks = [started() for _ in range(2)]
+    for rank, writer in enumerate(ranks):
+        counts = listed(1 + rank, 3)
+        fields = struct.pack(">i", 2) + counts + listed(0, 0) + struct.pack(">h", INT)
+        gets = listed(1, 2) if rank == 0 else listed(3, 3)
+        writer.call(ALLTOALLV, fields + gets + listed(0, 0) + struct.pack(">hh", INT, WORLD))
+        root_only = listed(5, 6) + listed(0, 0) if rank == 0 else b""
+        fields = struct.pack(">iiihih", rank, 2, 5 + rank, INT, 0, WORLD)
+        writer.call(GATHERV, fields + root_only + struct.pack(">h", INT))
+    calls = calls_of(tmp_path, *ranks)
+    assert calls[0] == ["alltoallv 16 4 12 12 4 8", "gatherv 20 20 24 0"]
+    assert calls[1] == ["alltoallv 20 8 12 24 12 12", "gatherv 24 0 0 0"]
+
+
+def test_volumes_of_a_hardware_counter(tmp_path: Path) -> None:
+    writer = Writer(("PAPI_TOT_INS",))
+    writer.call(INIT, struct.pack(">I", 0))
+    writer.call(BARRIER, struct.pack(">h", WORLD))
+    writer.call(FINALIZE)
+    lines, _ = imported(tmp_path, writer, counter="PAPI_TOT_INS")
+    assert lines == [["compute 100", "barrier", "compute 100"]]
+    with pytest.raises(InputError, match="has no hardware counter CYCLES: it has PAPI_TOT_INS"):
+        convert(tmp_path / "run.meta", tmp_path / "other", counter="CYCLES")
+
+
+def test_what_cannot_be_right_is_refused(tmp_path: Path) -> None:
+    writer = started()
+    fields = struct.pack(">ih", 1, WORLD) + listed(1) + struct.pack(">h", 60)
+    writer.call(CART_SUB, fields)
+    with pytest.raises(InputError, match="MPI_Cart_sub: who is in the new communicator"):
+        imported(tmp_path, writer)
+    assert not (tmp_path / "trace").exists()
+    writer = started()
+    writer.call(BARRIER, struct.pack(">h", 77))
+    with pytest.raises(InputError, match="MPI_Barrier on a communicator that no call"):
+        imported(tmp_path, writer)
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    (tmp_path / "run.meta").write_text("hostname=here\nnumprocs=2\nfileprefix=run\n")
+    with pytest.raises(InputError, match=r"the file run-0000.bin of rank 0 is missing"):
+        convert(tmp_path, tmp_path / "trace", speed=1e9)
+    (tmp_path / "run.meta").write_text("hostname=here\nfileprefix=run\n")
+    with pytest.raises(InputError, match="has no numprocs= and fileprefix="):
+        convert(tmp_path, tmp_path / "trace", speed=1e9)
+
+
+def example() -> bytes:
+    writer = started()
+    writer.call(ISEND, struct.pack(">ihiihi", 1, INT, 0, 1, WORLD, 5))
+    writer.call(RECV, struct.pack(">ihiih", 1, INT, 0, 1, WORLD), statuses(0))
+    writer.call(WAITALL, struct.pack(">i", 1) + listed(5), statuses(0))
+    writer.call(FINALIZE)
+    return writer.bytes()
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_damaged_files_end_with_one_message(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    whole = example()
+    damaged = bytearray(whole[: data.draw(st.integers(9, len(whole)))])
+    for _ in range(data.draw(st.integers(0, 4))):
+        damaged[data.draw(st.integers(8, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    directory = tmp_path_factory.mktemp("damaged")
+    file = directory / "rank.bin"
+    file.write_bytes(damaged)
+    try:
+        convert(file, directory / "trace", speed=1e9)
+    except InputError as error:
+        assert "\n" not in str(error)
+        assert not (directory / "trace").exists()
+
+
+@pytest.mark.skipif("TISIM_FOREIGN" not in os.environ, reason="TISIM_FOREIGN names no folder")
+def test_the_shipped_trace_equals_its_text(tmp_path: Path) -> None:
+    """DUMPI's own sample, in a checkout of sst-dumpi in the folder."""
+    (binary,) = Path(os.environ["TISIM_FOREIGN"]).rglob("testtrace-0000.bin")
+    convert(binary, tmp_path / "binary", speed=1e9)
+    convert(binary.with_suffix(".txt"), tmp_path / "text", speed=1e9)
+    one, other = (tmp_path / name / "rank-0.txt" for name in ("binary", "text"))
+    assert one.read_text() == other.read_text()
+    assert one.read_text().count("\n") == 13
