@@ -33,6 +33,7 @@ struct MessageState {
   std::int32_t source = 0, destination = 0, tag = 0;
   std::int64_t bytes = 0;
   bool flowing = false;
+  std::string standing;      // what it waits for in its connection
   std::optional<Loss> loss;  // why it never arrives
 };
 
@@ -72,6 +73,27 @@ CollectiveState describe(const OpenCollective& collective, std::int32_t comm) {
           collective.line};
 }
 
+// What a rendezvous over FIFO connections waits for; empty: for nothing of its connections.
+std::string standing_of(const Simulation& s, std::int32_t index, const Rank& rank) {
+  const Message& message = s.message(index);
+  const Standing standing = s.standing(index);
+  const bool is_request = standing.type == PacketType::request;
+  std::string text = is_request                            ? "its request"
+                     : standing.type == PacketType::answer ? "the answer to its request"
+                                                           : "its body";
+  if (standing.where == Standing::Where::unread) {
+    const std::int32_t reader = is_request ? message.destination : message.source;
+    return text + " has arrived, and rank " + std::to_string(reader - rank.first) +
+           " is in no call that reads it";
+  }
+  if (standing.where == Standing::Where::queued) {
+    if (standing.before == 0) return text + " is under way";
+    return text + " is queued behind " + std::to_string(standing.before) +
+           (standing.before == 1 ? " other" : " others");
+  }
+  return {};
+}
+
 MessageState describe(Simulation& s, std::int32_t index, const Rank& rank, bool receives) {
   const Message& message = s.message(index);
   MessageState state;
@@ -81,6 +103,7 @@ MessageState describe(Simulation& s, std::int32_t index, const Rank& rank, bool 
   state.tag = message.tag;
   state.bytes = message.bytes;
   state.flowing = message.flowing;
+  state.standing = standing_of(s, index, rank);
   if (const Loss* loss = s.loss_of(index)) state.loss = *loss;
   return state;
 }
@@ -240,6 +263,8 @@ void register_rank_states(nb::module_& m) {
       .def_ro("tag", &MessageState::tag)
       .def_ro("bytes", &MessageState::bytes)
       .def_ro("flowing", &MessageState::flowing, "Its transfer has started.")
+      .def_ro("standing", &MessageState::standing,
+              "What it waits for in its connection, where messages are in order.")
       .def_ro("loss", &MessageState::loss);
   nb::class_<CollectiveState>(m, "CollectiveState", "A collective that some ranks are in.")
       .def_ro("comm", &CollectiveState::comm, "Index of the communicator.")

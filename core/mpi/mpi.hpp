@@ -11,10 +11,11 @@
 #include "mpi/point_to_point/point_to_point.hpp"
 #include "mpi/point_to_point/polling_cost.hpp"
 #include "mpi/point_to_point/probes.hpp"
-#include "mpi/point_to_point/protocol.hpp"
 #include "mpi/point_to_point/request_tests.hpp"
 #include "mpi/point_to_point/send_receive.hpp"
 #include "mpi/point_to_point/waits.hpp"
+#include "mpi/protocol/jitter.hpp"
+#include "mpi/protocol/protocol.hpp"
 #include "mpi/rank/operation_source.hpp"
 #include "mpi/rank/runtime.hpp"
 #include "mpi/request/request_table.hpp"
@@ -35,8 +36,9 @@ struct Mpi {
         protocol(runtime.model, platform),
         polling_cost(runtime.model),
         waiting_probes(runtime),
+        jitter(runtime.model),
         messages(runtime, network, transfers, matcher, requests, addresses, protocol,
-                 waiting_probes),
+                 waiting_probes, jitter),
         waits(runtime, requests, messages, schedules),
         tests(runtime, requests, waits, polling_cost),
         probes(runtime, network, matcher, addresses, protocol, messages, polling_cost,
@@ -54,6 +56,7 @@ struct Mpi {
     communicators.verify();
     requests.verify();
     collectives.verify();
+    if (messages.handshake()) messages.handshake()->verify();
   }
 
   OperationSource source;
@@ -65,6 +68,7 @@ struct Mpi {
   Protocol protocol;
   PollingCost polling_cost;
   WaitingProbes waiting_probes;
+  Jitter jitter;
   PointToPoint messages;
   Waits waits;
   RequestTests tests;

@@ -76,6 +76,7 @@ class Flows final : public max_min::ShareListener {
   const LinkLoad& load() { return load_->load(); }
 
   std::int32_t pair_of(std::int32_t flow) const { return flows_[flow].pair; }
+  std::int32_t owner_of(std::int32_t flow) const { return flows_[flow].owner; }
   std::size_t in_progress() const { return flows_.in_use(); }
 
   // Throws std::logic_error where a flow is lost or a heap or clock is inconsistent. To be called

@@ -35,15 +35,19 @@ std::int32_t Network::pair(std::int32_t source, std::int32_t destination) {
   return pair;
 }
 
-std::int32_t Network::start(std::int32_t pair, double bytes, std::int32_t owner, double now,
-                            double* latency) {
+std::int32_t Network::create(std::int32_t pair, double bytes, std::int32_t owner, double* latency) {
   *latency = system_.type_of(system_.variable(pair)).latency * model_.latency_factor.at(bytes);
   const double length = bytes / model_.bandwidth_factor.at(bytes);
   if (*latency > 0) return flows_.create(pair, length, owner);
   const std::int32_t unpaid = pairs_.without_latency(pair);
   flows_.add_pairs();
-  const std::int32_t flow = flows_.create(unpaid, length, owner);
-  activate(flow, now);
+  return flows_.create(unpaid, length, owner);
+}
+
+std::int32_t Network::start(std::int32_t pair, double bytes, std::int32_t owner, double now,
+                            double* latency) {
+  const std::int32_t flow = create(pair, bytes, owner, latency);
+  if (*latency <= 0) activate(flow, now);
   return flow;
 }
 

@@ -45,6 +45,8 @@ class Network {
   // otherwise the flow is active already.
   std::int32_t start(std::int32_t pair, double bytes, std::int32_t owner, double now,
                      double* latency);
+  // A new flow that is not active: the caller calls `activate`, not before the latency is over.
+  std::int32_t create(std::int32_t pair, double bytes, std::int32_t owner, double* latency);
   void activate(std::int32_t flow, double now) { flows_.activate(flow, now); }
 
   // Share the links anew after all changes of an instant.
@@ -71,6 +73,8 @@ class Network {
   // A link on the way that is one of `which`, -1: none.
   std::int32_t find_on_way(std::int32_t pair, const std::vector<bool>& which) const;
   std::int32_t pair_of(std::int32_t flow) const { return flows_.pair_of(flow); }
+  std::int32_t owner_of(std::int32_t flow) const { return flows_.owner_of(flow); }
+  bool is_active(std::int32_t flow) const { return flows_.is_active(flow); }
   // Appends the links without bandwidth that flows wait for.
   void list_starving(std::vector<std::int32_t>& links) const;
 

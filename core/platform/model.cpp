@@ -43,6 +43,8 @@ void check_field(const std::string& field, const OverheadTable& table) {
   check_column(field, table.per_byte, table.boundary.size());
 }
 
+void check_field(const std::string&, const std::string&) {}
+
 void check_field(const std::string& field, const std::vector<Overheads>& kinds) {
   if (kinds.empty()) refuse(field, "must have a first kind, that of most hosts");
   for (const Overheads& kind : kinds) {
@@ -68,6 +70,17 @@ void check(const Model& model) {
   for (const double factor : model.bandwidth_factor.value) {
     if (factor == 0) refuse("bandwidth_factor", "must be above zero");
   }
+  if (model.ordering != "fair" && model.ordering != "fifo") {
+    refuse("ordering", "is fair or fifo, not " + model.ordering);
+  }
+  if (model.rendezvous != "put" && model.rendezvous != "get" && model.rendezvous != "send") {
+    refuse("rendezvous", "is put, get or send, not " + model.rendezvous);
+  }
+  if (model.fragment_bytes <= 0 || model.fragments_queued <= 0) {
+    refuse("fragments", "have at least one byte, and one of them is queued");
+  }
+  if (model.send_buffer < 0) refuse("send_buffer", "must not be negative");
+  if (model.jitter_size >= 1) refuse("jitter_size", "must be below 1");
   if (model.eager_threshold < 0 || model.eager_threshold > model.detached_threshold) {
     refuse("eager_threshold", "must not be negative or above detached_threshold");
   }

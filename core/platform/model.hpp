@@ -56,17 +56,22 @@ struct Model {
   // Network (SimGrid 3.32, network_cm02.cpp, network_smpi.cpp)
   StepTable latency_factor;
   StepTable bandwidth_factor;
-  double weight_s{};          // bytes: what 1 / bandwidth of a link counts against latencies
-  double tcp_gamma{};         // bytes of the largest TCP window; 0: no bound from the latency
-  bool crosstraffic{};        // a flow loads the reverse route by 5 %
-  double envelope{};          // bytes added to every MPI message
-  double precision_timing{};  // seconds; dates closer than this are one instant
-  double precision_maxmin{};  // shares closer than this are equal
+  double weight_s{};           // bytes: what 1 / bandwidth of a link counts against latencies
+  double tcp_gamma{};          // bytes of the largest TCP window; 0: no bound from the latency
+  bool crosstraffic{};         // a flow loads the reverse route by 5 %
+  double envelope{};           // bytes added to every MPI message
+  std::string ordering;        // of the messages of two ranks: "fair" or "fifo"
+  std::int64_t send_buffer{};  // bytes that a FIFO connection takes over from its sender at once
+  double precision_timing{};   // seconds; dates closer than this are one instant
+  double precision_maxmin{};   // shares closer than this are equal
 
   // MPI protocol (SimGrid 3.32, smpi_request.cpp)
   std::int64_t eager_threshold{};     // bytes; a smaller message starts when it is sent
   std::int64_t detached_threshold{};  // bytes; a smaller message does not block its sender
   std::vector<Overheads> overheads;   // by PlatformData::host_overheads; the first: other hosts
+  std::string rendezvous;             // over FIFO connections: "put", "get" or "send"
+  std::int64_t fragment_bytes{};      // of a body that is sent in fragments
+  std::int64_t fragments_queued{};    // at most, at a time
   double test_sleep{};                // seconds of a failed test
   double iprobe_sleep{};              // seconds of a failed probe
   double iprobe_cpu_usage{};          // share of a core that a probe takes
@@ -76,6 +81,12 @@ struct Model {
   bool barrier_finalization{};   // a barrier after a rank's last action
   std::uint32_t synchronised{};  // operations (bits) before which all ranks wait for one another
 
+  // Jitter: a rank starts up to so many seconds later, a message is up to that part longer or
+  // shorter, drawn with a seed.
+  double jitter_start{};
+  double jitter_size{};
+  std::uint64_t jitter_seed{};
+
   // Schedules of collectives are kept up to about so many operations (of 24 bytes).
   std::size_t kept_operations{};
 };
@@ -84,21 +95,28 @@ struct Model {
 // field needs no line there; one that is missing here does not compile.
 template <class AnyModel, class Visit>
 void for_each_field(AnyModel& model, Visit&& visit) {
-  auto& [latency_factor, bandwidth_factor, weight_s, tcp_gamma, crosstraffic, envelope,
-         precision_timing, precision_maxmin, eager_threshold, detached_threshold, overheads,
-         test_sleep, iprobe_sleep, iprobe_cpu_usage, grow_injected_times, simulate_computation,
-         init_sleep, barrier_finalization, synchronised, kept_operations] = model;
+  auto& [latency_factor, bandwidth_factor, weight_s, tcp_gamma, crosstraffic, envelope, ordering,
+         send_buffer, precision_timing, precision_maxmin, eager_threshold, detached_threshold,
+         overheads, rendezvous, fragment_bytes, fragments_queued, test_sleep, iprobe_sleep,
+         iprobe_cpu_usage, grow_injected_times, simulate_computation, init_sleep,
+         barrier_finalization, synchronised, jitter_start, jitter_size, jitter_seed,
+         kept_operations] = model;
   visit("latency_factor", latency_factor);
   visit("bandwidth_factor", bandwidth_factor);
   visit("weight_s", weight_s);
   visit("tcp_gamma", tcp_gamma);
   visit("crosstraffic", crosstraffic);
   visit("envelope", envelope);
+  visit("ordering", ordering);
+  visit("send_buffer", send_buffer);
   visit("precision_timing", precision_timing);
   visit("precision_maxmin", precision_maxmin);
   visit("eager_threshold", eager_threshold);
   visit("detached_threshold", detached_threshold);
   visit("overheads", overheads);
+  visit("rendezvous", rendezvous);
+  visit("fragment_bytes", fragment_bytes);
+  visit("fragments_queued", fragments_queued);
   visit("test_sleep", test_sleep);
   visit("iprobe_sleep", iprobe_sleep);
   visit("iprobe_cpu_usage", iprobe_cpu_usage);
@@ -107,6 +125,9 @@ void for_each_field(AnyModel& model, Visit&& visit) {
   visit("init_sleep", init_sleep);
   visit("barrier_finalization", barrier_finalization);
   visit("synchronised", synchronised);
+  visit("jitter_start", jitter_start);
+  visit("jitter_size", jitter_size);
+  visit("jitter_seed", jitter_seed);
   visit("kept_operations", kept_operations);
 }
 

@@ -47,7 +47,7 @@ void Failures::kill(std::int32_t index, std::int32_t host) {
   deaths_.push_back({index, now, host});
   std::vector<std::int32_t> owners = transfers_.of_messages();
   std::erase_if(owners, [&](std::int32_t owner) {
-    const Message& message = matcher_.message(owner);
+    const Message& message = matcher_.message(transfers_.message_of(owner));
     return message.source != index && message.destination != index;
   });
   lose(owners, {Loss::Cause::rank, index, now});
@@ -56,11 +56,12 @@ void Failures::kill(std::int32_t index, std::int32_t host) {
 
 void Failures::lose(const std::vector<std::int32_t>& owners, const Loss& loss) {
   for (const std::int32_t owner : owners) {
+    const std::int32_t message = owner < 0 ? -1 : transfers_.message_of(owner);
     transfers_.stop(owner);
     if (owner < 0) {
       activities_.fail(~owner);
     } else {
-      transfers_.note_loss(owner, loss);
+      transfers_.note_loss(message, loss);
     }
   }
 }

@@ -54,7 +54,7 @@ void Instant::end_transfers() {
   for (const std::int32_t owner : owners_) {
     transfers_.end(owner);
     if (owner >= 0) {
-      messages_.arrive(owner);
+      messages_.end_transfer(owner);
     } else {
       clock_.wake(owner);
     }

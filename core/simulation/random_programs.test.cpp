@@ -34,8 +34,16 @@ class RandomProgram {
   // The answers to collectives are a dissemination, whose messages double from round to round.
   // When each rank ends, seconds; empty when the program hangs. `order`: the seed of the order of
   // what happens together, 0: it is not drawn.
-  std::vector<double> replay([[maybe_unused]] std::uint32_t order = 0) const {
-    Simulation simulation(machine_.model, machine_.platform);
+  // `rendezvous`: over FIFO connections; null: messages share the links.
+  std::vector<double> replay([[maybe_unused]] std::uint32_t order = 0,
+                             const char* rendezvous = nullptr) const {
+    Model model = machine_.model;
+    model.ordering = rendezvous ? "fifo" : "fair";
+    model.rendezvous = rendezvous ? rendezvous : "put";
+    model.send_buffer = 100'000;
+    model.fragment_bytes = 50'000;
+    model.fragments_queued = 3;
+    Simulation simulation(std::move(model), machine_.platform);
 #ifdef TISIM_VERIFY
     if (order > 0) simulation.draw_order(order);
 #endif
@@ -135,6 +143,18 @@ TEST("random programs run to their ends, and again to the same") {
     if (ends.empty()) std::fprintf(stderr, "program %u hangs\n", seed);
     CHECK(!ends.empty());
     if (seed % 20 == 0) CHECK(program.replay() == ends);
+  }
+}
+
+TEST("random programs run to their ends over FIFO connections") {
+  for (std::uint32_t seed = 1; seed <= kPrograms; ++seed) {
+    const RandomProgram program(seed);
+    for (const char* rendezvous : {"put", "get", "send"}) {
+      const std::vector<double> ends = program.replay(0, rendezvous);
+      if (ends.empty()) std::fprintf(stderr, "program %u hangs with %s\n", seed, rendezvous);
+      CHECK(!ends.empty());
+      if (seed % 20 == 0) CHECK(program.replay(0, rendezvous) == ends);
+    }
   }
 }
 

@@ -122,7 +122,8 @@ std::int32_t Simulation::add_job(std::shared_ptr<const TraceSet> traces,
     rank.driven = job.traces == nullptr;
     rank.phase = rank.driven ? Phase::idle : Phase::between_operations;
     if (!rank.driven)
-      lifetime_.schedule_start(job.first + number, starts.empty() ? 0.0 : starts[i]);
+      lifetime_.schedule_start(job.first + number,
+                               (starts.empty() ? 0.0 : starts[i]) + mpi_.jitter.start());
   }
   return index;
 }

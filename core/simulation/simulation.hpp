@@ -136,6 +136,11 @@ class Simulation {
   const Network& network() const { return network_; }
   const PlatformData& platform() const { return *platform_; }
   const std::vector<Death>& deaths() const { return failures_.deaths(); }
+  // Where a message is in its connections, if messages are in order.
+  Standing standing(std::int32_t message) const {
+    const Handshake* const handshake = mpi_.messages.handshake();
+    return handshake ? handshake->standing(message) : Standing{};
+  }
   // Why a message never arrives; null: it may.
   const Loss* loss_of(std::int32_t message) const { return transfers_.loss_of(message); }
 

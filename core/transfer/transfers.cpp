@@ -52,10 +52,43 @@ std::vector<std::int32_t> Transfers::of_messages() const {
   return owners([](std::int32_t owner, const Flight&) { return owner >= 0; });
 }
 
+std::int32_t Transfers::queue(std::int32_t connection, PacketType type, std::int32_t message,
+                              double bytes) {
+  const std::int32_t packet = connections_->append(connection, type, message);
+  double latency = 0.0;
+  const std::int32_t flow =
+      network_.create(connections_->pair(connection), bytes, packet, &latency);
+  connections_->set_flow(packet, flow);
+  if (failing_) failing_->flights[packet].flow = flow;
+  if (latency > 0) {
+    clock_.agenda().push(clock_.now() + latency, EventType::latency, flow);
+  } else {
+    connections_->pay_latency(packet, clock_.now());
+  }
+  return packet;
+}
+
+const std::vector<Packet>& Transfers::end_packet(std::int32_t packet) {
+  const std::vector<Packet>& ended = connections_->end(packet, clock_.now());
+  if (failing_) {
+    for (const Packet& one : ended) failing_->flights.erase(one.number);
+  }
+  return ended;
+}
+
 void Transfers::stop(std::int32_t owner) {
   const auto found = failing_->flights.find(owner);
-  network_.drop(found->second.flow, clock_.now());
+  const std::int32_t flow = found->second.flow;
   failing_->flights.erase(found);
+  if (!connections_ || owner < 0) {
+    network_.drop(flow, clock_.now());
+    return;
+  }
+  // No event of the agenda is left that would let go of a flow that waits for others only.
+  const bool waits = connections_->packet(owner).has_paid_latency && !network_.is_active(flow);
+  network_.drop(flow, clock_.now());
+  if (waits) network_.discard(flow);
+  connections_->drop(owner, clock_.now());
 }
 
 const Loss* Transfers::loss_of(std::int32_t message) const {
@@ -65,12 +98,14 @@ const Loss* Transfers::loss_of(std::int32_t message) const {
 }
 
 void Transfers::verify() const {
+  if (connections_) connections_->verify();
   if (!failing_) return;
   ensure(failing_->flights.size() <= network_.flows_in_progress(),
          "every transfer under way is a flow of the network");
   for (const auto& [owner, flight] : failing_->flights) {
     ensure(flight.flow >= 0, "a transfer under way has a flow");
-    ensure(owner < 0 || !failing_->lost.contains(owner), "a lost transfer is not under way");
+    ensure(owner < 0 || !failing_->lost.contains(message_of(owner)),
+           "a lost transfer is not under way");
   }
 }
 

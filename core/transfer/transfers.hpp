@@ -1,8 +1,9 @@
 // Transfers that are under way, of messages and of activities; and where something may fail, what
 // is off and which transfers were lost by that (ADR 15).
 //
-// An *owner* is the index of a message in the matcher, or ~ the number of an activity. A transfer
-// that is lost never arrives: whoever waits for it waits for ever.
+// An *owner* is ~ the number of an activity, or the index of a message in the matcher; where
+// messages are in order (transfer/connections.hpp), the number of a packet instead. A transfer that
+// is lost never arrives: whoever waits for it waits for ever.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 
 #include "clock/clock.hpp"
 #include "network/network.hpp"
+#include "transfer/connections.hpp"
 
 namespace tisim {
 
@@ -35,12 +37,31 @@ class Transfers {
     if (failing_) failing_->flights[owner].flow = flow;
     if (latency > 0) clock_.agenda().push(clock_.now() + latency, EventType::latency, flow);
   }
+  // Puts a packet of a message into the queue of its connection. There is no obstacle.
+  std::int32_t queue(std::int32_t connection, PacketType type, std::int32_t message, double bytes);
   // The latency of a flow is paid.
   void activate(std::int32_t flow) {
-    if (!failing_ || !network_.discard(flow)) network_.activate(flow, clock_.now());
+    if (failing_ && network_.discard(flow)) return;
+    if (connections_ && network_.owner_of(flow) >= 0) {
+      connections_->pay_latency(network_.owner_of(flow), clock_.now());
+    } else {
+      network_.activate(flow, clock_.now());
+    }
   }
   void end(std::int32_t owner) {
     if (failing_) failing_->flights.erase(owner);
+  }
+  // The packet has been moved. Takes out what arrives with it; see `Connections::end`.
+  const std::vector<Packet>& end_packet(std::int32_t packet);
+
+  // Messages are in order from now on. To be called before the first one.
+  void keep_order() { connections_ = std::make_unique<Connections>(network_); }
+  // Null: messages are not in order.
+  Connections* connections() { return connections_.get(); }
+  const Connections* connections() const { return connections_.get(); }
+  // The message of an owner that is no activity.
+  std::int32_t message_of(std::int32_t owner) const {
+    return connections_ ? connections_->packet(owner).message : owner;
   }
 
   // From now on hosts, links and ranks may fail. Simulations in which nothing does pay nothing.
@@ -94,7 +115,8 @@ class Transfers {
 
   Clock& clock_;
   Network& network_;
-  std::unique_ptr<Failing> failing_;  // null: nothing ever fails
+  std::unique_ptr<Failing> failing_;          // null: nothing ever fails
+  std::unique_ptr<Connections> connections_;  // null: messages are not in order
 };
 
 }  // namespace tisim

@@ -11,6 +11,10 @@ inline Model plain_model() {
   model.latency_factor.first = 1.0;
   model.bandwidth_factor.first = 1.0;
   model.envelope = 16.0;
+  model.ordering = "fair";
+  model.rendezvous = "put";
+  model.fragment_bytes = 131072;
+  model.fragments_queued = 3;
   model.precision_timing = 1e-9;
   model.precision_maxmin = 1e-5;
   model.detached_threshold = 65536;

@@ -24,7 +24,7 @@ struct Message {
   std::int32_t destination = 0;
   std::int32_t tag = 0;
   std::int32_t context = 0;
-  std::int32_t pair = -1;   // of the network, known from the sender
+  std::int32_t pair = -1;   // of the network, or its connection; known from the sender
   std::int32_t next = -1;   // in its channel
   std::int32_t older = -1;  // unexpected messages of the destination, by arrival
   std::int32_t newer = -1;
@@ -35,8 +35,12 @@ struct Message {
   std::uint8_t holders = 0;
   bool waited : 1 = false;
   bool detached : 1 = false;  // the sender went on at once
-  bool flowing : 1 = false;   // its transfer has started
+  bool flowing : 1 = false;   // its transfer has started, or is queued
   bool arrived : 1 = false;   // and is over
+  // Over FIFO connections (class Handshake)
+  bool request_read : 1 = false;  // by the receiver
+  bool started : 1 = false;       // the first of its body was first in its connection
+  bool sent : 1 = false;          // the sender needs it no more, although it has not arrived
 };
 static_assert(sizeof(Message) == 56);
 

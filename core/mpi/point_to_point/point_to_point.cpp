@@ -1,8 +1,37 @@
 #include "mpi/point_to_point/point_to_point.hpp"
 
-#include <optional>
-
 namespace tisim {
+
+PointToPoint::PointToPoint(const Runtime& runtime, Network& network, Transfers& transfers,
+                           Matcher& matcher, RequestTable& requests, const Addresses& addresses,
+                           const Protocol& protocol, WaitingProbes& waiting_probes, Jitter& jitter)
+    : runtime_(runtime),
+      network_(network),
+      transfers_(transfers),
+      matcher_(matcher),
+      requests_(requests),
+      addresses_(addresses),
+      protocol_(protocol),
+      waiting_probes_(waiting_probes),
+      jitter_(jitter),
+      deliveries_(runtime, transfers, matcher, requests) {
+  if (!protocol.keeps_order()) return;
+  transfers.keep_order();
+  handshake_ =
+      std::make_unique<Handshake>(runtime, transfers, matcher, deliveries_, protocol, jitter);
+}
+
+// The pair of the network between two ranks, or their connection; -1: a route is not known yet.
+std::int32_t PointToPoint::find_way(const Rank& rank, std::int32_t index,
+                                    std::int32_t destination) {
+  const std::int32_t host = runtime_.ranks[destination].host;
+  const std::int32_t pair = network_.pair(rank.host, host);
+  if (pair < 0 || !handshake_) return pair;
+  const std::int32_t back = network_.pair(host, rank.host);
+  if (back < 0) return back;
+  transfers_.connections()->find_or_make(destination, index, back);
+  return transfers_.connections()->find_or_make(index, destination, pair);
+}
 
 bool PointToPoint::send(Rank& rank, std::int32_t index) {
   const Op& op = rank.op;
@@ -24,7 +53,7 @@ bool PointToPoint::post_send(Rank& rank, std::int32_t index) {
   const std::int32_t context = addresses_.context(rank);
   Channel& channel = matcher_.channel(index, destination, op.tag, context);
   if (channel.pair < 0) {
-    channel.pair = network_.pair(rank.host, runtime_.ranks[destination].host);
+    channel.pair = find_way(rank, index, destination);
     if (channel.pair < 0) {
       rank.phase = Phase::needs_route;
       runtime_.interruption.ask_route(index);
@@ -54,7 +83,11 @@ bool PointToPoint::post_send(Rank& rank, std::int32_t index) {
     waiting_probes_.message_sent(destination);
   }
   if (runtime_.log.is_open()) log_send(found);
-  if (receiver_waits || eager) start_transfer(found);
+  if (handshake_) {
+    handshake_->send(found);
+  } else if (receiver_waits || eager) {
+    start_transfer(found);
+  }
   ++rank.messages_sent;
   rank.bytes_sent += op.bytes;
 
@@ -79,7 +112,11 @@ bool PointToPoint::receive(Rank& rank, std::int32_t index) {
   std::int32_t found = matcher_.take_message(source, index, op.tag, context);
   if (found >= 0) {  // a late receiver
     matcher_.message(found).state = MessageState::matched;
-    if (!matcher_.message(found).flowing) start_transfer(found);
+    if (handshake_) {
+      handshake_->receive(found);
+    } else if (!matcher_.message(found).flowing) {
+      start_transfer(found);
+    }
   } else {
     found = matcher_.messages().acquire();
     Message& message = matcher_.message(found);
@@ -102,19 +139,9 @@ bool PointToPoint::receive(Rank& rank, std::int32_t index) {
 void PointToPoint::start_transfer(std::int32_t found) {
   Message& message = matcher_.message(found);
   message.flowing = true;
-  if (transfers_.may_fail()) {
-    std::optional<Loss> loss = transfers_.obstacle(message.pair);
-    for (const std::int32_t rank : {message.source, message.destination}) {
-      if (loss || !is_dead(runtime_.ranks[rank])) continue;
-      loss = Loss{Loss::Cause::rank, rank, runtime_.clock.now()};
-    }
-    if (loss) {
-      transfers_.note_loss(found, *loss);
-      return;
-    }
-  }
+  if (deliveries_.is_lost(found, message.pair)) return;
   if (runtime_.log.is_open()) runtime_.log.start_transfer(found, runtime_.clock.now());
-  transfers_.start(message.pair, protocol_.with_envelope(message.bytes), found);
+  transfers_.start(message.pair, jitter_.size(protocol_.with_envelope(message.bytes)), found);
 }
 
 void PointToPoint::log_send(std::int32_t found) const {
@@ -132,7 +159,8 @@ void PointToPoint::log_send(std::int32_t found) const {
 bool PointToPoint::block(Rank& rank, std::int32_t index, std::int32_t found, Side side) {
   Message& message = matcher_.message(found);
   message.request[side] = kBlockingCall;
-  if (message.arrived) {
+  if (message.arrived || (message.sent && side == kSender)) {
+    make_progress(index);
     if (side == kReceiver) return finish_receive(rank, index, found);
     release(found);
     return true;
@@ -144,6 +172,7 @@ bool PointToPoint::block(Rank& rank, std::int32_t index, std::int32_t found, Sid
   rank.waiting = found;
   rank.waiting_side = side;
   rank.phase = Phase::waiting;
+  make_progress(index);
   return false;
 }
 
@@ -159,29 +188,6 @@ bool PointToPoint::finish_receive(Rank& rank, std::int32_t index, std::int32_t f
   if (seconds <= 0) return true;
   runtime_.sleep(rank, index, seconds, Phase::receive_overhead);
   return false;
-}
-
-void PointToPoint::arrive(std::int32_t found) {
-  Message& message = matcher_.message(found);
-  message.arrived = true;
-  if (runtime_.log.is_open()) runtime_.log.arrive(found, runtime_.clock.now());
-  if (message.state == MessageState::unexpected) return;  // eager, before its receive
-  const Side first = message.waited ? message.first_waiter : kSender;
-  const Side second = first == kSender ? kReceiver : kSender;
-  notify(found, first);
-  notify(found, second);
-}
-
-void PointToPoint::notify(std::int32_t found, Side side) {
-  const Message& message = matcher_.message(found);
-  const std::int32_t request = message.request[side];
-  if (request == kNoRequest) return;
-  const std::int32_t index = side == kSender ? message.source : message.destination;
-  if (request == kBlockingCall) {
-    runtime_.wake_by(found, index);
-  } else {
-    requests_.complete(request, index);
-  }
 }
 
 void PointToPoint::release(std::int32_t found) {

@@ -9,11 +9,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "mpi/communicator/addresses.hpp"
 #include "mpi/matching/matcher.hpp"
-#include "mpi/point_to_point/protocol.hpp"
 #include "mpi/point_to_point/waiting_probes.hpp"
+#include "mpi/protocol/deliveries.hpp"
+#include "mpi/protocol/handshake.hpp"
+#include "mpi/protocol/jitter.hpp"
+#include "mpi/protocol/protocol.hpp"
 #include "mpi/rank/runtime.hpp"
 #include "mpi/request/request_table.hpp"
 #include "network/network.hpp"
@@ -25,15 +29,7 @@ class PointToPoint {
  public:
   PointToPoint(const Runtime& runtime, Network& network, Transfers& transfers, Matcher& matcher,
                RequestTable& requests, const Addresses& addresses, const Protocol& protocol,
-               WaitingProbes& waiting_probes)
-      : runtime_(runtime),
-        network_(network),
-        transfers_(transfers),
-        matcher_(matcher),
-        requests_(requests),
-        addresses_(addresses),
-        protocol_(protocol),
-        waiting_probes_(waiting_probes) {}
+               WaitingProbes& waiting_probes, Jitter& jitter);
   PointToPoint(const PointToPoint&) = delete;
   PointToPoint& operator=(const PointToPoint&) = delete;
 
@@ -59,13 +55,21 @@ class PointToPoint {
   // One side of a message needs it no more.
   void release(std::int32_t message);
 
-  // The transfer of a message is over: those who wait for it go on, whoever came first first.
-  void arrive(std::int32_t message);
+  // What a transfer's owner has moved has arrived.
+  void end_transfer(std::int32_t owner) {
+    handshake_ ? handshake_->end(owner) : deliveries_.arrive(owner);
+  }
+  // The rank enters a call that makes progress: it waits, tests or probes.
+  void make_progress(std::int32_t index) {
+    if (handshake_) handshake_->read(index);
+  }
+  // Null: messages are not in order.
+  const Handshake* handshake() const { return handshake_.get(); }
 
  private:
+  std::int32_t find_way(const Rank& rank, std::int32_t index, std::int32_t destination);
   void start_transfer(std::int32_t message);
   void log_send(std::int32_t message) const;
-  void notify(std::int32_t message, Side side);
 
   Runtime runtime_;
   Network& network_;
@@ -75,6 +79,9 @@ class PointToPoint {
   const Addresses& addresses_;
   const Protocol& protocol_;
   WaitingProbes& waiting_probes_;
+  Jitter& jitter_;
+  Deliveries deliveries_;
+  std::unique_ptr<Handshake> handshake_;  // null: messages are not in order
 };
 
 }  // namespace tisim

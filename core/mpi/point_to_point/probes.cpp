@@ -4,6 +4,7 @@ namespace tisim {
 
 bool Probes::begin(Rank& rank, std::int32_t index) {
   rank.probed_twice = false;
+  messages_.make_progress(index);
   const double flops = cost_.probe_flops(runtime_.cpu.speed(rank.host));
   if (flops <= 0) return look_up(rank, index);
   runtime_.compute(rank, index, flops, Phase::probing);

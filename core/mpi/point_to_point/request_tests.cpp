@@ -26,6 +26,7 @@ bool RequestTests::test(Rank& rank, std::int32_t index) {
   }
   if ((rank.op.flags & kNumbered) != 0) requests_.name_requests(rank);
   if (requests_.named(rank) < 0 && (rank.op.flags & kByNumber) == 0) return true;
+  waits_.make_progress(index);
   if (cost_.test_is_free()) return finish_one(rank, index);
   runtime_.sleep(rank, index, cost_.test_seconds(), Phase::testing);
   return false;
@@ -35,6 +36,7 @@ bool RequestTests::test(Rank& rank, std::int32_t index) {
 bool RequestTests::test_any(Rank& rank, std::int32_t index) {
   if (begins_list(rank.op)) requests_.name_requests(rank);
   if (requests_.first_with_message(rank, false) < 0) return true;
+  waits_.make_progress(index);
   if (cost_.test_is_free()) return finish_any(rank, index);
   runtime_.sleep(rank, index, cost_.test_any_seconds(), Phase::testing);
   return false;

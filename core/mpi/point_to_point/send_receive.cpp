@@ -25,13 +25,22 @@ bool SendReceive::begin(Rank& rank, std::int32_t index) {
       addresses_.global_rank(rank, half.peer) == index) {
     return true;
   }
-  return messages_.send(rank, index) && receive(rank, index);
+  if (messages_.handshake()) {
+    const Op sending = rank.op;
+    receive(rank, index);
+    rank.op = sending;
+  }
+  return messages_.send(rank, index) && finish(rank, index);
 }
 
-bool SendReceive::receive(Rank& rank, std::int32_t index) {
+void SendReceive::receive(Rank& rank, std::int32_t index) {
   rank.op = rank.schedule >= 0 ? schedules_.op(rank.schedule, rank.step - 1)
                                : rank.buffer[rank.cursor - 1];
   messages_.receive(rank, index);
+}
+
+bool SendReceive::finish(Rank& rank, std::int32_t index) {
+  if (!messages_.handshake()) receive(rank, index);
   return waits_.wait_awaited(rank, index);
 }
 

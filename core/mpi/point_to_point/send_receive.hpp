@@ -1,4 +1,5 @@
-// MPI_Sendrecv: both halves are posted, the sending one first; then both are waited for.
+// MPI_Sendrecv: both halves are posted, the sending one first, as in SimGrid; then both are waited
+// for. Where messages are in order the receiving one is posted first, as in Open MPI and MPICH.
 //
 // The size of the receiving half is known, so that it need not probe: traces, schedules and the
 // operations of processes cannot have a negative one.
@@ -27,12 +28,13 @@ class SendReceive {
   // The overhead of the send, or of a plain send, is paid.
   bool post_send(Rank& rank, std::int32_t index) {
     if (!messages_.post_send(rank, index)) return false;
-    return rank.op.kind != Kind::sendrecv || receive(rank, index);
+    return rank.op.kind != Kind::sendrecv || finish(rank, index);
   }
 
  private:
   Op take_receive(Rank& rank);
-  bool receive(Rank& rank, std::int32_t index);
+  void receive(Rank& rank, std::int32_t index);
+  bool finish(Rank& rank, std::int32_t index);
 
   OperationSource& source_;
   const Schedules& schedules_;

@@ -39,6 +39,7 @@ bool Waits::wait_awaited(Rank& rank, std::int32_t index) {
     const std::int32_t found = requests_.take_complete(rank);
     if (found < 0) {
       rank.phase = Phase::waiting_all;
+      messages_.make_progress(index);
       return false;
     }
     const Request request = requests_[found];
@@ -114,6 +115,7 @@ bool Waits::wait_any(Rank& rank, std::int32_t index) {
   });
   if (!waits) return true;
   rank.phase = Phase::waiting_any;
+  messages_.make_progress(index);
   return false;
 }
 

@@ -28,6 +28,8 @@ class Waits {
   bool wait_awaited(Rank& rank, std::int32_t index);
   // The request that a waitany waits for is complete: `rank.waiting`.
   bool finish_any(Rank& rank, std::int32_t index);
+  // The rank tests: it makes progress.
+  void make_progress(std::int32_t index) const { messages_.make_progress(index); }
   // A request whose message has arrived, or never needed to.
   bool finish(Rank& rank, std::int32_t index, std::int32_t request);
 

@@ -207,7 +207,8 @@ void RequestTable::stop_awaiting(Rank& rank, std::int32_t index) {
   --rank.awaited;
   Message& message = matcher_.message(request.message);
   const Side other = request.side == kSender ? kReceiver : kSender;
-  const std::int32_t theirs = message.request[other];
+  const bool is_gone = message.sent && other == kSender;
+  const std::int32_t theirs = is_gone ? kNoRequest : message.request[other];
   message.waited = theirs == kBlockingCall || (theirs >= 0 && requests_[theirs].awaited);
   message.first_waiter = other;
 }
@@ -256,7 +257,7 @@ void RequestTable::verify() const {
     const Message& message = matcher_.message(request.message);
     ensure(message.request[request.side] == static_cast<std::int32_t>(at),
            "a message knows the request that waits for it");
-    ensure(request.complete == message.arrived,
+    ensure(request.complete == (message.arrived || (message.sent && request.side == kSender)),
            "a request is complete when its message has arrived");
   }
   ensure(collectives == collectives_.in_use(), "a started collective has one request");

@@ -134,8 +134,11 @@ class _Blocked:
     def _message(self, message: MessageState) -> str:
         loss = message.loss
         if loss is None and message.flowing:
-            return f"a message of {message.bytes} bytes on a link without bandwidth"
+            where = f" ({message.standing})" if message.standing else ""
+            return f"a message of {message.bytes} bytes on a link without bandwidth{where}"
         why = f", {describe_loss(self._core, self._settings, loss)}" if loss else ""
+        if loss is None and message.standing:
+            why = f" ({message.standing})"
         if message.receives:
             return _sender(message.source, message.tag) + why
         return (

@@ -47,7 +47,14 @@ def test_an_algorithm_has_its_name_in_lower_case() -> None:
 
 
 def test_operations_with_one_algorithm_have_it_under_every_selector() -> None:
-    assert all(algorithm("scan", s) is algorithm("scan", "default") for s in SELECTORS)
+    of_simgrid = [name for name in SELECTORS if "-" not in name]
+    assert all(algorithm("scan", s) is algorithm("scan", "default") for s in of_simgrid)
+
+
+@pytest.mark.parametrize("operation", ALGORITHMS)
+def test_the_selectors_of_libraries_know_every_operation(operation: str) -> None:
+    for selector in ("openmpi-4.1", "openmpi-5.0"):
+        assert algorithm(operation, selector).__module__.startswith("tisim.actions.selectors.open")
 
 
 @pytest.mark.usefixtures("restored_registry")

@@ -48,6 +48,7 @@ ROOMS = (
     "core/mpi/communicator",
     "core/mpi/request",
     "core/mpi/collective",
+    "core/mpi/protocol",
     "core/mpi/point_to_point",
     "core/mpi",
     "core/simulation",

@@ -29,7 +29,10 @@ from tisim.errors import InputError
 Algorithm = Callable[..., None]
 
 #: Names that stand for a decision on size, ranks and placement, for every operation.
-SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi")
+SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi", "openmpi-4.1", "openmpi-5.0")
+
+# Those of MPI libraries themselves, not SimGrid's: they know every operation.
+_LIBRARIES = {"openmpi-4.1": "openmpi_4_1", "openmpi-5.0": "openmpi_5_0"}
 
 #: The algorithms of each operation that make the messages of SimGrid's, by their SimGrid names.
 ALGORITHMS: dict[str, tuple[str, ...]] = {
@@ -161,7 +164,7 @@ def check_free(operation: str, name: str) -> None:
 def _load(operation: str, name: str, also: tuple[str, ...]) -> Algorithm:
     _check_operation(operation)
     if name in SELECTORS:
-        selector = "default" if operation in _SINGLE else name
+        selector = _LIBRARIES.get(name) or ("default" if operation in _SINGLE else name)
         module = importlib.import_module(f"tisim.actions.selectors.{selector}")
         return _function(module, operation)
     reason = _UNSCHEDULABLE.get((operation, name))

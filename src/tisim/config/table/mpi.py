@@ -74,6 +74,34 @@ class Protocol(Record):
         section=_SECTION,
         doc="below it a send uses the detached protocol",
     )
+    rendezvous: str = row(
+        "smpi/rendezvous",
+        CHOICE,
+        "put",
+        choices=("put", "get", "send"),
+        section=_SECTION,
+        doc="with `network/ordering:fifo`, by Open MPI's names (`btl_tcp_flags`): `put`, the "
+        "sender writes the whole body when it has read the answer; `get`, the receiver fetches it "
+        "without the sender's program; `send`, the request carries the bytes up to the detached "
+        "threshold and the others follow in fragments",
+    )
+    fragment_bytes: int = row(
+        "smpi/fragment-size",
+        BYTES,
+        "131072",
+        above_zero=True,
+        section=_SECTION,
+        doc="of `smpi/rendezvous:send` (Open MPI: `btl_tcp_max_send_size`)",
+    )
+    fragments_queued: int = row(
+        "smpi/pipeline-depth",
+        COUNT,
+        "3",
+        above_zero=True,
+        section=_SECTION,
+        doc="the fragments of a message that are queued at a time (Open MPI: "
+        "`pml_ob1_send_pipeline_depth`)",
+    )
     test_sleep: float = row(
         "smpi/test", SECONDS, "1e-4", section=_SECTION, doc="the time of a failed test"
     )
@@ -124,6 +152,28 @@ class Protocol(Record):
         doc="the source of a receive from -333, which SimGrid's tracer writes for MPI_ANY_SOURCE "
         "and for MPI_PROC_NULL: `any` or `proc-null` ([ADR 4](adr/0004-what-333-means.md))",
     )
+    jitter_start: float = row(
+        "tisim/jitter-start",
+        SECONDS,
+        "0",
+        section=_SECTION,
+        doc="each rank starts up to so much later, drawn with `tisim/jitter-seed`; "
+        "`tisim replay --jitter N` sets it",
+    )
+    jitter_size: float = row(
+        "tisim/jitter-size",
+        NUMBER,
+        "0",
+        section=_SECTION,
+        doc="each message moves up to this part of its bytes more or less, below 1",
+    )
+    jitter_seed: int = row(
+        "tisim/jitter-seed",
+        COUNT,
+        "0",
+        section=_SECTION,
+        doc="other seeds draw other starts and sizes",
+    )
     kept_operations: int = row(
         "tisim/kept-operations",
         COUNT,
@@ -137,6 +187,8 @@ class Protocol(Record):
     def __post_init__(self) -> None:
         Record.__post_init__(self)
         check_thresholds(self.eager_threshold, self.detached_threshold)
+        if self.jitter_size >= 1:
+            raise InputError("tisim/jitter-size must be below 1")
 
     @property
     def synchronised(self) -> frozenset[str]:

@@ -109,6 +109,25 @@ class NetworkModel(Record):
         section=_SECTION,
         doc="added to the size of every message before its factors are looked up, as SMPI does",
     )
+    ordering: str = row(
+        "network/ordering",
+        CHOICE,
+        "fair",
+        choices=("fair", "fifo"),
+        section=_SECTION,
+        doc="of the messages from one rank to another: with `fair` they share the links, as in "
+        "SimGrid; with `fifo` they go one after the other, control messages too, as over TCP "
+        "connections ([ADR 27](adr/0027-messages-in-order.md))",
+    )
+    send_buffer: int = row(
+        "network/send-buffer",
+        BYTES,
+        "524288",
+        section=_SECTION,
+        doc="with `network/ordering:fifo`: the bytes that a connection takes over from its sender, "
+        "which goes on when so many of a rendezvous are left, as a TCP socket does. 0: it goes on "
+        "when the message has arrived, as with an InfiniBand queue pair",
+    )
     precision_timing: float = row(
         "precision/timing",
         SECONDS,

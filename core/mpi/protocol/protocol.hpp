@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "mpi/matching/message.hpp"
 #include "mpi/rank/rank.hpp"
@@ -16,9 +17,23 @@
 
 namespace tisim {
 
+// How a rendezvous over a FIFO connection goes on after its request (smpi/rendezvous), by the names
+// of Open MPI (btl_tcp_flags, pml/ob1).
+enum class Rendezvous : std::uint8_t {
+  put,  // the sender writes the whole body when it has read the answer
+  get,  // the receiver fetches it, and the sender's program is not needed for that
+  send  // the request carries the first part, the rest follows in fragments
+};
+
+// Bytes of the control messages of a rendezvous (Open MPI 4.1, pml_ob1_hdr.h: the headers of a
+// rendezvous and of a put of one segment).
+inline constexpr double kRequestBytes = 40.0;
+inline constexpr double kAnswerBytes = 64.0;
+
 class Protocol {
  public:
-  Protocol(const Model& model, const PlatformData& platform) : model_(model), platform_(platform) {}
+  Protocol(const Model& model, const PlatformData& platform)
+      : model_(model), platform_(platform), rendezvous_(read_rendezvous(model.rendezvous)) {}
 
   // The call returns before the message has arrived, and there is a request for it.
   static bool is_immediate(Kind kind);
@@ -50,7 +65,21 @@ class Protocol {
     return static_cast<double>(bytes) + model_.envelope;
   }
 
+  // Messages of two ranks are in order: network/ordering.
+  bool keeps_order() const { return model_.ordering == "fifo"; }
+  Rendezvous rendezvous() const { return rendezvous_; }
+  // Bytes that a connection takes over from its sender at once.
+  double send_buffer() const { return static_cast<double>(model_.send_buffer); }
+  // Bytes of the first part, and of the others, of a body that is sent in fragments.
+  double first_fragment() const { return static_cast<double>(model_.detached_threshold); }
+  double fragment() const { return static_cast<double>(model_.fragment_bytes); }
+  // How many of the others are queued at a time.
+  std::int64_t fragments_queued() const { return model_.fragments_queued; }
+
  private:
+  static Rendezvous read_rendezvous(const std::string& name) {
+    return name == "get" ? Rendezvous::get : name == "send" ? Rendezvous::send : Rendezvous::put;
+  }
   static bool is_synchronous(Kind kind) {
     return kind == Kind::ssend || kind == Kind::issend || kind == Kind::ssend_init;
   }
@@ -69,6 +98,7 @@ class Protocol {
 
   const Model& model_;
   const PlatformData& platform_;
+  Rendezvous rendezvous_;
 };
 
 inline bool Protocol::is_immediate(Kind kind) {

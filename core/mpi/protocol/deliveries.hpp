@@ -1,0 +1,36 @@
+// What the transfer of a message means for its two sides: who goes on when it is over, and whether
+// it can begin at all.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/matching/matcher.hpp"
+#include "mpi/rank/runtime.hpp"
+#include "mpi/request/request_table.hpp"
+#include "transfer/transfers.hpp"
+
+namespace tisim {
+
+class Deliveries {
+ public:
+  Deliveries(const Runtime& runtime, Transfers& transfers, Matcher& matcher, RequestTable& requests)
+      : runtime_(runtime), transfers_(transfers), matcher_(matcher), requests_(requests) {}
+
+  // Whether something that is off, or a dead rank, is on a message's way over a pair. It is noted
+  // as lost then.
+  bool is_lost(std::int32_t message, std::int32_t pair);
+  // The sender needs its message no more, before that has arrived.
+  void finish_send(std::int32_t message);
+  // The transfer of a message is over: those who wait for it go on, whoever came first first.
+  void arrive(std::int32_t message);
+
+ private:
+  void notify(std::int32_t message, Side side);
+
+  Runtime runtime_;
+  Transfers& transfers_;
+  Matcher& matcher_;
+  RequestTable& requests_;
+};
+
+}  // namespace tisim

@@ -1,0 +1,81 @@
+// Messages over FIFO connections (network/ordering:fifo, ADR 27): what is queued when.
+//
+// A message that its sender need not wait for is queued when it is sent. A rendezvous begins with a
+// *request*, queued when the message is sent. The receiver queues an *answer* when it has read the
+// request and its receive is posted; the sender queues the body when it has read the answer. A rank
+// reads what has arrived when it enters a call that waits, tests or probes, and while it is in one:
+// MPI libraries without a thread of their own make progress only there.
+//
+// So an answer waits for a body that its rank has queued before, which makes the order matter in
+// which a program posts its sends and receives.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "mpi/matching/matcher.hpp"
+#include "mpi/protocol/deliveries.hpp"
+#include "mpi/protocol/jitter.hpp"
+#include "mpi/protocol/protocol.hpp"
+#include "mpi/rank/runtime.hpp"
+#include "transfer/transfers.hpp"
+
+namespace tisim {
+
+// Where a message of a rendezvous is, for reports.
+struct Standing {
+  enum class Where : std::uint8_t { elsewhere, queued, unread };
+  Where where = Where::elsewhere;
+  PacketType type = PacketType::last_part;  // what is queued or not read
+  std::int32_t before = 0;                  // packets that are queued before it
+};
+
+class Handshake {
+ public:
+  Handshake(const Runtime& runtime, Transfers& transfers, Matcher& matcher, Deliveries& deliveries,
+            const Protocol& protocol, Jitter& jitter);
+
+  // A send was posted, whether its receive is there or not.
+  void send(std::int32_t message);
+  // A receive was posted that takes a message which was sent before.
+  void receive(std::int32_t message);
+  // A packet has been moved.
+  void end(std::int32_t packet);
+  // A rank enters a call that waits, tests or probes.
+  void read(std::int32_t rank);
+
+  // What became of a message. It takes long.
+  Standing standing(std::int32_t message) const;
+
+  // What has arrived and waits to be read is of messages that are under way. Throws
+  // BrokenInvariant.
+  void verify() const;
+
+ private:
+  struct Unread {
+    std::int32_t message;
+    PacketType type;
+  };
+
+  void arrive(const Packet& packet);
+  void take(const Unread& unread);
+  void answer(std::int32_t message);
+  void send_body(std::int32_t message);
+  void send_fragment(std::int32_t message);
+  void queue(std::int32_t connection, PacketType type, std::int32_t message, double bytes);
+  void come_first(const Packet& packet);
+  std::int32_t reader(const Unread& unread) const;
+
+  Runtime runtime_;
+  Transfers& transfers_;
+  Matcher& matcher_;
+  Deliveries& deliveries_;
+  const Protocol& protocol_;
+  Jitter& jitter_;
+  std::vector<Packet> ended_;                // that arrive together
+  std::vector<std::vector<Unread>> unread_;  // of each rank; shorter where the last have none
+  std::unordered_map<std::int32_t, double> unsent_;  // bytes of bodies that are not queued yet
+};
+
+}  // namespace tisim

@@ -1,0 +1,263 @@
+"""The selector `openmpi-4.1`: what Open MPI 4.1 does by default, one rank a node.
+
+The decisions are those of `coll/tuned` (`openmpi_tables`); the operations that it leaves out
+(gatherv, scatterv, scan, exscan) are those of `coll/basic`. Nothing is cut into segments. A rank
+decides with its own arguments, as in Open MPI. The library returns at once from a collective of
+empty messages (`ompi/mpi/c/*.c`), but for a barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tisim.actions.collectives.catalogue import algorithm
+from tisim.actions.collectives.topology import in_order_binomial_tree
+from tisim.actions.openmpi import exchanges, rooted
+from tisim.actions.script import Endpoint
+from tisim.actions.selectors import openmpi_tables as tables
+from tisim.actions.selectors.choice import Table, below
+
+
+def choose(table: Table, ranks: int, nbytes: int) -> str:
+    """The algorithm that a table names, by Open MPI's name."""
+    return below(below(table, ranks)[1], nbytes)[1]
+
+
+# Algorithms of SimGrid's that make Open MPI's messages in Open MPI's order.
+_BARRIERS = {
+    "linear": "ompi_basic_linear",
+    "double_ring": "ompi_doublering",
+    "recursive_doubling": "ompi_recursivedoubling",
+    "bruck": "ompi_bruck",
+    "tree": "ompi_tree",
+}
+_REDUCE_SCATTERS = {
+    "recursive_halving": "ompi_basic_recursivehalving",
+    "ring": "ompi_ring",
+    "butterfly": "ompi_butterfly",
+}
+_BCAST_TREES = {
+    "chain": "chain",
+    "pipeline": "chain",
+    "binary_tree": "binary",
+    "binomial": "binomial",
+    "knomial": "knomial",
+}
+_REDUCE_TREES = {"chain": "chain", "pipeline": "chain", "binary": "binary", "binomial": "binomial"}
+
+
+def barrier(s: Endpoint) -> None:
+    """By the number of ranks."""
+    if s.size > 1:
+        algorithm("barrier", _BARRIERS[below(tables.BARRIER, s.size)[1]])(s)
+
+
+def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
+    """By the bytes of the message."""
+    nbytes = count * size
+    if s.size < 2 or nbytes == 0:
+        return
+    name = choose(tables.BCAST, s.size, nbytes)
+    if name == "basic_linear":
+        rooted.bcast_linear(s, nbytes, root)
+    elif name == "split_binary_tree":
+        rooted.bcast_split_binary(s, count, size, root)
+    elif name == "scatter_allgather":
+        rooted.bcast_scatter_allgather(s, count, size, root)
+    else:
+        rooted.bcast_tree(s, nbytes, root, _BCAST_TREES[name])
+
+
+def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
+    """By the bytes of the vector."""
+    nbytes = count * size
+    if s.size < 2 or nbytes == 0:
+        return
+    name = choose(tables.REDUCE, s.size, nbytes)
+    if name == "linear":
+        rooted.reduce_linear(s, nbytes, root)
+    elif name == "in-order_binary":
+        rooted.reduce_in_order_binary(s, nbytes, root)
+    elif name == "rabenseifner":
+        rooted.reduce_halving(s, count, size, root)
+    else:
+        rooted.reduce_tree(s, nbytes, root, _REDUCE_TREES[name])
+
+
+def allreduce(s: Endpoint, count: int, size: int) -> None:
+    """By the bytes of the vector."""
+    nbytes = count * size
+    if s.size < 2 or nbytes == 0:
+        return
+    name = choose(tables.ALLREDUCE, s.size, nbytes)
+    if name == "recursive_doubling":
+        exchanges.allreduce_doubling(s, nbytes)
+    elif name in ("ring", "segmented_ring"):
+        exchanges.allreduce_ring(s, count, size)
+    elif name == "rabenseifner":
+        exchanges.allreduce_halving(s, count, size)
+    else:  # nonoverlapping: a reduction to rank 0 and a broadcast
+        reduce(s, count, size, 0)
+        bcast(s, count, size, 0)
+
+
+def gather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
+    """By the bytes of a block: what the root receives from a rank, what a rank sends."""
+    sent, received = scount * ssize, rcount * rsize
+    block = received if s.rank == root else sent
+    if s.size < 2 or block == 0:
+        return
+    name = choose(tables.GATHER, s.size, block)
+    if name == "basic_linear":
+        rooted.gather_linear(s, sent, [received] * s.size, root)
+    elif name == "linear_sync":
+        rooted.gather_synchronised(s, sent, received, root)
+    else:
+        _gather_binomial(s, block, root)
+
+
+def _gather_binomial(s: Endpoint, block: int, root: int) -> None:
+    """Up a tree whose subtrees are intervals (`ompi_coll_base_gather_intra_binomial`)."""
+    place = (s.rank - root) % s.size
+    tree = in_order_binomial_tree(s.rank, s.size, root)
+    held = block
+    for child in tree.children:
+        at = (child - root) % s.size
+        received = min(at - place, s.size - at) * block
+        s.recv(child, received)
+        held += received
+    if tree.parent is not None:
+        s.send(tree.parent, held)
+
+
+def gatherv(
+    s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int, root: int
+) -> None:
+    """Linear (`coll/basic`)."""
+    rooted.gatherv_linear(s, scount * ssize, [count * rsize for count in rcounts], root)
+
+
+def scatter(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
+    """By the bytes of a block: what the root sends to a rank, what a rank receives."""
+    sent, received = scount * ssize, rcount * rsize
+    block = sent if s.rank == root else received
+    if s.size < 2 or block == 0:
+        return
+    name = choose(tables.SCATTER, s.size, block)
+    if name == "basic_linear":
+        rooted.scatter_linear(s, [sent] * s.size, received, root)
+    elif name == "linear_nb":
+        rooted.scatter_nonblocking(s, sent, received, root)
+    else:
+        rooted.scatter_binomial(s, block, root)
+
+
+def scatterv(
+    s: Endpoint, scounts: Sequence[int], ssize: int, rcount: int, rsize: int, root: int
+) -> None:
+    """Linear (`coll/basic`)."""
+    rooted.scatterv_linear(s, [count * ssize for count in scounts], rcount * rsize, root)
+
+
+def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """By the bytes that this rank sends."""
+    sent, received = scount * ssize, rcount * rsize
+    if s.size < 2 or sent == 0:
+        return
+    name = choose(tables.ALLGATHER, s.size, sent)
+    blocks = [received] * s.size
+    if name == "two_proc":
+        exchanges.exchange_of_two(s, sent, received)
+    elif name == "recursive_doubling":
+        exchanges.allgather_doubling(s, received)
+    else:
+        _ALLGATHERS[name](s, blocks)
+
+
+_ALLGATHERS: dict[str, Callable[[Endpoint, Sequence[int]], None]] = {
+    "bruck": exchanges.allgather_bruck,
+    "ring": exchanges.allgather_ring,
+    "neighbor": exchanges.allgather_neighbours,
+}
+
+
+def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
+    """By the mean block, rounded down; elements count with the width that this rank sends."""
+    total = sum(rcounts) * ssize
+    if s.size < 2 or total == 0:
+        return
+    name = choose(tables.ALLGATHERV, s.size, total // s.size)
+    blocks = [count * rsize for count in rcounts]
+    if name == "two_proc":
+        exchanges.exchange_of_two(s, scount * ssize, blocks[1 - s.rank])
+    elif name == "default":  # to rank 0, then from it as one element
+        rooted.gatherv_linear(s, scount * ssize, blocks, 0)
+        bcast(s, 1, sum(blocks), 0)
+    else:
+        _ALLGATHERS[name](s, blocks)
+
+
+def alltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """By the bytes of a block."""
+    sent, received = scount * ssize, rcount * rsize
+    if s.size < 2 or sent == 0:
+        return
+    name = choose(tables.ALLTOALL, s.size, sent)
+    if name == "two_proc":
+        exchanges.exchange_of_two(s, sent, received)
+    elif name == "pairwise":
+        exchanges.alltoall_pairwise(s, sent, received)
+    elif name == "modified_bruck":
+        exchanges.alltoall_bruck(s, sent)
+    else:  # linear, linear_sync
+        exchanges.alltoall_linear(s, sent, received)
+
+
+def alltoallv(
+    s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
+) -> None:
+    """By the number of ranks; empty messages are sent."""
+    write_alltoallv(s, scounts, ssize, rcounts, rsize, empty=True)
+
+
+def write_alltoallv(
+    s: Endpoint,
+    scounts: Sequence[int],
+    ssize: int,
+    rcounts: Sequence[int],
+    rsize: int,
+    *,
+    empty: bool,
+) -> None:
+    """An alltoallv with or without empty messages."""
+    sent = [count * ssize for count in scounts]
+    received = [count * rsize for count in rcounts]
+    name = below(tables.ALLTOALLV, s.size)[1]
+    write = exchanges.alltoallv_pairwise if name == "pairwise" else exchanges.alltoallv_linear
+    if s.size > 1:
+        write(s, sent, received, empty=empty)
+
+
+def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
+    """By the bytes in all."""
+    total = sum(rcounts)
+    if s.size < 2 or total * size == 0:
+        return
+    name = choose(tables.REDUCE_SCATTER, s.size, total * size)
+    if name == "non-overlapping":
+        reduce(s, total, size, 0)
+        scatterv(s, rcounts, size, rcounts[s.rank], size, 0)
+    else:
+        algorithm("reduce_scatter", _REDUCE_SCATTERS[name])(s, rcounts, size)
+
+
+def scan(s: Endpoint, count: int, size: int) -> None:
+    """Linear (`coll/basic`)."""
+    if count * size > 0:
+        exchanges.scan_linear(s, count * size)
+
+
+def exscan(s: Endpoint, count: int, size: int) -> None:
+    """Linear (`coll/basic`)."""
+    if count * size > 0:
+        exchanges.scan_linear(s, count * size)

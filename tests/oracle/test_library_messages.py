@@ -1,0 +1,111 @@
+"""The messages of collectives beside those that an installed Open MPI 4.1 sends."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tisim.actions.collectives.catalogue import algorithm
+from tisim.actions.script import ISEND, SEND, SENDRECV, SSEND, Script
+
+_SOURCE = Path(__file__).parent / "library_messages" / "messages.c"
+_SENDS = frozenset({SEND, SSEND, ISEND, SENDRECV})
+_ROOTED = frozenset({"bcast", "reduce", "gather", "gatherv", "scatter", "scatterv"})
+_OPERATIONS = (
+    "barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv",
+    "allgather", "allgatherv", "alltoall", "alltoallv", "reduce_scatter", "scan", "exscan",
+)  # fmt: skip
+_SIZES = (1, 12, 100, 700, 3000, 12000, 60000, 200000, 700000, 1 << 20)
+_MOST = max(_SIZES)
+
+Call = tuple[str, int, int]  # operation, bytes, root
+Messages = list[list[tuple[int, int]]]  # of each rank: destination and bytes
+
+
+def _calls(ranks: int) -> Iterator[Call]:
+    for operation in _OPERATIONS:
+        for nbytes in (0,) if operation == "barrier" else _SIZES:
+            for root in sorted({0, 1, ranks - 1}) if operation in _ROOTED else (0,):
+                yield operation, nbytes, root
+
+
+def _arguments(call: Call, ranks: int) -> tuple[object, ...]:
+    operation, n, root = call
+    counts = [n] * ranks
+    if operation in ("bcast", "reduce"):
+        return (n, 1, root)
+    if operation in ("allreduce", "scan", "exscan"):
+        return (n, 1)
+    if operation in ("gather", "scatter"):
+        return (n, 1, n, 1, root)
+    forms: dict[str, tuple[object, ...]] = {
+        "barrier": (),
+        "gatherv": (n, 1, counts, 1, root),
+        "scatterv": (counts, 1, n, 1, root),
+        "allgather": (n, 1, n, 1),
+        "alltoall": (n, 1, n, 1),
+        "allgatherv": (n, 1, counts, 1),
+        "alltoallv": (counts, 1, counts, 1),
+        "reduce_scatter": (counts, 1),
+    }
+    return forms[operation]
+
+
+def _predicted(selector: str, call: Call, ranks: int) -> Messages:
+    messages: Messages = []
+    for rank in range(ranks):
+        script = Script(rank, ranks)
+        algorithm(call[0], selector)(script, *_arguments(call, ranks))
+        rows = zip(script.kinds, script.peers, script.sizes, strict=True)
+        messages.append([(peer, int(size)) for kind, peer, size in rows if kind in _SENDS])
+    return messages
+
+
+def _find(*names: str) -> str:
+    for name in names:
+        if found := shutil.which(name):
+            return found
+    pytest.skip(f"{names[-1]} is not installed")
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program that makes the calls, compiled for Open MPI 4.1."""
+    mpicc = _find("mpicc.openmpi", "mpicc")
+    mpirun = _find("mpirun.openmpi", "mpirun")
+    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False)
+    if not re.search(r"(Open MPI|OpenRTE)\) 4\.1\.", version.stdout):
+        pytest.skip("no Open MPI 4.1 is installed")
+    binary = tmp_path_factory.mktemp("messages") / "messages"
+    subprocess.run([mpicc, "-O1", "-rdynamic", "-o", binary, _SOURCE], check=True)
+    return binary
+
+
+def _sent(program: Path, ranks: int, calls: list[Call]) -> dict[Call, Messages]:
+    command = [
+        _find("mpirun.openmpi", "mpirun"), "--allow-run-as-root", "--oversubscribe",
+        "-np", str(ranks), "--mca", "coll", "^sm", "--mca", "pml_monitoring_enable", "1",
+        "--mca", "mpi_yield_when_idle", "1", str(program), str(_MOST),
+    ]  # fmt: skip
+    asked = "".join(f"{operation} {nbytes} {root}\n" for operation, nbytes, root in calls)
+    ran = subprocess.run(command, input=asked, capture_output=True, text=True, check=True)
+    messages: dict[Call, Messages] = defaultdict(lambda: [[] for _ in range(ranks)])
+    for line in ran.stdout.splitlines():
+        operation, nbytes, root, source, destination, size = line.split()
+        call = operation, int(nbytes), int(root)
+        messages[call][int(source)].append((int(destination), int(size)))
+    return messages
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 7, 8])
+def test_open_mpi_sends_the_same_messages_in_the_same_order(program: Path, ranks: int) -> None:
+    calls = list(_calls(ranks))
+    sent = _sent(program, ranks, calls)
+    different = [call for call in calls if _predicted("openmpi-4.1", call, ranks) != sent[call]]
+    assert not different
