@@ -30,7 +30,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench optimised instructions verify verified clean
+.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench optimised instructions verify verified validate validate-quick clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -132,6 +132,12 @@ instructions: $(OPTIMISED) ## have the instructions of two small replays changed
 
 verify: $(BUILT) ## compare CASES random cases, drawn from SEED, with SimGrid
 	$(PY) -m tests.oracle.campaign --cases $(CASES) --seed $(SEED)
+
+validate: $(BUILT) ## real runs on namespaces beside their predictions, into docs/validation.md (needs root, Open MPI)
+	$(PY) -m benchmarks.validation --write --html build/validation
+
+validate-quick: $(BUILT) ## ten cases of these; only gross errors fail
+	$(PY) -m benchmarks.validation --few
 
 clean: ## remove what was built, and the virtual environment
 	rm -rf build .venv

@@ -40,6 +40,11 @@ _COMMANDS = {
         "execute_command",
         "Execute a trace on a real MPI, and time it.",
     ),
+    "validate": (
+        "tisim.commands.validate",
+        "validate_command",
+        "Compare predictions with real runs.",
+    ),
     "cc": (
         "tisim.commands.counting",
         "cc_command",

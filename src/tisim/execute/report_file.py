@@ -72,8 +72,8 @@ class Report:
     def _take(self, words: list[str]) -> None:
         self.steps += 1
         if words[0] == "repetition":
-            ends = tuple(float(word) for word in words[5:])
-            self.repetitions.append(Repetition(ends, float(words[3])))
+            ends = tuple(float(word) for word in words[7:])
+            self.repetitions.append(Repetition(ends, float(words[3]), float(words[5])))
         elif words[0] == "done":
             self.done = True
         elif len(words) == 2:

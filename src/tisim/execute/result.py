@@ -17,10 +17,13 @@ class Repetition:
         When each rank had ended, in seconds after the start.
     late
         By how much the rank that began last missed the start, in seconds.
+    processor_time
+        Seconds of processors that all ranks used together. Ranks that spin use theirs.
     """
 
     ends: tuple[float, ...]
     late: float
+    processor_time: float
 
     @property
     def time(self) -> float:
@@ -86,7 +89,12 @@ class Execution:
             "clock_error": self.clock_error,
             "memory": self.memory,
             "repetitions": [
-                {"time": one.time, "late": one.late, "ends": [*one.ends]}
+                {
+                    "time": one.time,
+                    "late": one.late,
+                    "processor_time": one.processor_time,
+                    "ends": [*one.ends],
+                }
                 for one in self.repetitions
             ],
         }

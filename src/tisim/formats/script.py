@@ -39,6 +39,8 @@ def name_of_instruction(kind: int, operation: int) -> str:
         return _core.Operation(operation).name.lower()
     if kind == _core.Kind.ICOLLECTIVE:
         return "i" + _core.Operation(operation).name.lower()
+    if kind == _core.Kind.RECV_HALF:
+        return "sendrecv"
     return _core.Kind(kind).name.lower()
 
 

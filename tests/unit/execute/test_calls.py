@@ -138,7 +138,7 @@ def test_everything_is_executed(mpi: Mpi, tmp_path: Path) -> None:
     # Ordinary sends and waits of the legacy dialect are in other tests.
     named = {one.name for calls in calls_of(trace, tmp_path / "scripts") for one in calls}
     others = {"collective", "icollective", "end", "nop", "custom", "compute"}
-    others |= {"send", "ssend", "wait_last", "test_last"}
+    others |= {"send", "ssend", "wait_last", "test_last", "recv_half"}
     assert {kind.name.lower() for kind in Kind} - others - named == set()
     done = execute(trace, [mpi.run], repeat=2, compute="sleep", compiler=mpi.cc, time_limit=120)
     assert len(done.repetitions) == 2

@@ -34,7 +34,7 @@ def test_lines_and_what_stands_in_them(tmp_path: Path) -> None:
         *((2, "compute"), (3, "isend"), (3, "number_request"), (5, "irecv"), (6, "wait")),
         *((7, "waitall"), (8, "compute"), (9, "sleep"), (10, "reduce"), (10, "compute")),
         *((11, "ireducescatter"), (11, "number_request"), (11, "compute"), (12, "waitall")),
-        *((13, "comm_split"), (14, "sendrecv"), (14, "recv_half"), (15, "comm_free")),
+        *((13, "comm_split"), (14, "sendrecv"), (14, "sendrecv"), (15, "comm_free")),
     ]
     isend, number, irecv, wait = found[1:5]
     assert (isend.peer, isend.tag, isend.bytes) == (0, 7, 96)

@@ -13,6 +13,8 @@ double clock_error(void);
 
 /* Seconds of rank 0's clock. */
 double now(void);
+/* Seconds of a processor that this rank has used. */
+double processor_time(void);
 /* Sleeps until then; it is not woken early. */
 void sleep_until(double when);
 /* Sleeps until all ranks have come here, and only looks now and then whether they have. */

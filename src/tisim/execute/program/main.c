@@ -191,12 +191,12 @@ int main(int argc, char **argv) {
   const int last = program.options.repetitions - 1;
   for (int repetition = -program.options.warm_ups; repetition <= last; repetition++) {
     double late;
-    const double start = start_together(&late);
+    const double start = start_together(&late), used = processor_time();
     run_script(program.options.timeline && repetition == last ? start : -1);
-    const double end = now() - start;
+    const double end = now() - start, taken = processor_time() - used;
     clean_up();
     wait_for_all();
-    report_repetition(repetition, end, late);
+    report_repetition(repetition, end, late, taken);
   }
   close_results();
   MPI_Finalize();

@@ -7,8 +7,8 @@
 void open_results(void);
 void report_start(void);
 /* A repetition has ended: when each rank did, in seconds after the common start, and by how much it
- * missed that. All ranks call it. */
-void report_repetition(int repetition, double end, double late);
+ * missed that, and how many seconds of its processor it took. All ranks call it. */
+void report_repetition(int repetition, double end, double late, double processor_time);
 void close_results(void);
 
 /* This rank begins an instruction. */

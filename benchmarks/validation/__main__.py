@@ -1,0 +1,111 @@
+"""``make validate``: real runs on a testbed of namespaces, beside their predictions."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from benchmarks.validation import document
+from benchmarks.validation.machine import SPEED, calibrated
+from benchmarks.validation.programs import Program, few_programs, programs
+from benchmarks.validation.testbed import missing, shaped_nodes
+from tisim.commands.validate import print_validation
+from tisim.validation import Case, Study, Thresholds, Validation, validate
+from tisim.validation.page import page
+
+# Bits a second: at these the processors of two cores are not the bottleneck.
+_RATES = (80_000_000, 20_000_000)
+# In CI only gross failures fail.
+_GROSS = Thresholds(median=1.0)
+# Seconds for one repetition.
+_TIME_LIMIT = 120.0
+
+
+@click.command()
+@click.option("--few", is_flag=True, help="Ten cases at the first rate; only gross errors fail.")
+@click.option("--match", default="", metavar="TEXT", help="Only cases whose names contain this.")
+@click.option("--rate", "rates", type=int, multiple=True, metavar="BITS", help="Bits a second.")
+@click.option("--repeat", default=5, show_default=True, help="Runs of each case.")
+@click.option("--cfg", "items", multiple=True, metavar="KEY:VALUE", help="Of the simulation.")
+@click.option("--seeds", default=1, show_default=True, help="Predictions of each case.")
+@click.option("--html", metavar="FILE", help="Write a page for each rate: FILE-80.html.")
+@click.option("--write", "writes", is_flag=True, help="Write the tables into docs/validation.md.")
+def main(
+    few: bool,
+    match: str,
+    rates: tuple[int, ...],
+    repeat: int,
+    items: tuple[str, ...],
+    seeds: int,
+    html: str | None,
+    writes: bool,
+) -> None:
+    """Compare predictions with Open MPI on network namespaces of this machine."""
+    reason = missing()
+    if reason is not None:
+        click.echo(f"skipped: {reason}")
+        return
+    signal.signal(signal.SIGTERM, _stop)
+    config = {"smpi/coll-selector": "ompi"}
+    config.update(item.partition(":")[::2] for item in items)
+    wanted = [
+        program for program in (few_programs() if few else programs()) if match in program.title
+    ]
+    passed, text = True, ""
+    for rate in rates or (_RATES[:1] if few else _RATES):
+        when = document.versions()
+        # At the lower rate a part of the cases is enough, and takes as long.
+        chosen = wanted if few or rate == _RATES[0] else wanted[::2]
+        found = _validate(chosen, rate, repeat, config, seeds)
+        click.echo(f"{rate / 1e6:g} Mbit/s, {when}")
+        print_validation(found)
+        passed = passed and found.passed
+        text += document.tables(found, chosen, rate, when)
+        if html is not None:
+            path = Path(f"{html}-{rate / 1e6:g}.html")
+            path.write_text(page(f"Validation at {rate / 1e6:g} Mbit/s", found, [when]))
+    if writes:
+        document.write(text)
+    sys.exit(0 if passed else 1)
+
+
+def _validate(
+    chosen: list[Program], rate: int, repeat: int, config: dict[str, str], seeds: int
+) -> Validation:
+    nodes = max(program.ranks for program in chosen)
+    with tempfile.TemporaryDirectory() as scratch, shaped_nodes(nodes, rate, Path(scratch)) as bed:
+        click.echo(f"calibrates {nodes} nodes of {rate / 1e6:g} Mbit/s", err=True)
+        platform = calibrated(bed, rate, Path(scratch))
+        cases = tuple(
+            Case(
+                program.title,
+                program.write(Path(scratch)),
+                platform,
+                group=program.group,
+                config=config,
+                seeds=seeds,
+                command=bed.command(program.ranks),
+                speed=SPEED,
+                repeat=repeat,
+                time_limit=_TIME_LIMIT,
+                compiler="mpicc.openmpi",
+            )
+            for program in chosen
+        )
+        return validate(Study(cases, {"": _GROSS}), _show)
+
+
+def _show(number: int, cases: int, name: str) -> None:
+    click.echo(f"{number + 1} of {cases}: {name}", err=True)
+
+
+def _stop(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+/* Lets a rank of Open MPI that has nothing to do wait for its sockets instead of spinning.
+ *
+ * Open MPI looks at its sockets with poll or epoll_wait and a timeout of 0, and with
+ * mpi_yield_when_idle calls sched_yield when nothing was there. This library, preloaded, remembers
+ * which sockets those were, and makes the yield a wait for them, of at most a millisecond or two:
+ * many ranks then share a processor as ranks on hosts of their own would not have to. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+
+/* Open MPI yields a few times before it has looked whether it has something to do. */
+enum { MOST_SOCKETS = 512, YIELDS_BEFORE = 4, LONGEST_WAIT = 2 /* ms */ };
+
+static __thread struct pollfd watched[MOST_SOCKETS];
+static __thread nfds_t watched_count;
+static __thread int idle_yields;
+
+static void *next_function(const char *name) { return dlsym(RTLD_NEXT, name); }
+
+static void saw(int ready) {
+  if (ready > 0) idle_yields = 0;
+}
+
+int poll(struct pollfd *sockets, nfds_t count, int timeout) {
+  static int (*next)(struct pollfd *, nfds_t, int);
+  if (next == NULL) next = (int (*)(struct pollfd *, nfds_t, int))next_function("poll");
+  if (timeout == 0 && count <= MOST_SOCKETS) {
+    memcpy(watched, sockets, count * sizeof *sockets);
+    watched_count = count;
+  }
+  const int ready = next(sockets, count, timeout);
+  if (timeout == 0) saw(ready);
+  return ready;
+}
+
+int epoll_wait(int set, struct epoll_event *events, int most, int timeout) {
+  static int (*next)(int, struct epoll_event *, int, int);
+  if (next == NULL)
+    next = (int (*)(int, struct epoll_event *, int, int))next_function("epoll_wait");
+  if (timeout == 0) {
+    watched[0] = (struct pollfd){.fd = set, .events = POLLIN};
+    watched_count = 1;
+  }
+  const int ready = next(set, events, most, timeout);
+  if (timeout == 0) saw(ready);
+  return ready;
+}
+
+int sched_yield(void) {
+  static int (*next)(struct pollfd *, nfds_t, int);
+  if (next == NULL) {
+    next = (int (*)(struct pollfd *, nfds_t, int))next_function("poll");
+    prctl(PR_SET_TIMERSLACK, 1UL);
+  }
+  if (++idle_yields < YIELDS_BEFORE || watched_count == 0) return 0;
+  idle_yields = 0;
+  struct pollfd sockets[MOST_SOCKETS];
+  memcpy(sockets, watched, watched_count * sizeof *sockets);
+  next(sockets, watched_count, LONGEST_WAIT);
+  return 0;
+}

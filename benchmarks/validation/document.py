@@ -1,0 +1,90 @@
+"""The part of docs/validation.md that the measurements write."""
+
+from __future__ import annotations
+
+import math
+import platform as python_platform
+import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.validation.programs import Program
+from tisim.validation import CaseResult, Validation, summarize
+from tisim.validation.table import (
+    CASE_COLUMNS,
+    SUMMARY_COLUMNS,
+    case_rows,
+    markdown,
+    summary_rows,
+)
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "validation.md"
+_BEGIN = "<!-- written by `make validate` -->\n"
+_END = "<!-- end -->\n"
+
+
+def versions() -> str:
+    """The date, and what the runs were made with."""
+    library = subprocess.run(
+        ["mpirun.openmpi", "--version"], capture_output=True, text=True
+    ).stdout.splitlines()
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=PAGE.parent
+    ).stdout.strip()
+    return (
+        f"{datetime.now(tz=UTC):%Y-%m-%d %H:%M} UTC, tisim {commit or '?'}, "
+        f"{library[0] if library else '?'}, Linux {python_platform.release()}"
+    )
+
+
+def tables(found: Validation, programs: Sequence[Program], rate: int, when: str) -> str:
+    """What a validation at one rate has found, in Markdown."""
+    small = {program.title for program in programs if program.is_small}
+    classes = [
+        ("above 4 kB", [one for one in found.results if one.case.name not in small]),
+        ("up to 4 kB, and barriers", [one for one in found.results if one.case.name in small]),
+    ]
+    rows = [
+        (name, *row[1:])
+        for name, results in classes
+        for row in summary_rows(summarize(results)[-1:])
+    ]
+    spread = [one.spread for one in found.results]
+    busy = max((one.busy or 0.0 for one in found.results), default=math.nan)
+    text = [
+        f"\n### {rate / 1e6:g} Mbit/s\n\n{when}. {len(found.results)} cases; the distance of the "
+        f"quartiles of the real times is {_median(spread):.1%} in the median; the ranks use at "
+        f"most {busy:.0%} of the processors.\n\n",
+        markdown(SUMMARY_COLUMNS, [*rows, *summary_rows(found.summaries)]),
+        "\nErrors in parentheses do not count: the real times spread too much.\n\n",
+        markdown(CASE_COLUMNS, case_rows(found.results), left=2),
+        _differences(found.results),
+    ]
+    text += [f"\n{name} failed: {reason}\n" for name, reason in found.failed]
+    return "".join(text)
+
+
+def write(text: str, page: Path = PAGE) -> None:
+    """Put the tables into their place in the page."""
+    before, _, rest = page.read_text().partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    page.write_text(f"{before}{_BEGIN}{text}{_END}{after}")
+
+
+def _differences(results: Sequence[CaseResult]) -> str:
+    rows = [
+        (one.case.name, f"{one.error:+.1%}", "; ".join(one.differences))
+        for one in results
+        if one.differences
+    ]
+    if not rows:
+        return ""
+    return "\nWhat differs where the error is large:\n\n" + markdown(
+        ("case", "error", "what differs"), rows, left=3
+    )
+
+
+def _median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2] if ordered else math.nan

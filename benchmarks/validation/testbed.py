@@ -1,0 +1,191 @@
+"""Network namespaces that stand for nodes: each has one cable into a switch, shaped both ways."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_PREFIX = "tisim-v"
+_NETWORK = "10.99.0"
+# What a token bucket lets through at once, in bytes, and how long its queue may be.
+BURST = 4500
+_QUEUE = "50ms"
+
+
+def missing() -> str | None:
+    """Why there can be no testbed here; None if there can."""
+    if os.geteuid() != 0:
+        return "namespaces need root"
+    for command, package in (
+        ("ip", "iproute2"),
+        ("tc", "iproute2"),
+        ("mpirun.openmpi", "openmpi-bin"),
+        ("mpicc.openmpi", "libopenmpi-dev"),
+        ("unshare", "util-linux"),
+    ):
+        if shutil.which(command) is None:
+            return f"{command} is not installed (Debian: {package})"
+    probe = f"{_PREFIX}{os.getpid()}-probe"
+    made = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True)
+    if made.returncode != 0:
+        return f"network namespaces cannot be made: {made.stderr.strip()}"
+    shaped = subprocess.run(
+        f"ip -n {probe} link set lo up && tc -n {probe} qdisc add dev lo root tbf rate 80mbit "
+        f"burst {BURST} latency {_QUEUE}",
+        shell=True,
+        capture_output=True,
+        text=True,
+    )
+    subprocess.run(["ip", "netns", "delete", probe], capture_output=True)
+    return None if shaped.returncode == 0 else f"links cannot be shaped: {shaped.stderr.strip()}"
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Nodes on a switch.
+
+    Attributes
+    ----------
+    name
+        Of all its namespaces, in front.
+    nodes
+        How many nodes there are.
+    directory
+        For the files that it needs.
+    """
+
+    name: str
+    nodes: int
+    directory: Path
+
+    def command(self, ranks: int, *, first: int = 1) -> tuple[str, ...]:
+        """What starts so many ranks, one a node; the program follows."""
+        hosts = ",".join(f"{_NETWORK}.{node}" for node in range(first, first + ranks))
+        master = f"{self.name}-{first}"
+        options = {
+            "plm_rsh_agent": str(self.directory / "agent"),
+            "plm_rsh_no_tree_spawn": "1",
+            "btl": "tcp,self",
+            "btl_tcp_if_include": f"{_NETWORK}.0/24",
+            "oob_tcp_if_include": f"{_NETWORK}.0/24",
+            "pml": "ob1",
+            "mpi_yield_when_idle": "1",
+        }
+        return (
+            *("ip", "netns", "exec", master, "unshare", "--uts", str(self.directory / "as-node")),
+            *(master, "mpirun.openmpi", "--allow-run-as-root", "--bind-to", "none"),
+            *(word for name, value in options.items() for word in ("--mca", name, value)),
+            *("--host", hosts, "-np", str(ranks)),
+            *("-x", f"LD_PRELOAD={self.directory / 'block_when_idle.so'}"),
+            *(("chrt", "-f", "10") if shutil.which("chrt") else ()),
+        )
+
+
+@contextlib.contextmanager
+def shaped_nodes(nodes: int, rate: int, directory: Path) -> Iterator[Nodes]:
+    """Nodes whose links have so many bits a second; they are gone afterwards, whatever happens.
+
+    Raises
+    ------
+    subprocess.CalledProcessError
+        When they cannot be made.
+    """
+    _remove_left_over()
+    made = Nodes(f"{_PREFIX}{os.getpid()}", nodes, directory)
+    _write_scripts(made)
+    try:
+        _make(made, rate)
+        yield made
+    finally:
+        _remove(made.name)
+
+
+def _write_scripts(made: Nodes) -> None:
+    """The programs that start something on a node."""
+    source = Path(__file__).with_name("block_when_idle.c")
+    library = made.directory / "block_when_idle.so"
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", library, "-ldl"], check=True)
+    _write_program(made.directory / "as-node", 'hostname "$1"\nshift\nexec "$@"\n')
+    _write_program(
+        made.directory / "agent",
+        'while [ "${1#-}" != "$1" ]; do shift; done\n'
+        f"node={made.name}-${{1##*.}}\nshift\n"
+        f'exec ip netns exec "$node" unshare --uts {made.directory}/as-node "$node" '
+        '/bin/sh -c "$*"\n',
+    )
+
+
+def _write_program(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}")
+    path.chmod(0o755)
+
+
+def _make(made: Nodes, rate: int) -> None:
+    switch = f"{made.name}-switch"
+    shape = f"root tbf rate {rate}bit burst {BURST} latency {_QUEUE}"
+    commands = [
+        f"ip netns add {switch}",
+        f"ip -n {switch} link add br0 type bridge",
+        f"ip -n {switch} link set br0 up",
+    ]
+    for number in range(1, made.nodes + 1):
+        node, port = f"{made.name}-{number}", f"port{number}"
+        commands += [
+            f"ip netns add {node}",
+            f"ip link add {port} netns {switch} type veth peer name eth0 netns {node}",
+            f"ip -n {switch} link set {port} master br0",
+            f"ip -n {switch} link set {port} up",
+            f"ip -n {node} link set lo up",
+            f"ip -n {node} link set eth0 up",
+            f"ip -n {node} addr add {_NETWORK}.{number}/24 dev eth0",
+            # Offloading would put bursts of 100 kB into the queue, and control messages behind.
+            f"ip -n {node} link set dev eth0 gso_max_segs 1",
+            f"ip -n {switch} link set dev {port} gso_max_segs 1",
+            f"tc -n {node} qdisc add dev eth0 {shape}",
+            f"tc -n {switch} qdisc add dev {port} {shape}",
+        ]
+    for command in commands:
+        subprocess.run(command.split(), check=True, capture_output=True, text=True)
+    for number in range(1, made.nodes + 1):
+        _set_tcp(f"{made.name}-{number}")
+
+
+def _set_tcp(node: str) -> None:
+    """Connections keep their windows while they idle, and are all alike."""
+    for option, value in (("tcp_slow_start_after_idle", 0), ("tcp_no_metrics_save", 1)):
+        subprocess.run(
+            [
+                "ip",
+                "netns",
+                "exec",
+                node,
+                "sh",
+                "-c",
+                f"echo {value} > /proc/sys/net/ipv4/{option}",
+            ],
+            capture_output=True,
+        )
+
+
+def _namespaces() -> list[str]:
+    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True)
+    return [line.split()[0] for line in listed.stdout.splitlines() if line.startswith(_PREFIX)]
+
+
+def _remove(name: str) -> None:
+    for namespace in _namespaces():
+        if namespace.startswith(f"{name}-"):
+            subprocess.run(["ip", "netns", "delete", namespace], capture_output=True)
+
+
+def _remove_left_over() -> None:
+    """Remove what processes have left that were killed."""
+    for namespace in _namespaces():
+        owner = namespace[len(_PREFIX) :].partition("-")[0]
+        if owner.isdecimal() and not Path(f"/proc/{owner}").exists():
+            subprocess.run(["ip", "netns", "delete", namespace], capture_output=True)
