@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tisim.calibration.calibration import Calibration
+    from tisim.calibration.contention import Contention
 
 _FEW_POINTS = 5
 _LARGE_RESIDUAL = 0.10
@@ -26,6 +27,10 @@ _NOTABLE_PART = 0.10
 # A simulated call that is this far off, in the median of its segment.
 _LARGE_ERROR = 0.15
 _SHOWN_SIZES = 8
+# Both directions together reach so many times the bandwidth of one: there is no bottleneck.
+_NEARLY_TWICE = 1.9
+# Messages in bytes that idling delays notably.
+_SMALL = 4096
 _NAMES = {
     "pingpong": "ping-pong",
     "send": "MPI_Send",
@@ -47,6 +52,7 @@ def advise(calibration: Calibration) -> tuple[str, ...]:
         *_simulated(calibration),
         *_unknown_medians(calibration),
         *_nominal(calibration),
+        *_idle(calibration),
         *_contention(calibration),
         *_range(calibration),
     )
@@ -236,6 +242,9 @@ def _contention(calibration: Calibration) -> Iterator[str]:
             "limiter links are left as they are"
         )
         return
+    yield from _patterns(contention)
+    if not contention.is_of_hosts:
+        return
     if not 0.95 <= contention.measured_ratio <= 2.05:
         yield (
             f"both directions together reach {contention.measured_ratio:.2f} times the bandwidth "
@@ -247,6 +256,50 @@ def _contention(calibration: Calibration) -> Iterator[str]:
             "only a <cluster> has a limiter_link: put a shared link of "
             f"{contention.ratio * calibration.route.bandwidth:.3g} Bps into both routes between "
             f"{calibration.hosts[0]} and {calibration.hosts[1]}"
+        )
+
+
+def _patterns(contention: Contention) -> Iterator[str]:
+    """What is not as the model has it, or could not be told."""
+    if contention.shift is None and contention.ratio < _NEARLY_TWICE:
+        yield (
+            "both directions were measured between two hosts alone, which may wait for one "
+            "another: a shift over three hosts or more ('tisim benchmark') tells whether the "
+            "limiter_link is right"
+        )
+    for pattern in contention.patterns:
+        if pattern.modes:
+            nbytes, (low, high) = next(iter(pattern.modes.items()))
+            yield (
+                f"{pattern.name}: the times have two modes at {len(pattern.modes)} sizes, such as "
+                f"{nbytes} bytes: {low.seconds:.4g} s ({low.times} of {low.total} times) and "
+                f"{high.seconds:.4g} s ({high.times} times); a prediction can meet one of them"
+            )
+        if pattern.name in ("pairs", "incast") and pattern.rate < 1 - _LARGE_RESIDUAL:
+            yield (
+                f"{pattern.name}: concurrent messages reach {pattern.rate:.0%} of one transfer "
+                "alone: they share more than the model has (a switch, a processor), or packets are "
+                "lost"
+            )
+
+
+def _idle(calibration: Calibration) -> Iterator[str]:
+    """Ping-pongs after both sides slept."""
+    measurements = calibration.measurements
+    if (
+        measurements.frame[measurements.frame["operation"] == "idle_pingpong"]["bytes"].nunique()
+        < 2
+    ):
+        return
+    idle, busy = measurements.curve("idle_pingpong"), measurements.curve("pingpong")
+    small = idle.nbytes <= _SMALL
+    if not small.any():
+        return
+    ratio = float(np.median(idle.seconds[small] / busy.at(idle.nbytes[small])))
+    if abs(ratio - 1) > _LARGE_RESIDUAL:
+        yield (
+            f"after idling, small ping-pongs take {ratio:.2g} times as long as back to back, which "
+            "is what is calibrated: a program that computes between messages sees the longer times"
         )
 
 

@@ -38,6 +38,7 @@ class ContentionDict(TypedDict):
     measured_ratio: float
     limiter_Bps: float | None
     rates: list[dict[str, object]]
+    patterns: list[dict[str, object]]
 
 
 class CalibrationDict(TypedDict):
@@ -188,6 +189,18 @@ class Calibration:
                 "measured_ratio": contention.measured_ratio,
                 "limiter_Bps": self.limiter,
                 "rates": contention.rates.to_dict("records"),
+                "patterns": [
+                    {
+                        "pattern": pattern.name,
+                        "rate": pattern.rate,
+                        "modes": [
+                            {"bytes": nbytes, **vars(mode)}
+                            for nbytes, modes in pattern.modes.items()
+                            for mode in modes
+                        ],
+                    }
+                    for pattern in contention.patterns
+                ],
             },
             "errors": self.errors().to_dict("records"),
             "failing_sizes": self.failing()["bytes"].astype(int).tolist(),

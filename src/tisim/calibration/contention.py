@@ -2,12 +2,14 @@
 
 A full-duplex link should carry its bandwidth in each direction at once; real ones with their host
 adapters reach less together (Velho et al., ACM TOMACS 23, 2013). A ``limiter_link``, shared by both
-directions, says how much.
+directions, says how much. But an exchange between two hosts may also be slow because the two wait
+for one another. In a shift, each host sends to one and receives from another: only if that is slow
+too is the host the bottleneck.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,75 @@ if TYPE_CHECKING:
 _FILLING = 0.1
 # Together the two directions carry at least what one does, and at most twice that.
 _LEAST, _MOST = 1.0, 2.0
+# A host that reaches this part of the bandwidth in both directions of a shift is no bottleneck.
+_FULL_DUPLEX = 0.95
+# Times have two modes if the largest gap between them is by this factor, each side of it has at
+# least this part of the times, and is narrower than the gap.
+_GAP, _LEAST_PART = 1.15, 0.1
+_LEAST_TIMES = 10
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One of the values about which repeated times lie.
+
+    Parameters
+    ----------
+    seconds
+        Their median.
+    times, total
+        How many of how many.
+    """
+
+    seconds: float
+    times: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What concurrent messages of one pattern reach.
+
+    Parameters
+    ----------
+    name
+        ``both ways`` between one pair, disjoint ``pairs``, ``shift`` or ``incast``.
+    rate
+        Bandwidth in each direction of a host (of an incast: into the host), relative to that of one
+        transfer alone; the median over the sizes.
+    modes
+        Of each size with two of them, by its bytes.
+    """
+
+    name: str
+    rate: float
+    modes: dict[int, tuple[Mode, Mode]]
+
+
+def two_modes(seconds: Floats) -> tuple[Mode, Mode] | None:
+    """The two values about which times lie; None if it is one, or there are too few to tell."""
+    ordered = np.sort(seconds)
+    total = len(ordered)
+    if total < _LEAST_TIMES:
+        return None
+    gaps = np.diff(np.log(ordered))
+    least = max(int(np.ceil(_LEAST_PART * total)), 2)
+    inside = gaps[least - 1 : total - least]
+    if not len(inside):
+        return None
+    place = least + int(np.argmax(inside))
+    gap = float(gaps[place - 1])
+    # The middle halves of both sides.
+    spreads = [
+        np.ptp(np.log(np.quantile(side, [0.25, 0.75])))
+        for side in (ordered[:place], ordered[place:])
+    ]
+    if gap < np.log(_GAP) or gap < max(spreads):
+        return None
+    return tuple(  # type: ignore[return-value]
+        Mode(float(np.median(side)), len(side), total)
+        for side in (ordered[:place], ordered[place:])
+    )
 
 
 @dataclass(frozen=True)
@@ -38,11 +109,27 @@ class Contention:
     rates
         One row a size and number of pairs that fill the link: ``bytes``, ``pairs``, and in bytes/s
         ``one_way`` and ``both_ways``.
+    patterns
+        What was told apart, each relative to one transfer alone.
     """
 
     ratio: float
     measured_ratio: float
     rates: pd.DataFrame
+    patterns: tuple[Pattern, ...] = ()
+
+    @property
+    def shift(self) -> Pattern | None:
+        """The shift, if three hosts or more were measured."""
+        return next((pattern for pattern in self.patterns if pattern.name == "shift"), None)
+
+    @property
+    def is_of_hosts(self) -> bool:
+        """Whether the hosts are the bottleneck, and not two that wait for one another.
+
+        Without a shift it is taken to be so.
+        """
+        return self.shift is None or self.shift.rate < _FULL_DUPLEX
 
     @property
     def fraction(self) -> float:
@@ -65,8 +152,11 @@ def measure_contention(measurements: Measurements) -> Contention | None:
     """
     frame = measurements.frame
     transfers = frame[frame["operation"] == "transfer"]
-    both = _rates(transfers[transfers["directions"] == 2])
-    one = _rates(transfers[transfers["directions"] == 1])
+    if "pattern" not in transfers:
+        transfers = transfers.assign(pattern="pairs")
+    pairs = transfers[transfers["pattern"] == "pairs"]
+    both = _rates(pairs[pairs["directions"] == 2])
+    one = _rates(pairs[pairs["directions"] == 1])
     if both.empty:
         return None
     both = both[both["bytes"] >= _FILLING * both["bytes"].max()]
@@ -77,7 +167,44 @@ def measure_contention(measurements: Measurements) -> Contention | None:
     # Of several numbers of pairs, those that fill the link best tell what it carries.
     best = rates.groupby("bytes")[["one_way", "both_ways"]].max()
     ratio = float((best["both_ways"] / best["one_way"]).median())
-    return Contention(min(max(ratio, _LEAST), _MOST), ratio, rates.reset_index(drop=True))
+    patterns = tuple(_patterns(measurements, transfers, one))
+    shift = next((pattern for pattern in patterns if pattern.name == "shift"), None)
+    reached = ratio if shift is None else max(ratio, 2 * shift.rate)
+    used = min(max(reached, _LEAST), _MOST)
+    return Contention(used, ratio, rates.reset_index(drop=True), patterns)
+
+
+def _patterns(
+    measurements: Measurements, transfers: pd.DataFrame, one: pd.DataFrame
+) -> Iterator[Pattern]:
+    """What each pattern reaches; those that were measured."""
+    is_pairs = transfers["pattern"] == "pairs"
+    kinds = {
+        "both ways": transfers[
+            is_pairs & (transfers["directions"] == 2) & (transfers["pairs"] == 1)
+        ],
+        "pairs": transfers[is_pairs & (transfers["directions"] == 1) & (transfers["pairs"] > 1)],
+        "shift": transfers[transfers["pattern"] == "shift"],
+        "incast": transfers[transfers["pattern"] == "incast"],
+    }
+    alone = one[one["pairs"] == 1]
+    for name, rows in kinds.items():
+        if rows.empty:
+            continue
+        if name == "pairs":
+            rows = rows[rows["pairs"] == rows["pairs"].max()]
+        # An incast brings one message of each pair into one host.
+        moved = rows["bytes"] * (rows["pairs"] if name == "incast" else 1)
+        medians = (moved / rows["seconds"]).groupby(rows["bytes"]).median()
+        one_way = _one_way(measurements, alone, medians.index.to_numpy(dtype=np.float64))
+        if one_way is None:
+            continue
+        modes = {}
+        for nbytes, times in rows.groupby("bytes")["seconds"]:
+            found = two_modes(times.to_numpy())
+            if found is not None:
+                modes[int(nbytes)] = found
+        yield Pattern(name, float(np.median(medians.to_numpy() / one_way)), modes)
 
 
 def _rates(transfers: pd.DataFrame) -> pd.DataFrame:

@@ -18,9 +18,21 @@ from tisim.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What is timed: a ping-pong one way; MPI_Send, with the receiver ready or late; MPI_Isend; the
-#: MPI_Recv of a message that had time to arrive; concurrent messages until the last is there.
-OPERATIONS = ("pingpong", "send", "late_send", "isend", "recv", "transfer")
+#: What is timed: a ping-pong one way, back to back or after both sides slept; MPI_Send, with the
+#: receiver ready or late; MPI_Isend; the MPI_Recv of a message that had time to arrive; each
+#: further message of a stream; concurrent messages until the last is there.
+OPERATIONS = (
+    "pingpong",
+    "idle_pingpong",
+    "send",
+    "late_send",
+    "isend",
+    "recv",
+    "stream",
+    "transfer",
+)
+# A message of a stream takes at least this part of what all of it takes for each.
+_MOST_OVERLAPPED = 4.0
 
 
 @dataclass(frozen=True)
@@ -90,9 +102,10 @@ class Measurements:
     Parameters
     ----------
     frame
-        One row a measured time: ``operation`` (str, see `OPERATIONS`), ``bytes`` (int), ``seconds``
-        (float, positive), ``pairs`` and ``directions`` (int), ``idle`` (float: seconds since the
-        process's previous call ended, nan where unknown), ``file`` (str).
+        One row a measured time: ``operation`` (str, see `OPERATIONS`), ``bytes`` (int),
+        ``seconds`` (float, positive), ``pairs`` and ``directions`` (int), ``pattern`` (str, of a
+        transfer: pairs, shift or incast), ``idle`` (float: seconds since the process's previous
+        call ended, nan where unknown), ``file`` (str).
     remarks
         What the user should know: rows that are not used, measurements inside one host.
     """
@@ -162,7 +175,31 @@ def read_measurements(files: Iterable[str | PathLike[str]]) -> Measurements:
     frame = pd.concat(frames, ignore_index=True)
     frame = _without_zeros(frame, remarks)
     frame = _between_hosts(frame, remarks)
-    return Measurements(frame.drop(columns="same_host"), tuple(remarks))
+    frame = _each_message(frame)
+    return Measurements(frame.drop(columns=["same_host", "messages"]), tuple(remarks))
+
+
+def _each_message(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the time of each further message in the place of that of a whole stream.
+
+    A stream takes a ping-pong more than its further messages: the first message and the answer.
+    """
+    is_stream = frame["operation"] == "stream"
+    if not is_stream.any():
+        return frame
+    streams = frame[is_stream]
+    further = np.maximum(streams["messages"] - 1, 1)
+    first = np.zeros(len(streams))
+    pings = frame[frame["operation"] == "pingpong"].groupby("bytes")["seconds"].median()
+    if len(pings):
+        known = pings.index.to_numpy(dtype=np.float64)
+        first = np.interp(streams["bytes"], known, pings) + float(pings.iloc[0])
+    # A stream that is hardly longer than one message tells that the others are short, not how.
+    least = streams["seconds"] / (_MOST_OVERLAPPED * streams["messages"])
+    seconds = np.maximum((streams["seconds"] - first) / further, least)
+    changed = frame["seconds"].copy()
+    changed[is_stream] = seconds
+    return frame.assign(seconds=changed)
 
 
 def _without_zeros(frame: pd.DataFrame, remarks: list[str]) -> pd.DataFrame:

@@ -63,14 +63,27 @@ class PlatformFile:
         return cls(tree, Path(path))
 
     @classmethod
-    def nominal(cls, route: Route) -> PlatformFile:
-        """Two hosts on a switch, with a route of these nominal values between them."""
+    def nominal(
+        cls, route: Route, nodes: int | None = None, speed: float | None = None, cores: int = 1
+    ) -> PlatformFile:
+        """Hosts on a switch, with a route of these nominal values between any two.
+
+        Parameters
+        ----------
+        route
+            The nominal values.
+        nodes, speed, cores
+            Number of hosts, flop/s of a core and cores of a host; two hosts of 1 Gf if None.
+        """
         from lxml import etree
 
+        remark = "" if nodes is not None and speed is not None else "; set speed and radical"
+        core = f' core="{cores}"' if cores != 1 else ""
         root = etree.fromstring(
             '<platform version="4.1">\n'
-            "  <!-- Two hosts with the nominal route between them; set speed and radical. -->\n"
-            f'  <cluster id="nominal" prefix="host-" suffix="" radical="0-1" speed="1Gf" '
+            f"  <!-- Hosts with the nominal route between any two{remark}. -->\n"
+            f'  <cluster id="nominal" prefix="host-" suffix="" radical="0-{(nodes or 2) - 1}" '
+            f'speed="{1e9 if speed is None else speed:.12g}f"{core} '
             f'bw="{route.bandwidth:.12g}Bps" lat="{route.latency / 2:.12g}s"/>\n'
             "</platform>"
         )

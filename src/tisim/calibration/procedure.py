@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tisim.calibration.advice import advise
 from tisim.calibration.calibration import Calibration, settings
@@ -14,6 +14,7 @@ from tisim.calibration.factors import ENVELOPE, Route, factors_of, fit_transfer
 from tisim.calibration.idle import at_usual_idleness
 from tisim.calibration.measurements import Measurements
 from tisim.calibration.overheads import Overheads, fit_overheads
+from tisim.calibration.piecewise import fit_piecewise
 from tisim.calibration.platform_file import PlatformFile
 from tisim.calibration.route import route_between
 from tisim.calibration.separation import Network, separate
@@ -28,6 +29,10 @@ Progress = Callable[[str, int, int], None]
 
 # The largest message of a simulated exchange: long enough that its latency does not matter.
 _EXCHANGED = 1 << 26
+# Messages of a stream that fill the link, in bytes.
+_LARGE = 1 << 14
+# The nominal latency is at least this part of the shortest message.
+_LEAST_REST = 0.2
 # Lines over the sizes and the effect of idling are found in turn, so many times.
 _IDLE_TURNS = 2
 
@@ -41,6 +46,9 @@ def calibrate(
     latency: float | None = None,
     links: int = 2,
     breakpoints: Sequence[int] | None = None,
+    nodes: int | None = None,
+    speed: float | None = None,
+    cores: int = 1,
     progress: Progress = lambda step, done, steps: None,
 ) -> Calibration:
     """Find the parameters with which the simulator reproduces measured times.
@@ -58,6 +66,9 @@ def calibrate(
         between the two hosts.
     breakpoints
         Message sizes in bytes above which another segment begins; found in the times if None.
+    nodes, speed, cores
+        Instead of a platform file: the hosts of the cluster to write, flop/s of a core, cores of a
+        host. Nominal values that are not given then come from the measurements.
     progress
         Called before each step.
 
@@ -80,7 +91,10 @@ def calibrate(
     begin("overheads")
     measurements, overheads = _fit_overheads(measurements, breakpoints)
     begin("nominal route")
-    file, pair, route = _nominal(platform, hosts, bandwidth, latency, links)
+    machine = _Machine(nodes, speed, cores)
+    if nodes is not None and platform is None:
+        bandwidth, latency = _measured_nominal(measurements, overheads, bandwidth, latency, links)
+    file, pair, route = _nominal(platform, hosts, bandwidth, latency, links, machine)
     begin("transfers")
     ping_pong = measurements.curve("pingpong")
     network = Network.of(route.bandwidth, route.latency, ping_pong, ENVELOPE)
@@ -89,7 +103,9 @@ def calibrate(
     file.configure(settings(overheads, factors_of(transfer, route)))
     begin("contention")
     contention = measure_contention(measurements)
-    limiter = None if contention is None else _limit(file, pair, route, contention)
+    limiter = None
+    if contention is not None and contention.is_of_hosts:
+        limiter = _limit(file, pair, route, contention)
     begin("simulation")
     found = Calibration(
         measurements,
@@ -105,6 +121,43 @@ def calibrate(
     found = dataclasses.replace(found, warnings=advise(found))
     begin("done")
     return found
+
+
+class _Machine(NamedTuple):
+    """The hosts of the cluster to write; see `calibrate`."""
+
+    nodes: int | None = None
+    speed: float | None = None
+    cores: int = 1
+
+
+def _measured_nominal(
+    measurements: Measurements,
+    overheads: Overheads,
+    bandwidth: float | None,
+    latency: float | None,
+    links: int,
+) -> tuple[float, float]:
+    """Nominal bandwidth and latency of a link where the user gives none.
+
+    The bandwidth is what large messages and streams reach; the latency what the shortest message
+    takes besides its overheads.
+    """
+    curve = measurements.curve("pingpong")
+    if bandwidth is None:
+        large = fit_piecewise(curve).segments[-1].line.slope
+        rates = [1 / large] if large > 0 else [float(curve.nbytes[-1] / curve.seconds[-1])]
+        if measurements.has("stream"):
+            stream = measurements.curve("stream")
+            rates += list(
+                stream.nbytes[stream.nbytes >= _LARGE] / stream.seconds[stream.nbytes >= _LARGE]
+            )
+        bandwidth = max(rates)
+    if latency is None:
+        shortest = curve.nbytes[:1]
+        rest = float(curve.seconds[0] - overheads.in_a_message(shortest)[0])
+        latency = max(rest, _LEAST_REST * float(curve.seconds[0])) / links
+    return bandwidth, latency
 
 
 def _simulated_sizes(measurements: Measurements) -> list[int]:
@@ -148,6 +201,7 @@ def _nominal(
     bandwidth: float | None,
     latency: float | None,
     links: int,
+    machine: _Machine,
 ) -> tuple[PlatformFile, tuple[str, str], Route]:
     """The platform file to complete, the two hosts that measured, and the route between them."""
     if platform is not None:
@@ -156,6 +210,11 @@ def _nominal(
                 "the nominal bandwidth and latency come from the platform or from the options "
                 "--bandwidth and --latency; give one of both"
             )
+        if machine != _Machine():
+            raise InputError(
+                "the number of hosts, their speed and cores are those of the platform file; give "
+                "--nodes, --speed and --cores without --platform"
+            )
         file = PlatformFile.read(platform)
         loaded = _load(platform)
         pair = hosts if hosts is not None else _first_two(loaded, platform)
@@ -163,14 +222,15 @@ def _nominal(
     if bandwidth is None or latency is None:
         raise InputError(
             "factors are relative to nominal values: give a platform file (--platform), or the "
-            "bandwidth and latency of a link (--bandwidth 125MBps --latency 15us --links 2)"
+            "bandwidth and latency of a link (--bandwidth 125MBps --latency 15us --links 2), or "
+            "the number of hosts (--nodes 64), and they are taken from the measurements"
         )
     if links < 1:
         raise InputError(f"there is at least one link between two hosts, not {links}")
     if hosts is not None:
         raise InputError("hosts are those of a platform file; give --platform too")
     route = Route(links * latency, bandwidth)
-    file = PlatformFile.nominal(route)
+    file = PlatformFile.nominal(route, machine.nodes, machine.speed, machine.cores)
     return file, file.nominal_hosts, route
 
 

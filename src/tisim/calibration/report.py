@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tisim.calibration.calibration import Calibration
+    from tisim.calibration.contention import Contention
 
 _TITLES = {
     "pingpong": "Transfer: the ping-pong, one way, without the overheads",
@@ -23,6 +24,13 @@ _TITLES = {
     "isend": "Time inside MPI_Isend (smpi/ois)",
     "recv": "Time inside MPI_Recv of a message that had time to arrive (smpi/or)",
 }
+_PATTERNS = {
+    "both ways": "both ways between one pair, each direction",
+    "pairs": "disjoint pairs, each",
+    "shift": "shift, each direction of a host",
+    "incast": "incast, into one host",
+}
+_SHOWN_MODES = 3
 _WIDTH = 100
 
 
@@ -48,15 +56,45 @@ def _sections(calibration: Calibration) -> Iterator[str]:
         yield f"Protocol: {calibration.overheads.thresholds.evidence}."
     if calibration.contention is not None:
         limiter = calibration.limiter
+        if calibration.contention.patterns:
+            yield f"Concurrent messages\n{_patterns(calibration.contention)}"
         yield (
             f"Contention: both directions together reach {calibration.contention.fraction:.1%} of "
             "twice the bandwidth of one"
-            + ("." if limiter is None else f": limiter_link is {limiter / 1e6:.4g} MB/s.")
+            + (_without_limiter(calibration) if limiter is None else _with_limiter(limiter))
         )
     yield "\n".join(
         textwrap.fill(f"warning: {text}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
         for text in calibration.warnings
     )
+
+
+def _with_limiter(limiter: float) -> str:
+    return f": limiter_link is {limiter / 1e6:.4g} MB/s."
+
+
+def _without_limiter(calibration: Calibration) -> str:
+    contention = calibration.contention
+    if contention is None or contention.is_of_hosts:
+        return "."
+    return ", in a shift more:\nthe hosts are no bottleneck, and no limiter_link is written."
+
+
+def _patterns(contention: Contention) -> str:
+    heads = ["pattern", "of one transfer alone", "two modes"]
+    rows = [
+        [
+            _PATTERNS[pattern.name],
+            f"{pattern.rate:.0%}",
+            "; ".join(
+                f"{nbytes} bytes: {low.seconds:.4g} s ({low.times} of {low.total}) and "
+                f"{high.seconds:.4g} s ({high.times})"
+                for nbytes, (low, high) in list(pattern.modes.items())[:_SHOWN_MODES]
+            ),
+        ]
+        for pattern in contention.patterns
+    ]
+    return "\n".join(align([heads, *rows], left=(0, 2)))
 
 
 def _segments(calibration: Calibration, fit: Piecewise, errors: pd.DataFrame) -> str:

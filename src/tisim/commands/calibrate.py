@@ -66,6 +66,12 @@ def _time(text: str, what: str) -> float:
     return parse_time(text, what)
 
 
+def _speed(text: str, what: str) -> float:
+    from tisim.quantities import parse_speed
+
+    return parse_speed(text, what)
+
+
 def _size(text: str, what: str) -> float:
     from tisim.quantities import parse_size
 
@@ -97,6 +103,7 @@ def _pair(
     hidden=True,
     epilog="""\b
 Examples:
+  tisim calibrate measured.csv --nodes 64 --speed 3.2Gf -o cluster.xml
   tisim calibrate measured.csv --platform nominal.xml -o calibrated.xml --plot fit.png
   tisim calibrate osu_latency.txt osu_bw.txt --bandwidth 125MBps --latency 15us --links 2
   tisim calibrate skampi.out --platform nominal.xml --hosts node-3,node-9 --json
@@ -132,6 +139,14 @@ Examples:
     metavar="SIZE,...",
     help="Sizes above which a segment begins: 1420,64KiB.",
 )
+@click.option(
+    "--nodes",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Write a cluster of N hosts; nominal values not given are taken from the measurements.",
+)
+@click.option("--speed", callback=_value(_speed), metavar="RATE", help="Of a core, as 3.2Gf.")
+@click.option("--cores", type=click.IntRange(min=1), default=1, help="Of a host (default: 1).")
 @click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
 @click.option("--plot", type=_FILE, metavar="FILE", help="Picture to write (.png, .svg, .pdf).")
 @click.option("--json", "as_json", is_flag=True, help="Print everything found as JSON.")
@@ -146,6 +161,9 @@ def _messages(
     latency: float | None,
     links: int,
     breakpoints: list[int] | None,
+    nodes: int | None,
+    speed: float | None,
+    cores: int,
 ) -> None:
     """Find the parameters of a platform from measured messages, or from timed computations.
 
@@ -173,6 +191,9 @@ def _messages(
             latency=latency,
             links=links,
             breakpoints=breakpoints,
+            nodes=nodes,
+            speed=speed,
+            cores=cores,
             progress=show,
         )
     if as_json:

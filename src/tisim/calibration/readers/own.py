@@ -1,9 +1,11 @@
 """tisim's own CSV, with a header, as its benchmark prints it.
 
-Columns, in any order: ``operation``, ``bytes``, ``seconds``; and, where they apply, ``pairs`` and
-``directions`` (of concurrent transfers), ``host`` and ``peer`` (where the two processes ran).
-Operations: ``pingpong`` (round trip), ``send``, ``late_send`` (MPI_Send to a receiver that is late
-by two round trips), ``isend``, ``recv`` (of a message that has arrived) and ``transfer`` (until the
+Columns, in any order: ``operation``, ``bytes``, ``seconds``; and, where they apply, ``pairs``,
+``directions`` and ``pattern`` (of concurrent transfers: ``pairs``, ``shift`` or ``incast``),
+``messages`` (of a stream), ``host`` and ``peer`` (where the two processes ran). Operations:
+``pingpong`` and ``idle_pingpong`` (round trip, back to back and after both sides slept), ``send``,
+``late_send`` (MPI_Send to a receiver that is late by two round trips), ``isend``, ``recv`` (of a
+message that has arrived), ``stream`` (all its messages, and an answer) and ``transfer`` (until the
 last of the concurrent messages is there). Lines that begin with ``#`` are comments.
 """
 
@@ -13,9 +15,20 @@ from tisim.calibration.readers.text import Sample, Text
 
 NAME = "tisim's CSV with the header operation,bytes,seconds,..."
 
-OPERATIONS = ("pingpong", "send", "late_send", "isend", "recv", "transfer")
+OPERATIONS = (
+    "pingpong",
+    "idle_pingpong",
+    "send",
+    "late_send",
+    "isend",
+    "recv",
+    "stream",
+    "transfer",
+)
 _REQUIRED = ("operation", "bytes", "seconds")
-_OPTIONAL = ("pairs", "directions", "host", "peer")
+_OPTIONAL = ("pairs", "directions", "host", "peer", "pattern", "messages")
+_PATTERNS = ("pairs", "shift", "incast")
+_ROUND_TRIPS = ("pingpong", "idle_pingpong")
 
 
 def recognises(text: Text) -> bool:
@@ -82,12 +95,20 @@ def _sample(text: Text, row: dict[str, str], line: int) -> Sample:
     if pairs < 1 or directions not in (1, 2):
         raise text.error("pairs is at least 1, directions 1 or 2", line)
     seconds = text.quantity(row["seconds"], "a time", line)
+    pattern = row.get("pattern", "pairs") if operation == "transfer" else "pairs"
+    if pattern not in _PATTERNS:
+        raise text.error(f"unknown pattern {pattern!r}; it is one of {', '.join(_PATTERNS)}", line)
+    messages = text.size(row.get("messages", "1"), line)
+    if messages < 1:
+        raise text.error("messages is at least 1", line)
     same_host = row["host"] == row["peer"] if "host" in row and "peer" in row else None
     return Sample(
         operation,
         text.size(row["bytes"], line),
-        seconds / 2 if operation == "pingpong" else seconds,
+        seconds / 2 if operation in _ROUND_TRIPS else seconds,
         pairs,
         directions,
         same_host,
+        pattern=pattern,
+        messages=messages,
     )

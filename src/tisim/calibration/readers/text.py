@@ -28,6 +28,10 @@ class Sample(NamedTuple):
         Whether the processes were on one host; None where the format does not say.
     idle
         Seconds since the call before it ended; nan where the format does not say.
+    pattern
+        Of concurrent transfers: pairs, shift or incast.
+    messages
+        Of a stream: how many there were.
     """
 
     operation: str
@@ -37,6 +41,8 @@ class Sample(NamedTuple):
     directions: int = 1
     same_host: bool | None = None
     idle: float = math.nan
+    pattern: str = "pairs"
+    messages: int = 1
 
 
 @dataclass(frozen=True)
