@@ -30,11 +30,11 @@ Examples:
 @click.option("-o", "--output", metavar="FILE.tit", help="The trace to write.")
 @click.option(
     "--counter",
-    type=click.Choice(["auto", "perf", "register", "time"]),
+    type=click.Choice(["auto", "perf", "register", "qemu", "time"]),
     default="auto",
     show_default=True,
-    help="What measures computations: the processor's count of instructions, the program's own "
-    "(tisim cc), or processor time.",
+    help="What measures computations: the processor's count of instructions (perf), the program's "
+    "own (register; tisim cc), that of QEMU, or processor time.",
 )
 @click.option(
     "--speed",
@@ -156,6 +156,12 @@ def report_recording(output: str, recording: Recording, reason: str) -> None:
     click.echo(f"counter: {recording.counter}{why}", err=True)
     for name, calls in recording.unsupported.most_common():
         click.echo(f"warning: {calls:,} calls of {name} are not in the trace", err=True)
+    if recording.accelerators:
+        click.echo(
+            f"warning: a rank has waited for an accelerator for up to {recording.accelerators} % "
+            "of its time (calls of CUDA or HIP), which no counter counts",
+            err=True,
+        )
     if recording.incomplete:
         ranks = ", ".join(map(str, recording.incomplete))
         click.echo(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tisim.errors import InputError
 
-COUNTERS = ("perf", "register", "time")
+COUNTERS = ("perf", "qemu", "register", "time")
 # What a program defines that `tisim cc` has linked.
 COUNTED_SYMBOL = b"tisim_counted_elsewhere"
 
@@ -32,14 +32,14 @@ def choose_counter(asked: str, program: Path | None) -> tuple[str, str]:
     InputError
         When the counter that is asked for does not work here.
     """
-    if asked == "time":
-        return "time", ""
+    if asked in ("time", "qemu"):
+        return asked, ""
     if asked == "perf":
         reason = perf_obstacle()
         if reason:
             raise InputError(f"--counter perf does not work here: {reason}; --counter auto does")
         return "perf", ""
-    counts_itself = program is not None and COUNTED_SYMBOL in program.read_bytes()
+    counts_itself = program is not None and is_counting(program)
     if asked == "register":
         if program is not None and not counts_itself:
             raise InputError(
@@ -54,6 +54,11 @@ def choose_counter(asked: str, program: Path | None) -> tuple[str, str]:
     if not reason:
         return "perf", "the processor counts instructions"
     return "time", f"no other counter works here: {reason}"
+
+
+def is_counting(program: Path) -> bool:
+    """Whether a program counts its instructions itself."""
+    return COUNTED_SYMBOL in program.read_bytes()
 
 
 def perf_obstacle() -> str:

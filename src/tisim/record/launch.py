@@ -23,14 +23,33 @@ def is_launcher(word: str) -> bool:
 
 def find_program(command: Sequence[str]) -> tuple[Path, Executable] | None:
     """The program in a command: its first word, or after a launcher the first executable file."""
-    words = command[1:] if is_launcher(command[0]) else command[:1]
-    for word in words:
-        found = shutil.which(word) if not word.startswith("-") else None
-        if found is not None:
-            executable = read_executable(Path(found))
-            if executable is not None:
-                return Path(found), executable
-    return None
+    place = _place_of_program(command, 1 if is_launcher(command[0]) else 0)
+    return None if place is None else _executable(command[place])
+
+
+def _place_of_program(command: Sequence[str], begin: int) -> int | None:
+    """Which word is a program: the one at `begin` or, of a launcher's, the first that is a file."""
+    last = len(command) if begin else 1
+    return next((i for i in range(begin, last) if _executable(command[i]) is not None), None)
+
+
+def _executable(word: str) -> tuple[Path, Executable] | None:
+    found = shutil.which(word) if not word.startswith("-") else None
+    executable = None if found is None else read_executable(Path(found))
+    return None if found is None or executable is None else (Path(found), executable)
+
+
+def emulated(command: Sequence[str], emulator: Sequence[str]) -> list[str]:
+    """The command with the words of an emulator before each of its programs."""
+    words = list(command)
+    begin = 1 if is_launcher(command[0]) else 0
+    while (place := _place_of_program(words, begin)) is not None:
+        words[place:place] = emulator
+        after = place + len(emulator)
+        if begin == 0 or ":" not in words[after:]:
+            break
+        begin = words.index(":", after) + 1
+    return words
 
 
 def check_program(path: Path, executable: Executable, library: str) -> None:

@@ -38,6 +38,8 @@ class Recording:
         The ranks that have left no part, or never reached ``MPI_Finalize``.
     unsupported
         The calls that a trace cannot express, by function.
+    accelerators
+        The largest share of a rank's time, in percent, in which it waited for an accelerator.
     """
 
     ranks: int
@@ -45,6 +47,7 @@ class Recording:
     library: str
     incomplete: list[int] = field(default_factory=list)
     unsupported: Counter[str] = field(default_factory=Counter)
+    accelerators: int = 0
 
 
 def has_parts(directory: Path) -> bool:
@@ -93,6 +96,7 @@ def recording_of_trace(trace: Path) -> Recording:
     """
     lines = lines_without_numbers(trace)
     recording = _recording_of(lines)
+    _add_notes(recording, (line for line in lines if line.startswith("# accelerators: ")))
     for line in lines:
         words = line.split()
         if words[:1] == ["unsupported"] and len(words) == 3:
@@ -115,7 +119,7 @@ def _pack_compressed(paths: list[Path], output: Path) -> Recording:
     parts = [read_recorded_part(path) for path in paths]
     recording = _recording_of(parts[0].comments)
     for part in parts:
-        _add_unsupported(recording, part.comments)
+        _add_notes(recording, part.comments)
     recording.incomplete = write_recorded_trace(paths, _first_lines(recording), output)
     return recording
 
@@ -133,7 +137,7 @@ def _pack_texts(
         lines = tail_of_part(texts[rank]) if rank in texts else []
         if lines[-1:] != [f"{rank} finalize"]:
             recording.incomplete.append(rank)
-        _add_unsupported(recording, lines)
+        _add_notes(recording, lines)
     prepare_text_parts(directory, texts, recording.ranks, _comments(recording))
     pack(directory, output)
     return recording
@@ -150,11 +154,13 @@ def _recording_of(lines: Iterable[str]) -> Recording:
     return Recording(int(values.get("ranks", 0)), values.get("counter", ""), values.get("mpi", ""))
 
 
-def _add_unsupported(recording: Recording, lines: Iterable[str]) -> None:
+def _add_notes(recording: Recording, lines: Iterable[str]) -> None:
     for line in lines:
         if line.startswith("# unsupported: "):
             name, calls = line.split()[2:4]
             recording.unsupported[name] += int(calls)
+        if line.startswith("# accelerators: "):
+            recording.accelerators = max(recording.accelerators, int(line.split()[-1]))
 
 
 def _first_lines(recording: Recording) -> list[str]:

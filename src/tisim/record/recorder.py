@@ -14,11 +14,15 @@ from tisim.errors import InputError
 from tisim.files import check_writable
 from tisim.mpi_compiler import compiler_of_user, find_library
 from tisim.record.compiler import compiled_recorder
-from tisim.record.counters import choose_counter
-from tisim.record.launch import check_program, find_program, recording_command
+from tisim.record.counters import choose_counter, is_counting
+from tisim.record.launch import check_program, emulated, find_program, recording_command
 from tisim.record.limits import Limits
 from tisim.record.parts import Recording, pack_parts, recording_of_trace
+from tisim.record.qemu.emulator import emulating_command
 from tisim.record.trace_library import library_file
+
+# Where the counts of QEMU's plug-in lie while a program runs: memory.
+_COUNTS = "/dev/shm"
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def record(
     output
         The trace to write, packed.
     counter
-        What measures computations: ``perf``, ``register``, ``time`` or ``auto``.
+        What measures computations: ``perf``, ``register``, ``qemu``, ``time`` or ``auto``.
     reference_speed
         Of the counter `time`: so many units are a second of processor time.
     failed_tests
@@ -101,6 +105,12 @@ def record(
     variables["TISIM_RECORD_DIRECTORY"] = str(parts)
     variables["TISIM_RECORD_OUTPUT"] = str(merged)
     variables["TISIM_RECORD_LIBRARY"] = str(library_file())
+    if chosen == "qemu":
+        prefix = f"{_COUNTS}/{parts.name}"
+        counts_itself = found is not None and is_counting(found[0])
+        command = emulated(command, emulating_command(prefix, counts_itself=counts_itself))
+        # The first call of each function would count the search for it.
+        variables.update({"TISIM_RECORD_QEMU": prefix, "LD_BIND_NOW": "1"})
     status = _run(command, recorder, variables)
     recording = _finish(parts, merged, output)
     if recording is None:

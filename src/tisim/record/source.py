@@ -11,7 +11,10 @@ from tisim.record.wrappers import c_wrappers
 
 # What compiles the recorder, given mpicc: C11 and POSIX; the code must leave r15 alone, in which
 # programs compiled by `tisim cc` count.
-C_OPTIONS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden")
+C_OPTIONS = (
+    *("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden"),
+    "-ftls-model=initial-exec",
+)
 LINK_OPTIONS = ("-shared", "-pthread", "-ldl")
 
 
@@ -26,7 +29,8 @@ def recorder_source() -> dict[str, str]:
     library = files("tisim.record").joinpath("library")
     texts = {
         file.name: file.read_text(encoding="utf-8")
-        for file in library.iterdir()
+        for folder in (library, library.joinpath("counting"))
+        for file in folder.iterdir()
         if file.name.endswith((".c", ".h"))
     }
     texts["tisim_trace.h"] = library_header()

@@ -113,9 +113,14 @@ def test_ring_of_python_objects(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     replay_on_graphene(trace)
 
 
-def test_threads_of_openmp(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_threads_of_openmp(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
     program = compile_program(EXAMPLES / "hybrid.c", tmp_path, mpi, "-fopenmp")
     trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
     assert trace.calls(0) == ["init", *["allreduce 1 0 0"] * 5, "finalize"]
     assert "# threads: funneled" in trace.lines[0]
+    computed = [line for line in trace.lines[0] if " threads=2 sum=" in line]
+    assert len(computed) == 5
     replay_on_graphene(trace)

@@ -43,13 +43,39 @@ void tisim_write(enum tisim_word word, const int64_t *arguments, size_t count,
 /* Room for so many numbers, until the next call of this function. */
 int64_t *tisim_numbers(size_t count);
 
+/* Adds to the computation before the next call, on the thread that called MPI_Init or another. */
+void tisim_add_volume(uint64_t volume);
+/* Whether this is the recorded thread, in the program's own code. */
+bool tisim_is_recorded_thread(void);
+/* Before a parallel region. False where its threads are not counted. */
+bool tisim_begin_region(const void *caller);
+
+/* threads.c: what the threads of the rank have computed since the last call was written. */
+struct tisim_threads {
+  uint64_t largest;
+  uint64_t sum;
+  uint32_t count; /* of threads that have computed */
+};
+void tisim_add_thread_volume(uint64_t volume);
+/* `first`: the volume of the thread that called MPI_Init. */
+struct tisim_threads tisim_take_threads(uint64_t first);
+
+/* accelerators.c: how much of the time since the beginning the rank has waited for accelerators. */
+void tisim_begin_accelerators(void);
+int tisim_accelerator_percent(void);
+
 /* counter.c: what a computation amounts to. */
 const char *tisim_counter_begin(const char *name, double reference_speed);
 /* Since the last restart. A counter in a register is read only where `caller`, which has called the
  * wrapper, is code of the program that counts: elsewhere the register has another meaning. */
 uint64_t tisim_counter_take(const void *caller);
+/* Whether each thread has a count of its own. */
+bool tisim_counts_threads(void);
 /* Before the program goes on; what MPI has called back in the program is not counted. */
 void tisim_counter_restart(void);
+
+/* qemu.c: the count of QEMU's plug-in; NULL where the program does not run under it. */
+extern const volatile uint64_t *tisim_qemu_count;
 
 /* communicators.c */
 struct tisim_comm {

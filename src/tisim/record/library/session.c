@@ -36,9 +36,27 @@ static void message(const char *text) { fprintf(stderr, "tisim record: %s\n", te
 bool tisim_enter(const char *function, const void *caller) {
   if (state != STATE_RECORDING || depth != 0) return false;
   if (many_threads && !pthread_equal(pthread_self(), first_thread)) return false;
-  volume += tisim_counter_take(caller);
+  tisim_add_volume(tisim_counter_take(caller));
   depth = 1;
   current = function;
+  return true;
+}
+
+void tisim_add_volume(uint64_t more) {
+  if (pthread_equal(pthread_self(), first_thread)) {
+    volume += more;
+  } else {
+    tisim_add_thread_volume(more);
+  }
+}
+
+bool tisim_is_recorded_thread(void) {
+  return state == STATE_RECORDING && depth == 0 && pthread_equal(pthread_self(), first_thread);
+}
+
+bool tisim_begin_region(const void *caller) {
+  if (!tisim_is_recorded_thread() || !tisim_counts_threads()) return false;
+  volume += tisim_counter_take(caller);
   return true;
 }
 
@@ -160,6 +178,7 @@ void tisim_start(int threads, const void *caller) {
   if (sink != NULL) write_header(size, counter, threads);
   recording_process = getpid();
   atexit(close_at_exit);
+  tisim_begin_accelerators();
   state = STATE_RECORDING;
   const struct tisim_named none = tisim_on(0);
   tisim_write(TISIM_init, NULL, 0, &none, true);
@@ -177,6 +196,31 @@ static void write_unsupported(void) {
   free(lines);
 }
 
+/* Ends the computation before the next call. */
+static void write_volume(void) {
+  const struct tisim_threads threads = tisim_take_threads(volume);
+  volume = 0;
+  if (paused || sink == NULL) return;
+  if (threads.count > 1) {
+    const int64_t largest = (int64_t)threads.largest;
+    struct tisim_named named = tisim_on(0);
+    named.threads = threads.count;
+    named.sum = (int64_t)threads.sum;
+    const struct tisim_call call = {TISIM_compute, &largest, 1, &named};
+    tisim_sink_call(sink, &call);
+  } else if (threads.sum != 0) {
+    tisim_sink_volume(sink, threads.sum);
+  }
+}
+
+static void write_accelerators(void) {
+  const int percent = tisim_accelerator_percent();
+  if (percent == 0) return;
+  char line[64];
+  snprintf(line, sizeof line, "accelerators: %d", percent);
+  tisim_sink_comment(sink, line);
+}
+
 void tisim_finish(const void *caller) {
   if (!tisim_enter("MPI_Finalize", caller)) return;
   depth = 0;
@@ -184,6 +228,7 @@ void tisim_finish(const void *caller) {
   if (sink != NULL) {
     const struct tisim_named none = tisim_on(0);
     write_unsupported();
+    write_accelerators();
     tisim_write(TISIM_finalize, NULL, 0, &none, true);
     close_sink(true);
   }
@@ -195,22 +240,20 @@ void tisim_give_up(void) { close_sink(false); }
 void tisim_pause(bool pause, const void *caller) {
   if (state != STATE_RECORDING || depth != 0 || paused == pause) return;
   volume += tisim_counter_take(caller);
-  if (!paused && volume != 0 && sink != NULL) tisim_sink_volume(sink, volume);
-  volume = 0;
+  write_volume();
   paused = pause;
   tisim_counter_restart();
 }
 
 struct tisim_named tisim_on(int64_t comm) {
-  const struct tisim_named named = {comm, -1, NULL, 0, -1};
+  const struct tisim_named named = {comm, -1, NULL, 0, -1, 0, 0};
   return named;
 }
 
 void tisim_write(enum tisim_word word, const int64_t *arguments, size_t count,
                  const struct tisim_named *named, bool always) {
   if (sink == NULL || (paused && !always)) return;
-  if (volume != 0 && !paused) tisim_sink_volume(sink, volume);
-  volume = 0;
+  write_volume();
   const struct tisim_call call = {word, arguments, count, named};
   tisim_sink_call(sink, &call);
   if (tisim_sink_error(sink) != NULL) stop_after_error();

@@ -14,7 +14,7 @@
 /* WORD(name, roles): the actions that the recorder writes. The roles of their arguments: r a rank,
  * n a number, v as many numbers as the communicator has ranks. */
 #define TISIM_WORDS(WORD)                                                                \
-  WORD(init, "") WORD(finalize, "")                                                      \
+  WORD(init, "") WORD(finalize, "") WORD(compute, "n")                                   \
   WORD(send, "rnn") WORD(ssend, "rnn") WORD(bsend, "rnn") WORD(recv, "rnn")              \
   WORD(isend, "rnn") WORD(issend, "rnn") WORD(ibsend, "rnn") WORD(irecv, "rnn")          \
   WORD(send_init, "rnn") WORD(ssend_init, "rnn") WORD(bsend_init, "rnn")                 \
@@ -48,6 +48,8 @@ struct tisim_named {
   const int64_t *requests; /* those that it waits for; NULL: not a list */
   size_t request_count;
   int64_t source; /* of the message that a receive from any source matched; -1: unknown */
+  int64_t threads; /* of a computation of several: how many, and what all of them did */
+  int64_t sum;
 };
 
 /* One call of a rank. */

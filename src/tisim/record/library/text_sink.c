@@ -121,6 +121,10 @@ static void write_call(tisim_sink *base, const struct tisim_call *call) {
   for (size_t i = 0; i < named->request_count; ++i) {
     put_named(sink, i == 0 ? " requests=" : ",", named->requests[i]);
   }
+  if (named->threads != 0) {
+    put_named(sink, " threads=", named->threads);
+    put_named(sink, " sum=", named->sum);
+  }
   if (named->source >= 0) put_named(sink, " # source=", named->source);
   put_text(sink, "\n", 1);
 }

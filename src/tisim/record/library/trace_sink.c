@@ -89,13 +89,13 @@ static uint64_t ranks_among(const struct tisim_call *call) {
 }
 
 static size_t numbers_in(const struct tisim_call *call) {
-  return call->count + call->named->request_count + 3;
+  return call->count + call->named->request_count + 5;
 }
 
 /* Writes the line's text and returns its word; a status below 0 if it cannot be made. */
 static int make_word(struct trace_sink *sink, const struct tisim_call *call) {
   const struct tisim_named *const named = call->named;
-  char *const text = malloc(64 + 32 + 3 * numbers_in(call) + 64);
+  char *const text = malloc(64 + 64 + 3 * numbers_in(call) + 64);
   if (text == NULL) return TT_MEMORY;
   uint64_t ranks = ranks_among(call);
   size_t place = call->count;
@@ -106,6 +106,7 @@ static int make_word(struct trace_sink *sink, const struct tisim_call *call) {
   for (size_t i = 0; i < named->request_count; ++i) {
     end += sprintf(end, i == 0 ? " requests={}" : ",{}"), ++place;
   }
+  if (named->threads != 0) end += sprintf(end, " threads={} sum={}"), place += 2;
   if (named->source >= 0) {
     end += sprintf(end, " # source={}");
     if (place < 64) ranks |= UINT64_C(1) << place;
@@ -166,6 +167,10 @@ static const int64_t *numbers_of(struct trace_sink *sink, const struct tisim_cal
   if (named->comm != 0) *end++ = named->comm;
   if (named->request >= 0) *end++ = named->request;
   for (size_t i = 0; i < named->request_count; ++i) *end++ = named->requests[i];
+  if (named->threads != 0) {
+    *end++ = named->threads;
+    *end++ = named->sum;
+  }
   if (named->source >= 0) *end++ = named->source;
   return sink->numbers;
 }

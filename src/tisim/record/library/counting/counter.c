@@ -4,6 +4,7 @@
  * perf      instructions in user mode, counted by the processor
  * register  instructions that a program compiled by `tisim cc` has counted itself, in r15. This
  *           file is compiled with -ffixed-r15, so that its own code leaves the register alone.
+ * qemu      instructions that a plug-in of QEMU counts, under which the program runs (qemu.c)
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +21,12 @@
 #include <unistd.h>
 #endif
 
-enum kind { KIND_TIME, KIND_PERF, KIND_REGISTER };
+enum kind { KIND_TIME, KIND_PERF, KIND_REGISTER, KIND_QEMU };
 
 static enum kind kind;
 static double units_per_nanosecond;
 static _Thread_local uint64_t last;
+static uint64_t last_of_all; /* threads, of which QEMU's plug-in makes no difference */
 static char description[128];
 
 /* What a program has that `tisim cc` has linked: its instructions that are not in the register, and
@@ -107,6 +109,11 @@ const char *tisim_counter_begin(const char *name, double reference_speed) {
     kind = KIND_REGISTER;
     return "register, instructions of code compiled by tisim cc";
   }
+  if (strcmp(name, "qemu") == 0) {
+    if (tisim_qemu_count == NULL) return NULL;
+    kind = KIND_QEMU;
+    return "qemu, instructions of all code, a repeated one once";
+  }
   kind = KIND_TIME;
   units_per_nanosecond = reference_speed * 1e-9;
   snprintf(description, sizeof description, "time, seconds of processor time times %.9g",
@@ -114,7 +121,15 @@ const char *tisim_counter_begin(const char *name, double reference_speed) {
   return description;
 }
 
+bool tisim_counts_threads(void) { return kind != KIND_QEMU; }
+
 uint64_t tisim_counter_take(const void *caller) {
+  if (kind == KIND_QEMU) {
+    const uint64_t now = *tisim_qemu_count;
+    const uint64_t units = now - last_of_all;
+    last_of_all = now;
+    return units;
+  }
   if (kind == KIND_REGISTER) return take_register(caller);
   const uint64_t now = kind == KIND_PERF ? read_perf() : thread_nanoseconds();
   const uint64_t units = now > last ? now - last : 0;
@@ -123,7 +138,9 @@ uint64_t tisim_counter_take(const void *caller) {
 }
 
 void tisim_counter_restart(void) {
-  if (kind == KIND_REGISTER) {
+  if (kind == KIND_QEMU) {
+    last_of_all = *tisim_qemu_count;
+  } else if (kind == KIND_REGISTER) {
     *tisim_counted_elsewhere() = 0;
   } else {
     last = kind == KIND_PERF ? read_perf() : thread_nanoseconds();

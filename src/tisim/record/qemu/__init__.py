@@ -1,0 +1,1 @@
+"""Counting the instructions of a program that QEMU executes."""

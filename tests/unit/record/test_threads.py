@@ -1,0 +1,163 @@
+"""Computations of several threads, and the time in which a rank waits for an accelerator."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.unit.record.programs import (
+    ENVIRONMENT,
+    Mpi,
+    compile_program,
+    record_program,
+    replay_on_graphene,
+)
+from tisim.formats import pack, unpack
+
+# Two steps of threads that do unequal work, then one thread alone. Thread 1 calls MPI itself.
+THREADS = """
+#include <mpi.h>
+#include <omp.h>
+static double values[4][10000];
+static double work(double *v, int n) {
+  double sum = 0;
+  for (int i = 0; i < n; ++i) { v[i] = 0.5 * v[i] + i; sum += v[i]; }
+  return sum;
+}
+int main(int argc, char **argv) {
+  int provided;
+  double sum = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+#pragma omp parallel num_threads(3) reduction(+ : sum)
+  sum += work(values[omp_get_thread_num()], 1000 * (omp_get_thread_num() + 1));
+  MPI_Barrier(MPI_COMM_WORLD);
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+  {
+    sum += work(values[omp_get_thread_num()], 1000);
+#pragma omp barrier
+    if (omp_get_thread_num() == 1) MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  sum += work(values[0], 1000);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return sum < 0;
+}
+"""
+LINE = re.compile(r"0 compute (\d+)(?: threads=(\d+) sum=(\d+))?")
+
+
+def computed(lines: list[str]) -> list[tuple[int, int, int]]:
+    """The largest volume, the number of threads and the sum of each computation of rank 0."""
+    found = [match for line in lines if (match := LINE.fullmatch(line))]
+    return [(int(m[1]), int(m[2] or 1), int(m[3] or m[1])) for m in found]
+
+
+def test_threads_that_count_themselves(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    source = tmp_path / "threads.c"
+    source.write_text(THREADS)
+    program = tmp_path / "threads"
+    subprocess.run(
+        [sys.executable, "-m", "tisim", "cc", "-O1", "-fopenmp", source, "-o", program],
+        check=True,
+        env={**os.environ, **ENVIRONMENT, "TISIM_CC": mpi.cc},
+    )
+    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    volumes = computed(trace.lines[0])
+    alone = next(largest for largest, threads, _ in volumes[3:] if threads == 1 and largest > 1000)
+    largest, threads, total = volumes[0]
+    assert threads == 3
+    # Thread i does i + 1 times the work.
+    assert largest / alone == pytest.approx(3, rel=0.01)
+    assert total / alone == pytest.approx(6, rel=0.02)
+    # In the second region each thread does the same; one of them has called MPI.
+    region = volumes[1:-2]
+    assert sum(item[2] for item in region) / alone == pytest.approx(2, rel=0.02)
+    assert trace.calls(0)[1:-1] == ["barrier"] * 4
+    replay_on_graphene(trace)
+
+
+ACCELERATED = """
+#include <mpi.h>
+int cudaDeviceSynchronize(void);
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  for (int i = 0; i < 3; ++i) if (cudaDeviceSynchronize() != 7) return 1;
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def test_the_time_that_a_rank_waits_for_an_accelerator(
+    mpi: Mpi, tmp_path: Path, cache: Path
+) -> None:
+    library = tmp_path / "libfake_cuda.so"
+    source = tmp_path / "library.c"
+    source.write_text(
+        "#include <unistd.h>\nint cudaDeviceSynchronize(void) { usleep(100000); return 7; }\n"
+    )
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library], check=True)
+    source = tmp_path / "program.c"
+    source.write_text(ACCELERATED)
+    program = compile_program(source, tmp_path, mpi, "-Wl,--no-as-needed", str(library))
+    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    waited = re.search(r"waited for an accelerator for up to (\d+) % of its time", trace.run.stderr)
+    assert waited is not None
+    assert 1 <= int(waited[1]) <= 100
+
+
+def test_threads_share_the_cores_of_a_host(tmp_path: Path) -> None:
+    """min(cores, threads) cores; they are shared with the ranks beside."""
+    trace = tmp_path / "trace.txt"
+    trace.write_text(
+        "0 compute 1e9 threads=4 sum=3e9\n0 compute 1e9\n1 compute 1e9 threads=2 sum=2e9\n"
+    )
+    seconds = {
+        # Rank 0 takes what its busiest thread needs, then 1 s.
+        4: [2.0, 1.0],
+        # Two of two cores, 1.5 s of work for each.
+        2: [2.5, 1.0],
+        1: [4.0, 2.0],
+    }
+    packed = tmp_path / "trace.tit"
+    pack(trace, packed)
+    for cores, expected in seconds.items():
+        platform = tisim.Platform.load(write_cluster(tmp_path, cores))
+        for file in (trace, packed):
+            result = tisim.replay(file, platform=platform, hosts=["a", "b"])
+            assert [*result.finish] == pytest.approx(expected, abs=1e-9)
+    # Both ranks on one host: six threads on four cores.
+    platform = tisim.Platform.load(write_cluster(tmp_path, 4))
+    trace.write_text("0 compute 1e9 threads=4 sum=4e9\n1 compute 1e9 threads=4 sum=4e9\n")
+    result = tisim.replay(trace, platform=platform, hosts=["a", "a"])
+    assert [*result.finish] == pytest.approx([2.0, 2.0], abs=1e-9)
+
+
+def write_cluster(directory: Path, cores: int) -> Path:
+    file = directory / f"{cores}.xml"
+    file.write_text(
+        '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM '
+        '"https://simgrid.org/simgrid.dtd">\n<platform version="4.1"><zone id="z" routing="Full">'
+        f'<host id="a" speed="1Gf" core="{cores}"/><host id="b" speed="1Gf" core="{cores}"/>'
+        '<link id="l" bandwidth="1GBps" latency="1us"/>'
+        '<route src="a" dst="b"><link_ctn id="l"/></route></zone></platform>\n'
+    )
+    return file
+
+
+def test_both_versions_of_packed_traces_keep_threads(tmp_path: Path) -> None:
+    for steps in (1, 500):
+        lines = "".join(f"0 compute {1000 + i} threads=2 sum={1500 + i}\n" for i in range(steps))
+        directory = tmp_path / str(steps)
+        directory.mkdir()
+        (directory / "rank-0.txt").write_text(lines)
+        pack(directory, tmp_path / "packed.tit")
+        unpack(tmp_path / "packed.tit", tmp_path / f"texts-{steps}")
+        assert (tmp_path / f"texts-{steps}" / "rank-0.txt").read_text() == lines
