@@ -1,8 +1,10 @@
 // Traces: opened from Python, read by simulations and, for analysis, by Python itself.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/unordered_map.h>
 #include <nanobind/stl/vector.h>
@@ -12,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -42,10 +45,12 @@ std::shared_ptr<TraceSet> open_trace(const std::vector<FilePart>& parts, const n
 }
 
 std::shared_ptr<TraceSet> with_options(const TraceSet& set, bool mistaken_null_is_any,
+                                       bool sources_are_matched,
                                        std::vector<std::string> custom_actions,
                                        double compute_noise, std::uint64_t noise_seed,
                                        std::unordered_map<std::string, double> speedups) {
   const TraceOptions options{mistaken_null_is_any,
+                             sources_are_matched,
                              std::move(custom_actions),
                              {compute_noise, noise_seed},
                              std::move(speedups)};
@@ -72,6 +77,48 @@ void write_scripts_of(const TraceSet& set, const nb::bytes& directory, nb::objec
   const nb::gil_scoped_release unlocked;
   write_scripts(set, path, reporter.progress());
 }
+
+// The names of attributes, and whether the values of each are numbers of texts.
+std::vector<std::pair<std::string, bool>> attributes_of(const TraceSet& set) {
+  std::vector<std::pair<std::string, bool>> all;
+  const CompressedAttributes* const found = set.attributes();
+  if (found == nullptr) return all;
+  for (const tit::Attribute& attribute : found->tables().attributes) {
+    all.emplace_back(attribute.name, attribute.kind == tit::AttributeKind::text);
+  }
+  return all;
+}
+
+std::vector<nb::object> attribute_texts(const TraceSet& set) {
+  std::vector<nb::object> texts;
+  const CompressedAttributes* const found = set.attributes();
+  if (found == nullptr) return texts;
+  for (const std::string& text : found->tables().texts) texts.push_back(decoded(text));
+  return texts;
+}
+
+// Lines of a rank that have attributes.
+class AttributeReader {
+ public:
+  AttributeReader(std::shared_ptr<const TraceSet> set, std::int32_t rank)
+      : set_(std::move(set)), walk_(set_->walk_attributes(rank)) {}
+
+  // The next lines, at most so many: number of the line, number of the attribute, value.
+  std::vector<std::tuple<std::uint64_t, std::uint32_t, std::int64_t>> read(std::size_t lines) {
+    std::vector<std::tuple<std::uint64_t, std::uint32_t, std::int64_t>> rows;
+    const nb::gil_scoped_release unlocked;
+    for (; lines > 0 && walk_.next(); --lines) {
+      for (const AttributeWalk::Value& value : walk_.values()) {
+        rows.emplace_back(walk_.line(), value.attribute, value.value);
+      }
+    }
+    return rows;
+  }
+
+ private:
+  std::shared_ptr<const TraceSet> set_;
+  AttributeWalk walk_;
+};
 
 }  // namespace
 
@@ -109,12 +156,28 @@ void register_trace(nb::module_& m) {
       .def_prop_ro("uses_mistaken_null", &RankReader::uses_mistaken_null)
       .def_prop_ro("uses_lost_type", &RankReader::uses_lost_type);
 
+  nb::class_<AttributeReader>(m, "AttributeReader", "The attributes of the calls of one rank.")
+      .def("read", &AttributeReader::read, "lines"_a);
+
   nb::class_<TraceSet>(m, "TraceSet", "The files of a trace; immutable.")
       .def_prop_ro("ranks", &TraceSet::ranks)
       .def_prop_ro("dialect", &TraceSet::dialect)
       .def_prop_ro("bytes", &TraceSet::bytes)
       .def_prop_ro("actions", &TraceSet::actions)
       .def_prop_ro("precision", &TraceSet::precision)
+      .def_prop_ro("attributes", &attributes_of)
+      .def_prop_ro("attribute_texts", &attribute_texts,
+                   nb::sig("def attribute_texts(self) -> list[str]"))
+      .def_prop_ro("has_matched_sources", &TraceSet::has_matched_sources)
+      .def(
+          "open_attributes",
+          [](const TraceSet& set, std::int32_t rank) {
+            if (rank < 0 || rank >= set.ranks() || set.attributes() == nullptr) {
+              throw nb::index_error();
+            }
+            return AttributeReader(set.shared_from_this(), rank);
+          },
+          "rank"_a)
       .def(
           "file",
           [](const TraceSet& set, std::int32_t rank) {
@@ -122,8 +185,8 @@ void register_trace(nb::module_& m) {
             return decoded(set.file(rank));
           },
           "rank"_a, nb::sig("def file(self, rank: int) -> str"))
-      .def("with_options", &with_options, "mistaken_null_is_any"_a, "custom_actions"_a,
-           "compute_noise"_a, "noise_seed"_a, "speedups"_a)
+      .def("with_options", &with_options, "mistaken_null_is_any"_a, "sources_are_matched"_a,
+           "custom_actions"_a, "compute_noise"_a, "noise_seed"_a, "speedups"_a)
       .def(
           "open",
           [](const TraceSet& set, std::int32_t rank, CallTable& calls) {

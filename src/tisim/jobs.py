@@ -30,6 +30,7 @@ def readable(trace: Trace, settings: Settings) -> TraceSet:
     """The core's trace, to be read as the configuration says."""
     core: TraceSet = trace.core_with(
         mistaken_null_is_any=settings.protocol.null_source == "any",
+        sources_are_matched=settings.protocol.sources == "matched",
         custom_actions=tuple(settings.registry.actions),
         speedups=settings.speedups,
     )

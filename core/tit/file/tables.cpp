@@ -14,6 +14,7 @@ namespace {
 // A reader keeps some 20 bytes a rank, and a file of a few hundred bytes may have many.
 constexpr std::uint64_t kMostRanksOfFile = 67'108'864;
 constexpr unsigned kModeBits = 3;
+constexpr std::uint64_t kModeMask = (1U << kModeBits) - 1;
 constexpr std::size_t kMostKindArguments = 6;
 
 bool has_value(Mode mode) { return mode != Mode::by_rank && mode != Mode::column; }
@@ -35,21 +36,7 @@ Shape read_shape(ByteReader& in) {
 
 void write_signature(const Signature& signature, Bytes& out) {
   out.varint(signature.shape);
-  for (const Argument& argument : signature.arguments) {
-    const auto mode = static_cast<std::uint64_t>(argument.mode);
-    if (!has_value(argument.mode)) {
-      out.varint(mode);
-      continue;
-    }
-    const std::uint64_t value = zigzag(argument.value);
-    // Large ones have their own form: their bits would not fit beside the mode.
-    if (value >> (64 - kModeBits) == 0) {
-      out.varint((value << kModeBits) | mode);
-    } else {
-      out.varint((mode << kModeBits) | ((1U << kModeBits) - 1));
-      out.varint(value);
-    }
-  }
+  for (const Argument& argument : signature.arguments) argument.write(out);
 }
 
 Mode checked_mode(std::uint64_t number) {
@@ -60,21 +47,12 @@ Mode checked_mode(std::uint64_t number) {
 }
 
 Signature read_signature(ByteReader& in, const std::vector<Shape>& shapes) {
-  constexpr std::uint64_t kModeMask = (1U << kModeBits) - 1;
   Signature signature;
   signature.shape = static_cast<std::uint32_t>(in.varint());
   if (signature.shape >= shapes.size()) throw FormatError("a call has no shape");
   const Shape& shape = shapes[signature.shape];
   for (const Hole& hole : shape.holes) {
-    Argument argument;
-    const std::uint64_t code = in.varint();
-    if ((code & kModeMask) == kModeMask) {
-      argument.mode = checked_mode(code >> kModeBits);
-      argument.value = unzigzag(in.varint());
-    } else {
-      argument.mode = checked_mode(code & kModeMask);
-      argument.value = unzigzag(code >> kModeBits);
-    }
+    const Argument argument = Argument::read(in);
     if (argument.mode == Mode::constant && hole.mark == kVolumeMark &&
         !is_volume_code(static_cast<std::uint64_t>(argument.value))) {
       throw FormatError("a volume is none");
@@ -120,6 +98,31 @@ RankClass read_class(ByteReader& in, const TraceTables& tables, std::size_t rank
 }
 
 }  // namespace
+
+void Argument::write(Bytes& out) const {
+  const auto number = static_cast<std::uint64_t>(mode);
+  if (!has_value(mode)) {
+    out.varint(number);
+    return;
+  }
+  const std::uint64_t code = zigzag(value);
+  // Large ones have their own form: their bits would not fit beside the mode.
+  if (code >> (64 - kModeBits) == 0) {
+    out.varint((code << kModeBits) | number);
+  } else {
+    out.varint((number << kModeBits) | kModeMask);
+    out.varint(code);
+  }
+}
+
+Argument Argument::read(ByteReader& in) {
+  const std::uint64_t code = in.varint();
+  if ((code & kModeMask) == kModeMask) {
+    const Mode mode = checked_mode(code >> kModeBits);
+    return {mode, unzigzag(in.varint())};
+  }
+  return {checked_mode(code & kModeMask), unzigzag(code >> kModeBits)};
+}
 
 void TraceTables::number_kinds() {
   std::map<std::vector<std::int64_t>, std::uint32_t> numbers;
@@ -222,21 +225,7 @@ void TraceTables::write_columns(Bytes& out) const {
     out.varint(context.at);
     call = context.before;
   }
-  for (const Site& site : sites) out.varint(site.varies ? 0 : 1 + site.value);
-  models.write(out);
-  out.varint(columns.size());
-  std::uint32_t rank = 0;
-  for (const RankColumn& column : columns) {
-    out.varint(column.rank - rank);
-    rank = column.rank;
-    out.varint(column.volumes);
-    out.varint(column.blocks.size());
-    for (const Block& block : column.blocks) {
-      out.varint(block.values);
-      out.varint(block.bytes);
-      out.fixed32(block.checksum);
-    }
-  }
+  write_coded(out);
 }
 
 void TraceTables::read_columns(ByteReader& in) {
@@ -270,8 +259,31 @@ void TraceTables::read_columns(ByteReader& in) {
     context.first_site += 1 + arguments[context.at];
     if (context.first_site > in.left()) throw FormatError("it has more sites than bytes");
   }
+  read_coded(in, context.first_site, ranks);
+  if (!in.at_end()) throw FormatError("its columns are longer than what they say");
+}
+
+void CodedColumns::write_coded(Bytes& out) const {
+  for (const Site& site : sites) out.varint(site.varies ? 0 : 1 + site.value);
+  models.write(out);
+  out.varint(columns.size());
+  std::uint32_t rank = 0;
+  for (const RankColumn& column : columns) {
+    out.varint(column.rank - rank);
+    rank = column.rank;
+    out.varint(column.volumes);
+    out.varint(column.blocks.size());
+    for (const Block& block : column.blocks) {
+      out.varint(block.values);
+      out.varint(block.bytes);
+      out.fixed32(block.checksum);
+    }
+  }
+}
+
+void CodedColumns::read_coded(ByteReader& in, std::size_t sites_count, std::uint32_t ranks) {
   std::uint64_t varying = 0;
-  for (std::uint32_t i = 0; i < context.first_site; ++i) {
+  for (std::size_t i = 0; i < sites_count; ++i) {
     Site site;
     const std::uint64_t code = in.varint();
     site.varies = code == 0;
@@ -299,7 +311,6 @@ void TraceTables::read_columns(ByteReader& in) {
     }
     columns.push_back(std::move(column));
   }
-  if (!in.at_end()) throw FormatError("its columns are longer than what they say");
 }
 
 RankPlaces places_of(const RankVector& class_of, std::uint32_t ranks, std::uint32_t classes) {

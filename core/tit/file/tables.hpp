@@ -39,6 +39,10 @@ enum class Mode : std::uint8_t {
 struct Argument {
   Mode mode = Mode::constant;
   std::int64_t value = 0;
+
+  void write(Bytes& out) const;
+  // Throws FormatError.
+  static Argument read(ByteReader& in);
 };
 
 // A call without what differs between ranks or from time to time.
@@ -81,6 +85,18 @@ struct RankColumn {
   std::vector<Block> blocks;
 };
 
+// Sites, the models of those that vary, and where the values of ranks are.
+struct CodedColumns {
+  std::vector<Site> sites;
+  ModelSet models;  // of the sites that vary
+  std::vector<RankColumn> columns;
+
+  // The number of sites is known from elsewhere.
+  void write_coded(Bytes& out) const;
+  // Throws FormatError.
+  void read_coded(ByteReader& in, std::size_t sites_count, std::uint32_t ranks);
+};
+
 // The names of files, as a shape and the numbers of its holes over the ranks that have it.
 struct NameShape {
   std::string text;
@@ -98,7 +114,7 @@ struct FileLayout {
   std::string precision = {};   // of volumes; empty: exact
 };
 
-struct TraceTables {
+struct TraceTables : CodedColumns {
   std::uint32_t ranks = 0;
   FileLayout layout;
   std::vector<Shape> shapes;
@@ -107,9 +123,6 @@ struct TraceTables {
   RankVector class_of;                 // each rank's
   std::vector<std::uint64_t> volumes;  // distinct codes in ascending order; empty: not used
   std::vector<Context> contexts;
-  std::vector<Site> sites;
-  ModelSet models;  // of the sites that vary
-  std::vector<RankColumn> columns;
 
   // Follow from the above: the kind of each signature, which is what contexts tell apart.
   std::vector<std::uint32_t> kinds;

@@ -13,13 +13,16 @@ namespace tit {
 // Records follow one another: kind, length, checksum, payload. A log that was cut has all records
 // before the cut.
 enum class RecordKind : std::uint8_t {
-  head = 1,     // rank, number of ranks
-  shape = 2,    // the next shape
-  segment = 3,  // a stretch of the program is done; its calls and grammar
-  again = 4,    // the stretch with this number, once more
-  so_far = 5,   // as segment, of the stretch that is not done; replaces the last such record
-  values = 6,   // a block of values
-  end = 7,      // the program ended as it should
+  head = 1,       // rank, number of ranks
+  shape = 2,      // the next shape
+  segment = 3,    // a stretch of the program is done; its calls and grammar
+  again = 4,      // the stretch with this number, once more
+  so_far = 5,     // as segment, of the stretch that is not done; replaces the last such record
+  values = 6,     // a block of values
+  end = 7,        // the program ended as it should
+  attribute = 8,  // the next attribute: name, kind
+  text = 9,       // the next text
+  attribute_values = 10  // a block of values of attributes
 };
 
 struct Record {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "tit/codec/crc32c.hpp"
@@ -14,7 +15,7 @@ namespace tit {
 namespace {
 
 constexpr std::string_view kSetMagic{"\x89TIP\r\n\x1a\n", 8};
-constexpr std::uint64_t kSetVersion = 1;
+constexpr std::uint64_t kSetVersion = 2;
 // A few bytes may say what a million ranks did: this bounds what they take in memory.
 constexpr std::uint64_t kMostPartRanks = 1 << 22;
 
@@ -27,7 +28,7 @@ PartStructure::Stretch read_stretch(std::string_view bytes,
     call.shape = static_cast<std::uint32_t>(in.at_most(kMostSymbols, "the number of a shape"));
     if (call.shape >= shapes.size()) throw FormatError("a call has no shape");
     call.columns = in.varint();
-    const std::size_t holes = shapes[call.shape].numbers();
+    const std::size_t holes = shapes[call.shape].holes();
     if (holes < kMostColumnNumbers && call.columns >> holes != 0) {
       throw FormatError("a call has more columns than numbers");
     }
@@ -38,10 +39,24 @@ PartStructure::Stretch read_stretch(std::string_view bytes,
   return stretch;
 }
 
+void check_attributes(const RecordedShape& shape, const std::vector<Attribute>& attributes) {
+  const auto check = [&attributes](const std::vector<std::uint32_t>& numbers, bool are_fixed) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] >= attributes.size() || attributes[numbers[i]].is_fixed() != are_fixed ||
+          (i > 0 && numbers[i] <= numbers[i - 1])) {
+        throw FormatError("a call has an attribute that it cannot have");
+      }
+    }
+  };
+  check(shape.fixed, true);
+  check(shape.streamed, false);
+}
+
 // The records of one rank's log.
 class LogReader {
  public:
-  PartGroup read(std::string_view log, std::uint32_t& ranks_of_program) {
+  PartGroup read(std::string_view log, std::uint32_t& ranks_of_program,
+                 std::vector<std::string>& texts) {
     for (const Record& record : records_of(log)) take(record, ranks_of_program);
     if (!has_head_) throw FormatError("it does not say of which rank it is");
     if (!so_far_.empty()) {
@@ -50,6 +65,8 @@ class LogReader {
     }
     PartGroup group;
     Bytes structure;
+    structure.varint(attributes_.size());
+    for (const std::string_view attribute : attributes_) structure.text(attribute);
     structure.varint(shapes_.size());
     for (const std::string_view shape : shapes_) structure.text(shape);
     structure.varint(stretches_.size());
@@ -63,6 +80,7 @@ class LogReader {
     sequence.write(structure);
     group.structure = std::move(structure.data);
     group.ranks.push_back(std::move(rank_));
+    texts = std::move(texts_);
     return group;
   }
 
@@ -99,12 +117,22 @@ class LogReader {
       case RecordKind::end:
         rank_.is_complete = true;
         break;
+      case RecordKind::attribute:
+        attributes_.push_back(record.payload);
+        break;
+      case RecordKind::text:
+        texts_.emplace_back(record.payload);
+        break;
+      case RecordKind::attribute_values:
+        rank_.attribute_values.emplace_back(record.payload);
+        break;
     }
   }
 
   PartRank rank_;
   bool has_head_ = false;
-  std::vector<std::string_view> shapes_, stretches_;
+  std::vector<std::string_view> attributes_, shapes_, stretches_;
+  std::vector<std::string> texts_;
   std::string_view so_far_;
   SequenceEncoder sequence_;
 };
@@ -126,24 +154,26 @@ void write_group(const PartGroup& group, Bytes& out) {
   RankVector::of(numbers, places, true).write(out);
   for (std::size_t i = 0; i < ranks.size(); ++i) numbers[i] = group.ranks[i].is_complete ? 1 : 0;
   RankVector::of(numbers, places, false).write(out);
-  const std::vector<bool> is_rank = PartStructure::read(group.structure).number_is_rank();
-  for (std::size_t k = 0; k < is_rank.size(); ++k) {
+  const std::vector<PartStructure::Number> kinds = PartStructure::read(group.structure).numbers();
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
     for (std::size_t i = 0; i < ranks.size(); ++i) numbers[i] = group.ranks[i].numbers[k];
-    RankVector::of(numbers, ranks, is_rank[k]).write(out);
+    RankVector::of(numbers, ranks, kinds[k] == PartStructure::Number::rank).write(out);
   }
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    numbers[i] = static_cast<std::int64_t>(group.ranks[i].values.size());
-  }
-  RankVector::of(numbers, ranks, false).write(out);
-  for (const PartRank& rank : group.ranks) {
-    for (const std::string& block : rank.values) out.text(block);
+  for (const auto blocks : {&PartRank::values, &PartRank::attribute_values}) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      numbers[i] = static_cast<std::int64_t>((group.ranks[i].*blocks).size());
+    }
+    RankVector::of(numbers, ranks, false).write(out);
+    for (const PartRank& rank : group.ranks) {
+      for (const std::string& block : rank.*blocks) out.text(block);
+    }
   }
 }
 
 PartGroup read_group(ByteReader& in, std::size_t most_ranks) {
   PartGroup group;
   group.structure = std::string(in.text());
-  const std::vector<bool> is_rank = PartStructure::read(group.structure).number_is_rank();
+  const std::size_t count = PartStructure::read(group.structure).numbers().size();
   group.ranks.resize(static_cast<std::size_t>(in.at_most(most_ranks, "a number of ranks")));
   std::vector<std::int32_t> ranks(group.ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<std::int32_t>(i);
@@ -156,17 +186,49 @@ PartGroup read_group(ByteReader& in, std::size_t most_ranks) {
     group.ranks[i].rank = ranks[i] = static_cast<std::int32_t>(own[i]);
     group.ranks[i].is_complete = complete[i] != 0;
   }
-  for (std::size_t k = 0; k < is_rank.size(); ++k) {
+  for (std::size_t k = 0; k < count; ++k) {
     const std::vector<std::int64_t> numbers = RankVector::read(in, ranks.size()).all(ranks);
     for (std::size_t i = 0; i < ranks.size(); ++i) group.ranks[i].numbers.push_back(numbers[i]);
   }
-  const std::vector<std::int64_t> blocks = RankVector::read(in, ranks.size()).all(ranks);
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    for (std::int64_t left = blocks[i]; left > 0; --left) {
-      group.ranks[i].values.emplace_back(in.text());
+  for (const auto blocks : {&PartRank::values, &PartRank::attribute_values}) {
+    const std::vector<std::int64_t> counts = RankVector::read(in, ranks.size()).all(ranks);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      for (std::int64_t left = counts[i]; left > 0; --left) {
+        (group.ranks[i].*blocks).emplace_back(in.text());
+      }
     }
   }
   return group;
+}
+
+// Adds the texts that are not there; the numbers that all of them have then.
+std::vector<std::int64_t> add_texts(const std::vector<std::string>& others,
+                                    std::vector<std::string>& texts) {
+  std::unordered_map<std::string, std::int64_t> known;
+  for (const std::string& text : texts) {
+    known.emplace(text, static_cast<std::int64_t>(known.size()));
+  }
+  std::vector<std::int64_t> numbers;
+  for (const std::string& text : others) {
+    const auto made = known.emplace(text, static_cast<std::int64_t>(texts.size()));
+    if (made.second) texts.push_back(text);
+    numbers.push_back(made.first->second);
+  }
+  return numbers;
+}
+
+void renumber_texts(const std::vector<std::int64_t>& text_numbers, PartGroup& group) {
+  const std::vector<PartStructure::Number> kinds = PartStructure::read(group.structure).numbers();
+  for (PartRank& rank : group.ranks) {
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      if (kinds[k] != PartStructure::Number::text) continue;
+      std::int64_t& number = rank.numbers[k];
+      if (static_cast<std::uint64_t>(number) >= text_numbers.size()) {
+        throw FormatError("a text is not there");
+      }
+      number = text_numbers[static_cast<std::size_t>(number)];
+    }
+  }
 }
 
 }  // namespace
@@ -174,10 +236,20 @@ PartGroup read_group(ByteReader& in, std::size_t most_ranks) {
 PartStructure PartStructure::read(std::string_view bytes) {
   ByteReader in(bytes);
   PartStructure structure;
+  for (std::size_t left = in.count("a number of attributes"); left > 0; --left) {
+    ByteReader said(in.text());
+    Attribute attribute;
+    attribute.name = std::string(said.text());
+    attribute.kind = static_cast<AttributeKind>(said.at_most(kAttributeKinds - 1, "a kind"));
+    const std::string fault = Attribute::fault_of_name(attribute.name);
+    if (!fault.empty() || !said.at_end()) throw FormatError("an attribute is damaged");
+    structure.attributes.push_back(std::move(attribute));
+  }
   for (std::size_t left = in.count("a number of shapes"); left > 0; --left) {
     ByteReader shape(in.text());
     structure.shapes.push_back(RecordedShape::read(shape));
     if (!shape.at_end()) throw FormatError("a shape is longer than what it says");
+    check_attributes(structure.shapes.back(), structure.attributes);
   }
   for (std::size_t left = in.count("a number of stretches"); left > 0; --left) {
     structure.stretches.push_back(read_stretch(in.text(), structure.shapes));
@@ -190,25 +262,29 @@ PartStructure PartStructure::read(std::string_view bytes) {
   return structure;
 }
 
-std::vector<bool> PartStructure::number_is_rank() const {
-  std::vector<bool> is_rank;
+std::vector<PartStructure::Number> PartStructure::numbers() const {
+  std::vector<Number> numbers;
   for (const Stretch& stretch : stretches) {
     for (const PartCall& call : stretch.calls) {
       const RecordedShape& shape = shapes[call.shape];
-      for (std::size_t hole = 0; hole < shape.numbers(); ++hole) {
-        if (!is_in_column(call.columns, hole)) is_rank.push_back(shape.is_rank(hole));
+      for (std::size_t hole = 0; hole < shape.holes(); ++hole) {
+        if (is_in_column(call.columns, hole)) continue;
+        numbers.push_back(shape.is_rank(hole) ? Number::rank : Number::plain);
+      }
+      for (const std::uint32_t attribute : shape.fixed) {
+        const bool is_text = attributes[attribute].kind == AttributeKind::text;
+        numbers.push_back(is_text ? Number::text : Number::plain);
       }
     }
   }
-  return is_rank;
+  return numbers;
 }
 
 PartSet PartSet::from_log(std::string_view log) {
   PartSet set;
-  set.groups_.push_back(LogReader().read(log, set.ranks_of_program_));
+  set.groups_.push_back(LogReader().read(log, set.ranks_of_program_, set.texts_));
   const PartGroup& group = set.groups_.front();
-  if (PartStructure::read(group.structure).number_is_rank().size() !=
-      group.ranks.front().numbers.size()) {
+  if (PartStructure::read(group.structure).numbers().size() != group.ranks.front().numbers.size()) {
     throw FormatError("a part does not have a number for each argument");
   }
   if (static_cast<std::uint32_t>(group.ranks.front().rank) >= set.ranks_of_program_) {
@@ -229,6 +305,9 @@ PartSet PartSet::read(std::string_view bytes) {
   PartSet set;
   set.ranks_of_program_ =
       static_cast<std::uint32_t>(in.at_most(kMostPartRanks, "a number of ranks"));
+  for (std::size_t left = in.count("a number of texts"); left > 0; --left) {
+    set.texts_.emplace_back(in.text());
+  }
   for (std::size_t left = in.count("a number of groups"); left > 0; --left) {
     set.groups_.push_back(read_group(in, set.ranks_of_program_));
   }
@@ -239,6 +318,8 @@ PartSet PartSet::read(std::string_view bytes) {
 std::string PartSet::write() const {
   Bytes body;
   body.varint(ranks_of_program_);
+  body.varint(texts_.size());
+  for (const std::string& text : texts_) body.text(text);
   body.varint(groups_.size());
   for (const PartGroup& group : groups_) write_group(group, body);
   Bytes out;
@@ -253,7 +334,9 @@ void PartSet::merge(PartSet other) {
   if (other.ranks_of_program_ != ranks_of_program_) {
     throw FormatError("parts are of programs with different numbers of ranks");
   }
+  const std::vector<std::int64_t> text_numbers = add_texts(other.texts_, texts_);
   for (PartGroup& group : other.groups_) {
+    if (!text_numbers.empty()) renumber_texts(text_numbers, group);
     const auto same = std::find_if(groups_.begin(), groups_.end(), [&group](const PartGroup& own) {
       return own.structure == group.structure;
     });

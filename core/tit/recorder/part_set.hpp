@@ -26,20 +26,24 @@ struct PartStructure {
   };
 
   std::vector<RecordedShape> shapes;  // the first is kRecordedCompute
+  std::vector<Attribute> attributes;
   std::vector<Stretch> stretches;
   Grammar sequence;  // of stretches
 
   // Throws FormatError for bytes that are none.
   static PartStructure read(std::string_view bytes);
-  // Of each number that is not in a column, in the order of the calls: whether it is a rank.
-  std::vector<bool> number_is_rank() const;
+  // Of each number that is not in a column, in the order of the calls: those of its line, then
+  // values of fixed attributes.
+  enum class Number : std::uint8_t { plain, rank, text };
+  std::vector<Number> numbers() const;
 };
 
 struct PartRank {
   std::int32_t rank = 0;
-  bool is_complete = false;           // the program ended as it should
-  std::vector<std::int64_t> numbers;  // those of PartStructure::number_is_rank
-  std::vector<std::string> values;    // blocks
+  bool is_complete = false;                   // the program ended as it should
+  std::vector<std::int64_t> numbers;          // those of PartStructure::numbers
+  std::vector<std::string> values;            // blocks
+  std::vector<std::string> attribute_values;  // blocks; a site is the number of an attribute
 };
 
 // Ranks with the same structure.
@@ -62,10 +66,13 @@ class PartSet {
 
   std::uint32_t ranks_of_program() const { return ranks_of_program_; }
   const std::vector<PartGroup>& groups() const { return groups_; }
+  // Texts that numbers name.
+  const std::vector<std::string>& texts() const { return texts_; }
 
  private:
   std::uint32_t ranks_of_program_ = 0;
   std::vector<PartGroup> groups_;
+  std::vector<std::string> texts_;
 };
 
 }  // namespace tit

@@ -1,7 +1,9 @@
 #include "tit/recorder/part_trace.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -48,23 +50,41 @@ std::int64_t code_of_volume(std::uint64_t volume) {
   return static_cast<std::int64_t>(volume_code(text));
 }
 
+// What a structure's shapes and attributes are in the trace.
+struct StructureInTrace {
+  std::vector<std::uint32_t> shapes;
+  std::vector<std::uint32_t> attributes;
+};
+
 // The calls of a rank, with the numbers of its own where the structure has none.
 class RankCalls {
  public:
-  RankCalls(const PartStructure& structure, const PartRank& rank) {
+  RankCalls(const PartStructure& structure, const StructureInTrace& in_trace, const PartRank& rank,
+            std::size_t texts) {
     std::size_t next = 0;
     for (const PartStructure::Stretch& stretch : structure.stretches) {
       calls_.emplace_back();
       for (const PartCall& call : stretch.calls) {
         const RecordedShape& shape = structure.shapes[call.shape];
-        std::vector<std::int64_t> numbers(shape.numbers(), 0);
-        for (std::size_t hole = 0; hole < numbers.size(); ++hole) {
+        Call made;
+        made.shape = in_trace.shapes[call.shape];
+        made.numbers.resize(shape.holes(), 0);
+        for (std::size_t hole = 0; hole < shape.holes(); ++hole) {
           if (is_in_column(call.columns, hole)) continue;
           const std::int64_t number = rank.numbers[next++];
-          numbers[hole] =
+          made.numbers[hole] =
               shape.is_volume[hole] ? code_of_volume(static_cast<std::uint64_t>(number)) : number;
         }
-        calls_.back().push_back({call.shape, std::move(numbers)});
+        for (const std::uint32_t attribute : shape.fixed) {
+          const std::int64_t value = rank.numbers[next++];
+          const bool is_text = structure.attributes[attribute].kind == AttributeKind::text;
+          if (is_text && static_cast<std::uint64_t>(value) >= texts) {
+            throw FormatError("a text is not there");
+          }
+          made.attributes.emplace_back(in_trace.attributes[attribute], value);
+        }
+        std::sort(made.attributes.begin(), made.attributes.end());
+        calls_.back().push_back(std::move(made));
       }
     }
   }
@@ -77,16 +97,58 @@ class RankCalls {
   std::vector<std::vector<Call>> calls_;  // of each stretch
 };
 
+// The different calls of a rank, numbered by first appearance.
+class CallNumbering {
+ public:
+  // `shape` as it was recorded: calls of one shape have the same attributes.
+  std::uint32_t of(std::uint32_t shape, std::uint64_t columns, const Call& call) {
+    key_ = call.numbers;
+    for (const AttributeValue& attribute : call.attributes) key_.push_back(attribute.second);
+    return known_.number_of(shape, columns, key_.data(), static_cast<std::uint32_t>(key_.size()));
+  }
+
+ private:
+  DistinctCalls known_;
+  std::vector<std::int64_t> key_;
+};
+
+// The values of attributes that differ from call to call, in the order of the calls.
+class AttributeStreams {
+ public:
+  AttributeStreams(const PartStructure& structure, const PartRank& rank)
+      : structure_(structure),
+        rank_(static_cast<std::uint32_t>(rank.rank)),
+        values_(values_by_site(rank.attribute_values)),
+        next_(structure.attributes.size(), 0) {}
+
+  bool empty() const { return values_.empty(); }
+  // The next value of an attribute; kNoAttribute: the call does not have it.
+  std::int64_t next(std::uint32_t attribute) {
+    const auto found = values_.find(attribute);
+    if (found == values_.end() || next_[attribute] == found->second.size()) return kNoAttribute;
+    const std::uint64_t code = found->second[next_[attribute]++];
+    if (code == 0) return kNoAttribute;
+    return attribute_value(structure_.attributes[attribute].kind, code, rank_);
+  }
+
+ private:
+  const PartStructure& structure_;
+  std::uint32_t rank_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> values_;
+  std::vector<std::size_t> next_;  // of each attribute
+};
+
 class RankTrace {
  public:
-  // `shapes`: the numbers that the structure's shapes have in the trace.
-  RankTrace(const PartStructure& structure, const std::vector<std::uint32_t>& shapes,
-            const PartRank& rank)
+  // `texts`: how many there are.
+  RankTrace(const PartStructure& structure, const StructureInTrace& in_trace, const PartRank& rank,
+            std::size_t texts)
       : structure_(structure),
-        shapes_(shapes),
+        in_trace_(in_trace),
         rank_(rank),
-        calls_(structure, rank),
-        values_(rank.values) {}
+        calls_(structure, in_trace, rank, texts),
+        values_(rank.values),
+        streams_(structure, rank) {}
 
   RankProgram program(std::uint64_t most_calls_at_hand) {
     return is_longer(most_calls_at_hand) ? recorded_program() : program_of(all_calls());
@@ -127,20 +189,25 @@ class RankTrace {
 
   RankPart all_calls() {
     RankPart part(static_cast<std::uint32_t>(rank_.rank));
-    DistinctCalls known;
+    CallNumbering known;
     for_each_call([&](std::uint32_t stretch, std::uint32_t place) {
       const PartCall& call = structure_.stretches[stretch].calls[place];
       Call made = calls_.call(stretch, place);
       for (std::size_t hole = 0; hole < made.numbers.size(); ++hole) {
         if (is_in_column(call.columns, hole)) made.numbers[hole] = value(call, hole);
       }
-      made.shape = shapes_[call.shape];
+      for (const std::uint32_t attribute : structure_.shapes[call.shape].streamed) {
+        const std::int64_t found = streams_.next(attribute);
+        if (found != kNoAttribute) part.attribute(in_trace_.attributes[attribute], found);
+      }
       if (made.shape == kComputeShape) {
+        for (const AttributeValue& attribute : made.attributes) {
+          part.attribute(attribute.first, attribute.second);
+        }
         part.compute(static_cast<std::uint64_t>(made.numbers[0]));
         return;
       }
-      const std::uint32_t number = known.number_of(made.shape, 0, made.numbers.data(),
-                                                   static_cast<std::uint32_t>(made.numbers.size()));
+      const std::uint32_t number = known.of(call.shape, 0, made);
       if (number == part.calls().size()) part.define(std::move(made));
       part.make(number);
     });
@@ -152,7 +219,7 @@ class RankTrace {
     program.rank = static_cast<std::uint32_t>(rank_.rank);
     program.grammar = structure_.sequence;
     std::vector<std::uint32_t> first_rule;  // of each stretch
-    DistinctCalls known;
+    CallNumbering known;
     for (std::uint32_t k = 0; k < structure_.stretches.size(); ++k) {
       const std::vector<std::uint32_t> places = add_calls(k, known, program);
       const auto base = static_cast<std::uint32_t>(program.grammar.rules.size());
@@ -172,9 +239,12 @@ class RankTrace {
     }
     program.grammar.limit_depth(kDeepestGrammar / 2);
     program.grammar.renumber();
-    if (rank_.values.empty()) return program;
+    if (rank_.values.empty() && streams_.empty()) return program;
     for_each_call([&](std::uint32_t stretch, std::uint32_t place) {
       const PartCall& call = structure_.stretches[stretch].calls[place];
+      for (const std::uint32_t attribute : streamed(call)) {
+        program.attribute_values.push_back(streams_.next(attribute));
+      }
       for (std::size_t hole = 0; call.columns != 0 && hole < kMostColumnNumbers; ++hole) {
         if (is_in_column(call.columns, hole)) program.values.push_back(zigzag(value(call, hole)));
       }
@@ -183,30 +253,45 @@ class RankTrace {
   }
 
   // Adds the calls of a stretch that others lack; returns the places of all.
-  std::vector<std::uint32_t> add_calls(std::uint32_t stretch, DistinctCalls& known,
+  std::vector<std::uint32_t> add_calls(std::uint32_t stretch, CallNumbering& known,
                                        RankProgram& program) const {
     std::vector<std::uint32_t> places;
     const std::vector<PartCall>& calls = structure_.stretches[stretch].calls;
     for (std::uint32_t place = 0; place < calls.size(); ++place) {
-      Call call = calls_.call(stretch, place);
-      call.shape = shapes_[call.shape];
-      places.push_back(known.number_of(call.shape, calls[place].columns, call.numbers.data(),
-                                       static_cast<std::uint32_t>(call.numbers.size())));
+      const Call& call = calls_.call(stretch, place);
+      places.push_back(known.of(calls[place].shape, calls[place].columns, call));
       if (places.back() != program.calls.size()) continue;
       program.columns.emplace_back();
       for (std::uint32_t hole = 0; hole < call.numbers.size(); ++hole) {
         if (is_in_column(calls[place].columns, hole)) program.columns.back().push_back(hole);
       }
-      program.calls.push_back(std::move(call));
+      if (!streams_.empty()) {
+        program.attributes.emplace_back();
+        for (const std::uint32_t attribute : streamed(calls[place])) {
+          program.attributes.back().at.push_back(in_trace_.attributes[attribute]);
+        }
+      }
+      program.calls.push_back(call);
     }
     return places;
   }
 
+  // The attributes of a call that have streams, in the order of their numbers in the trace.
+  std::vector<std::uint32_t> streamed(const PartCall& call) const {
+    if (streams_.empty()) return {};
+    std::vector<std::uint32_t> attributes = structure_.shapes[call.shape].streamed;
+    std::sort(attributes.begin(), attributes.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return in_trace_.attributes[a] < in_trace_.attributes[b];
+    });
+    return attributes;
+  }
+
   const PartStructure& structure_;
-  const std::vector<std::uint32_t>& shapes_;
+  const StructureInTrace& in_trace_;
   const PartRank& rank_;
   RankCalls calls_;
   ValueStream values_;
+  AttributeStreams streams_;
 };
 
 std::string comment_on(const std::vector<std::uint32_t>& incomplete) {
@@ -227,9 +312,10 @@ void begin_with(std::uint32_t shape, RankProgram& program) {
   }
   std::vector<Item>& start = program.grammar.rules[0];
   start.insert(start.begin(), Item::terminal(0));
-  program.calls.insert(program.calls.begin(), Call{shape, {}});
+  program.calls.insert(program.calls.begin(), Call{shape, {}, {}});
   program.columns.emplace(program.columns.begin());
   if (program.has_volumes) program.values.insert(program.values.begin(), 0);
+  if (!program.attributes.empty()) program.attributes.emplace(program.attributes.begin());
 }
 
 }  // namespace
@@ -240,16 +326,31 @@ std::string trace_of(const PartSet& parts, const std::vector<std::string>& first
   if (ranks == 0) throw FormatError("a program has no rank");
   TraceWriter writer(ranks);
   std::vector<PartStructure> structures;
-  std::vector<std::vector<std::uint32_t>> shapes;
+  std::vector<StructureInTrace> in_trace;
+  for (const std::string& text : parts.texts()) {
+    if (!Attribute::fault_of_text(text).empty()) throw FormatError("a text is damaged");
+    writer.text(text);
+  }
   std::vector<std::pair<std::size_t, const PartRank*>> rank_of(ranks);
   for (const PartGroup& group : parts.groups()) {
     for (const PartRank& rank : group.ranks) {
       rank_of[static_cast<std::size_t>(rank.rank)] = {structures.size(), &rank};
     }
     structures.push_back(PartStructure::read(group.structure));
-    shapes.emplace_back();
+    in_trace.emplace_back();
     for (const RecordedShape& shape : structures.back().shapes) {
-      shapes.back().push_back(writer.shape(shape_text(shape), shape.rank_holes));
+      in_trace.back().shapes.push_back(writer.shape(shape_text(shape), shape.rank_holes));
+    }
+    for (const Attribute& attribute : structures.back().attributes) {
+      in_trace.back().attributes.push_back(writer.attribute(attribute));
+      if (in_trace.back().attributes.back() >= kMostAttributes) {
+        throw FormatError("parts have too many attributes together");
+      }
+    }
+    std::vector<std::uint32_t> sorted = in_trace.back().attributes;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+      throw FormatError("an attribute is declared twice");
     }
   }
   incomplete.clear();
@@ -262,7 +363,8 @@ std::string trace_of(const PartSet& parts, const std::vector<std::string>& first
     RankProgram program;
     program.rank = number;
     if (rank != nullptr) {
-      program = RankTrace(structures[group], shapes[group], *rank).program(most_calls_at_hand);
+      program = RankTrace(structures[group], in_trace[group], *rank, parts.texts().size())
+                    .program(most_calls_at_hand);
     }
     if (number == 0 && !incomplete.empty()) {
       begin_with(writer.shape(comment_on(incomplete), 0), program);

@@ -3,11 +3,13 @@
 
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/packed_testing.hpp"
 #include "core/test.hpp"
 #include "tit/recorder/rank_recorder.hpp"
+#include "trace/compressed/attributes.hpp"
 
 namespace tisim {
 namespace tit {
@@ -78,6 +80,47 @@ TEST("recorded parts: the trace is what was called, with its structure sought an
   for (const std::int64_t range : {3, 50, 1'000'000}) {
     check_trace(range, kMostCallsAtHand);
     check_trace(range, 0);
+  }
+}
+
+TEST("recorded parts: calls keep their attributes, with the structure sought anew or kept") {
+  RecordedRank rank(0, 1);
+  AttributeRecorder& attributes = rank.recorder.attributes();
+  const auto site = static_cast<std::uint32_t>(attributes.declare({"s", AttributeKind::text}));
+  const auto source = static_cast<std::uint32_t>(attributes.declare({"m", AttributeKind::rank}));
+  std::vector<std::pair<std::uint64_t, std::int64_t>> expected;  // lines and sums of values
+  std::int64_t ticket = 0;
+  for (int i = 0; i < 500; ++i) {
+    const std::int64_t text = attributes.text("f" + std::to_string(i % 3));
+    attributes.set(site, text);
+    attributes.set(source, i * i % 11);
+    rank.compute(100 + i * i % 7);
+    expected.emplace_back(2 * i + 1, text + i * i % 11);
+    if (i % 2 == 0) {
+      ticket = attributes.set_later(source);
+    } else {
+      attributes.set(site, 1);
+    }
+    rank.call(rank.receive, {0, 0, 100, i % 4});
+    if (i % 4 == 0) CHECK(attributes.tell(ticket, i));
+    if (i % 2 == 1) expected.emplace_back(2 * i + 2, 1);
+    if (i % 4 == 0) expected.emplace_back(2 * i + 2, i);
+  }
+  CHECK(!attributes.tell(ticket + 256, 0));
+  rank.recorder.end();
+  for (const std::uint64_t most : {kMostCallsAtHand, std::uint64_t{0}}) {
+    std::vector<std::uint32_t> incomplete;
+    const std::string bytes = trace_of(PartSet::read(rank.part().write()), incomplete, most);
+    const CompressedFile file(test::file_of(bytes, "x.tit"));
+    std::vector<std::pair<std::uint64_t, std::int64_t>> found;
+    for (AttributeWalk walk(file, 0); walk.next();) {
+      found.emplace_back(walk.line(), 0);
+      for (const AttributeWalk::Value& value : walk.values()) found.back().second += value.value;
+    }
+    CHECK(found == expected);
+    const test::Scratch scratch;
+    const std::string text = test::unpacked(bytes, 1, scratch).front();
+    CHECK(text.find("# @ 0 f0\n# @ 1 f1\n# @ 2 f2\n# @ s=0 m=0\n0 compute 100\n# @ m=0\n") == 0);
   }
 }
 

@@ -22,14 +22,19 @@ std::uint64_t hash_of_bytes(std::string_view bytes, std::uint64_t seed) {
   return hash * 0x9e3779b97f4a7c15u;
 }
 
+std::size_t most_values_of(std::size_t memory) {
+  return std::min(memory / 8 / kBytesPerValue, ValueBuffer::kMost);
+}
+
 }  // namespace
 
 RankRecorder::RankRecorder(std::uint32_t rank, std::uint32_t ranks, std::size_t memory,
                            std::string path)
-    : log_(std::move(path)) {
+    : log_(std::move(path)),
+      attributes_(log_, rank, most_values_of(std::max(memory, kLeastMemory))) {
   memory = std::max(memory, kLeastMemory);
   full_ = memory / 4;
-  most_values_ = std::min(memory / 8 / kBytesPerValue, ValueBuffer::kMost);
+  most_values_ = most_values_of(memory);
   most_known_ = memory / 16 / sizeof(Known);
   many_distinct_ = memory >> 10;
   Bytes head;
@@ -40,9 +45,15 @@ RankRecorder::RankRecorder(std::uint32_t rank, std::uint32_t ranks, std::size_t 
 }
 
 std::uint32_t RankRecorder::shape(const RecordedShape& shape) {
+  declared_.push_back({shape, add_shape(shape), {}});
+  return static_cast<std::uint32_t>(declared_.size()) - 1;
+}
+
+std::uint32_t RankRecorder::add_shape(const RecordedShape& shape) {
   ShapeState state{};
-  state.holes = static_cast<std::uint32_t>(shape.numbers());
-  for (std::size_t i = 0; i < shape.numbers() && i < kMostColumnNumbers; ++i) {
+  state.holes = static_cast<std::uint32_t>(shape.holes());
+  state.numbers = static_cast<std::uint32_t>(shape.numbers());
+  for (std::size_t i = 0; i < shape.holes() && i < kMostColumnNumbers; ++i) {
     if (shape.is_volume[i]) state.volumes |= std::uint64_t{1} << i;
   }
   shapes_.push_back(state);
@@ -52,8 +63,21 @@ std::uint32_t RankRecorder::shape(const RecordedShape& shape) {
   return static_cast<std::uint32_t>(shapes_.size()) - 1;
 }
 
-void RankRecorder::call(std::uint32_t shape, const std::int64_t* numbers) {
-  if (!log_.error().empty()) return;
+void RankRecorder::make_with_attributes(std::uint32_t line, const std::int64_t* numbers) {
+  numbers_.assign(numbers, numbers + holes(line));
+  attributes_.take_next(fixed_, streamed_, numbers_);
+  std::vector<Declared::Variant>& variants = declared_[line].variants;
+  auto found = std::find_if(variants.begin(), variants.end(), [&](const Declared::Variant& other) {
+    return other.fixed == fixed_ && other.streamed == streamed_;
+  });
+  if (found == variants.end()) {
+    const std::uint32_t made = add_shape(declared_[line].line.with(fixed_, streamed_));
+    found = variants.insert(found, {fixed_, streamed_, made});
+  }
+  make_shape(found->shape, numbers_.data());
+}
+
+void RankRecorder::make_shape(std::uint32_t shape, const std::int64_t* numbers) {
   const std::uint32_t number = number_of(shape, numbers);
   encoder_.add(number);
   ++calls_made_;
@@ -72,9 +96,9 @@ std::uint32_t RankRecorder::number_of(std::uint32_t shape, const std::int64_t* n
   const std::uint32_t before = calls_.size();
   std::uint32_t number = 0;
   if (state.columns == 0) {
-    number = calls_.number_of(shape, 0, numbers, state.holes);
+    number = calls_.number_of(shape, 0, numbers, state.numbers);
   } else {
-    reduced_.assign(numbers, numbers + state.holes);
+    reduced_.assign(numbers, numbers + state.numbers);
     for (std::uint32_t hole = 0; hole < state.holes && hole < kMostColumnNumbers; ++hole) {
       if (!is_in_column(state.columns, hole)) continue;
       const std::int64_t value = std::exchange(reduced_[hole], 0);
@@ -82,7 +106,7 @@ std::uint32_t RankRecorder::number_of(std::uint32_t shape, const std::int64_t* n
       values_.add(value_site(shape, hole),
                   is_volume ? static_cast<std::uint64_t>(value) : zigzag(value));
     }
-    number = calls_.number_of(shape, state.columns, reduced_.data(), state.holes);
+    number = calls_.number_of(shape, state.columns, reduced_.data(), state.numbers);
   }
   if (calls_.size() == before) return number;
   if (++state.distinct % many_distinct_ == 0 && state.distinct * kOften > state.made) {
@@ -163,6 +187,7 @@ void RankRecorder::end_stretch() {
 }
 
 void RankRecorder::write_values() {
+  attributes_.write();
   if (values_.empty()) return;
   Bytes block;
   values_.write(block);
@@ -178,6 +203,7 @@ void RankRecorder::flush() {
 
 void RankRecorder::end() {
   end_stretch();
+  attributes_.end();
   log_.append(RecordKind::end, {});
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tit/grammar/sequence_encoder.hpp"
+#include "tit/recorder/attribute_recorder.hpp"
 #include "tit/recorder/distinct_calls.hpp"
 #include "tit/recorder/part_log.hpp"
 #include "tit/recorder/recorded_shape.hpp"
@@ -28,13 +29,29 @@ class RankRecorder {
   // `path` of the log; empty: it is kept in memory. `memory` in bytes.
   RankRecorder(std::uint32_t rank, std::uint32_t ranks, std::size_t memory, std::string path);
 
-  // A new shape; kRecordedCompute is there from the beginning.
+  // A new line; kRecordedCompute is there from the beginning.
   std::uint32_t shape(const RecordedShape& shape);
-  std::size_t shapes() const { return shapes_.size(); }
-  std::uint32_t holes(std::uint32_t shape) const { return shapes_[shape].holes; }
+  std::size_t shapes() const { return declared_.size(); }
+  std::uint32_t holes(std::uint32_t line) const {
+    return static_cast<std::uint32_t>(declared_[line].line.holes());
+  }
 
-  // A call is made, with a number for each hole of its shape.
-  void call(std::uint32_t shape, const std::int64_t* numbers);
+  // What the next call has beside its numbers.
+  AttributeRecorder& attributes() { return attributes_; }
+  // A call is made, with a number for each hole of its line.
+  void call(std::uint32_t line, const std::int64_t* numbers) {
+    if (!log_.error().empty()) return;
+    if (attributes_.has_next()) {
+      make_with_attributes(line, numbers);
+    } else {
+      make_shape(declared_[line].shape, numbers);
+    }
+  }
+
+  // A line without numbers and attributes, such as a comment.
+  void remark(const RecordedShape& line) {
+    if (log_.error().empty()) make_shape(add_shape(line), nullptr);
+  }
 
   // Puts everything so far into the log.
   void flush();
@@ -46,13 +63,14 @@ class RankRecorder {
   std::uint64_t calls() const { return calls_made_; }
   // Bytes, without a log in memory.
   std::size_t memory() const {
-    return encoder_.memory() + calls_.memory() + values_.memory() +
+    return encoder_.memory() + calls_.memory() + values_.memory() + attributes_.memory() +
            known_.capacity() * sizeof(Known) + shapes_.capacity() * sizeof(ShapeState);
   }
 
  private:
   struct ShapeState {
     std::uint32_t holes;
+    std::uint32_t numbers;  // of holes and fixed attributes
     std::uint64_t volumes;  // holes that are volumes, not whole numbers
     std::uint64_t columns;  // holes whose numbers stand in blocks
     std::uint64_t made;     // calls of the stretch, and how many of them are different
@@ -64,6 +82,21 @@ class RankRecorder {
     std::uint32_t number;
   };
 
+  // A line, and the shapes of its calls: without attributes, and with any.
+  struct Declared {
+    struct Variant {
+      std::vector<std::uint32_t> fixed;
+      std::vector<std::uint32_t> streamed;
+      std::uint32_t shape;
+    };
+    RecordedShape line;
+    std::uint32_t shape;
+    std::vector<Variant> variants;
+  };
+
+  std::uint32_t add_shape(const RecordedShape& shape);
+  void make_shape(std::uint32_t shape, const std::int64_t* numbers);
+  void make_with_attributes(std::uint32_t line, const std::int64_t* numbers);
   std::uint32_t number_of(std::uint32_t shape, const std::int64_t* numbers);
   void choose_column(std::uint32_t shape);
   void end_stretch();
@@ -73,6 +106,11 @@ class RankRecorder {
 
   PartLog log_;
   std::vector<ShapeState> shapes_;
+  std::vector<Declared> declared_;
+  AttributeRecorder attributes_;
+  // Room for a call with attributes.
+  std::vector<std::uint32_t> fixed_, streamed_;
+  std::vector<std::int64_t> numbers_;
   DistinctCalls calls_;  // of the stretch
   SequenceEncoder encoder_;
   ValueBuffer values_;

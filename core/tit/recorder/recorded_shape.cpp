@@ -1,7 +1,26 @@
 #include "tit/recorder/recorded_shape.hpp"
 
+#include <utility>
+
 namespace tisim {
 namespace tit {
+
+namespace {
+
+void write_attributes(const std::vector<std::uint32_t>& attributes, Bytes& out) {
+  out.varint(attributes.size());
+  for (const std::uint32_t attribute : attributes) out.varint(attribute);
+}
+
+std::vector<std::uint32_t> read_attributes(ByteReader& in) {
+  std::vector<std::uint32_t> attributes(in.count("a number of attributes"));
+  for (std::uint32_t& attribute : attributes) {
+    attribute = static_cast<std::uint32_t>(in.at_most(kMostAttributes - 1, "an attribute"));
+  }
+  return attributes;
+}
+
+}  // namespace
 
 std::string RecordedShape::fault_of(std::string_view text) {
   constexpr std::size_t kLongestText = 1 << 20;
@@ -28,16 +47,28 @@ RecordedShape RecordedShape::of(std::string_view text, std::uint64_t rank_holes)
   return shape;
 }
 
+RecordedShape RecordedShape::with(std::vector<std::uint32_t> fixed_attributes,
+                                  std::vector<std::uint32_t> streamed_attributes) const {
+  RecordedShape shape = *this;
+  shape.fixed = std::move(fixed_attributes);
+  shape.streamed = std::move(streamed_attributes);
+  return shape;
+}
+
 void RecordedShape::write(Bytes& out) const {
   out.text(text);
   out.varint(rank_holes);
+  write_attributes(fixed, out);
+  write_attributes(streamed, out);
 }
 
 RecordedShape RecordedShape::read(ByteReader& in) {
   const std::string_view text = in.text();
   const std::string fault = fault_of(text);
   if (!fault.empty()) throw FormatError(fault);
-  return of(text, in.varint());
+  const std::uint64_t rank_holes = in.varint();
+  std::vector<std::uint32_t> fixed = read_attributes(in);
+  return of(text, rank_holes).with(std::move(fixed), read_attributes(in));
 }
 
 }  // namespace tit

@@ -17,6 +17,9 @@
 #include "tit/recorder/tisim_trace.h"
 #include "tit/recorder/whole_write.hpp"
 
+using tisim::tit::Attribute;
+using tisim::tit::AttributeKind;
+using tisim::tit::AttributeRecorder;
 using tisim::tit::FormatError;
 using tisim::tit::PartSet;
 using tisim::tit::RankRecorder;
@@ -97,6 +100,14 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
+bool is_attribute(const AttributeRecorder& attributes, int number) {
+  return number >= 0 && static_cast<std::size_t>(number) < attributes.declared();
+}
+
+bool can_be_value(std::int64_t value) {
+  return value > -tisim::tit::kAttributeLimit && value < tisim::tit::kAttributeLimit;
+}
+
 // The file has all bytes, or does not appear.
 int write_file(const std::string& path, const std::string& bytes) {
   const std::string unfinished = path + ".unfinished";
@@ -162,13 +173,64 @@ int tt_compute(tt_rank* rank, uint64_t amount) {
   });
 }
 
+int tt_attribute_name(tt_rank* rank, const char* name, int kind) {
+  return recording(rank, [&](RankRecorder& recorder) {
+    if (name == nullptr || !Attribute::fault_of_name(name).empty()) return int{TT_INVALID};
+    if (kind < 0 || kind >= tisim::tit::kAttributeKinds) return int{TT_INVALID};
+    Attribute attribute;
+    attribute.name = name;
+    attribute.kind = static_cast<AttributeKind>(kind);
+    const std::int64_t number = recorder.attributes().declare(attribute);
+    return number == AttributeRecorder::kRefused ? int{TT_INVALID} : static_cast<int>(number);
+  });
+}
+
+int64_t tt_text(tt_rank* rank, const char* text) {
+  return recording(rank, [&](RankRecorder& recorder) {
+    if (text == nullptr || !Attribute::fault_of_text(text).empty()) return int{TT_INVALID};
+    const std::int64_t number = recorder.attributes().text(text);
+    return number == AttributeRecorder::kRefused ? int{TT_INVALID} : static_cast<int>(number);
+  });
+}
+
+int tt_attribute(tt_rank* rank, int attribute, int64_t value) {
+  return recording(rank, [&](RankRecorder& recorder) {
+    AttributeRecorder& attributes = recorder.attributes();
+    if (!is_attribute(attributes, attribute) || !can_be_value(value)) return int{TT_INVALID};
+    const auto number = static_cast<std::uint32_t>(attribute);
+    if (attributes.is_text(number) && !attributes.has_text(value)) return int{TT_INVALID};
+    attributes.set(number, value);
+    return int{TT_OK};
+  });
+}
+
+int64_t tt_attribute_later(tt_rank* rank, int attribute) {
+  std::int64_t ticket = TT_INVALID;
+  const int status = recording(rank, [&](RankRecorder& recorder) {
+    AttributeRecorder& attributes = recorder.attributes();
+    if (!is_attribute(attributes, attribute)) return int{TT_INVALID};
+    const auto number = static_cast<std::uint32_t>(attribute);
+    if (attributes.is_fixed(number)) return int{TT_INVALID};
+    ticket = attributes.set_later(number);
+    return int{TT_OK};
+  });
+  return status == TT_OK ? ticket : status;
+}
+
+int tt_attribute_known(tt_rank* rank, int64_t ticket, int64_t value) {
+  return recording(rank, [&](RankRecorder& recorder) {
+    const bool is_taken = can_be_value(value) && recorder.attributes().tell(ticket, value);
+    return is_taken ? int{TT_OK} : int{TT_INVALID};
+  });
+}
+
 int tt_comment(tt_rank* rank, const char* text) {
   return recording(rank, [&](RankRecorder& recorder) {
     if (text == nullptr || rank->comments >= kMostComments) return int{TT_INVALID};
     const std::string line = std::string("# ") + text;
     if (!RecordedShape::fault_of(line).empty()) return int{TT_INVALID};
     ++rank->comments;
-    recorder.call(recorder.shape(RecordedShape::of(line, 0)), nullptr);
+    recorder.remark(RecordedShape::of(line, 0));
     return int{TT_OK};
   });
 }

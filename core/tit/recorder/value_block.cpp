@@ -58,6 +58,30 @@ class BitReader {
   unsigned left_ = 0;
 };
 
+// Calls `take(site, value)` for each value of a block; how many there are.
+template <class Take>
+std::size_t take_block(std::string_view bytes, const Take& take) {
+  ByteReader in(bytes);
+  const auto count = static_cast<std::size_t>(in.at_most(ValueBuffer::kMost, "a number of values"));
+  std::uint64_t site = 0;
+  for (std::size_t left = count; left > 0;) {
+    site += in.varint();
+    const std::uint64_t of_site = in.at_most(left, "a number of values");
+    const std::uint64_t least = in.varint();
+    const std::uint8_t bits = in.byte();
+    if (of_site == 0 || bits > kMostBits || site > 0xffffffffu) {
+      throw FormatError("a block of values is damaged");
+    }
+    BitReader packed(in.bytes((of_site * bits + 7) / 8));
+    for (std::uint64_t i = 0; i < of_site; ++i) {
+      take(static_cast<std::uint32_t>(site), least + packed.take(bits));
+    }
+    left -= static_cast<std::size_t>(of_site);
+  }
+  if (!in.at_end()) throw FormatError("a block of values is damaged");
+  return count;
+}
+
 }  // namespace
 
 void ValueBuffer::write(Bytes& out) {
@@ -87,24 +111,20 @@ void ValueBuffer::write(Bytes& out) {
 }
 
 void ValueStream::read_block(std::string_view bytes) {
-  ByteReader in(bytes);
   sites_.clear();
-  left_ = static_cast<std::size_t>(in.at_most(ValueBuffer::kMost, "a number of values"));
-  std::uint64_t site = 0;
-  for (std::size_t left = left_; left > 0;) {
-    site += in.varint();
-    const std::uint64_t count = in.at_most(left, "a number of values");
-    const std::uint64_t least = in.varint();
-    const std::uint8_t bits = in.byte();
-    if (count == 0 || bits > kMostBits || site > 0xffffffffu) {
-      throw FormatError("a block of values is damaged");
-    }
-    BitReader packed(in.bytes((count * bits + 7) / 8));
-    std::vector<std::uint64_t>& values = sites_[static_cast<std::uint32_t>(site)].values;
-    for (std::uint64_t i = 0; i < count; ++i) values.push_back(least + packed.take(bits));
-    left -= static_cast<std::size_t>(count);
+  left_ = take_block(bytes, [this](std::uint32_t site, std::uint64_t value) {
+    sites_[site].values.push_back(value);
+  });
+}
+
+std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> values_by_site(
+    const std::vector<std::string>& blocks) {
+  std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> sites;
+  for (const std::string& block : blocks) {
+    take_block(block,
+               [&sites](std::uint32_t site, std::uint64_t value) { sites[site].push_back(value); });
   }
-  if (!in.at_end()) throw FormatError("a block of values is damaged");
+  return sites;
 }
 
 std::uint64_t ValueStream::next(std::uint32_t site) {

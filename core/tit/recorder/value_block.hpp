@@ -41,6 +41,10 @@ class ValueBuffer {
   std::vector<Value> values_;
 };
 
+// The values of all blocks by their sites. Throws FormatError.
+std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> values_by_site(
+    const std::vector<std::string>& blocks);
+
 // The values of blocks, in the order in which they were added.
 class ValueStream {
  public:

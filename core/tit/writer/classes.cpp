@@ -23,6 +23,14 @@ std::string key_of(const RankProgram& program, const std::vector<Shape>& shapes)
       if (shapes[call.shape].is_rank(hole))
         key.zigzag(std::min<std::int64_t>(call.numbers[hole], 0));
     }
+    key.varint(call.attributes.size());
+    for (const AttributeValue& attribute : call.attributes) key.varint(attribute.first);
+  }
+  for (const RankProgram::Columns& columns : program.attributes) {
+    for (const std::vector<std::uint32_t>* numbers : {&columns.before, &columns.at}) {
+      key.varint(numbers->size());
+      for (const std::uint32_t number : *numbers) key.varint(number);
+    }
   }
   return std::move(key.data);
 }
@@ -78,15 +86,23 @@ void ClassBuilder::add(const RankProgram& program) {
       for (std::size_t hole = 0; hole < call.numbers.size(); ++hole) {
         members.numbers.emplace_back(call.numbers[hole], rank, shape.is_rank(hole));
       }
+      for (const AttributeValue& attribute : call.attributes) {
+        members.fixed.emplace_back(attribute.second, rank, false);
+      }
     }
+    members.attributes = program.attributes;
     members.ranks.push_back(rank);
     classes_.push_back(std::move(members));
     return;
   }
   Members& members = classes_[known.first->second];
   auto numbers = members.numbers.begin();
+  auto fixed = members.fixed.begin();
   for (const Call& call : program.calls) {
     for (const std::int64_t number : call.numbers) (numbers++)->add(number, rank, members.ranks);
+    for (const AttributeValue& attribute : call.attributes) {
+      (fixed++)->add(attribute.second, rank, members.ranks);
+    }
   }
   members.ranks.push_back(rank);
 }
@@ -122,11 +138,47 @@ RankClass ClassBuilder::finish_class(Members& members, TraceTables& tables) {
   return made;
 }
 
-void ClassBuilder::finish(TraceTables& tables) {
+ClassAttributes ClassBuilder::finish_attributes(const Members& members,
+                                                AttributeTables& attributes) {
+  ClassAttributes made;
+  auto numbers = members.fixed.begin();
+  for (std::size_t i = 0; i < members.calls.size(); ++i) {
+    CallAttributes layout;
+    Bytes key;
+    for (const AttributeValue& attribute : members.calls[i].attributes) {
+      const Argument argument = numbers->argument(false);
+      if (argument.mode == Mode::by_rank) {
+        made.vectors.push_back(RankVector::of(numbers->all(), members.ranks, false));
+      }
+      layout.fixed.push_back({attribute.first, argument});
+      key.varint(attribute.first);
+      argument.write(key);
+      ++numbers;
+    }
+    if (!members.attributes.empty()) {
+      layout.before = members.attributes[i].before;
+      layout.at = members.attributes[i].at;
+    }
+    for (const std::vector<std::uint32_t>* list : {&layout.before, &layout.at}) {
+      key.varint(list->size());
+      for (const std::uint32_t number : *list) key.varint(number);
+    }
+    const auto known = layout_numbers_.emplace(
+        std::move(key.data), static_cast<std::uint32_t>(attributes.layouts.size()));
+    if (known.second) attributes.layouts.push_back(std::move(layout));
+    made.layout_of.push_back(known.first->second);
+  }
+  return made;
+}
+
+void ClassBuilder::finish(TraceTables& tables, AttributeTables& attributes) {
   std::vector<std::int32_t> ranks(class_of_.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<std::int32_t>(i);
   tables.class_of = RankVector::of(class_of_, ranks, false);
-  for (Members& members : classes_) tables.classes.push_back(finish_class(members, tables));
+  for (Members& members : classes_) {
+    attributes.classes.push_back(finish_attributes(members, attributes));
+    tables.classes.push_back(finish_class(members, tables));
+  }
 }
 
 }  // namespace tit

@@ -1,10 +1,12 @@
 // Ranks that do the same become classes.
 #pragma once
 
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "tit/file/attributes.hpp"
 #include "tit/file/tables.hpp"
 #include "tit/writer/rank_part.hpp"
 
@@ -19,8 +21,9 @@ class ClassBuilder {
   explicit ClassBuilder(const std::vector<Shape>& shapes) : shapes_(shapes) {}
 
   void add(const RankProgram& program);
-  // Makes tables.signatures, tables.classes and tables.class_of.
-  void finish(TraceTables& tables);
+  // Makes tables.signatures, tables.classes and tables.class_of, and attributes.layouts and
+  // attributes.classes.
+  void finish(TraceTables& tables, AttributeTables& attributes);
 
  private:
   // A hole's number on each rank of a class. As long as they follow a rule, only that is kept.
@@ -52,15 +55,19 @@ class ClassBuilder {
     bool has_volumes = false;
     std::vector<std::int32_t> ranks;
     std::vector<Numbers> numbers;  // of each hole of each call
+    std::vector<RankProgram::Columns> attributes;
+    std::vector<Numbers> fixed;  // of each attribute of each call
   };
 
   RankClass finish_class(Members& members, TraceTables& tables);
+  ClassAttributes finish_attributes(const Members& members, AttributeTables& attributes);
 
   const std::vector<Shape>& shapes_;
   std::unordered_map<std::string, std::uint32_t> by_key_;
   std::vector<Members> classes_;
   std::vector<std::int64_t> class_of_;
   std::unordered_map<std::string, std::uint32_t> signature_numbers_;
+  std::map<std::string, std::uint32_t> layout_numbers_;
 };
 
 }  // namespace tit

@@ -7,7 +7,9 @@
 
 #include "tit/codec/crc32c.hpp"
 #include "tit/column/encoder.hpp"
+#include "tit/file/expansion.hpp"
 #include "tit/writer/computed_volumes.hpp"
+#include "tit/writer/rank_part.hpp"
 #include "tit/writer/site_walk.hpp"
 
 namespace tisim {
@@ -41,6 +43,54 @@ class VolumeNumbers {
 };
 
 }  // namespace
+
+std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
+                           const std::vector<std::vector<std::uint32_t>>& site_of,
+                           const std::vector<RankValues>& values, std::uint64_t block_values,
+                           CodedColumns& coded) {
+  constexpr std::uint64_t kLargestValue = ~std::uint64_t{0};
+  coded.sites.resize(samples.size());
+  std::vector<Histogram> varying;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    Site& site = coded.sites[i];
+    const std::vector<std::uint64_t>& sample = samples[i];
+    if (!sample.empty()) site.value = sample.front();
+    // The largest number cannot be said in the table of sites.
+    site.varies = site.value == kLargestValue ||
+                  std::any_of(sample.begin(), sample.end(),
+                              [&](std::uint64_t value) { return value != site.value; });
+    if (!site.varies) continue;
+    site.value = varying.size();
+    varying.emplace_back(std::move(samples[i]));
+  }
+  coded.models = ModelSet::fit(varying);
+  ColumnEncoder encoder(coded.models.models);
+  std::string all;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const RankValues& rank = values[i];
+    RankColumn column;
+    column.rank = rank.rank;
+    column.volumes = rank.volumes;
+    Block block;
+    const auto end_block = [&] {
+      const std::string bytes = encoder.finish();
+      block.bytes = bytes.size();
+      block.checksum = crc32c(bytes.data(), bytes.size());
+      column.blocks.push_back(block);
+      block = Block{};
+      all += bytes;
+    };
+    for (std::size_t k = 0; k < rank.values.size(); ++k) {
+      const Site& site = coded.sites[site_of[i][k]];
+      if (!site.varies) continue;
+      encoder.add(coded.models.model_of[static_cast<std::size_t>(site.value)], rank.values[k]);
+      if (++block.values == block_values) end_block();
+    }
+    if (block.values > 0) end_block();
+    if (column.volumes > 0 || !column.blocks.empty()) coded.columns.push_back(std::move(column));
+  }
+  return all;
+}
 
 std::string code_columns(std::vector<RankValues> values, std::uint64_t block_values,
                          const Precision& precision, TraceTables& tables) {
@@ -99,45 +149,38 @@ std::string code_columns(std::vector<RankValues> values, std::uint64_t block_val
       samples[site].push_back(*value++);
     });
   }
-  tables.sites.resize(sites);
-  std::vector<Histogram> varying;
-  for (std::uint32_t i = 0; i < sites; ++i) {
-    Site& site = tables.sites[i];
-    const std::vector<std::uint64_t>& sample = samples[i];
-    if (!sample.empty()) site.value = sample.front();
-    site.varies = std::any_of(sample.begin(), sample.end(),
-                              [&](std::uint64_t value) { return value != site.value; });
-    if (!site.varies) continue;
-    site.value = varying.size();
-    varying.emplace_back(std::move(samples[i]));
-  }
-  tables.models = ModelSet::fit(varying);
-  ColumnEncoder encoder(tables.models.models);
-  std::string all;
+  return encode_columns(std::move(samples), site_of, values, block_values, tables);
+}
+
+std::string code_attributes(std::vector<RankValues> values, std::uint64_t block_values,
+                            const TraceTables& tables, AttributeTables& attributes) {
+  const RankPlaces places =
+      places_of(tables.class_of, tables.ranks, static_cast<std::uint32_t>(tables.classes.size()));
+  attributes.number_sites(tables);
+  std::vector<std::vector<std::uint32_t>> site_of(values.size());
+  std::vector<std::vector<std::uint64_t>> samples(attributes.sites_count());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const RankValues& rank = values[i];
-    RankColumn column;
-    column.rank = rank.rank;
-    column.volumes = rank.volumes;
-    Block block;
-    const auto end_block = [&] {
-      const std::string bytes = encoder.finish();
-      block.bytes = bytes.size();
-      block.checksum = crc32c(bytes.data(), bytes.size());
-      column.blocks.push_back(block);
-      block = Block{};
-      all += bytes;
-    };
-    for (std::size_t k = 0; k < rank.values.size(); ++k) {
-      const Site& site = tables.sites[site_of[i][k]];
-      if (!site.varies) continue;
-      encoder.add(tables.models.model_of[static_cast<std::size_t>(site.value)], rank.values[k]);
-      if (++block.values == block_values) end_block();
+    const std::uint32_t rank = values[i].rank;
+    const std::uint32_t number = places.class_of[rank];
+    const RankClass& of_rank = tables.classes[number];
+    auto value = values[i].values.begin();
+    Expansion expansion(of_rank.grammar);
+    for (std::uint32_t call = 0; expansion.next(call);) {
+      const std::uint32_t kind = tables.kinds[of_rank.signatures[call]];
+      const CallAttributes& layout = attributes.of_call(number, call);
+      const auto take = [&](std::uint32_t attribute, bool is_before) {
+        const std::uint32_t site = attributes.site_of(attribute, kind, is_before);
+        const auto plain = static_cast<std::int64_t>(*value);
+        const AttributeKind made_of = attributes.attributes[attribute].kind;
+        *value = plain == kNoAttribute ? 0 : attribute_code(made_of, plain, rank);
+        site_of[i].push_back(site);
+        samples[site].push_back(*value++);
+      };
+      for (const std::uint32_t attribute : layout.before) take(attribute, true);
+      for (const std::uint32_t attribute : layout.at) take(attribute, false);
     }
-    if (block.values > 0) end_block();
-    if (column.volumes > 0 || !column.blocks.empty()) tables.columns.push_back(std::move(column));
   }
-  return all;
+  return encode_columns(std::move(samples), site_of, values, block_values, attributes);
 }
 
 }  // namespace tit

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tit/column/precision.hpp"
+#include "tit/file/attributes.hpp"
 #include "tit/file/tables.hpp"
 
 namespace tisim {
@@ -18,11 +19,22 @@ struct RankValues {
   std::vector<std::uint64_t> values;
 };
 
+// Makes all of `coded`; returns the coded values, rank after rank. `samples`: all values of each
+// site; `site_of`: the site of each value of each rank. A block holds about `block_values` values.
+std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
+                           const std::vector<std::vector<std::uint32_t>>& site_of,
+                           const std::vector<RankValues>& values, std::uint64_t block_values,
+                           CodedColumns& coded);
+
 // Makes tables.volumes, contexts, sites and columns; returns the coded values, rank after rank.
 // `tables` must have its classes and its kinds. A block holds about `block_values` values.
 // Volumes of computations are kept as exactly as `precision` says.
 std::string code_columns(std::vector<RankValues> values, std::uint64_t block_values,
                          const Precision& precision, TraceTables& tables);
+
+// The same for attributes: makes all of CodedColumns of `attributes`, which must have its classes.
+std::string code_attributes(std::vector<RankValues> values, std::uint64_t block_values,
+                            const TraceTables& tables, AttributeTables& attributes);
 
 }  // namespace tit
 }  // namespace tisim

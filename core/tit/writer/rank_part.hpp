@@ -1,7 +1,10 @@
 // What one rank does: its calls, as they are made.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "tit/grammar/grammar.hpp"
@@ -9,10 +12,14 @@
 namespace tisim {
 namespace tit {
 
+// An attribute and its value.
+using AttributeValue = std::pair<std::uint32_t, std::int64_t>;
+
 // A call as one rank makes it: its shape and the numbers of its holes.
 struct Call {
   std::uint32_t shape = 0;
-  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> numbers = {};
+  std::vector<AttributeValue> attributes = {};  // fixed ones, ascending
 };
 
 // The calls of a rank in their order, and the volumes between them. A caller that makes equal calls
@@ -27,6 +34,10 @@ class RankPart {
   std::uint32_t define(Call call) {
     calls_.push_back(std::move(call));
     return static_cast<std::uint32_t>(calls_.size()) - 1;
+  }
+  // The next call or computation has an attribute that Call::attributes does not name.
+  void attribute(std::uint32_t attribute, std::int64_t value) {
+    marks_.push_back({steps_.size(), {attribute, value}});
   }
   // A call is made.
   void make(std::uint32_t call) { steps_.push_back(call); }
@@ -43,6 +54,13 @@ class RankPart {
   std::uint64_t volume_of(std::size_t step) const { return volumes_[steps_[step] & ~kVolume]; }
   std::size_t volumes() const { return volumes_.size(); }
 
+  // Attributes of steps, in their order.
+  struct Mark {
+    std::size_t step;
+    AttributeValue value;
+  };
+  const std::vector<Mark>& marks() const { return marks_; }
+
  private:
   static constexpr std::uint32_t kVolume = std::uint32_t{1} << 31;
 
@@ -50,6 +68,7 @@ class RankPart {
   std::vector<Call> calls_;
   std::vector<std::uint32_t> steps_;
   std::vector<std::uint64_t> volumes_;
+  std::vector<Mark> marks_;
 };
 
 // A rank's calls with their structure found: what classes are made of.
@@ -62,7 +81,17 @@ struct RankProgram {
   std::uint64_t volumes = 0;                        // that are in the column
   // Volumes as their codes plus 1, 0: none; arguments as they are.
   std::vector<std::uint64_t> values;
+
+  // Attributes in columns of each call and of the computation before it, ascending; empty when no
+  // call has one. Their values, call by call: those before it first; kNoAttribute: it has none.
+  struct Columns {
+    std::vector<std::uint32_t> before;
+    std::vector<std::uint32_t> at;
+  };
+  std::vector<Columns> attributes;
+  std::vector<std::int64_t> attribute_values;
 };
+constexpr std::int64_t kNoAttribute = std::numeric_limits<std::int64_t>::min();
 
 // Finds the structure. Volumes stand in the grammar where that takes less room, else in the column;
 // so do arguments that hardly repeat. `volumes_in_column`: they always stand there.

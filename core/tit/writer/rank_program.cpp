@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -34,12 +35,15 @@ struct CallHash {
     for (const std::int64_t number : call->numbers) {
       hash = scrambled(hash, static_cast<std::uint64_t>(number));
     }
+    for (const AttributeValue& attribute : call->attributes) {
+      hash = scrambled(hash, static_cast<std::uint64_t>(attribute.second) + attribute.first);
+    }
     return static_cast<std::size_t>(hash);
   }
 };
 struct CallEqual {
   bool operator()(const Call* a, const Call* b) const {
-    return a->shape == b->shape && a->numbers == b->numbers;
+    return a->shape == b->shape && a->numbers == b->numbers && a->attributes == b->attributes;
   }
 };
 using CallNumbers = std::unordered_map<const Call*, std::uint32_t, CallHash, CallEqual>;
@@ -135,23 +139,24 @@ class Places {
   std::uint32_t of_volume(std::uint64_t volume) {
     const auto known = volumes_.find(volume);
     if (known != volumes_.end()) return known->second;
-    const std::uint32_t place = of({kComputeShape, {static_cast<std::int64_t>(volume)}}, {});
+    const std::uint32_t place = of({kComputeShape, {static_cast<std::int64_t>(volume)}, {}}, {});
     volumes_.emplace(volume, place);
     return place;
   }
   std::uint32_t of_silence() {
-    if (silence_ == kNone) silence_ = of({kSilentShape, {}}, {});
+    if (silence_ == kNone) silence_ = of({kSilentShape, {}, {}}, {});
     return silence_;
   }
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffU;
+  using Key = std::tuple<std::uint32_t, std::vector<std::int64_t>, std::vector<AttributeValue>>;
 
   std::uint32_t of(Call call, std::vector<std::uint32_t> columns) {
     const auto next = static_cast<std::uint32_t>(program_.calls.size());
     // Calls without columns are distinct already.
     if (!columns.empty()) {
-      const auto known = kept_.emplace(std::make_pair(call.shape, call.numbers), next);
+      const auto known = kept_.emplace(Key{call.shape, call.numbers, call.attributes}, next);
       if (!known.second) return known.first->second;
     }
     program_.calls.push_back(std::move(call));
@@ -164,7 +169,7 @@ class Places {
   RankProgram& program_;
   std::vector<std::uint32_t> place_;  // of each call of the part
   std::unordered_map<std::uint64_t, std::uint32_t> volumes_;
-  std::map<std::pair<std::uint32_t, std::vector<std::int64_t>>, std::uint32_t> kept_;
+  std::map<Key, std::uint32_t> kept_;
   std::uint32_t silence_ = kNone;
 };
 
@@ -175,6 +180,80 @@ void put_arguments(const RankPart& part, std::uint32_t call,
   }
 }
 
+// Which steps of a part a call of the program stands for, to give it their attributes.
+class AttributeTrail {
+ public:
+  static constexpr std::size_t kNoStep = ~std::size_t{0};
+
+  explicit AttributeTrail(const RankPart& part) : part_(part), is_on_(!part.marks().empty()) {}
+
+  // The next call of the program, at a place; its step, and that of the volume before it.
+  void add(std::uint32_t place, std::size_t step, std::size_t volume_step) {
+    if (is_on_) calls_.push_back({place, step, volume_step});
+  }
+
+  void finish(RankProgram& program) const {
+    if (!is_on_) return;
+    program.attributes.resize(program.calls.size());
+    for_each_call([&](const Made& made, const Marks& before, const Marks& at) {
+      RankProgram::Columns& columns = program.attributes[made.place];
+      note(before, columns.before);
+      note(at, columns.at);
+    });
+    for_each_call([&](const Made& made, const Marks& before, const Marks& at) {
+      const RankProgram::Columns& columns = program.attributes[made.place];
+      put(before, columns.before, program.attribute_values);
+      put(at, columns.at, program.attribute_values);
+    });
+  }
+
+ private:
+  struct Made {
+    std::uint32_t place;
+    std::size_t step, volume_step;
+  };
+  struct Marks {
+    std::vector<RankPart::Mark>::const_iterator first, last;
+  };
+
+  // Calls `take(made, before, at)` with the marks of each call.
+  template <class Take>
+  void for_each_call(const Take& take) const {
+    auto next = part_.marks().begin();
+    const auto marks_of = [&](std::size_t step) {
+      const auto first = next;
+      while (next != part_.marks().end() && next->step == step) ++next;
+      return Marks{first, next};
+    };
+    for (const Made& made : calls_) {
+      const Marks before = marks_of(made.volume_step);
+      take(made, before, marks_of(made.step));
+    }
+  }
+
+  static void note(const Marks& marks, std::vector<std::uint32_t>& attributes) {
+    for (auto mark = marks.first; mark != marks.last; ++mark) {
+      const std::uint32_t attribute = mark->value.first;
+      const auto at = std::lower_bound(attributes.begin(), attributes.end(), attribute);
+      if (at == attributes.end() || *at != attribute) attributes.insert(at, attribute);
+    }
+  }
+  static void put(const Marks& marks, const std::vector<std::uint32_t>& attributes,
+                  std::vector<std::int64_t>& values) {
+    for (const std::uint32_t attribute : attributes) {
+      std::int64_t value = kNoAttribute;
+      for (auto mark = marks.first; mark != marks.last; ++mark) {
+        if (mark->value.first == attribute) value = mark->value.second;
+      }
+      values.push_back(value);
+    }
+  }
+
+  const RankPart& part_;
+  bool is_on_;
+  std::vector<Made> calls_;
+};
+
 // The program with its volumes in the column.
 RankProgram with_column(const RankPart& part,
                         const std::vector<std::vector<std::uint32_t>>& columns) {
@@ -184,29 +263,28 @@ RankProgram with_column(const RankPart& part,
   program.volumes = part.volumes();
   Places places(part, columns, program);
   SequenceEncoder encoder;
+  AttributeTrail trail(part);
   std::uint64_t waiting = 0;  // a volume's code plus 1
-  const auto put_volume = [&] {
+  std::size_t volume_step = AttributeTrail::kNoStep;
+  const auto put = [&](std::uint32_t place, std::size_t step) {
+    encoder.add(place);
+    trail.add(place, step, std::exchange(volume_step, AttributeTrail::kNoStep));
     if (program.has_volumes) program.values.push_back(std::exchange(waiting, 0));
   };
   for (std::size_t i = 0; i < part.steps(); ++i) {
     if (part.is_volume(i)) {
-      if (waiting != 0) {
-        encoder.add(places.of_silence());
-        put_volume();
-      }
+      if (waiting != 0) put(places.of_silence(), AttributeTrail::kNoStep);
       waiting = part.volume_of(i) + 1;
+      volume_step = i;
       continue;
     }
     const std::uint32_t call = part.call_of(i);
-    encoder.add(places.of_call(call));
-    put_volume();
+    put(places.of_call(call), i);
     put_arguments(part, call, columns[call], program);
   }
-  if (waiting != 0) {
-    encoder.add(places.of_silence());
-    put_volume();
-  }
+  if (waiting != 0) put(places.of_silence(), AttributeTrail::kNoStep);
   program.grammar = encoder.take();
+  trail.finish(program);
   return program;
 }
 
@@ -220,12 +298,17 @@ bool with_volumes_in_grammar(const RankPart& part,
   program.rank = part.rank();
   Places places(part, columns, program);
   SequenceEncoder encoder;
+  AttributeTrail trail(part);
+  const auto put = [&](std::uint32_t place, std::size_t step) {
+    encoder.add(place);
+    trail.add(place, step, AttributeTrail::kNoStep);
+  };
   for (std::size_t i = 0; i < part.steps(); ++i) {
     if (part.is_volume(i)) {
-      encoder.add(places.of_volume(part.volume_of(i)));
+      put(places.of_volume(part.volume_of(i)), i);
     } else {
       const std::uint32_t call = part.call_of(i);
-      encoder.add(places.of_call(call));
+      put(places.of_call(call), i);
       put_arguments(part, call, columns[call], program);
     }
     if (i % kGlance != 0) continue;
@@ -233,6 +316,7 @@ bool with_volumes_in_grammar(const RankPart& part,
     if (encoder.items() > std::min(due, most_items)) return false;
   }
   program.grammar = encoder.take();
+  trail.finish(program);
   return program.grammar.items() <= most_items;
 }
 

@@ -46,6 +46,23 @@ std::uint32_t TraceWriter::shape(const std::string& text, std::uint64_t rank_hol
   return known.first->second;
 }
 
+std::uint32_t TraceWriter::attribute(const Attribute& attribute) {
+  const auto known = std::find_if(
+      attributes_.attributes.begin(), attributes_.attributes.end(), [&](const Attribute& other) {
+        return other.name == attribute.name && other.kind == attribute.kind;
+      });
+  const auto number = static_cast<std::uint32_t>(known - attributes_.attributes.begin());
+  if (known == attributes_.attributes.end()) attributes_.attributes.push_back(attribute);
+  return number;
+}
+
+std::uint32_t TraceWriter::text(const std::string& text) {
+  const auto known =
+      text_numbers_.emplace(text, static_cast<std::uint32_t>(attributes_.texts.size()));
+  if (known.second) attributes_.texts.push_back(text);
+  return known.first->second;
+}
+
 void TraceWriter::add(RankProgram program, std::string_view name, bool has_last_newline) {
   classes_.add(program);
   newlines_.push_back(has_last_newline ? 1 : 0);
@@ -57,6 +74,13 @@ void TraceWriter::add(RankProgram program, std::string_view name, bool has_last_
   if (!program.values.empty()) {
     values_.push_back({program.rank, program.volumes, std::move(program.values)});
   }
+  if (program.attribute_values.empty()) return;
+  // Coded when it is known of which attribute each is.
+  RankValues attributes{program.rank, 0, {}};
+  for (const std::int64_t value : program.attribute_values) {
+    attributes.values.push_back(static_cast<std::uint64_t>(value));
+  }
+  attribute_values_.push_back(std::move(attributes));
 }
 
 void TraceWriter::finish_names(FileLayout& layout) const {
@@ -81,12 +105,24 @@ void TraceWriter::finish_names(FileLayout& layout) const {
   }
 }
 
+void TraceWriter::write_attributes(std::vector<Section>& sections) {
+  std::string values = code_attributes(std::move(attribute_values_), block_values(tables_.ranks),
+                                       tables_, attributes_);
+  Bytes tables;
+  attributes_.write(tables);
+  sections.push_back(section_of(kAttributesSection, std::move(tables.data), true));
+  sections.back().required = false;
+  if (values.empty()) return;
+  sections.push_back(section_of(kAttributeValuesSection, std::move(values), false));
+  sections.back().required = false;
+}
+
 std::string TraceWriter::finish(FileLayout layout) {
   finish_names(layout);
   layout.has_last_newline = RankVector::of(newlines_, numbered(newlines_.size()), false);
   const Precision precision = Precision::of(layout.precision.empty() ? "exact" : layout.precision);
   tables_.layout = std::move(layout);
-  classes_.finish(tables_);
+  classes_.finish(tables_, attributes_);
   tables_.number_kinds();
   std::vector<Section> sections;
   Bytes trace;
@@ -100,6 +136,7 @@ std::string TraceWriter::finish(FileLayout layout) {
     sections.push_back(section_of(kColumnsSection, std::move(columns.data), true));
     if (!values.empty()) sections.push_back(section_of(kValuesSection, std::move(values), false));
   }
+  if (!attributes_.attributes.empty()) write_attributes(sections);
   return write_container(std::move(sections));
 }
 

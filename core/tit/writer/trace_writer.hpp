@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tit/file/attributes.hpp"
 #include "tit/file/container.hpp"
 #include "tit/file/tables.hpp"
 #include "tit/writer/classes.hpp"
@@ -28,6 +29,11 @@ class TraceWriter {
   // The number of a shape. `rank_holes`: bit i is set when its hole i takes a rank.
   std::uint32_t shape(const std::string& text, std::uint64_t rank_holes);
 
+  // The numbers of an attribute and of a text that attributes name. There are at most
+  // kMostAttributes attributes.
+  std::uint32_t attribute(const Attribute& attribute);
+  std::uint32_t text(const std::string& text);
+
   // The next rank; ranks come in ascending order from 0. `name` is its file's.
   void add(RankProgram program, std::string_view name, bool has_last_newline);
 
@@ -36,11 +42,15 @@ class TraceWriter {
 
  private:
   void finish_names(FileLayout& layout) const;
+  void write_attributes(std::vector<Section>& sections);
 
   TraceTables tables_;
   std::unordered_map<std::string, std::uint32_t> shape_numbers_;
   ClassBuilder classes_;
   std::vector<RankValues> values_;
+  AttributeTables attributes_;
+  std::vector<RankValues> attribute_values_;
+  std::unordered_map<std::string, std::uint32_t> text_numbers_;
   std::vector<std::int64_t> newlines_;
   // Names: shapes, the number of each rank's, and the numbers of its holes.
   std::vector<std::string> name_shapes_;

@@ -6,6 +6,7 @@
 
 #include "trace/archive/merged.hpp"
 #include "trace/archive/rank_numbers.hpp"
+#include "trace/compressed/matched_sources.hpp"
 #include "trace/compressed/reader.hpp"
 #include "trace/error.hpp"
 #include "trace/packed/reader.hpp"
@@ -27,7 +28,8 @@ TraceSet::TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const Tr
     : files_(std::move(files)),
       vocabulary_(options.custom_actions),
       compute_noise_(options.compute_noise),
-      speedups_(options.speedups) {
+      speedups_(options.speedups),
+      sources_are_matched_(options.sources_are_matched) {
   grammar_.ranks = files_->ranks();
   grammar_.dialect = dialect;
   grammar_.mistaken_null_is_any = options.mistaken_null_is_any;
@@ -110,6 +112,11 @@ std::string TraceSet::precision() const {
   return is_exact ? "exact" : files_->compressed->tables().layout.precision;
 }
 
+bool TraceSet::has_matched_sources() const {
+  const CompressedAttributes* const all = attributes();
+  return all != nullptr && all->number_of(kMatchedAttribute);
+}
+
 std::optional<std::uint64_t> TraceSet::actions() const {
   if (files_->compressed) return files_->compressed->actions();
   return files_->packed ? std::optional(files_->packed->actions()) : std::nullopt;
@@ -125,6 +132,9 @@ std::unique_ptr<RankReader> TraceSet::open(std::int32_t rank, CallTable& calls) 
   } else if (files_->compressed) {
     reader = std::make_unique<CompressedReader>(shared_from_this(), grammar_, rank,
                                                 *files_->compressed, calls);
+    if (sources_are_matched_ && has_matched_sources()) {
+      reader = std::make_unique<MatchedSourcesReader>(std::move(reader), *files_->compressed, rank);
+    }
   } else {
     reader = std::make_unique<TextReader>(shared_from_this(), grammar_, rank,
                                           files_->by_rank[static_cast<std::size_t>(rank)],

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/progress.hpp"
+#include "trace/compressed/attributes.hpp"
 #include "trace/compressed/file.hpp"
 #include "trace/grammar/trace_grammar.hpp"
 #include "trace/packed/file.hpp"
@@ -24,6 +25,8 @@ namespace tisim {
 struct TraceOptions {
   // Whether -333 as the source of a receive is ANY_SOURCE; else it is PROC_NULL.
   bool mistaken_null_is_any = true;
+  // Whether a receive from any source is one from whom it matched, where the trace says so.
+  bool sources_are_matched = false;
   std::vector<std::string> custom_actions = {};
   ComputeNoise compute_noise = {};
   Speedups speedups = {};
@@ -58,6 +61,17 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   // tit/column/precision.hpp.
   std::string precision() const;
 
+  // Its attributes of calls (tit/file/attributes.hpp); nullptr when it has none. Throws TraceError.
+  const CompressedAttributes* attributes() const {
+    return files_->compressed ? files_->compressed->attributes() : nullptr;
+  }
+  // The lines of a rank that have attributes; the trace must have some, and outlive the walk.
+  AttributeWalk walk_attributes(std::int32_t rank) const {
+    return AttributeWalk(*files_->compressed, rank);
+  }
+  // Whether it says whom receives from any source matched.
+  bool has_matched_sources() const;
+
   // Calls of the trace are interned in `calls`, which must outlive the reader; the set lives as
   // long as its readers.
   std::unique_ptr<RankReader> open(std::int32_t rank, CallTable& calls) const;
@@ -82,6 +96,7 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   TraceGrammar grammar_;
   ComputeNoise compute_noise_;
   Speedups speedups_;
+  bool sources_are_matched_;
 };
 
 }  // namespace tisim

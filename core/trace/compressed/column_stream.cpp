@@ -7,8 +7,8 @@
 
 namespace tisim {
 
-ColumnStream::ColumnStream(const CompressedFile& file, std::int32_t rank)
-    : file_(&file), column_(file.column_of(rank, offset_)) {
+ColumnStream::ColumnStream(const CompressedFile& file, ColumnPlace place)
+    : file_(&file), offset_(place.offset), column_(place.column) {
   if (column_ == nullptr) return;
   for (const tit::Block& block : column_->blocks) capacity_ = std::max(capacity_, block.bytes);
 }

@@ -12,7 +12,7 @@ namespace tisim {
 class ColumnStream {
  public:
   // `file` must outlive the stream.
-  ColumnStream(const CompressedFile& file, std::int32_t rank);
+  ColumnStream(const CompressedFile& file, ColumnPlace place);
 
   // The next value of a site that varies. Throws TraceError.
   std::uint64_t next(tit::DecodingTable model) {

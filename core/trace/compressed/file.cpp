@@ -1,11 +1,13 @@
 #include "trace/compressed/file.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "tit/codec/error.hpp"
 #include "tit/file/volume_code.hpp"
 #include "tit/writer/trace_writer.hpp"
+#include "trace/compressed/attributes.hpp"
 #include "trace/error.hpp"
 
 namespace tisim {
@@ -30,6 +32,14 @@ class FileSource final : public tit::ByteSource {
  private:
   const TraceFile& file_;
 };
+
+bool is_known(const tit::Section& section) {
+  constexpr std::string_view kNames[] = {tit::kTraceSection, tit::kColumnsSection,
+                                         tit::kValuesSection, tit::kAttributesSection,
+                                         tit::kAttributeValuesSection};
+  return section.version == kSectionVersion &&
+         std::find(std::begin(kNames), std::end(kNames), section.name) != std::end(kNames);
+}
 
 bool is_comment(const tit::Shape& shape) {
   if (shape.text.empty() || shape.text.front() != tit::kNoRankMark) return false;
@@ -68,14 +78,13 @@ void CompressedFile::read() {
   bool has_columns = false;
   container_ = tit::read_container(source);
   for (const tit::Section& section : container_) {
-    const bool known = section.name == tit::kTraceSection || section.name == tit::kColumnsSection ||
-                       section.name == tit::kValuesSection;
-    if ((!known || section.version > kSectionVersion) && section.required) {
+    if (!is_known(section) && section.required) {
       throw TraceError(file_.name, 0,
                        "needs what this tisim does not know: its section \"" + section.name +
                            "\" of version " + std::to_string(section.version) +
                            "; get a newer tisim");
     }
+    if (!is_known(section)) continue;
     if (section.name == tit::kTraceSection) {
       const std::string bytes = tit::read_section(source, section);
       tit::ByteReader in(bytes.data(), bytes.data() + bytes.size());
@@ -94,24 +103,8 @@ void CompressedFile::read() {
     }
   }
   if (!has_trace) throw tit::FormatError("it lacks its section \"trace\"");
-  std::uint64_t used = 0;
-  for (const tit::RankColumn& column : tables_.columns) {
-    column_offsets_.push_back(values_offset + used);
-    for (const tit::Block& block : column.blocks) {
-      if (block.bytes > values_size - used) throw tit::FormatError("a block is not in the file");
-      used += block.bytes;
-    }
-  }
-  if (used != values_size) throw tit::FormatError("it has values that no rank has");
-  for (const tit::Site& site : tables_.sites) {
-    if (site.varies) {
-      const tit::ModelSet& models = tables_.models;
-      const std::uint32_t model = models.model_of[static_cast<std::size_t>(site.value)];
-      sites_.push_back({models.models[model].table(), 0, true});
-    } else {
-      sites_.push_back({{}, site.value, false});
-    }
-  }
+  column_offsets_ = column_offsets(tables_.columns, values_offset, values_size);
+  sites_ = sites_of(tables_);
   amounts_.push_back(0);
   for (const std::uint64_t volume : tables_.volumes) {
     amounts_.push_back(tit::volume_value(volume));
@@ -195,15 +188,72 @@ std::int64_t CompressedFile::argument_of(const tit::Hole& hole, std::uint64_t va
   return tit::unzigzag(value);
 }
 
-const tit::RankColumn* CompressedFile::column_of(std::int32_t rank, std::uint64_t& offset) const {
-  const auto found = std::lower_bound(
-      tables_.columns.begin(), tables_.columns.end(), static_cast<std::uint32_t>(rank),
-      [](const tit::RankColumn& column, std::uint32_t at) { return column.rank < at; });
-  if (found == tables_.columns.end() || found->rank != static_cast<std::uint32_t>(rank)) {
-    return nullptr;
+ColumnPlace CompressedFile::column_of(std::int32_t rank) const {
+  return find_column(tables_.columns, column_offsets_, rank);
+}
+
+const CompressedAttributes* CompressedFile::attributes() const {
+  const std::lock_guard<std::mutex> lock(making_);
+  if (attributes_) return attributes_.get();
+  const FileSource source(file_);
+  const tit::Section* said = nullptr;
+  const tit::Section* values = nullptr;
+  for (const tit::Section& section : container_) {
+    if (!is_known(section)) continue;
+    if (section.name == tit::kAttributesSection) said = &section;
+    if (section.name == tit::kAttributeValuesSection) values = &section;
   }
-  offset = column_offsets_[static_cast<std::size_t>(found - tables_.columns.begin())];
-  return &*found;
+  if (said == nullptr) return nullptr;
+  try {
+    const std::string bytes = tit::read_section(source, *said);
+    tit::ByteReader in(bytes);
+    tit::AttributeTables tables;
+    tables.read(in, tables_);
+    attributes_ = std::make_unique<const CompressedAttributes>(
+        std::move(tables), values == nullptr ? 0 : values->offset,
+        values == nullptr ? 0 : values->stored);
+  } catch (const tit::FormatError& error) {
+    damaged(error.what());
+  }
+  return attributes_.get();
+}
+
+std::vector<CompressedFile::Site> sites_of(const tit::CodedColumns& columns) {
+  std::vector<CompressedFile::Site> sites;
+  for (const tit::Site& site : columns.sites) {
+    if (site.varies) {
+      const tit::ModelSet& models = columns.models;
+      const std::uint32_t model = models.model_of[static_cast<std::size_t>(site.value)];
+      sites.push_back({models.models[model].table(), 0, true});
+    } else {
+      sites.push_back({{}, site.value, false});
+    }
+  }
+  return sites;
+}
+
+std::vector<std::uint64_t> column_offsets(const std::vector<tit::RankColumn>& columns,
+                                          std::uint64_t begin, std::uint64_t size) {
+  std::vector<std::uint64_t> offsets;
+  std::uint64_t used = 0;
+  for (const tit::RankColumn& column : columns) {
+    offsets.push_back(begin + used);
+    for (const tit::Block& block : column.blocks) {
+      if (block.bytes > size - used) throw tit::FormatError("a block is not in the file");
+      used += block.bytes;
+    }
+  }
+  if (used != size) throw tit::FormatError("it has values that no rank has");
+  return offsets;
+}
+
+ColumnPlace find_column(const std::vector<tit::RankColumn>& columns,
+                        const std::vector<std::uint64_t>& offsets, std::int32_t rank) {
+  const auto found = std::lower_bound(
+      columns.begin(), columns.end(), static_cast<std::uint32_t>(rank),
+      [](const tit::RankColumn& column, std::uint32_t at) { return column.rank < at; });
+  if (found == columns.end() || found->rank != static_cast<std::uint32_t>(rank)) return {};
+  return {&*found, offsets[static_cast<std::size_t>(found - columns.begin())]};
 }
 
 }  // namespace tisim

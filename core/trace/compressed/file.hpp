@@ -17,6 +17,14 @@
 
 namespace tisim {
 
+class CompressedAttributes;
+
+// The column of a rank and where its blocks begin in the file; no column: it has none.
+struct ColumnPlace {
+  const tit::RankColumn* column = nullptr;
+  std::uint64_t offset = 0;
+};
+
 // Immutable for its users: any number of threads may read it.
 class CompressedFile {
  public:
@@ -79,8 +87,11 @@ class CompressedFile {
   // A number of a call from its value in a column. Throws TraceError.
   std::int64_t argument_of(const tit::Hole& hole, std::uint64_t value) const;
 
-  // The column of a rank, nullptr when it has none, and where its blocks begin in the file.
-  const tit::RankColumn* column_of(std::int32_t rank, std::uint64_t& offset) const;
+  ColumnPlace column_of(std::int32_t rank) const;
+
+  // The attributes of its calls, read when they are asked for first; nullptr when it has none.
+  // Throws TraceError.
+  const CompressedAttributes* attributes() const;
 
   [[noreturn]] void damaged(std::string_view what) const;
 
@@ -104,6 +115,15 @@ class CompressedFile {
   std::uint64_t actions_ = 0;
   mutable std::mutex making_;
   mutable std::vector<std::unique_ptr<const CompressedProgram>> programs_;
+  mutable std::unique_ptr<const CompressedAttributes> attributes_;
 };
+
+// The sites of columns as readers need them.
+std::vector<CompressedFile::Site> sites_of(const tit::CodedColumns& columns);
+// Where in the file the column of each rank begins. Throws FormatError.
+std::vector<std::uint64_t> column_offsets(const std::vector<tit::RankColumn>& columns,
+                                          std::uint64_t begin, std::uint64_t size);
+ColumnPlace find_column(const std::vector<tit::RankColumn>& columns,
+                        const std::vector<std::uint64_t>& offsets, std::int32_t rank);
 
 }  // namespace tisim

@@ -147,7 +147,7 @@ std::size_t CompressedReader::read_stretch(Op* out, std::size_t capacity) {
 std::size_t CompressedReader::read_with_volumes(Op* out, std::size_t capacity) {
   const CompressedFile& file = shared_->file();
   const CallPlan* const plans = plans_->data();
-  if (!column_) column_ = std::make_unique<ColumnStream>(file, rank_);
+  if (!column_) column_ = std::make_unique<ColumnStream>(file, file.column_of(rank_));
   tit::ColumnDecoder decoder = column_->decoder();
   std::uint64_t values_left = column_->values_left();
   const std::uint32_t* at = at_;
@@ -197,7 +197,8 @@ std::size_t CompressedReader::read_with_volumes(Op* out, std::size_t capacity) {
 std::uint64_t CompressedReader::value_at(std::uint32_t site) {
   const CompressedFile::Site& found = shared_->file().site(site);
   if (!found.varies) return found.value;
-  if (!column_) column_ = std::make_unique<ColumnStream>(shared_->file(), rank_);
+  if (!column_)
+    column_ = std::make_unique<ColumnStream>(shared_->file(), shared_->file().column_of(rank_));
   return column_->next(found.model);
 }
 

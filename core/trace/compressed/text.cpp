@@ -12,7 +12,7 @@ CompressedText::CompressedText(const CompressedFile& file, std::int32_t rank)
       position_(file.position_of(rank)),
       prefix_(std::to_string(rank) + " "),
       expansion_(program_->rank_class().grammar),
-      column_(file, rank),
+      column_(file, file.column_of(rank)),
       templates_(program_->rank_class().signatures.size()),
       has_columns_(program_->rank_class().has_volumes) {}
 

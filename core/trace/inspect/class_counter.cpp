@@ -26,8 +26,7 @@ ClassCounter::ClassCounter(const CompressedFile& file, std::uint32_t rank_class,
     uses_[call].columns = has_columns(said);
   }
   for (std::uint32_t position = 0; position < ranks_.size(); ++position) {
-    std::uint64_t offset = 0;
-    const tit::RankColumn* column = file_.column_of(ranks_[position], offset);
+    const tit::RankColumn* column = file_.column_of(ranks_[position]).column;
     const bool varies = column != nullptr && !column->blocks.empty();
     (varies ? with_values_ : without_values_).push_back(position);
   }
@@ -70,8 +69,7 @@ void ClassCounter::count() {
   }
   count_computations(contexts);
   for (const std::uint32_t position : with_values_) {
-    std::uint64_t offset = 0;
-    into_.count_computations(file_.column_of(ranks_[position], offset)->volumes);
+    into_.count_computations(file_.column_of(ranks_[position]).column->volumes);
   }
   count_constant_columns(contexts);
 }
@@ -207,7 +205,7 @@ void ClassCounter::count_constant_columns(const std::vector<CallContext>& contex
 
 void ClassCounter::read_column(std::uint32_t position) {
   const std::int32_t rank = ranks_[position];
-  ColumnStream column(file_, rank);
+  ColumnStream column(file_, file_.column_of(rank));
   tit::Expansion expansion(class_.grammar);
   const auto value_at = [&](std::uint32_t place) {
     const CompressedFile::Site& found = file_.site(place);

@@ -76,9 +76,8 @@ class Inspector {
     if (with_columns_) {
       for (const std::uint32_t position : counter.positions_with_values()) {
         counter.read_column(position);
-        std::uint64_t offset = 0;
         const std::int32_t rank = file_.ranks_of(number)[position];
-        for (const tit::Block& block : file_.column_of(rank, offset)->blocks) {
+        for (const tit::Block& block : file_.column_of(rank).column->blocks) {
           values_read_ += static_cast<double>(block.values);
         }
         tell(progress_, values_read_ / values_);

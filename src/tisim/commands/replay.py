@@ -74,6 +74,12 @@ Examples:
     help="Set an option, as SimGrid's --cfg=KEY:VALUE; wins over the platform's. Repeatable.",
 )
 @click.option(
+    "--sources",
+    type=click.Choice(["any", "matched"]),
+    help="Whom receives from MPI_ANY_SOURCE take a message from: any rank (default), or the one "
+    "that they matched when the trace was recorded; the same as --config tisim/sources=...",
+)
+@click.option(
     "--np",
     "--ranks",
     "ranks",
@@ -138,6 +144,7 @@ def replay_command(
     deployment_file: str | None,
     hostfile: str | None,
     items: tuple[str, ...],
+    sources: str | None,
     ranks: int | None,
     json_file: str | None,
     timelines: tuple[str, ...],
@@ -162,7 +169,8 @@ def replay_command(
         check_writable(json_file)
     pictures = Pictures(gantt_files, report_file)
     start = time.perf_counter()
-    config = Config.from_items(items)
+    chosen = () if sources is None else (f"tisim/sources={sources}",)
+    config = Config.from_items((*items, *chosen))
     platform = Platform.load(platform_file)
     if (bandwidth, latency, speed) != (None, None, None):
         platform = platform.scaled(bandwidth=bandwidth, latency=latency, speed=speed)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
@@ -30,6 +32,8 @@ NO_NOISE = (0.0, 0)
 _SEEDS = 2**64
 # The part of the time that finding files takes where there are 100,000; the rest tells their ranks.
 _FOUND = 0.8
+# Lines with attributes that are read at once.
+_LINES_AT_ONCE = 4096
 
 
 class Trace:
@@ -59,7 +63,7 @@ class Trace:
         self._noise = noise
         self._variants: dict[tuple[object, ...], _core.TraceSet] = {}
         if noise == NO_NOISE:
-            self._variants[True, (), ()] = core
+            self._variants[True, False, (), ()] = core
 
     @classmethod
     def open(
@@ -210,6 +214,7 @@ class Trace:
         self,
         *,
         mistaken_null_is_any: bool = True,
+        sources_are_matched: bool = False,
         custom_actions: Sequence[str] = (),
         speedups: Mapping[str, float] | None = None,
     ) -> _core.TraceSet:
@@ -220,6 +225,9 @@ class Trace:
         mistaken_null_is_any
             Whether a receive from -333, which SimGrid's tracer writes for both, is one from
             MPI_ANY_SOURCE; else it is one from MPI_PROC_NULL.
+        sources_are_matched
+            Whether a receive from MPI_ANY_SOURCE is one from the rank that it matched when the
+            trace was recorded; else it takes the first message that comes.
         custom_actions
             Names of actions of the user's own.
         speedups
@@ -229,18 +237,79 @@ class Trace:
         Raises
         ------
         InputError
-            When a custom action has a name that cannot be.
+            When a custom action has a name that cannot be, or when the trace does not say whom
+            receives matched.
         """
+        if sources_are_matched and not self._core.has_matched_sources:
+            raise InputError(
+                "does not say whom its receives from MPI_ANY_SOURCE matched; leave "
+                "tisim/sources at any, or record the program with tisim record",
+                file=self._name,
+            )
         factors = tuple(sorted((speedups or {}).items()))
-        key = (mistaken_null_is_any, tuple(custom_actions), factors)
+        key = (mistaken_null_is_any, sources_are_matched, tuple(custom_actions), factors)
         if key not in self._variants:
             try:
                 self._variants[key] = self._core.with_options(
-                    mistaken_null_is_any, list(custom_actions), *self._noise, dict(factors)
+                    mistaken_null_is_any,
+                    sources_are_matched,
+                    list(custom_actions),
+                    *self._noise,
+                    dict(factors),
                 )
             except ValueError as error:
                 raise InputError(str(error)) from None
         return self._variants[key]
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What its file says of calls beside their lines, such as ``"call_site"``; often nothing.
+
+        Only packed traces that were recorded have attributes.
+        """
+        return tuple(name for name, _ in self._core.attributes)
+
+    def attributes_of(self, rank: int) -> Iterator[tuple[int, dict[str, int | str]]]:
+        """Read the attributes of the calls of a rank.
+
+        Parameters
+        ----------
+        rank
+            The rank.
+
+        Yields
+        ------
+        tuple
+            The number of a line in the rank's file, from 1, and its attributes by name: numbers,
+            or texts (a call site). Lines without attributes are left out.
+
+        Raises
+        ------
+        InputError
+            When there is no such rank, or when the file is damaged.
+
+        Examples
+        --------
+        >>> for line, attributes in trace.attributes_of(0):  # doctest: +SKIP
+        ...     print(line, attributes)
+        3 {'call_site': 'main (ring.c:12)', 'matched': 3}
+        """
+        if not 0 <= rank < self.ranks:
+            raise InputError(f"has no rank {rank}; its {self.ranks} ranks begin with 0")
+        kinds = self._core.attributes
+        if not kinds:
+            return
+        texts = self._core.attribute_texts
+        reader = self._core.open_attributes(rank)
+        while rows := reader.read(_LINES_AT_ONCE):
+            for line, of_line in groupby(rows, key=itemgetter(0)):
+                yield (
+                    line,
+                    {
+                        kinds[number][0]: texts[value] if kinds[number][1] else value
+                        for _, number, value in of_line
+                    },
+                )
 
     def operations(self, rank: int, *, batch: int = 65536) -> Iterator[NDArray[np.void]]:
         """Read the operations of a rank, a batch at a time.

@@ -174,6 +174,17 @@ class Protocol(Record):
         section=_SECTION,
         doc="other seeds draw other starts and sizes",
     )
+    sources: str = row(
+        "tisim/sources",
+        CHOICE,
+        "any",
+        choices=("any", "matched"),
+        section=_SECTION,
+        core=False,
+        doc="what a receive from MPI_ANY_SOURCE takes: `any`, the first message that comes, or "
+        "`matched`, one from the rank that it matched when the trace was recorded (`tisim replay "
+        "--sources`); persistent receives take any",
+    )
     kept_operations: int = row(
         "tisim/kept-operations",
         COUNT,

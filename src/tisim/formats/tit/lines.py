@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from .columns import ColumnDecoder
 from .numbers import DamagedError, crc32c, unzigzag
 from .shapes import STEP, VOLUME, Shape
-from .tables import BY_RANK, COLUMN, EXCLUSIVE, RELATIVE, ColumnTables, TraceTables
+from .tables import BY_RANK, COLUMN, EXCLUSIVE, RELATIVE, CodedColumns, ColumnTables, TraceTables
 from .volumes import volume_text
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of a rank: values, bytes and checksum of each, and what they store."""
+
+    sizes: list[tuple[int, int, int]]
+    stored: bytes
 
 
 class Column:
@@ -16,19 +25,15 @@ class Column:
 
     Parameters
     ----------
-    tables : ColumnTables
+    tables : CodedColumns
         Where values stand, and how they are coded.
-    blocks : list
-        Values, bytes and checksum of each block of the rank.
-    stored : bytes
-        The blocks, one behind the other.
+    blocks : Blocks
+        Those of the rank.
     """
 
-    def __init__(
-        self, tables: ColumnTables, blocks: list[tuple[int, int, int]], stored: bytes
-    ) -> None:
-        self.tables = tables
-        self._decoders = self._decoder_of_each(blocks, stored)
+    def __init__(self, tables: CodedColumns, blocks: Blocks) -> None:
+        self._sites = tables.sites
+        self._decoders = self._decoder_of_each(blocks.sizes, blocks.stored)
 
     @staticmethod
     def _decoder_of_each(
@@ -46,13 +51,9 @@ class Column:
             if not decoder.finished():
                 raise DamagedError("a block of values is too long")
 
-    def site(self, before: int, kind: int) -> int | None:
-        """The first site of a call of this kind behind another one."""
-        return self.tables.first_site.get((before, kind))
-
     def value(self, number: int) -> int:
         """The next value at a site."""
-        site = self.tables.sites[number]
+        site = self._sites[number]
         if site.model is None:
             return site.value
         decoder = next(self._decoders, None)
@@ -60,17 +61,16 @@ class Column:
             raise DamagedError("the column of a rank ends too early")
         return decoder.next(site.model)
 
-    def volume(self, number: int) -> int:
-        """The code of a volume."""
-        return self.tables.volumes[number] if self.tables.volumes else number
-
 
 class RankLines:
     """The lines of a rank, each with its number in its file, from 1."""
 
-    def __init__(self, tables: TraceTables, column: Column | None, rank: int) -> None:
+    def __init__(
+        self, tables: TraceTables, columns: ColumnTables | None, blocks: Blocks, rank: int
+    ) -> None:
         self._tables = tables
-        self._column = column
+        self._columns = columns
+        self._column = None if columns is None else Column(columns, blocks)
         self._rank = rank
         self._class = tables.classes[tables.class_of[rank]]
         self._prefix = b"%d " % rank
@@ -93,29 +93,45 @@ class RankLines:
         return self._rank + value if mode == RELATIVE else value
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        for _, computation, line in self.calls():
+            if computation is not None:
+                yield computation
+            if line is not None:
+                yield line
+
+    def calls(
+        self,
+    ) -> Iterator[tuple[int, tuple[int, bytes] | None, tuple[int, bytes] | None]]:
+        """The calls: place in the class, line of the computation before it, line of its own."""
         before = number = 0
         for terminal in self._class.grammar.expanded():
             call = self._class.calls[terminal]
             kind = self._tables.kinds[call]
             shape = self._tables.shapes[self._tables.calls[call].shape]
-            site = self._column.site(before, kind) if self._column else None
+            site = self._columns.first_site.get((before, kind)) if self._columns else None
             before = kind + 1
             volume = self._volume_before(site)
+            computation = line = None
             if volume is not None:
                 number += 1
-                yield number, self._prefix + b"compute " + volume
-            if shape.is_silent:
-                continue
-            numbers = self._arguments(shape, self._numbers[terminal], site)
-            number += numbers[-1] if shape.holes[-1:] == [STEP] else 1
-            yield number, (self._prefix if shape.has_rank else b"") + shape.line(numbers)
+                computation = (number, self._prefix + b"compute " + volume)
+            if not shape.is_silent:
+                numbers = self._arguments(shape, self._numbers[terminal], site)
+                number += numbers[-1] if shape.holes[-1:] == [STEP] else 1
+                line = (number, (self._prefix if shape.has_rank else b"") + shape.line(numbers))
+            yield terminal, computation, line
+
+    def _volume(self, number: int) -> int:
+        """The code of a volume from its number in a column."""
+        volumes = self._columns.volumes if self._columns else []
+        return volumes[number] if volumes else number
 
     def _volume_before(self, site: int | None) -> bytes | None:
         """The volume that is computed before the call at hand."""
         if self._column is None or site is None or not self._class.has_volumes:
             return None
         value = self._column.value(site)
-        return volume_text(self._column.volume(value - 1)).encode() if value else None
+        return volume_text(self._volume(value - 1)).encode() if value else None
 
     def _arguments(self, shape: Shape, numbers: list[int | None], site: int | None) -> list[int]:
         """The numbers of a call, those in the column too."""
@@ -126,6 +142,6 @@ class RankLines:
                     raise DamagedError("a call has no place for its values")
                 site += 1
                 coded = self._column.value(site)
-                number = self._column.volume(coded) if mark == VOLUME else unzigzag(coded)
+                number = self._volume(coded) if mark == VOLUME else unzigzag(coded)
             complete.append(number)
         return complete

@@ -40,6 +40,17 @@ class Site:
     model: SiteModel | None
 
 
+def read_argument(reader: ByteReader) -> tuple[int, int]:
+    """The mode and the value of an argument."""
+    code = reader.varint()
+    mode, value = code & 7, code >> 3
+    if mode == 7:
+        mode, value = value, reader.varint()
+    if mode > COLUMN:
+        raise DamagedError("an argument is said in no known way")
+    return mode, unzigzag(value)
+
+
 def members(numbers: Sequence[int], count: int) -> list[list[int]]:
     """The ranks of each of `count` classes."""
     ranks: list[list[int]] = [[] for _ in range(count)]
@@ -89,16 +100,7 @@ class TraceTables:
 
     def _read_call(self, reader: ByteReader) -> Call:
         number = reader.varint()
-        arguments = []
-        for _ in self.shapes[number].holes:
-            code = reader.varint()
-            mode, value = code & 7, code >> 3
-            if mode == 7:
-                mode, value = value, reader.varint()
-            if mode > COLUMN:
-                raise DamagedError("an argument is said in no known way")
-            arguments.append((mode, unzigzag(value)))
-        return Call(number, tuple(arguments))
+        return Call(number, tuple(read_argument(reader) for _ in self.shapes[number].holes))
 
     def _read_class(self, reader: ByteReader, ranks: list[int]) -> RankClass:
         head = reader.varint()
@@ -133,25 +135,10 @@ class TraceTables:
         return tuple(key)
 
 
-class ColumnTables:
-    """What the section ``columns`` says."""
+class CodedColumns:
+    """Sites, the models of those that vary, and where the values of ranks are."""
 
-    def __init__(self, reader: ByteReader, tables: TraceTables) -> None:
-        self.volumes: list[int] = []
-        for _ in range(reader.varint()):
-            step = reader.varint()
-            self.volumes.append(step + (self.volumes[-1] if self.volumes else 0))
-        columns_of = {
-            kind: sum(mode == COLUMN for mode, _ in call.arguments)
-            for call, kind in zip(tables.calls, tables.kinds, strict=True)
-        }
-        self.first_site: dict[tuple[int, int], int] = {}
-        before = sites = 0
-        for _ in range(reader.varint()):
-            before += reader.varint()
-            kind = reader.varint()
-            self.first_site[before, kind] = sites
-            sites += 1 + columns_of[kind]
+    def __init__(self, reader: ByteReader, sites: int) -> None:
         codes = [reader.varint() for _ in range(sites)]
         varying = [site for site, code in enumerate(codes) if code == 0]
         model_of = {}
@@ -174,5 +161,27 @@ class ColumnTables:
             self.blocks[rank] = [
                 (reader.varint(), reader.varint(), reader.fixed32()) for _ in range(reader.varint())
             ]
+
+
+class ColumnTables(CodedColumns):
+    """What the section ``columns`` says."""
+
+    def __init__(self, reader: ByteReader, tables: TraceTables) -> None:
+        self.volumes: list[int] = []
+        for _ in range(reader.varint()):
+            step = reader.varint()
+            self.volumes.append(step + (self.volumes[-1] if self.volumes else 0))
+        columns_of = {
+            kind: sum(mode == COLUMN for mode, _ in call.arguments)
+            for call, kind in zip(tables.calls, tables.kinds, strict=True)
+        }
+        self.first_site: dict[tuple[int, int], int] = {}
+        before = sites = 0
+        for _ in range(reader.varint()):
+            before += reader.varint()
+            kind = reader.varint()
+            self.first_site[before, kind] = sites
+            sites += 1 + columns_of[kind]
+        super().__init__(reader, sites)
         if not reader.at_end():
             raise DamagedError("its columns are longer than what they say")

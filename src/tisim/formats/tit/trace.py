@@ -7,12 +7,28 @@ from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 
-from .container import REQUIRED, read_sections
-from .lines import Column, RankLines
+from .attributes import AttributeTables, RankAttributes
+from .container import REQUIRED, Section, read_sections
+from .lines import Blocks, RankLines
 from .numbers import ByteReader, DamagedError
-from .tables import ColumnTables, TraceTables
+from .tables import CodedColumns, ColumnTables, TraceTables
 
-KNOWN = ("trace", "columns", "values")
+KNOWN = ("trace", "columns", "values", "attributes", "attribute values")
+
+
+_NO_BLOCKS = Blocks([], b"")
+
+
+def _blocks_of_ranks(columns: CodedColumns, values: Section | None) -> dict[int, Blocks]:
+    """The blocks of each rank, which stand one behind the other."""
+    stored = values.stored if values else b""
+    blocks = {}
+    at = 0
+    for rank, sizes in columns.blocks.items():
+        size = sum(block_size for _, block_size, _ in sizes)
+        blocks[rank] = Blocks(sizes, stored[at : at + size])
+        at += size
+    return blocks
 
 
 class TitTrace:
@@ -49,30 +65,40 @@ class TitTrace:
         if "trace" not in contents:
             raise DamagedError("it lacks its section trace")
         self._tables = TraceTables(ByteReader(contents["trace"].content()))
-        self._columns: dict[int, bytes] = {}  # the blocks of each rank
-        self._column_tables: ColumnTables | None = None
+        self._columns: ColumnTables | None = None
+        self._blocks: dict[int, Blocks] = {}
         if "columns" in contents:
-            self._column_tables = ColumnTables(
-                ByteReader(contents["columns"].content()), self._tables
-            )
-            values = contents["values"].stored if "values" in contents else b""
-            at = 0
-            for rank, blocks in self._column_tables.blocks.items():
-                size = sum(block_size for _, block_size, _ in blocks)
-                self._columns[rank] = values[at : at + size]
-                at += size
+            self._columns = ColumnTables(ByteReader(contents["columns"].content()), self._tables)
+            self._blocks = _blocks_of_ranks(self._columns, contents.get("values"))
+        self._attributes: AttributeTables | None = None
+        self._attribute_blocks: dict[int, Blocks] = {}
+        if "attributes" in contents:
+            reader = ByteReader(contents["attributes"].content())
+            self._attributes = AttributeTables(reader, self._tables)
+            values = contents.get("attribute values")
+            self._attribute_blocks = _blocks_of_ranks(self._attributes.columns, values)
         self.ranks = self._tables.ranks
         self.precision = self._tables.precision
 
-    def _column(self, rank: int) -> Column | None:
-        tables = self._column_tables
-        if tables is None:
-            return None
-        return Column(tables, tables.blocks.get(rank, []), self._columns.get(rank, b""))
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the attributes of calls."""
+        return tuple(name for name, _ in self._attributes.attributes) if self._attributes else ()
+
+    def attributes_of(self, rank: int) -> Iterator[tuple[int, dict[str, int | str]]]:
+        """The lines of a rank that have attributes: number of the line, values by name."""
+        if self._attributes is None:
+            return
+        blocks = self._attribute_blocks.get(rank, _NO_BLOCKS)
+        lines = self._lines(rank)
+        yield from RankAttributes(self._tables, self._attributes, lines, blocks, rank)
+
+    def _lines(self, rank: int) -> RankLines:
+        return RankLines(self._tables, self._columns, self._blocks.get(rank, _NO_BLOCKS), rank)
 
     def lines(self, rank: int) -> Iterator[bytes]:
         """The lines of a rank, without their newlines."""
-        return (text for _, text in RankLines(self._tables, self._column(rank), rank))
+        return (text for _, text in self._lines(rank))
 
     def files(self) -> Iterator[tuple[str, bytes]]:
         """The names and the texts of the files that were packed."""
@@ -89,7 +115,7 @@ class TitTrace:
             yield tables.names[rank].decode(), self._text(list(self.lines(rank)), rank)
 
     def _in_order(self, rank: int) -> Iterator[tuple[int, int, bytes]]:
-        lines = RankLines(self._tables, self._column(rank), rank)
+        lines = self._lines(rank)
         return ((number, rank, text) for number, text in lines)
 
     def _text(self, lines: list[bytes], rank: int) -> bytes:
