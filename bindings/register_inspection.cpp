@@ -104,6 +104,13 @@ nb::dict as_dict(const Inspection& found, const tit::TraceTables& tables) {
                                 distribution(summary.total.bytes),
                                 distribution(summary.total.volumes)));
   }
+  nb::list call_paths;
+  for (const CallPathSummary& summary : found.call_paths) {
+    call_paths.append(
+        nb::make_tuple(decoded(summary.path), decoded(summary.action), summary.calls));
+  }
+  nb::list modules;
+  for (const std::string& comment : found.modules) modules.append(decoded(comment));
   nb::dict made;
   made["ranks"] = found.ranks;
   made["actions"] = found.actions;
@@ -121,6 +128,9 @@ nb::dict as_dict(const Inspection& found, const tit::TraceTables& tables) {
   made["loops"] = loops(found);
   made["signatures"] = signatures;
   made["sites"] = sites;
+  made["call_paths"] = call_paths;
+  made["modules"] = modules;
+  made["call_path_count"] = found.call_path_count;
   made["class_count"] = found.class_count;
   made["loop_count"] = found.loop_count;
   made["signature_count"] = found.signature_count;

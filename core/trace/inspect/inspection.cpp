@@ -43,6 +43,7 @@ class Inspector {
         reader_(file, grammar_),
         statistics_(std::size_t{tables_.kinds_count} + 1),
         started_(file),
+        call_paths_(file),
         signature_calls_(tables_.signatures.size()),
         signature_classes_(tables_.signatures.size()),
         signature_ranks_(tables_.signatures.size()),
@@ -66,6 +67,11 @@ class Inspector {
     finish_loops();
     finish_signatures();
     finish_sites();
+    found_.call_paths = call_paths_.summaries();
+    found_.modules = module_comments(tables_);
+    found_.call_path_count = found_.call_paths.size();
+    keep_largest(found_.call_paths, kMostSites,
+                 [](const CallPathSummary& summary) { return summary.calls; });
     return std::move(found_);
   }
 
@@ -83,6 +89,7 @@ class Inspector {
         tell(progress_, values_read_ / values_);
       }
     }
+    call_paths_.take(number, counter);
     if (counter.starts_requests()) count_started(number, counter.has_same_requests());
     const tit::RankClass& made = tables_.classes[number];
     std::vector<std::string> actions;
@@ -234,6 +241,7 @@ class Inspector {
   CallReader reader_;
   Statistics statistics_;
   StartedMessages started_;
+  CallPathCounter call_paths_;
   std::vector<std::uint64_t> signature_calls_;
   std::vector<std::uint64_t> signature_classes_;
   std::vector<std::uint64_t> signature_ranks_;

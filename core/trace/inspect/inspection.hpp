@@ -10,6 +10,7 @@
 #include "support/progress.hpp"
 #include "tit/file/container.hpp"
 #include "trace/compressed/file.hpp"
+#include "trace/inspect/call_paths.hpp"
 #include "trace/inspect/statistics.hpp"
 #include "trace/inspect/structure.hpp"
 
@@ -68,10 +69,13 @@ struct Inspection {
   std::vector<LoopSummary> loops;
   std::vector<SignatureSummary> signatures;
   std::vector<SiteSummary> sites;
+  std::vector<CallPathSummary> call_paths;
+  std::vector<std::string> modules;  // the comments on the files that call paths name
   std::uint64_t class_count = 0;
   std::uint64_t loop_count = 0;
   std::uint64_t signature_count = 0;
   std::uint64_t site_count = 0;
+  std::uint64_t call_path_count = 0;
 };
 
 // `with_columns`: also values that stand in columns, which are read one by one. Throws TraceError.

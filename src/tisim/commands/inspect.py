@@ -87,6 +87,8 @@ def _report(found: Inspection, statistics: bool, rows: int) -> Iterator[str]:
     yield from _phases(found)
     yield from _table("loops", _loops(found, rows), {5}, found.loop_count)
     yield from _table("call signatures", _signatures(found, rows), {3}, found.signature_count)
+    if found.call_paths:
+        yield from _table("call paths", _call_paths(found, rows), {2}, found.call_path_count)
     if statistics:
         yield from _table("call sites", _sites(found, rows), {3, 6, 7}, found.site_count)
 
@@ -195,6 +197,13 @@ def _signatures(found: Inspection, rows: int) -> list[Row]:
             (f"{call.calls:,}", f"{call.ranks:,}", f"{call.classes:,}", shown_call(call.text))
             for call in found.signatures[:rows]
         ),
+    ]
+
+
+def _call_paths(found: Inspection, rows: int) -> list[Row]:
+    return [
+        ("calls", "action", "called at"),
+        *((f"{row.calls:,}", row.action, row.path) for row in found.call_paths[:rows]),
     ]
 
 

@@ -23,6 +23,7 @@ Examples:
   tisim record -o lu.tit -- mpirun -n 8 ./lu.A.x
   tisim record -o lu.tit --counter time --speed 2.5e9 -- mpirun -n 8 ./lu.A.x
   tisim record -o run.tit --mpicc mpicc.mpich -- mpiexec.mpich -n 4 ./program
+  tisim record -o run.tit --call-sites -- mpirun -n 4 ./program   # compiled with -g
   tisim record --print-source recorder/      # for machines without Python
   tisim record -o run.tit --ranks 0-3 --max-size 100MB -- mpirun -n 64 ./program
 """,
@@ -50,6 +51,12 @@ Examples:
     default="successful",
     show_default=True,
     help="Which calls of MPI_Test and MPI_Iprobe to record; how many fail depends on the machine.",
+)
+@click.option(
+    "--call-sites",
+    is_flag=True,
+    help="Record the call path of each call; tisim check, inspect and the report name its "
+    "functions and lines.",
 )
 @click.option(
     "--ranks",
@@ -90,6 +97,7 @@ def record_command(
     counter: str,
     speed: float,
     tests: str,
+    call_sites: bool,
     ranks: str | None,
     memory: str | None,
     max_size: str | None,
@@ -125,6 +133,7 @@ def record_command(
         counter=counter,
         reference_speed=speed,
         failed_tests=tests == "all",
+        call_sites=call_sites,
         limits=Limits(ranks, _bytes(memory), _bytes(max_size)),
         compiler=mpicc,
     )

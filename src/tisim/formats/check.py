@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from tisim import _core
+from tisim.formats.call_sites import modules_of, named_paths
+from tisim.formats.recorded import lines_without_numbers
 from tisim.formats.trace import Trace
 
 
@@ -28,6 +31,9 @@ class Finding:
         The line in that file, counted from 1; None when it is about no line in particular.
     message
         What is wrong.
+    call_path
+        Where in the program the call is made, ``"main (ring.c:12) > exchange (ring.c:5)"``; None
+        where the trace does not say.
     """
 
     severity: str
@@ -35,10 +41,12 @@ class Finding:
     file: str
     line: int | None
     message: str
+    call_path: str | None = None
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return f"{place}: {self.severity}: {self.message}"
+        where = "" if self.call_path is None else f"; called at {self.call_path}"
+        return f"{place}: {self.severity}: {self.message}{where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +169,45 @@ def check(
         dialect=opened.dialect,
         actions=found["actions"],
         counts=tuple(ActionCount(*count) for count in found["counts"]),
-        findings=tuple(Finding(*finding) for finding in found["findings"]),
+        findings=_located(opened, [Finding(*finding) for finding in found["findings"]]),
         errors=found["errors"],
         warnings=found["warnings"],
     )
+
+
+def _located(trace: Trace, findings: list[Finding]) -> tuple[Finding, ...]:
+    """The findings with their call paths, where the trace was recorded with them."""
+    if "call_site" not in trace.attributes:
+        return tuple(findings)
+    wanted: dict[int, set[int]] = {}
+    for finding in findings:
+        if finding.line is not None:
+            wanted.setdefault(finding.rank, set()).add(finding.line)
+    paths = {
+        (rank, line): path
+        for rank, lines in wanted.items()
+        for line, path in _recorded_paths(trace, rank, lines)
+    }
+    names = named_paths({*paths.values()}, modules_of(_comments(trace)))
+    located = []
+    for finding in findings:
+        path = None if finding.line is None else paths.get((finding.rank, finding.line))
+        located.append(finding if path is None else replace(finding, call_path=names[path]))
+    return tuple(located)
+
+
+def _recorded_paths(trace: Trace, rank: int, lines: set[int]) -> Iterator[tuple[int, str]]:
+    last = max(lines)
+    for line, attributes in trace.attributes_of(rank):
+        if line in lines and "call_site" in attributes:
+            yield line, str(attributes["call_site"])
+        if line >= last:
+            return
+
+
+def _comments(trace: Trace) -> list[str]:
+    """The lines of its packed file that name modules; none if it is within another file."""
+    source = trace.source
+    if isinstance(source, str | os.PathLike) and Path(source).is_file():
+        return lines_without_numbers(Path(source))
+    return []

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TypedDict
 
 from tisim import _core
+from tisim.formats.call_sites import modules_of, named_paths
 from tisim.formats.check import ActionCount
 from tisim.formats.inspection_parts import (
+    CallPath,
     CallSite,
     Distribution,
     Loop,
@@ -64,8 +66,8 @@ class Inspection:
         What the structure of programs, and the numbers of each rank's own, take before compression.
     by_action
         Actions by name.
-    classes, loops, signatures, sites
-        See there.
+    classes, loops, signatures, sites, call_paths
+        See there. Only traces recorded with call sites have call paths.
     """
 
     name: str
@@ -90,6 +92,8 @@ class Inspection:
     signature_count: int
     sites: tuple[CallSite, ...]
     site_count: int
+    call_paths: tuple[CallPath, ...] = ()
+    call_path_count: int = 0
 
     @property
     def messages(self) -> int:
@@ -210,7 +214,16 @@ def _inspected(
             for text, calls, sizes, volumes in found["sites"]
         ),
         site_count=found["site_count"],
+        call_paths=_call_paths(found["call_paths"], found["modules"]),
+        call_path_count=found["call_path_count"],
     )
+
+
+def _call_paths(
+    rows: Sequence[tuple[str, str, int]], modules: Sequence[str]
+) -> tuple[CallPath, ...]:
+    names = named_paths({path for path, _, _ in rows}, modules_of(modules))
+    return tuple(CallPath(names[path], action, calls) for path, action, calls in rows)
 
 
 class _ClassRow(TypedDict):

@@ -55,6 +55,26 @@ class OutlineLine:
 
 
 @dataclass(frozen=True, slots=True)
+class CallPath:
+    """Where in the program an action is called.
+
+    Parameters
+    ----------
+    path
+        Functions and lines, callers first: ``"main (ring.c:12) > exchange (ring.c:5)"``. Where
+        these cannot be found, modules and addresses.
+    action
+        What is called: ``"isend"``.
+    calls
+        How often, by all ranks.
+    """
+
+    path: str
+    action: str
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
 class RankClass:
     """Ranks that do the same.
 

@@ -28,6 +28,7 @@ the installed package. Then the ranks merge their parts themselves: all that is 
 TISIM_RECORD_COUNTER   time (the default), perf or register
 TISIM_RECORD_SPEED     of `time`: units a second of processor time, 1e9 by default
 TISIM_RECORD_TESTS     all: failed tests are recorded too
+TISIM_RECORD_CALL_SITES  1: calls say where in the program they are made
 TISIM_RECORD_RANKS     the ranks that are recorded, such as 0-3,7; all by default
 TISIM_RECORD_MEMORY    bytes that recording may take of a rank, 1048576 by default
 TISIM_RECORD_MAX_SIZE  bytes that the parts of all ranks may take

@@ -54,6 +54,7 @@ def record(
     counter: str = "auto",
     reference_speed: float = 1e9,
     failed_tests: bool = False,
+    call_sites: bool = False,
     limits: Limits | None = None,
     compiler: str | None = None,
 ) -> Recorded:
@@ -71,6 +72,8 @@ def record(
         Of the counter `time`: so many units are a second of processor time.
     failed_tests
         Whether tests that fail are recorded too.
+    call_sites
+        Whether calls say where in the program they are made.
     limits
         What of the run is recorded; all of it by default.
     compiler
@@ -97,6 +100,8 @@ def record(
         "TISIM_RECORD_SPEED": repr(reference_speed),
         "TISIM_RECORD_TESTS": "all" if failed_tests else "successful",
     }
+    if call_sites:
+        variables["TISIM_RECORD_CALL_SITES"] = "1"
     if limits is not None:
         variables.update(limits.variables())
     recorder = compiled_recorder(library)

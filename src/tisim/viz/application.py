@@ -54,6 +54,7 @@ def application_page(found: Inspection | None) -> str:
         "says more.</p>"
         f"{summary}<h2>Phases of ranks {escape(ranks_text(first))}</h2>{_phases(found)}"
         f"<h2>Loops</h2>{_loops(found)}<h2>Calls</h2>{_calls(found)}"
+        f"{_call_paths(found)}"
         f"<h2>Actions</h2>{_actions(found)}<h2>Classes of ranks</h2>{_classes(found)}</section>"
     )
 
@@ -92,6 +93,17 @@ def _calls(found: Inspection) -> str:
         for call in found.signatures[:_ROWS]
     ]
     return table(["call", "calls", "ranks"], rows) + _rest(found.signature_count)
+
+
+def _call_paths(found: Inspection) -> str:
+    """Where in the program calls are made; only recorded traces say that."""
+    if not found.call_paths:
+        return ""
+    rows = [
+        (escape(row.path), escape(row.action), f"{row.calls:,}") for row in found.call_paths[:_ROWS]
+    ]
+    listed = table(["called at", "action", "calls"], rows) + _rest(found.call_path_count)
+    return f"<h2>Call paths</h2>{listed}"
 
 
 def _actions(found: Inspection) -> str:

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "call_sites.h"
 #include "merge.h"
 #include "record.h"
 #include "settings.h"
@@ -26,6 +27,7 @@ static bool paused;
 static bool many_threads; /* MPI_THREAD_MULTIPLE: only the thread that called MPI_Init records */
 static pthread_t first_thread;
 static uint64_t volume; /* of the computation since the last line */
+static int64_t call_site = -1; /* of the call of MPI at hand; -1: not recorded */
 static const char *current; /* the function whose wrapper runs */
 static _Thread_local int depth;
 static int64_t *numbers;
@@ -39,6 +41,7 @@ bool tisim_enter(const char *function, const void *caller) {
   tisim_add_volume(tisim_counter_take(caller));
   depth = 1;
   current = function;
+  if (settings.has_call_sites && sink != NULL) call_site = tisim_call_site(caller);
   return true;
 }
 
@@ -176,6 +179,7 @@ void tisim_start(int threads, const void *caller) {
   is_merged = compressed && settings.output != NULL;
   if (is_merged) tisim_prepare_merge();
   if (sink != NULL) write_header(size, counter, threads);
+  if (settings.has_call_sites && sink != NULL) tisim_begin_call_sites(sink);
   recording_process = getpid();
   atexit(close_at_exit);
   tisim_begin_accelerators();
@@ -246,7 +250,8 @@ void tisim_pause(bool pause, const void *caller) {
 }
 
 struct tisim_named tisim_on(int64_t comm) {
-  const struct tisim_named named = {comm, -1, NULL, 0, -1, 0, 0};
+  const struct tisim_named named = {
+      .comm = comm, .request = -1, .call_site = call_site, .source = -1};
   return named;
 }
 

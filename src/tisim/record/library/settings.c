@@ -11,6 +11,11 @@ static const char *value_of(const char *name) {
   return value == NULL || value[0] == '\0' ? NULL : strdup(value);
 }
 
+static bool is_asked_for(const char *name) {
+  const char *const value = value_of(name);
+  return value != NULL && strcmp(value, "0") != 0;
+}
+
 static uint64_t whole_number(const char *name) {
   const char *const value = value_of(name);
   return value == NULL ? 0 : strtoull(value, NULL, 10);
@@ -27,6 +32,7 @@ struct tisim_settings tisim_read_settings(void) {
       .counter = counter == NULL ? "time" : counter,
       .reference_speed = speed == NULL ? 1e9 : strtod(speed, NULL),
       .keeps_failed_tests = tests != NULL && strcmp(tests, "all") == 0,
+      .has_call_sites = is_asked_for("TISIM_RECORD_CALL_SITES"),
       .memory = (size_t)whole_number("TISIM_RECORD_MEMORY"),
       .most_bytes = whole_number("TISIM_RECORD_MAX_SIZE"),
       .ranks = value_of("TISIM_RECORD_RANKS"),

@@ -47,6 +47,7 @@ struct tisim_named {
   int64_t request;         /* the request that it makes or waits for; -1: none */
   const int64_t *requests; /* those that it waits for; NULL: not a list */
   size_t request_count;
+  int64_t call_site; /* the number of a text that the sink has given; -1: unknown */
   int64_t source; /* of the message that a receive from any source matched; -1: unknown */
   int64_t threads; /* of a computation of several: how many, and what all of them did */
   int64_t sum;
@@ -64,6 +65,7 @@ struct tisim_call {
 typedef struct tisim_sink tisim_sink;
 struct tisim_sink {
   void (*comment)(tisim_sink *sink, const char *text);
+  int64_t (*text)(tisim_sink *sink, const char *text);
   void (*volume)(tisim_sink *sink, uint64_t volume);
   void (*call)(tisim_sink *sink, const struct tisim_call *call);
   const char *(*error)(const tisim_sink *sink);
@@ -82,6 +84,10 @@ tisim_sink *tisim_open_trace_sink(const char *directory, int rank, int ranks, si
 /* A line of text that is not an action. */
 static inline void tisim_sink_comment(tisim_sink *sink, const char *text) {
   sink->comment(sink, text);
+}
+/* The number of a text that attributes of calls may have; -1 if the sink keeps no attributes. */
+static inline int64_t tisim_sink_text(tisim_sink *sink, const char *text) {
+  return sink->text(sink, text);
 }
 /* A computation before the next call, in units of the counter. */
 static inline void tisim_sink_volume(tisim_sink *sink, uint64_t volume) {

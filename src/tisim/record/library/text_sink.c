@@ -100,6 +100,13 @@ static void write_comment(tisim_sink *base, const char *text) {
   put_text(sink, "\n", 1);
 }
 
+/* Text has no attributes. */
+static int64_t no_text(tisim_sink *base, const char *text) {
+  (void)base;
+  (void)text;
+  return -1;
+}
+
 static void write_volume(tisim_sink *base, uint64_t volume) {
   struct text_sink *const sink = (struct text_sink *)base;
   put_text(sink, sink->rank, sink->rank_length);
@@ -162,7 +169,7 @@ tisim_sink *tisim_open_text_sink(const char *directory, int rank) {
     return NULL;
   }
   sink->functions =
-      (tisim_sink){write_comment, write_volume, write_call, error_of, close_sink};
+      (tisim_sink){write_comment, no_text, write_volume, write_call, error_of, close_sink};
   sink->file = file;
   sink->rank_length = (size_t)snprintf(sink->rank, sizeof sink->rank, "%d ", rank);
   return &sink->functions;

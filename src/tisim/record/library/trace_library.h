@@ -14,6 +14,9 @@
   FUNCTION(int, word, (tt_rank *, const char *, uint64_t))                                    \
   FUNCTION(int, call, (tt_rank *, int, const int64_t *))                                      \
   FUNCTION(int, compute, (tt_rank *, uint64_t))                                               \
+  FUNCTION(int, attribute_name, (tt_rank *, const char *, int))                               \
+  FUNCTION(int, attribute, (tt_rank *, int, int64_t))                                         \
+  FUNCTION(int64_t, text, (tt_rank *, const char *))                                          \
   FUNCTION(int, comment, (tt_rank *, const char *))                                           \
   FUNCTION(int, flush, (tt_rank *))                                                           \
   FUNCTION(int, rank_end, (tt_rank *))                                                        \

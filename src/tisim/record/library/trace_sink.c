@@ -34,6 +34,7 @@ struct trace_sink {
   size_t line_count;
   int64_t *numbers; /* room for those of a call */
   size_t number_room;
+  int call_site; /* the attribute; -1: not declared yet */
   pthread_mutex_t lock; /* of the rank and the error */
 };
 
@@ -185,6 +186,26 @@ static void write_comment(tisim_sink *base, const char *text) {
   pthread_mutex_unlock(&sink->lock);
 }
 
+static int64_t number_text(tisim_sink *base, const char *text) {
+  struct trace_sink *const sink = (struct trace_sink *)base;
+  pthread_mutex_lock(&sink->lock);
+  const int64_t number = sink->error[0] == '\0' ? tisim_trace.text(sink->rank, text) : -1;
+  pthread_mutex_unlock(&sink->lock);
+  return number < 0 ? -1 : number;
+}
+
+/* Declares an attribute when it is first used. */
+static int attribute(struct trace_sink *sink, int *known, const char *name, int kind) {
+  if (*known < 0) *known = tisim_trace.attribute_name(sink->rank, name, kind);
+  return *known;
+}
+
+static void set_attributes(struct trace_sink *sink, const struct tisim_named *named) {
+  if (named->call_site < 0) return;
+  const int call_site = attribute(sink, &sink->call_site, "call_site", TT_TEXT);
+  if (call_site >= 0) tisim_trace.attribute(sink->rank, call_site, named->call_site);
+}
+
 static void write_volume(tisim_sink *base, uint64_t volume) {
   struct trace_sink *const sink = (struct trace_sink *)base;
   const uint64_t most = INT64_MAX;
@@ -202,6 +223,7 @@ static void write_call(tisim_sink *base, const struct tisim_call *call) {
     const int word = word_of(sink, call);
     const int64_t *const numbers = word < 0 ? NULL : numbers_of(sink, call);
     if (word >= 0 && numbers == NULL) fail(sink, "there is no memory left");
+    set_attributes(sink, call->named);
     check(sink, word < 0 || numbers == NULL ? word : tisim_trace.call(sink->rank, word, numbers));
     if (sink->calls++ == 0) flush(sink); /* from here on the part says of what program it is */
     if ((sink->calls & (CALLS_PER_SIZE_CHECK - 1)) == 0) check_size(sink);
@@ -235,8 +257,9 @@ tisim_sink *tisim_open_trace_sink(const char *directory, int rank, int ranks, si
   struct trace_sink *const sink = calloc(1, sizeof *sink);
   if (sink == NULL) return NULL;
   sink->functions =
-      (tisim_sink){write_comment, write_volume, write_call, error_of, close_sink};
+      (tisim_sink){write_comment, number_text, write_volume, write_call, error_of, close_sink};
   sink->most_bytes = most_bytes;
+  sink->call_site = -1;
   const int length = snprintf(sink->path, sizeof sink->path, "%s/rank-%d.part", directory, rank);
   if (length < 0 || (size_t)length >= sizeof sink->path) {
     free(sink);

@@ -1,0 +1,149 @@
+"""Call paths of recorded calls: from addresses to functions and lines of the source."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_MODULE = re.compile(r"# module: (\S+) (\S+) (.*)")
+_PLACE = re.compile(r"(.+)\+0x([0-9a-f]+)")
+_BETWEEN = " > "
+_ADDRESSES_PER_RUN = 4096
+# What stands above a program's own code: the start of the process, and the main program that
+# compilers of Fortran write.
+_BEGINNINGS = ("main", "MAIN__")
+
+
+@dataclass(frozen=True)
+class Module:
+    """A program or library whose code was recorded.
+
+    Attributes
+    ----------
+    name
+        What call paths call it.
+    build_id
+        The linker's identifier of the file; ``-`` if it has none.
+    path
+        Where the file was.
+    """
+
+    name: str
+    build_id: str
+    path: Path
+
+
+def modules_of(lines: Iterable[str]) -> dict[str, Module]:
+    """The modules that comments of a recorded trace name, by name."""
+    found = (match for line in lines if (match := _MODULE.fullmatch(line)))
+    return {match[1]: Module(match[1], match[2], Path(match[3])) for match in found}
+
+
+def named_paths(paths: Collection[str], modules: dict[str, Module]) -> dict[str, str]:
+    """Call paths with functions and lines, where they can be found.
+
+    Parameters
+    ----------
+    paths
+        As the recorder wrote them, callers first: ``"program+0x12 > libsolver.so+0x34"``.
+    modules
+        What `modules_of` has found. A file that is no longer the one that was recorded is not
+        looked into.
+
+    Returns
+    -------
+    dict of str
+        For each path, ``"main (program.c:12) > solve (solver.c:40)"``, inlined functions included.
+        What cannot be found stays as it is: ``program+0x12``. Needs ``addr2line`` (of the GNU
+        binutils) or ``llvm-symbolizer``.
+    """
+    addresses: dict[str, set[int]] = {}
+    for path in paths:
+        for place in path.split(_BETWEEN):
+            if match := _PLACE.fullmatch(place):
+                addresses.setdefault(match[1], set()).add(int(match[2], 16))
+    names: dict[str, list[str]] = {}
+    for name, numbers in addresses.items():
+        if name in modules:
+            found = _symbols(modules[name], sorted(numbers))
+            names.update({f"{name}+0x{number:x}": frames for number, frames in found.items()})
+    return {path: _named(path, names) for path in paths}
+
+
+def _named(path: str, names: dict[str, list[str]]) -> str:
+    frames: list[str] = []
+    for place in path.split(_BETWEEN):
+        found = names.get(place, [place])
+        for frame in found:
+            if frame.partition(" ")[0] in _BEGINNINGS:
+                frames.clear()
+            frames.append(frame)
+    return _BETWEEN.join(frames)
+
+
+def _symbols(module: Module, addresses: list[int]) -> dict[int, list[str]]:
+    """The functions at return addresses of a module, callers first."""
+    tool = shutil.which("addr2line") or shutil.which("llvm-symbolizer")
+    if tool is None or not _is_unchanged(module):
+        return {}
+    options = ["-a", "-f", "-i", "-C"]
+    if Path(tool).name == "llvm-symbolizer":
+        options = ["--output-style=GNU", "-a", "-f", "-i", "-C"]
+    found: dict[int, list[str]] = {}
+    for start in range(0, len(addresses), _ADDRESSES_PER_RUN):
+        some = addresses[start : start + _ADDRESSES_PER_RUN]
+        # A return address is that of the next instruction, which may belong to another line.
+        words = [f"0x{address - 1:x}" for address in some]
+        run = subprocess.run(
+            [tool, *options, "-e", str(module.path)],
+            input="\n".join(words) + "\n",
+            capture_output=True,
+            text=True,
+            errors="replace",
+        )
+        if run.returncode == 0:
+            found.update(_parsed(run.stdout, module))
+    return found
+
+
+def _parsed(text: str, module: Module) -> dict[int, list[str]]:
+    """What the tool has written: an address, then two lines a function, the innermost first."""
+    found: dict[int, list[str]] = {}
+    frames: list[str] = []
+    lines = iter(text.splitlines())
+    for line in lines:
+        if line.startswith("0x"):
+            frames = found.setdefault(int(line, 16) + 1, [])
+            continue
+        frame = _frame(line, next(lines, ""), module)
+        if frame:
+            frames.insert(0, frame)
+    return {address: frames for address, frames in found.items() if frames}
+
+
+def _frame(function: str, place: str, module: Module) -> str:
+    if function == "??":
+        return ""
+    file, _, line = place.partition(" (discriminator")[0].rpartition(":")
+    if file in ("", "??") or not line.isdigit() or line == "0":
+        return f"{function} ({module.name})"
+    return f"{function} ({Path(file).name}:{line})"
+
+
+def _is_unchanged(module: Module) -> bool:
+    """Whether the file is there, and is the one that was recorded."""
+    if not module.path.is_file():
+        return False
+    if module.build_id == "-":
+        return True
+    try:
+        return bytes.fromhex(module.build_id) in module.path.read_bytes()[:_IDENTIFIER_WITHIN]
+    except (OSError, ValueError):
+        return False
+
+
+_IDENTIFIER_WITHIN = 1 << 20  # bytes: notes stand near the beginning of a file

@@ -1,0 +1,93 @@
+"""Where in the program calls are made: recorded as addresses, read as functions and lines."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.unit.record.programs import Mpi, Trace, compile_program, record_program
+from tisim import Trace as AnyTrace
+from tisim.formats import check, inspect
+from tisim.formats.call_sites import Module, modules_of, named_paths
+from tisim.formats.inspection_parts import CallPath
+from tisim.viz.application import application_page
+
+PROGRAM = """\
+#include <mpi.h>
+static int rank, ranks, value;
+static inline __attribute__((always_inline)) void exchange(void) {
+  MPI_Sendrecv_replace(&value, 1, MPI_INT, (rank + 1) % ranks, 0, (rank + ranks - 1) % ranks, 0,
+                       MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+__attribute__((noinline)) void recurse(int level) {
+  if (level > 0) {
+    recurse(level - 1);
+    value += level;
+    return;
+  }
+  exchange();
+  ++value;
+}
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (int i = 0; i < 20; ++i) recurse(i % 2);
+  if (rank == 0) MPI_Send(&value, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def recorded(mpi: Mpi, tmp_path: Path, cache: Path) -> Trace:
+    if shutil.which("addr2line") is None and shutil.which("llvm-symbolizer") is None:
+        pytest.skip("neither addr2line nor llvm-symbolizer is installed")
+    source = tmp_path / "program.c"
+    source.write_text(PROGRAM)
+    program = compile_program(source, tmp_path, mpi, "-g", "-O2")
+    return record_program(program, tmp_path, mpi, ranks=3, options=("--call-sites",), cache=cache)
+
+
+def test_calls_are_named_by_functions_and_lines(recorded: Trace) -> None:
+    paths = inspect(recorded.file).call_paths
+    once = "main (program.c:20) > recurse (program.c:13) > exchange (program.c:4)"
+    twice = (
+        "main (program.c:20) > recurse (program.c:9) > recurse (program.c:13) > "
+        "exchange (program.c:4)"
+    )
+    assert {path for path in paths if path.action == "isend"} == {
+        CallPath(once, "isend", 30),
+        CallPath(twice, "isend", 30),
+    }
+    assert CallPath("main (program.c:22)", "finalize", 3) in paths
+    page = application_page(inspect(recorded.file))
+    assert "recurse (program.c:13) &gt; exchange (program.c:4)" in page
+
+
+def test_a_check_says_where_a_call_was_made(recorded: Trace) -> None:
+    report = check(AnyTrace.open(recorded.file))
+    assert report.errors == 1
+    assert report.findings[0].call_path == "main (program.c:21)"
+    assert str(report.findings[0]).endswith("0 received; called at main (program.c:21)")
+
+
+def test_modules_are_read_from_comments() -> None:
+    lines = ["# ranks: 3", "# module: solver.so 0badf00d /opt/my solver.so", "0 init"]
+    module = Module("solver.so", "0badf00d", Path("/opt/my solver.so"))
+    assert modules_of(lines) == {"solver.so": module}
+
+
+def test_what_cannot_be_found_stays_an_address(tmp_path: Path) -> None:
+    other = tmp_path / "program"
+    other.write_bytes(b"another program, compiled since")
+    modules = {
+        "program": Module("program", "0badf00d", other),
+        "gone.so": Module("gone.so", "-", tmp_path / "gone.so"),
+        "text": Module("text", "-", other),
+    }
+    path = "program+0x10 > gone.so+0x20 > unknown+0x30 > text+0x40"
+    assert named_paths([path], modules) == {path: path}
