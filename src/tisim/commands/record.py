@@ -9,7 +9,7 @@ import click
 
 from tisim.commands.written import report_written
 from tisim.errors import InputError
-from tisim.quantities import format_bytes, parse_size
+from tisim.quantities import format_bytes, format_seconds, parse_size
 
 if TYPE_CHECKING:
     from tisim.record.parts import Recording
@@ -59,6 +59,16 @@ Examples:
     "functions and lines.",
 )
 @click.option(
+    "--times",
+    is_flag=True,
+    help="Record how long each call took; a replay does not use it.",
+)
+@click.option(
+    "--timeline",
+    metavar="FILE",
+    help="With --times: write when each call began and ended, as .csv or .parquet.",
+)
+@click.option(
     "--ranks",
     metavar="LIST",
     help="The ranks to record, such as 0-3,7.  [default: all]",
@@ -98,6 +108,8 @@ def record_command(
     speed: float,
     tests: str,
     call_sites: bool,
+    times: bool,
+    timeline: str | None,
     ranks: str | None,
     memory: str | None,
     max_size: str | None,
@@ -134,10 +146,20 @@ def record_command(
         reference_speed=speed,
         failed_tests=tests == "all",
         call_sites=call_sites,
+        times=times,
+        timeline=timeline,
         limits=Limits(ranks, _bytes(memory), _bytes(max_size)),
         compiler=mpicc,
     )
     report_recording(output, recorded.recording, recorded.reason)
+    if recorded.timeline is not None:
+        error = recorded.timeline.clock_error
+        click.echo(
+            f"{recorded.timeline.path}: {recorded.timeline.calls:,} calls; the clocks of the hosts "
+            f"differ by at most {format_seconds(error)}",
+            err=True,
+        )
+        report_written(recorded.timeline.path)
     return recorded.status
 
 

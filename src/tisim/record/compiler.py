@@ -29,6 +29,8 @@ TISIM_RECORD_COUNTER   time (the default), perf or register
 TISIM_RECORD_SPEED     of `time`: units a second of processor time, 1e9 by default
 TISIM_RECORD_TESTS     all: failed tests are recorded too
 TISIM_RECORD_CALL_SITES  1: calls say where in the program they are made
+TISIM_RECORD_TIMES     1: calls say how long they take
+TISIM_RECORD_TIMELINE  1: parts/rank-N.times say when calls began and ended
 TISIM_RECORD_RANKS     the ranks that are recorded, such as 0-3,7; all by default
 TISIM_RECORD_MEMORY    bytes that recording may take of a rank, 1048576 by default
 TISIM_RECORD_MAX_SIZE  bytes that the parts of all ranks may take

@@ -19,6 +19,7 @@ from tisim.record.launch import check_program, emulated, find_program, recording
 from tisim.record.limits import Limits
 from tisim.record.parts import Recording, pack_parts, recording_of_trace
 from tisim.record.qemu.emulator import emulating_command
+from tisim.record.timeline import RecordedTimeline, check_timeline, write_timeline
 from tisim.record.trace_library import library_file
 
 # Where the counts of QEMU's plug-in lie while a program runs: memory.
@@ -39,12 +40,15 @@ class Recorded:
         What its ranks wrote.
     reason
         Why the counter was chosen, if it was.
+    timeline
+        The timeline, if one was asked for.
     """
 
     output: Path
     status: int
     recording: Recording
     reason: str
+    timeline: RecordedTimeline | None = None
 
 
 def record(
@@ -55,6 +59,8 @@ def record(
     reference_speed: float = 1e9,
     failed_tests: bool = False,
     call_sites: bool = False,
+    times: bool = False,
+    timeline: str | os.PathLike[str] | None = None,
     limits: Limits | None = None,
     compiler: str | None = None,
 ) -> Recorded:
@@ -74,6 +80,10 @@ def record(
         Whether tests that fail are recorded too.
     call_sites
         Whether calls say where in the program they are made.
+    times
+        Whether calls say how long they took.
+    timeline
+        Where to write when each call began and ended, ``.csv`` or ``.parquet``; needs `times`.
     limits
         What of the run is recorded; all of it by default.
     compiler
@@ -88,6 +98,10 @@ def record(
         raise InputError("there is no program to record: tisim record -o FILE -- mpirun ...")
     if shutil.which(command[0]) is None:
         raise InputError(f"there is no command {command[0]}")
+    if timeline is not None:
+        if not times:
+            raise InputError("a timeline says when something happened, which needs times: --times")
+        check_writable(check_timeline(timeline))
     output = Path(output)
     check_writable(output)
     library = find_library(compiler_of_user(compiler))
@@ -100,6 +114,10 @@ def record(
         "TISIM_RECORD_SPEED": repr(reference_speed),
         "TISIM_RECORD_TESTS": "all" if failed_tests else "successful",
     }
+    if times:
+        variables["TISIM_RECORD_TIMES"] = "1"
+    if timeline is not None:
+        variables["TISIM_RECORD_TIMELINE"] = "1"
     if call_sites:
         variables["TISIM_RECORD_CALL_SITES"] = "1"
     if limits is not None:
@@ -125,8 +143,9 @@ def record(
             f"no rank was recorded{failed}: unless a rank has said why, either the program did not "
             "call MPI_Init, or what starts it does not pass LD_PRELOAD on to its ranks"
         )
+    written = None if timeline is None else write_timeline(parts, timeline)
     shutil.rmtree(parts)
-    return Recorded(output, status, recording, reason)
+    return Recorded(output, status, recording, reason, written)
 
 
 def _finish(parts: Path, merged: Path, output: Path) -> Recording | None:

@@ -10,6 +10,7 @@
 #include "merge.h"
 #include "record.h"
 #include "settings.h"
+#include "timeline.h"
 #include "trace_library.h"
 #include "unsupported.h"
 
@@ -27,7 +28,10 @@ static bool paused;
 static bool many_threads; /* MPI_THREAD_MULTIPLE: only the thread that called MPI_Init records */
 static pthread_t first_thread;
 static uint64_t volume; /* of the computation since the last line */
+static bool has_clock; /* calls are timed */
 static int64_t call_site = -1; /* of the call of MPI at hand; -1: not recorded */
+static uint64_t begin_time; /* of the call of MPI at hand; 0: times are not recorded */
+static uint64_t end_time;   /* 0: it has not ended */
 static const char *current; /* the function whose wrapper runs */
 static _Thread_local int depth;
 static int64_t *numbers;
@@ -42,6 +46,10 @@ bool tisim_enter(const char *function, const void *caller) {
   depth = 1;
   current = function;
   if (settings.has_call_sites && sink != NULL) call_site = tisim_call_site(caller);
+  if (has_clock && sink != NULL) {
+    end_time = 0;
+    begin_time = tisim_now();
+  }
   return true;
 }
 
@@ -64,6 +72,9 @@ bool tisim_begin_region(const void *caller) {
 }
 
 void tisim_leave(void) {
+  if (settings.has_timeline && begin_time != 0 && !paused) {
+    tisim_timeline_call(current, begin_time, end_time == 0 ? tisim_now() : end_time);
+  }
   depth = 0;
   tisim_counter_restart();
 }
@@ -144,7 +155,7 @@ static void open_sink(bool compressed, int rank, int size) {
 
 /* A program may end without MPI_Finalize. A process that it has forked is another one. */
 static void close_at_exit(void) {
-  if (getpid() == recording_process) close_sink(false);
+  if (getpid() == recording_process) tisim_give_up();
 }
 
 void tisim_start(int threads, const void *caller) {
@@ -180,6 +191,8 @@ void tisim_start(int threads, const void *caller) {
   if (is_merged) tisim_prepare_merge();
   if (sink != NULL) write_header(size, counter, threads);
   if (settings.has_call_sites && sink != NULL) tisim_begin_call_sites(sink);
+  has_clock = settings.has_times || settings.has_timeline;
+  if (settings.has_timeline) tisim_begin_timeline(settings.directory, sink != NULL);
   recording_process = getpid();
   atexit(close_at_exit);
   tisim_begin_accelerators();
@@ -210,7 +223,7 @@ static void write_volume(void) {
     struct tisim_named named = tisim_on(0);
     named.threads = threads.count;
     named.sum = (int64_t)threads.sum;
-    const struct tisim_call call = {TISIM_compute, &largest, 1, &named};
+    const struct tisim_call call = {TISIM_compute, &largest, 1, &named, -1, -1};
     tisim_sink_call(sink, &call);
   } else if (threads.sum != 0) {
     tisim_sink_volume(sink, threads.sum);
@@ -236,10 +249,14 @@ void tisim_finish(const void *caller) {
     tisim_write(TISIM_finalize, NULL, 0, &none, true);
     close_sink(true);
   }
+  if (settings.has_timeline) tisim_end_timeline();
   if (is_merged) tisim_merge(part[0] == '\0' ? NULL : part, settings.output);
 }
 
-void tisim_give_up(void) { close_sink(false); }
+void tisim_give_up(void) {
+  tisim_close_timeline();
+  close_sink(false);
+}
 
 void tisim_pause(bool pause, const void *caller) {
   if (state != STATE_RECORDING || depth != 0 || paused == pause) return;
@@ -250,16 +267,23 @@ void tisim_pause(bool pause, const void *caller) {
 }
 
 struct tisim_named tisim_on(int64_t comm) {
-  const struct tisim_named named = {
-      .comm = comm, .request = -1, .call_site = call_site, .source = -1};
+  const struct tisim_named named = {.comm = comm, .request = -1, .source = -1};
   return named;
+}
+
+/* How long the call of MPI at hand has taken; -1 if that is not recorded, or has been written. */
+static int64_t take_duration(void) {
+  if (begin_time == 0) return -1;
+  if (end_time != 0) return -1;
+  end_time = tisim_now();
+  return settings.has_times ? (int64_t)(end_time - begin_time) : -1;
 }
 
 void tisim_write(enum tisim_word word, const int64_t *arguments, size_t count,
                  const struct tisim_named *named, bool always) {
   if (sink == NULL || (paused && !always)) return;
   write_volume();
-  const struct tisim_call call = {word, arguments, count, named};
+  const struct tisim_call call = {word, arguments, count, named, call_site, take_duration()};
   tisim_sink_call(sink, &call);
   if (tisim_sink_error(sink) != NULL) stop_after_error();
 }

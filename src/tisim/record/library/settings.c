@@ -33,6 +33,8 @@ struct tisim_settings tisim_read_settings(void) {
       .reference_speed = speed == NULL ? 1e9 : strtod(speed, NULL),
       .keeps_failed_tests = tests != NULL && strcmp(tests, "all") == 0,
       .has_call_sites = is_asked_for("TISIM_RECORD_CALL_SITES"),
+      .has_times = is_asked_for("TISIM_RECORD_TIMES"),
+      .has_timeline = is_asked_for("TISIM_RECORD_TIMELINE"),
       .memory = (size_t)whole_number("TISIM_RECORD_MEMORY"),
       .most_bytes = whole_number("TISIM_RECORD_MAX_SIZE"),
       .ranks = value_of("TISIM_RECORD_RANKS"),

@@ -14,6 +14,8 @@ struct tisim_settings {
   double reference_speed;
   bool keeps_failed_tests;
   bool has_call_sites; /* calls say where in the program they are made */
+  bool has_times;    /* calls say how long they take */
+  bool has_timeline; /* and when they began and ended */
   size_t memory;       /* bytes a rank; 0: the library's own bound */
   uint64_t most_bytes; /* of all parts; 0: any size */
   const char *ranks;   /* those that are recorded, "0-3,7"; NULL: all */

@@ -47,7 +47,6 @@ struct tisim_named {
   int64_t request;         /* the request that it makes or waits for; -1: none */
   const int64_t *requests; /* those that it waits for; NULL: not a list */
   size_t request_count;
-  int64_t call_site; /* the number of a text that the sink has given; -1: unknown */
   int64_t source; /* of the message that a receive from any source matched; -1: unknown */
   int64_t threads; /* of a computation of several: how many, and what all of them did */
   int64_t sum;
@@ -59,6 +58,8 @@ struct tisim_call {
   const int64_t *arguments;
   size_t count;
   const struct tisim_named *named;
+  int64_t call_site; /* the number of a text that the sink has given; -1: unknown */
+  int64_t duration;  /* of the call of MPI, in nanoseconds; -1: unknown */
 };
 
 /* What a sink does. The functions below call these. */

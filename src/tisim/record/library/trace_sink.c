@@ -34,7 +34,8 @@ struct trace_sink {
   size_t line_count;
   int64_t *numbers; /* room for those of a call */
   size_t number_room;
-  int call_site; /* the attribute; -1: not declared yet */
+  int call_site; /* attributes; -1: not declared yet */
+  int duration;
   pthread_mutex_t lock; /* of the rank and the error */
 };
 
@@ -200,10 +201,15 @@ static int attribute(struct trace_sink *sink, int *known, const char *name, int 
   return *known;
 }
 
-static void set_attributes(struct trace_sink *sink, const struct tisim_named *named) {
-  if (named->call_site < 0) return;
-  const int call_site = attribute(sink, &sink->call_site, "call_site", TT_TEXT);
-  if (call_site >= 0) tisim_trace.attribute(sink->rank, call_site, named->call_site);
+static void set_attributes(struct trace_sink *sink, const struct tisim_call *call) {
+  if (call->call_site >= 0) {
+    const int call_site = attribute(sink, &sink->call_site, "call_site", TT_TEXT);
+    if (call_site >= 0) tisim_trace.attribute(sink->rank, call_site, call->call_site);
+  }
+  if (call->duration >= 0) {
+    const int duration = attribute(sink, &sink->duration, "duration", TT_MEASURED);
+    if (duration >= 0) tisim_trace.attribute(sink->rank, duration, call->duration);
+  }
 }
 
 static void write_volume(tisim_sink *base, uint64_t volume) {
@@ -223,7 +229,7 @@ static void write_call(tisim_sink *base, const struct tisim_call *call) {
     const int word = word_of(sink, call);
     const int64_t *const numbers = word < 0 ? NULL : numbers_of(sink, call);
     if (word >= 0 && numbers == NULL) fail(sink, "there is no memory left");
-    set_attributes(sink, call->named);
+    set_attributes(sink, call);
     check(sink, word < 0 || numbers == NULL ? word : tisim_trace.call(sink->rank, word, numbers));
     if (sink->calls++ == 0) flush(sink); /* from here on the part says of what program it is */
     if ((sink->calls & (CALLS_PER_SIZE_CHECK - 1)) == 0) check_size(sink);
@@ -260,6 +266,7 @@ tisim_sink *tisim_open_trace_sink(const char *directory, int rank, int ranks, si
       (tisim_sink){write_comment, number_text, write_volume, write_call, error_of, close_sink};
   sink->most_bytes = most_bytes;
   sink->call_site = -1;
+  sink->duration = -1;
   const int length = snprintf(sink->path, sizeof sink->path, "%s/rank-%d.part", directory, rank);
   if (length < 0 || (size_t)length >= sizeof sink->path) {
     free(sink);

@@ -1,0 +1,88 @@
+"""How long calls took, and when they began and ended."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tests.unit.record.programs import Mpi, compile_program, tisim_record
+from tisim import Trace
+from tisim.errors import InputError
+from tisim.record.timeline import check_timeline, write_timeline
+
+# Rank 1 sleeps before it sends, so that the receive of rank 0 takes a second.
+PROGRAM = """
+#include <mpi.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  int rank, value = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) { sleep(1); MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); }
+  if (rank == 0) MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("hosts", ["one", "each rank"])
+def test_a_timeline_and_durations(mpi: Mpi, tmp_path: Path, cache: Path, hosts: str) -> None:
+    source = tmp_path / "program.c"
+    source.write_text(PROGRAM)
+    program = compile_program(source, tmp_path, mpi)
+    variables = {"XDG_CACHE_HOME": str(cache)}
+    if hosts == "each rank":
+        variables["TISIM_RECORD_EACH_RANK_A_HOST"] = "1"
+    table = tmp_path / "times.csv"
+    run = tisim_record(
+        *("-o", tmp_path / "trace.tit", "--times", "--timeline", table, "--mpicc", mpi.cc, "--"),
+        *(mpi.run, "-n", "3", program),
+        variables=variables,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "8 calls; the clocks of the hosts differ by at most" in run.stderr
+    assert ("at most 0 s" in run.stderr) == (hosts == "one")
+    with table.open() as file:
+        rows = [*csv.DictReader(file)]
+    receive = next(row for row in rows if row["function"] == "MPI_Recv")
+    send = next(row for row in rows if row["function"] == "MPI_Send")
+    assert (receive["rank"], send["rank"]) == ("0", "1")
+    assert float(receive["begin"]) < float(send["begin"]) < float(receive["end"])
+    assert float(receive["end"]) - float(receive["begin"]) > 0.5
+    # The same in the trace, in nanoseconds.
+    lines = dict(Trace.open(tmp_path / "trace.tit").attributes_of(0))
+    durations = [int(values["duration"]) for values in lines.values() if "duration" in values]
+    assert len(durations) >= 3
+    assert max(durations) > 500_000_000
+
+
+def test_clocks_are_aligned_in_between(tmp_path: Path) -> None:
+    """The clock of rank 1's host runs ahead: by 1,000 ns first, at last by 3,000 ns."""
+    (tmp_path / "rank-0.times").write_text(
+        "begin,end,function\n# clock 0 0 0\n5000,6000,MPI_Send\n# clock 10000 0 0\n"
+    )
+    (tmp_path / "rank-1.times").write_text(
+        "begin,end,function\n# clock 0 1000 50\n5000,10000,MPI_Recv\n# clock 10000 3000 70\n5,"
+    )
+    timeline = write_timeline(tmp_path, tmp_path / "all.csv")
+    assert (timeline.calls, timeline.clock_error) == (2, pytest.approx(140e-9))
+    assert (tmp_path / "all.csv").read_text().splitlines() == [
+        "rank,function,begin,end",
+        "0,MPI_Send,0.000002000,0.000003000",
+        "1,MPI_Recv,0.000000000,0.000004000",
+    ]
+
+
+def test_timelines_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"choose \.csv or \.parquet"):
+        check_timeline(tmp_path / "times.prv")
+    with pytest.raises(InputError, match="no rank has written"):
+        write_timeline(tmp_path, tmp_path / "times.csv")
+    run = tisim_record("-o", tmp_path / "a.tit", "--timeline", tmp_path / "t.csv", "--", "true")
+    assert run.returncode == 2
+    assert "needs times: --times" in run.stderr
