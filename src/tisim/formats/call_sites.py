@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +85,9 @@ def _named(path: str, names: dict[str, list[str]]) -> str:
 
 def _symbols(module: Module, addresses: list[int]) -> dict[int, list[str]]:
     """The functions at return addresses of a module, callers first."""
+    import shutil
+    import subprocess
+
     tool = shutil.which("addr2line") or shutil.which("llvm-symbolizer")
     if tool is None or not _is_unchanged(module):
         return {}

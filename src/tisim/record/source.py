@@ -18,6 +18,10 @@ C_OPTIONS = (
 LINK_OPTIONS = ("-shared", "-pthread", "-ldl")
 
 
+# Of the library, beside its own folder.
+_FOLDERS = ("counting", "places", "writing")
+
+
 def recorder_source() -> dict[str, str]:
     """The text of each file, by name.
 
@@ -29,7 +33,7 @@ def recorder_source() -> dict[str, str]:
     library = files("tisim.record").joinpath("library")
     texts = {
         file.name: file.read_text(encoding="utf-8")
-        for folder in (library, library.joinpath("counting"))
+        for folder in (library, *(library.joinpath(name) for name in _FOLDERS))
         for file in folder.iterdir()
         if file.name.endswith((".c", ".h"))
     }
