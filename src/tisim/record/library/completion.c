@@ -100,9 +100,12 @@ static void write_list(enum tisim_word word, int64_t source) {
   tisim_write(word, NULL, 0, &named, false);
 }
 
+/* Of the message that a receive from any source has matched, which is told; -1: there is none. */
 static int64_t source_of(int index, const MPI_Status *status) {
   if (!needs_statuses || status == NULL || !listed[index]->from_any) return -1;
-  return status->MPI_SOURCE + listed[index]->source_offset;
+  const int64_t source = status->MPI_SOURCE + listed[index]->source_offset;
+  tisim_write_matched(listed[index]->ticket, source);
+  return source;
 }
 
 void tisim_after_one(bool is_test, bool done, const MPI_Status *status) {
@@ -128,8 +131,9 @@ void tisim_after_all(bool is_test, bool done, const MPI_Status *statuses) {
   }
   (void)is_test;
   int64_t source = -1;
-  for (int i = 0; i < listed_count && source < 0; ++i) {
-    if (listed[i] != NULL && statuses != NULL) source = source_of(i, &statuses[i]);
+  for (int i = 0; i < listed_count; ++i) {
+    const int64_t own = listed[i] != NULL && statuses != NULL ? source_of(i, &statuses[i]) : -1;
+    if (source < 0) source = own;
   }
   write_list(TISIM_waitall, source);
   for (int i = 0; i < listed_count; ++i) {
@@ -168,7 +172,8 @@ void tisim_after_some(bool is_test, int count, const int *indices, int first,
       continue;
     }
     known = true;
-    if (source < 0 && statuses != NULL) source = source_of(index, &statuses[i]);
+    const int64_t own = statuses != NULL ? source_of(index, &statuses[i]) : -1;
+    if (source < 0) source = own;
   }
   if (known) write_list(TISIM_waitsome, source);
   for (int i = 0; i < count; ++i) {

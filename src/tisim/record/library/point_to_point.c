@@ -79,12 +79,14 @@ void tisim_after_sendrecv(int send_count, MPI_Datatype send_type, int destinatio
   named.request = halves[0]->number;
   tisim_write(TISIM_isend, sent, 3, &named, false);
   named.request = halves[1]->number;
-  tisim_write(TISIM_irecv, received, 3, &named, false);
+  named.is_any = source == MPI_ANY_SOURCE && status != NULL;
+  const int64_t ticket = tisim_write(TISIM_irecv, received, 3, &named, false);
   const int64_t numbers[] = {halves[0]->number, halves[1]->number};
   named = tisim_on(0);
   named.requests = numbers;
   named.request_count = 2;
   set_source(&named, source, status, on);
+  tisim_write_matched(ticket, named.source);
   tisim_write(TISIM_waitall, NULL, 0, &named, false);
   tisim_request_done(halves[0]);
   tisim_request_done(halves[1]);
@@ -104,7 +106,8 @@ void tisim_after_post(enum tisim_word word, int count, MPI_Datatype type, int pe
   const int64_t arguments[] = {peer_of(peer, on), tag_of(tag), tisim_bytes(count, type)};
   struct tisim_named named = tisim_on(on->number);
   named.request = made->number;
-  tisim_write(word, arguments, 3, &named, persistent);
+  named.is_any = made->from_any && !persistent;
+  made->ticket = tisim_write(word, arguments, 3, &named, persistent);
 }
 
 void tisim_after_start(MPI_Request request, const void *variable) {
@@ -115,7 +118,8 @@ void tisim_after_start(MPI_Request request, const void *variable) {
   started->active = true;
   struct tisim_named named = tisim_on(0);
   named.request = started->number;
-  tisim_write(TISIM_start, NULL, 0, &named, false);
+  named.is_any = started->from_any;
+  started->ticket = tisim_write(TISIM_start, NULL, 0, &named, false);
 }
 
 void tisim_after_startall(int count, const MPI_Request *requests, const void *variables,

@@ -38,8 +38,10 @@ bool tisim_keeps_failed_tests(void);
 struct tisim_named tisim_on(int64_t comm);
 /* Writes the computation before this call, then the call. Actions that later calls depend on (the
  * making of communicators and persistent requests) are written during a pause too: `always`. */
-void tisim_write(enum tisim_word word, const int64_t *arguments, size_t count,
+int64_t tisim_write(enum tisim_word word, const int64_t *arguments, size_t count,
                  const struct tisim_named *named, bool always);
+/* The receive with this ticket has matched a message of this source; nothing for ticket -1. */
+void tisim_write_matched(int64_t ticket, int64_t source);
 /* Room for so many numbers, until the next call of this function. */
 int64_t *tisim_numbers(size_t count);
 
@@ -118,6 +120,7 @@ struct tisim_request {
   bool persistent;
   bool active;
   bool from_any;
+  int64_t ticket; /* of the receive's source; -1: none */
   uint64_t listed; /* the last list of requests that names it */
   struct group *group; /* of the requests with the same handle */
   struct tisim_request *previous;

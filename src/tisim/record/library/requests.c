@@ -156,6 +156,7 @@ struct tisim_request *tisim_request_add(MPI_Request handle, const void *variable
   request->variable = variable;
   request->number = take_number();
   request->active = true;
+  request->ticket = -1;
   struct group *group = find_group((uintptr_t)handle);
   if (group == NULL) group = add_group((uintptr_t)handle);
   append(group, request);

@@ -279,13 +279,18 @@ static int64_t take_duration(void) {
   return settings.has_times ? (int64_t)(end_time - begin_time) : -1;
 }
 
-void tisim_write(enum tisim_word word, const int64_t *arguments, size_t count,
+int64_t tisim_write(enum tisim_word word, const int64_t *arguments, size_t count,
                  const struct tisim_named *named, bool always) {
-  if (sink == NULL || (paused && !always)) return;
+  if (sink == NULL || (paused && !always)) return -1;
   write_volume();
   const struct tisim_call call = {word, arguments, count, named, call_site, take_duration()};
-  tisim_sink_call(sink, &call);
+  const int64_t ticket = tisim_sink_call(sink, &call);
   if (tisim_sink_error(sink) != NULL) stop_after_error();
+  return ticket;
+}
+
+void tisim_write_matched(int64_t ticket, int64_t source) {
+  if (sink != NULL && ticket >= 0) tisim_sink_matched(sink, ticket, source);
 }
 
 int64_t *tisim_numbers(size_t count) {

@@ -47,6 +47,7 @@ struct tisim_named {
   int64_t request;         /* the request that it makes or waits for; -1: none */
   const int64_t *requests; /* those that it waits for; NULL: not a list */
   size_t request_count;
+  bool is_any;    /* a receive from any source, which is told later: tisim_sink_matched */
   int64_t source; /* of the message that a receive from any source matched; -1: unknown */
   int64_t threads; /* of a computation of several: how many, and what all of them did */
   int64_t sum;
@@ -68,7 +69,8 @@ struct tisim_sink {
   void (*comment)(tisim_sink *sink, const char *text);
   int64_t (*text)(tisim_sink *sink, const char *text);
   void (*volume)(tisim_sink *sink, uint64_t volume);
-  void (*call)(tisim_sink *sink, const struct tisim_call *call);
+  int64_t (*call)(tisim_sink *sink, const struct tisim_call *call);
+  void (*matched)(tisim_sink *sink, int64_t ticket, int64_t source);
   const char *(*error)(const tisim_sink *sink);
   void (*close)(tisim_sink *sink, bool is_complete);
 };
@@ -94,8 +96,13 @@ static inline int64_t tisim_sink_text(tisim_sink *sink, const char *text) {
 static inline void tisim_sink_volume(tisim_sink *sink, uint64_t volume) {
   sink->volume(sink, volume);
 }
-static inline void tisim_sink_call(tisim_sink *sink, const struct tisim_call *call) {
-  sink->call(sink, call);
+/* Returns a ticket for the source of a receive from any; -1: none is needed. */
+static inline int64_t tisim_sink_call(tisim_sink *sink, const struct tisim_call *call) {
+  return sink->call(sink, call);
+}
+/* The receive that has this ticket has matched a message of this source. */
+static inline void tisim_sink_matched(tisim_sink *sink, int64_t ticket, int64_t source) {
+  sink->matched(sink, ticket, source);
 }
 /* Why nothing more is written; NULL if a write never failed. */
 static inline const char *tisim_sink_error(const tisim_sink *sink) { return sink->error(sink); }

@@ -115,7 +115,14 @@ static void write_volume(tisim_sink *base, uint64_t volume) {
   put_text(sink, "\n", 1);
 }
 
-static void write_call(tisim_sink *base, const struct tisim_call *call) {
+/* A wait says in its line what its receive has matched. */
+static void no_matched(tisim_sink *base, int64_t ticket, int64_t source) {
+  (void)base;
+  (void)ticket;
+  (void)source;
+}
+
+static int64_t write_call(tisim_sink *base, const struct tisim_call *call) {
   struct text_sink *const sink = (struct text_sink *)base;
   const struct tisim_named *const named = call->named;
   put_text(sink, sink->rank, sink->rank_length);
@@ -134,6 +141,7 @@ static void write_call(tisim_sink *base, const struct tisim_call *call) {
   }
   if (named->source >= 0) put_named(sink, " # source=", named->source);
   put_text(sink, "\n", 1);
+  return -1;
 }
 
 static const char *error_of(const tisim_sink *base) {
@@ -169,7 +177,7 @@ tisim_sink *tisim_open_text_sink(const char *directory, int rank) {
     return NULL;
   }
   sink->functions =
-      (tisim_sink){write_comment, no_text, write_volume, write_call, error_of, close_sink};
+      (tisim_sink){write_comment, no_text, write_volume, write_call, no_matched, error_of, close_sink};
   sink->file = file;
   sink->rank_length = (size_t)snprintf(sink->rank, sizeof sink->rank, "%d ", rank);
   return &sink->functions;

@@ -16,6 +16,8 @@
   FUNCTION(int, compute, (tt_rank *, uint64_t))                                               \
   FUNCTION(int, attribute_name, (tt_rank *, const char *, int))                               \
   FUNCTION(int, attribute, (tt_rank *, int, int64_t))                                         \
+  FUNCTION(int64_t, attribute_later, (tt_rank *, int))                                        \
+  FUNCTION(int, attribute_known, (tt_rank *, int64_t, int64_t))                               \
   FUNCTION(int64_t, text, (tt_rank *, const char *))                                          \
   FUNCTION(int, comment, (tt_rank *, const char *))                                           \
   FUNCTION(int, flush, (tt_rank *))                                                           \

@@ -36,6 +36,7 @@ struct trace_sink {
   size_t number_room;
   int call_site; /* attributes; -1: not declared yet */
   int duration;
+  int matched;
   pthread_mutex_t lock; /* of the rank and the error */
 };
 
@@ -212,6 +213,19 @@ static void set_attributes(struct trace_sink *sink, const struct tisim_call *cal
   }
 }
 
+/* Waits complete several receives: only the receives themselves say what they have matched. */
+static int64_t set_matched(struct trace_sink *sink, const struct tisim_call *call) {
+  const struct tisim_named *const named = call->named;
+  if (sink->matched < 0) return -1;
+  if (named->is_any) return tisim_trace.attribute_later(sink->rank, sink->matched);
+  const bool is_receive =
+      call->word == TISIM_recv || call->word == TISIM_probe || call->word == TISIM_iprobe;
+  if (is_receive && named->source >= 0) {
+    tisim_trace.attribute(sink->rank, sink->matched, named->source);
+  }
+  return -1;
+}
+
 static void write_volume(tisim_sink *base, uint64_t volume) {
   struct trace_sink *const sink = (struct trace_sink *)base;
   const uint64_t most = INT64_MAX;
@@ -222,18 +236,28 @@ static void write_volume(tisim_sink *base, uint64_t volume) {
   pthread_mutex_unlock(&sink->lock);
 }
 
-static void write_call(tisim_sink *base, const struct tisim_call *call) {
+static int64_t write_call(tisim_sink *base, const struct tisim_call *call) {
   struct trace_sink *const sink = (struct trace_sink *)base;
+  int64_t ticket = -1;
   pthread_mutex_lock(&sink->lock);
   if (sink->error[0] == '\0') {
     const int word = word_of(sink, call);
     const int64_t *const numbers = word < 0 ? NULL : numbers_of(sink, call);
     if (word >= 0 && numbers == NULL) fail(sink, "there is no memory left");
     set_attributes(sink, call);
+    ticket = set_matched(sink, call);
     check(sink, word < 0 || numbers == NULL ? word : tisim_trace.call(sink->rank, word, numbers));
     if (sink->calls++ == 0) flush(sink); /* from here on the part says of what program it is */
     if ((sink->calls & (CALLS_PER_SIZE_CHECK - 1)) == 0) check_size(sink);
   }
+  pthread_mutex_unlock(&sink->lock);
+  return ticket;
+}
+
+static void write_matched(tisim_sink *base, int64_t ticket, int64_t source) {
+  struct trace_sink *const sink = (struct trace_sink *)base;
+  pthread_mutex_lock(&sink->lock);
+  if (sink->error[0] == '\0') tisim_trace.attribute_known(sink->rank, ticket, source);
   pthread_mutex_unlock(&sink->lock);
 }
 
@@ -263,7 +287,8 @@ tisim_sink *tisim_open_trace_sink(const char *directory, int rank, int ranks, si
   struct trace_sink *const sink = calloc(1, sizeof *sink);
   if (sink == NULL) return NULL;
   sink->functions =
-      (tisim_sink){write_comment, number_text, write_volume, write_call, error_of, close_sink};
+      (tisim_sink){write_comment, number_text, write_volume, write_call, write_matched,
+                   error_of, close_sink};
   sink->most_bytes = most_bytes;
   sink->call_site = -1;
   sink->duration = -1;
@@ -286,6 +311,8 @@ tisim_sink *tisim_open_trace_sink(const char *directory, int rank, int ranks, si
     errno = reason;
     return NULL;
   }
+  /* Declared even if no receive is from any source: then the trace is known to have all of them. */
+  sink->matched = tisim_trace.attribute_name(sink->rank, "matched", TT_RANK);
   pthread_mutex_init(&sink->lock, NULL);
   tisim_start_flusher(flush, sink, &sink->lock);
   return &sink->functions;

@@ -1,0 +1,64 @@
+"""Whom receives from any source have matched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tisim
+from tests.unit.record.programs import ROOT, Mpi, compile_program, record_program
+
+# Rank 0 receives from any rank in every way there is, twice each.
+PROGRAM = """
+#include <mpi.h>
+int main(int argc, char **argv) {
+  int rank, ranks, values[8];
+  MPI_Request requests[4];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (int way = 0; way < 4; ++way) {
+    if (rank != 0) {
+      MPI_Send(&rank, 1, MPI_INT, 0, way, MPI_COMM_WORLD);
+    } else if (way == 0) {
+      for (int i = 0; i < 2; ++i) {
+        MPI_Recv(values, 1, MPI_INT, MPI_ANY_SOURCE, way, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      }
+    } else if (way == 1) {
+      for (int i = 0; i < 2; ++i) {
+        MPI_Irecv(&values[i], 1, MPI_INT, MPI_ANY_SOURCE, way, MPI_COMM_WORLD, &requests[i]);
+      }
+      MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    } else if (way == 2) {
+      MPI_Recv_init(values, 1, MPI_INT, MPI_ANY_SOURCE, way, MPI_COMM_WORLD, requests);
+      for (int i = 0; i < 2; ++i) {
+        MPI_Start(requests);
+        MPI_Wait(requests, MPI_STATUS_IGNORE);
+      }
+      MPI_Request_free(requests);
+    } else {
+      for (int i = 0; i < 2; ++i) {
+        MPI_Sendrecv(values, 1, MPI_INT, MPI_PROC_NULL, 0, values, 1, MPI_INT, MPI_ANY_SOURCE, way,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def test_every_receive_says_whom_it_has_matched(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    source = tmp_path / "program.c"
+    source.write_text(PROGRAM)
+    program = compile_program(source, tmp_path, mpi)
+    trace = record_program(program, tmp_path, mpi, ranks=3, cache=cache)
+    opened = tisim.Trace.open(trace.file)
+    matched = [values["matched"] for _, values in opened.attributes_of(0) if "matched" in values]
+    assert len(matched) == 8
+    assert [sorted(map(int, matched[i : i + 2])) for i in range(0, 8, 2)] == [[1, 2]] * 4
+    platform = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
+    config = tisim.Config({"tisim/sources": "matched"})
+    result = tisim.replay(trace.file, platform=platform, config=config)
+    assert result.simulated_time > 0
