@@ -73,7 +73,7 @@ class Nodes:
             "btl": "tcp,self",
             "btl_tcp_if_include": f"{_NETWORK}.0/24",
             "oob_tcp_if_include": f"{_NETWORK}.0/24",
-            "pml": "ob1",
+            "pml": "ob1,monitoring",
             "mpi_yield_when_idle": "1",
         }
         return (

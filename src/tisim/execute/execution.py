@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tisim.errors import ExecutionError, InputError
@@ -49,6 +49,7 @@ def execute(
     timeline: str | os.PathLike[str] | None = None,
     directory: str | os.PathLike[str] = ".",
     compiler: str | None = None,
+    variables: Mapping[str, str] | None = None,
     progress: RepetitionProgress | None = None,
 ) -> Execution:
     """Execute a trace with the calls of a real MPI library.
@@ -78,6 +79,8 @@ def execute(
         Where scripts and results are put meanwhile; all hosts must share it.
     compiler
         The compiler of the MPI library; ``$MPICC`` or ``mpicc`` by default.
+    variables
+        Further environment variables of the command.
     progress
         Is told how many repetitions have ended.
 
@@ -113,7 +116,8 @@ def execute(
             ],
         )
         report = Report(scratch)
-        _run(words, report, trace, repeat + warm_up, time_limit, progress)
+        environment = {**os.environ, **(variables or {})}
+        _run(words, environment, report, trace, repeat + warm_up, time_limit, progress)
         if timeline is not None:
             write_timeline(scratch, trace.ranks, Path(timeline))
     return Execution(
@@ -163,6 +167,7 @@ def _scratch(directory: Path) -> Iterator[Path]:
 
 def _run(
     words: Sequence[str],
+    environment: Mapping[str, str],
     report: Report,
     trace: Trace,
     steps: int,
@@ -171,7 +176,7 @@ def _run(
 ) -> None:
     """Start the ranks and wait until they have ended; stop them when that takes too long."""
     with subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=2, start_new_session=True
+        words, env=environment, stdin=subprocess.DEVNULL, stdout=2, start_new_session=True
     ) as process:
         try:
             _watch(process, report, trace, steps, time_limit, progress)

@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from tisim.execute import Execution
-from tisim.quantities import format_time
+from tisim.quantities import format_bytes, format_time
+from tisim.validation.monitoring import Messages
 
 # So many of each are named.
 _MOST = 3
@@ -64,6 +65,18 @@ def _kinds(real: KindTimes, predicted: KindTimes, ranks: int, median: float) -> 
         f"{format_time(real.get(kind, 0.0) / ranks, 3)} real"
         for difference, kind in differences[:_MOST]
         if abs(difference) > _LEAST * median
+    ]
+
+
+def compare_messages(real: Messages | None, predicted: Messages) -> list[str]:
+    """Say whether MPI sends the messages that the prediction has."""
+    if real is None:
+        return []
+    if real == predicted:
+        return [f"the same messages: {real.count:,} with {format_bytes(real.bytes)}"]
+    return [
+        f"messages: {predicted.count:,} with {format_bytes(predicted.bytes)} predicted, "
+        f"{real.count:,} with {format_bytes(real.bytes)} real"
     ]
 
 

@@ -17,7 +17,8 @@ from tisim.replay import replay
 from tisim.result import Result
 from tisim.validation.case import Case
 from tisim.validation.comparison import CaseResult, Summary, summarize
-from tisim.validation.differences import explain, sum_by_kind
+from tisim.validation.differences import compare_messages, explain, sum_by_kind
+from tisim.validation.monitoring import Messages, count_messages
 from tisim.validation.spread import quartile_distance
 from tisim.validation.study import Study
 
@@ -190,7 +191,11 @@ def _differences(case: Case, trace: Trace, execution: Execution, timeline: Path)
         rows = [
             (row["kind"], float(row["end"]) - float(row["start"])) for row in csv.DictReader(stream)
         ]
-    return explain(execution, [*result.column("finish")], sum_by_kind(rows), predicted)
+    messages = Messages(sum(result.column("messages_sent")), sum(result.column("bytes_sent")))
+    return (
+        *explain(execution, [*result.column("finish")], sum_by_kind(rows), predicted),
+        *compare_messages(count_messages(case, trace), messages),
+    )
 
 
 def _violations(study: Study, summaries: Sequence[Summary]) -> list[str]:
