@@ -101,9 +101,9 @@ _COMMANDS = {
         "Fit a platform's parameters to measurements.",
     ),
     "benchmark": (
-        "tisim.commands.calibrate",
+        "tisim.commands.benchmark",
         "benchmark_command",
-        "Print an MPI program that takes such measurements.",
+        "Take such measurements, with a small MPI program.",
     ),
     "completion": (
         "tisim.commands.completion",

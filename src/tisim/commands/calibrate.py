@@ -302,35 +302,3 @@ def _print_rates(found: CpuCalibration, used: str) -> None:
         click.echo(line)
     for warning in found.warnings:
         click.echo(f"warning: {warning}")
-
-
-@click.command(
-    "benchmark",
-    epilog="""\b
-Examples:
-  tisim benchmark --print > benchmark.c
-  mpicc -O2 -o benchmark benchmark.c -lm
-  mpirun -n 2 --host hostA,hostB ./benchmark > measured.csv
-  tisim calibrate measured.csv --bandwidth 125MBps --latency 15us -o platform.xml
-""",
-)
-@click.option(
-    "--print-source",
-    type=_FILE,
-    metavar="DIR",
-    help="Write the C source into a directory, with how to compile it.",
-)
-@click.option("--print", "as_source", is_flag=True, help="Print the C source.")
-def benchmark_command(print_source: Path | None, as_source: bool) -> None:
-    """A small MPI program that measures what 'tisim calibrate' needs."""
-    from tisim.calibration.benchmark import benchmark_code, benchmark_source
-
-    if print_source is not None:
-        from tisim.mpi_compiler import write_source
-
-        write_source(benchmark_code(), print_source)
-        report_written(print_source)
-    elif as_source:
-        click.echo(benchmark_source(), nl=False)
-    else:
-        click.echo(click.get_current_context().get_help())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -165,21 +166,26 @@ def execute_command(
     return 0
 
 
+def _column(name: str, seconds: Sequence[float]) -> list[str]:
+    """Times in one unit, which the head names."""
+    from tisim.quantities import unit_of_time
+
+    unit, factor = unit_of_time(max(seconds))
+    return [f"{name} ({unit})", *(f"{time * factor:.3f}" for time in seconds)]
+
+
 def _print(done: Execution) -> None:
     """Print a line a repetition, and what they have in common."""
     from tisim.quantities import format_time
     from tisim.tables import align
 
-    rows = [("repetition", "first rank ends", "last rank ends", "began late by")]
-    rows += [
-        (
-            str(number),
-            format_time(min(one.ends)),
-            format_time(one.time),
-            format_time(one.late, 2),
-        )
-        for number, one in enumerate(done.repetitions, start=1)
+    columns = [
+        _column("first rank ends", [min(one.ends) for one in done.repetitions]),
+        _column("last rank ends", [*done.times]),
+        _column("began late by", [one.late for one in done.repetitions]),
     ]
+    numbers = ["repetition", *(str(number) for number in range(1, len(done.times) + 1))]
+    rows = [*zip(numbers, *columns, strict=True)]
     for line in align(rows, left=0):
         click.echo(line)
     spread = (max(done.times) - min(done.times)) / done.median if done.median > 0 else 0.0

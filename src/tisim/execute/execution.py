@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -13,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tisim.errors import ExecutionError, InputError
-from tisim.execute.launch import launching_command
 from tisim.execute.report_file import Report
 from tisim.execute.result import Execution
 from tisim.execute.source import executor_code
@@ -21,6 +19,7 @@ from tisim.execute.timeline import write_timeline
 from tisim.formats import Trace
 from tisim.formats.script import write_scripts
 from tisim.mpi_compiler import compiled, compiler_of_user, find_library
+from tisim.mpi_launcher import launching_command, stop
 
 COMPUTE_MODES = ("sleep", "spin", "instructions", "none")
 
@@ -31,8 +30,6 @@ RepetitionProgress = Callable[[int, int], None]
 _USUAL_LIMIT = 300.0
 # Seconds between two looks at the results.
 _INTERVAL = 0.05
-# Seconds that ranks have to end when they are told to.
-_GRACE = 5.0
 # So many ranks are named where an execution hangs.
 _MOST_NAMED = 8
 
@@ -181,7 +178,7 @@ def _run(
         try:
             _watch(process, report, trace, steps, time_limit, progress)
         finally:
-            _stop(process)
+            stop(process)
     error = report.error()
     if error is not None:
         raise InputError(error, file=trace.name)
@@ -216,19 +213,6 @@ def _watch(
         if not report.done and time.monotonic() - began > limit:
             states = report.states(trace.ranks)
             raise ExecutionError(_hangs(trace, report, states, limit))
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End what is still running: the launcher ends its ranks."""
-    if process.poll() is not None:
-        return
-    process.terminate()
-    try:
-        process.wait(_GRACE)
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def _hangs(

@@ -1,4 +1,4 @@
-"""The benchmark's source can be written, and compiled where there is an MPI library."""
+"""The benchmark's source can be written, and compiled and run where there is an MPI library."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.unit.command_line import CommandLine
+from tests.unit.record.programs import ENVIRONMENT, libraries
+from tisim.calibration.benchmark_run import BenchmarkSize, run_benchmark
+from tisim.calibration.measurements import read_measurements
+from tisim.errors import ExecutionError, InputError
 
 
 def test_print_and_print_source(
@@ -19,3 +23,30 @@ def test_print_and_print_source(
     assert tisim("benchmark", "--print-source", "source").status == 0
     assert (tmp_path / "source" / "benchmark.c").read_text() == printed.out
     assert "mpicc -O2 *.c -o benchmark -lm" in (tmp_path / "source" / "README").read_text()
+
+
+def test_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    if not libraries():
+        pytest.skip("no mpicc and mpirun are installed")
+    mpi = libraries()[0]
+    cache = tmp_path_factory.getbasetemp().parent / "executors"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    seen: list[int] = []
+    size = BenchmarkSize(largest=10_000, sizes=5, repetitions=1, seconds=1)
+    assert size.time_limit == 62
+    output = tmp_path / "measured.csv"
+    rows = run_benchmark(
+        [mpi.run], output, size, compiler=mpi.cc, progress=lambda _, count: seen.append(count)
+    )
+    measured = read_measurements([output])
+    assert seen[-1] == rows == len(output.read_text().splitlines()) - 1
+    assert measured.has("pingpong") and measured.has("isend")
+    with pytest.raises(ExecutionError, match="ended with status"):
+        run_benchmark(["false"], tmp_path / "none.csv", size, compiler=mpi.cc)
+    assert not (tmp_path / "none.csv").exists()
+    with pytest.raises(InputError, match="nothing was measured"):
+        run_benchmark(["true"], tmp_path / "none.csv", size, compiler=mpi.cc)

@@ -15,8 +15,8 @@ import pytest
 from tests.unit.record.programs import ENVIRONMENT, Mpi
 from tisim.errors import ExecutionError, InputError
 from tisim.execute import execute
-from tisim.execute.launch import launching_command
 from tisim.formats import Trace
+from tisim.mpi_launcher import launching_command
 
 ROOT = Path(__file__).resolve().parents[3]
 RING = ROOT / "traces" / "ring.4"

@@ -21,7 +21,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"formats", "actions", "platform", "models"}),
     frozenset({"kernel"}),
     frozenset({"_core", "config"}),
-    frozenset({"deprecation", "files", "mpi_compiler", "progress", "quantities", "tables"}),
+    frozenset(
+        {"deprecation", "files", "mpi_compiler", "mpi_launcher", "progress", "quantities", "tables"}
+    ),
     frozenset({"errors"}),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

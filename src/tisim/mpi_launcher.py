@@ -1,8 +1,12 @@
-"""The command that starts the executor's ranks."""
+"""The command that starts the ranks of a program, and their end."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
+import signal
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +14,8 @@ from tisim.errors import InputError
 
 _LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun")
 _RANKS = ("-n", "-np", "--np", "-c", "--n")
+# Seconds that ranks have to end when they are told to.
+_GRACE = 5.0
 
 
 def launching_command(command: Sequence[str], ranks: int, program: Sequence[str]) -> list[str]:
@@ -39,3 +45,16 @@ def launching_command(command: Sequence[str], ranks: int, program: Sequence[str]
     if is_launcher and not any(word in _RANKS for word in words):
         words[1:1] = ["-n", str(ranks)]
     return [*words, *program]
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End what is still running: the launcher ends its ranks."""
+    if process.poll() is not None:
+        return
+    process.terminate()
+    try:
+        process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
