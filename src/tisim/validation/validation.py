@@ -25,8 +25,10 @@ from tisim.validation.study import Study
 #: Is called before each case with its number, the number of all cases and its name.
 CaseProgress = Callable[[int, int, str], None]
 
-# The option that says which jitter a simulation draws.
+# The option that says which jitter a simulation draws, and how large that is where the case does
+# not say.
 _SEED = "tisim/jitter-seed"
+_JITTER = {"tisim/jitter-start": "3e-4", "tisim/jitter-size": "0.005"}
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ def _seeds(case: Case) -> Sequence[int | None]:
 def _predict(case: Case, trace: Trace, seed: int | None, *, event_log: bool = False) -> Result:
     config: dict[str, object] = {**case.config}
     if seed is not None:
-        config[_SEED] = seed
+        config = {**_JITTER, **config, _SEED: seed}
     return replay(
         trace,
         platform=case.platform,

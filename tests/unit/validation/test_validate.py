@@ -100,3 +100,12 @@ def test_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ring.differences != () or ring.spread > abs(ring.error)
     assert [name for name, _ in found.failed] == ["stuck"]
     assert not found.passed
+
+
+def test_seeds_spread_the_prediction() -> None:
+    found = validate(Study((case("ring", PREDICTED, seeds=5),)))
+    (ring,) = found.results
+    assert len({*ring.predicted}) == 5
+    assert ring.prediction == sorted(ring.predicted)[2]
+    low, high = ring.error_interval
+    assert low < ring.error < high
