@@ -134,7 +134,7 @@ verify: $(BUILT) ## compare CASES random cases, drawn from SEED, with SimGrid
 	$(PY) -m tests.oracle.campaign --cases $(CASES) --seed $(SEED)
 
 validate: $(BUILT) ## real runs on namespaces beside their predictions, into docs/validation.md (needs root, Open MPI)
-	$(PY) -m benchmarks.validation --write --html build/validation
+	$(PY) -m benchmarks.validation --write --html build/validation --keep build/validation
 
 validate-quick: $(BUILT) ## ten cases of these; only gross errors fail
 	$(PY) -m benchmarks.validation --few

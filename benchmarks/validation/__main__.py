@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from benchmarks.validation import document
+from benchmarks.validation.kept import write_study
 from benchmarks.validation.machine import SPEED, calibrated
 from benchmarks.validation.programs import Program, few_programs, programs
 from benchmarks.validation.testbed import missing, shaped_nodes
@@ -35,6 +38,12 @@ _TIME_LIMIT = 120.0
 @click.option("--cfg", "items", multiple=True, metavar="KEY:VALUE", help="Of the simulation.")
 @click.option("--seeds", default=1, show_default=True, help="Predictions of each case.")
 @click.option("--html", metavar="FILE", help="Write a page for each rate: FILE-80.html.")
+@click.option(
+    "--keep",
+    metavar="DIR",
+    help="Keep measurements, platforms and traces, and a study.toml with the real times, which "
+    "'tisim validate' predicts again without executing anything.",
+)
 @click.option("--write", "writes", is_flag=True, help="Write the tables into docs/validation.md.")
 def main(
     few: bool,
@@ -44,6 +53,7 @@ def main(
     items: tuple[str, ...],
     seeds: int,
     html: str | None,
+    keep: str | None,
     writes: bool,
 ) -> None:
     """Compare predictions with Open MPI on network namespaces of this machine."""
@@ -62,7 +72,7 @@ def main(
         when = document.versions()
         # At the lower rate a part of the cases is enough, and takes as long.
         chosen = wanted if few or rate == _RATES[0] else wanted[::2]
-        found = _validate(chosen, rate, repeat, config, seeds)
+        found = _validate(chosen, rate, repeat, config, seeds, few, keep)
         click.echo(f"{rate / 1e6:g} Mbit/s, {when}")
         print_validation(found)
         passed = passed and found.passed
@@ -76,16 +86,23 @@ def main(
 
 
 def _validate(
-    chosen: list[Program], rate: int, repeat: int, config: dict[str, str], seeds: int
+    chosen: list[Program],
+    rate: int,
+    repeat: int,
+    config: dict[str, str],
+    seeds: int,
+    few: bool,
+    keep: str | None,
 ) -> Validation:
     nodes = max(program.ranks for program in chosen)
-    with tempfile.TemporaryDirectory() as scratch, shaped_nodes(nodes, rate, Path(scratch)) as bed:
+    directory = None if keep is None else Path(keep) / f"{rate / 1e6:g}"
+    with _directory(directory) as scratch, shaped_nodes(nodes, rate, scratch) as bed:
         click.echo(f"calibrates {nodes} nodes of {rate / 1e6:g} Mbit/s", err=True)
-        platform = calibrated(bed, Path(scratch))
+        platform = calibrated(bed, scratch, quickly=few)
         cases = tuple(
             Case(
                 program.title,
-                program.write(Path(scratch)),
+                program.write(scratch),
                 platform,
                 group=program.group,
                 config=config,
@@ -98,7 +115,21 @@ def _validate(
             )
             for program in chosen
         )
-        return validate(Study(cases, {"": _GROSS}), _show)
+        found = validate(Study(cases, {"": _GROSS}), _show)
+    if directory is not None:
+        click.echo(f"the real times: {write_study(found.results, directory)}", err=True)
+    return found
+
+
+@contextlib.contextmanager
+def _directory(kept: Path | None) -> Iterator[Path]:
+    """A directory for measurements, platform and traces, which is kept or not."""
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
+        yield kept.resolve()
+    else:
+        with tempfile.TemporaryDirectory() as scratch:
+            yield Path(scratch)
 
 
 def _show(number: int, cases: int, name: str) -> None:

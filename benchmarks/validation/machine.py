@@ -7,19 +7,21 @@ from pathlib import Path
 
 from benchmarks.validation.testbed import Nodes
 from tisim.calibration.benchmark import benchmark_code
+from tisim.calibration.benchmark_run import BenchmarkSize
 from tisim.calibration.measurements import read_measurements
 from tisim.calibration.procedure import calibrate
 from tisim.mpi_compiler import compiled, find_library
 
-# Of the benchmark: how many ranks, the largest message in bytes, how many sizes, how often each at
-# least, and how many seconds it may take.
-_RANKS, _LARGEST, _SIZES, _REPETITIONS, _SECONDS = 4, 1 << 20, 60, 5, 120
+# How much the benchmark measures, and how much of it in a hurry.
+_RANKS = 4
+_USUAL = BenchmarkSize(largest=1 << 20, sizes=60, repetitions=5, seconds=120)
+_QUICK = BenchmarkSize(largest=1 << 19, sizes=45, repetitions=5, seconds=30)
 _TIME_LIMIT = 600
 # Units of computation a second, in the platform and in what executes traces.
 SPEED = 1e9
 
 
-def calibrated(bed: Nodes, directory: Path) -> Path:
+def calibrated(bed: Nodes, directory: Path, *, quickly: bool = False) -> Path:
     """Measure between some nodes, and write the platform that this gives.
 
     Raises
@@ -30,7 +32,7 @@ def calibrated(bed: Nodes, directory: Path) -> Path:
         When it cannot be compiled, or when its measurements do not suffice.
     """
     benchmark = compiled(benchmark_code(), find_library("mpicc.openmpi", "benchmark"))
-    words = [str(number) for number in (_LARGEST, _SIZES, _REPETITIONS, _SECONDS)]
+    words = (_QUICK if quickly else _USUAL).words()
     ran = subprocess.run(
         [*bed.command(_RANKS), str(benchmark), *words],
         stdout=subprocess.PIPE,

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.validation.document import tables, write
+from benchmarks.validation.kept import write_study
 from benchmarks.validation.programs import few_programs, programs
 from benchmarks.validation.testbed import missing, shaped_nodes
 from tests.unit.validation.test_validate import PREDICTED, case
 from tisim.formats import check
-from tisim.validation import Study, validate
+from tisim.validation import Study, load_study, validate
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -84,3 +85,11 @@ def test_nothing_is_left_after_ctrl_c(tmp_path: Path) -> None:
     running.communicate(timeout=60)
     assert running.returncode != 0
     assert [name for name in namespaces() if name.startswith(mine)] == []
+
+
+def test_a_study_with_the_real_times(tmp_path: Path) -> None:
+    case_ = case("ring 1", PREDICTED / 1.1, PREDICTED / 1.2, config={"smpi/os": "0:0:0"})
+    found = validate(Study((case_,)))
+    again = load_study(write_study(found.results, tmp_path))
+    assert again.cases[0].config == {"smpi/os": "0:0:0"}
+    assert validate(again).results[0].error == found.results[0].error

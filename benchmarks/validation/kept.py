@@ -1,0 +1,41 @@
+"""What a validation leaves behind: a study with the real times, for predictions of another day."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from tisim.validation import CaseResult
+
+
+def write_study(results: Iterable[CaseResult], directory: Path) -> Path:
+    """Write `study.toml` beside the traces and the platform: nothing is executed again.
+
+    Parameters
+    ----------
+    results
+        The cases with their real times.
+    directory
+        Where their platform and traces are; others are named from there.
+    """
+    lines = []
+    for one in results:
+        case = one.case
+        values = {
+            "name": case.name,
+            "group": case.group,
+            "trace": os.path.relpath(case.trace, directory),
+            "platform": os.path.relpath(case.platform, directory),
+            "seeds": case.seeds,
+            "real": [*one.real],
+        }
+        lines.append("[[case]]")
+        lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+        lines.append("[case.config]")
+        lines += [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in case.config.items()]
+        lines.append("")
+    path = directory / "study.toml"
+    path.write_text("\n".join(lines))
+    return path
