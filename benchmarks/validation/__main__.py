@@ -36,7 +36,7 @@ _TIME_LIMIT = 120.0
 @click.option("--rate", "rates", type=int, multiple=True, metavar="BITS", help="Bits a second.")
 @click.option("--repeat", default=5, show_default=True, help="Runs of each case.")
 @click.option("--cfg", "items", multiple=True, metavar="KEY:VALUE", help="Of the simulation.")
-@click.option("--seeds", default=1, show_default=True, help="Predictions of each case.")
+@click.option("--seeds", default=5, show_default=True, help="Predictions of each case.")
 @click.option("--html", metavar="FILE", help="Write a page for each rate: FILE-80.html.")
 @click.option(
     "--keep",
@@ -61,7 +61,8 @@ def main(
     if reason is not None:
         click.echo(f"skipped: {reason}")
         return
-    signal.signal(signal.SIGTERM, _stop)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell may have told it to ignore the first
+        signal.signal(number, _stop)
     config = {**_CONFIGURATION}
     config.update(item.partition(":")[::2] for item in items)
     wanted = [
