@@ -108,7 +108,8 @@ class Collectives(Ranks):
                 factor, shown = (unit, identity) if name == "Alltoallv" else (size, 6)
                 types = kind
                 if name == "Alltoallw":
-                    types = f"(const MPI_Datatype[]){{{', '.join([kind] * n)}}}"
+                    # Open MPI 4.1 looks at a type for each neighbour of a Cartesian communicator.
+                    types = f"(const MPI_Datatype[]){{{', '.join([kind] * max(n, 2))}}}"
                 arguments = (
                     f"out, {array(row)}, {none}, {types}, in, {array(column)}, {none}, {types}, "
                     f"{comm}"

@@ -274,3 +274,20 @@ def test_volumes_are_the_same_in_two_runs(name: str, mpi: Mpi, tmp_path: Path, c
     assert "# counter: register, instructions of code compiled by tisim cc" in traces[0][0]
     volumes = [int(line.split()[2]) for line in traces[0][1] if line.startswith("1 compute ")]
     assert max(volumes) > 1000
+
+
+@pytest.mark.parametrize("ranks", [2, 8, 16])
+def test_many_ranks_on_few_cores(ranks: int, mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    """However many ranks share a core, each has the same calls and volumes in every run."""
+    program = tmp_path / "program"
+    source = EXAMPLES / "wavefront.c"
+    compiled = tisim_compile(
+        "cc", "-O2", source, "-o", program, "-lm", compiler=mpi.cc, cache=cache
+    )
+    assert compiled.returncode == 0, compiled.stderr
+    runs = [
+        record_program(program, tmp_path, mpi, "12", "2", ranks=ranks, cache=cache).lines
+        for _ in range(2)
+    ]
+    assert runs[0] == runs[1]
+    assert sum(" compute " in line for line in runs[0][ranks - 1]) > 16

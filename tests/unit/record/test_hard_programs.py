@@ -1,0 +1,131 @@
+"""Programs that use MPI to its limits, or other processes than their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tisim
+from tests.unit.record.programs import (
+    ROOT,
+    Mpi,
+    Trace,
+    compile_program,
+    record_program,
+    replay_on_graphene,
+    tisim_record,
+)
+from tisim.formats import unpack
+
+PROGRAM = """
+#include <mpi.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define CHECK(truth) if (!(truth)) MPI_Abort(MPI_COMM_WORLD, 1)
+int main(int argc, char **argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  BODY
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def program_of(body: str, directory: Path, mpi: Mpi, name: str = "program") -> Path:
+    source = directory / f"{name}.c"
+    source.write_text(PROGRAM.replace("BODY", body))
+    return compile_program(source, directory, mpi)
+
+
+def recorded(body: str, directory: Path, mpi: Mpi, cache: Path, ranks: int = 2) -> Trace:
+    program = program_of(body, directory, mpi)
+    return record_program(program, directory, mpi, ranks=ranks, cache=cache)
+
+
+def test_ten_thousand_communicators(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    # MPICH has at most 2,048 at a time.
+    at_once = 1900 if mpi.name == "MPICH" else 10_000
+    body = f"""static MPI_Comm comm[{at_once}];
+    for (int made = 0; made < 10000;) {{
+      int last = 0;
+      for (; last < {at_once} && made < 10000; ++last, ++made)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm[last]);
+      MPI_Barrier(comm[last - 1]);
+      while (last-- > 0) MPI_Comm_free(&comm[last]);
+    }}"""
+    # One rank: more of them take minutes on busy cores, recorded or not.
+    trace = recorded(body, tmp_path, mpi, cache, ranks=1)
+    calls = trace.calls(0)
+    assert sum(call.startswith("comm_dup 0 ") for call in calls) == 10_000
+    assert f"comm_dup 0 {at_once}" in calls
+    assert f"barrier comm={at_once}" in calls
+    replay_on_graphene(trace)
+
+
+def test_a_million_pending_requests(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    count = 1_000_000
+    body = f"""enum {{ COUNT = {count} }};
+    MPI_Request *requests = malloc(COUNT * sizeof *requests);
+    int *values = calloc(COUNT, sizeof *values);
+    for (int i = 0; i < COUNT; ++i)
+      MPI_Irecv(&values[i], 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &requests[i]);
+    MPI_Waitall(COUNT, requests, MPI_STATUSES_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);"""
+    program = program_of(body, tmp_path, mpi)
+    output = tmp_path / "trace.tit"
+    run = tisim_record(
+        *("-o", output, "--mpicc", mpi.cc, "--", mpi.run, "-n", "1", program),
+        variables={"XDG_CACHE_HOME": str(cache)},
+    )
+    assert run.returncode == 0, run.stderr
+    platform = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
+    # The requests, the computations before some of them, and six more.
+    assert tisim.replay(output, platform=platform).actions >= count + 4
+
+
+def test_datatypes_that_are_nested_a_hundred_deep(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    body = """MPI_Datatype types[101] = {MPI_INT}; int data[400];
+    for (int i = 0; i < 100; ++i) {
+      if (i % 50 == 49) MPI_Type_vector(2, 1, 3, types[i], &types[i + 1]);
+      else MPI_Type_contiguous(1, types[i], &types[i + 1]);
+    }
+    MPI_Type_commit(&types[100]);
+    if (rank == 0) MPI_Send(data, 2, types[100], 1, 0, MPI_COMM_WORLD);
+    else MPI_Recv(data, 2, types[100], 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Bcast(data, 1, types[100], 0, MPI_COMM_WORLD);"""
+    trace = recorded(body, tmp_path, mpi, cache)
+    assert trace.calls(0)[1:-1] == ["send 1 0 32", "bcast 16 0 6"]
+    replay_on_graphene(trace)
+
+
+def test_a_program_that_forks_and_starts_others(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    body = """MPI_Barrier(MPI_COMM_WORLD);
+    int status = 1; pid_t child = fork();
+    if (child == 0) exit(0);
+    waitpid(child, &status, 0);
+    CHECK(status == 0 && system("exit 3") != 0);
+    MPI_Barrier(MPI_COMM_WORLD);"""
+    trace = recorded(body, tmp_path, mpi, cache)
+    for rank in range(2):
+        assert trace.calls(rank) == ["init", "barrier", "barrier", "finalize"]
+
+
+def test_several_programs_in_one_run(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    message = "MPI_Send(&rank, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);"
+    first = program_of(message, tmp_path, mpi, "first")
+    answer = "MPI_Recv(&size, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
+    second = program_of(answer, tmp_path, mpi, "second")
+    output = tmp_path / "trace.tit"
+    run = tisim_record(
+        *("-o", output, "--mpicc", mpi.cc, "--"),
+        *(mpi.run, "-n", "1", first, ":", "-n", "1", second),
+        variables={"XDG_CACHE_HOME": str(cache)},
+    )
+    assert run.returncode == 0, run.stderr
+    unpack(output, tmp_path / "texts")
+    lines = [(tmp_path / "texts" / f"rank-{rank}.txt").read_text() for rank in range(2)]
+    assert "\n0 send 1 3 4\n" in lines[0]
+    assert "\n1 recv 0 3 4\n" in lines[1]
