@@ -12,7 +12,13 @@ from tisim.errors import InputError
 from tisim.quantities import format_bytes, format_seconds, parse_size
 
 if TYPE_CHECKING:
+    from tisim.record.notes import Uncounted
     from tisim.record.parts import Recording
+
+# Shares of the time between calls: what is not counted without a word, and which libraries are
+# named.
+_MOST_UNCOUNTED = 0.05
+_LEAST_NAMED = 0.01
 
 
 @click.command(
@@ -160,7 +166,24 @@ def record_command(
             err=True,
         )
         report_written(recorded.timeline.path)
+    _report_uncounted(recorded.uncounted)
     return recorded.status
+
+
+def _report_uncounted(uncounted: Uncounted) -> None:
+    """Warn of code that does not count itself, where the program spends time in it."""
+    if uncounted.share <= _MOST_UNCOUNTED:
+        return
+    where = ", ".join(
+        f"{name} ({share:.0%})"
+        for name, share in uncounted.libraries.items()
+        if share >= _LEAST_NAMED
+    )
+    click.echo(
+        f"warning: {uncounted.share:.0%} of the computation is in code that tisim cc has not "
+        f"compiled, which is not counted: {where}; --counter perf, qemu or time counts it too",
+        err=True,
+    )
 
 
 def packed_parts(parts: str, output: str) -> Recording:

@@ -17,6 +17,7 @@ from tisim.record.compiler import compiled_recorder
 from tisim.record.counters import choose_counter, is_counting
 from tisim.record.launch import check_program, emulated, find_program, recording_command
 from tisim.record.limits import Limits
+from tisim.record.notes import Uncounted, read_notes
 from tisim.record.parts import Recording, pack_parts, recording_of_trace
 from tisim.record.qemu.emulator import emulating_command
 from tisim.record.timeline import RecordedTimeline, check_timeline, write_timeline
@@ -40,6 +41,8 @@ class Recorded:
         What its ranks wrote.
     reason
         Why the counter was chosen, if it was.
+    uncounted
+        With the counter `register`: how much of the program does not count.
     timeline
         The timeline, if one was asked for.
     """
@@ -48,6 +51,7 @@ class Recorded:
     status: int
     recording: Recording
     reason: str
+    uncounted: Uncounted
     timeline: RecordedTimeline | None = None
 
 
@@ -144,8 +148,9 @@ def record(
             "call MPI_Init, or what starts it does not pass LD_PRELOAD on to its ranks"
         )
     written = None if timeline is None else write_timeline(parts, timeline)
+    uncounted = read_notes(parts)
     shutil.rmtree(parts)
-    return Recorded(output, status, recording, reason, written)
+    return Recorded(output, status, recording, reason, uncounted, written)
 
 
 def _finish(parts: Path, merged: Path, output: Path) -> Recording | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.unit.record.programs import (
+    ENVIRONMENT,
     EXAMPLES,
     Mpi,
     Trace,
@@ -106,6 +109,9 @@ def test_task_pool_keeps_any_source_and_the_source(mpi: Mpi, tmp_path: Path, cac
 def test_ring_of_python_objects(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     pytest.importorskip("mpi4py")
     python = Path(sys.executable)
+    command = [mpi.run, "-n", "1", python, "-c", "from mpi4py import MPI"]
+    if subprocess.run(command, env={**os.environ, **ENVIRONMENT}, capture_output=True).returncode:
+        pytest.skip(f"mpi4py does not find {mpi.name}")
     trace = record_program(python, tmp_path, mpi, str(EXAMPLES / "ring.py"), cache=cache)
     calls = trace.calls(1)
     assert calls[1] == "comm_split 0 1 1 1"

@@ -291,3 +291,38 @@ def test_many_ranks_on_few_cores(ranks: int, mpi: Mpi, tmp_path: Path, cache: Pa
     ]
     assert runs[0] == runs[1]
     assert sum(" compute " in line for line in runs[0][ranks - 1]) > 16
+
+
+LIBRARY = """
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <time.h>
+int main(int argc, char **argv) {
+  double sum = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (clock_t begin = clock(); clock() - begin < CLOCKS_PER_SEC; )
+    for (int i = 0; i < 100000; ++i) sum += WORK;
+  MPI_Barrier(MPI_COMM_WORLD);
+  printf("%g\\n", sum);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("work", "warns"), [("lgamma(i + sum)", True), ("i * 0.5", False)])
+def test_libraries_that_do_not_count_are_named(
+    work: str, warns: bool, mpi: Mpi, tmp_path: Path, cache: Path
+) -> None:
+    source = tmp_path / "program.c"
+    source.write_text(LIBRARY.replace("WORK", work))
+    program = tmp_path / "program"
+    compiled = tisim_compile(
+        "cc", "-O1", source, "-o", program, "-lm", compiler=mpi.cc, cache=cache
+    )
+    assert compiled.returncode == 0, compiled.stderr
+    trace = record_program(program, tmp_path, mpi, ranks=1, cache=cache)
+    assert ("code that tisim cc has not compiled" in trace.run.stderr) == warns
+    assert ("libm.so.6 (" in trace.run.stderr) == warns

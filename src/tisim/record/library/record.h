@@ -52,6 +52,14 @@ bool tisim_is_recorded_thread(void);
 /* Before a parallel region. False where its threads are not counted. */
 bool tisim_begin_region(const void *caller);
 
+/* Whether this thread is in a call of MPI, or in the recorder. */
+bool tisim_is_in_call(void);
+
+/* uncounted.c: how much is computed by code that does not count itself. */
+void tisim_begin_uncounted(void);
+/* Writes it to a file in the directory of the parts. */
+void tisim_end_uncounted(const char *directory, int rank);
+
 /* threads.c: what the threads of the rank have computed since the last call was written. */
 struct tisim_threads {
   uint64_t largest;

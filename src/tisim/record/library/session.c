@@ -61,6 +61,8 @@ void tisim_add_volume(uint64_t more) {
   }
 }
 
+bool tisim_is_in_call(void) { return depth != 0 || state != STATE_RECORDING; }
+
 bool tisim_is_recorded_thread(void) {
   return state == STATE_RECORDING && depth == 0 && pthread_equal(pthread_self(), first_thread);
 }
@@ -196,6 +198,7 @@ void tisim_start(int threads, const void *caller) {
   recording_process = getpid();
   atexit(close_at_exit);
   tisim_begin_accelerators();
+  if (strcmp(settings.counter, "register") == 0) tisim_begin_uncounted();
   state = STATE_RECORDING;
   const struct tisim_named none = tisim_on(0);
   tisim_write(TISIM_init, NULL, 0, &none, true);
@@ -250,6 +253,9 @@ void tisim_finish(const void *caller) {
     close_sink(true);
   }
   if (settings.has_timeline) tisim_end_timeline();
+  if (settings.directory != NULL) {
+    tisim_end_uncounted(settings.directory, tisim_comm_of(MPI_COMM_WORLD)->rank);
+  }
   if (is_merged) tisim_merge(part[0] == '\0' ? NULL : part, settings.output);
 }
 

@@ -1,0 +1,41 @@
+"""What the ranks of a recording have noted beside the trace, because it differs in every run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Uncounted:
+    """How much of a program that counts itself is code that does not.
+
+    Attributes
+    ----------
+    share
+        Of the processor time between calls of MPI, of all ranks.
+    libraries
+        The share of each library, the largest first.
+    """
+
+    share: float = 0.0
+    libraries: dict[str, float] = field(default_factory=dict)
+
+
+def read_notes(directory: Path) -> Uncounted:
+    """Sum up the notes in the directory of the parts."""
+    numbers: Counter[str] = Counter()
+    libraries: Counter[str] = Counter()
+    for path in sorted(directory.glob("rank-*.notes")):
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            key, number, *name = line.split(" ", 2)
+            if key == "library":
+                libraries[Path(name[0]).name] += int(number)
+            else:
+                numbers[key] += int(number)
+    samples = numbers["samples"]
+    if not samples:
+        return Uncounted()
+    shares = {name: number / samples for name, number in libraries.most_common()}
+    return Uncounted(numbers["uncounted"] / samples, shares)
