@@ -107,6 +107,7 @@ class Result:
             self._times["finish"] = array("d", (t - start for t in self._times["finish"]))
         self.hosts = list(hosts)
         self.wall_time = wall_time
+        self.uncertainty: dict[str, object] | None = None
         self.trace = trace
         self.platform = platform
         self.config = dict(config)
@@ -355,6 +356,8 @@ class Result:
         breakdown = self._breakdown if self.event_log is None else self.event_log.to_dict()
         if breakdown is not None:
             summary["breakdown"] = breakdown
+        if self.uncertainty is not None:
+            summary["uncertainty"] = self.uncertainty
         return summary
 
     def _rows(self) -> Iterator[RankValues]:

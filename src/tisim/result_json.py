@@ -79,12 +79,16 @@ class BreakdownDict(TypedDict):
     gains: dict[str, float]
 
 
-class _Breakdown(TypedDict, total=False):
+class _Optional(TypedDict, total=False):
     breakdown: BreakdownDict
+    uncertainty: dict[str, object]
 
 
-class SummaryDict(_Breakdown):
-    """A result without its ranks; times in seconds. It may have a breakdown."""
+class SummaryDict(_Optional):
+    """A result without its ranks; times in seconds.
+
+    It may have a breakdown, and the interval of replays with other sets of parameters.
+    """
 
     tisim: str
     trace: str
@@ -128,6 +132,7 @@ class WrittenResult(TypedDict, total=False):
     config: dict[str, object]
     warnings: list[str]
     breakdown: BreakdownDict
+    uncertainty: dict[str, object]
     ranks: Required[list[WrittenRow]]
 
 

@@ -147,6 +147,14 @@ Examples:
 )
 @click.option("--speed", callback=_value(_speed), metavar="RATE", help="Of a core, as 3.2Gf.")
 @click.option("--cores", type=click.IntRange(min=1), default=1, help="Of a host (default: 1).")
+@click.option(
+    "--sets",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Write so many sets of parameters beside -o, for 'tisim replay --uncertainty'.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --sets.")
 @click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
 @click.option("--plot", type=_FILE, metavar="FILE", help="Picture to write (.png, .svg, .pdf).")
 @click.option("--json", "as_json", is_flag=True, help="Print everything found as JSON.")
@@ -164,6 +172,8 @@ def _messages(
     nodes: int | None,
     speed: float | None,
     cores: int,
+    sets: int,
+    seed: int,
 ) -> None:
     """Find the parameters of a platform from measured messages, or from timed computations.
 
@@ -177,6 +187,7 @@ def _messages(
     from tisim.calibration.measurements import read_measurements
     from tisim.calibration.procedure import calibrate
     from tisim.progress import ProgressBar
+    from tisim.uncertainty.bootstrap import draw_sets
 
     with ProgressBar("calibrate") as bar:
 
@@ -207,6 +218,10 @@ def _messages(
     if output is not None:
         found.platform.write(output)
         report_written(output)
+        if sets:
+            with ProgressBar("sets of parameters") as bar:
+                drawn = draw_sets(found, sets, seed, lambda done, of: bar.show(done / of))
+            report_written(drawn.write(output))
     if plot is not None:
         from tisim.calibration.plot import save
 

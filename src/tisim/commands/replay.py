@@ -6,6 +6,7 @@ import importlib
 import math
 import time
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,6 +25,9 @@ from tisim.replay import replay
 from tisim.result import Result
 from tisim.result_json import TimeName
 from tisim.tables import align
+
+if TYPE_CHECKING:
+    from tisim.uncertainty import ParameterSets
 
 # What a replay needs beside the modules above.
 _LIBRARIES = ("tisim.platform.compiled",)
@@ -55,6 +59,7 @@ Examples:
   tisim replay --platform p.xml --gantt run.svg --report run.html traces/
   tisim replay --platform p.xml --bandwidth x2 --latency x0.5 --speed 3.2Gf traces/   # what if?
   tisim replay --platform p.xml --mapping random:7 traces/
+  tisim replay --platform calibrated.xml --uncertainty 20 traces/   # 3.88 s, 3.7 s to 4.1 s
   tisim replay --platform p.xml --timeline run.perfetto-trace traces/   # open in ui.perfetto.dev
 """,
 )
@@ -138,6 +143,16 @@ Examples:
     "cyclic (one on each host, and round again), random:SEED (cyclic, hosts in random order). Of "
     "the hosts of --hostfile or --deploy, if given.",
 )
+@click.option(
+    "--uncertainty",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Replay with N other sets of parameters too, on all cores: those that 'tisim calibrate' "
+    "has stored beside the platform. Shows the interval of nine tenths of the times.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --uncertainty."
+)
 @click.argument("traces", nargs=-1, required=True)
 def replay_command(
     platform_file: str,
@@ -156,6 +171,8 @@ def replay_command(
     latency: str | None,
     speed: str | None,
     mapping_rule: str | None,
+    uncertainty: int | None,
+    seed: int,
     traces: tuple[str, ...],
 ) -> int:
     """Predict how long a run takes, from its time-independent trace.
@@ -168,6 +185,7 @@ def replay_command(
     if json_file not in (None, "-"):
         check_writable(json_file)
     pictures = Pictures(gantt_files, report_file)
+    sets = None if uncertainty is None else _parameter_sets(platform_file)
     start = time.perf_counter()
     chosen = () if sources is None else (f"tisim/sources={sources}",)
     config = Config.from_items((*items, *chosen))
@@ -196,6 +214,21 @@ def replay_command(
             registry=ignoring_unsupported() if ignore_unsupported else None,
         )
     result.wall_time = time.perf_counter() - start
+    interval = None
+    if uncertainty is not None and sets is not None:
+        from tisim.uncertainty import replay_with_sets
+
+        interval = replay_with_sets(
+            trace,
+            sets,
+            uncertainty,
+            platform=platform,
+            deployment=deployment,
+            config=config,
+            ranks=ranks,
+            seed=seed,
+        )
+        result.uncertainty = interval.to_dict()
     for warning in result.warnings:
         click.echo(f"tisim: warning: {warning}", err=True)
     if timelines:
@@ -210,7 +243,8 @@ def replay_command(
     if json_file is not None:
         write_file(json_file, chain(result.json_pieces(), "\n"))
         report_written(json_file)
-    for line in align(_rows(result), left=(0, 2)):
+    shown = "" if interval is None else interval.text()
+    for line in align(_rows(result, shown), left=(0, 2)):
         click.echo(line)
     if breakdown:
         from tisim.commands.breakdown import print_breakdown
@@ -234,7 +268,13 @@ def _mapped(rule: str, deployment: Deployment | None, platform: Platform, ranks:
     return mapping.place(platform, ranks, ())
 
 
-def _rows(result: Result) -> list[tuple[str, str, str]]:
+def _parameter_sets(platform_file: str) -> ParameterSets:
+    from tisim.uncertainty import ParameterSets
+
+    return ParameterSets.beside(platform_file)
+
+
+def _rows(result: Result, interval: str) -> list[tuple[str, str, str]]:
     """Names, values and notes of the table that is printed."""
     finish, wall = result.column("finish"), result.wall_time
 
@@ -249,7 +289,7 @@ def _rows(result: Result) -> list[tuple[str, str, str]]:
 
     ranks = range(len(finish))
     return [
-        ("simulated time", format_seconds(result.simulated_time), ""),
+        ("simulated time", format_seconds(result.simulated_time), interval),
         ("ranks", f"{len(finish):,}", ""),
         ("actions", f"{result.actions:,}", ""),
         ranked("slowest", max(ranks, key=finish.__getitem__)),

@@ -16,6 +16,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "__main__"}),
     frozenset({"commands"}),
     frozenset({"validation"}),
+    frozenset({"uncertainty"}),
     frozenset({"sweep", "compare", "viz", "calibration", "generate", "record", "execute"}),
     frozenset({"environment", "jobs", "replay", "result", "result_json", "recording", "timeline"}),
     frozenset({"formats", "actions", "platform", "models"}),

@@ -1,0 +1,131 @@
+"""A replay with many sets of parameters."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tisim.errors import InputError, TisimError
+
+if TYPE_CHECKING:
+    from tisim.config import Config
+    from tisim.formats import Trace
+    from tisim.platform import Platform
+    from tisim.platform.deployment import Deployment
+    from tisim.uncertainty.sets import ParameterSets
+
+#: The part of the simulated times that an interval holds.
+LEVEL = 0.9
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The simulated times with several sets of parameters.
+
+    Attributes
+    ----------
+    low, high
+        The middle 90 % of the times lie between, in seconds.
+    times
+        All of them, in seconds.
+    seed
+        Of the choice among the sets.
+    """
+
+    low: float
+    high: float
+    times: tuple[float, ...]
+    seed: int
+
+    @classmethod
+    def of(cls, times: tuple[float, ...], seed: int) -> Interval:
+        """The interval of some times."""
+        low, high = np.quantile(times, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        return cls(float(low), float(high), times, seed)
+
+    def holds(self, seconds: float) -> bool:
+        """Whether a time lies in the interval."""
+        return self.low <= seconds <= self.high
+
+    def text(self) -> str:
+        """The interval in words, such as ``3.7 s to 4.1 s with 20 sets of parameters``."""
+        digits = max(2, 1 - round(np.log10(max(self.high / self.low - 1, 1e-8))))
+        low, high = (f"{seconds:.{digits}g} s" for seconds in (self.low, self.high))
+        return f"{low} to {high} with {len(self.times)} sets of parameters"
+
+    def to_dict(self) -> dict[str, object]:
+        """The interval as plain numbers, for JSON."""
+        return {
+            "level": LEVEL,
+            "low_s": self.low,
+            "high_s": self.high,
+            "times_s": list(self.times),
+            "seed": self.seed,
+        }
+
+
+def replay_with_sets(
+    trace: Trace | str | os.PathLike[str],
+    sets: ParameterSets,
+    count: int,
+    *,
+    platform: Platform,
+    deployment: Deployment | None = None,
+    config: Config | Mapping[str, object] | None = None,
+    ranks: int | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> Interval:
+    """Replay a trace with some sets of parameters, on all cores.
+
+    Parameters
+    ----------
+    trace, platform, deployment, config, ranks
+        As for `tisim.replay`. The options of a set win over those of the platform, and `config`
+        over both.
+    sets
+        From `ParameterSets.beside` or `tisim.uncertainty.bootstrap.draw_sets`.
+    count
+        Number of replays: of so many different sets, or of all if there are fewer.
+    seed
+        Chooses among the sets.
+    progress
+        Whether a bar is shown.
+
+    Raises
+    ------
+    InputError
+        If `count` is less than 2, or an input is not as `tisim.replay` needs it.
+    TisimError
+        If a replay fails.
+    """
+    from tisim.config import Config
+    from tisim.sweep import sweep
+
+    if count < 2:
+        raise InputError(f"an interval needs 2 replays or more, not {count}")
+    chosen = np.random.default_rng(seed).permutation(len(sets.sets))[:count]
+    fixed = Config(config) if not isinstance(config, Config) else config
+    # What the user has set himself is not varied.
+    points = []
+    for number in sorted(chosen.tolist()):
+        # The seed has an effect where the configuration has a jitter of starts or sizes.
+        varied = {**sets.sets[number], "tisim/jitter-seed": str(number + 1)}
+        points.append({key: value for key, value in varied.items() if key not in fixed})
+    frame = sweep(
+        trace,
+        platform=platform,
+        vary=points,
+        deployment=deployment,
+        config=fixed,
+        ranks=ranks,
+        progress=progress,
+    )
+    failed = frame["error"].dropna()
+    if len(failed):
+        raise TisimError(f"a replay with another set of parameters failed: {failed.iloc[0]}")
+    return Interval.of(tuple(float(t) for t in frame["simulated_time"]), seed)

@@ -1,0 +1,113 @@
+"""Sets of parameters from a bootstrap, and the interval of the replays with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.unit.command_line import RING, CommandLine
+from tisim.calibration import Calibration, Measurements, calibrate
+from tisim.errors import InputError
+from tisim.platform import Platform
+from tisim.uncertainty import Interval, ParameterSets, replay_with_sets
+from tisim.uncertainty.bootstrap import draw_sets
+
+
+@pytest.fixture(scope="module")
+def found() -> Calibration:
+    """A calibration of noisy ping-pongs, and of shifts at nine tenths of the bandwidth."""
+    rng = np.random.default_rng(4)
+    rows: list[tuple[str, int, float, int, int, str]] = []
+    for nbytes in np.unique(np.geomspace(1, 1e6, 30).astype(int)).tolist():
+        exact = 20e-6 + nbytes / 1e8
+        for _ in range(9):
+            for operation, share in (("pingpong", 1.0), ("send", 0.1), ("recv", 0.1)):
+                noise = float(np.exp(0.05 * rng.standard_normal()))
+                rows.append((operation, nbytes, share * exact * noise, 1, 1, "pairs"))
+            rows.append(("idle_pingpong", nbytes, 1.2 * exact, 1, 1, "pairs"))
+    for _ in range(10):
+        rows.append(("transfer", 10**6, 0.0100, 1, 1, "pairs"))
+        rows.append(("transfer", 10**6, 0.0111, 4, 1, "shift"))
+    columns = ["operation", "bytes", "seconds", "pairs", "directions", "pattern"]
+    frame = pd.DataFrame(rows, columns=columns).assign(file="x")
+    return calibrate(Measurements(frame), nodes=8, speed=1e9)
+
+
+def table(text: str) -> list[float]:
+    """The second number of each entry of an option's table."""
+    return [float(entry.split(":")[1]) for entry in text.split(";")]
+
+
+def test_sets_are_drawn_from_a_seed(found: Calibration) -> None:
+    sets = draw_sets(found, 4, seed=3)
+    assert sets == draw_sets(found, 4, seed=3)
+    assert sets != draw_sets(found, 4, seed=4)
+    assert len({str(one) for one in sets.sets}) == 4
+    for one in sets.sets:
+        assert one.keys() == found.config.keys()
+        assert one["smpi/async-small-thresh"] == found.config["smpi/async-small-thresh"]
+        assert max(table(one["smpi/bw-factor"])) <= 1
+        # Start-up times lie between those back to back and those after idling, a fifth longer.
+        shortest = table(one["smpi/lat-factor"])[0] / table(found.config["smpi/lat-factor"])[0]
+        assert 0.9 < shortest < 1.3
+
+
+def test_sets_lie_beside_their_platform(found: Calibration, tmp_path: Path) -> None:
+    sets = draw_sets(found, 3, seed=1)
+    path = sets.write(tmp_path / "c.xml")
+    assert path == tmp_path / "c.sets.json"
+    assert ParameterSets.beside(tmp_path / "c.xml") == sets
+    with pytest.raises(InputError, match=r"'tisim calibrate measured\.csv -o"):
+        ParameterSets.beside(tmp_path / "other.xml")
+    path.write_text('{"sets": [1]}')
+    with pytest.raises(InputError, match="no file of parameter sets"):
+        ParameterSets.beside(tmp_path / "c.xml")
+
+
+def test_the_interval_holds_nine_tenths_of_the_times() -> None:
+    interval = Interval.of(tuple(float(t) for t in range(101)), seed=0)
+    assert (interval.low, interval.high) == pytest.approx((5, 95))
+    assert interval.holds(6)
+    assert not interval.holds(96)
+    assert Interval.of((3.71, 4.08), 0).text() == "3.7 s to 4.1 s with 2 sets of parameters"
+
+
+def test_a_replay_with_sets(found: Calibration, tmp_path: Path) -> None:
+    found.platform.write(tmp_path / "c.xml")
+    sets = draw_sets(found, 6, seed=1)
+    platform = Platform.load(tmp_path / "c.xml")
+
+    def interval(**options: object) -> Interval:
+        return replay_with_sets(RING, sets, 4, platform=platform, progress=False, **options)  # type: ignore[arg-type]
+
+    first = interval()
+    assert len(first.times) == 4
+    assert first.low < first.high
+    assert first == interval()
+    # What the user sets is not varied.
+    assert set(interval(config=found.config).times) == {interval(config=found.config).low}
+    with pytest.raises(InputError, match="2 replays or more"):
+        replay_with_sets(RING, sets, 1, platform=platform)
+
+
+def test_the_command_prints_and_writes_the_interval(
+    found: Calibration, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tisim = CommandLine(tmp_path, capsys)
+    platform = str(tmp_path / "c.xml")
+    found.platform.write(platform)
+    refused = tisim.replay("--uncertainty", "4", RING, platform=platform)
+    assert refused.status == 2
+    assert "no sets of parameters beside the platform" in refused.err
+    draw_sets(found, 6, seed=1).write(platform)
+    out = str(tmp_path / "out.json")
+    done = tisim.replay("--uncertainty", "4", "--json", out, RING, platform=platform)
+    assert done.status == 0, done.err
+    assert "with 4 sets of parameters" in done.out.splitlines()[0]
+    written = json.loads(Path(out).read_text())["uncertainty"]
+    assert len(written["times_s"]) == 4
+    assert written["low_s"] <= written["high_s"]
