@@ -27,6 +27,7 @@ Network::Network(const Model& model, const PlatformData& platform)
       changing_(ChangingLinks::any(platform)
                     ? std::make_unique<ChangingLinks>(platform, flow_model_, system_, flows_)
                     : nullptr),
+      bursts_(BurstLinks::any(platform) ? std::make_unique<BurstLinks>(platform) : nullptr),
       pairs_(model, platform, flow_model_, system_, changing_.get()) {}
 
 std::int32_t Network::pair(std::int32_t source, std::int32_t destination) {
@@ -35,9 +36,13 @@ std::int32_t Network::pair(std::int32_t source, std::int32_t destination) {
   return pair;
 }
 
-std::int32_t Network::create(std::int32_t pair, double bytes, std::int32_t owner, double* latency) {
+std::int32_t Network::create(std::int32_t pair, double bytes, std::int32_t owner, double now,
+                             double* latency) {
   *latency = system_.type_of(system_.variable(pair)).latency * model_.latency_factor.at(bytes);
-  const double length = bytes / model_.bandwidth_factor.at(bytes);
+  double length = bytes / model_.bandwidth_factor.at(bytes);
+  if (bursts_) {
+    length -= bursts_->pass(system_, system_.elements(system_.variable(pair)), length, now);
+  }
   if (*latency > 0) return flows_.create(pair, length, owner);
   const std::int32_t unpaid = pairs_.without_latency(pair);
   flows_.add_pairs();
@@ -46,7 +51,7 @@ std::int32_t Network::create(std::int32_t pair, double bytes, std::int32_t owner
 
 std::int32_t Network::start(std::int32_t pair, double bytes, std::int32_t owner, double now,
                             double* latency) {
-  const std::int32_t flow = create(pair, bytes, owner, latency);
+  const std::int32_t flow = create(pair, bytes, owner, now, latency);
   if (*latency <= 0) activate(flow, now);
   return flow;
 }
@@ -82,6 +87,7 @@ void Network::verify(double now) const {
   flows_.verify(now);
   pairs_.verify();
   if (changing_) changing_->verify();
+  if (bursts_) bursts_->verify();
 }
 
 bool Network::leads_over(std::int32_t pair, std::int32_t link) const {

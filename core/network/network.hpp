@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "network/burst_links.hpp"
 #include "network/changing_links.hpp"
 #include "network/flow_terms.hpp"
 #include "network/flows.hpp"
@@ -46,7 +47,8 @@ class Network {
   std::int32_t start(std::int32_t pair, double bytes, std::int32_t owner, double now,
                      double* latency);
   // A new flow that is not active: the caller calls `activate`, not before the latency is over.
-  std::int32_t create(std::int32_t pair, double bytes, std::int32_t owner, double* latency);
+  std::int32_t create(std::int32_t pair, double bytes, std::int32_t owner, double now,
+                      double* latency);
   void activate(std::int32_t flow, double now) { flows_.activate(flow, now); }
 
   // Share the links anew after all changes of an instant.
@@ -106,6 +108,7 @@ class Network {
   Flows flows_;
   MaxMinSolver solver_;
   std::unique_ptr<ChangingLinks> changing_;  // null: links stay what they are
+  std::unique_ptr<BurstLinks> bursts_;       // null: no link has a burst
   HostPairs pairs_;
 };
 

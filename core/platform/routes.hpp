@@ -19,6 +19,7 @@ struct PlatformData {
   std::vector<double> link_bandwidth;  // bytes/s
   std::vector<double> link_latency;    // seconds
   std::vector<std::uint8_t> link_fatpipe;
+  std::vector<double> link_burst;  // bytes that it passes at once
 
   // Segments: pieces of routes. Segment s has the links segment_links[offset[s] .. offset[s+1]).
   std::vector<std::int64_t> segment_offset;
@@ -52,6 +53,7 @@ void for_each_link_column(AnyPlatform& platform, Visit&& visit) {
   visit("bandwidth", platform.link_bandwidth);
   visit("latency", platform.link_latency);
   visit("fatpipe", platform.link_fatpipe);
+  visit("burst", platform.link_burst);
 }
 
 struct Route {

@@ -57,7 +57,7 @@ std::int32_t Transfers::queue(std::int32_t connection, PacketType type, std::int
   const std::int32_t packet = connections_->append(connection, type, message);
   double latency = 0.0;
   const std::int32_t flow =
-      network_.create(connections_->pair(connection), bytes, packet, &latency);
+      network_.create(connections_->pair(connection), bytes, packet, clock_.now(), &latency);
   connections_->set_flow(packet, flow);
   if (failing_) failing_->flights[packet].flow = flow;
   if (latency > 0) {

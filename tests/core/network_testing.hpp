@@ -16,6 +16,8 @@ namespace tisim::test {
 class FlowSystem {
  public:
   std::int32_t link(double capacity, bool fatpipe = false);
+  // The link passes so many bytes at once.
+  void set_burst(std::int32_t link, double bytes);
   // A pair of hosts with its route, and the route back for crosstraffic.
   std::int32_t pair(const std::vector<std::int32_t>& links, double latency = 0.0,
                     const std::vector<std::int32_t>& back = {});

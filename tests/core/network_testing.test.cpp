@@ -22,7 +22,12 @@ std::int32_t FlowSystem::link(double capacity, bool fatpipe) {
   platform_.link_bandwidth.push_back(capacity);
   platform_.link_latency.push_back(0.0);
   platform_.link_fatpipe.push_back(fatpipe ? 1 : 0);
+  platform_.link_burst.push_back(0.0);
   return static_cast<std::int32_t>(platform_.link_bandwidth.size()) - 1;
+}
+
+void FlowSystem::set_burst(std::int32_t link, double bytes) {
+  platform_.link_burst[static_cast<std::size_t>(link)] = bytes;
 }
 
 std::int32_t FlowSystem::pair(const std::vector<std::int32_t>& links, double latency,

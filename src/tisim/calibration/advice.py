@@ -107,7 +107,9 @@ def _intra_node(calibration: Calibration) -> Iterator[str]:
     frame = calibration.measurements.frame
     rows = frame[frame["operation"] == "pingpong"]
     nbytes = rows["bytes"].to_numpy(dtype=np.float64)
-    fitted = calibration.transfer.seconds(nbytes) + calibration.overheads.in_a_message(nbytes)
+    saved = np.minimum(nbytes + ENVELOPE, calibration.burst) / calibration.route.bandwidth
+    fitted = calibration.transfer.seconds(nbytes) - saved
+    fitted += calibration.overheads.in_a_message(nbytes)
     ratio = fitted / rows["seconds"].to_numpy()
     quick, slow = np.mean(ratio > _SHORTER), np.mean(ratio < 1 / _SHORTER)
     if max(quick, slow) > _NOTABLE_PART:

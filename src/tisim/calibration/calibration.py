@@ -46,6 +46,7 @@ class CalibrationDict(TypedDict):
 
     config: dict[str, str]
     route: RouteDict
+    burst_bytes: float
     thresholds: dict[str, object] | None
     segments: list[dict[str, object]]
     breakpoints: list[dict[str, object]]
@@ -82,6 +83,8 @@ class Calibration:
         The measured calls as tisim simulates them on the calibrated platform. One row a size that a
         ping-pong was measured at, plus those of the other calls: ``bytes``, and in seconds
         ``pingpong`` (one way), ``send``, ``isend``, ``recv``.
+    burst
+        Bytes that the links pass at once; 0 where nothing showed any.
     warnings
         Reasons to distrust this calibration (`tisim.calibration.advice`).
     """
@@ -96,6 +99,7 @@ class Calibration:
     platform: PlatformFile = field(repr=False)
     simulated: pd.DataFrame = field(repr=False, compare=False)
     warnings: tuple[str, ...] = ()
+    burst: float = 0.0
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -179,6 +183,7 @@ class Calibration:
         return {
             "config": self.config,
             "route": {"latency_s": self.route.latency, "bandwidth_Bps": self.route.bandwidth},
+            "burst_bytes": self.burst,
             "thresholds": None if thresholds is None else vars(thresholds),
             "segments": [_known(row) for row in self.segments().to_dict("records")],
             "breakpoints": [vars(change) for change in self.changes],

@@ -102,6 +102,10 @@ def fit_transfer(
     thresholds = overheads.thresholds
     changes = [] if thresholds is None else [thresholds.async_small - 1, thresholds.detached - 1]
     offset = overheads.in_a_message(ping_pong.nbytes)
+    if network is not None and network.burst > 0:
+        # The lines are those of a message none of whose bytes passes at once.
+        offset = offset - network.saved(ping_pong.nbytes)
+        changes = [*changes, int(network.burst) - ENVELOPE]
     lines = fit_piecewise(
         ping_pong,
         breakpoints=breakpoints,
@@ -123,7 +127,8 @@ def fit_transfer(
         floor=network.latency,
         envelope=ENVELOPE,
     )
-    return refined(lines, target, ping_pong.counts)
+    # What is shorter than the burst passes at once, whatever its bandwidth factor.
+    return refined(lines, target, ping_pong.counts, steepest_from=network.burst - ENVELOPE)
 
 
 def factors_of(transfer: Piecewise, route: Route) -> tuple[Factor, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tisim.calibration.factors import Route
 from tisim.errors import InputError
 from tisim.files import write_file
+from tisim.platform.description.numbers import BURST
 
 if TYPE_CHECKING:
     from lxml.etree import _Element, _ElementTree
@@ -130,6 +131,27 @@ class PlatformFile:
         for cluster in self._tree.getroot().iter("cluster"):
             if (cluster.get("bw"), cluster.get("lat")) in links:
                 cluster.set("limiter_link", f"{bandwidth:.9g}Bps")
+        return True
+
+    def set_burst(self, hosts: tuple[str, str], nbytes: float) -> bool:
+        """Let the links of the clusters of two hosts pass so many bytes at once.
+
+        Returns
+        -------
+        bool
+            False, and nothing done, if one of the hosts is in no cluster.
+        """
+        from lxml import etree
+
+        own = [self.cluster_of(host) for host in hosts]
+        if any(cluster is None for cluster in own):
+            return False
+        for cluster in own:
+            assert cluster is not None
+            for prop in cluster.findall("prop"):
+                if prop.get("id") == BURST:
+                    cluster.remove(prop)
+            etree.SubElement(cluster, "prop", id=BURST, value=f"{nbytes:.0f}")
         return True
 
     def cluster_of(self, host: str) -> _Element | None:

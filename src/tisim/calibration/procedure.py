@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
 from tisim.calibration.advice import advise
+from tisim.calibration.burst import fit_burst
 from tisim.calibration.calibration import Calibration, settings
 from tisim.calibration.contention import Contention, limiter_bandwidth, measure_contention
 from tisim.calibration.factors import ENVELOPE, Route, factors_of, fit_transfer
@@ -97,7 +98,10 @@ def calibrate(
     file, pair, route = _nominal(platform, hosts, bandwidth, latency, links, machine)
     begin("transfers")
     ping_pong = measurements.curve("pingpong")
-    network = Network.of(route.bandwidth, route.latency, ping_pong, ENVELOPE)
+    burst = fit_burst(measurements, route.bandwidth, ENVELOPE)
+    if burst > 0 and not file.set_burst(pair, burst):
+        burst = 0.0
+    network = Network.of(route.bandwidth, route.latency, ping_pong, ENVELOPE, burst)
     overheads = separate(measurements, overheads, network)
     transfer = fit_transfer(ping_pong, overheads, breakpoints, network)
     file.configure(settings(overheads, factors_of(transfer, route)))
@@ -116,6 +120,7 @@ def calibrate(
         pair,
         limiter,
         file,
+        burst=burst,
         simulated=simulate(file.load(), pair, _simulated_sizes(measurements)),
     )
     found = dataclasses.replace(found, warnings=advise(found))

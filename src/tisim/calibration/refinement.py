@@ -66,6 +66,8 @@ class Target:
 
     def with_slopes_near(self, slope: float) -> Target:
         """The same points, for lines about as steep as another line."""
+        if self.most_slope <= self.least_slope:
+            return self
         least = max(self.least_slope, (1 - _ALIKE) * slope)
         return replace(self, least_slope=least, most_slope=max(least, (1 + _ALIKE) * slope))
 
@@ -84,7 +86,12 @@ class Target:
         return np.asarray(far & self.exact)
 
 
-def refined(lines: Piecewise, target: Target, counts: NDArray[np.int64]) -> Piecewise:
+def refined(
+    lines: Piecewise,
+    target: Target,
+    counts: NDArray[np.int64],
+    steepest_from: float = 0.0,
+) -> Piecewise:
     """The lines, with pieces in the place of each segment that misses an exact point.
 
     Parameters
@@ -95,8 +102,10 @@ def refined(lines: Piecewise, target: Target, counts: NDArray[np.int64]) -> Piec
         The points.
     counts
         Measured times behind each point.
+    steepest_from
+        Segments up to this size get lines of the least slope.
     """
-    misses = target.misses(lines)
+    misses = target.misses(lines) | (target.exact & (target.nbytes <= steepest_from))
     if not misses.any():
         return lines
     segments: list[Segment] = []
@@ -106,7 +115,10 @@ def refined(lines: Piecewise, target: Target, counts: NDArray[np.int64]) -> Piec
         if not misses[start:end].any():
             segments.append(segment)
             continue
-        segments += _pieces(segment, target.part(start, end), counts[start:end])
+        part = target.part(start, end)
+        if segment.last <= steepest_from:
+            part = replace(part, most_slope=part.least_slope)
+        segments += _pieces(segment, part, counts[start:end])
     return Piecewise(lines.operation, tuple(segments))
 
 

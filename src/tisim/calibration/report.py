@@ -54,6 +54,11 @@ def _sections(calibration: Calibration) -> Iterator[str]:
         yield f"Breakpoints\n{_breakpoints(calibration)}"
     if calibration.overheads.thresholds is not None:
         yield f"Protocol: {calibration.overheads.thresholds.evidence}."
+    if calibration.burst > 0:
+        yield (
+            f"Burst: single messages are faster than streams: links pass {calibration.burst:.0f} "
+            "bytes at once\n(tisim/burst), refilled at their bandwidth."
+        )
     if calibration.contention is not None:
         limiter = calibration.limiter
         if calibration.contention.patterns:

@@ -49,21 +49,31 @@ class Network:
         Least latency, in seconds.
     envelope
         Bytes that a message carries beside its payload.
+    burst
+        Bytes of a message that the links pass at once.
     """
 
     bandwidth: float
     latency: float
     envelope: int
+    burst: float = 0.0
 
     @classmethod
-    def of(cls, bandwidth: float, latency: float, ping_pong: Curve, envelope: int) -> Network:
+    def of(
+        cls, bandwidth: float, latency: float, ping_pong: Curve, envelope: int, burst: float = 0.0
+    ) -> Network:
         """The bounds that nominal values and the shortest message give."""
         least = _LEAST_LATENCY * min(latency, float(ping_pong.seconds.min()))
-        return cls(bandwidth, least, envelope)
+        return cls(bandwidth, least, envelope, burst)
+
+    def saved(self, nbytes: Floats) -> Floats:
+        """What a message saves by the bytes that pass at once, in seconds."""
+        return np.minimum(nbytes + self.envelope, self.burst) / self.bandwidth
 
     def least_seconds(self, nbytes: Floats) -> Floats:
         """The least time of a message in the network."""
-        return np.asarray(self.latency + (nbytes + self.envelope) / self.bandwidth)
+        whole = self.latency + (nbytes + self.envelope) / self.bandwidth
+        return np.asarray(whole - self.saved(nbytes))
 
 
 def separate(measured: Measurements, overheads: Overheads, network: Network) -> Overheads:

@@ -56,13 +56,14 @@ class LinkNumbers(Columns):
 
     Attributes
     ----------
-    link_bandwidth, link_latency, link_fatpipe
-        bytes/s, seconds, 1 if it is a FATPIPE; shape (links,).
+    link_bandwidth, link_latency, link_fatpipe, link_burst
+        bytes/s, seconds, 1 if it is a FATPIPE, bytes that it passes at once; shape (links,).
     """
 
     link_bandwidth: NumpyView[np.float64] = NumpyView("d")
     link_latency: NumpyView[np.float64] = NumpyView("d")
     link_fatpipe: NumpyView[np.uint8] = NumpyView("B")
+    link_burst: NumpyView[np.float64] = NumpyView("d")
 
 
 class LinkBlock(Protocol):
@@ -74,6 +75,7 @@ class LinkBlock(Protocol):
     def bandwidths(self) -> array[float]: ...
     def latencies(self) -> array[float]: ...
     def fatpipes(self) -> array[int]: ...
+    def bursts(self) -> array[float]: ...
 
 
 @dataclass(slots=True)
@@ -84,12 +86,16 @@ class ListedLinks:
     bandwidth_list: list[float] = field(default_factory=list)
     latency_list: list[float] = field(default_factory=list)
     fatpipe_list: list[bool] = field(default_factory=list)
+    burst_list: list[float] = field(default_factory=list)
 
-    def append(self, name: str, bandwidth: float, latency: float, fatpipe: bool) -> None:
+    def append(
+        self, name: str, bandwidth: float, latency: float, fatpipe: bool, burst: float
+    ) -> None:
         self.names.append(name)
         self.bandwidth_list.append(bandwidth)
         self.latency_list.append(latency)
         self.fatpipe_list.append(fatpipe)
+        self.burst_list.append(burst)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -109,6 +115,9 @@ class ListedLinks:
 
     def fatpipes(self) -> array[int]:
         return array("B", self.fatpipe_list)
+
+    def bursts(self) -> array[float]:
+        return array("d", self.burst_list)
 
 
 class LinkTable:
@@ -132,6 +141,7 @@ class LinkTable:
         latency: float,
         *,
         fatpipe: bool = False,
+        burst: float = 0.0,
         properties: Mapping[str, str] | None = None,
     ) -> int:
         """Add one link (whose name is new) and return its index."""
@@ -139,7 +149,7 @@ class LinkTable:
         if not isinstance(block, ListedLinks):
             block = ListedLinks()
             self._push(block)
-        block.append(name, bandwidth, latency, fatpipe)
+        block.append(name, bandwidth, latency, fatpipe, burst)
         index = self._count
         self._listed[name] = index
         if properties:
@@ -148,11 +158,18 @@ class LinkTable:
         return index
 
     def add_split(
-        self, name: str, bandwidth: float, latency: float, properties: Mapping[str, str]
+        self,
+        name: str,
+        bandwidth: float,
+        latency: float,
+        properties: Mapping[str, str],
+        *,
+        burst: float = 0.0,
     ) -> int:
         """Add the two links of a SPLITDUPLEX link and return the index of the upward one."""
-        up = self.add_listed(name + "_UP", bandwidth, latency, properties=properties)
-        self.add_listed(name + "_DOWN", bandwidth, latency, properties=properties)
+        numbers = (bandwidth, latency)
+        up = self.add_listed(f"{name}_UP", *numbers, burst=burst, properties=properties)
+        self.add_listed(f"{name}_DOWN", *numbers, burst=burst, properties=properties)
         self._split[name] = up
         return up
 
@@ -208,6 +225,7 @@ class LinkTable:
             "link_bandwidth": self.bandwidths(),
             "link_latency": self.latencies(),
             "link_fatpipe": self.fatpipes(),
+            "link_burst": joined("d", (block.bursts() for block in self._blocks)),
         }
 
     def bandwidths(self) -> array[float]:

@@ -18,8 +18,9 @@ class Resources(LinkNumbers):
     ----------
     host_speed, host_cores
         Of each host: flop/s of a core, number of cores; shape (hosts,).
-    link_bandwidth, link_latency, link_fatpipe
-        Of each link: bytes/s, seconds, 1 if it is a FATPIPE; shape (links,).
+    link_bandwidth, link_latency, link_fatpipe, link_burst
+        Of each link: bytes/s, seconds, 1 if it is a FATPIPE, bytes that it passes at once; shape
+        (links,).
     """
 
     host_speed: NumpyView[np.float64] = NumpyView("d")

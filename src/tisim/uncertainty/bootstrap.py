@@ -110,7 +110,8 @@ def _refitted(
         lines = fit_piecewise(
             curve,
             breakpoints=lines.breakpoints,
-            offset=drawn.in_a_message(curve.nbytes),
+            offset=drawn.in_a_message(curve.nbytes)
+            - np.minimum(curve.nbytes + ENVELOPE, found.burst) * least,
             least_slope=least,
         )
     else:  # pieces of a few sizes: as they are, as much longer or shorter as the medians

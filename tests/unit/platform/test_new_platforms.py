@@ -99,8 +99,11 @@ def test_a_calibrated_platform_gives_options_and_numbers(tisim: CommandLine) -> 
         "measured.xml",
         '<platform version="4.1"><config><prop id="smpi/os" value="0:1e-6:0"/></config>'
         '<cluster id="c" prefix="c-" suffix="" radical="0-1" speed="2Gf" core="3" bw="5GBps"'
-        ' lat="4us" limiter_link="9GBps"/></platform>',
+        ' lat="4us" limiter_link="9GBps"><prop id="tisim/burst" value="2kB"/></cluster></platform>',
     )
+    same = new.torus(27, calibrated=measured)
+    assert same.link("node_link_0_limiter").bandwidth == 9e9
+    assert set(same.resources.link_burst.tolist()) == {2000}
     platform = new.torus(27, calibrated=measured, latency="1us")
     link = platform.link("node_link_from_0_to_1_UP")
     assert (link.bandwidth, link.latency) == (5e9, 1e-6)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tisim.platform.description.values import read_bandwidth, read_cores, read_speed
+from tisim.platform.description.values import (
+    read_bandwidth,
+    read_burst,
+    read_cores,
+    read_speed,
+)
 from tisim.platform.hosts import NumberedHosts
 from tisim.platform.radical import Radical
 from tisim.platform.topology import did_you_mean
@@ -110,17 +115,18 @@ def _spec(construction: Construction, node: Node) -> ClusterSpec:
     if policy == "FATPIPE":
         construction.warn(node, f"cluster {name}: its links are SHARED, as SimGrid makes them")
     router = node["router_id"] or f"{node['prefix']}{name}_router{node['suffix']}"
+    burst = read_burst(node)
     limiter = None
     if node["limiter_link"]:
         limit = read_bandwidth(node, "limiter_link", f"limiter_link of {name}")
-        limiter = LinkKind("limiter", limit)
+        limiter = LinkKind("limiter", limit, burst=burst)
     fatpipe = node["bb_sharing_policy"] == "FATPIPE"
     return ClusterSpec(
         name,
         node["prefix"],
         radical,
         node["suffix"],
-        LinkKind("link", bandwidth, latency),
+        LinkKind("link", bandwidth, latency, burst=burst),
         policy == "SPLITDUPLEX",
         _optional_link(node, "loopback", "loopback_bw", "loopback_lat", fatpipe=True),
         limiter,

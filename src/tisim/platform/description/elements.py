@@ -10,7 +10,7 @@ from tisim.platform.description.construction import Construction
 from tisim.platform.description.events import EventReader
 from tisim.platform.description.node import Node
 from tisim.platform.description.routes import add_bypass, add_route
-from tisim.platform.description.values import read_bandwidth, read_cores, read_speed
+from tisim.platform.description.values import read_bandwidth, read_burst, read_cores, read_speed
 from tisim.platform.description.xml import read_fragment
 from tisim.platform.zones.base import Zone
 from tisim.platform.zones.star import StarZone, VivaldiZone
@@ -229,18 +229,23 @@ class Elements:
         latency = parse_time(
             node["latency"], f"latency of link {name}", file=node.file, line=node.line
         )
-        properties = node.properties()
+        properties, burst = node.properties(), read_burst(node)
         links = self.construction.topology.links
         if links.is_listed(name):
             raise node.error(f"link {name!r} is declared twice")
         if policy == "SPLITDUPLEX":
-            first, count = links.add_split(name, bandwidth, latency, properties), 2
+            first = links.add_split(name, bandwidth, latency, properties, burst=burst)
+            count = 2
         else:
-            fatpipe = policy == "FATPIPE"
-            first, count = (
-                links.add_listed(name, bandwidth, latency, fatpipe=fatpipe, properties=properties),
-                1,
+            first = links.add_listed(
+                name,
+                bandwidth,
+                latency,
+                fatpipe=policy == "FATPIPE",
+                burst=burst,
+                properties=properties,
             )
+            count = 1
         self.events.add_link_profiles(node, range(first, first + count))
 
     def _check_names(self, root: Node) -> None:

@@ -13,13 +13,18 @@ if TYPE_CHECKING:
     from tisim.platform.resources import Resources
     from tisim.platform.topology import Topology
 
+#: The property of a link, or of a cluster, that gives the burst of its links, in bytes. SimGrid
+#: ignores properties that it does not know.
+BURST = "tisim/burst"
+
 
 class LinkNow(NamedTuple):
-    """Bandwidth (bytes/s), latency (s) and sharing of a link."""
+    """Bandwidth (bytes/s), latency (s), sharing and burst (bytes) of a link."""
 
     bandwidth: float
     latency: float
     fatpipe: bool
+    burst: float = 0.0
 
 
 class HostNow(NamedTuple):
@@ -47,6 +52,7 @@ class Numbers:
         self._bandwidths: array[float] = resources.floats("link_bandwidth")
         self._latencies: array[float] = resources.floats("link_latency")
         self._fatpipes: array[int] = resources.integers("link_fatpipe")
+        self._bursts: array[float] = resources.floats("link_burst")
 
     def host(self, index: int) -> HostNow:
         """The numbers of a host."""
@@ -54,7 +60,12 @@ class Numbers:
 
     def link(self, index: int) -> LinkNow:
         """The numbers of a link."""
-        return LinkNow(self._bandwidths[index], self._latencies[index], bool(self._fatpipes[index]))
+        return LinkNow(
+            self._bandwidths[index],
+            self._latencies[index],
+            bool(self._fatpipes[index]),
+            self._bursts[index],
+        )
 
     def hosts(self, first: int, count: int) -> set[HostNow]:
         """The different numbers of consecutive hosts."""
@@ -94,4 +105,6 @@ class Numbers:
             "latency": repr(now.latency),
             "sharing_policy": "FATPIPE" if now.fatpipe else "SHARED",
         }
+        if now.burst:
+            properties = {**(properties or {}), BURST: repr(now.burst)}
         return make_node("link", attributes, properties)

@@ -53,7 +53,8 @@ def short_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node | Non
             kind = kind._replace(fatpipe=now.fatpipe)
         kinds[role] = kind
     links = zone.with_spec(ClusterSpec(**(zone.spec._asdict() | kinds))).make_links()
-    said = map(LinkNow, links.bandwidths(), links.latencies(), map(bool, links.fatpipes()))
+    fatpipes = map(bool, links.fatpipes())
+    said = map(LinkNow, links.bandwidths(), links.latencies(), fatpipes, links.bursts())
     if list(said) != numbers.links(zone.first_link, len(links)):
         return None
     return _with(node, changes | _changed_host(zone.first_host, numbers))

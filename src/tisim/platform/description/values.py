@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from tisim.quantities import parse_bandwidth, parse_speed
+from tisim.platform.description.numbers import BURST
+from tisim.quantities import parse_bandwidth, parse_size, parse_speed
 
 if TYPE_CHECKING:
     from tisim.platform.description.node import Node
@@ -56,3 +57,9 @@ def read_cores(node: Node) -> int:
     if not 1 <= cores < _MOST_CORES:
         raise node.error(f"core must be a whole number above zero, not {node['core']!r}")
     return cores
+
+
+def read_burst(node: Node) -> float:
+    """The burst of the links of an element, in bytes, from its properties; 0 if there is none."""
+    text = node.properties().get(BURST)
+    return 0.0 if text is None else parse_size(text, BURST, file=node.file, line=node.line)

@@ -23,6 +23,10 @@ class Characteristics:
         Of one core, and the cores of a host.
     config
         Options of the simulation.
+    limiter
+        What a host sends and receives together, bytes/s; None: no less than its link carries.
+    burst
+        Bytes that a link passes at once.
     """
 
     bandwidth: Quantity
@@ -30,6 +34,8 @@ class Characteristics:
     speed: Quantity
     cores: int
     config: Mapping[str, object] = field(default_factory=dict)
+    limiter: float | None = None
+    burst: float = 0.0
 
 
 def characteristics(
@@ -66,6 +72,9 @@ def characteristics(
         known.speed if speed is None else speed,
         known.cores if cores is None else cores,
         known.config,
+        # A limiter is that of the measured links.
+        known.limiter if bandwidth is None else None,
+        known.burst,
     )
 
 
@@ -76,7 +85,9 @@ def _of_platform(platform: Platform) -> Characteristics:
             "a calibrated platform has two hosts or more; this one has one", file=platform.file
         )
     first, second = platform.hosts[:2]
-    links = [link for link in platform.route(first, second).links if link.latency > 0]
+    route = platform.route(first, second).links
+    links = [link for link in route if link.latency > 0]
+    limiters = [link.bandwidth for link in route if link.name.endswith("_limiter")]
     if not links:
         raise InputError(
             "the route between the first two hosts of the calibrated platform has no latency; "
@@ -89,4 +100,6 @@ def _of_platform(platform: Platform) -> Characteristics:
         first.speed,
         first.cores,
         platform.config,
+        min(limiters, default=None),
+        min(platform.resources.link_burst[link.index] for link in links),
     )

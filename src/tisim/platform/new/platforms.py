@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tisim.platform.builder import PlatformBuilder
 from tisim.platform.description.attributes import Quantity
+from tisim.platform.description.numbers import BURST
 from tisim.platform.new.calibrated import characteristics
 from tisim.platform.new.dragonflies import dragonfly_shape
 from tisim.platform.new.fat_trees import fat_tree_shape
@@ -216,5 +217,7 @@ def _built(
         topology=topology,
         parameters=parameters,
         backbone=backbone,
+        limiter=numbers.limiter,
+        properties={BURST: repr(float(numbers.burst))} if numbers.burst else None,
     )
     return builder.build()

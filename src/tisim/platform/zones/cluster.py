@@ -29,12 +29,15 @@ class LinkKind(NamedTuple):
         Which of the kinds of a `ClusterSpec` they are, by the name of its attribute.
     bandwidth, latency, fatpipe
         In bytes/s and seconds; whether the bandwidth bounds each flow by itself.
+    burst
+        Bytes that they pass at once.
     """
 
     role: str
     bandwidth: float
     latency: float = 0.0
     fatpipe: bool = False
+    burst: float = 0.0
 
 
 class ClusterSpec(NamedTuple):
@@ -130,6 +133,9 @@ class BandedLinks:
 
     def fatpipes(self) -> array[int]:
         return self._column("B", lambda kind: int(kind.fatpipe))
+
+    def bursts(self) -> array[float]:
+        return self._column("d", lambda kind: kind.burst)
 
     def _column(self, typecode: str, number: Callable[[LinkKind], _Number]) -> array[_Number]:
         parts = (array(typecode, map(number, band.columns)) * band.rows for band in self._bands)

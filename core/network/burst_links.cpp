@@ -1,0 +1,51 @@
+#include "network/burst_links.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "support/invariant.hpp"
+
+namespace tisim {
+
+namespace {
+
+// A link of the way there takes a whole flow of its pair; one of the way back, a twentieth.
+bool is_on_the_way(const max_min::System& system, const max_min::Element& element) {
+  return system.weight(element) >= 1.0;
+}
+
+}  // namespace
+
+bool BurstLinks::any(const PlatformData& platform) {
+  return std::any_of(platform.link_burst.begin(), platform.link_burst.end(),
+                     [](double burst) { return burst > 0; });
+}
+
+BurstLinks::BurstLinks(const PlatformData& platform) : buckets_(platform.link_burst.size()) {
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    buckets_[i].burst = buckets_[i].tokens = platform.link_burst[i];
+  }
+}
+
+double BurstLinks::pass(const max_min::System& system, std::span<const max_min::Element> elements,
+                        double bytes, double now) {
+  double at_once = elements.empty() ? 0.0 : bytes;
+  for (const max_min::Element& element : elements) {
+    if (!is_on_the_way(system, element)) continue;
+    Bucket& bucket = buckets_[static_cast<std::size_t>(element.constraint)];
+    const double refill = system.constraint(element.constraint).capacity * (now - bucket.updated);
+    bucket.tokens = std::min(bucket.burst, bucket.tokens + refill);
+    bucket.updated = now;
+    at_once = std::min(at_once, std::max(bucket.tokens, 0.0));
+    if (bucket.burst > 0) bucket.tokens -= bytes;
+  }
+  return at_once;
+}
+
+void BurstLinks::verify() const {
+  for (const Bucket& bucket : buckets_) {
+    ensure(bucket.tokens <= bucket.burst, "a bucket holds more than the burst of its link");
+  }
+}
+
+}  // namespace tisim
