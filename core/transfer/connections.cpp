@@ -66,19 +66,27 @@ Packet Connections::take_first(Connection& connection) {
   return packet;
 }
 
-const std::vector<Packet>& Connections::end(std::int32_t number, double now) {
+Packet Connections::take_moved(std::int32_t number) {
   Connection& connection = connections_[at(packets_[number].connection)];
   connection.is_moving = false;
-  ended_.assign(1, take_first(connection));
-  while (connection.first >= 0) {
-    const Packet& next = packets_[connection.first];
-    if (!is_control(next.type) || !next.has_paid_latency) break;
-    network_.drop(next.flow, now);  // it has not moved yet
-    network_.discard(next.flow);
-    ended_.push_back(take_first(connection));
-  }
+  return take_first(connection);
+}
+
+bool Connections::take_control(std::int32_t index, double now, Packet* packet) {
+  Connection& connection = connections_[at(index)];
+  if (connection.first < 0) return false;
+  const Packet& next = packets_[connection.first];
+  if (!is_control(next.type) || !next.has_paid_latency) return false;
+  network_.drop(next.flow, now);  // it has not moved yet
+  network_.discard(next.flow);
+  *packet = take_first(connection);
+  return true;
+}
+
+std::int32_t Connections::move_on(std::int32_t index, double now) {
+  Connection& connection = connections_[at(index)];
   move_first(connection, now);
-  return ended_;
+  return connection.first;
 }
 
 void Connections::drop(std::int32_t number, double now) {

@@ -52,9 +52,13 @@ class Connections {
   void set_flow(std::int32_t packet, std::int32_t flow) { packets_[packet].flow = flow; }
   // The packet moves now, or when those before it are gone.
   void pay_latency(std::int32_t packet, double now);
-  // Takes out a packet that has moved, and lists it, then the control messages right behind it:
-  // they are in the same segment of TCP, and are read with it. The next one moves.
-  const std::vector<Packet>& end(std::int32_t packet, double now);
+  // Takes out a packet that has moved. The caller then calls `take_control` and `move_on`.
+  Packet take_moved(std::int32_t packet);
+  // Takes out the first packet if it is a control message that could move: it is in the same
+  // segment of TCP as the one before it, and is read with it. False: it is not.
+  bool take_control(std::int32_t connection, double now, Packet* packet);
+  // The first packet moves if it can. It, -1: there is none.
+  std::int32_t move_on(std::int32_t connection, double now);
   // Takes out a packet that has not. The caller has taken its flow out of the network.
   void drop(std::int32_t packet, double now);
 
@@ -89,8 +93,7 @@ class Connections {
   Network& network_;
   Pool<Packet> packets_;
   std::vector<Connection> connections_;
-  NumberIndex index_;          // of them
-  std::vector<Packet> ended_;  // what `end` returns
+  NumberIndex index_;  // of them
 };
 
 }  // namespace tisim

@@ -68,14 +68,6 @@ std::int32_t Transfers::queue(std::int32_t connection, PacketType type, std::int
   return packet;
 }
 
-const std::vector<Packet>& Transfers::end_packet(std::int32_t packet) {
-  const std::vector<Packet>& ended = connections_->end(packet, clock_.now());
-  if (failing_) {
-    for (const Packet& one : ended) failing_->flights.erase(one.number);
-  }
-  return ended;
-}
-
 void Transfers::stop(std::int32_t owner) {
   const auto found = failing_->flights.find(owner);
   const std::int32_t flow = found->second.flow;

@@ -51,8 +51,12 @@ class Transfers {
   void end(std::int32_t owner) {
     if (failing_) failing_->flights.erase(owner);
   }
-  // The packet has been moved. Takes out what arrives with it; see `Connections::end`.
-  const std::vector<Packet>& end_packet(std::int32_t packet);
+  // Takes out a control message that arrives with the packet that was first in its connection.
+  bool take_control(std::int32_t connection, Packet* packet) {
+    if (!connections_->take_control(connection, clock_.now(), packet)) return false;
+    end(packet->number);
+    return true;
+  }
 
   // Messages are in order from now on. To be called before the first one.
   void keep_order() { connections_ = std::make_unique<Connections>(network_); }

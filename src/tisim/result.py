@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from tisim.jitter import JitterDict
     from tisim.result_json import BreakdownDict, RankValues, ResultDict, SummaryDict
     from tisim.timeline.breakdown import Breakdown
     from tisim.timeline.critical_path import CriticalPath
@@ -79,7 +80,9 @@ class Result:
     version
         The version of tisim that simulated it.
     event_log
-        What happened, if the replay kept it (``replay(..., event_log=True)``); else None.
+        What happened, if the replay kept it (``event_log=True``); else None.
+    jitter
+        The times with each seed (``replay(..., jitter=9)``), whose median this is; else None.
     """
 
     def __init__(
@@ -105,15 +108,14 @@ class Result:
             self._counts[count].frombytes(columns[count].tobytes())
         if start:
             self._times["finish"] = array("d", (t - start for t in self._times["finish"]))
-        self.hosts = list(hosts)
-        self.wall_time = wall_time
-        self.uncertainty: dict[str, object] | None = None
-        self.trace = trace
-        self.platform = platform
+        self.hosts, self.wall_time = list(hosts), wall_time
+        self.trace, self.platform = trace, platform
         self.config = dict(config)
         self.warnings = list(warnings)
         self.version = __version__
         self.event_log: EventLog | None = None
+        self.uncertainty: dict[str, object] | None = None
+        self.jitter: JitterDict | None = None
         self._breakdown: BreakdownDict | None = None
 
     @classmethod
@@ -163,6 +165,7 @@ class Result:
             raise InputError(f"is no result of a replay: {error}", file=path) from None
         result.version = str(written.get("tisim", ""))
         result._breakdown = written.get("breakdown")
+        result.jitter = written.get("jitter")
         return result
 
     @property
@@ -358,6 +361,8 @@ class Result:
             summary["breakdown"] = breakdown
         if self.uncertainty is not None:
             summary["uncertainty"] = self.uncertainty
+        if self.jitter is not None:
+            summary["jitter"] = self.jitter
         return summary
 
     def _rows(self) -> Iterator[RankValues]:
@@ -381,11 +386,8 @@ class Result:
 
     def __getstate__(self) -> dict[str, object]:
         """The numbers and texts, without the event log, whose files belong to this process."""
-        names = ("hosts", "wall_time", "trace", "platform", "config", "warnings", "version")
-        state = {name: getattr(self, name) for name in (*names, "_times", "_counts")}
-        state["_breakdown"] = self._summary().get("breakdown")
-        state["event_log"] = None
-        return state
+        breakdown = self._summary().get("breakdown")
+        return {**self.__dict__, "_breakdown": breakdown, "event_log": None}
 
     def __repr__(self) -> str:
         return (

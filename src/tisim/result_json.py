@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, Required, TypedDict, cast
 
 from tisim.errors import InputError
+from tisim.jitter import JitterDict
 
 #: The columns that every result has had since its first version.
 NECESSARY = ("rank", "host", "finish", "compute", "communication")
@@ -82,12 +83,14 @@ class BreakdownDict(TypedDict):
 class _Optional(TypedDict, total=False):
     breakdown: BreakdownDict
     uncertainty: dict[str, object]
+    jitter: JitterDict
 
 
 class SummaryDict(_Optional):
     """A result without its ranks; times in seconds.
 
-    It may have a breakdown, and the interval of replays with other sets of parameters.
+    It may have a breakdown, the interval of replays with other sets of parameters, and the times
+    of replays with other seeds.
     """
 
     tisim: str
@@ -133,6 +136,7 @@ class WrittenResult(TypedDict, total=False):
     warnings: list[str]
     breakdown: BreakdownDict
     uncertainty: dict[str, object]
+    jitter: JitterDict
     ranks: Required[list[WrittenRow]]
 
 

@@ -4,8 +4,7 @@
 
 namespace tisim {
 
-bool Deliveries::is_lost(std::int32_t found, std::int32_t pair) {
-  if (!transfers_.may_fail()) return false;
+bool Deliveries::lose_if_obstructed(std::int32_t found, std::int32_t pair) {
   const Message& message = matcher_.message(found);
   std::optional<Loss> loss = transfers_.obstacle(pair);
   for (const std::int32_t rank : {message.source, message.destination}) {

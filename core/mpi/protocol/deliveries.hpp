@@ -18,13 +18,16 @@ class Deliveries {
 
   // Whether something that is off, or a dead rank, is on a message's way over a pair. It is noted
   // as lost then.
-  bool is_lost(std::int32_t message, std::int32_t pair);
+  bool is_lost(std::int32_t message, std::int32_t pair) {
+    return transfers_.may_fail() && lose_if_obstructed(message, pair);
+  }
   // The sender needs its message no more, before that has arrived.
   void finish_send(std::int32_t message);
   // The transfer of a message is over: those who wait for it go on, whoever came first first.
   void arrive(std::int32_t message);
 
  private:
+  bool lose_if_obstructed(std::int32_t message, std::int32_t pair);
   void notify(std::int32_t message, Side side);
 
   Runtime runtime_;

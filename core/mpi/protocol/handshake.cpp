@@ -129,12 +129,13 @@ void Handshake::come_first(const Packet& packet) {
 
 void Handshake::end(std::int32_t number) {
   Connections& connections = *transfers_.connections();
-  ended_ = transfers_.end_packet(number);
-  if (const std::int32_t next = connections.first(ended_.front().connection); next >= 0) {
-    come_first(connections.packet(next));
-  }
-  // All of it is read before the program, which may have been woken, goes on.
-  for (const Packet& packet : ended_) arrive(packet);
+  Packet packet = connections.take_moved(number);
+  // All that arrives together is read before the program, which may be woken, goes on.
+  do {
+    arrive(packet);
+  } while (transfers_.take_control(packet.connection, &packet));
+  const std::int32_t next = connections.move_on(packet.connection, runtime_.clock.now());
+  if (next >= 0) come_first(connections.packet(next));
 }
 
 void Handshake::arrive(const Packet& packet) {

@@ -73,7 +73,6 @@ class Handshake {
   Deliveries& deliveries_;
   const Protocol& protocol_;
   Jitter& jitter_;
-  std::vector<Packet> ended_;                // that arrive together
   std::vector<std::vector<Unread>> unread_;  // of each rank; shorter where the last have none
   std::unordered_map<std::int32_t, double> unsent_;  // bytes of bodies that are not queued yet
 };

@@ -60,6 +60,7 @@ Examples:
   tisim replay --platform p.xml --bandwidth x2 --latency x0.5 --speed 3.2Gf traces/   # what if?
   tisim replay --platform p.xml --mapping random:7 traces/
   tisim replay --platform calibrated.xml --uncertainty 20 traces/   # 3.88 s, 3.7 s to 4.1 s
+  tisim replay --platform p.xml --config network/ordering=fifo --jitter 9 traces/
   tisim replay --platform p.xml --timeline run.perfetto-trace traces/   # open in ui.perfetto.dev
 """,
 )
@@ -153,6 +154,13 @@ Examples:
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --uncertainty."
 )
+@click.option(
+    "--jitter",
+    type=int,
+    metavar="N",
+    help="Replay with N seeds of a small jitter of starts and sizes; show the median and the range "
+    "of the time.",
+)
 @click.argument("traces", nargs=-1, required=True)
 def replay_command(
     platform_file: str,
@@ -173,6 +181,7 @@ def replay_command(
     mapping_rule: str | None,
     uncertainty: int | None,
     seed: int,
+    jitter: int | None,
     traces: tuple[str, ...],
 ) -> int:
     """Predict how long a run takes, from its time-independent trace.
@@ -180,6 +189,8 @@ def replay_command(
     TRACES is a directory, files, a file that lists one file a line, one file of all ranks, or a
     tar archive; compressed ones too.
     """
+    if jitter is not None and uncertainty is not None:
+        raise InputError("give --jitter or --uncertainty, not both")
     if deployment_file is not None and hostfile is not None:
         raise InputError("give --deploy or --hostfile, not both")
     if json_file not in (None, "-"):
@@ -212,6 +223,7 @@ def replay_command(
             timeline=timelines,
             event_log=breakdown or pictures.wanted,
             registry=ignoring_unsupported() if ignore_unsupported else None,
+            jitter=jitter,
         )
     result.wall_time = time.perf_counter() - start
     interval = None
@@ -288,8 +300,15 @@ def _rows(result: Result, interval: str) -> list[tuple[str, str, str]]:
         return name, format_seconds(mean), f"mean over ranks ({least} to {most})"
 
     ranks = range(len(finish))
+    times = result.jitter["times"] if result.jitter else []
+    median = (
+        f"median of {len(times)} seeds ({format_seconds(min(times))} to "
+        f"{format_seconds(max(times))})"
+        if times
+        else ""
+    )
     return [
-        ("simulated time", format_seconds(result.simulated_time), interval),
+        ("simulated time", format_seconds(result.simulated_time), interval or median),
         ("ranks", f"{len(finish):,}", ""),
         ("actions", f"{result.actions:,}", ""),
         ranked("slowest", max(ranks, key=finish.__getitem__)),

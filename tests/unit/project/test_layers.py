@@ -18,7 +18,18 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"validation"}),
     frozenset({"uncertainty"}),
     frozenset({"sweep", "compare", "viz", "calibration", "generate", "record", "execute"}),
-    frozenset({"environment", "jobs", "replay", "result", "result_json", "recording", "timeline"}),
+    frozenset(
+        {
+            "environment",
+            "jitter",
+            "jobs",
+            "replay",
+            "result",
+            "result_json",
+            "recording",
+            "timeline",
+        }
+    ),
     frozenset({"formats", "actions", "platform", "models"}),
     frozenset({"kernel"}),
     frozenset({"_core", "config"}),

@@ -1,0 +1,62 @@
+"""Replays with a small jitter of starts and sizes: the median over seeds and its interval.
+
+Real ranks never start at one instant, and no two messages take exactly the same time. A replay that
+stays symmetric can take a course that no real run takes, most of all where messages are in order
+(`network/ordering:fifo`, ADR 27).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypedDict
+
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    from tisim.config.table import Protocol
+
+#: What a jitter is where the configuration does not say: seconds, and a part of a message's bytes.
+DEFAULT_START: Final = 3e-4
+DEFAULT_SIZE: Final = 0.005
+
+
+class JitterDict(TypedDict):
+    """The replays of one trace with several seeds."""
+
+    start: float  # each rank starts up to so many seconds later
+    size: float  # each message moves up to this part of its bytes more or less
+    seeds: list[int]
+    times: list[float]  # simulated seconds with each seed
+
+
+def options(protocol: Protocol, seed: int) -> dict[str, object]:
+    """The options of a replay with a seed; the configuration's own jitter holds where it has one.
+
+    Parameters
+    ----------
+    protocol
+        The parameters of the configuration.
+    seed
+        How many seeds to go on from that of the configuration.
+    """
+    return {
+        "tisim/jitter-start": protocol.jitter_start or DEFAULT_START,
+        "tisim/jitter-size": protocol.jitter_size or DEFAULT_SIZE,
+        "tisim/jitter-seed": protocol.jitter_seed + seed,
+    }
+
+
+def check_number(number: int) -> None:
+    """See to it that there is a median and an interval.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than three seeds.
+    """
+    if number < 3:
+        raise InputError(f"a jitter needs at least 3 seeds, not {number}, for a median and a range")
+
+
+def median_of(times: list[float]) -> int:
+    """Which of some times is the median, the lower one of an even number."""
+    return sorted(range(len(times)), key=times.__getitem__)[(len(times) - 1) // 2]

@@ -1,0 +1,59 @@
+"""Replays with several seeds of a small jitter."""
+
+from __future__ import annotations
+
+import pickle
+import statistics
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tisim.errors import InputError
+
+_PLATFORM = Path(__file__).with_name("testbed.xml")
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Five exchanges of 1 MB that post their receives first."""
+    path = tmp_path / "trace.txt"
+    exchange = "{0} irecv {1} 0 1048576 6\n{0} isend {1} 0 1048576 6\n{0} waitall\n"
+    path.write_text(exchange.format(0, 1) * 5 + exchange.format(1, 0) * 5)
+    return path
+
+
+def test_the_result_is_the_median_and_has_the_times_of_all_seeds(trace: Path) -> None:
+    result = tisim.replay(trace, platform=_PLATFORM, jitter=5)
+    assert result.jitter is not None
+    times, seeds = result.jitter["times"], result.jitter["seeds"]
+    assert seeds == [0, 1, 2, 3, 4]
+    assert result.simulated_time == statistics.median(times)
+    assert min(times) < max(times)
+    assert result.config["tisim/jitter-seed"] == seeds[times.index(result.simulated_time)]
+    assert (result.jitter["start"], result.jitter["size"]) == (3e-4, 0.005)
+
+
+def test_the_configuration_says_how_large_the_jitter_is(trace: Path) -> None:
+    config = {"tisim/jitter-start": "1e-5", "tisim/jitter-size": 0.25, "tisim/jitter-seed": 7}
+    result = tisim.replay(trace, platform=_PLATFORM, config=config, jitter=3)
+    assert result.jitter is not None
+    assert (result.jitter["start"], result.jitter["size"]) == (1e-5, 0.25)
+    assert result.jitter["seeds"] == [7, 8, 9]
+
+
+def test_the_times_are_written_and_read(trace: Path) -> None:
+    result = tisim.replay(trace, platform=_PLATFORM, jitter=3)
+    assert tisim.Result.from_json(result.to_json()).jitter == result.jitter
+    assert pickle.loads(pickle.dumps(result)).jitter == result.jitter
+    assert tisim.replay(trace, platform=_PLATFORM).jitter is None
+
+
+def test_jitter_goes_with_an_event_log(trace: Path) -> None:
+    result = tisim.replay(trace, platform=_PLATFORM, jitter=3, event_log=True)
+    assert len(result.messages) == 10
+
+
+def test_fewer_than_three_seeds_have_no_range(trace: Path) -> None:
+    with pytest.raises(InputError, match="at least 3 seeds, not 2"):
+        tisim.replay(trace, platform=_PLATFORM, jitter=2)
