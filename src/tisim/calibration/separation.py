@@ -129,7 +129,8 @@ def _joint(
     if gap is not None:
         send, recv = np.minimum(send, gap), np.minimum(recv, gap)
         # Streams that neither the sender nor the bandwidth explains are held up by the receiver.
-        held_up = (gap > (1 + _NOTABLE) * np.maximum(send, wire)) & (recv > 0)
+        slow = gap > (1 + _NOTABLE) * np.maximum(send, wire)
+        held_up = slow & (recv > 0) & np.isfinite(gap)
         recv = np.where(held_up, gap, recv)
     excess = np.maximum(send + recv + wire - whole, 0.0)
     # Each gives way as the square of its error; none below zero, where the other gives the rest.

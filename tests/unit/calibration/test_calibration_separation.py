@@ -102,6 +102,21 @@ def test_a_stream_tells_what_the_receiver_takes() -> None:
         assert found.failing().empty
 
 
+def test_streams_of_some_sizes_leave_the_others_alone() -> None:
+    calls = measured(
+        pingpong=lambda size: 20e-6 + 2 * size / BANDWIDTH,
+        send=lambda size: 1e-6,
+        isend=lambda size: 1e-6,
+        recv=lambda size: 8e-6,
+        stream=lambda size: 8e-6,
+    )
+    some = calls.frame[(calls.frame["operation"] != "stream") | (calls.frame["bytes"] < 5000)]
+    found = calibrate(Measurements(some), bandwidth=BANDWIDTH, latency=LATENCY, links=2)
+    assert found.failing().empty
+    assert found.overheads.receiver is not None
+    assert found.overheads.receiver.seconds(np.array([9e5]))[0] == pytest.approx(8e-6, rel=0.1)
+
+
 def test_a_size_that_is_known_well_divides_its_segment() -> None:
     def ping_pong(size: int) -> float:
         bump = 1.3 if 900 < size < 1300 else 1.0
