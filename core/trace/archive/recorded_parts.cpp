@@ -86,7 +86,12 @@ std::vector<std::uint32_t> write_recorded_trace(const std::vector<std::string>& 
     throw TraceError(output, 0, std::string("cannot be written from these parts: ") + error.what());
   }
   const std::string unfinished = output + ".unfinished";
-  write_at(*create_file(unfinished), bytes, 0, unfinished);
+  try {
+    write_at(*create_file(unfinished), bytes, 0, unfinished);
+  } catch (const TraceError&) {  // a full disk
+    std::remove(unfinished.c_str());
+    throw;
+  }
   if (std::rename(unfinished.c_str(), output.c_str()) != 0) {
     std::remove(unfinished.c_str());
     throw TraceError(output, 0, "cannot be written");

@@ -56,8 +56,8 @@ def named_paths(paths: Collection[str], modules: dict[str, Module]) -> dict[str,
     -------
     dict of str
         For each path, ``"main (program.c:12) > solve (solver.c:40)"``, inlined functions included.
-        What cannot be found stays as it is: ``program+0x12``. Needs ``addr2line`` (of the GNU
-        binutils) or ``llvm-symbolizer``.
+        Without lines it is ``"main (program+0x12)"``. What cannot be found stays as it is:
+        ``program+0x12``. Needs ``addr2line`` (of the GNU binutils) or ``llvm-symbolizer``.
     """
     addresses: dict[str, set[int]] = {}
     for path in paths:
@@ -115,23 +115,26 @@ def _parsed(text: str, module: Module) -> dict[int, list[str]]:
     """What the tool has written: an address, then two lines a function, the innermost first."""
     found: dict[int, list[str]] = {}
     frames: list[str] = []
+    address = 0
     lines = iter(text.splitlines())
     for line in lines:
         if line.startswith("0x"):
-            frames = found.setdefault(int(line, 16) + 1, [])
+            address = int(line, 16) + 1
+            frames = found.setdefault(address, [])
             continue
-        frame = _frame(line, next(lines, ""), module)
+        frame = _frame(line, next(lines, ""), f"{module.name}+0x{address:x}")
         if frame:
             frames.insert(0, frame)
     return {address: frames for address, frames in found.items() if frames}
 
 
-def _frame(function: str, place: str, module: Module) -> str:
+def _frame(function: str, place: str, address: str) -> str:
+    """A function with its line, or with the address where there is none."""
     if function == "??":
         return ""
     file, _, line = place.partition(" (discriminator")[0].rpartition(":")
     if file in ("", "??") or not line.isdigit() or line == "0":
-        return f"{function} ({module.name})"
+        return f"{function} ({address})"
     return f"{function} ({Path(file).name}:{line})"
 
 

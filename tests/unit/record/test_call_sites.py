@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -73,6 +74,20 @@ def test_a_check_says_where_a_call_was_made(recorded: Trace) -> None:
     assert report.errors == 1
     assert report.findings[0].call_path == "main (program.c:21)"
     assert str(report.findings[0]).endswith("0 received; called at main (program.c:21)")
+
+
+def test_functions_without_lines_have_their_address(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    """Two calls of one function stay apart."""
+    if shutil.which("addr2line") is None and shutil.which("llvm-symbolizer") is None:
+        pytest.skip("neither addr2line nor llvm-symbolizer is installed")
+    source = tmp_path / "program.c"
+    source.write_text(PROGRAM)
+    program = compile_program(source, tmp_path, mpi, "-g0")
+    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--call-sites",), cache=cache)
+    sends = {path.path for path in inspect(trace.file).call_paths if path.action == "isend"}
+    assert len(sends) == 2
+    for path in sends:
+        assert re.match(rf"main \({program.name}\+0x[0-9a-f]+\) > recurse \(", path)
 
 
 def test_modules_are_read_from_comments() -> None:
