@@ -29,12 +29,13 @@ const char* severity_name(Severity severity) {
 
 // Findings as (severity, rank, file, line or none, message), counts as (name, actions, messages,
 // bytes, amount).
-nb::dict check_trace(const TraceSet& set, nb::object progress) {
+// `by_action`: reads every repetition of every loop; to compare with.
+nb::dict check_trace(const TraceSet& set, nb::object progress, bool by_action) {
   ProgressReporter reporter(std::move(progress));
   CheckReport report;
   {
     const nb::gil_scoped_release unlocked;
-    report = check(set, reporter.progress());
+    report = check(set, reporter.progress(), by_action ? Loops::by_action : Loops::by_repetition);
   }
   nb::list findings;
   for (const Finding& finding : report.findings.kept()) {
@@ -58,6 +59,8 @@ nb::dict check_trace(const TraceSet& set, nb::object progress) {
 
 }  // namespace
 
-void register_check(nb::module_& m) { m.def("check", &check_trace, "set"_a, "progress"_a.none()); }
+void register_check(nb::module_& m) {
+  m.def("check", &check_trace, "set"_a, "progress"_a.none() = nb::none(), "by_action"_a = false);
+}
 
 }  // namespace tisim

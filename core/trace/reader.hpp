@@ -3,11 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "trace/vocabulary/op.hpp"
 
 namespace tisim {
+
+// A place in front of a repetition of a loop, or behind its last one.
+struct LoopTurn {
+  std::uint64_t left = 0;  // repetitions still to come
+  std::uint64_t line = 0;  // lines before this place
+};
 
 // TraceSet::open() makes one. Readers of text and of packed traces know nothing of one another.
 class RankReader {
@@ -19,6 +26,20 @@ class RankReader {
 
   // The next operations, `capacity` of them; fewer only at the end of the trace. Throws TraceError.
   virtual std::size_t read(Op* out, std::size_t capacity) = 0;
+
+  // From now on read() ends at each turn of a loop of the trace's structure, until next_turn() has
+  // told it. Loops within a loop, and short ones, are none. False where no loop is known: then
+  // nothing changes.
+  virtual bool stop_at_loops() { return false; }
+  // The turn in front of the next operation, each one once. To be asked when all that read() gave
+  // has been used.
+  virtual std::optional<LoopTurn> next_turn() { return std::nullopt; }
+  // Leaves out so many repetitions, all that are left at most. To be asked for at a turn behind a
+  // repetition: those left out count as many lines as that one.
+  virtual void skip_repetitions(std::uint64_t /*count*/) {}
+
+  // Takes less memory from now on, and more time: for a reader among a great many.
+  virtual void save_memory() {}
 
   // Bytes of the trace that the operations up to now take, of those that TraceSet::bytes() counts.
   virtual std::uint64_t bytes_read() const = 0;

@@ -14,14 +14,15 @@ class Balance {
  public:
   explicit Balance(std::int32_t ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 
-  void take(std::int32_t rank, const Op& op) {
+  // `times`: so often.
+  void take(std::int32_t rank, const Op& op, std::uint64_t times = 1) {
     if (op.kind == Kind::compute)
-      ranks_[static_cast<std::size_t>(rank)].compute.add(op.amount, op.line);
+      ranks_[static_cast<std::size_t>(rank)].compute.add(op.amount, op.line, times);
   }
-  void take(std::int32_t rank, const TraceMessage& message) {
+  void take(std::int32_t rank, const TraceMessage& message, std::uint64_t times = 1) {
     if (message.is_receive) return;
     ranks_[static_cast<std::size_t>(rank)].sent.add(static_cast<double>(message.bytes),
-                                                    message.line);
+                                                    message.line, times);
   }
   void report(const TraceSet& set, Findings& findings) const;
 
@@ -32,8 +33,8 @@ class Balance {
     double largest = 0;
     std::uint32_t line = 0;
 
-    void add(double amount, std::uint32_t at_line) {
-      total += amount;
+    void add(double amount, std::uint32_t at_line, std::uint64_t times) {
+      total += static_cast<double>(times) * amount;
       if (amount <= largest) return;
       largest = amount;
       line = at_line;

@@ -8,6 +8,7 @@
 #include "support/progress.hpp"
 #include "trace/archive/trace_set.hpp"
 #include "trace/walk/finding.hpp"
+#include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
 
@@ -30,6 +31,10 @@ struct CheckReport {
 // match in number and size, collectives in order and arguments; requests have to be completed.
 // Lines that cannot be read are findings too; then only they are looked for. Throws TraceError when
 // a file cannot be read at all.
-CheckReport check(const TraceSet& set, const Progress& progress = {});
+//
+// In a packed trace of version 2, whose structure says where loops are, the effort follows the
+// structure. What is found is the same as by reading every repetition.
+CheckReport check(const TraceSet& set, const Progress& progress = {},
+                  Loops loops = Loops::by_repetition);
 
 }  // namespace tisim

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "support/progress.hpp"
+#include "trace/check/sequence_hash.hpp"
 #include "trace/walk/collective_signature.hpp"
 #include "trace/walk/finding.hpp"
 #include "trace/walk/rank_walk.hpp"
@@ -26,8 +28,18 @@ class CollectiveOrder {
         progress_(&progress),
         groups_(communicators.groups()) {}
 
-  // Takes the collective at hand into account, of ranks one after the other.
-  void take(const RankWalk& walk, std::int32_t rank, Findings& findings);
+  // What of a call is compared with other ranks.
+  struct RankCall {
+    std::uint32_t group = 0;
+    std::uint64_t signature = 0;  // a hash
+    std::uint64_t balance = 0;    // what is sent less what is expected, mixed
+  };
+
+  // Takes the collective at hand into account, of ranks one after the other. Nothing when the
+  // operation is none.
+  std::optional<RankCall> take(const RankWalk& walk, std::int32_t rank, Findings& findings);
+  // The same as to take all the calls, one after the other, so often.
+  void repeat(std::int32_t rank, std::span<const RankCall> calls, std::uint64_t times);
   void end_rank(std::int32_t rank);
   // Throws TraceError.
   void report(Findings& findings);
@@ -38,12 +50,12 @@ class CollectiveOrder {
     std::int32_t seen = 0;        // ranks that call any collective
     std::int32_t first_rank = 0;  // whose calls the others are compared with
     std::uint64_t first_count = 0;
-    std::vector<std::uint64_t> windows;  // hashes of the first rank's calls
+    std::vector<SequenceHash> windows;   // the first rank's calls
     std::vector<std::uint64_t> balance;  // by window: what is sent less what is expected, mixed
   };
   struct RankCalls {
     std::uint64_t count = 0;
-    std::uint64_t hash = 0;
+    SequenceHash window;  // the calls of the window at hand
     bool differs = false;
     std::uint64_t differs_in = 0;  // the window
   };
@@ -53,6 +65,8 @@ class CollectiveOrder {
     std::uint64_t window;
   };
 
+  void repeat_in_group(std::int32_t rank, std::span<const RankCall> calls, std::uint64_t times);
+  void add_balance(std::uint32_t group, std::uint64_t number, std::uint64_t balance);
   void close_window(std::uint32_t group, std::int32_t rank, RankCalls& calls);
   void report_absent(std::uint32_t group, Findings& findings);
   void report_difference(const Difference& difference, Findings& findings);

@@ -4,8 +4,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
-
-#include "trace/walk/collective_signature.hpp"
+#include <tuple>
 
 namespace tisim {
 
@@ -74,19 +73,45 @@ void MessageLedger::add(const TraceMessage& message) {
   const Side& other = message.is_receive ? channel.second.sent : channel.second.received;
   const bool to_itself = message.channel.source == message.channel.destination;
   if (side.count == 0 && !(to_itself && other.count > 0)) of_rank_.push_back(&channel);
-  // A receive that takes what comes has room for everything.
-  const std::int64_t room =
-      message.bytes < 0 ? std::numeric_limits<std::int64_t>::max() : message.bytes;
+  const std::int64_t room = room_of(message);
   side.least = side.count == 0 ? room : std::min(side.least, room);
   side.most = side.count == 0 ? room : std::max(side.most, room);
-  side.hash = (side.hash ^ static_cast<std::uint64_t>(room)) * 0x9e3779b97f4a7c15U;
-  side.hash ^= side.hash >> 29;
+  side.sizes.add(static_cast<std::uint64_t>(room));
   ++side.count;
+}
+
+// A receive that takes what comes has room for everything.
+std::int64_t MessageLedger::room_of(const TraceMessage& message) {
+  return message.bytes < 0 ? std::numeric_limits<std::int64_t>::max() : message.bytes;
+}
+
+void MessageLedger::repeat(std::span<const TraceMessage> messages, std::uint64_t times) {
+  std::vector<const TraceMessage*> sorted;
+  sorted.reserve(messages.size());
+  for (const TraceMessage& message : messages) sorted.push_back(&message);
+  const auto side_of = [](const TraceMessage* message) {
+    return std::tie(message->channel, message->is_receive);
+  };
+  std::ranges::stable_sort(sorted, {}, side_of);
+  std::vector<std::uint64_t> rooms;
+  for (std::size_t first = 0; first < sorted.size();) {
+    std::size_t last = first;
+    rooms.clear();
+    for (; last < sorted.size() && side_of(sorted[last]) == side_of(sorted[first]); ++last) {
+      rooms.push_back(static_cast<std::uint64_t>(room_of(*sorted[last])));
+    }
+    Sides& sides = open_.find(sorted[first]->channel)->second;
+    Side& side = sorted[first]->is_receive ? sides.received : sides.sent;
+    side.sizes.add_repeated(rooms, times);
+    side.count += rooms.size() * times;
+    first = last;
+  }
 }
 
 bool MessageLedger::may_be_wrong(const Sides& sides) {
   const auto& [sent, received] = sides;
-  return sent.count != received.count || (sent.most > received.least && sent.hash != received.hash);
+  return sent.count != received.count ||
+         (sent.most > received.least && sent.sizes != received.sizes);
 }
 
 void MessageLedger::end_rank() {
@@ -224,7 +249,7 @@ void MessageLedger::report_unmatched(const TraceChannel& channel, bool is_receiv
 void MessageLedger::report_sizes(const Pair& pair, Findings& findings) {
   const std::uint64_t both = std::min(pair.sent.count, pair.received.count);
   if (both == 0 || pair.sent.most <= pair.received.least) return;
-  if (pair.sent.count == pair.received.count && pair.sent.hash == pair.received.hash) return;
+  if (pair.sent.count == pair.received.count && pair.sent.sizes == pair.received.sizes) return;
   if (findings.full()) return;
   ChannelWalk sends(*set_, *communicators_, *progress_, pair.channel, false);
   ChannelWalk receives(*set_, *communicators_, *progress_, pair.channel, true);

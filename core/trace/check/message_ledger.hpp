@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "support/progress.hpp"
+#include "trace/check/sequence_hash.hpp"
 #include "trace/walk/finding.hpp"
 #include "trace/walk/messages.hpp"
 
@@ -22,6 +24,9 @@ class MessageLedger {
       : set_(&set), communicators_(&communicators), progress_(&progress) {}
 
   void add(const TraceMessage& message);
+  // The same as to add all the messages, one after the other, so often. Each of them has been added
+  // since the last end_rank().
+  void repeat(std::span<const TraceMessage> messages, std::uint64_t times);
   // The messages of a rank are complete.
   void end_rank();
 
@@ -36,7 +41,7 @@ class MessageLedger {
   // What one side of a channel comes to.
   struct Side {
     std::uint64_t count = 0;
-    std::uint64_t hash = 0;  // of the sizes in their order
+    SequenceHash sizes;  // in their order
     std::int64_t least = 0;
     std::int64_t most = 0;
   };
@@ -51,6 +56,7 @@ class MessageLedger {
     Side received;
   };
 
+  static std::int64_t room_of(const TraceMessage& message);
   static bool may_be_wrong(const Sides& sides);
   std::vector<Pair> take_open();
   void report_destination(const Pair* first, const Pair* last, Findings& findings);

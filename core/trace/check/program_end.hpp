@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "support/mixing.hpp"
+#include "trace/check/skipped_lines.hpp"
 #include "trace/walk/finding.hpp"
 #include "trace/walk/rank_walk.hpp"
 
@@ -17,6 +19,12 @@ class ProgramEnd {
   // Adds an error for the first communication behind `finalize`, and a warning for the first other
   // action.
   void take(const RankWalk& walk, Findings& findings);
+
+  // A hash of all but the last line, and how to go on as many lines later.
+  std::uint64_t signature() const {
+    return mixed(finalize_line_, (has_init_ ? 2U : 0U) + (reported_ ? 1U : 0U));
+  }
+  void skip(const SkippedLines& skipped) { last_line_ = skipped.moved(last_line_); }
 
   std::int32_t rank() const { return rank_; }
   std::uint32_t last_line() const { return last_line_; }

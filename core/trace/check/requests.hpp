@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "trace/check/skipped_lines.hpp"
 #include "trace/walk/finding.hpp"
 #include "trace/walk/rank_walk.hpp"
 
@@ -19,6 +20,14 @@ class Requests {
 
   // Takes the operation at hand into account.
   void take(const RankWalk& walk, Findings& findings);
+  // A hash of what is pending, and of what decides about requests to come, at a turn of a loop.
+  std::uint64_t signature(const LoopLines& lines) const;
+  // Requests that some waitany has completed, nobody knows which.
+  std::uint64_t complete_somewhere() const { return complete_somewhere_; }
+  // What is pending goes on as after the lines that are skipped, in which so many waitany more
+  // complete a request.
+  void skip(const SkippedLines& skipped, std::uint64_t complete_more);
+
   // Reports what is still pending at the end of the rank.
   void finish(const RankWalk& walk, Findings& findings);
 

@@ -111,6 +111,49 @@ TEST("compressed: iterations and ranks cost next to nothing") {
   CHECK(compressed(ring(64, 20, 1), scratch).size() <= small + 24);
 }
 
+TEST("compressed: a reader stops at the turns of a loop and leaves repetitions out") {
+  const Scratch scratch;
+  std::string text = "0 init\n";
+  for (int i = 0; i < 100; ++i) text += "0 compute 5\n0 compute 6\n";
+  const auto set = opened(compressed({text + "0 finalize\n"}, scratch));
+  CallTable calls;
+  const auto reader = set->open(0, calls);
+  CHECK(reader->stop_at_loops());
+  Op ops[64];
+  CHECK(!reader->next_turn());
+  CHECK(reader->read(ops, 64) == 1 && (ops[0].flags & kIsInit) != 0);
+  const auto is_turn = [&](std::uint64_t left, std::uint64_t line) {
+    const auto turn = reader->next_turn();
+    return turn && turn->left == left && turn->line == line;
+  };
+  CHECK(is_turn(100, 1));
+  CHECK(!reader->next_turn());  // each one once
+  CHECK(reader->read(ops, 64) == 2 && ops[1].amount == 6 && ops[1].line == 3);
+  CHECK(is_turn(99, 3));
+  reader->skip_repetitions(90);
+  CHECK(reader->read(ops, 64) == 2 && ops[0].amount == 5 && ops[0].line == 184);
+  CHECK(is_turn(8, 185));
+  reader->skip_repetitions(8);
+  CHECK(is_turn(0, 201));
+  CHECK(reader->read(ops, 64) == 1 && ops[0].line == 202);
+  CHECK((ops[0].flags & kIsFinalize) != 0);
+  CHECK(!reader->next_turn() && reader->read(ops, 64) == 0);
+}
+
+TEST("compressed: who does not ask for the turns of a loop reads on") {
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "0 compute 5\n0 compute 6\n";
+  const auto set = opened(compressed({text}, scratch));
+  CallTable calls;
+  const auto reader = set->open(0, calls);
+  reader->stop_at_loops();
+  Op ops[64];
+  std::size_t all = 0;
+  while (const std::size_t count = reader->read(ops, 64)) all += count;
+  CHECK(all == 200);
+}
+
 TEST("compressed: lines that mean something else on other ranks") {
   const Scratch scratch;
   const std::vector<std::string> texts = {

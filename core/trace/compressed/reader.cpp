@@ -12,6 +12,7 @@ namespace tisim {
 
 namespace {
 
+constexpr std::uint32_t kLongLoop = 4;  // repetitions; fewer are not worth a stop
 constexpr std::uint64_t kMostLines = std::numeric_limits<std::uint32_t>::max();
 
 std::uint32_t line_in_op(std::uint64_t line) {
@@ -58,7 +59,7 @@ std::size_t CompressedReader::read(Op* out, std::size_t capacity) {
   }
   try {
     while (made < capacity) {
-      if (at_ == end_ && !next_stretch()) break;
+      if (at_ == end_ && ((loop_ && !pass_turn(made == 0)) || !next_stretch())) break;
       made += has_volumes_ ? read_with_volumes(out + made, capacity - made)
                            : read_stretch(out + made, capacity - made);
     }
@@ -101,6 +102,88 @@ bool CompressedReader::next_stretch() {
     return true;
   }
   return false;
+}
+
+bool CompressedReader::stop_at_loops() {
+  std::uint64_t offset = 0;
+  const tit::RankColumn* const column = shared_->file().column_of(rank_, offset);
+  if (column != nullptr && !column->blocks.empty()) return false;
+  loop_ = std::make_unique<Loop>();
+  return true;
+}
+
+// How often the loop, a turn of which is at the cursor, is still to be repeated; none: no turn is
+// there. The stretch at hand has been read.
+std::optional<std::uint64_t> CompressedReader::repetitions_at_turn() {
+  if (loop_->inside && loop_->is_stretch) return repeats_;
+  while (repeats_ == 0 && depth_ > 0) {
+    Frame& frame = frames_[depth_ - 1];
+    const std::vector<ProgramSegment>& rule = plans_->program().rule(frame.rule);
+    if (frame.segment < rule.size()) {
+      const std::uint32_t repeats = rule[frame.segment].repeats;
+      if (loop_->inside || repeats < kLongLoop) break;
+      return repeats;
+    }
+    if (loop_->inside && depth_ == loop_->depth) return frame.left - 1;
+    if (--frame.left == 0) {
+      --depth_;
+    } else {
+      frame.segment = 0;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<LoopTurn> CompressedReader::next_turn() {
+  if (!loop_ || loop_->told || at_ != end_ || (waiting_ && waiting_->count > 0)) {
+    return std::nullopt;
+  }
+  const std::optional<std::uint64_t> left = repetitions_at_turn();
+  if (!left) return std::nullopt;
+  loop_->lines_of_last = line_ - loop_->line;
+  loop_->calls_of_last = calls_begun_ - loop_->calls;
+  loop_->line = line_;
+  loop_->calls = calls_begun_;
+  if (*left == 0) {
+    loop_->inside = false;
+  } else {
+    loop_->told = true;
+  }
+  return LoopTurn{*left, line_};
+}
+
+// Goes on at a turn that has been told, or that nobody wants to know of if it `may_pass`.
+bool CompressedReader::pass_turn(bool may_pass) {
+  while (const std::optional<std::uint64_t> left = repetitions_at_turn()) {
+    if (!loop_->told && !may_pass) return false;
+    if (*left == 0) {
+      loop_->inside = false;
+      continue;
+    }
+    loop_->told = false;
+    if (!loop_->inside) {
+      const Frame& frame = frames_[depth_ - 1];
+      const ProgramSegment& segment = plans_->program().rule(frame.rule)[frame.segment];
+      loop_->inside = true;
+      loop_->is_stretch = segment.calls != nullptr;
+      loop_->depth = depth_ + (loop_->is_stretch ? 0 : 1);
+    }
+    return true;
+  }
+  return true;
+}
+
+void CompressedReader::skip_repetitions(std::uint64_t count) {
+  if (loop_->is_stretch) {
+    repeats_ -= static_cast<std::uint32_t>(count);
+  } else {
+    frames_[depth_ - 1].left -= static_cast<std::uint32_t>(count);
+  }
+  line_ += count * loop_->lines_of_last;
+  calls_begun_ += count * loop_->calls_of_last;
+  loop_->line = line_;
+  loop_->calls = calls_begun_;
+  loop_->told = repetitions_at_turn() != std::uint64_t{0};  // the end of the loop is told yet
 }
 
 // Whether the call before `at_` is the rank's last one.
@@ -267,6 +350,14 @@ std::size_t CompressedReader::make(std::uint32_t call, const CallPlan& plan, std
 }
 
 std::size_t CompressedReader::make_cached(std::uint32_t call, const CallPlan& plan, Op* ops) {
+  if (saves_memory_) {
+    plans_->program().numbers(call, position_, shared_->numbers);
+    std::uint64_t step = 1;
+    const std::size_t count = make_from(call, plan, ops, step);
+    line_ += step;
+    for (std::size_t i = 0; i < count; ++i) ops[i].line = line_in_op(line_);
+    return count;
+  }
   if (plan.details >= cached_.size()) cached_.resize(plan.details + std::size_t{1}, Cached{});
   Cached& cached = cached_[plan.details];
   std::uint64_t step = cached.step;
@@ -337,6 +428,7 @@ void CompressedReader::follow(CallPlans& plans) {
   mistaken_null_ = mistaken_null_ || plans_->uses_mistaken_null();
   lost_type_ = lost_type_ || plans_->uses_lost_type();
   plans_ = &plans;
+  if (loop_ && loop_->inside) loop_.reset();  // what is repeated now is something else
   cached_.clear();
 }
 

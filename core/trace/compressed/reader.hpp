@@ -24,6 +24,11 @@ class CompressedReader final : public RankReader {
   ~CompressedReader() override;
 
   std::size_t read(Op* out, std::size_t capacity) override;
+  // Not for a rank whose values stand in a column: they are read one after the other.
+  bool stop_at_loops() override;
+  std::optional<LoopTurn> next_turn() override;
+  void skip_repetitions(std::uint64_t count) override;
+  void save_memory() override { saves_memory_ = true; }
   std::uint64_t bytes_read() const override {
     return calls_begun_ - static_cast<std::uint64_t>(end_ - at_);
   }
@@ -44,8 +49,21 @@ class CompressedReader final : public RankReader {
     std::int8_t count = -1;  // -1: not made yet
   };
   struct Waiting;
+  // The outermost long loop around the cursor, where read() stops at its turns.
+  struct Loop {
+    bool inside = false;
+    bool is_stretch = false;  // one stretch is repeated; else a rule
+    bool told = false;        // the turn at the cursor has been told
+    std::uint32_t depth = 0;  // frames in use within the loop
+    std::uint64_t line = 0;   // lines, and calls, at the turn before the cursor
+    std::uint64_t calls = 0;
+    std::uint64_t lines_of_last = 0;  // of the last repetition
+    std::uint64_t calls_of_last = 0;
+  };
 
   bool next_stretch();
+  std::optional<std::uint64_t> repetitions_at_turn();
+  bool pass_turn(bool may_pass);
   std::size_t read_stretch(Op* out, std::size_t capacity);
   std::size_t read_with_volumes(Op* out, std::size_t capacity);
   void put_plain(const CallPlan& plan, std::uint64_t line, Op& op) const;
@@ -68,6 +86,7 @@ class CompressedReader final : public RankReader {
   std::unique_ptr<Frame[]> frames_;
   std::unique_ptr<ColumnStream> column_;
   Stack<Cached> cached_;              // by CallPlan::details, as far as they are known
+  std::unique_ptr<Loop> loop_;        // none: read() does not stop at loops
   std::unique_ptr<Waiting> waiting_;  // operations for which a batch had no room
   std::uint64_t line_ = 0;
   std::uint64_t calls_begun_ = 0;  // up to the end of the stretch at hand
@@ -79,6 +98,7 @@ class CompressedReader final : public RankReader {
   bool double_default_ = false;
   bool mistaken_null_ = false;
   bool lost_type_ = false;
+  bool saves_memory_ = false;  // keeps no operations of calls that differ between ranks
 };
 static_assert(sizeof(CompressedReader) <= 200);  // there may be a million of them
 

@@ -4,12 +4,6 @@
 
 namespace tisim {
 
-std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t hash = (a ^ b) * 0x9e3779b97f4a7c15U;
-  hash = (hash ^ (hash >> 32)) * 0xd6e8feb86659fd93U;
-  return hash ^ (hash >> 32);
-}
-
 namespace {
 
 std::uint64_t mixed_three(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
@@ -69,11 +63,8 @@ std::uint64_t hash_of(const CollectiveSignature& signature) {
 }
 
 std::uint64_t balance_of(const RankWalk& walk, const CollectiveCall& call) {
-  const std::uint64_t number = walk.collective_number();
   const auto me = static_cast<std::uint64_t>(walk.group().rank);
-  const auto weight = [number](std::uint64_t from, std::uint64_t to) {
-    return mixed_three(number, from, to);
-  };
+  const auto weight = [](std::uint64_t from, std::uint64_t to) { return mixed_three(from, to, 0); };
   const auto root = static_cast<std::uint64_t>(call.root);
   const auto sent = static_cast<std::uint64_t>(call.send_width);
   const auto expected = static_cast<std::uint64_t>(call.receive_width);

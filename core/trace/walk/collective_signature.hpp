@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "support/mixing.hpp"
 #include "trace/vocabulary/collective_call.hpp"
 #include "trace/walk/rank_walk.hpp"
 
@@ -24,7 +25,6 @@ struct CollectiveSignature {
 // Of the collective at hand.
 CollectiveSignature signature_of(const RankWalk& walk, const CollectiveCall& call);
 std::uint64_t hash_of(const CollectiveSignature& signature);
-std::uint64_t mixed(std::uint64_t a, std::uint64_t b);
 
 // What this rank sends less what it expects, each transfer with a weight of its own: the sum over
 // all ranks is 0 when every rank expects what it is sent. Of gatherv, scatterv and alltoallv.

@@ -54,14 +54,26 @@ RankMakings by_parent(std::vector<Making> makings) {
 }
 
 // `progress` is of that rank.
-RankMakings makings_of(const TraceSet& set, std::int32_t rank, const Progress& progress) {
-  CallTable calls;
+RankMakings makings_of(const TraceSet& set, std::int32_t rank, CallTable& calls,
+                       std::vector<Op>& ops, const Progress& progress) {
   const auto reader = set.open(rank, calls);
-  std::vector<Op> ops(kOpsAtOnce);
+  reader->stop_at_loops();
   std::vector<Making> makings;
   std::vector<GroupMaking> of_groups;
   std::map<std::uint16_t, std::size_t> made = {{std::uint16_t{0}, 0}};  // by the trace's number
-  while (const std::size_t count = reader->read(ops.data(), ops.size())) {
+  int turns = 0;                                                        // of the loop at hand
+  std::size_t made_at_turn = 0;
+  for (;;) {
+    while (const auto turn = reader->next_turn()) {
+      // A repetition that makes none leaves nothing behind.
+      if (turns > 1 && turn->left > 0 && makings.size() == made_at_turn) {
+        reader->skip_repetitions(turn->left);
+      }
+      turns = turn->left > 0 ? turns + 1 : 0;
+      made_at_turn = makings.size();
+    }
+    const std::size_t count = reader->read(ops.data(), ops.size());
+    if (count == 0) break;
     for (std::size_t i = 0; i < count; ++i) {
       if (!makes_communicator(ops[i].kind)) continue;
       const Call& call = calls[static_cast<std::uint32_t>(ops[i].call)];
@@ -102,9 +114,14 @@ class CommunicatorBuilder {
     const double ranks = set.ranks();
     makings_.resize(static_cast<std::size_t>(set.ranks()));
     result_.made_.resize(makings_.size());
+    std::vector<Op> ops(kOpsAtOnce);
+    CallTable shared;
     for (std::int32_t rank = 0; rank < set.ranks(); ++rank) {
       const auto at = static_cast<std::size_t>(rank);
-      makings_[at] = makings_of(set, rank, part_of(progress, rank / ranks, (rank + 1) / ranks));
+      CallTable own;
+      CallTable& calls = set.is_compressed() ? shared : own;
+      makings_[at] =
+          makings_of(set, rank, calls, ops, part_of(progress, rank / ranks, (rank + 1) / ranks));
       result_.made_[at].assign(makings_[at].all.size(), CommunicatorView{kNoGroup, 0, 0});
     }
   }

@@ -1,6 +1,8 @@
 #include "trace/walk/messages.hpp"
 
-#include "trace/walk/collective_signature.hpp"
+#include <algorithm>
+
+#include "support/mixing.hpp"
 
 namespace tisim {
 
@@ -104,6 +106,30 @@ void MessageReader::read(const RankWalk& walk, std::vector<TraceMessage>& messag
     default:
       break;
   }
+}
+
+std::uint64_t MessageReader::signature() const {
+  std::vector<std::uint64_t> starts;
+  for (const Persistent& request : persistent_) {
+    if (request.active) starts.push_back(request.started);
+  }
+  std::sort(starts.begin(), starts.end());
+  std::uint64_t hash = persistent_.size();
+  const auto mix = [&hash](auto value) { hash = mixed(hash, static_cast<std::uint64_t>(value)); };
+  for (const Persistent& request : persistent_) {
+    const auto& [comm, source, destination, tag] = request.key;
+    mix(comm);
+    mix(source);
+    mix(destination);
+    mix(tag);
+    mix(request.group.group);
+    mix(request.bytes);
+    mix(request.number);
+    mix((request.is_receive ? 2 : 0) + (request.active ? 1 : 0));
+    if (!request.active) continue;
+    mix(std::lower_bound(starts.begin(), starts.end(), request.started) - starts.begin());
+  }
+  return hash;
 }
 
 // The first that is not active. Where all are, a test or a waitany has completed one of them:

@@ -37,6 +37,9 @@ class MessageReader {
   // Appends the messages of the operation at hand.
   void read(const RankWalk& walk, std::vector<TraceMessage>& messages);
 
+  // A hash of what decides about the messages to come.
+  std::uint64_t signature() const;
+
  private:
   using Key = std::tuple<std::uint16_t, std::int32_t, std::int64_t, std::int32_t>;
   struct Persistent {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "support/mixing.hpp"
+
 namespace tisim {
 
 bool is_collective(Kind kind) {
@@ -50,6 +52,14 @@ bool RankWalk::next() {
     others_.erase(op.comm);
   }
   return true;
+}
+
+std::uint64_t RankWalk::signature() const {
+  std::uint64_t hash = made_;
+  for (const auto& [id, open] : others_) {
+    hash = mixed(mixed(hash, id), open.membership.group);
+  }
+  return hash;
 }
 
 bool RankWalk::refill() {

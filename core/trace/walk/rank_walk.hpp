@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "trace/archive/trace_set.hpp"
 #include "trace/walk/communicators.hpp"
 
 namespace tisim {
+
+// Whether loops that do the same each time are read to the end.
+enum class Loops : std::uint8_t { by_repetition, by_action };
 
 class RankWalk {
  public:
@@ -37,6 +41,17 @@ class RankWalk {
   std::uint64_t collective_number() const { return number_; }
   const RankReader& reader() const { return *reader_; }
 
+  // See RankReader. turn() may be asked before each next().
+  bool stop_at_loops() { return stops_at_loops_ = reader_->stop_at_loops(); }
+  std::optional<LoopTurn> turn() {
+    if (!stops_at_loops_ || at_ + 1 < count_) return std::nullopt;
+    return reader_->next_turn();
+  }
+  void skip_repetitions(std::uint64_t count) { reader_->skip_repetitions(count); }
+  void save_memory() { reader_->save_memory(); }
+  // A hash of the communicators that the rank has.
+  std::uint64_t signature() const;
+
  private:
   struct Open {
     CommunicatorView membership;
@@ -58,6 +73,7 @@ class RankWalk {
   std::size_t at_ = 0;
   std::size_t count_ = 0;
   std::size_t made_ = 0;
+  bool stops_at_loops_ = false;
   Open world_;
   std::map<std::uint16_t, Open> others_;
   CommunicatorView group_;

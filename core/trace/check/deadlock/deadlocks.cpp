@@ -137,9 +137,9 @@ class Waiters {
 
 }  // namespace
 
-void find_deadlocks(const TraceSet& set, const Communicators& communicators,
+void find_deadlocks(const TraceSet& set, const Communicators& communicators, Loops loops,
                     const Progress& progress, Findings& findings) {
-  PermissiveRun run(set, communicators, progress);
+  PermissiveRun run(set, communicators, loops, progress);
   if (run.run()) Waiters(set, run).report(findings);
 }
 

@@ -57,8 +57,7 @@ void PermissiveRun::post_receive(RankState& state, std::int32_t peer, std::int32
   }
 }
 
-std::deque<PermissiveRun::Request>::iterator PermissiveRun::find(RankState& state,
-                                                                 std::uint32_t serial) {
+PermissiveRun::RequestPlace PermissiveRun::find(RankState& state, std::uint32_t serial) {
   const auto found = std::lower_bound(
       state.requests.begin(), state.requests.end(), serial,
       [](const Request& request, std::uint32_t number) { return request.serial < number; });
@@ -66,7 +65,7 @@ std::deque<PermissiveRun::Request>::iterator PermissiveRun::find(RankState& stat
 }
 
 // The request that a wait names. The end: none that is known here, or one of a collective.
-std::deque<PermissiveRun::Request>::iterator PermissiveRun::named(RankState& state) {
+PermissiveRun::RequestPlace PermissiveRun::named(RankState& state) {
   const Op& op = state.walk->op();
   if ((op.flags & kNumbered) == 0) {
     return std::find_if(state.requests.begin(), state.requests.end(), [&](const Request& request) {

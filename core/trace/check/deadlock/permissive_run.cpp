@@ -6,48 +6,61 @@ namespace tisim {
 
 namespace {
 
-constexpr std::size_t kTurn = 4096;              // operations of a rank before the next one's turn
-constexpr std::size_t kAllBatches = 1U << 20;    // operations in the buffers of all ranks
+constexpr std::size_t kTurn = 4096;            // operations of a rank before the next one's turn
+constexpr std::size_t kAllBatches = 1U << 20;  // operations in the buffers of all ranks
+constexpr std::size_t kManyRanks = 1U << 17;   // their readers save memory
+constexpr std::int32_t kRanksBetweenReports = 1024;
+constexpr std::uint64_t kTurnsBetweenReports = 64;
 constexpr std::size_t kMostRequests = 1U << 16;  // of a rank that never waits for all of them
 
 bool is_positive(double count) { return count > 0; }
 
 }  // namespace
 
-PermissiveRun::PermissiveRun(const TraceSet& set, const Communicators& communicators,
+PermissiveRun::PermissiveRun(const TraceSet& set, const Communicators& communicators, Loops loops,
                              const Progress& progress)
     : set_(&set),
       communicators_(&communicators),
       progress_(&progress),
       ranks_(static_cast<std::size_t>(set.ranks())),
-      groups_(communicators.groups()) {}
+      groups_(communicators.groups()),
+      loops_(loops) {}
 
 bool PermissiveRun::run() {
-  const std::size_t batch = std::clamp<std::size_t>(kAllBatches / ranks_.size(), 8, 1024);
+  const std::size_t batch = std::clamp<std::size_t>(kAllBatches / ranks_.size(), 4, 1024);
   const std::shared_ptr<CallTable> calls = RankWalk::shared_calls(*set_);
   for (std::int32_t rank = 0; rank < set_->ranks(); ++rank) {
-    ranks_[static_cast<std::size_t>(rank)].walk =
-        std::make_unique<RankWalk>(*set_, *communicators_, rank, nullptr, batch, calls);
-    wake(rank);
+    RankState& state = ranks_[static_cast<std::size_t>(rank)];
+    state.walk = std::make_unique<RankWalk>(*set_, *communicators_, rank, nullptr, batch, calls);
+    if (loops_ == Loops::by_repetition) state.walk->stop_at_loops();
+    if (ranks_.size() > kManyRanks) state.walk->save_memory();
+    state.queued = true;
+    ready_.push_back(rank);
+    if (rank % kRanksBetweenReports == 0) tell(*progress_, 1.0);
   }
+  for (execute(); understood_ && !held_.empty(); execute()) release();
+  return understood_;
+}
+
+void PermissiveRun::execute() {
   std::uint64_t turns = 0;
   while (!ready_.empty() && understood_) {
     const std::int32_t rank = ready_.front();
     ready_.pop_front();
     RankState& state = ranks_[static_cast<std::size_t>(rank)];
     state.queued = false;
-    advance(rank);
+    if (!state.held) advance(rank);
     // The trace has been read to its end before; this only asks for Ctrl-C.
-    if (++turns % 64 == 0) tell(*progress_, 1.0);
+    if (++turns % kTurnsBetweenReports == 0) tell(*progress_, 1.0);
   }
-  return understood_;
 }
 
+// Who can go on again comes first: then little is under way at a time.
 void PermissiveRun::wake(std::int32_t rank) {
   RankState& state = ranks_[static_cast<std::size_t>(rank)];
-  if (state.queued || state.over) return;
+  if (state.queued || state.over || state.held) return;
   state.queued = true;
-  ready_.push_back(rank);
+  ready_.push_front(rank);
 }
 
 void PermissiveRun::advance(std::int32_t rank) {
@@ -59,8 +72,16 @@ void PermissiveRun::advance(std::int32_t rank) {
       state.over = true;
       return;
     }
-    if (i == kTurn) return wake(rank);
+    if (i == kTurn) {
+      state.queued = true;
+      ready_.push_back(rank);
+      return;
+    }
+    while (const auto turn = state.walk->turn()) {
+      if (hold(rank, *turn)) return;
+    }
     if (state.walk->next()) {
+      ++state.steps;
       state.line = state.walk->op().line;
       state.kind = state.walk->op().kind;
       understood_ = take(state, rank);
@@ -194,8 +215,7 @@ bool PermissiveRun::pass(RankState& state) {
       }
       if (state.arrived < state.completed + receives) return false;
       state.completed += receives;
-      std::erase_if(state.requests,
-                    [&](const Request& request) { return is_awaited(state, request); });
+      state.requests.erase_if([&](const Request& request) { return is_awaited(state, request); });
       return true;
     }
     case Wait::any:
@@ -272,7 +292,7 @@ bool PermissiveRun::enter(RankState& state, std::int32_t rank) {
   if (place >= group.open.size()) group.open.resize(place + 1);
   OpenCollective& open = group.open[place];
   ++open.entered;
-  state.entered[view.group] = number + 1;
+  entered_in(state, view.group) = number + 1;
   // A non-blocking collective counts for the others and holds nobody.
   const bool is_blocking = state.kind != Kind::icollective;
   const Needs needs = is_blocking ? needs_of(call, view.rank) : Needs::nobody;
@@ -297,6 +317,14 @@ bool PermissiveRun::enter(RankState& state, std::int32_t rank) {
   return true;
 }
 
+// How many collectives of the group the rank has entered.
+std::uint64_t& PermissiveRun::entered_in(RankState& state, std::uint32_t group) {
+  for (auto& [of, entered] : state.entered) {
+    if (of == group) return entered;
+  }
+  return state.entered.emplace_back(group, 0).second;
+}
+
 // A rank that another one waits for in a collective.
 std::int32_t PermissiveRun::absent_of(const RankState& waiting) const {
   if (waiting.needs_root) {
@@ -304,9 +332,11 @@ std::int32_t PermissiveRun::absent_of(const RankState& waiting) const {
   }
   for (std::int32_t i = 0; i < communicators_->size(waiting.group); ++i) {
     const std::int32_t rank = communicators_->world_rank(waiting.group, i);
-    const RankState& state = ranks_[static_cast<std::size_t>(rank)];
-    const auto entered = state.entered.find(waiting.group);
-    if (entered == state.entered.end() || entered->second <= waiting.number) return rank;
+    const auto& entered = ranks_[static_cast<std::size_t>(rank)].entered;
+    const bool is_there = std::ranges::any_of(entered, [&](const auto& of) {
+      return of.first == waiting.group && of.second > waiting.number;
+    });
+    if (!is_there) return rank;
   }
   return -1;
 }

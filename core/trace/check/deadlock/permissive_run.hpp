@@ -4,12 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "support/progress.hpp"
+#include "trace/check/deadlock/compact_queue.hpp"
 #include "trace/vocabulary/collective_call.hpp"
 #include "trace/walk/messages.hpp"
 #include "trace/walk/rank_walk.hpp"
@@ -21,11 +22,18 @@ namespace tisim {
 // more messages have come than receives before it have taken. So a rank that is stuck here is stuck
 // in every order of events.
 //
-// Takes a time linear in the trace and memory for what is under way: ranks take turns.
+// What can be executed does not depend on whose turn it is: a rank that can go on can still go on
+// later. So ranks may be held wherever they are. They are held at the turns of their loops. When
+// nobody else can go on, and messages, requests and collectives under way are as they were when all
+// were held before, each of the ranks repeats what it did in between, as often as all have
+// repetitions left: those are left out.
+//
+// Without loops it takes a time linear in the trace; memory for what is under way.
 class PermissiveRun {
  public:
   // `set`, `communicators` and `progress` must outlive it.
-  PermissiveRun(const TraceSet& set, const Communicators& communicators, const Progress& progress);
+  PermissiveRun(const TraceSet& set, const Communicators& communicators, Loops loops,
+                const Progress& progress);
 
   // Executes what can be executed. False when the trace does what this run cannot follow (custom
   // actions, persistent requests): then nothing is known. Throws TraceError.
@@ -59,11 +67,16 @@ class PermissiveRun {
   };
   struct RankState {
     std::unique_ptr<RankWalk> walk;
-    std::deque<Request> requests;  // in the order in which they were posted
+    CompactQueue<Request> requests;  // in the order in which they were posted
     std::unordered_map<std::int32_t, std::uint32_t> numbers;  // `request=`: serials of messages
-    std::map<std::uint32_t, std::uint64_t> entered;           // collectives, by group
-    std::uint64_t arrived = 0;                                // messages to this rank
-    std::uint64_t completed = 0;                              // receives that have certainly ended
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> entered;  // collectives, by group
+    std::uint64_t arrived = 0;                                     // messages to this rank
+    std::uint64_t completed = 0;  // receives that have certainly ended
+    std::uint64_t steps = 0;      // operations begun
+    std::uint64_t left = 0;       // repetitions of the loop in which it is held
+    std::uint32_t loops = 0;      // that it has begun
+    bool in_loop = false;
+    bool held = false;
     Wait wait = Wait::none;
     std::uint32_t serial = 0;  // of the request that it waits for
     bool lists = false;        // it waits for those of these serials, not for all
@@ -84,7 +97,7 @@ class PermissiveRun {
   // Messages that have been sent and not received, or the other way round.
   struct Channel {
     std::uint64_t surplus = 0;
-    std::deque<std::uint32_t> receives;  // serials of requests of the destination
+    CompactQueue<std::uint32_t> receives;  // serials of requests of the destination
   };
   // A collective that not all ranks have entered.
   struct OpenCollective {
@@ -100,6 +113,7 @@ class PermissiveRun {
   enum class Needs : std::uint8_t { nobody, root, all };
 
   void wake(std::int32_t rank);
+  void execute();
   void advance(std::int32_t rank);
   bool take(RankState& state, std::int32_t rank);
   bool pass(RankState& state);
@@ -107,13 +121,19 @@ class PermissiveRun {
   static Request& post(RankState& state, std::int32_t source, std::int64_t destination,
                        std::int32_t tag);
   void post_receive(RankState& state, std::int32_t peer, std::int32_t tag);
-  static std::deque<Request>::iterator find(RankState& state, std::uint32_t serial);
-  static std::deque<Request>::iterator named(RankState& state);
+  using RequestPlace = CompactQueue<Request>::iterator;
+  static RequestPlace find(RankState& state, std::uint32_t serial);
+  static RequestPlace named(RankState& state);
   static void take_list(RankState& state);
   static bool is_awaited(const RankState& state, const Request& request);
   bool enter(RankState& state, std::int32_t rank);
   static Needs needs_of(const CollectiveCall& call, std::int32_t rank);
+  static std::uint64_t& entered_in(RankState& state, std::uint32_t group);
   std::int32_t absent_of(const RankState& waiting) const;
+  bool hold(std::int32_t rank, LoopTurn turn);
+  void release();
+  std::uint64_t signature() const;
+  std::uint64_t signature_of(const RankState& state) const;
 
   const TraceSet* set_;
   const Communicators* communicators_;
@@ -123,6 +143,12 @@ class PermissiveRun {
   std::vector<Group> groups_;
   std::deque<std::int32_t> ready_;
   bool understood_ = true;
+  // Of loops.
+  Loops loops_;
+  std::vector<std::int32_t> held_;
+  std::uint64_t signature_ = 0;  // when all were held before
+  bool has_signature_ = false;
+  int misses_ = 0;  // how often it was another one since repetitions were left out
 };
 
 }  // namespace tisim

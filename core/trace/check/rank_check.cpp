@@ -1,0 +1,77 @@
+#include "trace/check/rank_check.hpp"
+
+#include <string>
+
+#include "support/mixing.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr int kMostTurns = 6;  // of a loop that are compared: some loops never do the same again
+
+}  // namespace
+
+bool RankCheck::next() {
+  while (const auto turn = walk_.turn()) at_turn(*turn);
+  return walk_.next();
+}
+
+void RankCheck::take() {
+  messages_.clear();
+  reader_.read(walk_, messages_);
+  end_.take(walk_, findings_);
+  requests_.take(walk_, findings_);
+  check_communicator();
+  sums_.take(walk_, rank_, messages_, findings_, records_ ? &repetition_ : nullptr);
+}
+
+void RankCheck::finish(ProgramEnds& ends) {
+  requests_.finish(walk_, findings_);
+  ends.take(end_);
+  sums_.end_rank(rank_);
+}
+
+void RankCheck::at_turn(LoopTurn turn) {
+  if (!in_loop_) {
+    begin_ = turn.line;
+    turns_ = 0;
+    records_ = true;
+  } else if (records_) {
+    const std::uint64_t signature = this->signature(turn);
+    const std::uint64_t complete = requests_.complete_somewhere();
+    // The first repetition comes behind something else than the others.
+    if (++turns_ > 1 && signature == signature_ && turn.left > 0) {
+      sums_.repeat(rank_, repetition_, turn.left);
+      const SkippedLines skipped{begin_, turn.left * (turn.line - line_)};
+      requests_.skip(skipped, turn.left * (complete - complete_somewhere_));
+      end_.skip(skipped);
+      walk_.skip_repetitions(turn.left);
+    }
+    records_ = turns_ < kMostTurns;
+    signature_ = signature;
+    complete_somewhere_ = complete;
+  }
+  in_loop_ = turn.left > 0;
+  records_ = records_ && in_loop_;
+  line_ = turn.line;
+  repetition_.clear();
+}
+
+std::uint64_t RankCheck::signature(LoopTurn turn) const {
+  std::uint64_t hash = requests_.signature({begin_, turn.line});
+  hash = mixed(hash, reader_.signature());
+  hash = mixed(hash, walk_.signature());
+  hash = mixed(hash, end_.signature());
+  return mixed(hash, findings_.errors() + findings_.warnings());
+}
+
+void RankCheck::check_communicator() {
+  const Op& op = walk_.op();
+  if (walk_.group().group != kNoGroup) return;
+  findings_.add(
+      {Severity::error, rank_, walk_.reader().file(), op.line,
+       "uses the communicator " + std::to_string(op.comm) + ", which this rank is not in"});
+}
+
+}  // namespace tisim

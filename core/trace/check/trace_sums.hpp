@@ -1,0 +1,58 @@
+// What a check sums up over all ranks, one after the other.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "trace/check/action_counter.hpp"
+#include "trace/check/balance.hpp"
+#include "trace/check/collective_order.hpp"
+#include "trace/check/message_ledger.hpp"
+
+namespace tisim {
+
+// What one repetition of a loop adds to the sums.
+struct Repetition {
+  std::vector<std::pair<ActionCounter::Share, Op>> operations;
+  std::vector<TraceMessage> messages;
+  std::vector<CollectiveOrder::RankCall> calls;
+
+  void clear() {
+    operations.clear();
+    messages.clear();
+    calls.clear();
+  }
+};
+
+class TraceSums {
+ public:
+  // All must outlive it.
+  TraceSums(const TraceSet& set, const Communicators& communicators, const Progress& progress)
+      : messages_(set, communicators, progress),
+        collectives_(set, communicators, progress),
+        balance_(set.ranks()) {}
+
+  // Takes the operation at hand, with its messages, and writes it down in `record` if there is one.
+  void take(const RankWalk& walk, std::int32_t rank, const std::vector<TraceMessage>& messages,
+            Findings& findings, Repetition* record);
+  // The same as to take all operations of the repetition, one after the other, so often.
+  void repeat(std::int32_t rank, const Repetition& repetition, std::uint64_t times);
+  void end_rank(std::int32_t rank);
+  // From now on nobody wants to know which messages match.
+  void ignore_messages() { ignores_messages_ = true; }
+
+  const ActionCounter& counter() const { return counter_; }
+  MessageLedger& messages() { return messages_; }
+  CollectiveOrder& collectives() { return collectives_; }
+  const Balance& balance() const { return balance_; }
+
+ private:
+  MessageLedger messages_;
+  CollectiveOrder collectives_;
+  Balance balance_;
+  ActionCounter counter_;
+  bool ignores_messages_ = false;
+};
+
+}  // namespace tisim
