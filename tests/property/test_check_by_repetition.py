@@ -1,4 +1,4 @@
-"""What `check` finds by reading one repetition of a loop is what it finds by reading all of them."""
+"""`check` finds the same whether it reads all repetitions of a loop or one of them."""
 
 from __future__ import annotations
 

@@ -61,6 +61,7 @@ class CompressedReader final : public RankReader {
     std::uint64_t calls_of_last = 0;
   };
 
+  bool has_waiting() const;
   bool next_stretch();
   std::optional<std::uint64_t> repetitions_at_turn();
   bool pass_turn(bool may_pass);

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kTurn = 4096;            // operations of a rank before the next one's turn
 constexpr std::size_t kAllBatches = 1U << 20;  // operations in the buffers of all ranks
 constexpr std::size_t kManyRanks = 1U << 17;   // their readers save memory
-constexpr std::int32_t kRanksBetweenReports = 1024;
+constexpr std::int32_t kWalksBetweenReports = 1024;
 constexpr std::uint64_t kTurnsBetweenReports = 64;
 constexpr std::size_t kMostRequests = 1U << 16;  // of a rank that never waits for all of them
 
@@ -36,7 +36,7 @@ bool PermissiveRun::run() {
     if (ranks_.size() > kManyRanks) state.walk->save_memory();
     state.queued = true;
     ready_.push_back(rank);
-    if (rank % kRanksBetweenReports == 0) tell(*progress_, 1.0);
+    if (rank % kWalksBetweenReports == 0) tell(*progress_, 1.0);
   }
   for (execute(); understood_ && !held_.empty(); execute()) release();
   return understood_;
