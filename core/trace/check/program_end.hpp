@@ -22,7 +22,7 @@ class ProgramEnd {
 
   // A hash of all but the last line, and how to go on as many lines later.
   std::uint64_t signature() const {
-    return mixed(finalize_line_, (has_init_ ? 2U : 0U) + (reported_ ? 1U : 0U));
+    return mixed(mixed(finalize_line_, 1), (has_init_ ? 2U : 0U) + (reported_ ? 1U : 0U));
   }
   void skip(const SkippedLines& skipped) { last_line_ = skipped.moved(last_line_); }
 

@@ -22,7 +22,7 @@ std::uint64_t Requests::signature(const LoopLines& lines) const {
   }
   for (const auto& [number, numbered] : numbers_) {
     std::uint64_t of_number =
-        mixed(static_cast<std::uint32_t>(number),
+        mixed(mixed(static_cast<std::uint32_t>(number), 1),
               (numbered.given ? 2U : 0U) + (numbered.is_persistent ? 1U : 0U));
     if (numbered.is_persistent) of_number = mixed(of_number, KeyHash()(numbered.key));
     if (is_pending(numbered)) {

@@ -68,7 +68,7 @@ std::uint64_t PermissiveRun::signature() const {
   }
   std::uint64_t of_channels = 0;  // a table has no order
   for (const auto& [channel, messages] : channels_) {
-    const std::uint64_t waiting = mixed(messages.surplus, messages.receives.size());
+    const std::uint64_t waiting = mixed(mixed(messages.surplus, 1), messages.receives.size());
     of_channels += mixed(ChannelHash()(channel), waiting);
   }
   return mixed(hash, of_channels);
@@ -97,7 +97,7 @@ std::uint64_t PermissiveRun::signature_of(const RankState& state) const {
     const auto found =
         std::ranges::find(state.requests, serial, [](const Request& r) { return r.serial; });
     if (found == state.requests.end()) continue;
-    of_numbers += mixed(static_cast<std::uint32_t>(number),
+    of_numbers += mixed(mixed(static_cast<std::uint32_t>(number), 1),
                         static_cast<std::uint64_t>(found - state.requests.begin()));
   }
   mix(of_numbers);
