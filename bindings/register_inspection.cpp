@@ -100,7 +100,7 @@ nb::dict as_dict(const Inspection& found, const tit::TraceTables& tables) {
   }
   nb::list sites;
   for (const SiteSummary& summary : found.sites) {
-    sites.append(nb::make_tuple(decoded(summary.text), summary.total.calls,
+    sites.append(nb::make_tuple(decoded(summary.text), decoded(summary.path), summary.total.calls,
                                 distribution(summary.total.bytes),
                                 distribution(summary.total.volumes)));
   }

@@ -53,8 +53,10 @@ Signature read_signature(ByteReader& in, const std::vector<Shape>& shapes) {
   const Shape& shape = shapes[signature.shape];
   for (const Hole& hole : shape.holes) {
     const Argument argument = Argument::read(in);
-    if (argument.mode == Mode::constant && hole.mark == kVolumeMark &&
-        !is_volume_code(static_cast<std::uint64_t>(argument.value))) {
+    const bool is_relative = argument.mode == Mode::relative || argument.mode == Mode::exclusive;
+    const bool is_none = argument.mode == Mode::constant &&
+                         !is_volume_code(static_cast<std::uint64_t>(argument.value));
+    if (hole.mark == kVolumeMark && (is_relative || is_none)) {
       throw FormatError("a volume is none");
     }
     signature.arguments.push_back(argument);
@@ -74,26 +76,38 @@ void write_class(const RankClass& made, Bytes& out) {
   for (const RankVector& vector : made.vectors) vector.write(out);
 }
 
-RankClass read_class(ByteReader& in, const TraceTables& tables, std::size_t ranks) {
+void check_volumes(const RankVector& vector, const std::vector<std::int32_t>& ranks) {
+  for (const std::int64_t code : vector.all(ranks)) {
+    if (!is_volume_code(static_cast<std::uint64_t>(code))) throw FormatError("a volume is none");
+  }
+}
+
+RankClass read_class(ByteReader& in, const TraceTables& tables,
+                     const std::vector<std::int32_t>& ranks) {
   RankClass made;
   const std::uint64_t head = in.varint();
   made.has_volumes = (head & 1) != 0;
   if (head / 2 > in.left()) throw FormatError("a class has more calls than bytes");
   std::int64_t next = 0;
-  std::size_t vectors = 0;
+  std::vector<bool> vectors;  // whether each is of volumes
   for (std::uint64_t i = 0; i < head / 2; ++i) {
     next += in.zigzag();
     if (next < 0 || next >= static_cast<std::int64_t>(tables.signatures.size())) {
       throw FormatError("a class has a call that is not there");
     }
     const Signature& signature = tables.signatures[static_cast<std::size_t>(next)];
-    for (const Argument& argument : signature.arguments) {
-      if (argument.mode == Mode::by_rank) ++vectors;
+    const std::vector<Hole>& holes = tables.shapes[signature.shape].holes;
+    for (std::size_t hole = 0; hole < holes.size(); ++hole) {
+      if (signature.arguments[hole].mode != Mode::by_rank) continue;
+      vectors.push_back(holes[hole].mark == kVolumeMark);
     }
     made.signatures.push_back(static_cast<std::uint32_t>(next++));
   }
   made.grammar = Grammar::read(in, static_cast<std::uint32_t>(made.signatures.size()));
-  for (std::size_t i = 0; i < vectors; ++i) made.vectors.push_back(RankVector::read(in, ranks));
+  for (const bool is_volume : vectors) {
+    made.vectors.push_back(RankVector::read(in, ranks.size()));
+    if (is_volume) check_volumes(made.vectors.back(), ranks);
+  }
   return made;
 }
 
@@ -205,7 +219,7 @@ void TraceTables::read_trace(ByteReader& in) {
   class_of = RankVector::read(in, ranks);
   const RankPlaces places = places_of(class_of, ranks, static_cast<std::uint32_t>(classes_count));
   for (std::size_t i = 0; i < classes_count; ++i) {
-    classes.push_back(read_class(in, *this, places.ranks[i].size()));
+    classes.push_back(read_class(in, *this, places.ranks[i]));
   }
   if (!in.at_end()) throw FormatError("its tables are longer than what they say");
   number_kinds();

@@ -117,7 +117,7 @@ void TraceWriter::write_attributes(std::vector<Section>& sections) {
   sections.back().required = false;
 }
 
-std::string TraceWriter::finish(FileLayout layout) {
+std::string TraceWriter::finish(FileLayout layout, std::vector<Section> others) {
   finish_names(layout);
   layout.has_last_newline = RankVector::of(newlines_, numbered(newlines_.size()), false);
   const Precision precision = Precision::of(layout.precision.empty() ? "exact" : layout.precision);
@@ -137,6 +137,7 @@ std::string TraceWriter::finish(FileLayout layout) {
     if (!values.empty()) sections.push_back(section_of(kValuesSection, std::move(values), false));
   }
   if (!attributes_.attributes.empty()) write_attributes(sections);
+  for (Section& other : others) sections.push_back(std::move(other));
   return write_container(std::move(sections));
 }
 

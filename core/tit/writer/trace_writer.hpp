@@ -37,8 +37,8 @@ class TraceWriter {
   // The next rank; ranks come in ascending order from 0. `name` is its file's.
   void add(RankProgram program, std::string_view name, bool has_last_newline);
 
-  // The whole file. `layout` says what is not of one rank.
-  std::string finish(FileLayout layout);
+  // The whole file. `layout` says what is not of one rank; `others` are further sections.
+  std::string finish(FileLayout layout, std::vector<Section> others = {});
 
  private:
   void finish_names(FileLayout& layout) const;

@@ -8,6 +8,7 @@
 
 #include "trace/archive/merged.hpp"
 #include "trace/archive/rank_numbers.hpp"
+#include "trace/archive/rewrite.hpp"
 #include "trace/compressed/writer.hpp"
 #include "trace/error.hpp"
 #include "trace/packed/file.hpp"
@@ -135,14 +136,35 @@ Ranks find_ranks(const PackInput& input, const Progress& progress) {
   return found;
 }
 
+// Packs what is packed already.
+void pack_again(const PackInput& input, const std::string& output, const Progress& progress) {
+  const std::string& name = input.files.front().name;
+  if (input.form == PackedForm::version_1) {
+    throw TraceError(name, 0, "is packed in version 2; unpack it to pack it in version 1");
+  }
+  const CompressedFile file(input.files.front());
+  if (input.dialect != Dialect::automatic && input.dialect != file.dialect()) {
+    throw TraceError(name, 0, "is packed in the other dialect; unpack it to change that");
+  }
+  write_at(*create_file(output), rewritten(file, input.precision, progress), 0, output);
+}
+
 }  // namespace
 
 void pack(const PackInput& input, const std::string& output, const Progress& progress) {
   // A text that shrinks so well would take more in version 1, which codes each line by itself.
   constexpr double kGoodFactor = 20;
   constexpr double kSmallText = 65536;
-  if (input.files.size() == 1 && PackedFile::recognises(input.files.front())) {
-    throw TraceError(input.files.front().name, 0, "is packed already");
+  const std::uint32_t version =
+      input.files.size() == 1 ? CompressedFile::version_of(input.files.front()) : 0;
+  if (version == tit::kVersion) {
+    pack_again(input, output, progress);
+    return;
+  }
+  if (version != 0) {
+    throw TraceError(
+        input.files.front().name, 0,
+        "is packed in version " + std::to_string(version) + "; unpack it to pack it anew");
   }
   const double found = input.files.size() == 1 ? 0.5 : 0.1;
   const Ranks ranks = find_ranks(input, part_of(progress, 0.0, found));

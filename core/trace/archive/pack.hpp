@@ -28,8 +28,9 @@ struct PackInput {
   tit::Precision precision = {};
 };
 
-// Writes the file `output`. The lines are kept as they are, right or wrong. Throws TraceError when
-// a file cannot be read or written, or when it is not clear whose trace it is.
+// Writes the file `output`. The lines are kept as they are, right or wrong. A packed file of
+// version 2 is written anew with less exact volumes, or copied. Throws TraceError when a file
+// cannot be read or written, or when it is not clear whose trace it is.
 void pack(const PackInput& input, const std::string& output, const Progress& progress = {});
 
 }  // namespace tisim

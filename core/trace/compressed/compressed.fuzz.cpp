@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/packed_testing.hpp"
-#include "tit/file/container.hpp"
-#include "tit/writer/trace_writer.hpp"
+#include "core/section_fuzzing.hpp"
+#include "trace/compressed/attributes.hpp"
 #include "trace/compressed/file.hpp"
 #include "trace/compressed/text.hpp"
 
@@ -19,22 +19,6 @@ using namespace tisim;
 constexpr int kMostBatches = 200;
 constexpr int kMostLines = 2000;
 constexpr std::int32_t kMostRanks = 8;
-
-// The first bytes say where the sections end.
-std::string file_of_sections(std::string_view bytes) {
-  tit::ByteReader in(bytes);
-  std::vector<tit::Section> sections;
-  for (const std::string_view name :
-       {tit::kTraceSection, tit::kColumnsSection, tit::kValuesSection}) {
-    if (in.left() < 2) break;
-    const std::size_t size = in.byte() + std::size_t{256} * (in.byte() % 8U);
-    tit::Section section;
-    section.name = std::string(name);
-    section.bytes = std::string(in.bytes(std::min(size, in.left())));
-    sections.push_back(std::move(section));
-  }
-  return tit::write_container(std::move(sections));
-}
 
 void read(const std::string& bytes) {
   const auto set = TraceSet::open({test::file_of(bytes)}, "packed");
@@ -55,12 +39,23 @@ void print(const std::string& bytes) {
   }
 }
 
+void walk(const std::string& bytes) {
+  const CompressedFile file(test::file_of(bytes));
+  if (file.attributes() == nullptr) return;
+  for (std::int32_t rank = 0; rank < std::min(file.ranks(), kMostRanks); ++rank) {
+    // A line without attributes takes no turn.
+    if (file.calls_of(rank) > kMostLines) continue;
+    for (AttributeWalk walk(file, rank); walk.next();) {
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const std::string bytes = data[0] % 8 == 0 ? std::string(rest) : file_of_sections(rest);
+  const std::string bytes = data[0] % 8 == 0 ? std::string(rest) : test::file_of_sections(rest);
   try {
     read(bytes);
   } catch (const TraceError&) {
@@ -70,6 +65,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     print(bytes);
   } catch (const TraceError&) {
     // Here too.
+  }
+  try {
+    walk(bytes);
+  } catch (const TraceError&) {
+    // And here.
   }
   return 0;
 }

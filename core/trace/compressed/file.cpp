@@ -116,6 +116,26 @@ void CompressedFile::read() {
   count();
 }
 
+std::vector<tit::Section> CompressedFile::unknown_sections() const {
+  const FileSource source(file_);
+  std::vector<tit::Section> sections;
+  for (const tit::Section& section : container_) {
+    if (is_known(section)) continue;
+    sections.push_back(section);
+    try {
+      sections.back().bytes = tit::read_section(source, section);
+    } catch (const tit::FormatError& error) {
+      damaged(error.what());
+    }
+  }
+  return sections;
+}
+
+std::string CompressedFile::bytes() const {
+  const FileSource source(file_);
+  return source.read(0, source.size());
+}
+
 void CompressedFile::count() {
   for (std::size_t i = 0; i < tables_.classes.size(); ++i) {
     const tit::RankClass& made = tables_.classes[i];

@@ -46,6 +46,10 @@ class CompressedFile {
   const TraceFile& file() const { return file_; }
   // Its sections, without their bytes.
   const std::vector<tit::Section>& sections() const { return container_; }
+  // The optional ones that are not known here, with what they say, and all bytes of the file.
+  // Throw TraceError.
+  std::vector<tit::Section> unknown_sections() const;
+  std::string bytes() const;
   const tit::TraceTables& tables() const { return tables_; }
   const Site& site(std::uint32_t number) const { return sites_[number]; }
   // Of the volume before a call of kind `at` behind one of kind `before` - 1.

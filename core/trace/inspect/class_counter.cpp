@@ -11,8 +11,10 @@
 namespace tisim {
 
 ClassCounter::ClassCounter(const CompressedFile& file, std::uint32_t rank_class, CallReader& reader,
-                           Statistics& into)
+                           const CallSites& sites, Statistics& into)
     : file_(file),
+      number_(rank_class),
+      sites_(sites),
       tables_(file.tables()),
       class_(tables_.classes[rank_class]),
       program_(file.program(rank_class)),
@@ -34,8 +36,8 @@ ClassCounter::ClassCounter(const CompressedFile& file, std::uint32_t rank_class,
 
 // The site of a call; calls without a line stand for the end.
 std::size_t ClassCounter::site(std::uint32_t call) const {
-  if (tables_.signatures[signature(call)].shape == tit::kSilentShape) return tables_.kinds_count;
-  return tables_.kinds[signature(call)];
+  if (tables_.signatures[signature(call)].shape == tit::kSilentShape) return sites_.end();
+  return sites_.of(number_, call);
 }
 
 const CallMeaning& ClassCounter::meaning(std::uint32_t call, bool double_default) {
@@ -134,7 +136,7 @@ void ClassCounter::count_computations(const std::vector<CallContext>& contexts) 
     take_computation(context.before - 1, site(context.call), context.times);
   }
   const std::uint32_t last = last_call_of(class_.grammar);
-  if (last > 0 && is_computation(last - 1)) take_computation(last - 1, tables_.kinds_count, 1);
+  if (last > 0 && is_computation(last - 1)) take_computation(last - 1, sites_.end(), 1);
 }
 
 void ClassCounter::take_computation(std::uint32_t call, std::size_t site, std::uint64_t times) {
@@ -241,7 +243,7 @@ void ClassCounter::read_column(std::uint32_t position) {
     amount = found.amount;
     if (!pending) into_.measure_call(site(call), found, 1);
   }
-  if (pending) into_.take_volume(tables_.kinds_count, amount, 1);
+  if (pending) into_.take_volume(sites_.end(), amount, 1);
 }
 
 }  // namespace tisim

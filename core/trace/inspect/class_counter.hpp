@@ -10,6 +10,7 @@
 #include "support/progress.hpp"
 #include "trace/compressed/file.hpp"
 #include "trace/inspect/call_meaning.hpp"
+#include "trace/inspect/call_sites.hpp"
 #include "trace/inspect/contexts.hpp"
 #include "trace/inspect/statistics.hpp"
 
@@ -20,7 +21,7 @@ class ClassCounter {
  public:
   // All must outlive it.
   ClassCounter(const CompressedFile& file, std::uint32_t rank_class, CallReader& reader,
-               Statistics& into);
+               const CallSites& sites, Statistics& into);
 
   // Counts the calls of all ranks of the class, with their sizes and volumes but for those in
   // columns that vary. Throws TraceError.
@@ -56,6 +57,8 @@ class ClassCounter {
   std::uint32_t first_site(std::uint32_t before, std::uint32_t call) const;
 
   const CompressedFile& file_;
+  std::uint32_t number_;
+  const CallSites& sites_;
   const tit::TraceTables& tables_;
   const tit::RankClass& class_;
   const CompressedProgram& program_;

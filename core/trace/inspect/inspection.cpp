@@ -41,7 +41,8 @@ class Inspector {
         vocabulary_({}),
         grammar_{.ranks = file.ranks(), .dialect = file.dialect(), .vocabulary = &vocabulary_},
         reader_(file, grammar_),
-        statistics_(std::size_t{tables_.kinds_count} + 1),
+        sites_(file),
+        statistics_(sites_.count() + 1),
         started_(file),
         call_paths_(file),
         signature_calls_(tables_.signatures.size()),
@@ -77,7 +78,7 @@ class Inspector {
 
  private:
   void take_class(std::uint32_t number) {
-    ClassCounter counter(file_, number, reader_, statistics_);
+    ClassCounter counter(file_, number, reader_, sites_, statistics_);
     counter.count();
     if (with_columns_) {
       for (const std::uint32_t position : counter.positions_with_values()) {
@@ -212,16 +213,20 @@ class Inspector {
   }
 
   void finish_sites() {
-    std::vector<std::string> texts(statistics_.sites().size());
+    std::vector<std::string> texts(tables_.kinds_count);
     for (std::uint32_t i = 0; i < tables_.signatures.size(); ++i) {
       if (tables_.signatures[i].shape == tit::kSilentShape) continue;
       std::string& text = texts[tables_.kinds[i]];
       if (text.empty()) text = site_text(tables_, i);
     }
-    for (std::size_t i = 0; i < texts.size(); ++i) {
+    for (std::size_t i = 0; i < statistics_.sites().size(); ++i) {
       const SiteTotal& total = statistics_.sites()[i];
       if (total.calls == 0 && total.volumes.count == 0) continue;
-      found_.sites.push_back({std::move(texts[i]), total});
+      if (i == sites_.end()) {
+        found_.sites.push_back({"", "", total});
+      } else {
+        found_.sites.push_back({texts[sites_.kind_of(i)], std::string(sites_.path_of(i)), total});
+      }
     }
     found_.site_count = found_.sites.size();
     keep_largest(found_.sites, kMostSites,
@@ -239,6 +244,7 @@ class Inspector {
   Vocabulary vocabulary_;
   TraceGrammar grammar_;
   CallReader reader_;
+  CallSites sites_;
   Statistics statistics_;
   StartedMessages started_;
   CallPathCounter call_paths_;

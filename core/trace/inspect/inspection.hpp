@@ -47,6 +47,7 @@ struct SignatureSummary {
 
 struct SiteSummary {
   std::string text;  // empty: the end of a rank's trace
+  std::string path;  // of the call in the program; empty: the trace does not say it
   SiteTotal total;
 };
 

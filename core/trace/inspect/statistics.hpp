@@ -35,7 +35,8 @@ struct ActionTotal {
   double amount = 0;           // flops, or seconds of sleep
 };
 
-// A call site: calls of one action with equal arguments, whatever their peers are.
+// A call site: calls of one action with equal arguments, whatever their peers are, that are made at
+// one place of the program, where the trace says so.
 struct SiteTotal {
   std::uint64_t calls = 0;
   Distribution bytes;    // of each call that has a size

@@ -219,7 +219,7 @@ def _sites(found: Inspection, rows: int) -> list[Row]:
                 f"{site.volumes.sum:.6g}" if site.volumes.count else "",
                 f"{site.volumes.mean:.6g}" if site.volumes.count else "",
                 histogram_text(site.volumes),
-                shown_call(site.text),
+                shown_call(site.text) + (f" at {site.path}" if site.path else ""),
             )
             for site in found.sites[:rows]
         ),

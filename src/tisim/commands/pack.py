@@ -10,7 +10,7 @@ from tisim.commands.record import packed_parts, report_recording
 from tisim.commands.written import report_written
 from tisim.files import check_writable
 from tisim.formats import Trace, pack, unpack
-from tisim.formats.packed import PRECISIONS
+from tisim.formats.packed import PRECISIONS, is_packed
 from tisim.formats.trace import DIALECTS
 from tisim.progress import ProgressBar
 from tisim.quantities import format_bytes
@@ -24,6 +24,7 @@ Examples:
   tisim pack lu.A.8.tar.xz -o lu.tit
   tisim pack --dialect legacy old/ -o old.tit
   tisim pack --volumes 1e-2 traces/ -o lu.tit
+  tisim pack --volumes mean lu.tit -o small.tit
   tisim pack parts/ -o lu.tit        # what an interrupted recording has left
 """,
 )
@@ -54,12 +55,13 @@ def pack_command(output: str, dialect: str, volumes: str, traces: tuple[str, ...
     TRACES is what tisim replay takes, or a directory with the parts that the ranks of a recorded
     program have left: then the trace says which ranks did not end. Every command that takes
     traces takes what this writes. Without --volumes no byte is lost: comments, spacing and the
-    spelling of numbers come back.
+    spelling of numbers come back. A packed trace can be packed again with less exact volumes.
     """
     check_writable(output)
     if len(traces) == 1 and _holds_parts(Path(traces[0])):
         report_recording(output, packed_parts(traces[0], output), "")
         return
+    was_packed = len(traces) == 1 and is_packed(traces[0])
     with ProgressBar("pack") as bar:
         source = traces[0] if len(traces) == 1 else list(traces)
         text = pack(source, output, dialect=dialect, volumes=volumes, progress=bar.show)
@@ -67,7 +69,7 @@ def pack_command(output: str, dialect: str, volumes: str, traces: tuple[str, ...
     size = Path(output).stat().st_size
     click.echo(
         f"{output}: {packed.ranks:,} ranks, {packed.actions:,} actions, {format_bytes(size)} "
-        f"({size / text:.1%} of the text)"
+        f"({size / text:.1%} of {'what it was' if was_packed else 'the text'})"
     )
     report_written(output)
 

@@ -185,6 +185,8 @@ def _inspected(
 ) -> Inspection:
     found = _core.inspect(part.for_core(), statistics, progress)
     nbytes = Path(part.path).stat().st_size if part.path else part.length
+    modules = modules_of(found["modules"])
+    site_paths = named_paths({path for _, path, *_ in found["sites"] if path}, modules)
     return Inspection(
         name=name,
         packed=packed,
@@ -210,8 +212,10 @@ def _inspected(
         signatures=tuple(Signature(*signature) for signature in found["signatures"]),
         signature_count=found["signature_count"],
         sites=tuple(
-            CallSite(text, calls, _distribution(sizes), _distribution(volumes))
-            for text, calls, sizes, volumes in found["sites"]
+            CallSite(
+                text, calls, _distribution(sizes), _distribution(volumes), site_paths.get(path)
+            )
+            for text, path, calls, sizes, volumes in found["sites"]
         ),
         site_count=found["site_count"],
         call_paths=_call_paths(found["call_paths"], found["modules"]),

@@ -194,6 +194,8 @@ class Distribution:
 class CallSite:
     """Calls of one action with equal arguments, whatever their peers are.
 
+    Where the trace says at which place of the program a call is made, those of one place.
+
     Parameters
     ----------
     text
@@ -206,9 +208,12 @@ class CallSite:
         the rank contributes, or else what it gets.
     volumes
         What is computed directly before a call, in flops, or in whatever the trace counts.
+    path
+        The call path in the program, callers first; None where the trace does not say it.
     """
 
     text: str
     calls: int
     bytes: Distribution
     volumes: Distribution
+    path: str | None = None

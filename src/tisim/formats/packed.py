@@ -23,6 +23,7 @@ _FORMS = {
     1: _core.PackedForm.VERSION_1,
     2: _core.PackedForm.VERSION_2,
 }
+_MAGIC = b"\x89TIT\r\n\x1a\n"
 #: How exactly volumes of computations can be kept.
 PRECISIONS = ("exact", "1e-3", "1e-2", "5e-2", "mean")
 
@@ -43,7 +44,8 @@ def pack(
     Parameters
     ----------
     source
-        A trace in any form that `Trace.open` takes.
+        A trace in any form that `Trace.open` takes. One that is packed in version 2 already gets
+        less exact volumes, or is copied; sections that this version of tisim does not know stay.
     output
         The file to write, usually ``something.tit``. It appears when it is whole.
     dialect
@@ -63,13 +65,14 @@ def pack(
     Returns
     -------
     int
-        The bytes of the text.
+        The bytes of the text, or of the packed file that was `source`.
 
     Raises
     ------
     InputError
         When a file cannot be read or written, when the ranks are not 0, 1, 2 and so on, or when
-        there is no such version or precision, or version 1 is to hold inexact volumes.
+        there is no such version or precision, or version 1 is to hold inexact volumes, or when a
+        packed trace cannot become what is asked for.
     """
     if version not in _FORMS:
         raise InputError(f"there is no version {version!r} of packed traces; there are 1 and 2")
@@ -100,6 +103,15 @@ def pack(
                 part_of(progress, _FOUND, 1.0),
             )
     return nbytes
+
+
+def is_packed(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a packed trace."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
 
 
 def unpack(

@@ -1,0 +1,26 @@
+// Any bytes as the sections of a packed trace, inspected.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/packed_testing.hpp"
+#include "core/section_fuzzing.hpp"
+#include "trace/compressed/file.hpp"
+#include "trace/inspect/inspection.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tisim;
+  // Values in columns are read one by one, and a trace of few bytes may have 2^62 calls.
+  constexpr std::uint64_t kMostCalls = 10'000;
+  constexpr std::int32_t kMostRanks = 1000;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  try {
+    const CompressedFile file(test::file_of(test::file_of_sections(bytes)));
+    if (file.ranks() > kMostRanks) return 0;
+    inspect(file, file.calls() <= kMostCalls);
+  } catch (const TraceError&) {
+    // What is no packed trace is refused.
+  }
+  return 0;
+}
