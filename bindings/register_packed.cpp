@@ -110,6 +110,16 @@ void register_packed(nb::module_& m) {
           "__init__",
           [](CompressedWriter* self, std::int32_t ranks) { new (self) CompressedWriter(ranks); },
           "ranks"_a)
+      .def("draw_volumes", &CompressedWriter::draw_volumes, "seed"_a)
+      .def(
+          "histogram",
+          [](CompressedWriter& writer,
+             const std::vector<std::tuple<double, double, std::uint64_t>>& bins) {
+            std::vector<tit::VolumeBin> volumes;
+            for (const auto& [least, most, count] : bins) volumes.push_back({least, most, count});
+            return writer.histogram(std::move(volumes));
+          },
+          "bins"_a)
       .def(
           "begin_rank",
           [](CompressedWriter& writer, const nb::bytes& name) { writer.begin_rank(text_of(name)); },

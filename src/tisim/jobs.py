@@ -113,5 +113,9 @@ def _inexact(trace: Trace) -> list[str]:
     level = trace.precision
     if level == "exact":
         return []
+    if level == "histogram":
+        return [
+            f"{trace.name} has histograms of computed volumes only; volumes are drawn from them"
+        ]
     kept = "as the means of their sites" if level == "mean" else f"to {level} of each"
     return [f"{trace.name} keeps the volumes of computations {kept}"]

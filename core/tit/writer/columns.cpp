@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "tit/codec/crc32c.hpp"
+#include "tit/codec/numbers.hpp"
 #include "tit/column/encoder.hpp"
+#include "tit/column/precision.hpp"
 #include "tit/file/expansion.hpp"
 #include "tit/writer/computed_volumes.hpp"
 #include "tit/writer/rank_part.hpp"
@@ -47,7 +49,7 @@ class VolumeNumbers {
 std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
                            const std::vector<std::vector<std::uint32_t>>& site_of,
                            const std::vector<RankValues>& values, std::uint64_t block_values,
-                           CodedColumns& coded) {
+                           CodedColumns& coded, const std::vector<bool>& left_out) {
   constexpr std::uint64_t kLargestValue = ~std::uint64_t{0};
   coded.sites.resize(samples.size());
   std::vector<Histogram> varying;
@@ -81,8 +83,9 @@ std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
       all += bytes;
     };
     for (std::size_t k = 0; k < rank.values.size(); ++k) {
-      const Site& site = coded.sites[site_of[i][k]];
-      if (!site.varies) continue;
+      const std::uint32_t number = site_of[i][k];
+      const Site& site = coded.sites[number];
+      if (!site.varies || (!left_out.empty() && left_out[number])) continue;
       encoder.add(coded.models.model_of[static_cast<std::size_t>(site.value)], rank.values[k]);
       if (++block.values == block_values) end_block();
     }
@@ -150,6 +153,85 @@ std::string code_columns(std::vector<RankValues> values, std::uint64_t block_val
     });
   }
   return encode_columns(std::move(samples), site_of, values, block_values, tables);
+}
+
+namespace {
+
+// The lines that the drawn volumes of a rank are.
+std::uint64_t drawn_lines(
+    const RankColumn& column, std::uint32_t rank_class, const SiteWalk& walk,
+    const std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>& sites,
+    std::uint64_t seed, const TraceTables& tables) {
+  std::uint64_t lines = 0;
+  std::uint64_t call = 0;
+  walk.for_each(rank_class, [&](std::uint32_t before, std::uint32_t at, std::uint32_t place, bool) {
+    if (place > 0) return;
+    const std::uint32_t number = sites.find({before, at})->second;
+    const Site& site = tables.sites[number];
+    std::uint64_t value = site.value;
+    if (site.varies) {
+      const std::uint32_t model = tables.models.model_of[static_cast<std::size_t>(site.value)];
+      value = drawn_value(tables.models.models[model], seed, column.rank, number, call);
+    }
+    ++call;
+    if (value != 0) ++lines;
+  });
+  return lines;
+}
+
+}  // namespace
+
+std::string code_drawn_columns(std::vector<RankValues> values, std::uint64_t block_values,
+                               const VolumeHistograms& histograms, std::uint64_t seed,
+                               TraceTables& tables) {
+  const SiteWalk walk(tables);
+  const RankPlaces places =
+      places_of(tables.class_of, tables.ranks, static_cast<std::uint32_t>(tables.classes.size()));
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> contexts;
+  for (const RankValues& rank : values) {
+    walk.for_each(places.class_of[rank.rank],
+                  [&](std::uint32_t before, std::uint32_t at, std::uint32_t, bool) {
+                    contexts.emplace(std::make_pair(before, at), 0);
+                  });
+  }
+  std::uint32_t sites = 0;
+  for (auto& entry : contexts) {
+    entry.second = sites;
+    tables.contexts.push_back({entry.first.first, entry.first.second, sites});
+    sites += walk.places(entry.first.second);
+  }
+  std::vector<std::vector<std::uint32_t>> site_of(values.size());
+  std::vector<std::vector<std::uint64_t>> samples(sites);
+  std::vector<std::map<std::uint64_t, std::uint64_t>> uses(sites);
+  std::vector<bool> drawn(sites, false);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    auto value = values[i].values.begin();
+    walk.for_each(places.class_of[values[i].rank],
+                  [&](std::uint32_t before, std::uint32_t at, std::uint32_t place, bool is_volume) {
+                    const std::uint32_t site = contexts.find({before, at})->second + place;
+                    // Volumes in lines are codes, which zigzags are not.
+                    if (place > 0 && is_volume)
+                      *value = static_cast<std::uint64_t>(unzigzag(*value));
+                    site_of[i].push_back(site);
+                    if (place == 0) {
+                      drawn[site] = true;
+                      ++uses[site][*value++];
+                    } else {
+                      samples[site].push_back(*value++);
+                    }
+                  });
+  }
+  for (std::uint32_t site = 0; site < sites; ++site) {
+    if (drawn[site]) samples[site] = histograms.samples(uses[site]);
+  }
+  std::string bytes =
+      encode_columns(std::move(samples), site_of, values, block_values, tables, drawn);
+  for (RankColumn& column : tables.columns) {
+    const std::uint32_t rank_class = places.class_of[column.rank];
+    if (!tables.classes[rank_class].has_volumes) continue;
+    column.volumes = drawn_lines(column, rank_class, walk, contexts, seed, tables);
+  }
+  return bytes;
 }
 
 std::string code_attributes(std::vector<RankValues> values, std::uint64_t block_values,

@@ -8,6 +8,7 @@
 #include "tit/column/precision.hpp"
 #include "tit/file/attributes.hpp"
 #include "tit/file/tables.hpp"
+#include "tit/writer/drawn_volumes.hpp"
 
 namespace tisim {
 namespace tit {
@@ -21,16 +22,23 @@ struct RankValues {
 
 // Makes all of `coded`; returns the coded values, rank after rank. `samples`: all values of each
 // site; `site_of`: the site of each value of each rank. A block holds about `block_values` values.
+// Values at sites of `left_out` are not coded; empty: all are.
 std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
                            const std::vector<std::vector<std::uint32_t>>& site_of,
                            const std::vector<RankValues>& values, std::uint64_t block_values,
-                           CodedColumns& coded);
+                           CodedColumns& coded, const std::vector<bool>& left_out = {});
 
 // Makes tables.volumes, contexts, sites and columns; returns the coded values, rank after rank.
 // `tables` must have its classes and its kinds. A block holds about `block_values` values.
 // Volumes of computations are kept as exactly as `precision` says.
 std::string code_columns(std::vector<RankValues> values, std::uint64_t block_values,
                          const Precision& precision, TraceTables& tables);
+
+// The same for volumes before calls that are numbers of histograms: they are not coded, a reader
+// draws them by the seed.
+std::string code_drawn_columns(std::vector<RankValues> values, std::uint64_t block_values,
+                               const VolumeHistograms& histograms, std::uint64_t seed,
+                               TraceTables& tables);
 
 // The same for attributes: makes all of CodedColumns of `attributes`, which must have its classes.
 std::string code_attributes(std::vector<RankValues> values, std::uint64_t block_values,

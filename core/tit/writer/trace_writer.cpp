@@ -119,6 +119,7 @@ void TraceWriter::write_attributes(std::vector<Section>& sections) {
 
 std::string TraceWriter::finish(FileLayout layout, std::vector<Section> others) {
   finish_names(layout);
+  if (draws_) layout.precision = "histogram";
   layout.has_last_newline = RankVector::of(newlines_, numbered(newlines_.size()), false);
   const Precision precision = Precision::of(layout.precision.empty() ? "exact" : layout.precision);
   tables_.layout = std::move(layout);
@@ -129,12 +130,19 @@ std::string TraceWriter::finish(FileLayout layout, std::vector<Section> others) 
   tables_.write_trace(trace);
   sections.push_back(section_of(kTraceSection, std::move(trace.data), true));
   if (!values_.empty()) {
+    const std::uint64_t block = block_values(tables_.ranks);
     std::string values =
-        code_columns(std::move(values_), block_values(tables_.ranks), precision, tables_);
+        draws_ ? code_drawn_columns(std::move(values_), block, histograms_, seed_, tables_)
+               : code_columns(std::move(values_), block, precision, tables_);
     Bytes columns;
     tables_.write_columns(columns);
     sections.push_back(section_of(kColumnsSection, std::move(columns.data), true));
     if (!values.empty()) sections.push_back(section_of(kValuesSection, std::move(values), false));
+  }
+  if (draws_) {
+    Bytes seed;
+    seed.varint(seed_);
+    sections.push_back(section_of(kDrawnSection, std::move(seed.data), false));
   }
   if (!attributes_.attributes.empty()) write_attributes(sections);
   for (Section& other : others) sections.push_back(std::move(other));

@@ -34,6 +34,15 @@ class TraceWriter {
   std::uint32_t attribute(const Attribute& attribute);
   std::uint32_t text(const std::string& text);
 
+  // Volumes of computations before calls are numbers of histograms from now on, and drawn by the
+  // seed where the trace is read. No rank must have come.
+  void draw_volumes(std::uint64_t seed) {
+    draws_ = true;
+    seed_ = seed;
+  }
+  bool draws_volumes() const { return draws_; }
+  VolumeHistograms& histograms() { return histograms_; }
+
   // The next rank; ranks come in ascending order from 0. `name` is its file's.
   void add(RankProgram program, std::string_view name, bool has_last_newline);
 
@@ -45,6 +54,9 @@ class TraceWriter {
   void write_attributes(std::vector<Section>& sections);
 
   TraceTables tables_;
+  bool draws_ = false;
+  std::uint64_t seed_ = 0;
+  VolumeHistograms histograms_;
   std::unordered_map<std::string, std::uint32_t> shape_numbers_;
   ClassBuilder classes_;
   std::vector<RankValues> values_;

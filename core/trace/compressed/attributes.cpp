@@ -101,7 +101,11 @@ bool AttributeWalk::pass(std::uint32_t call, const Place& place, std::uint64_t& 
     const CompressedFile::Site& site = file_->site(at);
     return site.varies ? column_.next(site.model) : site.value;
   };
-  const bool computes = class_->has_volumes && value_at(number) != 0;
+  bool computes = false;
+  if (class_->has_volumes) {
+    computes = (file_->draws_volumes() ? file_->drawn_volume(number, rank_, calls_)
+                                       : value_at(number)) != 0;
+  }
   if (!place.has_columns) return computes;
   const tit::TraceTables& tables = file_->tables();
   const tit::Signature& signature = tables.signatures[class_->signatures[call]];
@@ -128,6 +132,7 @@ bool AttributeWalk::next() {
     std::uint64_t step = place.step;
     const bool computes = pass(call, place, step);
     before_ = place.kind + 1;
+    ++calls_;
     bool has_some = false;
     if (computes) line_ = ++number_;
     if (take(layout.before, place.before_sites, values_)) {

@@ -80,6 +80,7 @@ class AttributeWalk {
   std::vector<Place> places_;
   std::uint32_t before_ = 0;  // kind of the call before plus 1
   std::uint64_t number_ = 0;  // lines up to now
+  std::uint64_t calls_ = 0;
   std::uint64_t line_ = 0;
   std::vector<Value> values_;
   std::uint64_t waiting_line_ = 0;  // of a call whose computation came last; 0: none

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tit/codec/error.hpp"
+#include "tit/column/precision.hpp"
 #include "tit/file/volume_code.hpp"
 #include "tit/writer/trace_writer.hpp"
 #include "trace/compressed/attributes.hpp"
@@ -34,9 +35,9 @@ class FileSource final : public tit::ByteSource {
 };
 
 bool is_known(const tit::Section& section) {
-  constexpr std::string_view kNames[] = {tit::kTraceSection, tit::kColumnsSection,
-                                         tit::kValuesSection, tit::kAttributesSection,
-                                         tit::kAttributeValuesSection};
+  constexpr std::string_view kNames[] = {tit::kTraceSection,           tit::kColumnsSection,
+                                         tit::kValuesSection,          tit::kAttributesSection,
+                                         tit::kAttributeValuesSection, tit::kDrawnSection};
   return section.version == kSectionVersion &&
          std::find(std::begin(kNames), std::end(kNames), section.name) != std::end(kNames);
 }
@@ -97,6 +98,10 @@ void CompressedFile::read() {
       if (!has_trace || has_columns) throw tit::FormatError("its sections are out of order");
       tables_.read_columns(in);
       has_columns = true;
+    } else if (section.name == tit::kDrawnSection) {
+      const std::string bytes = tit::read_section(source, section);
+      tit::ByteReader in(bytes);
+      seed_ = in.varint();
     } else if (section.name == tit::kValuesSection) {
       values_offset = section.offset;
       values_size = section.stored;
@@ -206,6 +211,15 @@ double CompressedFile::other_amount(std::uint64_t value) const {
 std::int64_t CompressedFile::argument_of(const tit::Hole& hole, std::uint64_t value) const {
   if (hole.mark == tit::kVolumeMark) return static_cast<std::int64_t>(volume_of(value));
   return tit::unzigzag(value);
+}
+
+std::uint64_t CompressedFile::drawn_volume(std::uint32_t site, std::int32_t rank,
+                                           std::uint64_t call) const {
+  const tit::Site& found = tables_.sites[site];
+  if (!found.varies) return found.value;
+  const std::uint32_t model = tables_.models.model_of[static_cast<std::size_t>(found.value)];
+  return tit::drawn_value(tables_.models.models[model], *seed_, static_cast<std::uint64_t>(rank),
+                          site, call);
 }
 
 ColumnPlace CompressedFile::column_of(std::int32_t rank) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,6 +83,11 @@ class CompressedFile {
   std::uint64_t calls() const { return calls_; }
   std::uint64_t actions() const { return actions_; }
 
+  // Whether volumes before calls are not in the file but drawn by a seed.
+  bool draws_volumes() const { return seed_.has_value(); }
+  // What is drawn at a site for a rank's call of this number, from 0.
+  std::uint64_t drawn_volume(std::uint32_t site, std::int32_t rank, std::uint64_t call) const;
+
   // The code of a volume from its number in a column. Throws TraceError when there is none.
   std::uint64_t volume_of(std::uint64_t number) const;
   // The amount of a volume from the value of its site, which is not 0. Throws TraceError.
@@ -109,6 +115,7 @@ class CompressedFile {
   std::vector<tit::Section> container_;
   tit::TraceTables tables_;
   std::vector<Site> sites_;
+  std::optional<std::uint64_t> seed_;
   Site no_site_;  // of calls that nothing is ever computed before
   tit::SiteTable site_table_;
   tit::RankPlaces places_;

@@ -1,7 +1,9 @@
 #include "trace/compressed/line_packer.hpp"
 
+#include <charconv>
 #include <cstring>
 #include <map>
+#include <stdexcept>
 #include <utility>
 
 #include "tit/file/volume_code.hpp"
@@ -12,6 +14,7 @@ namespace tisim {
 namespace {
 
 constexpr std::string_view kComputePrefix = "compute ";
+constexpr std::string_view kHistogramPrefix = "histogram=";
 
 std::uint64_t hash_of_text(std::string_view text) {
   constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15U;
@@ -65,9 +68,28 @@ bool LinePacker::take_volume(std::string_view text) {
       text.compare(prefix_.size(), kComputePrefix.size(), kComputePrefix) != 0) {
     return false;
   }
+  if (writer_.draws_volumes()) return take_drawn_volume(text.substr(start));
   const std::uint64_t code = tit::volume_code(text.substr(start));
   if (code == tit::kNoVolumeCode) return false;
   part_.compute(code);
+  return true;
+}
+
+bool LinePacker::take_drawn_volume(std::string_view text) {
+  if (text.substr(0, kHistogramPrefix.size()) != kHistogramPrefix) {
+    const std::uint64_t code = tit::volume_code(text);
+    if (code == tit::kNoVolumeCode) return false;
+    part_.compute(writer_.histograms().add(code));
+    return true;
+  }
+  text.remove_prefix(kHistogramPrefix.size());
+  std::uint32_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc{} || read.ptr != text.data() + text.size() ||
+      number >= writer_.histograms().size()) {
+    throw std::invalid_argument("there is no histogram of volumes " + std::string(text));
+  }
+  part_.compute(number);
   return true;
 }
 

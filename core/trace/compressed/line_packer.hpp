@@ -39,6 +39,7 @@ class LinePacker {
   std::uint32_t text_number(std::string_view text, bool& is_new);
   void grow();
   bool take_volume(std::string_view text);
+  bool take_drawn_volume(std::string_view text);
   // `step`: how far behind its rank's line before it stands, 0: it does not say so.
   tit::Call call_of(std::string_view text, std::uint64_t step);
   void finish_merged();

@@ -61,8 +61,13 @@ std::size_t CompressedReader::read(Op* out, std::size_t capacity) {
   try {
     while (made < capacity) {
       if (at_ == end_ && ((loop_ && !pass_turn(made == 0)) || !next_stretch())) break;
-      made += has_volumes_ ? read_with_volumes(out + made, capacity - made)
-                           : read_stretch(out + made, capacity - made);
+      if (!has_volumes_) {
+        made += read_stretch(out + made, capacity - made);
+      } else if (!shared_->file().draws_volumes()) {
+        made += read_with_volumes(out + made, capacity - made);
+      } else {
+        made += read_call(out + made, capacity - made);
+      }
     }
   } catch (const tit::FormatError& error) {
     shared_->file().damaged(error.what());
@@ -214,7 +219,9 @@ std::size_t CompressedReader::read_call(Op* out, std::size_t capacity) {
   if (has_volumes_ || plan.has_columns)
     site = shared_->file().site_table().find(before_, plan.kind);
   if (has_volumes_ && !volume_done_ && site != tit::SiteTable::kNone) {
-    const std::uint64_t value = value_at(site);
+    const std::uint64_t value = shared_->file().draws_volumes()
+                                    ? shared_->file().drawn_volume(site, rank_, bytes_read() - 1)
+                                    : value_at(site);
     if (value != 0) {
       ops[0].kind = Kind::compute;
       ops[0].amount = shared_->file().amount_of(value);

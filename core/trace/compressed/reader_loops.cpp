@@ -12,6 +12,7 @@ constexpr std::uint32_t kLongLoop = 4;  // repetitions; fewer are not worth a st
 bool CompressedReader::stop_at_loops() {
   const tit::RankColumn* const column = shared_->file().column_of(rank_).column;
   if (column != nullptr && !column->blocks.empty()) return false;
+  if (shared_->file().draws_volumes()) return false;  // by the numbers of calls, turns too
   loop_ = std::make_unique<Loop>();
   return true;
 }

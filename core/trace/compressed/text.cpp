@@ -80,10 +80,12 @@ bool CompressedText::next(std::string& out) {
       if (site_ == tit::SiteTable::kNone) {
         if (made.has_columns) file_->damaged("a call has no place for its values");
       } else if (has_columns_) {
-        volume = value_at(site_);
+        volume =
+            file_->draws_volumes() ? file_->drawn_volume(site_, rank_, calls_) : value_at(site_);
       }
     }
     before_ = made.kind + 1;
+    ++calls_;
     if (volume == 0 && made.is_silent) continue;
     if (volume == 0) {
       append_call(made, out);

@@ -51,6 +51,7 @@ class CompressedText {
   std::uint32_t site_ = 0;       // the first site of the call at hand
   std::uint32_t before_ = 0;     // kind of the call before plus 1
   std::uint64_t number_ = 0;
+  std::uint64_t calls_ = 0;  // up to now
 };
 
 }  // namespace tisim

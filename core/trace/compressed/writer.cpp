@@ -28,6 +28,12 @@ CompressedWriter::CompressedWriter(std::int32_t ranks, bool merged, bool volumes
       merged_(merged),
       volumes_in_column_(volumes_in_column) {}
 
+void CompressedWriter::draw_volumes(std::uint64_t seed) {
+  if (next_rank_ > 0 || merged_) throw std::logic_error("ranks have been written already");
+  writer_.draw_volumes(seed);
+  volumes_in_column_ = true;
+}
+
 void CompressedWriter::begin_rank(std::string_view name) {
   name_ = name;
   number_ = 0;
@@ -51,6 +57,7 @@ std::string CompressedWriter::finish(tit::FileLayout layout) {
 
 void CompressedWriter::add_rank(std::string_view name, const std::vector<Piece>& pieces) {
   constexpr std::uint64_t kEndOfPiece = std::numeric_limits<std::uint64_t>::max();
+  if (writer_.draws_volumes()) throw std::logic_error("drawn volumes come line by line");
   LinePacker packer(writer_, vocabulary_, next_rank_, false);
   std::vector<std::uint64_t> key;
   for (const Piece& piece : pieces) {

@@ -25,6 +25,14 @@ class CompressedWriter {
   explicit CompressedWriter(std::int32_t ranks, bool merged = false,
                             bool volumes_in_column = false);
 
+  // Volumes are drawn from histograms by this seed, for traces that know no more of them. Lines may
+  // be "3 compute histogram=N" then. To be called before the first rank.
+  void draw_volumes(std::uint64_t seed);
+  // The number of a histogram. Throws std::invalid_argument.
+  std::uint32_t histogram(std::vector<tit::VolumeBin> bins) {
+    return writer_.histograms().add(std::move(bins));
+  }
+
   // The lines of the next rank follow; `name` is its file's.
   void begin_rank(std::string_view name);
   // A line without its newline. `number` counts from 1 in its file and grows.

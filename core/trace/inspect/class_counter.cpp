@@ -29,7 +29,7 @@ ClassCounter::ClassCounter(const CompressedFile& file, std::uint32_t rank_class,
   }
   for (std::uint32_t position = 0; position < ranks_.size(); ++position) {
     const tit::RankColumn* column = file_.column_of(ranks_[position]).column;
-    const bool varies = column != nullptr && !column->blocks.empty();
+    const bool varies = column != nullptr && (file_.draws_volumes() || !column->blocks.empty());
     (varies ? with_values_ : without_values_).push_back(position);
   }
 }
@@ -214,6 +214,7 @@ void ClassCounter::read_column(std::uint32_t position) {
     return found.varies ? column.next(found.model) : found.value;
   };
   bool doubles = false;
+  std::uint64_t calls = 0;
   bool pending = false;  // a computation whose call comes next
   double amount = 0;
   std::uint32_t call = 0;
@@ -224,9 +225,11 @@ void ClassCounter::read_column(std::uint32_t position) {
     std::uint32_t place = tit::SiteTable::kNone;
     if (class_.has_volumes || use.columns) place = first_site(before, call);
     if (class_.has_volumes && place != tit::SiteTable::kNone) {
-      const std::uint64_t volume = value_at(place);
+      const std::uint64_t volume =
+          file_.draws_volumes() ? file_.drawn_volume(place, rank, calls) : value_at(place);
       if (volume > 0) into_.take_volume(site(call), file_.amount_of(volume), 1);
     }
+    ++calls;
     const TypeDefault effect = use.meanings[0]->effect;
     if (effect != TypeDefault::kept) doubles = effect == TypeDefault::doubles;
     if (!use.columns) continue;

@@ -54,7 +54,7 @@ class Inspector {
     for (const tit::RankColumn& column : tables_.columns) {
       for (const tit::Block& block : column.blocks) values_ += static_cast<double>(block.values);
     }
-    found_.complete = with_columns_ || values_ == 0;
+    found_.complete = with_columns_ || (values_ == 0 && !file_.draws_volumes());
     for (std::uint32_t i = 0; i < tables_.classes.size(); ++i) take_class(i);
     found_.sections = file_.sections();
     found_.ranks = file_.ranks();

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tisim._core import decode_call
 
 from tests.oracle.collectives.messages import Call, Trail, selected, simgrid, trail_of
+from tisim._core import decode_call
 from tisim.actions.collectives.communicators import comm_split
 from tisim.actions.script import Script
 from tisim.actions.vocabulary import expand

@@ -10,11 +10,11 @@ import random
 from pathlib import Path
 
 import pytest
-from tisim._core import type_width
 
 import tisim
 from tests.oracle.collectives.test_collectives_a import NOT_EMPTY, calls, fits
 from tests.oracle.simgrid_exec import run_oracle
+from tisim._core import type_width
 from tisim.actions.collectives.catalogue import ALGORITHMS
 
 pytestmark = pytest.mark.oracle

@@ -80,6 +80,22 @@ def read_model(reader: ByteReader) -> SiteModel:
     return SiteModel(bins, weights)
 
 
+def _scrambled(number: int) -> int:
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & WORD
+    number = (number ^ number >> 27) * 0x94D049BB133111EB & WORD
+    return number ^ number >> 31
+
+
+def drawn_value(model: SiteModel, seed: int, rank: int, site: int, call: int) -> int:
+    """A value drawn from a model: always the same for the same numbers."""
+    step = 0x9E3779B97F4A7C15
+    random = _scrambled(seed + step & WORD)
+    for part in (rank, site, call):
+        random = _scrambled((random ^ part) + step & WORD)
+    low, width, _, _ = model.slots[random & ALL - 1]
+    return low + (_scrambled(random + step & WORD) & (1 << width) - 1)
+
+
 class ColumnDecoder:
     """Takes values from a block of a column."""
 

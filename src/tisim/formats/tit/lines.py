@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .columns import ColumnDecoder
+from .columns import ColumnDecoder, drawn_value
 from .numbers import DamagedError, crc32c, unzigzag
 from .shapes import STEP, VOLUME, Shape
 from .tables import BY_RANK, COLUMN, EXCLUSIVE, RELATIVE, CodedColumns, ColumnTables, TraceTables
@@ -104,13 +104,13 @@ class RankLines:
     ) -> Iterator[tuple[int, tuple[int, bytes] | None, tuple[int, bytes] | None]]:
         """The calls: place in the class, line of the computation before it, line of its own."""
         before = number = 0
-        for terminal in self._class.grammar.expanded():
+        for calls, terminal in enumerate(self._class.grammar.expanded()):
             call = self._class.calls[terminal]
             kind = self._tables.kinds[call]
             shape = self._tables.shapes[self._tables.calls[call].shape]
             site = self._columns.first_site.get((before, kind)) if self._columns else None
             before = kind + 1
-            volume = self._volume_before(site)
+            volume = self._volume_before(site, calls)
             computation = line = None
             if volume is not None:
                 number += 1
@@ -126,12 +126,23 @@ class RankLines:
         volumes = self._columns.volumes if self._columns else []
         return volumes[number] if volumes else number
 
-    def _volume_before(self, site: int | None) -> bytes | None:
+    def _volume_before(self, site: int | None, call: int) -> bytes | None:
         """The volume that is computed before the call at hand."""
         if self._column is None or site is None or not self._class.has_volumes:
             return None
-        value = self._column.value(site)
+        value = self._drawn(site, call)
+        if value is None:
+            value = self._column.value(site)
         return volume_text(self._volume(value - 1)).encode() if value else None
+
+    def _drawn(self, site: int, call: int) -> int | None:
+        """The value that is drawn at a site; None where it stands in the column."""
+        if self._columns is None or self._columns.seed is None:
+            return None
+        found = self._columns.sites[site]
+        if found.model is None:
+            return found.value
+        return drawn_value(found.model, self._columns.seed, self._rank, site, call)
 
     def _arguments(self, shape: Shape, numbers: list[int | None], site: int | None) -> list[int]:
         """The numbers of a call, those in the column too."""

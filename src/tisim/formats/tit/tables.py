@@ -167,6 +167,8 @@ class ColumnTables(CodedColumns):
     """What the section ``columns`` says."""
 
     def __init__(self, reader: ByteReader, tables: TraceTables) -> None:
+        #: What volumes before calls are drawn by; None: they stand in the columns.
+        self.seed: int | None = None
         self.volumes: list[int] = []
         for _ in range(reader.varint()):
             step = reader.varint()

@@ -13,7 +13,7 @@ from .lines import Blocks, RankLines
 from .numbers import ByteReader, DamagedError
 from .tables import CodedColumns, ColumnTables, TraceTables
 
-KNOWN = ("trace", "columns", "values", "attributes", "attribute values")
+KNOWN = ("trace", "columns", "values", "attributes", "attribute values", "drawn volumes")
 
 
 _NO_BLOCKS = Blocks([], b"")
@@ -70,6 +70,8 @@ class TitTrace:
         if "columns" in contents:
             self._columns = ColumnTables(ByteReader(contents["columns"].content()), self._tables)
             self._blocks = _blocks_of_ranks(self._columns, contents.get("values"))
+            if "drawn volumes" in contents:
+                self._columns.seed = ByteReader(contents["drawn volumes"].content()).varint()
         self._attributes: AttributeTables | None = None
         self._attribute_blocks: dict[int, Blocks] = {}
         if "attributes" in contents:
