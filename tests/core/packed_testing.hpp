@@ -60,7 +60,8 @@ inline std::vector<std::string> unpacked(const std::string& bytes, std::size_t f
   unpack(file_of(bytes, "packed.tit"), scratch.file("out"));
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < files; ++i) {
-    texts.push_back(content_of(scratch.file("out/rank-" + std::to_string(i))));
+    const std::string name = scratch.file("out/rank-" + std::to_string(i));
+    texts.push_back(content_of(std::filesystem::exists(name) ? name : name + ".txt"));
   }
   std::filesystem::remove_all(scratch.file("out"));
   return texts;

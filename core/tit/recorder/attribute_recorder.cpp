@@ -75,8 +75,9 @@ bool AttributeRecorder::tell(std::int64_t ticket, std::int64_t value) {
     *waits = {attribute, true, value};
     return true;
   }
-  stream.waiting[static_cast<std::size_t>(place)] = {true,
-                                                     attribute_code(stream.kind, value, rank_)};
+  Waiting& waiting = stream.waiting[static_cast<std::size_t>(place)];
+  if (waiting.is_known) return false;
+  waiting = {true, attribute_code(stream.kind, value, rank_)};
   pass_on(attribute);
   return true;
 }

@@ -110,7 +110,7 @@ TEST("recorded parts: calls keep their attributes, with the structure sought ane
   rank.recorder.end();
   for (const std::uint64_t most : {kMostCallsAtHand, std::uint64_t{0}}) {
     std::vector<std::uint32_t> incomplete;
-    const std::string bytes = trace_of(PartSet::read(rank.part().write()), incomplete, most);
+    const std::string bytes = trace_of(PartSet::read(rank.part().write()), {}, incomplete, most);
     const CompressedFile file(test::file_of(bytes, "x.tit"));
     std::vector<std::pair<std::uint64_t, std::int64_t>> found;
     for (AttributeWalk walk(file, 0); walk.next();) {

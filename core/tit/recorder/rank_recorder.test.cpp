@@ -203,7 +203,7 @@ TEST("recorder: a log that was cut anywhere has the calls before the cut") {
   const std::string log = program.recorder.log().contents();
   std::size_t longest = 0;
   for (int round = 0; round < 200; ++round) {
-    const std::string cut = log.substr(0, 30 + random() % (log.size() - 30));
+    const std::string cut = log.substr(0, 40 + random() % (log.size() - 40));
     const Calls calls = calls_of_log(cut);
     CHECK(calls.size() <= program.expected.size() &&
           std::equal(calls.begin(), calls.end(), program.expected.begin()));
