@@ -213,7 +213,7 @@ TEST("pack: what cannot be packed or written") {
   CHECK_THROWS(to({"0 init\n", "2 init\n"}, scratch.file("x")), TraceError,
                "rank 1 of 0 to 2 has no file");
   CHECK_THROWS(to({test::packed({"0 init\n"}, scratch)}, scratch.file("x")), TraceError,
-               "is packed already");
+               "is packed in version 1; unpack it");
 }
 
 }  // namespace tisim
