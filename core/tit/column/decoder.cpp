@@ -19,28 +19,37 @@ std::uint64_t state_in(const char* bytes, unsigned size) {
 
 }  // namespace
 
-// The words, then the two states without their leading zeros, then how many bytes each takes.
+// The words, then the states without their leading zeros, then how many bytes each takes.
 void ColumnDecoder::start(const char* begin, const char* end) {
   *this = ColumnDecoder();
   if (begin == end) return;
-  const auto sizes = static_cast<unsigned char>(end[-1]);
-  const unsigned first_size = sizes & 15;
-  const unsigned second_size = sizes >> 4;
-  const std::size_t states_size = std::size_t{first_size} + second_size + 1;
+  constexpr std::size_t kSizes = kStates / 2;
   const auto size = static_cast<std::size_t>(end - begin);
+  unsigned sizes[kStates] = {};
+  std::size_t states_size = kSizes;
+  if (size >= kSizes) {
+    for (unsigned i = 0; i < kStates; ++i) {
+      const auto both = static_cast<unsigned char>(end[static_cast<int>(i / 2) - int{kSizes}]);
+      sizes[i] = i % 2 == 0 ? both & 15 : both >> 4;
+      states_size += sizes[i];
+    }
+  }
   const bool has_words = size > states_size;
-  if (first_size > 8 || second_size > 8 || size < states_size ||
-      (size - states_size) % sizeof(std::uint32_t) != 0 ||
+  if (std::any_of(sizes, sizes + kStates, [](unsigned bytes) { return bytes > 8; }) ||
+      size < states_size || (size - states_size) % sizeof(std::uint32_t) != 0 ||
       // So that four bytes can be read at the end of the words.
       (has_words && states_size < sizeof(std::uint32_t))) {
     throw FormatError("the values of a column are none");
   }
-  const char* const states = end - states_size;
-  state_ = state_in(states, first_size);
-  other_ = state_in(states + first_size, second_size);
+  const char* at = end - states_size;
   if (has_words) {
     at_ = begin;
-    end_ = states;
+    end_ = at;
+  }
+  std::uint64_t* const states[kStates] = {&state_, &second_, &third_, &fourth_};
+  for (unsigned i = 0; i < kStates; ++i) {
+    *states[i] = state_in(at, sizes[i]);
+    at += sizes[i];
   }
 }
 

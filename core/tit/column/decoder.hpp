@@ -1,6 +1,7 @@
 // Decodes the values of a column.
 //
-// The coder is an rANS with two states that take turns; a value takes one table look-up, one
+// The coder is an rANS with four states that take turns, so that a value need not wait for the one
+// before; a value takes one table look-up, one
 // multiplication and at most one word of the stream (more when its bin is wider than 2^20).
 #pragma once
 
@@ -15,6 +16,7 @@ namespace tit {
 
 // A state below this takes a word of the stream, if there is one left.
 constexpr std::uint64_t kLeastState = std::uint64_t{1} << 32;
+constexpr unsigned kStates = 4;
 
 class ColumnDecoder {
  public:
@@ -26,51 +28,79 @@ class ColumnDecoder {
   std::uint64_t next(const SiteModel& model) { return next(model.table()); }
 
   std::uint64_t next(const DecodingTable& table) {
-    std::uint32_t number;
-    const BinChoice& bin =
-        table.find(static_cast<std::uint32_t>(state_) & (kAllFrequencies - 1), number);
-    const unsigned width = bin.width();
-    const std::uint64_t product = bin.frequency() * (state_ >> kFrequencyBits) + number;
-    std::uint64_t value = bin.low();
-    if (__builtin_expect(width <= kOffsetBits, 1)) {
-      value += product & ((std::uint64_t{1} << width) - 1);
-      state_ = product >> width;
-      refill();
-    } else {
-      value = large_value(product, table.large_bins[value]);
+    std::uint64_t product;
+    const BinChoice bin = find(table.buckets, table.shift, product);
+    if (__builtin_expect(bin.width() > kOffsetBits, 0)) {
+      const std::uint64_t value = large_value(product, table.large_bins[bin.low()]);
+      turn_states();
+      return value;
     }
-    const std::uint64_t other = other_;
-    other_ = state_;
-    state_ = other;
-    return value;
+    return take(bin, product);
+  }
+
+  // The same, of a model without large bins.
+  std::uint64_t next_small(const Bucket* buckets, std::uint32_t shift) {
+    std::uint64_t product;
+    const BinChoice bin = find(buckets, shift, product);
+    return take(bin, product);
   }
 
   // Whether the stream ends here: no word is left, and the states are as its encoder began.
   bool finished() const {
-    return at_ == end_ && state_ == other_ && (state_ == 0 || state_ == kLeastState);
+    return at_ == end_ && state_ == second_ && state_ == third_ && state_ == fourth_ &&
+           (state_ == 0 || state_ == kLeastState);
   }
 
  private:
+  BinChoice find(const Bucket* buckets, std::uint32_t shift, std::uint64_t& product) const {
+    std::uint64_t number;
+    const auto slot = static_cast<std::uint32_t>(state_) & (kAllFrequencies - 1);
+    const BinChoice bin = DecodingTable::find(buckets, shift, slot, number);
+    product = bin.frequency() * (state_ >> kFrequencyBits) + number;
+    return bin;
+  }
+
+  std::uint64_t take(const BinChoice& bin, std::uint64_t product) {
+    const unsigned width = bin.width();
+    const std::uint64_t value = bin.low() + (product & ((std::uint64_t{1} << width) - 1));
+    state_ = product >> width;
+    refill();
+    turn_states();
+    return value;
+  }
+
+  void turn_states() {
+    const std::uint64_t last = state_;
+    state_ = second_;
+    second_ = third_;
+    third_ = fourth_;
+    fourth_ = last;
+  }
+
   std::uint64_t large_value(std::uint64_t product, const LargeBin& bin);
 
   void refill() {
+    if (at_ == end_) return;
     std::uint32_t word;
     std::memcpy(&word, at_, sizeof word);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     word = __builtin_bswap32(word);
 #endif
-    const bool refilled = state_ < kLeastState && at_ != end_;
-    const std::uint64_t filled = (state_ << 32) | word;
-    state_ = refilled ? filled : state_;
-    at_ += refilled ? sizeof word : 0;
+    // Without a branch: whether a word is taken is as random as the values.
+    const std::uint64_t mask = state_ < kLeastState ? ~std::uint64_t{0} : 0;
+    state_ = (state_ << (32 & mask)) | (word & mask);
+    at_ += sizeof word & mask;
   }
 
   static constexpr char kNoWord[sizeof(std::uint32_t)] = {};
 
+  // In an order that keeps compilers from turning the states as vectors in memory.
   std::uint64_t state_ = 0;
-  std::uint64_t other_ = 0;
-  const char* at_ = kNoWord;   // at least four bytes can be read here, also at the end
+  const char* at_ = kNoWord;  // at least four bytes can be read here, also at the end
+  std::uint64_t third_ = 0;
   const char* end_ = kNoWord;  // of the words
+  std::uint64_t second_ = 0;
+  std::uint64_t fourth_ = 0;
 };
 
 }  // namespace tit

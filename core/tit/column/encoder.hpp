@@ -26,28 +26,31 @@ class ColumnEncoder {
   std::string finish();
 
  private:
-  // Numbers of a bin from `first` on are the slots from `slot` on.
-  struct Piece {
-    std::uint16_t first;
-    std::uint16_t slot;
+  // A bin as it is coded.
+  struct CodedBin {
+    std::uint64_t low;
+    std::uint16_t width;
+    std::uint16_t frequency;
+    std::uint32_t first_number;  // of its slots among those of all bins
   };
-  // Where a model's bins have their slots.
-  struct Slots {
-    std::vector<Piece> pieces;               // in ascending order for each bin
-    std::vector<std::uint32_t> first_piece;  // of each bin, and the end
+  // What coding with a model needs. The bins of values that lie close together are in a table.
+  struct CodingTable {
+    std::vector<CodedBin> bins;
+    std::vector<std::uint16_t> slots;   // of all bins, each one's in the order of their numbers
+    std::vector<std::uint16_t> bin_of;  // of the values from the lowest bin on; may be empty
   };
   struct Value {
     std::uint64_t value;
     std::uint32_t model;
   };
 
-  const Slots& slots_of(std::uint32_t model);
+  const CodingTable& table_of(std::uint32_t model);
   void encode(std::uint64_t& state, const Value& value, std::vector<std::uint32_t>& words);
-  bool encode_all(std::uint64_t first_state, std::uint64_t states[2],
+  bool encode_all(std::uint64_t first_state, std::uint64_t states[],
                   std::vector<std::uint32_t>& words);
 
   std::vector<SiteModel> models_;
-  std::vector<Slots> slots_;  // filled when the first value of a model is coded
+  std::vector<CodingTable> tables_;  // filled when the first value of a model is coded
   std::vector<Value> values_;
 };
 

@@ -110,7 +110,7 @@ void SiteModel::make_buckets() {
   const auto choice = [&](std::size_t bin, std::int32_t shift) {
     if (bin >= bins) return BinChoice(0, 0, 0, shift);
     const Bin& its = tree_.bins[bin];
-    const bool is_large = its.width > kOffsetBits || its.low >> 32 != 0;
+    const bool is_large = its.width > kOffsetBits || its.low >> BinChoice::kLowBits != 0;
     if (!is_large) {
       return BinChoice(static_cast<std::uint32_t>(its.low), its.width, frequencies_[bin], shift);
     }

@@ -19,33 +19,46 @@ namespace tit {
 // An offset in a bin is coded this many bits at a time.
 constexpr unsigned kOffsetBits = 20;
 
-// A bin in a bucket, as small as it can be: the tables of all sites compete for the caches.
+// A bin in a bucket, as small as it can be: the tables of all sites compete for the caches. The
+// width stands lowest, so that it need not be taken out for a shift by it.
 class BinChoice {
  public:
   // The width of a bin that has an entry among the model's large ones, whose number is `low`.
-  static constexpr unsigned kLarge = 31;
+  static constexpr unsigned kLarge = 63;
+  static constexpr unsigned kLowBits = 31;  // of `low`
 
   BinChoice() = default;
   BinChoice(std::uint32_t low, unsigned width, std::uint32_t frequency, std::int32_t shift)
-      : low_(low),
-        rest_(static_cast<std::int32_t>(frequency | (width << kWidthPlace)) |
-              static_cast<std::int32_t>(static_cast<std::uint32_t>(shift) << kShiftPlace)) {}
+      : bits_(width | (std::uint64_t{frequency} << kFrequencyPlace) |
+              (std::uint64_t{low} << kLowPlace) |
+              (static_cast<std::uint64_t>(std::int64_t{shift}) << kShiftPlace)) {}
 
-  std::uint32_t low() const { return low_; }
-  std::uint32_t frequency() const {
-    return static_cast<std::uint32_t>(rest_) & ((std::uint32_t{1} << kWidthPlace) - 1);
+  // One of two, without a branch: which one it is cannot be foretold.
+  static BinChoice one_of(BinChoice first, BinChoice second, bool is_second) {
+    const std::uint64_t mask = is_second ? ~std::uint64_t{0} : 0;
+    BinChoice chosen;
+    chosen.bits_ = first.bits_ ^ ((first.bits_ ^ second.bits_) & mask);
+    return chosen;
   }
-  unsigned width() const { return (static_cast<std::uint32_t>(rest_) >> kWidthPlace) & kLarge; }
+
+  std::uint32_t low() const {
+    return static_cast<std::uint32_t>(bits_ >> kLowPlace) & ((std::uint32_t{1} << kLowBits) - 1);
+  }
+  std::uint32_t frequency() const {
+    constexpr std::uint32_t kMask = (std::uint32_t{1} << (kLowPlace - kFrequencyPlace)) - 1;
+    return static_cast<std::uint32_t>(bits_ >> kFrequencyPlace) & kMask;
+  }
+  unsigned width() const { return static_cast<unsigned>(bits_) & kLarge; }
   // Of a bucket's first bin: how many of the bucket's slots are its. Of the second one: what is
   // added to a place in the bucket for the number in the bin.
-  std::int32_t shift() const { return rest_ >> kShiftPlace; }
+  std::int64_t shift() const { return static_cast<std::int64_t>(bits_) >> kShiftPlace; }
 
  private:
-  static constexpr unsigned kWidthPlace = 13;
-  static constexpr unsigned kShiftPlace = 18;
+  static constexpr unsigned kFrequencyPlace = 6;
+  static constexpr unsigned kLowPlace = 19;
+  static constexpr unsigned kShiftPlace = 50;
 
-  std::uint32_t low_ = 0;
-  std::int32_t rest_ = 0;
+  std::uint64_t bits_ = 0;
 };
 
 // The 4,096 slots of a state are cut into equal buckets, at least one for each bin; a bucket holds
@@ -57,7 +70,7 @@ struct Bucket {
 };
 static_assert(sizeof(Bucket) == 16, "four buckets a cache line");
 
-// A bin that is wider than kOffsetBits or lies beyond 2^32.
+// A bin that is wider than kOffsetBits or lies beyond 2^31.
 struct LargeBin {
   std::uint64_t low;
   unsigned width;
@@ -70,12 +83,18 @@ struct DecodingTable {
   std::uint32_t shift = 0;  // the bits of a place in a bucket
 
   // The bin of a slot, and the slot's number in it.
-  const BinChoice& find(std::uint32_t slot, std::uint32_t& number) const {
+  BinChoice find(std::uint32_t slot, std::uint64_t& number) const {
+    return find(buckets, shift, slot, number);
+  }
+
+  static BinChoice find(const Bucket* buckets, std::uint32_t shift, std::uint32_t slot,
+                        std::uint64_t& number) {
     const std::uint32_t place = slot & ((std::uint32_t{1} << shift) - 1);
     const Bucket& bucket = buckets[slot >> shift];
     const bool is_second = place >= bucket.own_slots();
-    const BinChoice& choice = bucket.choices[is_second ? 1 : 0];
-    number = place + static_cast<std::uint32_t>(is_second ? choice.shift() : 0);
+    const BinChoice choice = BinChoice::one_of(bucket.choices[0], bucket.choices[1], is_second);
+    number = place + (static_cast<std::uint64_t>(choice.shift()) &
+                      (0 - (is_second ? std::uint64_t{1} : 0)));
     return choice;
   }
 };

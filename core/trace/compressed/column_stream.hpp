@@ -21,16 +21,23 @@ class ColumnStream {
     return decoder_.next(model);
   }
 
-  // For a loop that keeps the decoder to itself: as many values as are left of the block at hand
-  // may be taken from it. Then it is given back, and says how many were taken.
-  const tit::ColumnDecoder& decoder() const { return decoder_; }
-  std::uint64_t values_left() const { return values_left_; }
-  void give_back(const tit::ColumnDecoder& decoder, std::uint64_t values_left) {
-    decoder_ = decoder;
-    values_left_ = values_left;
+  // Reads ahead the values before some of these calls, from the first one on, which is at
+  // `first_site`: one for each call, whether its site varies or not. Stops at what is special, and
+  // where the block at hand ends. Nothing may be ahead.
+  void read_ahead(const ProgramCall* calls, const ProgramCall* end, std::uint32_t first_site);
+  // What is ahead.
+  std::uint32_t ahead() const { return ahead_end_ - ahead_begin_; }
+  const std::uint32_t* values_ahead() const { return ahead_values_ + ahead_begin_; }
+  void take_ahead(std::uint32_t values) {
+    ahead_begin_ = static_cast<std::uint8_t>(ahead_begin_ + values);
   }
 
  private:
+  static constexpr std::uint32_t kMostAhead = 32;
+
+  template <bool kMayEnd>
+  std::uint32_t read_values(const ProgramCall* calls, std::uint32_t count,
+                            std::uint32_t first_site);
   void next_block();
 
   tit::ColumnDecoder decoder_;
@@ -41,6 +48,9 @@ class ColumnStream {
   std::unique_ptr<char[]> buffer_;
   std::uint64_t capacity_ = 0;
   std::size_t block_ = 0;  // the next one
+  std::uint32_t ahead_values_[kMostAhead];
+  std::uint8_t ahead_begin_ = 0;  // those that have been taken are before it
+  std::uint8_t ahead_end_ = 0;
 };
 
 }  // namespace tisim

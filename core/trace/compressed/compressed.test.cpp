@@ -61,7 +61,7 @@ void check_reading(const std::vector<std::string>& texts, const std::string& byt
   const auto set = opened(bytes);
   CHECK(set->ranks() == plain->ranks());
   for (std::int32_t rank = 0; rank < set->ranks(); ++rank) {
-    for (const std::size_t batch : {1U, 8U, 300U}) {
+    for (const std::size_t batch : {1U, 2U, 3U, 8U, 300U}) {
       test::Outcome expected = test::outcome_of_reader(*plain, rank, batch);
       if (!expected.error.empty()) expected.error.insert(0, "x.tit/");
       CHECK(test::outcome_of_reader(*set, rank, batch) == expected);

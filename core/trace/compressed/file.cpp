@@ -110,10 +110,7 @@ void CompressedFile::read() {
   if (!has_trace) throw tit::FormatError("it lacks its section \"trace\"");
   column_offsets_ = column_offsets(tables_.columns, values_offset, values_size);
   sites_ = sites_of(tables_);
-  amounts_.push_back(0);
-  for (const std::uint64_t volume : tables_.volumes) {
-    amounts_.push_back(tit::volume_value(volume));
-  }
+  volume_sites_ = VolumeSites(tables_);
   site_table_ = tit::SiteTable(tables_);
   places_ = tit::places_of(tables_.class_of, tables_.ranks,
                            static_cast<std::uint32_t>(tables_.classes.size()));
@@ -168,7 +165,8 @@ const CompressedProgram& CompressedFile::program(std::uint32_t rank_class) const
   auto& program = programs_[rank_class];
   if (!program) {
     program = std::make_unique<const CompressedProgram>(tables_, tables_.classes[rank_class],
-                                                        places_.ranks[rank_class]);
+                                                        places_.ranks[rank_class], site_table_,
+                                                        volume_sites_);
   }
   return *program;
 }

@@ -13,6 +13,7 @@
 #include "tit/file/site_table.hpp"
 #include "tit/file/tables.hpp"
 #include "trace/compressed/program.hpp"
+#include "trace/compressed/volume_sites.hpp"
 #include "trace/storage/trace_file.hpp"
 #include "trace/vocabulary/dialect.hpp"
 
@@ -53,11 +54,7 @@ class CompressedFile {
   std::string bytes() const;
   const tit::TraceTables& tables() const { return tables_; }
   const Site& site(std::uint32_t number) const { return sites_[number]; }
-  // Of the volume before a call of kind `at` behind one of kind `before` - 1.
-  const Site& site_of(std::uint32_t before, std::uint32_t at) const {
-    const std::uint32_t number = site_table_.find(before, at);
-    return number == tit::SiteTable::kNone ? no_site_ : sites_[number];
-  }
+  const VolumeSites& volume_sites() const { return volume_sites_; }
   const tit::SiteTable& site_table() const { return site_table_; }
   Dialect dialect() const { return tables_.layout.legacy ? Dialect::legacy : Dialect::modern; }
   std::int32_t ranks() const { return static_cast<std::int32_t>(tables_.ranks); }
@@ -92,7 +89,8 @@ class CompressedFile {
   std::uint64_t volume_of(std::uint64_t number) const;
   // The amount of a volume from the value of its site, which is not 0. Throws TraceError.
   double amount_of(std::uint64_t value) const {
-    return value < amounts_.size() ? amounts_[value] : other_amount(value);
+    if (value < volume_sites_.known()) return volume_sites_.amounts()[value];
+    return other_amount(value);
   }
   // A number of a call from its value in a column. Throws TraceError.
   std::int64_t argument_of(const tit::Hole& hole, std::uint64_t value) const;
@@ -116,12 +114,11 @@ class CompressedFile {
   tit::TraceTables tables_;
   std::vector<Site> sites_;
   std::optional<std::uint64_t> seed_;
-  Site no_site_;  // of calls that nothing is ever computed before
+  VolumeSites volume_sites_;
   tit::SiteTable site_table_;
   tit::RankPlaces places_;
   std::vector<std::uint64_t> column_offsets_;  // of each of tables_.columns, in the file
   std::vector<std::uint64_t> class_calls_;     // of one rank of each class
-  std::vector<double> amounts_;                // of tables_.volumes, behind one of 0
   std::uint64_t calls_ = 0;
   std::uint64_t actions_ = 0;
   mutable std::mutex making_;

@@ -40,8 +40,14 @@ std::vector<std::uint64_t> uses_of_rules(const tit::Grammar& grammar) {
 
 CompressedProgram::CompressedProgram(const tit::TraceTables& tables,
                                      const tit::RankClass& rank_class,
-                                     const std::vector<std::int32_t>& ranks)
-    : tables_(&tables), class_(&rank_class), ranks_(&ranks) {
+                                     const std::vector<std::int32_t>& ranks,
+                                     const tit::SiteTable& site_table,
+                                     const VolumeSites& volume_sites)
+    : tables_(&tables),
+      class_(&rank_class),
+      ranks_(&ranks),
+      site_table_(&site_table),
+      volume_sites_(&volume_sites) {
   constexpr std::size_t kUsualBudget = std::size_t{1} << 16;
   constexpr std::size_t kBudgetPerItem = 8;
   lengths_ = rank_class.grammar.lengths();
@@ -71,26 +77,70 @@ CompressedProgram::CompressedProgram(const tit::TraceTables& tables,
 }
 
 void CompressedProgram::spell_out(std::uint32_t rule, std::uint64_t times,
-                                  std::vector<std::uint32_t>& out) const {
+                                  std::vector<ProgramCall>& out) const {
   for (std::uint64_t i = 0; i < times; ++i) {
     for (const tit::Item& item : class_->grammar.rules[rule]) {
       if (item.is_rule()) {
         spell_out(item.number(), item.exponent, out);
       } else {
-        out.insert(out.end(), item.exponent, item.number());
+        out.insert(out.end(), item.exponent, {item.number(), 0});
       }
     }
   }
 }
 
+ProgramSegment CompressedProgram::stretch(std::vector<ProgramCall> calls, std::uint32_t repeats) {
+  find_sites(calls);
+  spelled_.push_back(std::make_unique<const std::vector<ProgramCall>>(std::move(calls)));
+  return {spelled_.back()->data(), static_cast<std::uint32_t>(spelled_.back()->size()), repeats};
+}
+
+// Adds the repetitions of a stretch; those of a short one are spelled out up to kSpelledOut.
+void CompressedProgram::repeat(const ProgramSegment& once, std::uint32_t repeats,
+                               std::vector<ProgramSegment>& segments) {
+  const auto copies = static_cast<std::uint32_t>(kSpelledOut / once.length);
+  if (copies < 2 || repeats < copies || kSpelledOut * 2 > budget_) {
+    segments.push_back({once.calls, once.length, repeats});
+    return;
+  }
+  const auto spelled = [&](std::uint32_t times) {
+    std::vector<ProgramCall> calls;
+    for (std::uint32_t i = 0; i < times; ++i) {
+      calls.insert(calls.end(), once.calls, once.calls + once.length);
+    }
+    budget_ -= calls.size();
+    return calls;
+  };
+  segments.push_back(stretch(spelled(copies), repeats / copies));
+  if (repeats % copies > 0) segments.push_back(stretch(spelled(repeats % copies), 1));
+}
+
+void CompressedProgram::find_sites(std::vector<ProgramCall>& calls) const {
+  if (!class_->has_volumes) return;
+  std::uint32_t before = 0;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const std::uint32_t kind = tables_->kinds[class_->signatures[calls[i].call]];
+    if (i > 0) calls[i].volume_site = volume_site(calls[i].call, before);
+    before = kind + 1;
+  }
+}
+
+std::uint32_t CompressedProgram::volume_site(std::uint32_t call, std::uint32_t before) const {
+  const std::uint32_t number = class_->signatures[call];
+  const auto& arguments = tables_->signatures[number].arguments;
+  const bool has_columns =
+      std::any_of(arguments.begin(), arguments.end(),
+                  [](const tit::Argument& argument) { return argument.mode == tit::Mode::column; });
+  if (has_columns) return VolumeSites::kSpecial;
+  return volume_sites_->number(*site_table_, before, tables_->kinds[number]);
+}
+
 void CompressedProgram::make_rule(std::uint32_t rule) {
   std::vector<ProgramSegment>& segments = rules_[rule];
-  std::vector<std::uint32_t> calls;
+  std::vector<ProgramCall> calls;
   const auto end_stretch = [&](std::uint32_t repeats) {
     if (calls.empty()) return;
-    spelled_.push_back(std::make_unique<const std::vector<std::uint32_t>>(std::move(calls)));
-    segments.push_back(
-        {spelled_.back()->data(), static_cast<std::uint32_t>(spelled_.back()->size()), repeats});
+    segments.push_back(stretch(std::move(calls), repeats));
     calls.clear();
   };
   for (const tit::Item& item : class_->grammar.rules[rule]) {
@@ -101,17 +151,18 @@ void CompressedProgram::make_rule(std::uint32_t rule) {
       if (item.is_rule()) {
         spell_out(number, item.exponent, calls);
       } else {
-        calls.insert(calls.end(), item.exponent, number);
+        calls.insert(calls.end(), item.exponent, {number, 0});
       }
       continue;
     }
     end_stretch(1);
     if (!item.is_rule()) {
-      calls.push_back(number);
-      end_stretch(item.exponent);
+      calls.push_back({number, 0});
+      repeat(stretch(std::move(calls), 1), item.exponent, segments);
+      calls.clear();
     } else if (rules_[number].size() == 1 && rules_[number][0].calls != nullptr &&
                rules_[number][0].repeats == 1) {
-      segments.push_back({rules_[number][0].calls, rules_[number][0].length, item.exponent});
+      repeat(rules_[number][0], item.exponent, segments);
     } else {
       segments.push_back({nullptr, number, item.exponent});
     }

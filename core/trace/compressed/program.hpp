@@ -5,23 +5,34 @@
 #include <memory>
 #include <vector>
 
+#include "tit/file/site_table.hpp"
 #include "tit/file/tables.hpp"
+#include "trace/compressed/volume_sites.hpp"
 
 namespace tisim {
 
+// A call in a stretch.
+struct ProgramCall {
+  std::uint32_t call = 0;  // its place in the class' signatures
+  // The number of its site in VolumeSites, if its volume is in the column and it is not the first
+  // call of its stretch: behind which call that one comes is not known.
+  std::uint32_t volume_site = 0;
+};
+
 // A stretch of a rule: calls that stand there, so often one after the other, or another rule.
 struct ProgramSegment {
-  const std::uint32_t* calls = nullptr;  // places in the class' signatures; none: a rule
-  std::uint32_t length = 0;              // of the calls; else the number of the rule
+  const ProgramCall* calls = nullptr;  // none: a rule
+  std::uint32_t length = 0;            // of the calls; else the number of the rule
   std::uint32_t repeats = 1;
 };
 
 // Rules of few calls are spelled out where they stand: longer stretches are read faster.
 class CompressedProgram {
  public:
-  // Both must outlive the program. `ranks`: those of the class.
+  // All must outlive the program. `ranks`: those of the class.
   CompressedProgram(const tit::TraceTables& tables, const tit::RankClass& rank_class,
-                    const std::vector<std::int32_t>& ranks);
+                    const std::vector<std::int32_t>& ranks, const tit::SiteTable& site_table,
+                    const VolumeSites& volume_sites);
 
   const tit::RankClass& rank_class() const { return *class_; }
   const std::vector<std::int32_t>& ranks() const { return *ranks_; }
@@ -33,14 +44,21 @@ class CompressedProgram {
   void numbers(std::uint32_t call, std::uint32_t position, std::vector<std::int64_t>& into) const;
 
  private:
-  void spell_out(std::uint32_t rule, std::uint64_t times, std::vector<std::uint32_t>& out) const;
+  void spell_out(std::uint32_t rule, std::uint64_t times, std::vector<ProgramCall>& out) const;
+  ProgramSegment stretch(std::vector<ProgramCall> calls, std::uint32_t repeats);
+  void repeat(const ProgramSegment& once, std::uint32_t repeats,
+              std::vector<ProgramSegment>& segments);
+  void find_sites(std::vector<ProgramCall>& calls) const;
+  std::uint32_t volume_site(std::uint32_t call, std::uint32_t before) const;
   void make_rule(std::uint32_t rule);
 
   const tit::TraceTables* tables_;
   const tit::RankClass* class_;
   const std::vector<std::int32_t>* ranks_;
+  const tit::SiteTable* site_table_;
+  const VolumeSites* volume_sites_;
   std::vector<std::vector<ProgramSegment>> rules_;
-  std::vector<std::unique_ptr<const std::vector<std::uint32_t>>> spelled_;
+  std::vector<std::unique_ptr<const std::vector<ProgramCall>>> spelled_;
   std::vector<std::uint64_t> lengths_;        // of rules, in calls
   std::vector<std::uint32_t> first_vectors_;  // of each call: its first vector in the class
   std::size_t budget_;                        // calls that may still be spelled out

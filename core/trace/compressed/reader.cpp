@@ -123,29 +123,44 @@ bool CompressedReader::at_last_call() const {
 // A call of the form plain.
 inline void CompressedReader::put_plain(const CallPlan& plan, std::uint64_t line, Op& op) const {
   const auto rank = static_cast<std::uint32_t>(rank_);
-  op = plan.op;
+  op.kind = plan.op.kind;
+  op.flags = plan.op.flags;
+  op.comm = plan.op.comm;
   op.peer = static_cast<std::int32_t>(
-      (static_cast<std::uint32_t>(op.peer) + (rank & plan.peer_sum)) ^ (rank & plan.peer_flip));
-  op.bytes += rank & plan.bytes_sum;
+      (static_cast<std::uint32_t>(plan.op.peer) + (rank & plan.peer_sum)) ^
+      (rank & plan.peer_flip));
+  op.bytes = plan.op.bytes + (rank & plan.bytes_sum);
+  op.tag = plan.op.tag;
   op.line = static_cast<std::uint32_t>(line);
+}
+
+// A computation.
+inline void put_compute(double amount, std::uint32_t line, Op& op) {
+  op.kind = Kind::compute;
+  op.flags = 0;
+  op.comm = 0;
+  op.peer = 0;
+  op.amount = amount;
+  op.tag = 0;
+  op.line = line;
 }
 
 // Calls of a class without volumes in a column.
 std::size_t CompressedReader::read_stretch(Op* out, std::size_t capacity) {
   const CallPlan* const plans = plans_->data();
-  const std::uint32_t* const start = at_;
+  const ProgramCall* const start = at_;
   const std::uint64_t line = line_;
   const std::size_t count = std::min(capacity, static_cast<std::size_t>(end_ - start));
   if (line > kMostLines - count) return read_call(out, capacity);
   std::size_t made = 0;
   for (; made < count; ++made) {
-    const CallPlan& plan = plans[start[made]];
+    const CallPlan& plan = plans[start[made].call];
     if (plan.form != CallForm::plain) break;
     put_plain(plan, line + made + 1, out[made]);
   }
   at_ += made;
   line_ += made;
-  if (made > 0) before_ = plans[start[made - 1]].kind + 1;
+  if (made > 0) before_ = plans[start[made - 1].call].kind + 1;
   if (made < count) made += read_call(out + made, capacity - made);
   return made;
 }
@@ -153,55 +168,88 @@ std::size_t CompressedReader::read_stretch(Op* out, std::size_t capacity) {
 // Calls of a class with volumes in a column.
 std::size_t CompressedReader::read_with_volumes(Op* out, std::size_t capacity) {
   const CompressedFile& file = shared_->file();
-  const CallPlan* const plans = plans_->data();
   if (!column_) column_ = std::make_unique<ColumnStream>(file, file.column_of(rank_));
-  tit::ColumnDecoder decoder = column_->decoder();
-  std::uint64_t values_left = column_->values_left();
-  const std::uint32_t* at = at_;
-  const std::uint32_t* const end = end_;
-  std::uint64_t line = line_;
-  std::uint32_t before = before_;
-  bool volume_done = volume_done_;
-  std::size_t made = 0;
-  Op compute;
-  compute.kind = Kind::compute;
-  const bool lines_fit = line <= kMostLines - 2 * capacity;
-  while (lines_fit && at != end && made < capacity) {
-    const CallPlan& plan = plans[*at];
-    if (plan.form != CallForm::plain) break;
-    if (!volume_done) {
-      const CompressedFile::Site& site = file.site_of(before, plan.kind);
-      std::uint64_t value = site.value;
-      if (site.varies) {
-        if (values_left == 0) break;
-        --values_left;
-        value = decoder.next(site.model);
-      }
-      if (value != 0) {
-        compute.amount = file.amount_of(value);
-        compute.line = static_cast<std::uint32_t>(++line);
-        out[made] = compute;
-        if (++made == capacity) {
-          volume_done = true;
-          break;
-        }
-      }
-    }
-    volume_done = false;
-    before = plan.kind + 1;
-    ++at;
-    put_plain(plan, ++line, out[made++]);
+  if (line_ > kMostLines - 2 * capacity) return read_call(out, capacity);
+  if (column_->ahead() == 0 && !volume_done_) {
+    const CallPlan& plan = plans_->data()[at_->call];
+    column_->read_ahead(at_, end_,
+                        plan.has_columns
+                            ? VolumeSites::kSpecial
+                            : file.volume_sites().number(file.site_table(), before_, plan.kind));
   }
-  column_->give_back(decoder, values_left);
-  at_ = at;
+  const std::size_t made = put_calls_ahead(out, capacity);
+  if (made > 0) return made;
+  return read_call(out, capacity);
+}
+
+// The next call, if that is a quick one: plain, or one operation that this rank has made before.
+inline bool CompressedReader::put_quickly(const CallPlan& plan, std::uint32_t line, Op& op) const {
+  if (__builtin_expect(plan.form == CallForm::plain, 1)) {
+    put_plain(plan, line, op);
+    return true;
+  }
+  const bool may_be_cached = plan.form == CallForm::patched || plan.form == CallForm::parsed;
+  if (!may_be_cached || plan.has_columns || plan.details >= cached_.size()) return false;
+  const Cached& cached = cached_[plan.details];
+  if (cached.count != 1 || cached.step != 1) return false;
+  op = cached.ops[0];
+  op.line = line;
+  return true;
+}
+
+// Calls whose volumes have been read.
+std::size_t CompressedReader::put_calls_ahead(Op* out, std::size_t capacity) {
+  const CallPlan* const plans = plans_->data();
+  const CompressedFile& file = shared_->file();
+  const double* const amounts =
+      file.volume_sites().is_listed() ? file.volume_sites().amounts() : nullptr;
+  const auto amount_of = [&](std::uint32_t value) {
+    return amounts != nullptr ? amounts[value] : file.amount_of(value);
+  };
+  const ProgramCall* at = at_;
+  const std::uint32_t* const values = column_->values_ahead();
+  const std::uint32_t count = column_->ahead();
+  std::uint32_t taken = 0;
+  auto line = static_cast<std::uint32_t>(line_);
+  std::size_t made = 0;
+  if (volume_done_) {
+    if (!put_quickly(plans[at->call], line + 1, out[0])) return 0;
+    volume_done_ = false;
+    ++at;
+    ++line;
+    ++made;
+  }
+  for (; taken < count && made + 1 < capacity; ++taken, ++at) {
+    // Whether there is a volume cannot be foretold: one is written in any case.
+    const std::uint32_t value = values[taken];
+    const std::uint32_t is_computed = value != 0 ? 1 : 0;
+    put_compute(amount_of(value), line + 1, out[made]);
+    if (!put_quickly(plans[at->call], line + is_computed + 1, out[made + is_computed])) break;
+    line += is_computed + 1;
+    made += is_computed + 1;
+  }
+  if (taken < count && made + 1 == capacity) {
+    const std::uint32_t value = values[taken];
+    if (value != 0) {
+      put_compute(amount_of(value), ++line, out[made++]);
+      ++taken;
+      volume_done_ = true;
+    } else if (put_quickly(plans[at->call], line + 1, out[made])) {
+      ++line;
+      ++made;
+      ++taken;
+      ++at;
+    }
+  }
+  column_->take_ahead(taken);
   line_ = line;
-  before_ = before;
-  volume_done_ = volume_done;
-  if (at != end && made < capacity) made += read_call(out + made, capacity - made);
+  if (at != at_) before_ = plans[at[-1].call].kind + 1;
+  at_ = at;
   return made;
 }
 
 std::uint64_t CompressedReader::value_at(std::uint32_t site) {
+  if (site == tit::SiteTable::kNone) return 0;
   const CompressedFile::Site& found = shared_->file().site(site);
   if (!found.varies) return found.value;
   if (!column_)
@@ -209,19 +257,29 @@ std::uint64_t CompressedReader::value_at(std::uint32_t site) {
   return column_->next(found.model);
 }
 
+// Of the volume before a call.
+std::uint64_t CompressedReader::volume_at(std::uint32_t site) {
+  if (!column_ || column_->ahead() == 0) return value_at(site);
+  const std::uint64_t value = *column_->values_ahead();
+  column_->take_ahead(1);
+  return value;
+}
+
 // Any call, which need not be plain.
 std::size_t CompressedReader::read_call(Op* out, std::size_t capacity) {
-  const std::uint32_t call = *at_++;
+  const std::uint32_t call = (at_++)->call;
   const CallPlan& plan = plans_->at(call);
   Op ops[1 + LineParser::kMostOps];
   std::size_t count = 0;
   std::uint32_t site = tit::SiteTable::kNone;
   if (has_volumes_ || plan.has_columns)
     site = shared_->file().site_table().find(before_, plan.kind);
-  if (has_volumes_ && !volume_done_ && site != tit::SiteTable::kNone) {
-    const std::uint64_t value = shared_->file().draws_volumes()
-                                    ? shared_->file().drawn_volume(site, rank_, bytes_read() - 1)
-                                    : value_at(site);
+  if (has_volumes_ && !volume_done_) {
+    const CompressedFile& file = shared_->file();
+    const bool is_drawn = file.draws_volumes() && site != tit::SiteTable::kNone;
+    const std::uint64_t value = is_drawn ? file.drawn_volume(site, rank_, bytes_read() - 1)
+                                : file.draws_volumes() ? 0
+                                                       : volume_at(site);
     if (value != 0) {
       ops[0].kind = Kind::compute;
       ops[0].amount = shared_->file().amount_of(value);

@@ -67,12 +67,15 @@ class CompressedReader final : public RankReader {
   bool pass_turn(bool may_pass);
   std::size_t read_stretch(Op* out, std::size_t capacity);
   std::size_t read_with_volumes(Op* out, std::size_t capacity);
+  std::size_t put_calls_ahead(Op* out, std::size_t capacity);
+  bool put_quickly(const CallPlan& plan, std::uint32_t line, Op& op) const;
   void put_plain(const CallPlan& plan, std::uint64_t line, Op& op) const;
   std::size_t read_call(Op* out, std::size_t capacity);
   std::size_t make(std::uint32_t call, const CallPlan& plan, std::uint32_t site, Op* ops);
   std::size_t make_cached(std::uint32_t call, const CallPlan& plan, Op* ops);
   std::size_t make_from(std::uint32_t call, const CallPlan& plan, Op* ops, std::uint64_t& step);
   std::size_t parse(std::uint32_t call, Op* ops, std::uint64_t step);
+  std::uint64_t volume_at(std::uint32_t site);
   std::uint64_t value_at(std::uint32_t site);
   bool at_last_call() const;
   void follow(CallPlans& plans);
@@ -80,10 +83,10 @@ class CompressedReader final : public RankReader {
 
   SharedCallPlans* shared_;
   CallPlans* plans_;
-  const std::uint32_t* at_ = nullptr;   // the next call of the stretch at hand
-  const std::uint32_t* end_ = nullptr;  // of the stretch
-  std::uint32_t repeats_ = 0;           // of it that are still to come
-  std::uint32_t depth_ = 0;             // frames in use
+  const ProgramCall* at_ = nullptr;   // the next call of the stretch at hand
+  const ProgramCall* end_ = nullptr;  // of the stretch
+  std::uint32_t repeats_ = 0;         // of it that are still to come
+  std::uint32_t depth_ = 0;           // frames in use
   std::unique_ptr<Frame[]> frames_;
   std::unique_ptr<ColumnStream> column_;
   Stack<Cached> cached_;              // by CallPlan::details, as far as they are known

@@ -100,37 +100,39 @@ class ColumnDecoder:
     """Takes values from a block of a column."""
 
     def __init__(self, block: bytes) -> None:
-        sizes = block[-1]
-        first, second = sizes & 15, sizes >> 4
-        words_size = len(block) - 1 - first - second
-        if first > 8 or second > 8 or words_size < 0 or words_size % 4:
+        sizes = [size for both in block[-2:] for size in (both & 15, both >> 4)]
+        at = len(block) - 2 - sum(sizes)
+        if max(sizes) > 8 or at < 0 or at % 4:
             raise DamagedError("the values of a column are none")
-        self.words = block[:words_size]
+        self.words = block[:at]
         self.at = 0
-        self.state = int.from_bytes(block[words_size : words_size + first], "little")
-        self.other = int.from_bytes(block[words_size + first : -1], "little")
+        self.states = []
+        for size in sizes:
+            self.states.append(int.from_bytes(block[at : at + size], "little"))
+            at += size
 
     def _refill(self) -> None:
-        if self.state < LEAST_STATE and self.at < len(self.words):
+        if self.states[0] < LEAST_STATE and self.at < len(self.words):
             word = int.from_bytes(self.words[self.at : self.at + 4], "little")
-            self.state = self.state << 32 | word
+            self.states[0] = self.states[0] << 32 | word
             self.at += 4
 
     def next(self, model: SiteModel) -> int:
-        low, width, frequency, number = model.slots[self.state & ALL - 1]
-        product = frequency * (self.state >> FREQUENCY_BITS) + number
+        low, width, frequency, number = model.slots[self.states[0] & ALL - 1]
+        product = frequency * (self.states[0] >> FREQUENCY_BITS) + number
         taken = min(width, OFFSET_BITS)
         offset = product & (1 << taken) - 1
-        self.state = product >> taken
+        self.states[0] = product >> taken
         self._refill()
         while taken < width:
             more = min(width - taken, OFFSET_BITS)
-            offset |= (self.state & (1 << more) - 1) << taken
-            self.state >>= more
+            offset |= (self.states[0] & (1 << more) - 1) << taken
+            self.states[0] >>= more
             self._refill()
             taken += more
-        self.state, self.other = self.other, self.state
+        self.states.append(self.states.pop(0))
         return low + offset & WORD
 
     def finished(self) -> bool:
-        return self.at == len(self.words) and self.state == self.other in (0, LEAST_STATE)
+        ends = ([0] * len(self.states), [LEAST_STATE] * len(self.states))
+        return self.at == len(self.words) and self.states in ends
