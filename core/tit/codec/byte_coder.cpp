@@ -39,18 +39,32 @@ const Logistic& logistic() {
   return tables;
 }
 
+constexpr unsigned kMostSeen = 30;
+
+// How far a probability moves, in 1 / 65,536 of the way, by how much was seen.
+struct Rates {
+  std::array<std::int32_t, kMostSeen + 1> of{};
+
+  constexpr Rates() {
+    for (unsigned seen = 0; seen <= kMostSeen; ++seen) {
+      of[seen] = static_cast<std::int32_t>(131072U / (2U * seen + 3U));
+    }
+  }
+};
+constexpr Rates kRates;
+
 // How often a bit was 1 where it was predicted: the probability follows what was seen, the more
-// slowly the more was seen, up to `most` times.
+// slowly the more was seen, up to kMostSeen times.
 struct Counter {
   std::uint16_t probability = 32768;
   std::uint16_t seen = 0;
 
-  void update(unsigned bit, unsigned most) {
+  void update(unsigned bit) {
     const int target = bit != 0 ? 65535 : 0;
-    const int rate = static_cast<int>(131072U / (2U * seen + 3U));
+    const int rate = kRates.of[seen];
     const int step = static_cast<int>((std::int64_t{target - probability} * rate) >> 16);
     probability = static_cast<std::uint16_t>(probability + step);
-    if (seen < most) ++seen;
+    if (seen < kMostSeen) ++seen;
   }
 };
 
@@ -109,9 +123,9 @@ class BitPredictor {
       weights_[set_][i] += static_cast<std::int32_t>(
           (std::int64_t{logits_[i]} * error * kLearningRate + (1 << 15)) >> 16);
     }
-    for (Counter* counter : chosen_) counter->update(bit, kMostSeen);
+    for (Counter* counter : chosen_) counter->update(bit);
     if (match_length_ > 0) {
-      match_counters_[match_rank()].update(bit == expected_bit_ ? 1 : 0, kMostSeen);
+      match_counters_[match_rank()].update(bit == expected_bit_ ? 1 : 0);
       if (bit != expected_bit_) match_length_ = 0;
     }
     partial_ = partial_ * 2 + bit;
@@ -126,7 +140,6 @@ class BitPredictor {
   static constexpr std::size_t kInputs = kContexts + 1;
   static constexpr std::int32_t kFirstWeight = 65536 * 3 / 10;
   static constexpr std::int32_t kLearningRate = 2;
-  static constexpr unsigned kMostSeen = 30;
   static constexpr std::size_t kLeastMatch = 4;
 
   std::size_t match_rank() const { return std::min<std::size_t>(match_length_, 15); }

@@ -52,15 +52,18 @@ std::size_t SiteModel::bin_of(std::uint64_t value) const {
 
 double SiteModel::coded_bits(const ValueCount& value) const {
   const std::size_t place = bin_of(value.value);
-  const Bin& bin = tree_.bins[place];
-  if (!holds(bin, value.value)) return std::numeric_limits<double>::infinity();
-  const double each = kFrequencyBits - std::log2(frequencies_[place]) + bin.width;
-  return each * static_cast<double>(value.count);
+  if (!holds(tree_.bins[place], value.value)) return std::numeric_limits<double>::infinity();
+  return bin_bits_[place] * static_cast<double>(value.count);
 }
 
 double SiteModel::coded_bits(const Histogram& values) const {
   double bits = 0;
-  for (const ValueCount& value : values.counts()) bits += coded_bits(value);
+  std::size_t place = 0;
+  for (const ValueCount& value : values.counts()) {
+    while (place + 1 < tree_.bins.size() && tree_.bins[place + 1].low <= value.value) ++place;
+    if (!holds(tree_.bins[place], value.value)) return std::numeric_limits<double>::infinity();
+    bits += bin_bits_[place] * static_cast<double>(value.count);
+  }
   return bits;
 }
 
@@ -71,10 +74,13 @@ void SiteModel::set_frequencies() {
   std::uint64_t weights = 0;
   std::uint64_t before = 0;
   frequencies_.reserve(tree_.bins.size());
+  bin_bits_.reserve(tree_.bins.size());
   for (const Bin& bin : tree_.bins) {
     weights += bin.weight;
     const std::uint64_t up_to = weights * kAllFrequencies / all;
     frequencies_.push_back(static_cast<std::uint16_t>(up_to - before));
+    bin_bits_.push_back(kFrequencyBits - std::log2(static_cast<double>(up_to - before)) +
+                        bin.width);
     before = up_to;
   }
 }

@@ -137,6 +137,7 @@ class SiteModel {
 
   BinTree tree_;
   std::vector<std::uint16_t> frequencies_;
+  std::vector<double> bin_bits_;  // that a value takes in each
   std::vector<Bucket> buckets_;
   std::vector<LargeBin> large_bins_;
   std::uint32_t shift_ = kFrequencyBits;

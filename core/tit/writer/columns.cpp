@@ -1,8 +1,6 @@
 #include "tit/writer/columns.hpp"
 
 #include <algorithm>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "tit/codec/crc32c.hpp"
@@ -11,6 +9,7 @@
 #include "tit/column/precision.hpp"
 #include "tit/file/expansion.hpp"
 #include "tit/writer/computed_volumes.hpp"
+#include "tit/writer/number_table.hpp"
 #include "tit/writer/rank_part.hpp"
 #include "tit/writer/site_walk.hpp"
 
@@ -22,32 +21,132 @@ namespace {
 // Codes of volumes as numbers in the order of all that occur, where that makes them smaller.
 class VolumeNumbers {
  public:
-  void count(std::uint64_t code) {
+  // The number of a code by first use; counts it.
+  std::uint64_t count(std::uint64_t code) {
     ++values_;
-    numbers_.emplace(code, 0);
+    return numbers_.number(code);
   }
 
   void finish(TraceTables& tables) {
     constexpr std::size_t kOften = 4;
-    used_ = numbers_.size() * kOften < values_;
-    if (!used_) return;
-    for (const auto& entry : numbers_) tables.volumes.push_back(entry.first);
-    std::sort(tables.volumes.begin(), tables.volumes.end());
-    for (std::size_t i = 0; i < tables.volumes.size(); ++i) numbers_[tables.volumes[i]] = i;
+    const std::vector<std::uint64_t>& codes = numbers_.keys();
+    value_of_ = codes;
+    if (codes.size() * kOften >= values_) return;
+    std::vector<std::uint32_t> order(codes.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return codes[a] < codes[b]; });
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      tables.volumes.push_back(codes[order[i]]);
+      value_of_[order[i]] = i;
+    }
   }
 
-  std::uint64_t of(std::uint64_t code) const { return used_ ? numbers_.find(code)->second : code; }
+  // What stands in columns for a number by first use.
+  std::uint64_t of(std::uint64_t number) const { return value_of_[number]; }
 
  private:
-  std::unordered_map<std::uint64_t, std::uint64_t> numbers_;
+  NumberTable numbers_;
+  std::vector<std::uint64_t> value_of_;
   std::uint64_t values_ = 0;
-  bool used_ = false;
 };
+
+// Numbers the contexts by first use, and the sites of each.
+class ContextNumbers {
+ public:
+  explicit ContextNumbers(const SiteWalk& walk, std::uint32_t kinds)
+      : walk_(walk), width_(std::uint64_t{kinds} + 1) {}
+
+  // The first site of a context.
+  std::uint32_t first_site(std::uint32_t before, std::uint32_t at) {
+    const std::uint64_t key = before * width_ + at;
+    if (key == last_key_) return last_site_;
+    last_key_ = key;
+    const std::uint32_t number = numbers_.number(key);
+    if (number == first_sites_.size()) {
+      first_sites_.push_back(sites_);
+      sites_ += walk_.places(at);
+    }
+    return last_site_ = first_sites_[number];
+  }
+
+  // Gives contexts and sites their numbers in the file; the number of each site.
+  std::vector<std::uint32_t> finish(TraceTables& tables) const {
+    std::vector<std::uint32_t> order(first_sites_.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    const std::vector<std::uint64_t>& keys = numbers_.keys();
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
+    std::vector<std::uint32_t> number_of(sites_);
+    std::uint32_t next = 0;
+    for (const std::uint32_t i : order) {
+      const auto at = static_cast<std::uint32_t>(keys[i] % width_);
+      tables.contexts.push_back({static_cast<std::uint32_t>(keys[i] / width_), at, next});
+      for (std::uint32_t k = 0; k < walk_.places(at); ++k) number_of[first_sites_[i] + k] = next++;
+    }
+    return number_of;
+  }
+
+ private:
+  const SiteWalk& walk_;
+  std::uint64_t width_;
+  NumberTable numbers_;
+  std::vector<std::uint32_t> first_sites_;
+  std::uint32_t sites_ = 0;
+  std::uint64_t last_key_ = ~std::uint64_t{0};
+  std::uint32_t last_site_ = 0;
+};
+
+// What a value at a site is.
+enum class ValueKind : std::uint8_t { volume_before, volume, number };
+
+// The sites of the values of all ranks: ranks of a class have theirs in the same order.
+struct ValueSites {
+  std::vector<std::vector<std::uint32_t>> of_class;
+  std::vector<ValueKind> kinds;       // of each site
+  std::vector<std::uint64_t> counts;  // of values at each site
+};
+
+// Makes tables.contexts too.
+ValueSites find_sites(const SiteWalk& walk, const RankPlaces& places,
+                      const std::vector<RankValues>& values, TraceTables& tables) {
+  ContextNumbers contexts(walk, tables.kinds_count);
+  ValueSites sites;
+  sites.of_class.resize(tables.classes.size());
+  for (const RankValues& rank : values) {
+    const std::uint32_t its_class = places.class_of[rank.rank];
+    std::vector<std::uint32_t>& of_rank = sites.of_class[its_class];
+    if (of_rank.empty()) {
+      of_rank.reserve(rank.values.size());
+      walk.for_each(its_class, [&](std::uint32_t before, std::uint32_t at, std::uint32_t place,
+                                   bool is_volume) {
+        const std::uint32_t site = contexts.first_site(before, at) + place;
+        of_rank.push_back(site);
+        if (site < sites.kinds.size()) return;
+        sites.kinds.resize(site + std::size_t{1}, ValueKind::volume_before);
+        if (place > 0) sites.kinds[site] = is_volume ? ValueKind::volume : ValueKind::number;
+      });
+      sites.counts.resize(sites.kinds.size());
+    }
+    for (const std::uint32_t site : of_rank) ++sites.counts[site];
+  }
+  const std::vector<std::uint32_t> number_of = contexts.finish(tables);
+  const std::vector<ValueKind> kinds = sites.kinds;
+  const std::vector<std::uint64_t> counts = sites.counts;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    sites.kinds[number_of[i]] = kinds[i];
+    sites.counts[number_of[i]] = counts[i];
+  }
+  for (std::vector<std::uint32_t>& of_rank : sites.of_class) {
+    for (std::uint32_t& site : of_rank) site = number_of[site];
+  }
+  return sites;
+}
 
 }  // namespace
 
 std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
-                           const std::vector<std::vector<std::uint32_t>>& site_of,
+                           const std::vector<const std::uint32_t*>& site_of,
                            const std::vector<RankValues>& values, std::uint64_t block_values,
                            CodedColumns& coded, const std::vector<bool>& left_out) {
   constexpr std::uint64_t kLargestValue = ~std::uint64_t{0};
@@ -66,6 +165,14 @@ std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
     varying.emplace_back(std::move(samples[i]));
   }
   coded.models = ModelSet::fit(varying);
+  varying.clear();
+  constexpr std::uint32_t kNone = 0xffffffffU;
+  std::vector<std::uint32_t> model_of(coded.sites.size(), kNone);
+  for (std::size_t i = 0; i < coded.sites.size(); ++i) {
+    const Site& site = coded.sites[i];
+    const bool is_coded = left_out.empty() || !left_out[i];
+    if (site.varies && is_coded) model_of[i] = coded.models.model_of[static_cast<std::size_t>(site.value)];
+  }
   ColumnEncoder encoder(coded.models.models);
   std::string all;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -83,10 +190,9 @@ std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
       all += bytes;
     };
     for (std::size_t k = 0; k < rank.values.size(); ++k) {
-      const std::uint32_t number = site_of[i][k];
-      const Site& site = coded.sites[number];
-      if (!site.varies || (!left_out.empty() && left_out[number])) continue;
-      encoder.add(coded.models.model_of[static_cast<std::size_t>(site.value)], rank.values[k]);
+      const std::uint32_t model = model_of[site_of[i][k]];
+      if (model == kNone) continue;
+      encoder.add(model, rank.values[k]);
       if (++block.values == block_values) end_block();
     }
     if (block.values > 0) end_block();
@@ -103,59 +209,48 @@ std::string code_columns(std::vector<RankValues> values, std::uint64_t block_val
   if (precision.level != Precision::Level::exact) {
     reduce_volumes(precision, tables, walk, places, values);
   }
-  VolumeNumbers numbers;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> contexts;
+  const ValueSites sites = find_sites(walk, places, values, tables);
+  std::vector<const std::uint32_t*> site_of;
   for (const RankValues& rank : values) {
-    auto value = rank.values.begin();
-    std::pair<std::uint32_t, std::uint32_t> last{0xffffffffU, 0};
-    walk.for_each(places.class_of[rank.rank],
-                  [&](std::uint32_t before, std::uint32_t at, std::uint32_t place, bool is_volume) {
-                    const std::pair<std::uint32_t, std::uint32_t> context{before, at};
-                    if (context != last) contexts.emplace(context, 0);
-                    last = context;
-                    const std::uint64_t code = *value++;
-                    if (!is_volume) return;
-                    if (place > 0)
-                      numbers.count(unzigzag(code));
-                    else if (code > 0)
-                      numbers.count(code - 1);
-                  });
+    site_of.push_back(sites.of_class[places.class_of[rank.rank]].data());
+  }
+  VolumeNumbers numbers;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint32_t* site = site_of[i];
+    for (std::uint64_t& value : values[i].values) {
+      const ValueKind kind = sites.kinds[*site++];
+      if (kind == ValueKind::volume_before) {
+        if (value > 0) value = 1 + numbers.count(value - 1);
+      } else if (kind == ValueKind::volume) {
+        value = numbers.count(static_cast<std::uint64_t>(unzigzag(value)));
+      }
+    }
   }
   numbers.finish(tables);
-  std::uint32_t sites = 0;
-  for (auto& entry : contexts) {
-    entry.second = sites;
-    tables.contexts.push_back({entry.first.first, entry.first.second, sites});
-    sites += walk.places(entry.first.second);
-  }
-  // The site of each value, and the value as it is coded.
-  std::vector<std::vector<std::uint32_t>> site_of(values.size());
-  std::vector<std::vector<std::uint64_t>> samples(sites);
-  const auto width = std::size_t{tables.kinds_count} + 1;
-  std::unordered_map<std::uint64_t, std::uint32_t> first_sites;
-  for (const auto& entry : contexts) {
-    first_sites.emplace(entry.first.first * width + entry.first.second, entry.second);
-  }
+  std::vector<std::vector<std::uint64_t>> samples(sites.kinds.size());
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].reserve(sites.counts[i]);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    RankValues& rank = values[i];
-    site_of[i].reserve(rank.values.size());
-    auto value = rank.values.begin();
-    walk.for_each(places.class_of[rank.rank], [&](std::uint32_t before, std::uint32_t at,
-                                                  std::uint32_t place, bool is_volume) {
-      if (is_volume && place > 0) {
-        *value = numbers.of(static_cast<std::uint64_t>(unzigzag(*value)));
-      } else if (is_volume && *value > 0) {
-        *value = 1 + numbers.of(*value - 1);
+    const std::uint32_t* site = site_of[i];
+    for (std::uint64_t& value : values[i].values) {
+      const ValueKind kind = sites.kinds[*site];
+      if (kind == ValueKind::volume_before) {
+        if (value > 0) value = 1 + numbers.of(value - 1);
+      } else if (kind == ValueKind::volume) {
+        value = numbers.of(value);
       }
-      const std::uint32_t site = first_sites.find(before * width + at)->second + place;
-      site_of[i].push_back(site);
-      samples[site].push_back(*value++);
-    });
+      samples[*site++].push_back(value);
+    }
   }
   return encode_columns(std::move(samples), site_of, values, block_values, tables);
 }
 
 namespace {
+
+std::vector<const std::uint32_t*> pointers(const std::vector<std::vector<std::uint32_t>>& site_of) {
+  std::vector<const std::uint32_t*> made;
+  for (const std::vector<std::uint32_t>& of_rank : site_of) made.push_back(of_rank.data());
+  return made;
+}
 
 // The lines that the drawn volumes of a rank are.
 std::uint64_t drawn_lines(
@@ -224,8 +319,8 @@ std::string code_drawn_columns(std::vector<RankValues> values, std::uint64_t blo
   for (std::uint32_t site = 0; site < sites; ++site) {
     if (drawn[site]) samples[site] = histograms.samples(uses[site]);
   }
-  std::string bytes =
-      encode_columns(std::move(samples), site_of, values, block_values, tables, drawn);
+  std::string bytes = encode_columns(std::move(samples), pointers(site_of), values, block_values,
+                                     tables, drawn);
   for (RankColumn& column : tables.columns) {
     const std::uint32_t rank_class = places.class_of[column.rank];
     if (!tables.classes[rank_class].has_volumes) continue;
@@ -262,7 +357,7 @@ std::string code_attributes(std::vector<RankValues> values, std::uint64_t block_
       for (const std::uint32_t attribute : layout.at) take(attribute, false);
     }
   }
-  return encode_columns(std::move(samples), site_of, values, block_values, attributes);
+  return encode_columns(std::move(samples), pointers(site_of), values, block_values, attributes);
 }
 
 }  // namespace tit

@@ -21,10 +21,10 @@ struct RankValues {
 };
 
 // Makes all of `coded`; returns the coded values, rank after rank. `samples`: all values of each
-// site; `site_of`: the site of each value of each rank. A block holds about `block_values` values.
+// site; `site_of`: the sites of each rank's values. A block holds about `block_values` values.
 // Values at sites of `left_out` are not coded; empty: all are.
 std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
-                           const std::vector<std::vector<std::uint32_t>>& site_of,
+                           const std::vector<const std::uint32_t*>& site_of,
                            const std::vector<RankValues>& values, std::uint64_t block_values,
                            CodedColumns& coded, const std::vector<bool>& left_out = {});
 

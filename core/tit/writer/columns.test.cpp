@@ -10,9 +10,10 @@ namespace tit {
 TEST("columns: a site whose values are all the largest number") {
   constexpr std::uint64_t kLargest = ~std::uint64_t{0};
   const std::vector<RankValues> values = {{0, 0, {kLargest, 7, kLargest}}};
+  const std::uint32_t site_of[] = {0, 1, 0};
   CodedColumns coded;
   const std::string bytes =
-      encode_columns({{kLargest, kLargest}, {7}}, {{0, 1, 0}}, values, 100, coded);
+      encode_columns({{kLargest, kLargest}, {7}}, {site_of}, values, 100, coded);
   Bytes out;
   coded.write_coded(out);
   CodedColumns read;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -10,17 +9,15 @@
 #include "tit/file/tables.hpp"
 #include "tit/grammar/sequence_encoder.hpp"
 #include "tit/writer/rank_part.hpp"
+#include "tit/writer/volume_costs.hpp"
 
 namespace tisim {
 namespace tit {
 
 namespace {
 
-// Bits that an item of a grammar and an argument of a call take once they are coded; measured.
+// Bits that an item of a grammar takes once it is coded; measured.
 constexpr double kBitsPerItem = 10;
-constexpr double kBitsPerVolume = 20;
-constexpr double kBitsPerColumn = 160;
-constexpr double kBitsPerSite = 40;
 
 std::uint64_t scrambled(std::uint64_t a, std::uint64_t b) {
   std::uint64_t hash = (a ^ b) + 0x9e3779b97f4a7c15U;
@@ -320,57 +317,23 @@ bool with_volumes_in_grammar(const RankPart& part,
   return program.grammar.items() <= most_items;
 }
 
-// About how many bits the volumes of a column take: their entropy by the calls around them.
-double bits_of_column(const RankPart& part) {
-  struct Count {
-    std::uint64_t all = 0;
-    std::unordered_map<std::uint64_t, std::uint64_t> by_volume;
-  };
-  std::unordered_map<std::uint64_t, Count> contexts;
-  std::uint64_t before = 0;
-  std::uint64_t waiting = 0;
-  for (std::size_t i = 0; i < part.steps(); ++i) {
-    if (part.is_volume(i)) {
-      waiting = part.volume_of(i) + 1;
-      continue;
-    }
-    const std::uint64_t at = part.call_of(i) + std::uint64_t{1};
-    Count& count = contexts[(before << 32) | at];
-    ++count.all;
-    ++count.by_volume[waiting];
-    waiting = 0;
-    before = at;
-  }
-  double bits = kBitsPerColumn;
-  for (const auto& context : contexts) {
-    if (context.second.by_volume.size() == 1) continue;
-    bits += kBitsPerSite;
-    for (const auto& volume : context.second.by_volume) {
-      const auto times = static_cast<double>(volume.second);
-      bits += times * std::log2(static_cast<double>(context.second.all) / times) + kBitsPerVolume;
-    }
-  }
-  return bits;
-}
-
 }  // namespace
 
 RankProgram program_of(const RankPart& part, bool volumes_in_column) {
   const std::vector<std::vector<std::uint32_t>> columns = choose_columns(part);
   RankProgram program = with_column(part, columns);
   if (part.volumes() == 0 || volumes_in_column) return program;
-  std::unordered_set<std::uint64_t> distinct;
-  const std::size_t items = program.grammar.items();
-  const std::size_t few = 16 + part.volumes() / 16;
-  for (std::size_t i = 0; i < part.steps() && distinct.size() <= few; ++i) {
-    if (part.is_volume(i)) distinct.insert(part.volume_of(i));
-  }
-  if (distinct.size() > few) return program;
-  const double column = bits_of_column(part) + kBitsPerItem * static_cast<double>(items);
-  const double most =
-      (column - kBitsPerVolume * static_cast<double>(distinct.size())) / kBitsPerItem;
+  VolumeCosts costs;
+  if (!measure_volumes(part, 16 + part.volumes() / 16, costs)) return program;
+  const auto items = static_cast<double>(program.grammar.items());
+  const double most = (costs.column_bits + kBitsPerItem * items -
+                       kBitsPerVolume * static_cast<double>(costs.distinct)) /
+                      kBitsPerItem;
+  // An estimate of what cannot be undercut by much: a small trace is tried in any case.
+  constexpr double kSmall = 1024;
+  if (most <= 0 || costs.grammar_items > std::max(most, kSmall)) return program;
   RankProgram other;
-  if (most <= 0 || !with_volumes_in_grammar(part, columns, static_cast<std::size_t>(most), other)) {
+  if (!with_volumes_in_grammar(part, columns, static_cast<std::size_t>(most), other)) {
     return program;
   }
   return other;

@@ -1,0 +1,55 @@
+// Numbers for different things, by first use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tisim {
+namespace tit {
+
+// A hash table with linear probing.
+class NumberTable {
+ public:
+  NumberTable() : slots_(kFewestSlots, 0) {}
+
+  // The number of a key, the next one from 0 if it is new.
+  std::uint32_t number(std::uint64_t key) {
+    std::size_t at = place_of(key);
+    for (; slots_[at] != 0; at = (at + 1) & mask()) {
+      if (keys_[slots_[at] - 1] == key) return slots_[at] - 1;
+    }
+    keys_.push_back(key);
+    const auto next = static_cast<std::uint32_t>(keys_.size());
+    slots_[at] = next;
+    if (2 * keys_.size() > slots_.size()) grow();
+    return next - 1;
+  }
+
+  std::size_t size() const { return keys_.size(); }
+  // By their numbers.
+  const std::vector<std::uint64_t>& keys() const { return keys_; }
+
+ private:
+  static constexpr std::size_t kFewestSlots = 64;
+
+  std::size_t mask() const { return slots_.size() - 1; }
+  std::size_t place_of(std::uint64_t key) const {
+    const std::uint64_t hash = (key ^ (key >> 29)) * 0x9e3779b97f4a7c15U;
+    return static_cast<std::size_t>(hash ^ (hash >> 32)) & mask();
+  }
+  void grow() {
+    slots_.assign(2 * slots_.size(), 0);
+    for (std::uint32_t i = 0; i < keys_.size(); ++i) {
+      std::size_t at = place_of(keys_[i]);
+      while (slots_[at] != 0) at = (at + 1) & mask();
+      slots_[at] = i + 1;
+    }
+  }
+
+  std::vector<std::uint64_t> keys_;
+  std::vector<std::uint32_t> slots_;  // a number plus 1; 0: free
+};
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,0 +1,24 @@
+// What the volumes of a rank take in its column, and what they take in its grammar.
+#pragma once
+
+#include <cstddef>
+
+#include "tit/writer/rank_part.hpp"
+
+namespace tisim {
+namespace tit {
+
+// Bits that a volume takes in a model or in a grammar, once; measured.
+constexpr double kBitsPerVolume = 20;
+
+struct VolumeCosts {
+  double column_bits = 0;    // about: their entropy by the calls around them
+  double grammar_items = 0;  // about
+  std::size_t distinct = 0;
+};
+
+// False when there are more than `most_distinct` different volumes.
+bool measure_volumes(const RankPart& part, std::size_t most_distinct, VolumeCosts& costs);
+
+}  // namespace tit
+}  // namespace tisim
