@@ -17,7 +17,7 @@ void ColumnStream::read_ahead(const ProgramCall* calls, const ProgramCall* end,
                               std::uint32_t first_site) {
   const auto count =
       static_cast<std::uint32_t>(std::min(static_cast<std::ptrdiff_t>(kMostAhead), end - calls));
-  const VolumeSites& sites = file_->volume_sites();
+  const tit::VolumeSites& sites = file_->volume_sites();
   ahead_begin_ = 0;
   const std::uint32_t made = values_left_ < count ? read_values<true>(calls, count, first_site)
                                                   : read_values<false>(calls, count, first_site);
@@ -32,13 +32,13 @@ void ColumnStream::read_ahead(const ProgramCall* calls, const ProgramCall* end,
 template <bool kMayEnd>
 std::uint32_t ColumnStream::read_values(const ProgramCall* calls, std::uint32_t count,
                                         std::uint32_t first_site) {
-  const VolumeSite* const sites = file_->volume_sites().data();
+  const tit::VolumeSite* const sites = file_->volume_sites().data();
   tit::ColumnDecoder decoder = decoder_;
   std::uint64_t left = values_left_;
   std::uint32_t number = first_site;
   std::uint32_t made = 0;
-  while (number != VolumeSites::kSpecial) {
-    const VolumeSite& site = sites[number];
+  while (number != tit::VolumeSites::kSpecial) {
+    const tit::VolumeSite& site = sites[number];
     std::uint64_t value = site.value;
     if (site.buckets != nullptr) {
       if (kMayEnd && left == 0) break;

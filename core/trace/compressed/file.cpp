@@ -110,7 +110,7 @@ void CompressedFile::read() {
   if (!has_trace) throw tit::FormatError("it lacks its section \"trace\"");
   column_offsets_ = column_offsets(tables_.columns, values_offset, values_size);
   sites_ = sites_of(tables_);
-  volume_sites_ = VolumeSites(tables_);
+  volume_sites_ = tit::VolumeSites(tables_);
   site_table_ = tit::SiteTable(tables_);
   places_ = tit::places_of(tables_.class_of, tables_.ranks,
                            static_cast<std::uint32_t>(tables_.classes.size()));

@@ -12,8 +12,8 @@
 #include "tit/file/container.hpp"
 #include "tit/file/site_table.hpp"
 #include "tit/file/tables.hpp"
+#include "tit/file/volume_sites.hpp"
 #include "trace/compressed/program.hpp"
-#include "trace/compressed/volume_sites.hpp"
 #include "trace/storage/trace_file.hpp"
 #include "trace/vocabulary/dialect.hpp"
 
@@ -54,7 +54,7 @@ class CompressedFile {
   std::string bytes() const;
   const tit::TraceTables& tables() const { return tables_; }
   const Site& site(std::uint32_t number) const { return sites_[number]; }
-  const VolumeSites& volume_sites() const { return volume_sites_; }
+  const tit::VolumeSites& volume_sites() const { return volume_sites_; }
   const tit::SiteTable& site_table() const { return site_table_; }
   Dialect dialect() const { return tables_.layout.legacy ? Dialect::legacy : Dialect::modern; }
   std::int32_t ranks() const { return static_cast<std::int32_t>(tables_.ranks); }
@@ -114,7 +114,7 @@ class CompressedFile {
   tit::TraceTables tables_;
   std::vector<Site> sites_;
   std::optional<std::uint64_t> seed_;
-  VolumeSites volume_sites_;
+  tit::VolumeSites volume_sites_;
   tit::SiteTable site_table_;
   tit::RankPlaces places_;
   std::vector<std::uint64_t> column_offsets_;  // of each of tables_.columns, in the file

@@ -42,7 +42,7 @@ CompressedProgram::CompressedProgram(const tit::TraceTables& tables,
                                      const tit::RankClass& rank_class,
                                      const std::vector<std::int32_t>& ranks,
                                      const tit::SiteTable& site_table,
-                                     const VolumeSites& volume_sites)
+                                     const tit::VolumeSites& volume_sites)
     : tables_(&tables),
       class_(&rank_class),
       ranks_(&ranks),
@@ -131,7 +131,7 @@ std::uint32_t CompressedProgram::volume_site(std::uint32_t call, std::uint32_t b
   const bool has_columns =
       std::any_of(arguments.begin(), arguments.end(),
                   [](const tit::Argument& argument) { return argument.mode == tit::Mode::column; });
-  if (has_columns) return VolumeSites::kSpecial;
+  if (has_columns) return tit::VolumeSites::kSpecial;
   return volume_sites_->number(*site_table_, before, tables_->kinds[number]);
 }
 

@@ -7,15 +7,15 @@
 
 #include "tit/file/site_table.hpp"
 #include "tit/file/tables.hpp"
-#include "trace/compressed/volume_sites.hpp"
+#include "tit/file/volume_sites.hpp"
 
 namespace tisim {
 
 // A call in a stretch.
 struct ProgramCall {
   std::uint32_t call = 0;  // its place in the class' signatures
-  // The number of its site in VolumeSites, if its volume is in the column and it is not the first
-  // call of its stretch: behind which call that one comes is not known.
+  // The number of its site in tit::VolumeSites, if its volume is in the column and it is not the
+  // first call of its stretch: behind which call that one comes is not known.
   std::uint32_t volume_site = 0;
 };
 
@@ -32,7 +32,7 @@ class CompressedProgram {
   // All must outlive the program. `ranks`: those of the class.
   CompressedProgram(const tit::TraceTables& tables, const tit::RankClass& rank_class,
                     const std::vector<std::int32_t>& ranks, const tit::SiteTable& site_table,
-                    const VolumeSites& volume_sites);
+                    const tit::VolumeSites& volume_sites);
 
   const tit::RankClass& rank_class() const { return *class_; }
   const std::vector<std::int32_t>& ranks() const { return *ranks_; }
@@ -56,7 +56,7 @@ class CompressedProgram {
   const tit::RankClass* class_;
   const std::vector<std::int32_t>* ranks_;
   const tit::SiteTable* site_table_;
-  const VolumeSites* volume_sites_;
+  const tit::VolumeSites* volume_sites_;
   std::vector<std::vector<ProgramSegment>> rules_;
   std::vector<std::unique_ptr<const std::vector<ProgramCall>>> spelled_;
   std::vector<std::uint64_t> lengths_;        // of rules, in calls

@@ -174,7 +174,7 @@ std::size_t CompressedReader::read_with_volumes(Op* out, std::size_t capacity) {
     const CallPlan& plan = plans_->data()[at_->call];
     column_->read_ahead(at_, end_,
                         plan.has_columns
-                            ? VolumeSites::kSpecial
+                            ? tit::VolumeSites::kSpecial
                             : file.volume_sites().number(file.site_table(), before_, plan.kind));
   }
   const std::size_t made = put_calls_ahead(out, capacity);

@@ -1,25 +1,26 @@
-#include "trace/compressed/volume_sites.hpp"
+#include "tit/file/volume_sites.hpp"
 
 #include <algorithm>
 
 #include "tit/file/volume_code.hpp"
 
 namespace tisim {
+namespace tit {
 
-VolumeSites::VolumeSites(const tit::TraceTables& tables)
+VolumeSites::VolumeSites(const TraceTables& tables)
     : sites_(2), is_listed_(!tables.volumes.empty()) {
   amounts_.push_back(0);
-  for (const std::uint64_t volume : tables.volumes) amounts_.push_back(tit::volume_value(volume));
+  for (const std::uint64_t volume : tables.volumes) amounts_.push_back(volume_value(volume));
   known_ = amounts_.size();
   // Bins that end behind the last volume end before the next power of two.
   const std::uint64_t most = is_listed_ ? 2 * known_ : std::uint64_t{1} << 31;
   std::uint64_t largest = known_ - 1;
-  for (const tit::Site& site : tables.sites) {
+  for (const Site& site : tables.sites) {
     VolumeSite made;
     std::uint64_t its_largest = site.value;
     if (site.varies) {
       const std::uint32_t number = tables.models.model_of[static_cast<std::size_t>(site.value)];
-      const tit::SiteModel& model = tables.models.models[number];
+      const SiteModel& model = tables.models.models[number];
       its_largest = model.largest();
       made.buckets = model.table().buckets;
       made.shift = model.table().shift;
@@ -34,4 +35,5 @@ VolumeSites::VolumeSites(const tit::TraceTables& tables)
   amounts_.resize(static_cast<std::size_t>(largest) + 1, 0.0);
 }
 
+}  // namespace tit
 }  // namespace tisim

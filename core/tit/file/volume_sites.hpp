@@ -9,12 +9,13 @@
 #include "tit/file/tables.hpp"
 
 namespace tisim {
+namespace tit {
 
 // The site of the volume before a call.
 struct VolumeSite {
-  const tit::Bucket* buckets = nullptr;  // of its model, if it varies
-  std::uint32_t shift = 0;               // of its model
-  std::uint32_t value = 0;               // if it does not vary
+  const Bucket* buckets = nullptr;  // of its model, if it varies
+  std::uint32_t shift = 0;          // of its model
+  std::uint32_t value = 0;          // if it does not vary
 };
 
 // All of a trace. A value is 0, no volume, or 1 plus the number of a volume.
@@ -27,12 +28,12 @@ class VolumeSites {
 
   VolumeSites() : sites_(2) {}
   // `tables` must outlive it.
-  explicit VolumeSites(const tit::TraceTables& tables);
+  explicit VolumeSites(const TraceTables& tables);
 
   // The number of the volume's site for a call of kind `at` behind one of kind `before` - 1.
-  std::uint32_t number(const tit::SiteTable& table, std::uint32_t before, std::uint32_t at) const {
+  std::uint32_t number(const SiteTable& table, std::uint32_t before, std::uint32_t at) const {
     const std::uint32_t found = table.find(before, at);
-    return found == tit::SiteTable::kNone ? kNothing : number_of_[found];
+    return found == SiteTable::kNone ? kNothing : number_of_[found];
   }
   const VolumeSite* data() const { return sites_.data(); }
 
@@ -52,4 +53,5 @@ class VolumeSites {
   bool is_listed_ = false;
 };
 
+}  // namespace tit
 }  // namespace tisim
