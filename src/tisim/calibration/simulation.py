@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _DONE = 1  # tag of the message that ends the measurement at one size
 # A receive is posted so many one-way times after its message was sent: by then it has arrived.
 _LATE = 4.0
+# Round trips before the one that is timed, as in the benchmark: they take the tokens of bursts.
+_BEFORE = 2
 
 
 def simulate(
@@ -68,6 +70,9 @@ def _first(env: Environment, rank: MpiRank, rows: list[dict[str, float]]) -> Cal
     """Rank 0: ping, wait for the pong; MPI_Isend; a message that its receiver lets wait."""
     for row in rows:
         nbytes = row["bytes"]
+        for _ in range(_BEFORE):
+            yield rank.send(1, nbytes)
+            yield rank.recv(1, nbytes)
         start = env.now
         yield rank.send(1, nbytes)
         row["send"] = env.now - start
@@ -85,8 +90,9 @@ def _second(env: Environment, rank: MpiRank, rows: list[dict[str, float]]) -> Ca
     """Rank 1: pong; receive; receive late."""
     for row in rows:
         nbytes = row["bytes"]
-        yield rank.recv(0, nbytes)
-        yield rank.send(0, nbytes)
+        for _ in range(_BEFORE + 1):
+            yield rank.recv(0, nbytes)
+            yield rank.send(0, nbytes)
         yield rank.recv(0, nbytes)
         yield rank.sleep(_LATE * row["pingpong"])
         start = env.now
