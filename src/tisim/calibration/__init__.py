@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from tisim.calibration.overheads import Overheads, fit_overheads
     from tisim.calibration.piecewise import Piecewise, Segment, fit_piecewise
     from tisim.calibration.procedure import calibrate
-    from tisim.calibration.route import route_between
-    from tisim.calibration.simulation import simulate, simulate_rate
+    from tisim.calibration.simulation import route_between, simulate, simulate_rate
     from tisim.calibration.thresholds import Thresholds, find_thresholds
 
 _HOME_OF = {
@@ -54,7 +53,7 @@ _HOME_OF = {
     "measure_contention": "contention",
     "read_measurements": "measurements",
     "read_timed": "cpu.timed",
-    "route_between": "route",
+    "route_between": "simulation",
     "simulate": "simulation",
     "simulate_rate": "simulation",
 }

@@ -17,9 +17,8 @@ from tisim.calibration.measurements import Measurements
 from tisim.calibration.overheads import Overheads, fit_overheads
 from tisim.calibration.piecewise import fit_piecewise
 from tisim.calibration.platform_file import PlatformFile
-from tisim.calibration.route import route_between
 from tisim.calibration.separation import Network, separate
-from tisim.calibration.simulation import simulate, simulate_rate
+from tisim.calibration.simulation import route_between, simulate, simulate_rate
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
