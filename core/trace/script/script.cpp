@@ -46,7 +46,8 @@ class RankScript {
 
   void add(const RankWalk& walk) {
     const Op& op = walk.op();
-    if (op.kind == Kind::nop || op.kind == Kind::end) return;
+    // Of the threads of a computation, the one that computes most stands for all.
+    if (op.kind == Kind::nop || op.kind == Kind::end || op.kind == Kind::threads) return;
     if (op.kind == Kind::compute) {
       add_computation(op.amount, op.line);
       return;
@@ -77,7 +78,8 @@ class RankScript {
   static bool has_numbers(const Op& op) {
     const Form form = traits_of(op.kind).form;
     const bool is_list = form == Form::requests && (op.flags & kNumbered) != 0;
-    return is_list || form == Form::comm_split || form == Form::comm_dup;
+    return is_list || form == Form::comm_split || form == Form::comm_dup ||
+           form == Form::comm_group;
   }
 
   void add_computation(double amount, std::uint32_t line) {

@@ -20,8 +20,8 @@
 // The n numbers are, of a collective: ranks of the communicator, root, send count, receive count,
 // bytes of an element sent and received, the send counts by rank and the receive counts by rank
 // where it has them; its tag is the one by which a wait without a number names it. Of a list of
-// requests: their numbers. Of a comm_split or comm_dup: the arguments. An `init` and the like makes
-// no instruction.
+// requests: their numbers. Of a comm_split and the like: the arguments. An `init` and the like
+// makes no instruction.
 #pragma once
 
 #include <cstdint>

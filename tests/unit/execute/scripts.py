@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -138,9 +138,24 @@ def named_by_making(instructions: list[Instruction]) -> list[Instruction]:
     return result
 
 
-def calls_of(trace: Trace, directory: Path) -> list[list[Instruction]]:
+def without_idup_messages(instructions: list[Instruction]) -> list[Instruction]:
+    """The same without what a recorder writes behind a comm_idup: an ibcast, its number, a wait."""
+    found: list[Instruction] = []
+    rest = iter(instructions)
+    for one in rest:
+        found.append(one)
+        if one.kind == Kind.COMM_IDUP:
+            assert [next(rest).name for _ in range(3)] == ["ibcast", "number_request", "wait"]
+    return found
+
+
+def calls_of(
+    trace: Trace,
+    directory: Path,
+    change: Callable[[list[Instruction]], list[Instruction]] = list,
+) -> list[list[Instruction]]:
     """The calls of each rank, whatever their types and lines, without computations."""
     return [
-        named_by_making([one.in_bytes for one in instructions if one.kind != Kind.COMPUTE])
+        named_by_making(change([one.in_bytes for one in instructions if one.kind != Kind.COMPUTE]))
         for instructions in scripts_of(trace, directory)
     ]

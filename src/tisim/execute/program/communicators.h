@@ -12,6 +12,9 @@ int rank_in(const struct instruction *instruction);
 
 void split_communicator(const struct instruction *instruction);
 void copy_communicator(const struct instruction *instruction);
+/* Whoever uses the copy first waits for it. */
+void begin_copy(const struct instruction *instruction);
+void make_of_group(const struct instruction *instruction);
 void free_communicator(const struct instruction *instruction);
 /* At the end of a repetition. */
 void free_communicators(void);

@@ -26,6 +26,7 @@ static void execute(const struct instruction *instruction) {
     case KIND_END:
     case KIND_NOP:
     case KIND_CUSTOM:
+    case KIND_THREADS:
       break; /* no script has them */
     case KIND_COMPUTE:
       compute(instruction->amount);
@@ -97,6 +98,12 @@ static void execute(const struct instruction *instruction) {
       return;
     case KIND_COMM_DUP:
       copy_communicator(instruction);
+      return;
+    case KIND_COMM_IDUP:
+      begin_copy(instruction);
+      return;
+    case KIND_COMM_GROUP:
+      make_of_group(instruction);
       return;
     case KIND_COMM_FREE:
       free_communicator(instruction);
