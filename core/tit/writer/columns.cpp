@@ -171,7 +171,8 @@ std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
   for (std::size_t i = 0; i < coded.sites.size(); ++i) {
     const Site& site = coded.sites[i];
     const bool is_coded = left_out.empty() || !left_out[i];
-    if (site.varies && is_coded) model_of[i] = coded.models.model_of[static_cast<std::size_t>(site.value)];
+    if (site.varies && is_coded)
+      model_of[i] = coded.models.model_of[static_cast<std::size_t>(site.value)];
   }
   ColumnEncoder encoder(coded.models.models);
   std::string all;
@@ -319,8 +320,8 @@ std::string code_drawn_columns(std::vector<RankValues> values, std::uint64_t blo
   for (std::uint32_t site = 0; site < sites; ++site) {
     if (drawn[site]) samples[site] = histograms.samples(uses[site]);
   }
-  std::string bytes = encode_columns(std::move(samples), pointers(site_of), values, block_values,
-                                     tables, drawn);
+  std::string bytes =
+      encode_columns(std::move(samples), pointers(site_of), values, block_values, tables, drawn);
   for (RankColumn& column : tables.columns) {
     const std::uint32_t rank_class = places.class_of[column.rank];
     if (!tables.classes[rank_class].has_volumes) continue;

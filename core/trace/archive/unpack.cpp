@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "trace/compressed/unpack.hpp"
+#include "trace/compressed/text.hpp"
 #include "trace/packed/unpack.hpp"
 
 namespace tisim {

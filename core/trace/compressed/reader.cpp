@@ -248,23 +248,6 @@ std::size_t CompressedReader::put_calls_ahead(Op* out, std::size_t capacity) {
   return made;
 }
 
-std::uint64_t CompressedReader::value_at(std::uint32_t site) {
-  if (site == tit::SiteTable::kNone) return 0;
-  const CompressedFile::Site& found = shared_->file().site(site);
-  if (!found.varies) return found.value;
-  if (!column_)
-    column_ = std::make_unique<ColumnStream>(shared_->file(), shared_->file().column_of(rank_));
-  return column_->next(found.model);
-}
-
-// Of the volume before a call.
-std::uint64_t CompressedReader::volume_at(std::uint32_t site) {
-  if (!column_ || column_->ahead() == 0) return value_at(site);
-  const std::uint64_t value = *column_->values_ahead();
-  column_->take_ahead(1);
-  return value;
-}
-
 // Any call, which need not be plain.
 std::size_t CompressedReader::read_call(Op* out, std::size_t capacity) {
   const std::uint32_t call = (at_++)->call;
@@ -275,11 +258,7 @@ std::size_t CompressedReader::read_call(Op* out, std::size_t capacity) {
   if (has_volumes_ || plan.has_columns)
     site = shared_->file().site_table().find(before_, plan.kind);
   if (has_volumes_ && !volume_done_) {
-    const CompressedFile& file = shared_->file();
-    const bool is_drawn = file.draws_volumes() && site != tit::SiteTable::kNone;
-    const std::uint64_t value = is_drawn ? file.drawn_volume(site, rank_, bytes_read() - 1)
-                                : file.draws_volumes() ? 0
-                                                       : volume_at(site);
+    const std::uint64_t value = volume_at(site);
     if (value != 0) {
       ops[0].kind = Kind::compute;
       ops[0].amount = shared_->file().amount_of(value);

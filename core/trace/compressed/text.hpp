@@ -1,10 +1,11 @@
-// The lines of one rank of a packed trace of version 2.
+// The text of a packed trace of version 2: the lines of one rank, and the files.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "support/progress.hpp"
 #include "tit/file/expansion.hpp"
 #include "trace/compressed/column_stream.hpp"
 #include "trace/compressed/file.hpp"
@@ -53,5 +54,9 @@ class CompressedText {
   std::uint64_t number_ = 0;
   std::uint64_t calls_ = 0;  // up to now
 };
+
+// Writes the files of a packed trace into `directory`, which has to be there. Throws TraceError.
+void unpack_compressed(const CompressedFile& file, const std::string& directory,
+                       const Progress& progress = {});
 
 }  // namespace tisim

@@ -1,5 +1,3 @@
-#include "trace/compressed/unpack.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <memory>

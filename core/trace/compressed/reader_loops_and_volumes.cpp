@@ -1,4 +1,4 @@
-// A reader at the turns of loops.
+// A reader at the turns of loops, and its volumes.
 #include "trace/compressed/reader.hpp"
 
 namespace tisim {
@@ -89,6 +89,27 @@ void CompressedReader::skip_repetitions(std::uint64_t count) {
   loop_->line = line_;
   loop_->calls = calls_begun_;
   loop_->told = repetitions_at_turn() != std::uint64_t{0};  // the end of the loop is told yet
+}
+
+std::uint64_t CompressedReader::value_at(std::uint32_t site) {
+  if (site == tit::SiteTable::kNone) return 0;
+  const CompressedFile::Site& found = shared_->file().site(site);
+  if (!found.varies) return found.value;
+  if (!column_)
+    column_ = std::make_unique<ColumnStream>(shared_->file(), shared_->file().column_of(rank_));
+  return column_->next(found.model);
+}
+
+// Of the volume before a call.
+std::uint64_t CompressedReader::volume_at(std::uint32_t site) {
+  if (shared_->file().draws_volumes()) {
+    if (site == tit::SiteTable::kNone) return 0;
+    return shared_->file().drawn_volume(site, rank_, bytes_read() - 1);
+  }
+  if (!column_ || column_->ahead() == 0) return value_at(site);
+  const std::uint64_t value = *column_->values_ahead();
+  column_->take_ahead(1);
+  return value;
 }
 
 }  // namespace tisim
