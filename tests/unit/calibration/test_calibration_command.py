@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tisim
-from tisim.commands.calibrate import benchmark_command, calibrate_command
+from tisim.commands.benchmark import benchmark_command
+from tisim.commands.calibrate import calibrate_command
 from tisim.errors import InputError
 
 # What examples/calibration/truth.xml says; one latency and one bandwidth factor a segment.

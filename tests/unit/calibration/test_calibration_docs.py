@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tisim.commands.calibrate import benchmark_command, calibrate_command
+from tisim.commands.benchmark import benchmark_command
+from tisim.commands.calibrate import calibrate_command
 
 COMMANDS = {"calibrate": calibrate_command, "benchmark": benchmark_command}
 TEXT = (Path(__file__).resolve().parents[3] / "docs" / "calibration.md").read_text()

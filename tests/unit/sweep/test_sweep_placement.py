@@ -90,7 +90,7 @@ def test_files(tmp_path: Path, cluster: Platform) -> None:
 
 @pytest.mark.parametrize("value", ["blocks", "block:", "missing.hosts", "random:x"])
 def test_what_is_no_mapping_is_refused(value: str) -> None:
-    with pytest.raises(InputError, match="neither block, round-robin, random nor a file"):
+    with pytest.raises(InputError, match="is neither block, cyclic"):
         Mapping.parse(value, None)
 
 

@@ -55,7 +55,7 @@ def barrier(s: Endpoint) -> None:
 def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
     """By the bytes of the message."""
     nbytes = count * size
-    if s.size < 2 or nbytes == 0:
+    if s.size < 2 or count == 0:
         return
     name = choose(tables.BCAST, s.size, nbytes)
     if name == "basic_linear":
@@ -71,7 +71,7 @@ def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
 def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
     """By the bytes of the vector."""
     nbytes = count * size
-    if s.size < 2 or nbytes == 0:
+    if s.size < 2 or count == 0:
         return
     name = choose(tables.REDUCE, s.size, nbytes)
     if name == "linear":
@@ -87,7 +87,7 @@ def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
 def allreduce(s: Endpoint, count: int, size: int) -> None:
     """By the bytes of the vector."""
     nbytes = count * size
-    if s.size < 2 or nbytes == 0:
+    if s.size < 2 or count == 0:
         return
     name = choose(tables.ALLREDUCE, s.size, nbytes)
     if name == "recursive_doubling":

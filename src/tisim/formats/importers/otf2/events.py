@@ -89,7 +89,13 @@ class LocationEvents:
         _otf2.Reader_SetSerialCollectiveCallbacks(handle)
         # The files of events are found only after the definitions have been read.
         definitions = _otf2.Reader_GetGlobalDefReader(handle)
-        _otf2.Reader_ReadAllGlobalDefinitions(handle, definitions)
+        read = _otf2.Reader_ReadAllGlobalDefinitions(handle, definitions)
+        written = _otf2.Reader_GetNumberOfGlobalDefinitions(handle)
+        if read != written:
+            raise InputError(
+                f"is damaged: only {read} of its {written} definitions can be read",
+                file=self._anchor,
+            )
         _otf2.Reader_CloseGlobalDefReader(handle, definitions)
         _otf2.Reader_SelectLocation(handle, self._location)
         try:
