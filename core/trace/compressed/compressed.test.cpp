@@ -114,7 +114,7 @@ TEST("compressed: iterations and ranks cost next to nothing") {
 TEST("compressed: a reader stops at the turns of a loop and leaves repetitions out") {
   const Scratch scratch;
   std::string text = "0 init\n";
-  for (int i = 0; i < 100; ++i) text += "0 compute 5\n0 compute 6\n";
+  for (int i = 0; i < 100; ++i) text += "0 sleep 5\n0 sleep 6\n";
   const auto set = opened(compressed({text + "0 finalize\n"}, scratch));
   CallTable calls;
   const auto reader = set->open(0, calls);
@@ -143,7 +143,7 @@ TEST("compressed: a reader stops at the turns of a loop and leaves repetitions o
 TEST("compressed: who does not ask for the turns of a loop reads on") {
   const Scratch scratch;
   std::string text;
-  for (int i = 0; i < 100; ++i) text += "0 compute 5\n0 compute 6\n";
+  for (int i = 0; i < 100; ++i) text += "0 sleep 5\n0 sleep 6\n";
   const auto set = opened(compressed({text}, scratch));
   CallTable calls;
   const auto reader = set->open(0, calls);

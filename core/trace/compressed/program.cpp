@@ -95,24 +95,21 @@ ProgramSegment CompressedProgram::stretch(std::vector<ProgramCall> calls, std::u
   return {spelled_.back()->data(), static_cast<std::uint32_t>(spelled_.back()->size()), repeats};
 }
 
-// Adds the repetitions of a stretch; those of a short one are spelled out up to kSpelledOut.
+// Adds the repetitions of a stretch. Few of a short one are spelled out; a long loop stays one, at
+// whose turns a reader can stop.
 void CompressedProgram::repeat(const ProgramSegment& once, std::uint32_t repeats,
                                std::vector<ProgramSegment>& segments) {
-  const auto copies = static_cast<std::uint32_t>(kSpelledOut / once.length);
-  if (copies < 2 || repeats < copies || kSpelledOut * 2 > budget_) {
+  const std::uint64_t length = std::uint64_t{once.length} * repeats;
+  if (repeats < 2 || length > kSpelledOut || length > budget_) {
     segments.push_back({once.calls, once.length, repeats});
     return;
   }
-  const auto spelled = [&](std::uint32_t times) {
-    std::vector<ProgramCall> calls;
-    for (std::uint32_t i = 0; i < times; ++i) {
-      calls.insert(calls.end(), once.calls, once.calls + once.length);
-    }
-    budget_ -= calls.size();
-    return calls;
-  };
-  segments.push_back(stretch(spelled(copies), repeats / copies));
-  if (repeats % copies > 0) segments.push_back(stretch(spelled(repeats % copies), 1));
+  std::vector<ProgramCall> calls;
+  for (std::uint32_t i = 0; i < repeats; ++i) {
+    calls.insert(calls.end(), once.calls, once.calls + once.length);
+  }
+  budget_ -= calls.size();
+  segments.push_back(stretch(std::move(calls), 1));
 }
 
 void CompressedProgram::find_sites(std::vector<ProgramCall>& calls) const {

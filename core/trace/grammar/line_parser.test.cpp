@@ -176,7 +176,7 @@ TEST("lines: wrong arguments") {
   says("send 1 5", "got 2 arguments");
   says("recv", "recv needs src [count [type]], got 0 arguments", Dialect::legacy);
   says("wait 1 2 3", "wait needs no arguments or request=N, got 3 arguments", Dialect::legacy);
-  says("compute", "compute needs flops, got 0 arguments");
+  says("compute", "compute needs flops [threads=N sum=S], got 0 arguments");
   says("compute 1 2", "got 2 arguments");
   says("barrier 1", "barrier needs no arguments, got 1 argument");
   says("alltoallv 1 2 3", "got 3 arguments (P is 4)");
