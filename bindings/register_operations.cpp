@@ -1,10 +1,12 @@
 // Operations from outside: the calls of ranks that processes act as, and activities of hosts.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <stdexcept>
+#include <tuple>
 
 #include "checks.hpp"
 #include "decoded_call.hpp"
@@ -147,6 +149,12 @@ std::int32_t execute(Simulation& s, std::int32_t host, double flops) {
   return s.execute(host, flops);
 }
 
+std::int32_t access(Simulation& s, std::int32_t disk, bool writes, double bytes) {
+  check_index(disk, s.platform().disk_host.size(), "disk");
+  check_amount(bytes, "a number of bytes");
+  return s.access(disk, writes ? Access::write : Access::read, bytes);
+}
+
 std::int32_t transfer(Simulation& s, std::int32_t source, std::int32_t destination, double bytes) {
   check_host(s, source);
   check_host(s, destination);
@@ -176,6 +184,22 @@ void register_operations(nb::module_& m, SimulationClass& simulation) {
       .def("resume", &resume, "rank"_a, "The custom action of a rank is over.")
       .def("missing_route", &Simulation::missing_route, "The source and the destination.")
       .def("add_route", &add_route, "source"_a, "destination"_a, "links"_a, "latency"_a)
+      .def(
+          "asked_file",
+          [](const Simulation& s) {
+            if (s.stopped_by() != Stop::need_disk) throw std::logic_error("no disk was asked for");
+            const std::int32_t rank = s.question().rank;
+            const Rank& asking = s.ranks()[static_cast<std::size_t>(rank)];
+            return std::tuple(rank, asking.host, s.asked_file());
+          },
+          "The rank that asks for a disk, its host, and the name of the file.")
+      .def(
+          "provide_disk",
+          [](Simulation& s, std::int32_t disk) {
+            check_index(disk, s.platform().disk_host.size(), "disk");
+            s.provide_disk(disk);
+          },
+          "disk"_a, "The disk that `Stop.NEED_DISK` asked for.")
       .def("retry", &Simulation::retry, "The route that `Stop.NEED_ROUTE` asked for is there.")
       .def("post_message", &post_message, "rank"_a, "kind"_a, "peer"_a, "nbytes"_a, "tag"_a)
       .def("post_sendrecv", &post_sendrecv, "rank"_a, "destination"_a, "sent"_a, "send_tag"_a,
@@ -186,6 +210,7 @@ void register_operations(nb::module_& m, SimulationClass& simulation) {
       .def("post_sleep", &post_sleep, "rank"_a, "seconds"_a)
       .def("post_collective", &post_collective, "rank"_a, "operation"_a, "arguments"_a)
       .def("execute", &execute, "host"_a, "flops"_a, "The number of the activity.")
+      .def("access", &access, "disk"_a, "writes"_a, "nbytes"_a, "The number of the activity.")
       .def("transfer", &transfer, "source"_a, "destination"_a, "nbytes"_a,
            "The number of the activity; -1: the route is missing (`missing_route`).");
 }

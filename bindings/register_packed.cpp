@@ -1,4 +1,5 @@
-// Packed traces: written from text or from recorded parts, and back to text.
+// Packed traces: written from text, from recorded parts or from the calls of other formats, and
+// back to text.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -6,17 +7,22 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "file_parts.hpp"
+#include "otf2/calls.hpp"
 #include "progress_reporter.hpp"
+#include "tit/writer/class_writer.hpp"
 #include "trace/archive/pack.hpp"
 #include "trace/archive/recorded_parts.hpp"
 #include "trace/archive/unpack.hpp"
+#include "trace/compressed/file.hpp"
 #include "trace/compressed/writer.hpp"
 
 namespace nb = nanobind;
@@ -81,6 +87,20 @@ void finish_file(CompressedWriter& writer, const nb::bytes& path) {
   write_at(*create_file(output), writer.finish({}), 0, output);
 }
 
+// What an optional section that the core does not read says; none: the file has no such section.
+std::optional<nb::bytes> optional_section(const FilePart& part, const std::string& name) {
+  std::vector<tit::Section> sections;
+  TraceFile file = files_of({part}).front();
+  {
+    const nb::gil_scoped_release unlocked;
+    sections = CompressedFile(std::move(file)).unknown_sections();
+  }
+  for (const tit::Section& section : sections) {
+    if (section.name == name) return nb::bytes(section.bytes.data(), section.bytes.size());
+  }
+  return std::nullopt;
+}
+
 // From the parts that the ranks of a recorded program have left.
 std::vector<std::uint32_t> write_trace(const std::vector<nb::bytes>& parts,
                                        const std::vector<std::string>& first_lines,
@@ -93,6 +113,135 @@ std::vector<std::uint32_t> write_trace(const std::vector<nb::bytes>& parts,
   return write_recorded_trace(paths, first_lines, path);
 }
 
+// Items of rules are (whether it is a rule, its number, how often in a row).
+using Rules = std::vector<std::vector<std::tuple<bool, std::uint32_t, std::uint32_t>>>;
+
+tit::Grammar grammar_of(const Rules& rules) {
+  tit::Grammar grammar;
+  grammar.rules.clear();
+  for (const auto& rule : rules) {
+    grammar.rules.emplace_back();
+    for (const auto& [is_rule, number, times] : rule) {
+      if (number >= tit::kMostSymbols) throw std::invalid_argument("a symbol is too large");
+      grammar.rules.back().push_back(is_rule ? tit::Item::rule(number, times)
+                                             : tit::Item::terminal(number, times));
+    }
+  }
+  if (grammar.rules.empty()) throw std::invalid_argument("a grammar has a rule or more");
+  return grammar;
+}
+
+void add_program(CompressedWriter& writer, const nb::bytes& name,
+                 const std::vector<nb::bytes>& texts, const Rules& rules,
+                 const Array<std::int64_t>& volumes) {
+  std::vector<std::string_view> lines;
+  lines.reserve(texts.size());
+  for (const nb::bytes& line : texts) lines.emplace_back(line.c_str(), line.size());
+  const std::string_view called(name.c_str(), name.size());
+  tit::Grammar grammar = grammar_of(rules);
+  const std::vector<std::int64_t> computed = copy(volumes);
+  const nb::gil_scoped_release unlocked;
+  writer.add_program(called, lines, std::move(grammar), computed);
+}
+
+void add_calls(CompressedWriter& writer, const nb::bytes& name, const std::vector<nb::bytes>& texts,
+               const Array<std::uint32_t>& offsets, const Array<std::uint32_t>& places,
+               const Array<std::uint32_t>& calls, const Array<std::int64_t>& volumes) {
+  CompressedWriter::Calls made;
+  made.lines.reserve(texts.size());
+  for (const nb::bytes& line : texts) made.lines.emplace_back(line.c_str(), line.size());
+  made.offsets = copy(offsets);
+  made.places = copy(places);
+  made.calls = copy(calls);
+  made.volumes = copy(volumes);
+  const std::string_view called(name.c_str(), name.size());
+  const nb::gil_scoped_release unlocked;
+  writer.add_calls(called, made);
+}
+
+void register_otf2(nb::module_& m) {
+  m.attr("OTF2_NO_NUMBER") = kNoNumber;
+  m.def("otf2_record_kinds", [] {
+    std::vector<std::pair<std::string, std::uint32_t>> kinds;
+    for (const RecordKindInfo& kind : kRecordKinds) kinds.emplace_back(kind.name, kind.fields);
+    return kinds;
+  });
+  m.def("otf2_callbacks", [] {
+    std::vector<std::pair<std::string, std::uintptr_t>> callbacks;
+    for (const Otf2Callback& callback : otf2_callbacks()) {
+      callbacks.emplace_back(callback.name, callback.address);
+    }
+    return callbacks;
+  });
+  using Numbers = std::vector<std::uint32_t>;
+  nb::class_<Otf2Calls>(m, "Otf2Calls", "The calls of one rank in an OTF2 trace.")
+      .def(
+          "__init__",
+          [](Otf2Calls* self, Numbers calls, Numbers exchanges, Numbers ends, Numbers communicators,
+             Numbers collectives, Numbers vectors, std::int64_t metric, std::uint32_t metric_place,
+             bool keeps_times) {
+            new (self) Otf2Calls({std::move(calls), std::move(exchanges), std::move(ends),
+                                  std::move(communicators), std::move(collectives),
+                                  std::move(vectors), metric, metric_place, keeps_times});
+          },
+          nb::kw_only(), "calls"_a, "exchanges"_a, "ends"_a, "communicators"_a, "collectives"_a,
+          "vectors"_a, "metric"_a, "metric_place"_a, "keeps_times"_a)
+      .def_prop_ro("address",
+                   [](Otf2Calls& calls) { return reinterpret_cast<std::uintptr_t>(&calls); })
+      .def("finish", &Otf2Calls::finish)
+      .def_prop_ro("events", &Otf2Calls::events)
+      .def_prop_ro("has_ended", &Otf2Calls::has_ended)
+      .def_prop_ro("failed", &Otf2Calls::failed)
+      .def_prop_ro("records", &Otf2Calls::records)
+      .def("record", &Otf2Calls::record, "number"_a)
+      .def("first_event", &Otf2Calls::first_event, "record"_a)
+      .def_prop_ro(
+          "calls", [](const Otf2Calls& calls) { return to_numpy(calls.calls()); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "begins", [](const Otf2Calls& calls) { return to_numpy(calls.begins()); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "ends", [](const Otf2Calls& calls) { return to_numpy(calls.ends()); },
+          nb::rv_policy::automatic)
+      .def(
+          "volumes",
+          [](const Otf2Calls& calls, const Array<std::uint32_t>& lines, double per_second,
+             double speed) { return to_numpy(calls.volumes(copy(lines), per_second, speed)); },
+          "lines"_a, "per_second"_a, "speed"_a)
+      .def_prop_ro("losses", [](const Otf2Calls& calls) {
+        std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>> losses;
+        for (std::size_t kind = 0; kind < kMostOtf2Losses; ++kind) {
+          const auto [count, first] = calls.loss(static_cast<Otf2Loss>(kind));
+          if (count > 0) losses.emplace_back(kOtf2Losses[kind], count, first);
+        }
+        return losses;
+      });
+}
+
+using Calls = std::vector<std::pair<std::uint32_t, std::vector<Array<std::int64_t>>>>;
+
+void add_class(tit::ClassWriter& writer, const Array<std::int32_t>& ranks, const Calls& calls,
+               const Rules& rules) {
+  std::vector<tit::ClassCall> made;
+  made.reserve(calls.size());
+  for (const auto& [shape, numbers] : calls) {
+    made.push_back({shape, {}});
+    for (const Array<std::int64_t>& of_hole : numbers) made.back().numbers.push_back(copy(of_hole));
+  }
+  tit::Grammar grammar = grammar_of(rules);
+  const std::vector<std::int32_t> members = copy(ranks);
+  const nb::gil_scoped_release unlocked;
+  writer.add(members, made, std::move(grammar));
+}
+
+void finish_classes(tit::ClassWriter& writer, bool legacy, const std::string& precision,
+                    const nb::bytes& path) {
+  const std::string output = text_of(path);
+  const nb::gil_scoped_release unlocked;
+  write_at(*create_file(output), writer.finish(legacy, precision), 0, output);
+}
+
 }  // namespace
 
 void register_packed(nb::module_& m) {
@@ -103,6 +252,7 @@ void register_packed(nb::module_& m) {
 
   m.def("pack", &pack_files, "files"_a, "name"_a, "names"_a, "index_name"_a, "index_text"_a,
         "dialect"_a, "form"_a, "precision"_a, "output"_a, "progress"_a.none());
+  m.def("optional_section", &optional_section, "file"_a, "name"_a);
   m.def("unpack", &unpack_file, "file"_a, "directory"_a, "progress"_a.none());
 
   nb::class_<CompressedWriter>(m, "PackedWriter", "Writes a packed trace, a rank after the other.")
@@ -127,7 +277,22 @@ void register_packed(nb::module_& m) {
       .def("write", &write_lines, "lines"_a)
       .def("end_rank", [](CompressedWriter& writer) { writer.end_rank(true); })
       .def("add_rank", &add_rank, "name"_a, "pieces"_a)
+      .def("add_program", &add_program, "name"_a, "lines"_a, "rules"_a, "volumes"_a)
+      .def("add_calls", &add_calls, "name"_a, "lines"_a, "offsets"_a, "places"_a, "calls"_a,
+           "volumes"_a)
       .def("finish", &finish_file, "path"_a);
+
+  nb::class_<tit::ClassWriter>(m, "ClassWriter",
+                               "Writes a packed trace, a class of ranks at a time.")
+      .def(nb::init<std::uint32_t>(), "ranks"_a)
+      .def(
+          "shape",
+          [](tit::ClassWriter& writer, const nb::bytes& text, std::uint64_t rank_holes) {
+            return writer.shape(text_of(text), rank_holes);
+          },
+          "text"_a, "rank_holes"_a)
+      .def("add", &add_class, "ranks"_a, "calls"_a, "rules"_a)
+      .def("finish", &finish_classes, "legacy"_a, "precision"_a, "path"_a);
 
   nb::class_<RecordedPart>(m, "RecordedPart", "What is known of a recorded part.")
       .def_ro("rank", &RecordedPart::rank)
@@ -142,6 +307,8 @@ void register_packed(nb::module_& m) {
   m.def(
       "lines_without_numbers",
       [](const nb::bytes& path) { return lines_without_numbers(text_of(path)); }, "path"_a);
+
+  register_otf2(m);
 }
 
 }  // namespace tisim

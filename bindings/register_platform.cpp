@@ -25,6 +25,10 @@ struct HostColumns {
   std::vector<double> speed;
   std::vector<std::int32_t> cores, overheads, group, up, down, loopback;
 };
+struct DiskColumns {
+  std::vector<std::int32_t> host;
+  std::vector<double> read_bandwidth, write_bandwidth, size;
+};
 struct LinkColumns {
   PlatformData data;  // its columns of links
 };
@@ -72,6 +76,23 @@ void make_hosts(HostColumns* self, const Array<double>& speed, const Array<std::
     if (number < 1) throw std::invalid_argument("a host has at least one core");
   }
   new (self) HostColumns(std::move(hosts));
+}
+
+void make_disks(DiskColumns* self, const Array<std::int32_t>& host,
+                const Array<double>& read_bandwidth, const Array<double>& write_bandwidth,
+                const Array<double>& size) {
+  DiskColumns disks{copy(host), copy(read_bandwidth), copy(write_bandwidth), copy(size)};
+  check_length(disks.size.size(), disks.host.size(), "disks");
+  for (const double bytes : disks.size) {
+    if (!(bytes >= 0)) throw std::invalid_argument("the size of a disk is 0 or more bytes");
+  }
+  for (const auto* column : {&disks.read_bandwidth, &disks.write_bandwidth}) {
+    check_length(column->size(), disks.host.size(), "disks");
+    for (const double bandwidth : *column) {
+      if (!(bandwidth > 0)) throw std::invalid_argument("the bandwidth of a disk is above zero");
+    }
+  }
+  new (self) DiskColumns(std::move(disks));
 }
 
 void make_links(LinkColumns* self, const nb::kwargs& columns) {
@@ -132,12 +153,13 @@ void check_profile(const ResourceProfile& profile, std::size_t hosts, std::size_
   }
 }
 
-void make_platform(PlatformData* self, HostColumns hosts, LinkColumns links,
+void make_platform(PlatformData* self, HostColumns hosts, DiskColumns disks, LinkColumns links,
                    SegmentColumns segments, const PairColumns& pairs,
                    const std::vector<ResourceProfile>& profiles) {
   const std::size_t links_count = links.data.link_bandwidth.size();
   const std::size_t segments_count = segments.latency.size();
   check_indices(segments.links, links_count, "link", false);
+  check_indices(disks.host, hosts.speed.size(), "host", false);
   for (const auto* column : {&hosts.up, &hosts.down, &hosts.loopback}) {
     check_indices(*column, segments_count, "segment", true);
   }
@@ -153,6 +175,10 @@ void make_platform(PlatformData* self, HostColumns hosts, LinkColumns links,
   data.host_up = std::move(hosts.up);
   data.host_down = std::move(hosts.down);
   data.host_loopback = std::move(hosts.loopback);
+  data.disk_host = std::move(disks.host);
+  data.disk_read_bandwidth = std::move(disks.read_bandwidth);
+  data.disk_write_bandwidth = std::move(disks.write_bandwidth);
+  data.disk_size = std::move(disks.size);
   data.segment_offset = std::move(segments.offset);
   data.segment_links = std::move(segments.links);
   data.segment_latency = std::move(segments.latency);
@@ -206,6 +232,13 @@ void register_platform(nb::module_& m) {
                    "up: array.array[int], "
                    "down: array.array[int], "
                    "loopback: array.array[int]) -> None"));
+  nb::class_<DiskColumns>(m, "DiskColumns", "One value for each disk in every column.")
+      .def("__init__", &make_disks, nb::kw_only(), "host"_a, "read_bandwidth"_a,
+           "write_bandwidth"_a, "size"_a,
+           nb::sig("def __init__(self, *, host: array.array[int], "
+                   "read_bandwidth: array.array[float], "
+                   "write_bandwidth: array.array[float], "
+                   "size: array.array[float]) -> None"));
   nb::class_<LinkColumns>(m, "LinkColumns", "One value for each link in every column.")
       .def("__init__", &make_links,
            nb::sig("def __init__(self, **kwargs: array.array[int] | array.array[float]) -> None"))
@@ -223,8 +256,8 @@ void register_platform(nb::module_& m) {
                    "segment: array.array[int]) -> None"));
 
   nb::class_<PlatformData>(m, "PlatformData", "A compiled platform.")
-      .def("__init__", &make_platform, nb::kw_only(), "hosts"_a, "links"_a, "segments"_a, "pairs"_a,
-           "profiles"_a)
+      .def("__init__", &make_platform, nb::kw_only(), "hosts"_a, "disks"_a, "links"_a, "segments"_a,
+           "pairs"_a, "profiles"_a)
       .def_prop_ro("hosts", [](const PlatformData& p) { return p.host_speed.size(); })
       .def_prop_ro("links", [](const PlatformData& p) { return p.link_bandwidth.size(); });
 }

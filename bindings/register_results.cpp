@@ -1,6 +1,8 @@
 // What a simulation has measured: sums of each rank, the load of links, recorded events.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <stdexcept>
 
 #include "arrays.hpp"
@@ -39,6 +41,31 @@ RankResults rank_results(const Simulation& s, std::int32_t index) {
     results.bytes_sent.push_back(rank.bytes_sent);
     results.messages_sent.push_back(static_cast<std::int64_t>(rank.messages_sent));
   }
+  return results;
+}
+
+// What the ranks of a job have done with files, a value for each rank.
+struct FileResults {
+  std::vector<double> seconds;
+  std::vector<std::int64_t> bytes_read, bytes_written, calls;
+};
+
+// Nothing where no rank of the job has a file.
+std::optional<FileResults> file_results(const Simulation& s, std::int32_t index) {
+  const Job& job = checked_job(s, index);
+  const std::vector<FileSums>& sums = s.file_sums();
+  FileResults results;
+  std::int64_t calls = 0;
+  for (std::int32_t i = job.first; i < job.first + job.size; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    const FileSums rank = place < sums.size() ? sums[place] : FileSums{};
+    results.seconds.push_back(rank.seconds);
+    results.bytes_read.push_back(rank.bytes_read);
+    results.bytes_written.push_back(rank.bytes_written);
+    results.calls.push_back(rank.calls);
+    calls += rank.calls;
+  }
+  if (calls == 0) return std::nullopt;
   return results;
 }
 
@@ -84,13 +111,43 @@ void register_results(nb::module_& m, SimulationClass& simulation) {
       .def_prop_ro("bytes_sent", column<&RankResults::bytes_sent, RankResults>())
       .def_prop_ro("messages_sent", column<&RankResults::messages_sent, RankResults>());
 
+  nb::class_<FileResults>(m, "FileResults", "What ranks did with files, a value for each rank.")
+      .def_prop_ro("seconds", column<&FileResults::seconds, FileResults>(), "In reads and writes.")
+      .def_prop_ro("bytes_read", column<&FileResults::bytes_read, FileResults>())
+      .def_prop_ro("bytes_written", column<&FileResults::bytes_written, FileResults>())
+      .def_prop_ro("calls", column<&FileResults::calls, FileResults>());
+
   nb::class_<LinkLoadTable>(m, "LinkLoadTable", "Bytes over time on the links that were used.")
       .def_ro("width", &LinkLoadTable::width, "Of a bin of time, in seconds.")
       .def_prop_ro("links", column<&LinkLoadTable::links, LinkLoadTable>(), "Their indices.")
       .def_prop_ro("bytes", column<&LinkLoadTable::bytes, LinkLoadTable>(),
                    "In each bin of the first link, then of the second, ...");
 
+  nb::enum_<SteadyEnd>(m, "SteadyEnd", "What has become of the search for steady states.")
+      .value("NONE", SteadyEnd::none)
+      .value("NO_LOOPS", SteadyEnd::no_loops)
+      .value("OBSTACLE", SteadyEnd::obstacle)
+      .value("MISMATCH", SteadyEnd::mismatch);
+  nb::class_<Obstacle>(m, "Obstacle", "An operation that no period can be skipped with.")
+      .def_ro("kind", &Obstacle::kind)
+      .def_ro("rank", &Obstacle::rank, "In the simulation.")
+      .def_ro("line", &Obstacle::line);
+  nb::class_<SteadyReport>(m, "SteadyReport", "What was skipped in steady states.")
+      .def_ro("end", &SteadyReport::end)
+      .def_ro("skipped", &SteadyReport::skipped, "Iterations.")
+      .def_ro("all", &SteadyReport::all, "Iterations of the loops in which some were skipped.")
+      .def_ro("seconds", &SteadyReport::seconds, "That were not simulated.")
+      .def_ro("obstacle", &SteadyReport::obstacle);
+
   simulation
+      .def(
+          "skip_steady",
+          [](Simulation& s, double tolerance) {
+            check_amount(tolerance, "the tolerance of steady states");
+            s.skip_steady(tolerance);
+          },
+          "tolerance"_a)
+      .def("steady_report", &Simulation::steady_report)
       .def(
           "record",
           [](Simulation& s, std::size_t room) {
@@ -116,7 +173,8 @@ void register_results(nb::module_& m, SimulationClass& simulation) {
           },
           "bins"_a)
       .def("load", &load_of)
-      .def("rank_results", &rank_results, "job"_a);
+      .def("rank_results", &rank_results, "job"_a)
+      .def("file_results", &file_results, "job"_a);
 }
 
 }  // namespace tisim

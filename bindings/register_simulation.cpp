@@ -66,6 +66,7 @@ void register_simulation(nb::module_& m) {
       .value("PAUSE", Stop::pause)
       .value("NEED_SCHEDULE", Stop::need_schedule)
       .value("NEED_ROUTE", Stop::need_route)
+      .value("NEED_DISK", Stop::need_disk)
       .value("NEED_ACTION", Stop::need_action)
       .value("COMPLETION", Stop::completion)
       .value("LOG_FULL", Stop::event_log_full)

@@ -12,18 +12,24 @@ from pathlib import Path
 import click
 
 from benchmarks.validation import document
+from benchmarks.validation.before import pairs_of, results_of, text_of
 from benchmarks.validation.kept import write_study
 from benchmarks.validation.machine import SPEED, calibrated
 from benchmarks.validation.programs import Program, few_programs, programs
+from benchmarks.validation.recorded import absent, recorded
 from benchmarks.validation.testbed import missing, shaped_nodes
 from tisim.commands.validate import print_validation
 from tisim.validation import Case, Study, Thresholds, Validation, validate
 from tisim.validation.page import page
 
-# Bits a second: at these the processors of two cores are not the bottleneck.
-_RATES = (80_000_000, 20_000_000)
+# Bits a second: at these two processors carry so many ranks and are no bottleneck.
+_RATES = {40_000_000: 8, 20_000_000: 16}
+# At the lower rate so many of the programs that run at the higher one are enough, and take as long.
+_PART = 4
 # TCP keeps the messages of two ranks in order, and the testbed runs Open MPI 4.1.
 _CONFIGURATION = {"network/ordering": "fifo", "smpi/coll-selector": "openmpi-4.1"}
+# Parameter sets for the interval of each prediction.
+_SETS = 10
 # In CI only gross failures fail.
 _GROSS = Thresholds(median=1.0)
 # Seconds for one repetition.
@@ -44,6 +50,11 @@ _TIME_LIMIT = 120.0
     help="Keep measurements, platforms and traces, and a study.toml with the real times, which "
     "'tisim validate' predicts again without executing anything.",
 )
+@click.option(
+    "--before",
+    metavar="DIR",
+    help="What an earlier validation has kept: the real runs and the errors of both are compared.",
+)
 @click.option("--write", "writes", is_flag=True, help="Write the tables into docs/validation.md.")
 def main(
     few: bool,
@@ -54,6 +65,7 @@ def main(
     seeds: int,
     html: str | None,
     keep: str | None,
+    before: str | None,
     writes: bool,
 ) -> None:
     """Compare predictions with Open MPI on network namespaces of this machine."""
@@ -65,25 +77,51 @@ def main(
         signal.signal(number, _stop)
     config = {**_CONFIGURATION}
     config.update(item.partition(":")[::2] for item in items)
-    wanted = [
-        program for program in (few_programs() if few else programs()) if match in program.title
-    ]
+    everything = few_programs() if few else [*programs(), *recorded()]
+    wanted = [program for program in everything if match in program.title]
+    left_out = absent()
+    if left_out is not None and not few:
+        click.echo(left_out, err=True)
     passed, text = True, ""
-    for rate in rates or (_RATES[:1] if few else _RATES):
+    for rate in rates or (list(_RATES)[:1] if few else _RATES):
         when = document.versions()
-        # At the lower rate a part of the cases is enough, and takes as long.
-        chosen = wanted if few or rate == _RATES[0] else wanted[::2]
+        chosen = wanted if few else chosen_at(wanted, rate)
         found = _validate(chosen, rate, repeat, config, seeds, few, keep)
         click.echo(f"{rate / 1e6:g} Mbit/s, {when}")
         print_validation(found)
         passed = passed and found.passed
         text += document.tables(found, chosen, rate, when)
+        compared = _compared(found, before, rate)
+        click.echo(compared, nl=False)
+        text += compared
         if html is not None:
             path = Path(f"{html}-{rate / 1e6:g}.html")
             path.write_text(page(f"Validation at {rate / 1e6:g} Mbit/s", found, [when]))
     if writes:
         document.write(text)
     sys.exit(0 if passed else 1)
+
+
+def _compared(found: Validation, before: str | None, rate: int) -> str:
+    """What an earlier validation at the same rate has found, beside this one."""
+    directory = Path(before or "") / f"{rate / 1e6:g}"
+    if before is None or not (directory / "study.toml").exists():
+        return ""
+    earlier = results_of(directory)
+    return text_of(pairs_of(earlier, found.results), earlier)
+
+
+def chosen_at(wanted: list[Program], rate: int) -> list[Program]:
+    """The programs at a rate: as many ranks as the processors carry there.
+
+    Programs of few ranks run at the highest rate, and some of them at each other one.
+    """
+    highest = max(_RATES)
+    carried = [program for program in wanted if program.ranks <= _RATES.get(rate, 16)]
+    if rate == highest:
+        return carried
+    more = [program for program in carried if program.ranks > _RATES[highest]]
+    return [*[one for one in carried if one not in more][::_PART], *more]
 
 
 def _validate(
@@ -108,6 +146,7 @@ def _validate(
                 group=program.group,
                 config=config,
                 seeds=seeds,
+                uncertainty=0 if few else _SETS,
                 command=bed.command(program.ranks),
                 speed=SPEED,
                 repeat=repeat,

@@ -57,6 +57,7 @@ def tables(found: Validation, programs: Sequence[Program], rate: int, when: str)
         f"quartiles of the real times is {_median(spread):.1%} in the median; the ranks use at "
         f"most {busy:.0%} of the processors.\n\n",
         markdown(SUMMARY_COLUMNS, [*rows, *summary_rows(found.summaries)]),
+        "" if found.coverage is None else f"\n{found.coverage.text()}.\n",
         "\nErrors in parentheses do not count: the real times spread too much.\n\n",
         markdown(CASE_COLUMNS, case_rows(found.results), left=2),
         _differences(found.results),

@@ -29,6 +29,7 @@ def write_study(results: Iterable[CaseResult], directory: Path) -> Path:
             "trace": os.path.relpath(case.trace, directory),
             "platform": os.path.relpath(case.platform, directory),
             "seeds": case.seeds,
+            "uncertainty": case.uncertainty,
             "real": [*one.real],
         }
         lines.append("[[case]]")

@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 
 from benchmarks.validation.testbed import Nodes
-from tisim.calibration.benchmark import benchmark_code
-from tisim.calibration.benchmark_run import BenchmarkSize
+from tisim.calibration.benchmark_run import BenchmarkSize, benchmark_code
 from tisim.calibration.measurements import read_measurements
 from tisim.calibration.procedure import calibrate
 from tisim.mpi_compiler import compiled, find_library
+from tisim.uncertainty.bootstrap import draw_sets
 
 # How much the benchmark measures, and how much of it in a hurry.
 _RANKS = 4
@@ -44,4 +44,6 @@ def calibrated(bed: Nodes, directory: Path, *, quickly: bool = False) -> Path:
     platform = directory / "calibrated.xml"
     found = calibrate(read_measurements([measured]), nodes=bed.nodes, speed=SPEED)
     found.platform.write(platform)
+    if not quickly:
+        draw_sets(found).write(platform)
     return platform

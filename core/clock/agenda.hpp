@@ -10,25 +10,27 @@
 
 namespace tisim {
 
-// The bit of `cpu` is the sign of an event's number.
-enum class EventType : std::uint32_t { wake_rank = 0, latency = 1, cpu = 4 };
+// The bit of `cpu` and `disk`, the types of resources, is the sign of an event's number.
+enum class EventType : std::uint32_t { wake_rank = 0, latency = 1, cpu = 4, disk = 5 };
 
-// Only events of type `cpu` change their dates, so only theirs have a position.
+// Only events of resources change their dates, so only theirs have a position.
 class Agenda {
  public:
-  explicit Agenda(std::size_t hosts) : positions_(hosts + 1, -1), heap_(Positions{this}) {
-    if (hosts >= kMostIndices) throw std::length_error("too many hosts for the agenda");
+  // `resources`: hosts, and after them the channels of disks.
+  explicit Agenda(std::size_t resources) : positions_(resources + 1, -1), heap_(Positions{this}) {
+    if (resources >= kMostIndices) throw std::length_error("too many hosts for the agenda");
   }
   Agenda(const Agenda&) = delete;
   Agenda& operator=(const Agenda&) = delete;
 
-  // Indices of hosts, flows and ranks have 29 bits.
+  // Indices of resources, flows and ranks have 29 bits.
   static constexpr std::int32_t kMostIndices = 1 << 29;
 
   static std::uint32_t id(EventType type, std::int32_t index) {
     return static_cast<std::uint32_t>(type) << 29 | static_cast<std::uint32_t>(index);
   }
   static EventType type(std::uint32_t id) { return static_cast<EventType>(id >> 29); }
+  static bool is_of_resource(std::uint32_t id) { return static_cast<std::int32_t>(id) < 0; }
   static std::int32_t index(std::uint32_t id) {
     return static_cast<std::int32_t>(id & 0x1fffffffU);
   }
@@ -42,8 +44,18 @@ class Agenda {
       throw std::length_error("the agenda cannot number that many ranks or flows");
     heap_.push(date, id(type, index));
   }
-  void update_cpu(double date, std::int32_t host) { heap_.update(date, id(EventType::cpu, host)); }
-  void remove_cpu(std::int32_t host) { heap_.remove(id(EventType::cpu, host)); }
+  // Of a resource: the only event that it has.
+  void update(double date, EventType type, std::int32_t resource) {
+    heap_.update(date, id(type, resource));
+  }
+  void remove(EventType type, std::int32_t resource) { heap_.remove(id(type, resource)); }
+
+  bool has_between(double first, double last) const { return heap_.has_between(first, last); }
+  // Calls f(date, id) for each event, in no particular order.
+  template <class F>
+  void for_each(F f) const {
+    heap_.for_each_dated(f);
+  }
 
   // Nothing is dated before `now`, and the positions are those of the heap. Throws BrokenInvariant.
   void verify(double now) const;
@@ -52,15 +64,15 @@ class Agenda {
   struct Positions {
     Agenda* agenda;
     void set(std::uint32_t id, std::int32_t position) const {
-      const std::int32_t all_if_cpu = static_cast<std::int32_t>(id) >> 31;
-      agenda->positions_[place(id) & static_cast<std::size_t>(all_if_cpu)] = position;
+      const std::int32_t all_if_resource = static_cast<std::int32_t>(id) >> 31;
+      agenda->positions_[place(id) & static_cast<std::size_t>(all_if_resource)] = position;
     }
     std::int32_t get(std::uint32_t id) const { return agenda->positions_[place(id)]; }
     static std::size_t place(std::uint32_t id) { return static_cast<std::size_t>(index(id)) + 1; }
   };
 
-  // Of the hosts, after a place that takes the positions of all others: which type of event moves
-  // cannot be predicted.
+  // Of the resources, after a place that takes the positions of all others: which type of event
+  // moves cannot be predicted.
   std::vector<std::int32_t> positions_;
   EventHeap<Positions> heap_;
 };

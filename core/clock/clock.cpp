@@ -10,20 +10,21 @@ void ReadyQueue::verify() const {
 
 void Agenda::verify(double now) const {
   ensure(heap_.empty() || heap_.top_date() >= now, "no event of the agenda is in the past");
-  ensure(heap_.is_consistent([](std::uint32_t id) { return type(id) == EventType::cpu; }),
-         "the agenda is in order, and hosts know their places in it");
+  ensure(heap_.is_consistent([](std::uint32_t id) { return is_of_resource(id); }),
+         "the agenda is in order, and resources know their places in it");
   heap_.for_each([this](std::uint32_t id) {
     const EventType what = type(id);
-    ensure(what == EventType::wake_rank || what == EventType::latency || what == EventType::cpu,
+    ensure(what == EventType::wake_rank || what == EventType::latency || what == EventType::cpu ||
+               what == EventType::disk,
            "events of the agenda have a type");
-    ensure(what != EventType::cpu || static_cast<std::size_t>(index(id)) + 1 < positions_.size(),
-           "computations of the agenda are on hosts");
+    ensure(!is_of_resource(id) || static_cast<std::size_t>(index(id)) + 1 < positions_.size(),
+           "what ends on a resource is on one that there is");
   });
   std::size_t dated = 0;
-  heap_.for_each([&dated](std::uint32_t id) { dated += type(id) == EventType::cpu ? 1 : 0; });
+  heap_.for_each([&dated](std::uint32_t id) { dated += is_of_resource(id) ? 1 : 0; });
   std::size_t placed = 0;
   for (std::size_t at = 1; at < positions_.size(); ++at) placed += positions_[at] >= 0 ? 1 : 0;
-  ensure(dated == placed, "every host with a place in the agenda is there");
+  ensure(dated == placed, "every resource with a place in the agenda is there");
 }
 
 void Clock::push_sleeps() {

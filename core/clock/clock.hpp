@@ -18,7 +18,8 @@ namespace tisim {
 class Clock {
  public:
   // `precision`: seconds; dates that are closer are one instant, and no sleep is shorter.
-  Clock(std::size_t hosts, double precision) : precision_(precision), agenda_(hosts) {}
+  // `resources`: hosts and channels of disks.
+  Clock(std::size_t resources, double precision) : precision_(precision), agenda_(resources) {}
   Clock(const Clock&) = delete;
   Clock& operator=(const Clock&) = delete;
 
@@ -26,6 +27,11 @@ class Clock {
   double precision() const { return precision_; }
   // Never goes back.
   void move_to(double date) { now_ = std::max(now_, date); }
+
+  // The time as whoever is outside sees it: what was not simulated counts too.
+  double date() const { return now_ + skipped_; }
+  double skipped() const { return skipped_; }
+  void skip(double seconds) { skipped_ += seconds; }
 
   Agenda& agenda() { return agenda_; }
   const Agenda& agenda() const { return agenda_; }
@@ -54,7 +60,8 @@ class Clock {
  private:
   void push_sleeps();
 
-  double now_ = 0.0;  // seconds
+  double now_ = 0.0;      // seconds
+  double skipped_ = 0.0;  // seconds that pass without being simulated (SteadyStates)
   double precision_;
   Agenda agenda_;
   ReadyQueue ready_;

@@ -87,6 +87,16 @@ void EventLog::complete_receive(std::int32_t index) {
   records_.messages.push_back(under_way_[at(index)]);
 }
 
+void EventLog::complete_unattended(std::int32_t index) {
+  records_.order.push_back(Entry::unattended);
+  records_.messages.push_back(under_way_[at(index)]);
+}
+
+void EventLog::withdraw_send(std::int32_t index) {
+  records_.order.push_back(Entry::lost);
+  records_.messages.push_back(under_way_[at(index)]);
+}
+
 void EventLog::close_messages() {
   for (MessageRecord& message : under_way_) {
     if (message.number == kNoMessage || message.received != kNoTime) continue;

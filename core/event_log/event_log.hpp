@@ -48,7 +48,9 @@ class EventLog {
   void post_receive(std::int32_t index, double now) { under_way(index).received = now; }
   void start_transfer(std::int32_t index, double now) { under_way(index).started = now; }
   void arrive(std::int32_t index, double now) { under_way(index).arrived = now; }
-  void complete_receive(std::int32_t index);  // its receiver goes on
+  void complete_receive(std::int32_t index);     // its receiver goes on
+  void complete_unattended(std::int32_t index);  // nobody waits for it
+  void withdraw_send(std::int32_t index);        // it is never received
   void release(std::int32_t index) { under_way(index) = MessageRecord{}; }
   // Nothing happens any more: what was sent and never received is lost.
   void close_messages();

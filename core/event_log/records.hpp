@@ -21,8 +21,10 @@ struct ActionStart {
   double time;  // seconds
   union {
     double amount;       // flops of a compute, seconds of a sleep
-    std::int64_t bytes;  // of a message; of a wait the destination rank of its request
+    std::int64_t bytes;  // of a message; of a collective, those that the rank contributes by its
+                         // arguments; of a wait the destination rank of its request
   };
+  std::int64_t received;  // of a collective: bytes that the rank gets by its arguments
   std::int32_t rank;
   std::int32_t peer;     // in the world; of a wait as the trace names it; of a collective its root
   std::int32_t tag;      // of a collective: the number of its communicator in the simulation
@@ -30,7 +32,7 @@ struct ActionStart {
   std::uint32_t line;
   std::uint16_t comm;     // the communicator as the trace names it
   std::uint8_t kind;      // Kind
-  std::int8_t operation;  // Operation of a collective, else -1
+  std::int8_t operation;  // Operation of a collective or file call, else -1
   std::uint8_t level;     // 0: a line of the trace, 1: a part of a collective
   std::uint8_t idle;      // a wait or test for a request that is no longer pending
 };
@@ -70,7 +72,7 @@ struct MessageRecord {
   std::uint8_t detached = 0;    // its sender went on at once
 };
 
-enum class Entry : std::uint8_t { action, state, wait, sent, received, lost };
+enum class Entry : std::uint8_t { action, state, wait, sent, received, unattended, lost };
 
 // Records of one kind in the order in which they happened, and in `order` how the kinds follow one
 // another. `wait` stands for a state and the wait that belongs to it.

@@ -72,6 +72,13 @@ class Cpu {
     hosts_.list_owners(host, owners);
   }
 
+  // Calls f(owner, seconds) for each computation of a host, further threads included: when it ends
+  // as things are, counted from `now`.
+  template <class F>
+  void for_each_end(std::int32_t host, double now, F f) const {
+    hosts_.for_each_end(host, now, f);
+  }
+
   // Appends the hosts that compute without any speed.
   void list_starving(std::vector<std::int32_t>& hosts) const { hosts_.list_starved(hosts); }
 
@@ -110,8 +117,8 @@ class Cpu {
       const double all = speed * platform.host_cores[static_cast<std::size_t>(host)];
       return std::min(speed, all / static_cast<double>(computations));
     }
-    void set_end(std::int32_t host, double date) { agenda.update_cpu(date, host); }
-    void remove_end(std::int32_t host) { agenda.remove_cpu(host); }
+    void set_end(std::int32_t host, double date) { agenda.update(date, EventType::cpu, host); }
+    void remove_end(std::int32_t host) { agenda.remove(EventType::cpu, host); }
   };
 
   const PlatformData& platform_;

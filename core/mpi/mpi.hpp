@@ -7,6 +7,7 @@
 #include "mpi/communicator/addresses.hpp"
 #include "mpi/communicator/communicator_table.hpp"
 #include "mpi/matching/matcher.hpp"
+#include "mpi/point_to_point/cancellations.hpp"
 #include "mpi/point_to_point/persistent_requests.hpp"
 #include "mpi/point_to_point/point_to_point.hpp"
 #include "mpi/point_to_point/polling_cost.hpp"
@@ -44,6 +45,7 @@ struct Mpi {
         probes(runtime, network, matcher, addresses, protocol, messages, polling_cost,
                waiting_probes),
         persistent(communicators, addresses, requests, messages, probes),
+        cancellations(matcher, communicators, requests, messages),
         send_receive(source, schedules, addresses, messages, waits),
         collectives(runtime, communicators, requests, schedules),
         creation(runtime, communicators, collectives) {}
@@ -74,6 +76,7 @@ struct Mpi {
   RequestTests tests;
   Probes probes;
   PersistentRequests persistent;
+  Cancellations cancellations;
   SendReceive send_receive;
   Collectives collectives;
   CommunicatorCreation creation;

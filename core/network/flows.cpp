@@ -115,6 +115,30 @@ bool Flows::is_active(std::int32_t flow) const {
   return std::find(active.begin(), active.end(), flow) != active.end();
 }
 
+void Flows::list_ends(double now, std::vector<FlowEnd>& ends) const {
+  std::vector<std::int32_t> flows;
+  for (std::size_t i = 0; i < progress_.size(); ++i) {
+    const Progress& progress = progress_[i];
+    if (progress.first_flow < 0) continue;
+    const auto pair = static_cast<std::int32_t>(i);
+    const Variable& variable = system_.variable(pair);
+    flows.clear();
+    PairingHeap<Flow>::list(flows_, progress.first_flow, flows);
+    for (const std::int32_t flow : flows) {
+      const double finish = flows_[flow].finish;
+      double seconds = 0.0;
+      if (variable.bottleneck < 0) {
+        seconds = progress.clock.seconds_to(finish, variable.share, now);
+      } else {
+        const CommonClock& common = bottlenecks_[static_cast<std::size_t>(variable.bottleneck)];
+        const double left = (finish - progress.clock.done) * system_.penalty(variable);
+        seconds = common.clock.seconds_to(progress.clock.updated + left, common.level, now);
+      }
+      ends.push_back({pair, flows_[flow].owner, seconds});
+    }
+  }
+}
+
 void Flows::remove(std::int32_t flow, double now) {
   const std::int32_t pair = flows_[flow].pair;
   Progress& progress = this->progress(pair);

@@ -36,6 +36,12 @@ struct Flow {
   std::int32_t child = -1, sibling = -1;  // in the heap of its pair's flows
 };
 
+// An active flow: when it ends as things are.
+struct FlowEnd {
+  std::int32_t pair = -1, owner = 0;
+  double seconds = 0.0;  // from now on
+};
+
 class Flows final : public max_min::ShareListener {
  public:
   explicit Flows(max_min::System& system);
@@ -78,6 +84,8 @@ class Flows final : public max_min::ShareListener {
   std::int32_t pair_of(std::int32_t flow) const { return flows_[flow].pair; }
   std::int32_t owner_of(std::int32_t flow) const { return flows_[flow].owner; }
   std::size_t in_progress() const { return flows_.in_use(); }
+  // Appends the active flows, in no particular order. The system is solved.
+  void list_ends(double now, std::vector<FlowEnd>& ends) const;
 
   // Throws std::logic_error where a flow is lost or a heap or clock is inconsistent. To be called
   // when the system is solved.

@@ -92,6 +92,8 @@ class Network {
   void record_load(std::size_t bins) { flows_.record_load(bins); }
   const LinkLoad& load() { return flows_.load(); }
 
+  // Appends the active flows, in no particular order; to be called when everything is solved.
+  void list_ends(double now, std::vector<FlowEnd>& ends) const { flows_.list_ends(now, ends); }
   std::size_t flows_in_progress() const { return flows_.in_progress(); }
   std::size_t solves() const { return solver_.solves(); }
 

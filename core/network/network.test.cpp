@@ -91,6 +91,19 @@ TEST("network: a full fat pipe holds back all flows that have no bound of their 
   }
 }
 
+TEST("network: a shared link of a fat pipe's capacity saturates together with the pipe") {
+  for (int digit = 1; digit < 40; ++digit) {
+    FlowSystem s;
+    const std::int32_t pipe = s.link(100, true);
+    const std::int32_t shared = s.link(100);
+    const double latency = 0.001 * digit / 7;
+    s.flow(s.pair({pipe, shared}, latency), 100);
+    s.flow(s.pair({pipe}, 2 * latency), 100);
+    // As if the first had no link of its own.
+    CHECK(same(s.run(), {latency + 1.0, latency + 1.0 + (100.0 - 50.0 * (1.0 - latency)) / 100.0}));
+  }
+}
+
 TEST("network: a limiter bounds what both directions move together") {
   FlowSystem s;
   const std::int32_t up = s.link(100);

@@ -1,4 +1,4 @@
-// Hosts, links and the routes between hosts, as Python compiled them from a platform.
+// Hosts, disks, links and the routes between hosts, as Python compiled them from a platform.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,11 @@ struct PlatformData {
   std::vector<double> host_speed;  // flop/s of one core
   std::vector<std::int32_t> host_cores;
   std::vector<std::int32_t> host_overheads;  // index into Model::overheads, empty: all 0
+
+  std::vector<std::int32_t> disk_host;
+  std::vector<double> disk_read_bandwidth;   // bytes/s
+  std::vector<double> disk_write_bandwidth;  // bytes/s
+  std::vector<double> disk_size;             // bytes that it holds, perhaps infinite
 
   std::vector<double> link_bandwidth;  // bytes/s
   std::vector<double> link_latency;    // seconds
@@ -34,6 +39,9 @@ struct PlatformData {
   std::unordered_map<std::uint64_t, std::int32_t> middle;
 
   std::vector<ResourceProfile> profiles;  // how all that changes
+
+  // Hosts, and two channels of each disk.
+  std::size_t resources() const { return host_speed.size() + 2 * disk_host.size(); }
 
   static std::uint64_t key(std::int32_t a, std::int32_t b) {
     return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32 |

@@ -3,7 +3,8 @@
 //
 // What kind that is a policy says, which has
 //   double rate(std::int32_t resource, double capacity, std::size_t actions) const
-//     units of work that each of so many actions does a second;
+//     units of work that each of so many actions does a second; where it depends on anything else,
+//     `disturb` says that this has changed;
 //   void set_end(std::int32_t resource, double date)
 //     notes when the next action of a resource ends: infinity when none of them moves;
 //   void remove_end(std::int32_t resource)
@@ -81,6 +82,16 @@ class SharedResources {
     touch(index);
   }
 
+  // The policy gives the actions of a resource another rate from now on; `settle` follows.
+  void disturb(std::int32_t index, double now) {
+    Resource& resource = at(index);
+    if (resource.actions.empty()) return;
+    resource.clock.advance(resource.rate, now);
+    touch(index);
+  }
+
+  const Policy& policy() const { return policy_; }
+
   // Takes the action of an owner out; nobody is told. False: there is none.
   bool drop(std::int32_t index, std::int32_t owner, double now) {
     Resource& resource = at(index);
@@ -93,6 +104,16 @@ class SharedResources {
   // Appends the owners of the actions of a resource.
   void list_owners(std::int32_t index, std::vector<std::int32_t>& owners) const {
     for (const RunningAction& action : at(index).actions) owners.push_back(action.owner);
+  }
+
+  // Calls f(owner, seconds) for each action of a resource: when it ends at the present rate,
+  // counted from `now`. All is settled.
+  template <class F>
+  void for_each_end(std::int32_t index, double now, F f) const {
+    const Resource& resource = at(index);
+    for (const RunningAction& action : resource.actions) {
+      f(action.owner, resource.clock.seconds_to(action.finish, resource.rate, now));
+    }
   }
 
   // Appends the resources that have actions but no capacity.

@@ -39,6 +39,11 @@ struct VirtualClock {
     if (left <= 0) return now;
     return rate > 0 ? updated + left / rate : std::numeric_limits<double>::infinity();
   }
+
+  // Seconds from `now` on until it reads `finish`, at the rate that it has had since `updated`.
+  double seconds_to(double finish, double rate, double now) const {
+    return (finish - done) / rate - (now - updated);
+  }
 };
 
 }  // namespace tisim

@@ -1,6 +1,73 @@
 #include "simulation/action_log.hpp"
 
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "trace/vocabulary/collective_call.hpp"
+
 namespace tisim {
+
+namespace {
+
+std::int64_t bytes_of(std::span<const double> counts, std::int64_t width) {
+  return static_cast<std::int64_t>(std::accumulate(counts.begin(), counts.end(), 0.0)) * width;
+}
+
+// What a rank contributes and gets by its arguments. `number`: of the rank in the communicator.
+void note_sizes(ActionStart& action, const Call& call, std::int32_t number) {
+  const CollectiveCall decoded(call, action.members);
+  action.bytes = action.received = 0;
+  if (!decoded.fits) return;
+  action.bytes = decoded.send_counts.empty() ? decoded.send_bytes()
+                                             : bytes_of(decoded.send_counts, decoded.send_width);
+  action.received = decoded.receive_counts.empty()
+                        ? decoded.receive_bytes()
+                        : bytes_of(decoded.receive_counts, decoded.receive_width);
+  const bool is_root = number == decoded.root;
+  switch (decoded.operation) {
+    case Operation::bcast:
+      if (!is_root) std::swap(action.bytes, action.received);
+      break;
+    case Operation::reduce:
+      if (is_root) action.received = action.bytes;
+      break;
+    case Operation::allreduce:
+    case Operation::scan:
+    case Operation::exscan:
+      action.received = action.bytes;
+      break;
+    case Operation::gather:
+    case Operation::gatherv:
+      if (!is_root) action.received = 0;
+      break;
+    case Operation::scatter:
+    case Operation::scatterv:
+      if (!is_root) action.bytes = 0;
+      break;
+    case Operation::reducescatter:
+      action.bytes = action.received;
+      action.received =
+          static_cast<std::int64_t>(decoded.receive_counts[static_cast<std::size_t>(number)]) *
+          decoded.receive_width;
+      break;
+    default:
+      break;
+  }
+}
+
+// A handle is no rank, and the number of a call no size.
+void note_file(ActionStart& action, const Op& op) {
+  action.operation = static_cast<std::int8_t>(file_call_of(op));
+  const Operation call = file_call_of(op);
+  const bool moves = call == Operation::read || call == Operation::write ||
+                     call == Operation::pread || call == Operation::pwrite;
+  if (!moves) action.bytes = 0;
+  action.peer = -1;
+  action.tag = 0;
+}
+
+}  // namespace
 
 void ActionLog::begin(Rank& rank, std::int32_t index, const Op& op, std::uint8_t level) {
   ActionStart action{};
@@ -26,6 +93,9 @@ void ActionLog::begin(Rank& rank, std::int32_t index, const Op& op, std::uint8_t
     action.members = communicator.size;
     const std::int32_t root = root_of(call, action.members);
     action.peer = root < 0 ? -1 : communicator.member(root) - rank.first;
+    if (level == 0) note_sizes(action, call, mpi_.communicators.number_in(rank, op.comm));
+  } else if (op.kind == Kind::file) {
+    note_file(action, op);
   } else if (op.kind >= Kind::send && op.kind <= Kind::recv_half && op.peer >= 0) {
     action.peer = mpi_.addresses.global_rank(rank, op.peer) - rank.first;
   } else if (level == 0) {
@@ -38,7 +108,9 @@ void ActionLog::begin(Rank& rank, std::int32_t index, const Op& op, std::uint8_t
 // A wait or test by number shows the key of its request.
 void ActionLog::note_key(Rank& rank, ActionStart& action) {
   action.bytes = kAnySource;
-  const bool names_one = rank.op.kind == Kind::wait || rank.op.kind == Kind::test;
+  const Kind kind = rank.op.kind;
+  const bool names_one = kind == Kind::wait || kind == Kind::test || kind == Kind::cancel ||
+                         kind == Kind::request_free;
   const std::int32_t found = names_one ? mpi_.requests.named(rank) : -1;
   if (found < 0 || mpi_.requests[found].type == RequestType::collective) return;
   const Request& request = mpi_.requests[found];
@@ -55,6 +127,7 @@ bool ActionLog::finds_no_request(Rank& rank) {
     case Kind::test:
     case Kind::wait_last:
     case Kind::test_last:
+    case Kind::cancel:
     case Kind::wait_icollective:
       return mpi_.requests.named(rank) < 0;
     case Kind::waitall:

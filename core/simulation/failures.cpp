@@ -29,6 +29,7 @@ void Failures::turn_host(std::int32_t host, bool on) {
     runtime_.cpu.drop(host, owner, now);
     activities_.fail(~owner);
   }
+  activities_.turn_disks_off(host);
   lose(transfers_.at_host(host), {Loss::Cause::host, host, now});
 }
 
@@ -42,6 +43,7 @@ void Failures::kill(std::int32_t index, std::int32_t host) {
   }
   if (rank.phase == Phase::computing) rank.compute += now - rank.since;
   runtime_.cpu.drop(rank.host, index, now);
+  files_.abandon(index);
   rank.phase = Phase::dying;
   rank.finish = now;
   deaths_.push_back({index, now, host});

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "file/files.hpp"
 #include "host/cpu.hpp"
 #include "mpi/matching/matcher.hpp"
 #include "mpi/rank/runtime.hpp"
@@ -22,8 +23,12 @@ struct Death {
 class Failures {
  public:
   Failures(const Runtime& runtime, Transfers& transfers, Activities& activities,
-           const Matcher& matcher)
-      : runtime_(runtime), transfers_(transfers), activities_(activities), matcher_(matcher) {}
+           const Matcher& matcher, Files& files)
+      : runtime_(runtime),
+        transfers_(transfers),
+        activities_(activities),
+        matcher_(matcher),
+        files_(files) {}
 
   void turn_link(std::int32_t link, bool on);
   void turn_host(std::int32_t host, bool on);
@@ -44,6 +49,7 @@ class Failures {
   Transfers& transfers_;
   Activities& activities_;
   const Matcher& matcher_;
+  Files& files_;
   std::vector<Death> deaths_;
 };
 

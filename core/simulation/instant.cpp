@@ -8,6 +8,7 @@ namespace tisim {
 void Instant::settle() {
   clock_.date_sleeps();
   if (!cpu_.is_settled()) cpu_.settle(clock_.now());
+  if (!disks_.is_settled()) disks_.settle(clock_.now());
   if (!network_.is_solved()) network_.solve(clock_.now());
 }
 
@@ -38,6 +39,9 @@ void Instant::end_dated() {
         break;
       case EventType::cpu:
         cpu_.collect_ended(index, clock_.now(), owners_);
+        break;
+      case EventType::disk:
+        disks_.collect_ended(index, clock_.now(), owners_);
         break;
       case EventType::latency:
         transfers_.activate(index);

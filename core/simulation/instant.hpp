@@ -2,12 +2,11 @@
 //
 // At an instant happens, in this order, until nothing is left:
 //   1. What changes or fails (PlatformChanges).
-//   2. What ends: computations, sleeps and latencies, as the agenda has them; then transfers, in
-//   the
-//      order in which they started. Each wakes whoever waits for it.
+//   2. What ends: computations, reads and writes of disks, sleeps and latencies, as the agenda has
+//      them; then transfers, in the order in which they started. Each wakes whoever waits for it.
 //   3. Whoever was woken acts, in the order of waking, each until it blocks (Simulation::run).
 //   4. What this has moved is dated anew: sleeps first, the last one first, then computations, then
-//      transfers, whose links are shared once (`settle`).
+//      disks, then transfers, whose links are shared once (`settle`).
 // Ends of computations and sleeps that are closer than the precision happen together; so do
 // latencies. Ends of transfers do not.
 #pragma once
@@ -16,6 +15,7 @@
 
 #include "clock/clock.hpp"
 #include "host/cpu.hpp"
+#include "host/disks.hpp"
 #include "mpi/point_to_point/point_to_point.hpp"
 #include "network/network.hpp"
 #include "simulation/platform_changes.hpp"
@@ -27,10 +27,11 @@ namespace tisim {
 
 class Instant {
  public:
-  Instant(Clock& clock, Cpu& cpu, Network& network, Transfers& transfers, PlatformChanges& changes,
-          PointToPoint& messages)
+  Instant(Clock& clock, Cpu& cpu, Disks& disks, Network& network, Transfers& transfers,
+          PlatformChanges& changes, PointToPoint& messages)
       : clock_(clock),
         cpu_(cpu),
+        disks_(disks),
         network_(network),
         transfers_(transfers),
         changes_(changes),
@@ -60,6 +61,7 @@ class Instant {
 
   Clock& clock_;
   Cpu& cpu_;
+  Disks& disks_;
   Network& network_;
   Transfers& transfers_;
   PlatformChanges& changes_;

@@ -117,6 +117,12 @@ bool Interpreter::begin(Rank& rank, std::int32_t index) {
     case Kind::test:
     case Kind::test_last:
       return mpi_.tests.test(rank, index);
+    case Kind::cancel:
+      mpi_.cancellations.cancel(rank);
+      return true;
+    case Kind::request_free:
+      mpi_.cancellations.free(rank);
+      return true;
     case Kind::testall:
     case Kind::testsome:
       mpi_.tests.test_each(rank);
@@ -154,6 +160,10 @@ bool Interpreter::begin(Rank& rank, std::int32_t index) {
     case Kind::comm_free:
       mpi_.communicators.free(rank);
       return true;
+    case Kind::file:
+      return files_.begin(rank, index);
+    case Kind::file_offset:
+      throw std::logic_error("an offset has no call on a file before it");
     case Kind::custom:
       return ask_action(rank, index);
   }
@@ -181,6 +191,11 @@ bool Interpreter::proceed(Rank& rank, std::int32_t index) {
       return mpi_.waits.wait_awaited(rank, index);
     case Phase::completing_any:
       return mpi_.waits.finish_any(rank, index);
+    case Phase::needs_disk:
+      return files_.begin(rank, index);
+    case Phase::accessing:
+      files_.finish(rank, index);
+      return true;
     case Phase::initialising:
       lifetime_.finish_init(rank);
       return true;

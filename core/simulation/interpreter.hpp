@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "file/files.hpp"
 #include "mpi/mpi.hpp"
 #include "simulation/action_log.hpp"
 #include "simulation/completion.hpp"
@@ -14,11 +15,12 @@ namespace tisim {
 
 class Interpreter {
  public:
-  Interpreter(const Runtime& runtime, Mpi& mpi, RankLifetime& lifetime, ActionLog& actions,
-              std::vector<Completion>& completions)
+  Interpreter(const Runtime& runtime, Mpi& mpi, RankLifetime& lifetime, Files& files,
+              ActionLog& actions, std::vector<Completion>& completions)
       : runtime_(runtime),
         mpi_(mpi),
         lifetime_(lifetime),
+        files_(files),
         actions_(actions),
         completions_(completions) {}
 
@@ -40,6 +42,7 @@ class Interpreter {
   Runtime runtime_;
   Mpi& mpi_;
   RankLifetime& lifetime_;
+  Files& files_;
   ActionLog& actions_;
   std::vector<Completion>& completions_;
 };

@@ -94,6 +94,7 @@ class RandomProgram {
   void add_message(int from, int to) {
     static const std::vector<std::string> kSends = {"send", "isend", "isend", "ssend", "issend"};
     const std::string tag = std::to_string(++messages_);
+    if (below(8) == 0) add_cancelled(from, to);
     const std::string rest = " " + tag + " " + std::to_string(below(1 << (1 + below(22)))) + " 0";
     const std::string source = std::to_string(below(4) == 0 ? kAnySource : from);
     const std::string& send = kSends[size(below(static_cast<int>(kSends.size())))];
@@ -102,6 +103,22 @@ class RandomProgram {
     if (early) say(to, "irecv " + source + rest);
     say(from, send + " " + std::to_string(to) + rest);
     if (!early) say(to, (below(2) == 0 ? "irecv " : "recv ") + source + rest);
+    const std::string key = " " + std::to_string(to) + " " + tag;
+    if (send.front() == 'i' && below(4) == 0)
+      say(from, "request_free " + std::to_string(from) + key);
+    if (early && below(4) == 0) say(to, "request_free " + source + key);
+  }
+
+  // One end of a message without the other.
+  void add_cancelled(int from, int to) {
+    const std::string tag = std::to_string(++messages_);
+    const std::string rest = " " + tag + " 1000 0";
+    const bool receives = below(2) == 0;
+    const int rank = receives ? to : from;
+    say(rank,
+        receives ? "irecv " + std::to_string(from) + rest : "issend " + std::to_string(to) + rest);
+    if (below(2) == 0) say(rank, "compute " + std::to_string(below(10'000'000)));
+    say(rank, "cancel " + std::to_string(from) + " " + std::to_string(to) + " " + tag);
   }
 
   static void provide_dissemination(Simulation& simulation) {

@@ -29,6 +29,7 @@ bool RankLifetime::enter_init(Rank& rank, std::int32_t index) {
 }
 
 bool RankLifetime::finish(Rank& rank, std::int32_t index) {
+  mpi_.requests.list_freed(rank);
   if (rank.pending_first >= 0) {
     --rank.cursor;  // the end comes again
     return mpi_.waits.wait_pending(rank, index);
@@ -39,7 +40,7 @@ bool RankLifetime::finish(Rank& rank, std::int32_t index) {
   }
   if (actions_.is_open()) actions_.begin(rank, index, rank.op, 0);
   rank.phase = Phase::finished;
-  rank.finish = runtime_.clock.now();
+  rank.finish = runtime_.clock.date();
   leave_job(rank);
   return false;
 }

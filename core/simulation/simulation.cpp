@@ -29,19 +29,21 @@ Model prepared(Model model) {
 Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform)
     : model_(prepared(std::move(model))),
       platform_(std::move(platform)),
-      clock_(platform_->host_speed.size(), model_.precision_timing),
+      clock_(platform_->resources(), model_.precision_timing),
       cpu_(*platform_, model_.precision_timing, clock_.agenda()),
+      disks_(*platform_, model_.precision_timing, clock_.agenda()),
       network_(model_, *platform_),
       transfers_(clock_, network_),
-      activities_(clock_, cpu_, network_, transfers_),
-      runtime_{model_, clock_, cpu_, ranks_, jobs_, log_, interruption_},
+      activities_(clock_, cpu_, disks_, *platform_, network_, transfers_),
+      runtime_{model_, clock_, cpu_, disks_, ranks_, jobs_, log_, interruption_},
       mpi_(runtime_, *platform_, network_, transfers_),
-      failures_(runtime_, transfers_, activities_, mpi_.matcher),
+      files_(runtime_, mpi_.source, *platform_),
+      failures_(runtime_, transfers_, activities_, mpi_.matcher, files_),
       changes_(*platform_, clock_, cpu_, network_, transfers_, failures_),
-      instant_(clock_, cpu_, network_, transfers_, changes_, mpi_.messages),
+      instant_(clock_, cpu_, disks_, network_, transfers_, changes_, mpi_.messages),
       actions_(runtime_, mpi_),
       lifetime_(runtime_, mpi_, transfers_, failures_, actions_, completions_),
-      interpreter_(runtime_, mpi_, lifetime_, actions_, completions_) {}
+      interpreter_(runtime_, mpi_, lifetime_, files_, actions_, completions_) {}
 
 Stop Simulation::run(double until, double wall_clock_limit, bool including) {
   next_to_act_ = kNoRank;
@@ -54,13 +56,14 @@ Stop Simulation::run(double until, double wall_clock_limit, bool including) {
     clock_.ready().clear();
     if (log_.is_full()) return Stop::event_log_full;
     // Whoever outside acts at this instant does so before the network is shared anew.
-    if (now() >= until) return Stop::time;
+    if (clock_.now() >= until) return Stop::time;
     instant_.settle();
     if (kVerifies) verify();
     if (limit.is_over()) return Stop::pause;
     const double date = instant_.next(until);
     if (date > until || (date == until && !including) || date == kNever)
       return stop_without_events(until);
+    if (steady_) steady_->pass(date);
     instant_.advance_to(date);
   }
 }
@@ -91,10 +94,24 @@ Stop Simulation::stop_without_events(double until) {
   return jobs_.follow_traces() ? Stop::deadlock : Stop::done;
 }
 
+void Simulation::skip_steady(double tolerance) {
+  if (jobs_.count() > 0) throw std::logic_error("a job has been added before skip_steady");
+  if (log_.is_open()) throw std::logic_error("a log is kept of what would be skipped");
+  steady_ =
+      std::make_unique<SteadyStates>(tolerance, StateSource{clock_, cpu_, network_, ranks_, mpi_});
+  mpi_.source.observe_loops(steady_->loops());
+}
+
+// Of the schedule that was asked for.
+void Simulation::note_sources(std::span<const std::int32_t> peers) {
+  if (std::find(peers.begin(), peers.end(), kAnySource) == peers.end()) return;
+  steady_->loops().note_any_source(question().rank, ranks_[question().rank].collective.line);
+}
+
 double Simulation::next_event() {
-  if (!clock_.ready().empty() || !completions_.empty()) return now();
+  if (!clock_.ready().empty() || !completions_.empty()) return clock_.now();
   instant_.settle();
-  return std::max(instant_.next(kNever), now());
+  return std::max(instant_.next(kNever), clock_.now());
 }
 
 std::int32_t Simulation::add_job(std::shared_ptr<const TraceSet> traces,
@@ -111,6 +128,7 @@ std::int32_t Simulation::add_job(std::shared_ptr<const TraceSet> traces,
   world.size = job.size;
   mpi_.matcher.add_destinations(hosts.size());
   if (log_.is_open()) log_.add_ranks(hosts.size(), now());
+  if (steady_) steady_->loops().add_ranks(hosts.size());
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const std::int32_t number = static_cast<std::int32_t>(i);
     Rank& rank = ranks_[job.first + number];
@@ -167,6 +185,16 @@ void Simulation::retry() {
   clock_.ready().put_first(question().rank);
 }
 
+void Simulation::provide_disk(std::int32_t disk) {
+  if (stopped_by() != Stop::need_disk) throw std::logic_error("no disk was asked for");
+  if (platform_->disk_host[static_cast<std::size_t>(disk)] != ranks_[question().rank].host) {
+    throw std::invalid_argument("the disk is not on the host of the rank");
+  }
+  interruption_.clear();
+  files_.answer(disk);
+  clock_.ready().put_first(question().rank);
+}
+
 void Simulation::resume(std::int32_t index) {
   Rank& rank = ranks_[index];
   if (is_dead(rank)) return;
@@ -185,12 +213,15 @@ void Simulation::draw_order(std::uint32_t seed) {
 #endif
 
 void Simulation::verify() const {
+  const double now = clock_.now();  // what was skipped has no date in the core
   clock_.verify();
-  if (cpu_.is_settled()) cpu_.verify(now());
-  if (network_.is_solved()) network_.verify(now());
+  if (cpu_.is_settled()) cpu_.verify(now);
+  if (disks_.is_settled()) disks_.verify(now);
+  if (network_.is_solved()) network_.verify(now);
   transfers_.verify();
   activities_.verify();
   mpi_.verify();
+  files_.verify();
   failures_.verify();
   changes_.verify();
 }

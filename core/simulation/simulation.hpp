@@ -14,7 +14,9 @@
 
 #include "clock/clock.hpp"
 #include "event_log/event_log.hpp"
+#include "file/files.hpp"
 #include "host/cpu.hpp"
+#include "host/disks.hpp"
 #include "mpi/mpi.hpp"
 #include "network/network.hpp"
 #include "platform/model.hpp"
@@ -26,6 +28,7 @@
 #include "simulation/interpreter.hpp"
 #include "simulation/platform_changes.hpp"
 #include "simulation/rank_lifetime.hpp"
+#include "simulation/steady_states.hpp"
 #include "transfer/activities.hpp"
 #include "transfer/transfers.hpp"
 
@@ -56,7 +59,7 @@ class Simulation {
   Stop run(double until = std::numeric_limits<double>::infinity(),
            double wall_clock_limit = std::numeric_limits<double>::infinity(),
            bool including = true);
-  double now() const { return clock_.now(); }
+  double now() const { return clock_.date(); }
   // The date of the next event, after sharing the network; infinite when nothing will happen.
   double next_event();
 
@@ -69,6 +72,11 @@ class Simulation {
   }
   bool records_load() const { return records_load_; }
   const LinkLoad& load() { return network_.load(); }
+
+  // Leaves out iterations of programs in a steady state from now on (ADR 31). To be called before
+  // jobs are added; nothing may be logged, change, fail, or be posted from outside.
+  void skip_steady(double tolerance);
+  SteadyReport steady_report() const { return steady_ ? steady_->report() : SteadyReport{}; }
 
   // Why the last run stopped, as long as nobody has answered.
   Stop stopped_by() const { return interruption_.reason(); }
@@ -94,6 +102,7 @@ class Simulation {
   void provide_schedule(std::span<const std::int32_t> codes, std::span<const std::int32_t> peers,
                         std::span<const double> sizes, std::span<const std::int32_t> tags,
                         std::span<const std::int32_t> slots, bool last) {
+    if (steady_) note_sources(peers);
     mpi_.collectives.provide_schedule(codes, peers, sizes, tags, slots, last);
   }
   void add_route(std::int32_t source, std::int32_t destination, Route route) {
@@ -101,6 +110,9 @@ class Simulation {
   }
   // The route that a rank needed is there: it goes on.
   void retry();
+  // The file whose disk a rank asks for, and the answer.
+  std::string asked_file() const { return files_.asked_name(ranks_[question().rank]); }
+  void provide_disk(std::int32_t disk);
 
   // Operations from outside. A driven rank reports by `CompletionType::rank` when one is done.
   void post(std::int32_t rank, const Op& op);
@@ -109,6 +121,9 @@ class Simulation {
   // A custom action is over: the rank goes on with its trace.
   void resume(std::int32_t rank);
   std::int32_t execute(std::int32_t host, double flops) { return activities_.compute(host, flops); }
+  std::int32_t access(std::int32_t disk, Access kind, double bytes) {
+    return activities_.access(disk, kind, bytes);
+  }
   // -1: the route is missing.
   std::int32_t transfer(std::int32_t source, std::int32_t destination, double bytes) {
     return activities_.transfer(source, destination, bytes);
@@ -126,6 +141,7 @@ class Simulation {
   const TraceProgress& progress() const { return mpi_.source.progress(); }
   std::uint64_t trace_bytes() { return jobs_.trace_bytes(); }
   std::string file_of(const Rank& rank) const { return jobs_.file_of(rank); }
+  const std::vector<FileSums>& file_sums() const { return files_.sums(); }
   const Schedules& schedules() const { return mpi_.schedules; }
   const Message& message(std::int32_t index) const { return mpi_.matcher.message(index); }
   const Request& request(std::int32_t index) const { return mpi_.requests[index]; }
@@ -161,12 +177,14 @@ class Simulation {
 
   bool act(std::int32_t owner, Stop* stop);
   Stop stop_without_events(double until);
+  void note_sources(std::span<const std::int32_t> peers);
   void make_ready(std::int32_t rank);
 
   Model model_;
   std::shared_ptr<const PlatformData> platform_;
   Clock clock_;
   Cpu cpu_;
+  Disks disks_;
   Network network_;
   Ranks ranks_;
   Jobs jobs_;
@@ -176,6 +194,7 @@ class Simulation {
   Activities activities_;
   Runtime runtime_;
   Mpi mpi_;
+  Files files_;
   Failures failures_;
   PlatformChanges changes_;
   Instant instant_;
@@ -183,6 +202,7 @@ class Simulation {
   std::vector<Completion> completions_;
   RankLifetime lifetime_;
   Interpreter interpreter_;
+  std::unique_ptr<SteadyStates> steady_;  // null: every iteration is simulated
 
   bool records_load_ = false;  // of links
   // The rank that acts before all others when an operation is posted to it now.

@@ -137,7 +137,7 @@ TEST("verify: no event is in the past") {
 TEST("verify: hosts know their places in the agenda") {
   Middle a;
   Clock& clock = SimulationTesting::clock(a.replay.simulation);
-  clock.agenda().update_cpu(50.0, 0);
+  clock.agenda().update(50.0, EventType::cpu, 0);
   a.replay.simulation.verify();
   clock.agenda().push(60.0, EventType::cpu, 0);  // a second event of the host
   CHECK_BROKEN(a, "agenda");

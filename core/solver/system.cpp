@@ -75,6 +75,9 @@ void System::fold_constraints(VariableType& type, std::size_t first) const {
     double& limited = constraint.fatpipe ? type.bound : type.joint_bound;
     if (limited < 0 || most < limited) limited = most;
   }
+  // A shared link of the pipe's capacity saturates together with the pipe, not before it.
+  const bool together = type.joint_bound <= type.bound && type.bound <= type.joint_bound * above;
+  if (above > 1 && together) type.joint_bound = type.bound;
 }
 
 std::uint32_t System::type_number(const VariableType& type) {

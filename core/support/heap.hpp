@@ -67,6 +67,23 @@ class EventHeap {
     for (const Entry& entry : entries_) f(entry.id());
   }
 
+  // The same with the dates under which events stand.
+  template <class F>
+  void for_each_dated(F f) const {
+    for (const Entry& entry : entries_) f(entry.date(), entry.id());
+  }
+
+  // Whether an event is dated from `first` to `last`.
+  bool has_between(double first, double last, std::size_t at = 0) const {
+    if (at >= entries_.size() || entries_[at].date() > last) return false;
+    if (entries_[at].date() >= first) return true;
+    const std::size_t end = std::min(4 * at + 5, entries_.size());
+    for (std::size_t child = 4 * at + 1; child < end; ++child) {
+      if (entries_[child].date() <= last && has_between(first, last, child)) return true;
+    }
+    return false;
+  }
+
   // Whether every event leaves after the one above it, and stands where `Positions` has it.
   bool is_consistent(bool (*has_position)(std::uint32_t id)) const {
     for (std::size_t at = 0; at < entries_.size(); ++at) {

@@ -69,6 +69,10 @@ void Playback::play(const Records& records) {
       case Entry::received:
         received(*message++);
         break;
+      case Entry::unattended:
+        for (const auto& listener : listeners_) listener->received(*message, nullptr);
+        ++message;
+        break;
       case Entry::lost:
         for (const auto& listener : listeners_) listener->lost(*message);
         ++message;

@@ -48,6 +48,8 @@ State plain_state(Phase phase, bool with_message) {
     case Phase::probing:
     case Phase::waiting_for_any_send:
       return State::polling;
+    case Phase::accessing:
+      return State::io;
     case Phase::synchronising:
       return State::barrier;
     default:
@@ -59,9 +61,9 @@ State plain_state(Phase phase, bool with_message) {
 
 const std::vector<const char*>& state_names() {
   static const std::vector<const char*> names = {
-      "compute",        "sleep",        "custom",        "overhead",        "polling",
-      "transfer",       "late sender",  "late receiver", "wait at barrier", "wait at N x N",
-      "late broadcast", "early reduce", "early scan"};
+      "compute",       "sleep",          "custom",       "overhead",      "polling",
+      "I/O",           "transfer",       "late sender",  "late receiver", "wait at barrier",
+      "wait at N x N", "late broadcast", "early reduce", "early scan"};
   return names;
 }
 

@@ -22,6 +22,7 @@ enum class State : std::uint8_t {
   custom,         // in an action of the user's own, or driven from outside
   overhead,       // what the CPU pays for sends and receives
   polling,        // in tests and probes
+  io,             // reads from a disk or writes to it
   transfer,       // the message is on its way
   late_sender,    // the send has not been posted yet
   late_receiver,  // a sender that needs its receiver, which has not been posted yet

@@ -14,6 +14,7 @@ namespace tisim {
 struct LoopTurn {
   std::uint64_t left = 0;  // repetitions still to come
   std::uint64_t line = 0;  // lines before this place
+  bool is_first = false;   // in front of the first repetition
 };
 
 // TraceSet::open() makes one. Readers of text and of packed traces know nothing of one another.
@@ -31,11 +32,13 @@ class RankReader {
   // told it. Loops within a loop, and short ones, are none. False where no loop is known: then
   // nothing changes.
   virtual bool stop_at_loops() { return false; }
+  // Whether it does so for the time being, where it has been asked to; at first it does.
+  virtual void heed_turns(bool /*heeds*/) {}
   // The turn in front of the next operation, each one once. To be asked when all that read() gave
   // has been used.
   virtual std::optional<LoopTurn> next_turn() { return std::nullopt; }
   // Leaves out so many repetitions, all that are left at most. To be asked for at a turn behind a
-  // repetition: those left out count as many lines as that one.
+  // repetition whose turns, before and behind it, were told: those left out count as many lines.
   virtual void skip_repetitions(std::uint64_t /*count*/) {}
 
   // Takes less memory from now on, and more time: for a reader among a great many.

@@ -1,4 +1,5 @@
-// Computations and transfers that are posted from outside, beside those of ranks.
+// Computations, accesses of disks and transfers that are posted from outside, beside those of
+// ranks.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 
 #include "clock/clock.hpp"
 #include "host/cpu.hpp"
+#include "host/disks.hpp"
 #include "network/network.hpp"
 #include "support/pool.hpp"
 #include "transfer/transfers.hpp"
@@ -14,15 +16,24 @@ namespace tisim {
 
 class Activities {
  public:
-  Activities(Clock& clock, Cpu& cpu, Network& network, Transfers& transfers)
-      : clock_(clock), cpu_(cpu), network_(network), transfers_(transfers) {}
+  Activities(Clock& clock, Cpu& cpu, Disks& disks, const PlatformData& platform, Network& network,
+             Transfers& transfers)
+      : clock_(clock),
+        cpu_(cpu),
+        disks_(disks),
+        platform_(platform),
+        network_(network),
+        transfers_(transfers) {}
 
   // The number of a new activity, which is woken at its end.
   std::int32_t compute(std::int32_t host, double flops);
+  std::int32_t access(std::int32_t disk, Access kind, double bytes);
   // -1: the route is missing.
   std::int32_t transfer(std::int32_t source, std::int32_t destination, double bytes);
   // The activity ends now, without success.
   void fail(std::int32_t activity);
+  // A host goes off: whatever its disks do fails.
+  void turn_disks_off(std::int32_t host);
   // The activity was woken: its number is free. True: it has failed.
   bool finish(std::int32_t activity);
 
@@ -32,6 +43,8 @@ class Activities {
  private:
   Clock& clock_;
   Cpu& cpu_;
+  Disks& disks_;
+  const PlatformData& platform_;
   Network& network_;
   Transfers& transfers_;
   Pool<std::int32_t> numbers_;

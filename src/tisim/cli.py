@@ -20,6 +20,11 @@ _COMMANDS = {
         "replay_command",
         "Predict how long a run takes, from its time-independent trace.",
     ),
+    "view": (
+        "tisim.commands.view",
+        "view_command",
+        "Look at a run in a browser, at any zoom.",
+    ),
     "sweep": (
         "tisim.commands.sweep",
         "sweep_command",
@@ -63,12 +68,17 @@ _COMMANDS = {
     "import": (
         "tisim.commands.import_trace",
         "import_command",
-        "Make a trace of another tool's: OTF2, DUMPI, tables of calls.",
+        "Make a trace of another tool's: OTF2, Paraver, ScalaTrace, ...",
     ),
     "generate": (
         "tisim.commands.generate",
         "generate_command",
         "Write synthetic traces, for scale studies.",
+    ),
+    "extrapolate": (
+        "tisim.commands.extrapolate",
+        "extrapolate_command",
+        "Predict the trace of a program on more ranks than were recorded.",
     ),
     "check": (
         "tisim.commands.check",

@@ -32,3 +32,8 @@ def moved(module: str, name: str, homes: Mapping[str, tuple[str, str]]) -> objec
     )
     value: object = getattr(importlib.import_module(home), new)
     return value
+
+
+def warn_of_old_name(old: str, new: str) -> None:
+    """Warn the caller's caller that a name of its own has a new spelling."""
+    warnings.warn(f"{old} is deprecated; use {new}", DeprecationWarning, stacklevel=3)

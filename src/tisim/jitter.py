@@ -7,12 +7,16 @@ stays symmetric can take a course that no real run takes, most of all where mess
 
 from __future__ import annotations
 
+import os
+import threading
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
     from tisim.config.table import Protocol
+    from tisim.kernel.driver import Progress
 
 #: What a jitter is where the configuration does not say: seconds, and a part of a message's bytes.
 DEFAULT_START: Final = 3e-4
@@ -55,6 +59,56 @@ def check_number(number: int) -> None:
     """
     if number < 3:
         raise InputError(f"a jitter needs at least 3 seeds, not {number}, for a median and a range")
+
+
+def times_on_all_cores(
+    replays: Sequence[Callable[[Progress], float]], progress: Progress | None, *, workers: int
+) -> list[float]:
+    """The simulated times of some replays, several of which run at once.
+
+    The core releases the GIL while it simulates, so threads are enough, which share the trace and
+    the platform.
+
+    Parameters
+    ----------
+    replays
+        Each takes whom to tell how far it is, and returns its simulated seconds.
+    progress
+        Is told how far the first one is.
+    workers
+        How many run at once; at most as many as there are cores.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When Ctrl-C stopped them; all have ended.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    stopped = threading.Event()
+
+    def watched(told: Progress | None) -> Progress:
+        def watch(seconds: float, actions: int, fraction: float) -> None:
+            if stopped.is_set():
+                raise KeyboardInterrupt
+            if told is not None:
+                told(seconds, actions, fraction)
+
+        return watch
+
+    if min(workers, os.cpu_count() or 1) == 1:
+        return [replay(watched(progress)) for replay in replays]
+    with ThreadPoolExecutor(min(workers, os.cpu_count() or 1)) as pool:
+        futures = [
+            pool.submit(replay, watched(None if number else progress))
+            for number, replay in enumerate(replays)
+        ]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def median_of(times: list[float]) -> int:

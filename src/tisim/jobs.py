@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tisim.formats import Trace
 from tisim.kernel.failures import killed
+from tisim.kernel.file_sums import file_sums
 from tisim.models.settings import Settings
 from tisim.platform.deployment import Deployment
 from tisim.result import Result
@@ -68,7 +69,7 @@ def job_result(
             f"the trace of rank {lost[0]}{more} names types of unknown size (-1), which the tracer "
             "lost: their messages count as 0 bytes"
         )
-    return Result(
+    result = Result(
         _columns(core.rank_results(job)),
         placements.hosts,
         start=begin,
@@ -77,6 +78,8 @@ def job_result(
         config=settings.config.as_dict(),
         warnings=notes,
     )
+    result.io = file_sums(core, job)
+    return result
 
 
 def _columns(results: RankResults) -> dict[str, memoryview]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +14,12 @@ from tisim._core import Stop
 from tisim.config import Config
 from tisim.errors import InputError
 from tisim.formats import Trace
-from tisim.jitter import JitterDict, check_number, median_of, options
+from tisim.jitter import JitterDict, check_number, median_of, options, times_on_all_cores
 from tisim.jobs import TraceLike, job_result, lives, readable
 from tisim.kernel.driver import Driver, Progress
 from tisim.kernel.failures import check_alive
 from tisim.kernel.report import check_progress, check_whole, interruption
+from tisim.kernel.steady import check_tolerance, not_skipped, skipped
 from tisim.models.settings import Settings
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
@@ -45,6 +46,7 @@ def replay(
     registry: Registry | None = None,
     record: bool | None = None,
     jitter: int | None = None,
+    skip_steady: float | None = None,
 ) -> Result:
     """Predict how long the run that a trace was taken from takes on a platform.
 
@@ -70,7 +72,7 @@ def replay(
         the other properties that need it.
     timeline
         File, or files, that a timeline is written to; the suffix says how: `.perfetto-trace`,
-        `.trace` (Paje), `.prv` (Paraver), `.parquet`, `.csv`, `.timed.csv`.
+        `.trace` (Paje), `.prv` (Paraver), `.parquet`, `.csv`, `.timed.csv`, `.tir`.
     registry
         Actions and collective algorithms of your own; the default registry, which `tisim.action`
         and `tisim.collective` fill, when not given.
@@ -80,6 +82,10 @@ def replay(
         Replay with so many seeds of a small jitter of starts and sizes (``tisim/jitter-start`` and
         ``-size``, 0.3 ms and 0.5 % where they are 0; the seeds count from ``tisim/jitter-seed``).
         The result is the replay with the median time; `Result.jitter` has the times of all.
+    skip_steady
+        Do not simulate iterations that repeat what the ones before did; so much may the times of
+        repetitions differ, relative to their length, and about so much those of the result.
+        `Result.steady` says how many were skipped, or why none were. The trace must be packed.
 
     Returns
     -------
@@ -104,13 +110,15 @@ def replay(
     opened = _opened(trace, ranks)
     machine = platform if isinstance(platform, Platform) else Platform.load(platform)
     settings = Settings(machine, config, registry)
+    if skip_steady is not None:
+        check_tolerance(skip_steady)
     placements = _placements(machine, deployment, hosts, opened.ranks)
     keep = _deprecated(record) or event_log
     spread = None
     if jitter is not None:
         settings, spread = _median(opened, settings, machine, placements, progress, jitter)
     with _discarded_on_error(_capture(opened, settings, placements, keep, timeline)) as capture:
-        result = _simulate(opened, settings, placements, progress, capture)
+        result = _simulate(opened, settings, placements, progress, capture, skip_steady)
     result.jitter = spread
     result.wall_time = time.perf_counter() - start
     return result
@@ -131,7 +139,13 @@ def _median(
     for seed in range(number):
         config = settings.config.merged(Config(options(protocol, seed)))
         seeded.append(Settings(platform, config, settings.registry))
-    times = [_simulate(trace, one, placements, progress, None).simulated_time for one in seeded]
+
+    def simulated(one: Settings) -> Callable[[Progress], float]:
+        return lambda told: _simulate(trace, one, placements, told, None).simulated_time
+
+    # A user's own actions and algorithms may share what threads must not.
+    workers = 1 if settings.registry.modules() else number
+    times = times_on_all_cores([simulated(one) for one in seeded], progress, workers=workers)
     chosen = seeded[median_of(times)]
     spread: JitterDict = {
         "start": chosen.protocol.jitter_start,
@@ -179,7 +193,9 @@ def _capture(
 
     title = f"{Path(trace.name).name} on {Path(settings.platform.file).name}"
     hosts = placements.host_indices(settings.platform)
-    return EventCapture(title, settings, hosts, keep=event_log, timelines=files)
+    return EventCapture(
+        title, settings, hosts, keep=event_log, timelines=files, trace=str(trace.name)
+    )
 
 
 @contextmanager
@@ -199,9 +215,15 @@ def _simulate(
     placements: Deployment,
     progress: Progress | None,
     capture: EventCapture | None,
+    skip_steady: float | None = None,
 ) -> Result:
     driver = Driver(settings, progress)
     _start_capture(driver, capture)
+    unsteady = None
+    if skip_steady is not None:
+        unsteady = _unsteady(trace, settings, placements, capture)
+        if unsteady is None:
+            driver.core.skip_steady(skip_steady)
     hosts = placements.host_indices(settings.platform)
     job = driver.add_job(readable(trace, settings), hosts, *lives(placements))
     with _interruptible(driver):
@@ -217,7 +239,26 @@ def _simulate(
     result = job_result(driver, job, trace, placements, settings)
     if capture is not None:
         result.event_log = capture.finish(driver.core, result.finish)
+    if skip_steady is not None:
+        if unsteady is None:
+            matched = trace.core.has_matched_sources and settings.protocol.sources != "matched"
+            result.steady = skipped(driver.core, skip_steady, has_matched_sources=matched)
+        else:
+            result.steady = not_skipped(skip_steady, unsteady)
     return result
+
+
+def _unsteady(
+    trace: Trace, settings: Settings, placements: Deployment, capture: EventCapture | None
+) -> str | None:
+    """Why every iteration has to be simulated; None: for no reason known before."""
+    if capture is not None:
+        return "everything that happens is logged"
+    if trace.noise[0] != 0:
+        return "the volumes of computations have noise"
+    if lives(placements)[1]:
+        return "ranks are killed"
+    return settings.unsteady
 
 
 def _carry_out_actions(driver: Driver, job: int, settings: Settings) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import warnings
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, overload
+from typing import TYPE_CHECKING, Protocol, get_args, overload
 
+from tisim.deprecation import warn_of_old_name
 from tisim.errors import InputError, TisimError
+from tisim.quantities import format_seconds
 from tisim.result_json import (
     COLUMNS,
     COUNTS,
@@ -21,6 +22,7 @@ from tisim.result_json import (
     read_file,
     time_of,
 )
+from tisim.tables import html_facts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,11 +30,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tisim.jitter import JitterDict
+    from tisim.kernel.file_sums import IoDict
+    from tisim.kernel.steady import SteadyDict
     from tisim.result_json import BreakdownDict, RankValues, ResultDict, SummaryDict
     from tisim.timeline.breakdown import Breakdown
     from tisim.timeline.critical_path import CriticalPath
     from tisim.timeline.event_log import EventLog
     from tisim.timeline.links import Links
+    from tisim.viz.plots import Plots
 
 # The columns of seconds that the core measures.
 _MEASURED_TIMES: tuple[TimeName, ...] = ("finish", "compute", "other")
@@ -83,6 +88,10 @@ class Result:
         What happened, if the replay kept it (``event_log=True``); else None.
     jitter
         The times with each seed (``replay(..., jitter=9)``), whose median this is; else None.
+    steady
+        Which iterations were not simulated (``replay(..., skip_steady=1e-6)``); else None.
+    io
+        What each rank did with files (`tisim.kernel.file_sums.IoDict`); None if they had none.
     """
 
     def __init__(
@@ -110,38 +119,28 @@ class Result:
             self._times["finish"] = array("d", (t - start for t in self._times["finish"]))
         self.hosts, self.wall_time = list(hosts), wall_time
         self.trace, self.platform = trace, platform
-        self.config = dict(config)
-        self.warnings = list(warnings)
+        self.config, self.warnings = dict(config), list(warnings)
         self.version = __version__
         self.event_log: EventLog | None = None
         self.uncertainty: dict[str, object] | None = None
         self.jitter: JitterDict | None = None
+        self.steady: SteadyDict | None = None
+        self.io: IoDict | None = None
         self._breakdown: BreakdownDict | None = None
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Result:
-        """Read what `to_json` or ``tisim replay --json`` has written.
+        """Read what `to_json` or ``tisim replay --json`` has written; the event log is not in it.
 
         Parameters
         ----------
         source
             The JSON itself, which begins with a brace, or the name of a file.
 
-        Returns
-        -------
-        Result
-            Equal to the one that was written, without its event log.
-
         Raises
         ------
         InputError
             When the file cannot be read, or is not the result of a replay.
-
-        Examples
-        --------
-        >>> result = tisim.replay("traces/ring.4", platform="platforms/graphene.xml")
-        >>> tisim.Result.from_json(result.to_json()) == result
-        True
         """
         is_text = isinstance(source, str) and source.lstrip().startswith("{")
         path = None if is_text else source
@@ -165,7 +164,8 @@ class Result:
             raise InputError(f"is no result of a replay: {error}", file=path) from None
         result.version = str(written.get("tisim", ""))
         result._breakdown = written.get("breakdown")
-        result.jitter = written.get("jitter")
+        result.jitter, result.steady = written.get("jitter"), written.get("steady")
+        result.io = written.get("io")
         return result
 
     @property
@@ -195,7 +195,7 @@ class Result:
 
     @cached_property
     def other(self) -> NDArray[np.float64]:
-        """Seconds that each rank spent in sleeps and custom actions, shape (ranks,)."""
+        """Seconds of each rank in sleeps, custom actions, reads and writes, shape (ranks,)."""
         return self._time_array("other")
 
     @cached_property
@@ -291,8 +291,7 @@ class Result:
         """Who sent how much to whom: one row a pair of ranks that has exchanged messages.
 
         Columns: `source`, `destination`, `bytes`, `messages`, and those among them that belong to
-        collectives, `collective_bytes` and `collective_messages`. The whole matrix of few ranks:
-        ``matrix.pivot(index="source", columns="destination", values="bytes")``.
+        collectives, `collective_bytes` and `collective_messages`.
         """
         return self.require_event_log().matrix
 
@@ -305,6 +304,13 @@ class Result:
     def links(self) -> Links:
         """What each link carried over time."""
         return self.require_event_log().links
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures on axes of matplotlib: `plot.gantt()`, `breakdown()`, `matrix()`, ..."""
+        from tisim.viz.plots import Plots
+
+        return Plots(self.require_event_log())
 
     def require_event_log(self) -> EventLog:
         """The event log.
@@ -321,19 +327,16 @@ class Result:
     @property
     def recorded(self) -> EventLog | None:
         """Deprecated spelling of `event_log`."""
-        _warn_of_old_name("recorded", "event_log")
+        warn_of_old_name("Result.recorded", "Result.event_log")
         return self.event_log
 
     def known(self) -> EventLog:
         """Deprecated spelling of `require_event_log`."""
-        _warn_of_old_name("known()", "require_event_log()")
+        warn_of_old_name("Result.known()", "Result.require_event_log()")
         return self.require_event_log()
 
     def to_dict(self) -> ResultDict:
-        """The result as plain numbers, lists and dicts: what `to_json` writes.
-
-        With `breakdown` if there is an event log (`tisim.timeline.EventLog.to_dict`).
-        """
+        """The result as plain numbers, lists, dicts; with `breakdown` if there is an event log."""
         return {**self._summary(), "ranks": [rank_row(values) for values in self._rows()]}
 
     def to_json(self) -> str:
@@ -363,6 +366,10 @@ class Result:
             summary["uncertainty"] = self.uncertainty
         if self.jitter is not None:
             summary["jitter"] = self.jitter
+        if self.steady is not None:
+            summary["steady"] = self.steady
+        if self.io is not None:
+            summary["io"] = self.io
         return summary
 
     def _rows(self) -> Iterator[RankValues]:
@@ -370,31 +377,24 @@ class Result:
         return zip(
             range(len(self.hosts)),
             self.hosts,
-            self.column("finish"),
-            self.column("compute"),
-            self.column("communication"),
-            self.column("other"),
+            *map(self.column, get_args(TimeName)),
             *self._counts.values(),
             strict=True,
         )
 
     def __eq__(self, other: object) -> bool:
         """Whether all numbers and texts are the same, the wall time included."""
-        if not isinstance(other, Result):
-            return NotImplemented
-        return self.to_dict() == other.to_dict()
+        return self.to_dict() == other.to_dict() if isinstance(other, Result) else NotImplemented
 
     def __getstate__(self) -> dict[str, object]:
         """The numbers and texts, without the event log, whose files belong to this process."""
-        breakdown = self._summary().get("breakdown")
-        return {**self.__dict__, "_breakdown": breakdown, "event_log": None}
+        return {**self.__dict__, "_breakdown": self._summary().get("breakdown"), "event_log": None}
 
     def __repr__(self) -> str:
-        return (
-            f"<Result: {self.simulated_time:.9g} s simulated, {len(self.hosts)} ranks, "
-            f"{self.actions:,} actions>"
-        )
+        simulated = f"{self.simulated_time:.9g} s simulated, {len(self.hosts)} ranks"
+        return f"<Result: {simulated}, {self.actions:,} actions>"
 
-
-def _warn_of_old_name(old: str, new: str) -> None:
-    warnings.warn(f"Result.{old} is deprecated; use Result.{new}", DeprecationWarning, stacklevel=3)
+    def _repr_html_(self) -> str:
+        rows = [("simulated time", format_seconds(self.simulated_time))]
+        rows += [("ranks", f"{len(self.hosts):,}"), ("actions", f"{self.actions:,}")]
+        return html_facts(f"Replay of {self.trace} on {self.platform}", rows)

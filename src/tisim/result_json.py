@@ -10,6 +10,8 @@ from typing import Literal, Required, TypedDict, cast
 
 from tisim.errors import InputError
 from tisim.jitter import JitterDict
+from tisim.kernel.file_sums import IoDict
+from tisim.kernel.steady import SteadyDict
 
 #: The columns that every result has had since its first version.
 NECESSARY = ("rank", "host", "finish", "compute", "communication")
@@ -71,12 +73,34 @@ class WaitDict(TypedDict):
     seconds: float
 
 
+class OutlierDict(TypedDict):
+    """A computation that took far longer than those like it; see `tisim.timeline.outliers`."""
+
+    rank: int
+    line: int
+    start: float
+    seconds: float
+    usual: float
+    waited: float
+    waiting: int
+
+
+class SlowRanksDict(TypedDict):
+    """Ranks of a host that compute `ratio` times as long as the median rank."""
+
+    host: str
+    ranks: list[int]
+    ratio: float
+
+
 class BreakdownDict(TypedDict):
     """Where the time of a result went, see `tisim.timeline.EventLog.to_dict`."""
 
     states: dict[str, float]
     kinds: dict[str, KindDict]
     waits: list[WaitDict]
+    outliers: list[OutlierDict]
+    slow_ranks: list[SlowRanksDict]
     gains: dict[str, float]
 
 
@@ -84,13 +108,15 @@ class _Optional(TypedDict, total=False):
     breakdown: BreakdownDict
     uncertainty: dict[str, object]
     jitter: JitterDict
+    steady: SteadyDict
+    io: IoDict
 
 
 class SummaryDict(_Optional):
     """A result without its ranks; times in seconds.
 
-    It may have a breakdown, the interval of replays with other sets of parameters, and the times
-    of replays with other seeds.
+    It may have a breakdown, the interval of replays with other sets of parameters, the times of
+    replays with other seeds, the iterations that were not simulated, and what was done with files.
     """
 
     tisim: str
@@ -137,6 +163,8 @@ class WrittenResult(TypedDict, total=False):
     breakdown: BreakdownDict
     uncertainty: dict[str, object]
     jitter: JitterDict
+    steady: SteadyDict
+    io: IoDict
     ranks: Required[list[WrittenRow]]
 
 

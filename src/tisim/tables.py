@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
+
+from tisim.quantities import unit_of_time
+
+# Digits behind the point of times in a unit in which the largest is at least 1.
+_DECIMALS = 3
 
 
 def align(rows: Sequence[Sequence[str]], left: int | Container[int] = 1) -> list[str]:
@@ -30,3 +35,24 @@ def align(rows: Sequence[Sequence[str]], left: int | Container[int] = 1) -> list
         ).rstrip()
         for row in rows
     ]
+
+
+def time_column(name: str, seconds: Sequence[float]) -> list[str]:
+    """Times in one unit, which the head names, so that they can be compared."""
+    unit, factor = unit_of_time(max(map(abs, seconds), default=0.0))
+    return [f"{name} ({unit})", *(f"{time * factor:.{_DECIMALS}f}" for time in seconds)]
+
+
+def html_facts(title: str, rows: Iterable[tuple[str, str]]) -> str:
+    """Names and values under a title, as notebooks show them."""
+    from html import escape  # has tables of its own, which only notebooks need
+
+    body = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th>'
+        f'<td style="text-align:left">{escape(value)}</td></tr>'
+        for name, value in rows
+    )
+    return (
+        f'<table><caption style="text-align:left;font-weight:bold">{escape(title)}</caption>'
+        f"<tbody>{body}</tbody></table>"
+    )

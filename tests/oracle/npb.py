@@ -1,19 +1,22 @@
 """NAS parallel benchmarks: built by an MPI library or SimGrid's, and their traces in one form.
 
-What SimGrid's tracer loses is left out of both traces: communicators and computations. Counts
-become bytes, and the number of a request becomes its key.
+What SimGrid's tracer loses is left out of both traces: communicators and computations. Peers that
+are no rank become -333, counts become bytes, and the number of a request becomes its key.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 MAKE_DEF = """\
 MPIF77 = {fortran}
+MPIFC = {fortran}
 FLINK = {fortran}
 FFLAGS = -O1 -std=legacy -fallow-argument-mismatch
 FLINKFLAGS = -O1
@@ -31,28 +34,67 @@ WIDTHS = (
     *(8, 1, 2, 4, 8, 8, 16, 32, 8, 8, 8, 16, 16, 8, 8, 8, 16, 16, 4, 4),
     *(8, 16, 8, 16, 16, 4, 2, 4, 8, 16, 32, 1, 8, 16, 32, 0, 0, 1, 8, 8),
 )
-LEFT_OUT = {"compute", "init", "finalize", "location", "comm_size", "comm_split", "comm_dup"}
+NAMES = ("lu", "cg", "mg", "ft", "is", "bt", "sp", "ep", "dt")
+#: DT's graph, a black hole, has so many ranks.
+DT_GRAPH = "BH"
+DT_RANKS = {"S": 5, "W": 11}
+#: What SimGrid's tracer writes for MPI_ANY_SOURCE and MPI_PROC_NULL.
+NO_RANK = {"-555": "-333", "-666": "-333"}
+LOST = {"location", "comm_size", "comm_split", "comm_dup", "comm_free"}
+LEFT_OUT = {"compute", "init", "finalize", *LOST}
 
 
 def sources() -> Path | None:
-    """The directory NPB3.3-MPI of the benchmarks, if the user names one."""
+    """The directory NPB3.3-MPI or NPB3.4-MPI of the benchmarks, if the user names one."""
     named = os.environ.get("TISIM_NPB")
     return Path(named) if named else None
 
 
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark of some class: how it is built and started."""
+
+    name: str
+    problem: str  # the class: S, W ...
+
+    @property
+    def ranks(self) -> int:
+        """Four, but DT's graph wants more."""
+        return DT_RANKS[self.problem] if self.name == "dt" else 4
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What stands behind the program."""
+        return (DT_GRAPH,) if self.name == "dt" else ()
+
+    @property
+    def status(self) -> int:
+        """What the program exits with: DT of version 3.3 returns 1 when all is well."""
+        found = sources()
+        return 1 if self.name == "dt" and found is not None and "3.3" in found.name else 0
+
+
+def benchmarks() -> list[Benchmark]:
+    """All of them, in the classes that `TISIM_NPB_CLASSES` lists: S by default."""
+    problems = os.environ.get("TISIM_NPB_CLASSES", "S").split(",")
+    return [Benchmark(name, problem) for problem in problems for name in NAMES]
+
+
 def build(
-    name: str, ranks: int, directory: Path, *, c: str, fortran: str, environment: Mapping[str, str]
+    benchmark: Benchmark, directory: Path, *, c: str, fortran: str, environment: Mapping[str, str]
 ) -> Path:
-    """Compile class S of a benchmark in a copy of the sources."""
+    """Compile a benchmark in a copy of the sources."""
     found = sources()
     assert found is not None
     copy = directory / "npb"
     shutil.copytree(found, copy, ignore=shutil.ignore_patterns("*.o", "bin"))
     (copy / "bin").mkdir(exist_ok=True)
     (copy / "config" / "make.def").write_text(MAKE_DEF.format(c=c, fortran=fortran))
-    command = ["make", name, f"NPROCS={ranks}", "CLASS=S"]
-    subprocess.run(command, cwd=copy, check=True, capture_output=True, env=environment)
-    return copy / "bin" / f"{name}.S.{ranks}"
+    command = ["make", benchmark.name, f"NPROCS={benchmark.ranks}", f"CLASS={benchmark.problem}"]
+    run = subprocess.run(command, cwd=copy, capture_output=True, text=True, env=environment)
+    assert run.returncode == 0, run.stdout + run.stderr
+    (program,) = (copy / "bin").iterdir()
+    return program
 
 
 def _width(words: list[str], place: int) -> int:
@@ -77,6 +119,24 @@ def normalised(lines: Iterable[str]) -> list[tuple[str | int, ...]]:
     return calls
 
 
+def without_communicators(recorded: Iterable[str]) -> list[str]:
+    """A rank's trace with all calls in the world: making communicators costs messages."""
+    lines = [line for line in recorded if not line.startswith("#") and line.split()[1] not in LOST]
+    return [re.sub(r" comm=\d+", "", line) for line in lines]
+
+
+def with_volumes(simgrid: Iterable[str], recorded: Iterable[str]) -> list[str]:
+    """A rank's calls as SimGrid has traced them, with the computations that were recorded."""
+    before: list[list[str]] = [[]]
+    for line in without_communicators(recorded):
+        if line.split()[1] == "compute":
+            before[-1].append(line)
+        else:
+            before.append([])
+    calls = [line for line in simgrid if line.split()[1] not in {"compute", *LOST}]
+    return [line for group, call in zip(before, calls, strict=False) for line in [*group, call]]
+
+
 def _arguments(
     action: str,
     rank: str,
@@ -86,7 +146,7 @@ def _arguments(
 ) -> tuple[str | int, ...]:
     kind = action.removeprefix("i")
     if kind in ("send", "recv"):
-        peer, tag = words[:2]
+        peer, tag = NO_RANK.get(words[0], words[0]), words[1]
         if "request" in named:
             keys[named["request"]] = (peer, rank, tag) if kind == "recv" else (rank, peer, tag)
         return peer, tag, int(words[2]) * _width(words, 3)

@@ -1,7 +1,8 @@
-"""The messages of collectives beside those that an installed Open MPI 4.1 sends."""
+"""The messages of collectives beside those that the installed MPI libraries send."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.script import ISEND, SEND, SENDRECV, SSEND, Script
 
-_SOURCE = Path(__file__).parent / "library_messages" / "messages.c"
+_SOURCES = Path(__file__).parent / "library_messages"
 _SENDS = frozenset({SEND, SSEND, ISEND, SENDRECV})
 _ROOTED = frozenset({"bcast", "reduce", "gather", "gatherv", "scatter", "scatterv"})
 _OPERATIONS = (
@@ -23,6 +24,7 @@ _OPERATIONS = (
 )  # fmt: skip
 _SIZES = (1, 12, 100, 700, 3000, 12000, 60000, 200000, 700000, 1 << 20)
 _MOST = max(_SIZES)
+_MANY_RANKS = (0, 12, 3000, 60000, 700000)
 
 Call = tuple[str, int, int]  # operation, bytes, root
 Messages = list[list[tuple[int, int]]]  # of each rank: destination and bytes
@@ -58,12 +60,15 @@ def _arguments(call: Call, ranks: int) -> tuple[object, ...]:
 
 
 def _predicted(selector: str, call: Call, ranks: int) -> Messages:
+    """What a selector sends, but for messages of a rank to itself."""
     messages: Messages = []
     for rank in range(ranks):
         script = Script(rank, ranks)
         algorithm(call[0], selector)(script, *_arguments(call, ranks))
         rows = zip(script.kinds, script.peers, script.sizes, strict=True)
-        messages.append([(peer, int(size)) for kind, peer, size in rows if kind in _SENDS])
+        messages.append(
+            [(peer, int(size)) for kind, peer, size in rows if kind in _SENDS and peer != rank]
+        )
     return messages
 
 
@@ -75,26 +80,58 @@ def _find(*names: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program that makes the calls, compiled for Open MPI 4.1."""
+def open_mpi(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What starts the program that makes the calls, compiled for Open MPI 4.1; -np N follows."""
     mpicc = _find("mpicc.openmpi", "mpicc")
     mpirun = _find("mpirun.openmpi", "mpirun")
     version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False)
     if not re.search(r"(Open MPI|OpenRTE)\) 4\.1\.", version.stdout):
         pytest.skip("no Open MPI 4.1 is installed")
-    binary = tmp_path_factory.mktemp("messages") / "messages"
-    subprocess.run([mpicc, "-O1", "-rdynamic", "-o", binary, _SOURCE], check=True)
-    return binary
-
-
-def _sent(program: Path, ranks: int, calls: list[Call]) -> dict[Call, Messages]:
-    command = [
-        _find("mpirun.openmpi", "mpirun"), "--allow-run-as-root", "--oversubscribe",
-        "-np", str(ranks), "--mca", "coll", "^sm", "--mca", "pml_monitoring_enable", "1",
-        "--mca", "mpi_yield_when_idle", "1", str(program), str(_MOST),
+    program = _compile(mpicc, tmp_path_factory, "messages.c", "openmpi.c")
+    return [
+        mpirun, "--allow-run-as-root", "--oversubscribe", "--mca", "coll", "^sm",
+        "--mca", "pml_monitoring_enable", "1", "--mca", "mpi_yield_when_idle", "1", program,
     ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def mpich(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The same for MPICH 4.0 over UCX."""
+    mpicc, mpirun = _find("mpicc.mpich"), _find("mpirun.mpich")
+    version = subprocess.run(["mpichversion"], capture_output=True, text=True, check=False).stdout
+    if not re.search(r"Version:\s+4\.0", version) or "ch4:ucx" not in version:
+        pytest.skip("no MPICH 4.0 over UCX is installed")
+    try:
+        program = _compile(mpicc, tmp_path_factory, "messages.c", "ucx.c", "-ldl")
+    except subprocess.CalledProcessError as error:
+        if "ucp.h" in error.stderr:
+            pytest.skip("the headers of UCX are not installed")
+        raise
+    return [mpirun, program]
+
+
+def _compile(mpicc: str, directory: pytest.TempPathFactory, *words: str) -> str:
+    program = directory.mktemp("messages") / "messages"
+    sources = [str(_SOURCES / word) if word.endswith(".c") else word for word in words]
+    subprocess.run(
+        [mpicc, "-O1", "-rdynamic", "-o", program, *sources],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return str(program)
+
+
+def _sent(command: list[str], ranks: int, calls: list[Call]) -> dict[Call, Messages]:
     asked = "".join(f"{operation} {nbytes} {root}\n" for operation, nbytes, root in calls)
-    ran = subprocess.run(command, input=asked, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [command[0], "-np", str(ranks), *command[1:], str(_MOST)],
+        env={**os.environ, "MPIR_CVAR_NOLOCAL": "1"},  # as if each rank of MPICH had a node
+        input=asked,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     messages: dict[Call, Messages] = defaultdict(lambda: [[] for _ in range(ranks)])
     for line in ran.stdout.splitlines():
         operation, nbytes, root, source, destination, size = line.split()
@@ -104,8 +141,19 @@ def _sent(program: Path, ranks: int, calls: list[Call]) -> dict[Call, Messages]:
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 7, 8])
-def test_open_mpi_sends_the_same_messages_in_the_same_order(program: Path, ranks: int) -> None:
+def test_open_mpi_sends_the_same_messages_in_the_same_order(
+    open_mpi: list[str], ranks: int
+) -> None:
     calls = list(_calls(ranks))
-    sent = _sent(program, ranks, calls)
+    sent = _sent(open_mpi, ranks, calls)
     different = [call for call in calls if _predicted("openmpi-4.1", call, ranks) != sent[call]]
+    assert not different
+
+
+# On more ranks than processors MPICH, which never sleeps, takes long.
+@pytest.mark.parametrize("ranks", [2, 3, 4, 8, 9])
+def test_mpich_sends_the_same_messages_in_the_same_order(mpich: list[str], ranks: int) -> None:
+    calls = [call for call in _calls(ranks) if ranks < 8 or call[1] in _MANY_RANKS]
+    sent = _sent(mpich, ranks, calls)
+    different = [call for call in calls if _predicted("mpich-4", call, ranks) != sent[call]]
     assert not different

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.collectives.schedule_checks import Outcome, execute, write_schedules
@@ -68,6 +68,8 @@ def test_allreduce(name: str, placement: list[int], count: int, width: int) -> N
 @given(some_name("barrier"), PLACEMENTS)
 @settings(max_examples=60, deadline=None)
 def test_barrier(name: str, placement: list[int]) -> None:
+    # Alone, a rank of this one sends to itself, as in SimGrid; that ends with eager sends only.
+    assume(name != "ompi_doublering" or len(placement) > 1)
     outcomes = run("barrier", name, placement, ())
     if outcomes is not None:
         assert all(outcome.seen == set(range(len(placement))) for outcome in outcomes)

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import tisim
 from tisim.formats import check
 from tisim.generate import PATTERNS
+from tisim.generate.io import ACCESSES
+from tisim.platform import new
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,6 +32,14 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "sparse": {
         "nbytes": sizes | st.tuples(st.integers(0, 100), sizes.map(lambda size: size + 100)),
         "degree": st.integers(0, 5),
+    },
+    "io": {
+        "access": st.sampled_from(ACCESSES),
+        "written": st.integers(0, 4).map(lambda blocks: 4096 * blocks),
+        "block": st.just(4096),
+        "file": st.just("data"),
+        "read_back": st.booleans(),
+        "fsync": st.booleans(),
     },
 }
 
@@ -62,6 +72,15 @@ def patterns(draw: st.DrawFn, name: str) -> dict[str, Any]:
     return drawn | {key: draw(strategy) for key, strategy in OWN[name].items()}
 
 
+def platform_for(name: str) -> Path | tisim.Platform:
+    """One whose hosts have disks, where the pattern has files."""
+    if name != "io":
+        return ROOT / "platforms" / "graphene.xml"
+    return new.cluster(
+        12, bandwidth="1Gbps", latency="1us", speed="1Gf", disk="read=2GBps,write=1GBps"
+    )
+
+
 def test_every_pattern_is_drawn_with_all_its_parameters() -> None:
     assert set(OWN) == set(PATTERNS)
     common = {"iterations", "compute", "imbalance", "noise", "seed", "requests"}
@@ -84,6 +103,6 @@ def test_sound_and_replayed_to_the_end(name: str, data: st.DataObject) -> None:
         report = check(trace)
         assert (report.errors, report.warnings) == (0, 0), report.findings
         assert report.ranks == parameters["ranks"]
-        result = tisim.replay(trace, platform=ROOT / "platforms" / "graphene.xml")
+        result = tisim.replay(trace, platform=platform_for(name))
     assert result.actions == report.actions
     assert len(result.finish) == report.ranks

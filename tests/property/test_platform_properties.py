@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.oracle.platforms.random_platforms import draw
@@ -41,6 +41,8 @@ def composed(compiled: CompiledPlatform, src: int, dst: int) -> tuple[list[int],
     return links, float(sum(compiled.segment_latency[segment] for segment in segments))
 
 
+# With this seed a route begins with the link that is also the way up of the group's first host.
+@example(226121)
 @given(st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_segments_compose_to_routes(seed: int) -> None:

@@ -164,11 +164,39 @@ std::int32_t Matcher::take_message(std::int32_t source, std::int32_t destination
   if (found < 0) return -1;
   const Message& m = messages_[found];
   pop(channel(m.source, m.destination, m.tag, m.context));
-  Inbox& inbox = inboxes_[static_cast<std::size_t>(destination)];
+  unlink_unexpected(m);
+  return found;
+}
+
+// Takes a message out of the list of its destination.
+void Matcher::unlink_unexpected(const Message& m) {
+  Inbox& inbox = inboxes_[static_cast<std::size_t>(m.destination)];
   (m.older >= 0 ? messages_[m.older].newer : inbox.oldest) = m.newer;
   (m.newer >= 0 ? messages_[m.newer].older : inbox.newest) = m.older;
   --inbox.count;
-  return found;
+}
+
+void Matcher::withdraw(std::int32_t index) {
+  Message& m = messages_[index];
+  const bool receives = m.state == MessageState::posted_receive;
+  Channel& where = channel(m.source, m.destination, m.tag, m.context);
+  if (where.head == index) {
+    pop(where);
+  } else {
+    std::int32_t before = m.older;
+    if (!receives) {
+      for (before = where.head; messages_[before].next != index;) before = messages_[before].next;
+    }
+    messages_[before].next = m.next;
+    if (receives && m.next >= 0) messages_[m.next].older = before;
+    if (where.tail == index) where.tail = before;
+  }
+  if (!receives) {
+    unlink_unexpected(m);
+  } else if (m.source == kAnySource || m.tag == kAnyTag) {
+    --inboxes_[static_cast<std::size_t>(m.destination)].wildcards;
+  }
+  m.state = MessageState::matched;
 }
 
 void Matcher::post_receive(std::int32_t index) {
@@ -176,7 +204,9 @@ void Matcher::post_receive(std::int32_t index) {
   if (m.source == kAnySource || m.tag == kAnyTag) {
     ++inboxes_[static_cast<std::size_t>(m.destination)].wildcards;
   }
-  append(channel(m.source, m.destination, m.tag, m.context), index);
+  Channel& where = channel(m.source, m.destination, m.tag, m.context);
+  messages_[index].older = where.tail;
+  append(where, index);
 }
 
 void Matcher::leave_unexpected(std::int32_t index) {
@@ -212,6 +242,9 @@ void Matcher::verify() const {
           message.state == messages_[channel.head].state && message.state != MessageState::matched,
           "a channel holds sends or receives that wait, never both");
       ensure(message.next >= 0 || at == channel.tail, "the last message of a channel is its tail");
+      ensure(message.next < 0 || message.state != MessageState::posted_receive ||
+                 messages_[message.next].older == at,
+             "a posted receive knows the one before it");
       ensure(message.next < 0 ||
                  static_cast<std::int32_t>(messages_[message.next].posted - message.posted) > 0,
              "messages of a channel wait in the order of posting");

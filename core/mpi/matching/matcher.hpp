@@ -27,6 +27,7 @@ class Matcher {
  public:
   void add_destinations(std::size_t count) { inboxes_.resize(inboxes_.size() + count); }
   Pool<Message>& messages() { return messages_; }
+  const Pool<Message>& messages() const { return messages_; }
   Message& message(std::int32_t index) { return messages_[index]; }
   const Message& message(std::int32_t index) const { return messages_[index]; }
   std::size_t channels() const { return channels_.size(); }
@@ -49,6 +50,16 @@ class Matcher {
 
   void post_receive(std::int32_t message);  // fields source .. context are set
   void leave_unexpected(std::int32_t message);
+  // A message that waits does so no longer.
+  void withdraw(std::int32_t message);
+
+  // Calls f(channel) for each channel in which messages wait, in no particular order.
+  template <class F>
+  void for_each_waiting(F f) const {
+    for (const Channel& channel : channels_) {
+      if (channel.head >= 0) f(channel);
+    }
+  }
 
   // Every message waits in the one channel of its key and in the order of posting, and inboxes
   // count what is there. Throws BrokenInvariant.
@@ -93,6 +104,7 @@ class Matcher {
   void drop_idle();
   void append(Channel& channel, std::int32_t message);
   std::int32_t pop(Channel& channel);
+  void unlink_unexpected(const Message& message);
   std::int32_t find_unexpected(const Pattern& pattern);
   bool fits(const Pattern& pattern, const Message& message) const;
   bool waits(const BacklogEntry& waiting) const;

@@ -1,6 +1,7 @@
 #include "mpi/matching/matcher.hpp"
 
 #include <deque>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -33,6 +34,7 @@ class Post {
     message.context = context;
     message.state = MessageState::unexpected;
     matcher.leave_unexpected(made);
+    made_[name] = made;
     return -1;
   }
 
@@ -51,6 +53,7 @@ class Post {
     message.context = context;
     message.state = MessageState::posted_receive;
     matcher.post_receive(made);
+    made_[name] = made;
     return -1;
   }
 
@@ -58,9 +61,17 @@ class Post {
     return matcher.peek(source, destination, tag, 0) >= 0;
   }
 
+  // A message that waits.
+  void withdraw(std::int64_t name) {
+    matcher.withdraw(made_.at(name));
+    matcher.messages().release(made_.at(name));
+  }
+
   Matcher matcher;
 
  private:
+  std::map<std::int64_t, std::int32_t> made_;
+
   std::int64_t released(std::int32_t found) {
     const std::int64_t name = matcher.message(found).bytes;
     matcher.message(found).state = MessageState::matched;
@@ -199,6 +210,13 @@ TEST("matcher: random programs match as the lists of the standard do") {
       got = post.receive(entry.source, entry.destination, entry.tag, name, entry.context);
     }
     CHECK(got == expected);
+    std::deque<Entry>& some = draw(2) == 0 ? sends : receives;
+    if (draw(20) == 0 && !some.empty()) {
+      const auto withdrawn = some.begin() + draw(static_cast<std::uint32_t>(some.size()));
+      post.withdraw(withdrawn->name);
+      some.erase(withdrawn);
+    }
+    if (name % 1000 == 0) post.matcher.verify();
     CHECK(post.matcher.messages().in_use() == sends.size() + receives.size());
   }
 }

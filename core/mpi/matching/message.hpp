@@ -24,9 +24,11 @@ struct Message {
   std::int32_t destination = 0;
   std::int32_t tag = 0;
   std::int32_t context = 0;
-  std::int32_t pair = -1;   // of the network, or its connection; known from the sender
-  std::int32_t next = -1;   // in its channel
-  std::int32_t older = -1;  // unexpected messages of the destination, by arrival
+  std::int32_t pair = -1;  // of the network, or its connection; known from the sender
+  std::int32_t next = -1;  // in its channel
+  // Unexpected messages of the destination, by arrival; of a posted receive, `older` is the one
+  // before it in its channel, unless it is the first.
+  std::int32_t older = -1;
   std::int32_t newer = -1;
   std::uint32_t posted = 0;  // order of posting
   std::int32_t request[2] = {kNoRequest, kNoRequest};
@@ -41,6 +43,7 @@ struct Message {
   bool request_read : 1 = false;  // by the receiver
   bool started : 1 = false;       // the first of its body was first in its connection
   bool sent : 1 = false;          // the sender needs it no more, although it has not arrived
+  bool withdrawn : 1 = false;     // its send was cancelled
 };
 static_assert(sizeof(Message) == 56);
 

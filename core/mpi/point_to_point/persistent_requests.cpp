@@ -11,7 +11,16 @@ void PersistentRequests::create(Rank& rank) const {
   if (rank.op.peer != kProcNull && rank.op.peer != kAnySource) {
     addresses_.global_rank(rank, rank.op.peer);
   }
-  rank.optional_state().persistent.push_back({.op = rank.op});
+  OptionalRankState& state = rank.optional_state();
+  if (state.free_persistent < 0) {
+    state.made_persistent = static_cast<std::int32_t>(state.persistent.size());
+    state.persistent.push_back({.op = rank.op});
+    return;
+  }
+  state.made_persistent = state.free_persistent;
+  PersistentRequest& request = rank.persistent()[static_cast<std::size_t>(state.made_persistent)];
+  state.free_persistent = request.number;
+  request = {.op = rank.op};
 }
 
 // The place of the request that a start names, -1: none that is not under way.
@@ -24,10 +33,7 @@ std::int32_t PersistentRequests::find(Rank& rank) const {
   const std::int32_t me = communicators_.number_in(rank, op.comm);
   const std::span<PersistentRequest> all = rank.persistent();
   const auto found = std::find_if(all.begin(), all.end(), [&](const PersistentRequest& request) {
-    const Op& made = request.op;
-    const bool receives = made.kind == Kind::recv_init;
-    return !request.active && made.tag == op.tag && made.comm == op.comm &&
-           (receives ? made.peer : me) == op.peer && (receives ? me : made.peer) == op.bytes;
+    return !request.active && request.has_key(op, me);
   });
   return found == all.end() ? -1 : static_cast<std::int32_t>(found - all.begin());
 }

@@ -190,10 +190,15 @@ bool PointToPoint::finish_receive(Rank& rank, std::int32_t index, std::int32_t f
   return false;
 }
 
-void PointToPoint::release(std::int32_t found) {
-  if (--matcher_.message(found).holders > 0) return;
-  if (runtime_.log.is_open()) runtime_.log.release(found);
-  matcher_.messages().release(found);
+void PointToPoint::withdraw(std::int32_t found) {
+  const bool is_send = matcher_.message(found).state == MessageState::unexpected;
+  matcher_.withdraw(found);
+  if (is_send) {
+    if (runtime_.log.is_open()) runtime_.log.withdraw_send(found);
+    // The receiver's share, which its library needs until it has read of the message.
+    if (!handshake_ || !handshake_->withdraw(found)) release(found);
+  }
+  release(found);
 }
 
 }  // namespace tisim

@@ -53,7 +53,13 @@ class PointToPoint {
   // The seconds of that overhead, where the caller lets them pass.
   double take_received(const Rank& rank, std::int32_t message);
   // One side of a message needs it no more.
-  void release(std::int32_t message);
+  void release(std::int32_t message) { deliveries_.release(message); }
+  // Nobody waits for the message of a request, which is complete.
+  void end_unattended(const Request& request) {
+    deliveries_.end_unattended(request.message, request.side);
+  }
+  // A message of a pending request that is not matched never will be.
+  void withdraw(std::int32_t message);
 
   // What a transfer's owner has moved has arrived.
   void end_transfer(std::int32_t owner) {

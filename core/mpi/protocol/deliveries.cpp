@@ -39,8 +39,8 @@ void Deliveries::notify(std::int32_t found, Side side) {
   const std::int32_t index = side == kSender ? message.source : message.destination;
   if (request == kBlockingCall) {
     runtime_.wake_by(found, index);
-  } else {
-    requests_.complete(request, index);
+  } else if (requests_.complete(request, index)) {
+    end_unattended(found, side);
   }
 }
 

@@ -23,6 +23,17 @@ class Deliveries {
   }
   // The sender needs its message no more, before that has arrived.
   void finish_send(std::int32_t message);
+  // Nobody waits for this side of a message, which is complete.
+  void end_unattended(std::int32_t message, Side side) {
+    if (side == kReceiver && runtime_.log.is_open()) runtime_.log.complete_unattended(message);
+    release(message);
+  }
+  // One side of a message needs it no more.
+  void release(std::int32_t message) {
+    if (--matcher_.message(message).holders > 0) return;
+    if (runtime_.log.is_open()) runtime_.log.release(message);
+    matcher_.messages().release(message);
+  }
   // The transfer of a message is over: those who wait for it go on, whoever came first first.
   void arrive(std::int32_t message);
 

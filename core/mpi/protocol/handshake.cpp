@@ -67,6 +67,12 @@ void Handshake::receive(std::int32_t found) {
   }
 }
 
+bool Handshake::withdraw(std::int32_t found) {
+  Message& message = matcher_.message(found);
+  message.withdrawn = true;
+  return message.source != message.destination && !message.request_read;
+}
+
 void Handshake::answer(std::int32_t found) {
   const Message& message = matcher_.message(found);
   queue(transfers_.connections()->reverse(message.pair), PacketType::answer, found, kAnswerBytes);
@@ -164,6 +170,7 @@ void Handshake::take(const Unread& unread) {
   Message& message = matcher_.message(unread.message);
   if (unread.type == PacketType::request) {
     message.request_read = true;
+    if (message.withdrawn) return deliveries_.release(unread.message);
     if (message.state == MessageState::matched) answer(unread.message);
   } else if (unread.type == PacketType::answer) {
     send_body(unread.message);

@@ -40,6 +40,9 @@ class Handshake {
   void send(std::int32_t message);
   // A receive was posted that takes a message which was sent before.
   void receive(std::int32_t message);
+  // A send whose receive was not posted is withdrawn. True: its request is under way, and whoever
+  // reads that releases the message.
+  bool withdraw(std::int32_t message);
   // A packet has been moved.
   void end(std::int32_t packet);
   // A rank enters a call that waits, tests or probes.

@@ -13,6 +13,7 @@ enum class Stop : std::uint8_t {
   pause,           // it has run for as long as allowed
   need_schedule,   // see `question()`, answer with `provide_schedule`
   need_route,      // see `missing_route()`, answer with `add_route`
+  need_disk,       // see `asked_file()`, answer with `provide_disk`
   need_action,     // see `question()`: a custom action, answer with `resume` when it is over
   completion,      // see `take_completions()`
   event_log_full,  // take what it has
@@ -50,6 +51,10 @@ class Interruption {
   void ask_route(std::int32_t rank) {
     question_.rank = rank;
     reason_ = Stop::need_route;
+  }
+  void ask_disk(std::int32_t rank) {
+    question_.rank = rank;
+    reason_ = Stop::need_disk;
   }
   // The last one that was asked.
   const Question& question() const { return question_; }

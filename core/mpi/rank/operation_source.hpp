@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "mpi/rank/jobs.hpp"
+#include "mpi/rank/loop_observer.hpp"
 #include "mpi/rank/rank.hpp"
 
 namespace tisim {
@@ -19,6 +20,9 @@ class OperationSource {
     return rank.buffer[rank.cursor++];
   }
 
+  // Is told from now on of what ranks read. To be called before they do.
+  void observe_loops(LoopObserver& observer) { loops_ = &observer; }
+
   // As of the last time that each rank read on: exact enough to be shown, and no sum over ranks.
   const TraceProgress& progress() const { return progress_; }
 
@@ -26,6 +30,7 @@ class OperationSource {
   void refill(Rank& rank);
 
   Jobs& jobs_;
+  LoopObserver* loops_ = nullptr;  // null: nobody asks
   TraceProgress progress_;
 };
 

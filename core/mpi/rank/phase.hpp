@@ -27,6 +27,8 @@ enum class Phase : std::uint8_t {
   synchronising,         // waits for the others before a collective
   needs_schedule,        // Python is asked for the schedule of a collective
   needs_route,           // Python is asked for a route, the send is posted again afterwards
+  needs_disk,            // Python is asked which disk holds a file, which is then opened
+  accessing,             // reads from a disk or writes to it
   custom,                // Python carries out an action
   finished,              //
   not_started,           // starts later

@@ -37,9 +37,16 @@ struct Membership {
 
 // A request that can be started again and again: what it does, its key in the usual place.
 struct PersistentRequest {
-  Op op;
-  bool active = false;
-  std::int32_t number = -1;  // by which the trace names it, -1: none
+  Op op;                     // of kind `end`: the place is free
+  bool active = false;       // or free
+  std::int32_t number = -1;  // by which the trace names it, -1: none; of a free place the next one
+
+  // Whether a start, which names it by `key`, means it; `me` is the rank in the communicator.
+  bool has_key(const Op& key, std::int32_t me) const {
+    const bool receives = op.kind == Kind::recv_init;
+    return op.tag == key.tag && op.comm == key.comm && (receives ? op.peer : me) == key.peer &&
+           (receives ? me : op.peer) == key.bytes;
+  }
 };
 
 // How far traces have been read.
@@ -80,6 +87,9 @@ struct OptionalRankState {
   Stack<Membership> comms;              // class CommunicatorTable
   Stack<PersistentRequest> persistent;  // class PersistentRequests
   RequestNumbers numbers;               // class RequestTable
+  std::int32_t free_persistent = -1;    // the first free place in `persistent`
+  std::int32_t made_persistent = -1;    // the request there that was made last
+  std::int32_t freed_first = -1;        // class RequestTable: requests that nobody waits for
 };
 
 // There may be a million of them.

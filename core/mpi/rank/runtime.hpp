@@ -9,6 +9,7 @@
 #include "clock/clock.hpp"
 #include "event_log/event_log.hpp"
 #include "host/cpu.hpp"
+#include "host/disks.hpp"
 #include "mpi/rank/interruption.hpp"
 #include "mpi/rank/jobs.hpp"
 #include "mpi/rank/ranks.hpp"
@@ -20,6 +21,7 @@ struct Runtime {
   const Model& model;
   Clock& clock;
   Cpu& cpu;
+  Disks& disks;
   Ranks& ranks;
   Jobs& jobs;
   EventLog& log;

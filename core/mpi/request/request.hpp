@@ -40,6 +40,7 @@ struct Request {
   bool awaited : 1 = false;      // by the waitall that the rank is in
   bool listed : 1 = false;       // among the rank's pending requests
   bool source_lost : 1 = false;  // whoever waits for it may name any source
+  bool freed : 1 = false;        // nobody waits for it, its message goes on
 };
 static_assert(sizeof(Request) == 36);
 static_assert(static_cast<unsigned>(RequestType::collective) < 4, "fits its bit field");

@@ -5,6 +5,7 @@
 // request is complete: then the number may be given again, and the request, if it is still pending
 // here, goes without.
 #include <string>
+#include <utility>
 
 #include "mpi/request/request_table.hpp"
 
@@ -62,8 +63,8 @@ void RequestTable::number_collective(Rank& rank, std::int32_t number, bool start
 void RequestTable::number_persistent(Rank& rank) {
   const auto number = static_cast<std::int32_t>(rank.op.bytes);
   NumberedRequest& it = give_number(rank, number);
-  it.persistent = static_cast<std::int32_t>(rank.persistent().size()) - 1;
-  rank.persistent().back().number = number;
+  it.persistent = rank.optional->made_persistent;
+  rank.persistent()[static_cast<std::size_t>(it.persistent)].number = number;
 }
 
 void RequestTable::name_requests(Rank& rank) {
@@ -77,19 +78,56 @@ void RequestTable::name_requests(Rank& rank) {
   }
 }
 
-// A persistent request keeps its number when it is complete.
-void RequestTable::name_request(Rank& rank, std::int32_t number, bool waits) {
+NumberedRequest& RequestTable::given(Rank& rank, std::int32_t number) {
   NumberedRequest& it = rank.optional_state().numbers[number];
   if (!it.given) {
     runtime_.jobs.fail(rank, "there is no " + numbered(number) +
                                  "; a number names a request from the line that gives it to the "
                                  "wait for it");
   }
+  return it;
+}
+
+// A persistent request keeps its number when it is complete.
+void RequestTable::name_request(Rank& rank, std::int32_t number, bool waits) {
+  NumberedRequest& it = given(rank, number);
   if (!waits) {
     it.may_be_complete = true;
   } else if (it.persistent < 0) {
     it.given = false;
   }
+}
+
+// MPI allows neither to cancel a non-blocking collective nor to free its request.
+void RequestTable::refuse_collective(const Rank& rank, std::int32_t number,
+                                     std::int32_t pending) const {
+  if (pending < 0 || requests_[pending].type != RequestType::collective) return;
+  runtime_.jobs.fail(
+      rank, numbered(number) + " is of a collective; MPI allows only to wait for it or to test it");
+}
+
+std::int32_t RequestTable::to_cancel(Rank& rank, std::int32_t number) {
+  const NumberedRequest& it = given(rank, number);
+  refuse_collective(rank, number, it.pending);
+  if (it.pending < 0 && it.persistent >= 0 && !it.may_be_complete) {
+    runtime_.jobs.fail(rank, numbered(number) + " is not active; start it before it is cancelled");
+  }
+  return it.pending;
+}
+
+NumberedRequest RequestTable::free_number(Rank& rank, std::int32_t number) {
+  NumberedRequest& it = given(rank, number);
+  refuse_collective(rank, number, it.pending);
+  return std::exchange(it, NumberedRequest{});
+}
+
+void RequestTable::free_persistent(Rank& rank, std::int32_t place) {
+  PersistentRequest& request = rank.persistent()[static_cast<std::size_t>(place)];
+  if (request.number >= 0) rank.optional->numbers[request.number] = NumberedRequest{};
+  request = PersistentRequest{};
+  request.active = true;
+  request.number = rank.optional->free_persistent;
+  rank.optional->free_persistent = place;
 }
 
 std::int32_t RequestTable::to_start(Rank& rank, std::int32_t number) {

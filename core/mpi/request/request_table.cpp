@@ -151,18 +151,21 @@ bool RequestTable::is_pending_message(const Rank& rank, std::int32_t index) cons
 }
 
 void RequestTable::drop(Rank& rank, std::int32_t index) {
-  const Request& request = requests_[index];
-  if (request.listed) {
-    (request.previous >= 0 ? requests_[request.previous].next : rank.pending_first) = request.next;
-    (request.next >= 0 ? requests_[request.next].previous : rank.pending_last) = request.previous;
-    if (request.origin >= 0) forget_origin(rank, request);
-    if (rank.indexed) {
-      index_.remove(rank.first + rank.number, request);
-      rank.indexed = rank.pending_first >= 0;
-    }
-    requests_[index].listed = false;
-  }
+  if (requests_[index].listed) unlist(rank, index);
   requests_.release(index);
+}
+
+// The request is pending no longer.
+void RequestTable::unlist(Rank& rank, std::int32_t index) {
+  const Request& request = requests_[index];
+  (request.previous >= 0 ? requests_[request.previous].next : rank.pending_first) = request.next;
+  (request.next >= 0 ? requests_[request.next].previous : rank.pending_last) = request.previous;
+  if (request.origin >= 0) forget_origin(rank, request);
+  if (rank.indexed) {
+    index_.remove(rank.first + rank.number, request);
+    rank.indexed = rank.pending_first >= 0;
+  }
+  requests_[index].listed = false;
 }
 
 // What a listed request that is finished came from: a persistent request, a collective, a number.
@@ -227,12 +230,17 @@ std::int32_t RequestTable::take_complete(Rank& rank) {
   return found;
 }
 
-void RequestTable::complete(std::int32_t index, std::int32_t owner) {
+bool RequestTable::complete(std::int32_t index, std::int32_t owner) {
   Request& request = requests_[index];
   request.complete = true;
-  if (!request.awaited) return;
-  const std::int32_t message = request.message;
   Rank& rank = runtime_.ranks[owner];
+  if (!request.awaited) {
+    if (!request.freed) return false;
+    unlink_freed(rank, index);
+    requests_.release(index);
+    return true;
+  }
+  const std::int32_t message = request.message;
   push_complete(rank, index);
   if (rank.phase == Phase::waiting_any) {
     rank.phase = Phase::completing_any;
@@ -242,11 +250,15 @@ void RequestTable::complete(std::int32_t index, std::int32_t owner) {
     rank.phase = Phase::completing_all;
     runtime_.wake_by(message, owner);
   }
+  return false;
 }
 
 void RequestTable::verify() const {
   ensure(requests_.is_consistent() && collectives_.is_consistent(), "a request is released once");
-  for (const Rank& rank : runtime_.ranks.all()) verify(rank);
+  for (const Rank& rank : runtime_.ranks.all()) {
+    verify(rank);
+    verify_freed(rank);
+  }
   const std::vector<bool> free = requests_.free_numbers();
   std::size_t collectives = 0;
   for (std::size_t at = 0; at < free.size(); ++at) {

@@ -26,6 +26,7 @@ class RequestTable {
 
   Request& operator[](std::int32_t index) { return requests_[index]; }
   const Request& operator[](std::int32_t index) const { return requests_[index]; }
+  std::size_t in_use() const { return requests_.in_use(); }
 
   // A new request for the operation that the rank executes; message -1: nothing to wait for. In a
   // schedule it goes to the operation's slot, a sendrecv awaits it at once, and otherwise it is
@@ -49,6 +50,17 @@ class RequestTable {
   void name_requests(Rank& rank);
   // The place of the persistent request of a number, which is to be started. Throws TraceError.
   std::int32_t to_start(Rank& rank, std::int32_t number);
+  // The pending request of a number, which is to be cancelled; -1: it was complete before. Throws
+  // TraceError.
+  std::int32_t to_cancel(Rank& rank, std::int32_t number);
+  // The number is free; what had it. Throws TraceError.
+  NumberedRequest free_number(Rank& rank, std::int32_t number);
+  // The persistent request at a place, which is not active, is there no longer.
+  void free_persistent(Rank& rank, std::int32_t place);
+  // Nobody names the pending request any more. True: its message is complete, and the caller's.
+  bool leave_to_itself(Rank& rank, std::int32_t request);
+  // The rank has come to its end: what nobody waited for is pending again.
+  void list_freed(Rank& rank);
   // The numbers in the list of an operation that is kNumbered.
   std::span<const double> numbers_listed(const Rank& rank) const {
     return runtime_.jobs.call_of(rank).arguments;
@@ -88,8 +100,9 @@ class RequestTable {
   // Of the awaited requests that are complete the one that was posted first, which is awaited no
   // longer; -1: none is complete.
   std::int32_t take_complete(Rank& rank);
-  // The message of a request has arrived: whoever waits for it goes on.
-  void complete(std::int32_t request, std::int32_t rank);
+  // The message of a request has arrived: whoever waits for it goes on. True: nobody ever will, and
+  // the message is the caller's.
+  bool complete(std::int32_t request, std::int32_t rank);
 
   // Lists, counters and the index agree. Throws BrokenInvariant.
   void verify() const;
@@ -107,6 +120,11 @@ class RequestTable {
         rank.optional ? rank.optional->numbers.find(number) : nullptr;
     return found == nullptr ? -1 : found->pending;
   }
+  NumberedRequest& given(Rank& rank, std::int32_t number);
+  void refuse_collective(const Rank& rank, std::int32_t number, std::int32_t pending) const;
+  void unlist(Rank& rank, std::int32_t request);
+  void unlink_freed(Rank& rank, std::int32_t request);
+  void verify_freed(const Rank& rank) const;
   NumberedRequest& give_number(Rank& rank, std::int32_t number);
   void detach_number(Rank& rank, std::int32_t request);
   void name_request(Rank& rank, std::int32_t number, bool waits);

@@ -68,6 +68,7 @@ std::string_view state_name(const OpenAction& action) {
     case Kind::comm_group:
     case Kind::comm_free:
     case Kind::custom:
+    case Kind::file:
       return {};
     case Kind::collective:
     case Kind::icollective:

@@ -66,6 +66,20 @@ const std::map<std::string_view, ParaverCall>& calls_by_word() {
       {"testall", {"MPI_Testall", kPointToPoint, 125, kTest}},
       {"testany", {"MPI_Testany", kPointToPoint, 126, kTest}},
       {"testsome", {"MPI_Testsome", kPointToPoint, 128, kTest}},
+      {"ireduce", {"MPI_Ireduce", kCollective, 154, kGroup}},
+      {"iallreduce", {"MPI_Iallreduce", kCollective, 155, kGroup}},
+      {"ibarrier", {"MPI_Ibarrier", kCollective, 156, kSynchronization}},
+      {"ibcast", {"MPI_Ibcast", kCollective, 157, kGroup}},
+      {"ialltoall", {"MPI_Ialltoall", kCollective, 158, kGroup}},
+      {"ialltoallv", {"MPI_Ialltoallv", kCollective, 159, kGroup}},
+      {"iallgather", {"MPI_Iallgather", kCollective, 160, kGroup}},
+      {"iallgatherv", {"MPI_Iallgatherv", kCollective, 161, kGroup}},
+      {"igather", {"MPI_Igather", kCollective, 162, kGroup}},
+      {"igatherv", {"MPI_Igatherv", kCollective, 163, kGroup}},
+      {"iscatter", {"MPI_Iscatter", kCollective, 164, kGroup}},
+      {"iscatterv", {"MPI_Iscatterv", kCollective, 165, kGroup}},
+      {"ireducescatter", {"MPI_Ireduce_scatter", kCollective, 166, kGroup}},
+      {"iscan", {"MPI_Iscan", kCollective, 167, kGroup}},
   };
   return calls;
 }
@@ -78,7 +92,7 @@ const std::vector<ParaverCall>& paraver_calls() {
   static const std::vector<ParaverCall> calls = [] {
     std::vector<ParaverCall> made;
     for (const std::string& word : kind_names()) {
-      // A non-blocking collective is shown as the blocking one.
+      // Extrae has no number for iexscan, which is shown as the blocking one.
       auto found = calls_by_word().find(word);
       if (found == calls_by_word().end() && word.starts_with('i')) {
         found = calls_by_word().find(std::string_view(word).substr(1));
@@ -115,10 +129,15 @@ void ParaverWriter::end_line(std::int64_t time) {
   begin_ = lines_text_.size();
 }
 
-void ParaverWriter::call(std::int32_t rank, double time, const ParaverCall& call,
+void ParaverWriter::call(const ActionStart& start, double time, const ParaverCall& call,
                          std::int32_t value) {
   const std::int64_t when = nanoseconds(time);
-  lines_text_ << "2:" << place(rank) << when << ':' << call.type << ':' << value;
+  lines_text_ << "2:" << place(start.rank) << when << ':' << call.type << ':' << value;
+  if (call.type == kCollective && value != 0) {
+    lines_text_ << ':' << kParaverSendSize << ':' << start.bytes << ':' << kParaverReceiveSize
+                << ':' << start.received << ':' << kParaverCommunicator << ':' << start.tag + 1;
+    if (start.peer == start.rank) lines_text_ << ':' << kParaverRoot << ":1";
+  }
   end_line(when);
 }
 
@@ -132,13 +151,13 @@ void ParaverWriter::wait(std::int32_t rank, std::int64_t time, std::int32_t stat
 void ParaverWriter::begin(const OpenAction& action) {
   if (action.start.level != 0) return;
   const ParaverCall& made = paraver_calls()[name_of(action.start)];
-  if (!made.name.empty()) call(action.start.rank, action.start.time, made, made.value);
+  if (!made.name.empty()) call(action.start, action.start.time, made, made.value);
 }
 
 void ParaverWriter::end(const OpenAction& action) {
   if (action.start.level != 0) return;
   const ParaverCall& made = paraver_calls()[name_of(action.start)];
-  if (!made.name.empty()) call(action.start.rank, action.end, made, 0);
+  if (!made.name.empty()) call(action.start, action.end, made, 0);
 }
 
 void ParaverWriter::row(const StateRow& row) {

@@ -25,6 +25,13 @@ struct ParaverCall {
 // By place in `kind_names`.
 const std::vector<ParaverCall>& paraver_calls();
 
+// Of collectives, as Extrae writes them: bytes, whether the rank is the root, and a number of the
+// communicator.
+inline constexpr std::int32_t kParaverSendSize = 50100001;
+inline constexpr std::int32_t kParaverReceiveSize = 50100002;
+inline constexpr std::int32_t kParaverRoot = 50100003;
+inline constexpr std::int32_t kParaverCommunicator = 50100004;
+
 inline constexpr std::int32_t kParaverWaitState = 91000001;  // value: place in `state_names`
 inline constexpr std::int32_t kParaverCause = 91000002;      // value: the rank, from 1
 
@@ -57,7 +64,7 @@ class ParaverWriter : public Writer, public StateSink {
   }
   // The line that has been written since `begin_` is complete.
   void end_line(std::int64_t time);
-  void call(std::int32_t rank, double time, const ParaverCall& call, std::int32_t value);
+  void call(const ActionStart& start, double time, const ParaverCall& call, std::int32_t value);
   void wait(std::int32_t rank, std::int64_t time, std::int32_t state, std::int32_t cause);
 
   std::vector<std::string> places_;  // of each rank: processor:application:task:thread:

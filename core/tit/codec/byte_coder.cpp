@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tit/codec/error.hpp"
+#include "tit/codec/bit_coder.hpp"
 
 namespace tisim {
 namespace tit {
@@ -38,35 +38,6 @@ const Logistic& logistic() {
   static const Logistic tables;
   return tables;
 }
-
-constexpr unsigned kMostSeen = 30;
-
-// How far a probability moves, in 1 / 65,536 of the way, by how much was seen.
-struct Rates {
-  std::array<std::int32_t, kMostSeen + 1> of{};
-
-  constexpr Rates() {
-    for (unsigned seen = 0; seen <= kMostSeen; ++seen) {
-      of[seen] = static_cast<std::int32_t>(131072U / (2U * seen + 3U));
-    }
-  }
-};
-constexpr Rates kRates;
-
-// How often a bit was 1 where it was predicted: the probability follows what was seen, the more
-// slowly the more was seen, up to kMostSeen times.
-struct Counter {
-  std::uint16_t probability = 32768;
-  std::uint16_t seen = 0;
-
-  void update(unsigned bit) {
-    const int target = bit != 0 ? 65535 : 0;
-    const int rate = kRates.of[seen];
-    const int step = static_cast<int>((std::int64_t{target - probability} * rate) >> 16);
-    probability = static_cast<std::uint16_t>(probability + step);
-    if (seen < kMostSeen) ++seen;
-  }
-};
 
 // Predicts the bits of a sequence of bytes from those before: what follows the same last 0, 1, 2
 // or 3 bytes, the byte before the last, and the longest repetition, weighed by how well each has
@@ -204,82 +175,29 @@ class BitPredictor {
   std::uint32_t predicted_ = 32768;
 };
 
-// Where a probability cuts an interval of the arithmetic coder.
-std::uint32_t middle(std::uint32_t low, std::uint32_t high, std::uint32_t probability) {
-  return low + static_cast<std::uint32_t>((std::uint64_t{high - low} * probability) >> 16);
-}
-
-bool same_first_byte(std::uint32_t low, std::uint32_t high) { return ((low ^ high) >> 24) == 0; }
-
-// At least 22 / 65,536 of an interval is left to the less probable bit, so that a byte of code
-// stands for fewer than 2,100 bytes.
-constexpr std::size_t kMostExpansion = 2100;
-
 }  // namespace
 
 std::string compress_bytes(std::string_view bytes) {
   BitPredictor predictor(bytes.size());
-  std::string coded;
-  std::uint32_t low = 0;
-  std::uint32_t high = ~std::uint32_t{0};
+  BitEncoder encoder;
   for (const char c : bytes) {
     for (int place = 7; place >= 0; --place) {
       const unsigned bit = (static_cast<unsigned char>(c) >> place) & 1;
-      const std::uint32_t cut = middle(low, high, predictor.probability());
-      if (bit != 0) {
-        high = cut;
-      } else {
-        low = cut + 1;
-      }
+      encoder.put(bit, predictor.probability());
       predictor.update(bit);
-      for (; same_first_byte(low, high); low <<= 8, high = (high << 8) | 0xff) {
-        coded += static_cast<char>(high >> 24);
-      }
     }
   }
-  // As few bytes as name a number of the interval, when zeros follow them.
-  for (unsigned size = 0; size <= 4; ++size) {
-    const std::uint64_t rest = (std::uint64_t{1} << (32 - 8 * size)) - 1;
-    const std::uint64_t code = (low + rest) & ~rest;
-    if (code > high) continue;
-    for (unsigned i = 0; i < size; ++i) coded += static_cast<char>(code >> (24 - 8 * i));
-    break;
-  }
-  return coded;
+  return encoder.finish();
 }
 
 std::string expand_bytes(std::string_view coded, std::size_t expected_size) {
-  if (expected_size / kMostExpansion > coded.size()) {
-    throw FormatError("a coded section is too short for the " + std::to_string(expected_size) +
-                      " bytes that it should hold");
-  }
+  check_expansion(coded, expected_size);
   BitPredictor predictor(expected_size);
-  std::size_t taken = 0;
-  const auto next_byte = [&]() -> std::uint32_t {
-    const std::size_t place = taken++;
-    return place < coded.size() ? static_cast<unsigned char>(coded[place]) : 0;
-  };
-  std::uint32_t low = 0;
-  std::uint32_t high = ~std::uint32_t{0};
-  std::uint32_t code = 0;
-  for (int i = 0; i < 4; ++i) code = (code << 8) | next_byte();
+  BitDecoder decoder(coded);
   for (std::size_t bits = expected_size * 8; bits > 0; --bits) {
-    const std::uint32_t cut = middle(low, high, predictor.probability());
-    const unsigned bit = code <= cut ? 1 : 0;
-    if (bit != 0) {
-      high = cut;
-    } else {
-      low = cut + 1;
-    }
-    predictor.update(bit);
-    for (; same_first_byte(low, high); low <<= 8, high = (high << 8) | 0xff) {
-      code = (code << 8) | next_byte();
-    }
+    predictor.update(decoder.take(predictor.probability()));
   }
-  if (coded.size() > taken || coded.size() + 4 < taken) {
-    throw FormatError("a coded section has " + std::to_string(coded.size()) +
-                      " bytes, which are not those of its content");
-  }
+  decoder.finish();
   return predictor.take();
 }
 

@@ -4,6 +4,7 @@
 #include "core/test.hpp"
 #include "tit/codec/byte_coder.hpp"
 #include "tit/codec/bytes.hpp"
+#include "tit/codec/copy_coder.hpp"
 #include "tit/codec/crc32c.hpp"
 
 namespace tisim::tit {
@@ -11,7 +12,8 @@ namespace tisim::tit {
 namespace {
 
 bool survives(const std::string& bytes) {
-  return expand_bytes(compress_bytes(bytes), bytes.size()) == bytes;
+  return expand_bytes(compress_bytes(bytes), bytes.size()) == bytes &&
+         (bytes.size() > 50'000 || expand_copies(compress_by_copies(bytes), bytes.size()) == bytes);
 }
 
 std::string random_bytes(std::mt19937_64& random, std::size_t size, unsigned alphabet) {
@@ -83,9 +85,31 @@ TEST("tit codec: what repeats takes few bytes, and noise hardly more than itself
   std::string text;
   for (int i = 0; i < 200; ++i) text += "send " + std::to_string(i % 7) + " 1024;";
   CHECK(compress_bytes(text).size() < 120);
+  CHECK(compress_by_copies(text).size() < 130);
   CHECK(compress_bytes(std::string(1 << 20, '\0')).size() < 600);
   std::mt19937_64 random(2);
   CHECK(compress_bytes(random_bytes(random, 4096, 256)).size() < 4096 + 250);
+  CHECK(compress_by_copies(random_bytes(random, 4096, 256)).size() < 4096 + 250);
+}
+
+TEST("tit codec: damaged copies give other bytes or an error, never a crash") {
+  std::mt19937_64 random(4);
+  std::string bytes = random_bytes(random, 300, 9);
+  bytes += bytes + std::string(40, 'a') + bytes;
+  const std::string coded = compress_by_copies(bytes);
+  for (int i = 0; i < 600; ++i) {
+    std::string damaged = coded;
+    damaged[random() % damaged.size()] = static_cast<char>(random());
+    if (i % 3 == 0) damaged.resize(random() % damaged.size());
+    try {
+      CHECK(expand_copies(damaged, bytes.size()).size() == bytes.size());
+    } catch (const FormatError&) {
+      // Refused.
+    }
+  }
+  CHECK_THROWS(expand_copies(coded, std::size_t{1} << 40), FormatError, "too short for");
+  CHECK_THROWS(expand_copies(coded + "12345", bytes.size()), FormatError,
+               "not those of its content");
 }
 
 TEST("tit codec: damaged coded bytes give other bytes or an error, never a crash") {

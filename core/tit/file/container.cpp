@@ -1,7 +1,9 @@
 #include "tit/file/container.hpp"
 
+#include "tit/codec/bit_coder.hpp"
 #include "tit/codec/byte_coder.hpp"
 #include "tit/codec/bytes.hpp"
+#include "tit/codec/copy_coder.hpp"
 #include "tit/codec/crc32c.hpp"
 
 namespace tisim {
@@ -14,14 +16,49 @@ constexpr std::size_t kFixedHeader = 8 + 4 + 4;
 constexpr std::size_t kMostLength = 10;  // bytes of a varint
 constexpr std::uint8_t kRequired = 1;
 constexpr std::uint8_t kCoded = 2;
+constexpr std::uint8_t kByCopies = 4;
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 62;
+
+std::string coded_bytes(Section& section) {
+  if (section.coding == Coding::quick) {
+    std::string coded = compress_by_copies(section.bytes);
+    if (may_expand(coded, section.bytes.size())) return coded;
+    section.coding = Coding::thorough;
+  }
+  return compress_bytes(section.bytes);
+}
+
+std::uint8_t flags_of(const Section& section) {
+  const std::uint8_t required = section.required ? kRequired : 0;
+  switch (section.coding) {
+    case Coding::thorough:
+      return required | kCoded;
+    case Coding::quick:
+      return required | kByCopies;
+    default:
+      return required;
+  }
+}
+
+Coding coding_of(std::uint8_t flags) {
+  if ((flags & ~(kRequired | kCoded | kByCopies)) != 0 ||
+      (flags & (kCoded | kByCopies)) == (kCoded | kByCopies)) {
+    throw FormatError("a section is coded in no known way");
+  }
+  return (flags & kCoded) != 0      ? Coding::thorough
+         : (flags & kByCopies) != 0 ? Coding::quick
+                                    : Coding::none;
+}
 
 void store(Section& section) {
   section.size = section.bytes.size();
-  if (section.coded) {
-    std::string coded = compress_bytes(section.bytes);
-    section.coded = coded.size() < section.bytes.size();
-    if (section.coded) section.bytes = std::move(coded);
+  if (section.coding != Coding::none) {
+    std::string coded = coded_bytes(section);
+    if (coded.size() < section.bytes.size()) {
+      section.bytes = std::move(coded);
+    } else {
+      section.coding = Coding::none;
+    }
   }
   section.stored = section.bytes.size();
   section.checksum = crc32c(section.bytes.data(), section.bytes.size());
@@ -33,10 +70,11 @@ Section read_entry(ByteReader& in, std::uint64_t offset) {
   section.version = static_cast<std::uint32_t>(in.at_most(0xffffffffU, "a section's version"));
   const std::uint8_t flags = in.byte();
   section.required = (flags & kRequired) != 0;
-  section.coded = (flags & kCoded) != 0;
+  section.coding = coding_of(flags);
   section.offset = offset;
   section.stored = in.at_most(kLargest - offset, "a section's length");
-  section.size = section.coded ? in.at_most(kLargest, "a section's length") : section.stored;
+  section.size =
+      section.coding != Coding::none ? in.at_most(kLargest, "a section's length") : section.stored;
   section.checksum = in.fixed32();
   return section;
 }
@@ -49,10 +87,9 @@ std::string write_container(std::vector<Section> sections) {
     store(section);
     table.text(section.name);
     table.varint(section.version);
-    table.byte(static_cast<std::uint8_t>((section.required ? kRequired : 0) |
-                                         (section.coded ? kCoded : 0)));
+    table.byte(flags_of(section));
     table.varint(section.stored);
-    if (section.coded) table.varint(section.size);
+    if (section.coding != Coding::none) table.varint(section.size);
     table.fixed32(section.checksum);
   }
   Bytes file;
@@ -102,8 +139,15 @@ std::string read_section(const ByteSource& source, const Section& section) {
   if (stored.size() != section.stored || crc32c(stored.data(), stored.size()) != section.checksum) {
     throw FormatError("its section " + section.name + " is not what was written");
   }
-  if (!section.coded) return stored;
-  return expand_bytes(stored, static_cast<std::size_t>(section.size));
+  const auto size = static_cast<std::size_t>(section.size);
+  switch (section.coding) {
+    case Coding::thorough:
+      return expand_bytes(stored, size);
+    case Coding::quick:
+      return expand_copies(stored, size);
+    default:
+      return stored;
+  }
 }
 
 }  // namespace tit

@@ -1,6 +1,7 @@
 #include "tit/grammar/grammar.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace tisim {
@@ -131,6 +132,21 @@ void Grammar::renumber() {
   ordered.reserve(kept.size());
   for (const std::uint32_t old : kept) ordered.push_back(std::move(rules[old]));
   rules = std::move(ordered);
+}
+
+void Grammar::require_sound(std::size_t terminals) const {
+  for (std::size_t rule = 0; rule < rules.size(); ++rule) {
+    if (rule > 0 && rules[rule].empty()) throw std::invalid_argument("a rule is empty");
+    for (const Item& item : rules[rule]) {
+      const std::size_t number = item.number();
+      if (item.exponent == 0) {
+        throw std::invalid_argument("an item of a grammar stands no times");
+      }
+      if (item.is_rule() ? number <= rule || number >= rules.size() : number >= terminals) {
+        throw std::invalid_argument("a grammar has a symbol that is not there");
+      }
+    }
+  }
 }
 
 std::vector<std::uint32_t> Grammar::expanded() const {

@@ -52,6 +52,10 @@ struct Grammar {
   void limit_depth(std::size_t most);
   // Gives rules that were put together the numbers that they must have, and drops unused ones.
   void renumber();
+  // Throws std::invalid_argument for a grammar that somebody else has made if a rule is empty, or
+  // has a symbol that is not there: rules are made of terminals below `terminals` and of rules
+  // behind them.
+  void require_sound(std::size_t terminals) const;
   // The sequence itself; for tests and short sequences.
   std::vector<std::uint32_t> expanded() const;
 

@@ -1,6 +1,7 @@
 #include "tit/writer/trace_writer.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace tisim {
@@ -23,10 +24,10 @@ std::vector<std::int32_t> numbered(std::size_t count) {
   return ranks;
 }
 
-Section section_of(std::string_view name, std::string bytes, bool coded) {
+Section section_of(std::string_view name, std::string bytes, Coding coding = Coding::none) {
   Section section;
   section.name = std::string(name);
-  section.coded = coded;
+  section.coding = coding;
   section.bytes = std::move(bytes);
   return section;
 }
@@ -64,6 +65,8 @@ std::uint32_t TraceWriter::text(const std::string& text) {
 }
 
 void TraceWriter::add(RankProgram program, std::string_view name, bool has_last_newline) {
+  const std::uint64_t calls = program.grammar.length();
+  calls_ += std::min(calls, std::numeric_limits<std::uint64_t>::max() - calls_);
   classes_.add(program);
   newlines_.push_back(has_last_newline ? 1 : 0);
   Line parts = name_of(name);
@@ -110,11 +113,20 @@ void TraceWriter::write_attributes(std::vector<Section>& sections) {
                                        tables_, attributes_);
   Bytes tables;
   attributes_.write(tables);
-  sections.push_back(section_of(kAttributesSection, std::move(tables.data), true));
+  sections.push_back(section_of(kAttributesSection, std::move(tables.data), Coding::thorough));
   sections.back().required = false;
   if (values.empty()) return;
-  sections.push_back(section_of(kAttributeValuesSection, std::move(values), false));
+  sections.push_back(section_of(kAttributeValuesSection, std::move(values)));
   sections.back().required = false;
+}
+
+// Tables are coded thoroughly only where reading them takes a small part of a replay.
+void TraceWriter::code_tables(std::vector<Section>& tables) const {
+  constexpr std::uint64_t kCallsPerByte = 12;
+  std::uint64_t bytes = 0;
+  for (const Section& section : tables) bytes += section.bytes.size();
+  const Coding coding = bytes <= calls_ / kCallsPerByte ? Coding::thorough : Coding::quick;
+  for (Section& section : tables) section.coding = coding;
 }
 
 std::string TraceWriter::finish(FileLayout layout, std::vector<Section> others) {
@@ -128,7 +140,7 @@ std::string TraceWriter::finish(FileLayout layout, std::vector<Section> others) 
   std::vector<Section> sections;
   Bytes trace;
   tables_.write_trace(trace);
-  sections.push_back(section_of(kTraceSection, std::move(trace.data), true));
+  sections.push_back(section_of(kTraceSection, std::move(trace.data)));
   if (!values_.empty()) {
     const std::uint64_t block = block_values(tables_.ranks);
     std::string values =
@@ -136,13 +148,16 @@ std::string TraceWriter::finish(FileLayout layout, std::vector<Section> others) 
                : code_columns(std::move(values_), block, precision, tables_);
     Bytes columns;
     tables_.write_columns(columns);
-    sections.push_back(section_of(kColumnsSection, std::move(columns.data), true));
-    if (!values.empty()) sections.push_back(section_of(kValuesSection, std::move(values), false));
+    sections.push_back(section_of(kColumnsSection, std::move(columns.data)));
+    code_tables(sections);
+    if (!values.empty()) sections.push_back(section_of(kValuesSection, std::move(values)));
+  } else {
+    code_tables(sections);
   }
   if (draws_) {
     Bytes seed;
     seed.varint(seed_);
-    sections.push_back(section_of(kDrawnSection, std::move(seed.data), false));
+    sections.push_back(section_of(kDrawnSection, std::move(seed.data)));
   }
   if (!attributes_.attributes.empty()) write_attributes(sections);
   for (Section& other : others) sections.push_back(std::move(other));

@@ -52,8 +52,10 @@ class TraceWriter {
  private:
   void finish_names(FileLayout& layout) const;
   void write_attributes(std::vector<Section>& sections);
+  void code_tables(std::vector<Section>& tables) const;
 
   TraceTables tables_;
+  std::uint64_t calls_ = 0;  // of all ranks
   bool draws_ = false;
   std::uint64_t seed_ = 0;
   VolumeHistograms histograms_;

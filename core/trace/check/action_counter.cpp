@@ -12,9 +12,8 @@ ActionCounter::Share ActionCounter::take(const RankWalk& walk,
   Share share;
   // What a line says beside its first operation counts for that.
   if ((op.flags & kContinuation) == 0) {
-    const std::size_t operation =
-        has_collective_call(op.kind) ? static_cast<std::size_t>(walk.call().operation) : 0;
-    current_ = &counts_[static_cast<std::size_t>(op.kind)][operation];
+    current_ =
+        &counts_[static_cast<std::size_t>(op.kind)][static_cast<std::size_t>(walk.operation())];
     share.is_action = true;
   }
   share.count = current_;

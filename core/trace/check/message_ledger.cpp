@@ -108,9 +108,16 @@ void MessageLedger::repeat(std::span<const TraceMessage> messages, std::uint64_t
   }
 }
 
+void MessageLedger::cancel(const TraceMessage& message, std::uint64_t times) {
+  const auto channel = open_.find(message.channel);
+  if (channel == open_.end()) return;
+  Sides& sides = channel->second;
+  (message.is_receive ? sides.received : sides.sent).cancelled += times;
+}
+
 bool MessageLedger::may_be_wrong(const Sides& sides) {
   const auto& [sent, received] = sides;
-  return sent.count != received.count ||
+  return sent.count != received.count || sent.cancelled + received.cancelled > 0 ||
          (sent.most > received.least && sent.sizes != received.sizes);
 }
 
@@ -126,7 +133,12 @@ void MessageLedger::end_rank() {
 std::vector<MessageLedger::Pair> MessageLedger::take_open() {
   std::vector<Pair> pairs;
   pairs.reserve(open_.size());
-  for (const auto& [channel, sides] : open_) pairs.push_back({channel, sides.sent, sides.received});
+  for (const auto& [channel, sides] : open_) {
+    pairs.push_back({channel, sides.sent, sides.received});
+    // A receive that is cancelled may take a message, and needs none.
+    Side& received = pairs.back().received;
+    received.count -= std::min(received.count, received.cancelled);
+  }
   open_ = {};
   std::uint64_t compared = 0;
   std::sort(pairs.begin(), pairs.end(), [&](const Pair& a, const Pair& b) {
@@ -187,8 +199,8 @@ void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pa
     };
     return freedom(a.channel) < freedom(b.channel);
   });
-  for (const Pair& chooser : choosers) {
-    std::uint64_t left = chooser.received.count;
+  // How many of so many receives of a channel find no message.
+  const auto choose = [&](const Pair& chooser, std::uint64_t left) {
     const auto take = [&left](Pair& pair) {
       const std::uint64_t taken = std::min(left, pair.sent.count - pair.received.count);
       pair.received.count += taken;
@@ -205,14 +217,18 @@ void MessageLedger::report_surplus(const std::vector<Pair>& wild, std::vector<Pa
     } else {
       std::ranges::for_each(surplus, take);
     }
-    if (left > 0) {
-      report_unmatched(chooser.channel, true, chooser.received.count - left, chooser.received.count,
-                       findings);
-    }
+    return left;
+  };
+  for (const Pair& chooser : choosers) {
+    const std::uint64_t all = chooser.received.count;
+    const std::uint64_t left = choose(chooser, all);
+    if (left > 0) report_unmatched(chooser.channel, true, all - left, all, findings);
   }
+  for (const Pair& chooser : choosers) choose(chooser, chooser.received.cancelled);
   for (const Pair& pair : surplus) {
-    if (pair.sent.count > pair.received.count) {
-      report_unmatched(pair.channel, false, pair.received.count, pair.sent.count, findings);
+    const std::uint64_t received = pair.received.count + pair.received.cancelled;
+    if (pair.sent.count > received + pair.sent.cancelled) {
+      report_unmatched(pair.channel, false, received, pair.sent.count, findings);
     }
   }
 }
@@ -249,6 +265,8 @@ void MessageLedger::report_unmatched(const TraceChannel& channel, bool is_receiv
 void MessageLedger::report_sizes(const Pair& pair, Findings& findings) {
   const std::uint64_t both = std::min(pair.sent.count, pair.received.count);
   if (both == 0 || pair.sent.most <= pair.received.least) return;
+  // Which of them match is not known.
+  if (pair.sent.cancelled + pair.received.cancelled > 0) return;
   if (pair.sent.count == pair.received.count && pair.sent.sizes == pair.received.sizes) return;
   if (findings.full()) return;
   ChannelWalk sends(*set_, *communicators_, *progress_, pair.channel, false);

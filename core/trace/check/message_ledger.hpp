@@ -27,6 +27,9 @@ class MessageLedger {
   // The same as to add all the messages, one after the other, so often. Each of them has been added
   // since the last end_rank().
   void repeat(std::span<const TraceMessage> messages, std::uint64_t times);
+  // So many messages like this one, which have been added since the last end_rank(), may have been
+  // withdrawn.
+  void cancel(const TraceMessage& message, std::uint64_t times);
   // The messages of a rank are complete.
   void end_rank();
 
@@ -41,7 +44,8 @@ class MessageLedger {
   // What one side of a channel comes to.
   struct Side {
     std::uint64_t count = 0;
-    SequenceHash sizes;  // in their order
+    std::uint64_t cancelled = 0;  // of them, which perhaps came to nothing
+    SequenceHash sizes;           // in their order
     std::int64_t least = 0;
     std::int64_t most = 0;
   };

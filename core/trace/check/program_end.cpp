@@ -14,10 +14,8 @@ void ProgramEnd::take(const RankWalk& walk, Findings& findings) {
   }
   if (finalize_line_ == 0 || reported_ || op.kind == Kind::nop) return;
   reported_ = true;
-  const bool is_local = op.kind == Kind::compute || op.kind == Kind::sleep;
-  const Operation operation =
-      has_collective_call(op.kind) ? walk.call().operation : Operation::barrier;
-  const std::string name(name_of(op.kind, operation));
+  const bool is_local = op.kind == Kind::compute || op.kind == Kind::sleep || op.kind == Kind::file;
+  const std::string name(name_of(op.kind, walk.operation()));
   findings.add({is_local ? Severity::warning : Severity::error, rank_, walk.reader().file(),
                 op.line,
                 name + " comes after the finalize in line " + std::to_string(finalize_line_) +

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "support/mixing.hpp"
-#include "trace/check/skipped_lines.hpp"
 #include "trace/walk/finding.hpp"
 #include "trace/walk/rank_walk.hpp"
+#include "trace/walk/skipped_lines.hpp"
 
 namespace tisim {
 

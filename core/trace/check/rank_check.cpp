@@ -21,9 +21,14 @@ void RankCheck::take() {
   messages_.clear();
   reader_.read(walk_, messages_);
   end_.take(walk_, findings_);
+  const auto cancelled =
+      walk_.op().kind == Kind::cancel ? requests_.cancelled(walk_) : std::nullopt;
   requests_.take(walk_, findings_);
+  files_.take(walk_, findings_);
   check_communicator();
-  sums_.take(walk_, rank_, messages_, findings_, records_ ? &repetition_ : nullptr);
+  Repetition* const record = records_ ? &repetition_ : nullptr;
+  sums_.take(walk_, rank_, messages_, findings_, record);
+  if (cancelled) sums_.cancel(*cancelled, record);
 }
 
 void RankCheck::finish(ProgramEnds& ends) {
@@ -45,6 +50,7 @@ void RankCheck::at_turn(LoopTurn turn) {
       sums_.repeat(rank_, repetition_, turn.left);
       const SkippedLines skipped{begin_, turn.left * (turn.line - line_)};
       requests_.skip(skipped, turn.left * (complete - complete_somewhere_));
+      files_.skip(skipped);
       end_.skip(skipped);
       walk_.skip_repetitions(turn.left);
     }
@@ -60,6 +66,7 @@ void RankCheck::at_turn(LoopTurn turn) {
 
 std::uint64_t RankCheck::signature(LoopTurn turn) const {
   std::uint64_t hash = requests_.signature({begin_, turn.line});
+  hash = mixed(hash, files_.signature({begin_, turn.line}));
   hash = mixed(hash, reader_.signature());
   hash = mixed(hash, walk_.signature());
   hash = mixed(hash, end_.signature());

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "support/progress.hpp"
+#include "trace/check/files/open_files.hpp"
 #include "trace/check/program_end.hpp"
-#include "trace/check/requests.hpp"
+#include "trace/check/requests/requests.hpp"
 #include "trace/check/trace_sums.hpp"
 #include "trace/walk/finding.hpp"
 #include "trace/walk/messages.hpp"
@@ -27,6 +28,7 @@ class RankCheck {
         sums_(sums),
         findings_(findings),
         requests_(rank, legacy),
+        files_(rank),
         end_(rank) {}
 
   // Goes to the next operation; false at the end. Throws TraceError.
@@ -47,6 +49,7 @@ class RankCheck {
   Findings& findings_;
   MessageReader reader_;
   Requests requests_;
+  OpenFiles files_;
   ProgramEnd end_;
   std::vector<TraceMessage> messages_;  // of the operation at hand
 

@@ -18,13 +18,21 @@ void TraceSums::take(const RankWalk& walk, std::int32_t rank,
   if (call) record->calls.push_back(*call);
 }
 
+void TraceSums::cancel(const TraceMessage& message, Repetition* record) {
+  if (!ignores_messages_) messages_.cancel(message, 1);
+  if (record != nullptr) record->cancelled.push_back(message);
+}
+
 void TraceSums::repeat(std::int32_t rank, const Repetition& repetition, std::uint64_t times) {
   for (const auto& [share, op] : repetition.operations) {
     counter_.repeat(share, times);
     balance_.take(rank, op, times);
   }
   for (const TraceMessage& message : repetition.messages) balance_.take(rank, message, times);
-  if (!ignores_messages_) messages_.repeat(repetition.messages, times);
+  if (!ignores_messages_) {
+    messages_.repeat(repetition.messages, times);
+    for (const TraceMessage& message : repetition.cancelled) messages_.cancel(message, times);
+  }
   collectives_.repeat(rank, repetition.calls, times);
 }
 

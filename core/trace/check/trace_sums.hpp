@@ -16,11 +16,13 @@ namespace tisim {
 struct Repetition {
   std::vector<std::pair<ActionCounter::Share, Op>> operations;
   std::vector<TraceMessage> messages;
+  std::vector<TraceMessage> cancelled;
   std::vector<CollectiveOrder::RankCall> calls;
 
   void clear() {
     operations.clear();
     messages.clear();
+    cancelled.clear();
     calls.clear();
   }
 };
@@ -36,6 +38,8 @@ class TraceSums {
   // Takes the operation at hand, with its messages, and writes it down in `record` if there is one.
   void take(const RankWalk& walk, std::int32_t rank, const std::vector<TraceMessage>& messages,
             Findings& findings, Repetition* record);
+  // A message that the rank has posted may have been withdrawn.
+  void cancel(const TraceMessage& message, Repetition* record);
   // The same as to take all operations of the repetition, one after the other, so often.
   void repeat(std::int32_t rank, const Repetition& repetition, std::uint64_t times);
   void end_rank(std::int32_t rank);

@@ -118,6 +118,27 @@ bool AttributeWalk::pass(std::uint32_t call, const Place& place, std::uint64_t& 
   return computes;
 }
 
+bool AttributeWalk::repeats(std::uint32_t attribute) {
+  constexpr std::int64_t kNotMet = -2, kNone = -1;
+  std::vector<std::int64_t> known(places_.size(), kNotMet);
+  std::uint32_t call = 0;
+  while (expansion_.next(call)) {
+    const Place& place = places_[call];
+    const tit::CallAttributes& layout = attributes_->tables().of_call(class_number_, call);
+    values_.clear();
+    take(layout.before, place.before_sites, values_);
+    values_.clear();
+    take(layout.at, place.at_sites, values_);
+    std::int64_t found = kNone;
+    for (const Value& value : values_) {
+      if (value.attribute == attribute) found = value.value;
+    }
+    if (known[call] == kNotMet) known[call] = found;
+    if (known[call] != found) return false;
+  }
+  return true;
+}
+
 bool AttributeWalk::next() {
   values_.clear();
   if (waiting_line_ > 0) {

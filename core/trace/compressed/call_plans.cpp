@@ -15,6 +15,10 @@ namespace {
 constexpr std::int64_t kMostPatched = 1'000'000'000'000;
 constexpr std::int64_t kMostScale = 1'000'000;
 
+constexpr std::size_t kNoHole = std::numeric_limits<std::size_t>::max();
+// Peers by rank that the plans of a class may keep.
+constexpr std::size_t kMostPeers = std::size_t{1} << 24;
+
 // Values that are tried for a number that is in a column.
 constexpr std::int64_t kTriedValue = 1;
 constexpr std::int64_t kOtherTriedValue = 2;
@@ -94,10 +98,12 @@ void CallPlans::make(std::uint32_t call) {
   CallPlan& plan = plans_[call];
   CallDetails details;
   bool found = false;
+  // The line of one rank stands for the operations that it stands for: nothing is to be tried.
+  const bool is_alone = program_.ranks().size() == 1 && !plan.has_columns;
   try {
-    CallTable tried;
-    found = find_patches(call, details, tried) && as_parsed(call, details, tried);
-    if (found) {
+    found = find_patches(call, details, is_alone ? calls_ : tried_) &&
+            (is_alone || as_parsed(call, details, tried_));
+    if (found && !is_alone) {
       // Once more for good: the calls of lines that were tried are not the trace's.
       std::vector<std::int64_t> numbers;
       first_numbers(call, numbers);
@@ -322,11 +328,23 @@ bool CallPlans::as_parsed(std::uint32_t call, const CallDetails& details, CallTa
   return true;
 }
 
-// Whether all patches can be said by the masks of a plan.
-bool CallPlans::make_plain(std::uint32_t call, const CallDetails& details, CallPlan& plan) const {
+// The peers of a call on all ranks of the class.
+const std::int32_t* CallPlans::peers_of(std::uint32_t call, std::size_t hole) {
+  std::vector<std::int32_t>& peers = peers_.emplace_back();
+  std::vector<std::int64_t> numbers;
+  for (std::uint32_t at = 0; at < program_.ranks().size(); ++at) {
+    program_.numbers(call, at, numbers);
+    peers.push_back(static_cast<std::int32_t>(numbers[hole]));
+  }
+  return peers.data();
+}
+
+// Whether all patches can be said by the masks and peers of a plan.
+bool CallPlans::make_plain(std::uint32_t call, const CallDetails& details, CallPlan& plan) {
   constexpr std::uint32_t kAll = ~std::uint32_t{0};
   if (details.count != 1 || details.step != 1 || plan.has_columns) return false;
   plan.op = details.ops[0];
+  std::size_t by_rank = kNoHole;
   for (const FieldPatch& patch : details.patches) {
     const std::int64_t value = signature(call).arguments[patch.hole].value;
     if (patch.mode == tit::Mode::relative && patch.field == FieldPatch::Field::peer) {
@@ -339,9 +357,17 @@ bool CallPlans::make_plain(std::uint32_t call, const CallDetails& details, CallP
                patch.scale == 1) {
       plan.op.bytes = value;
       plan.bytes_sum = kAll;
+    } else if (patch.mode == tit::Mode::by_rank && patch.field == FieldPatch::Field::peer) {
+      by_rank = patch.hole;
     } else {
       return false;
     }
+  }
+  if (by_rank != kNoHole) {
+    if ((peers_.size() + 1) * program_.ranks().size() > kMostPeers) return false;
+    plan.op.peer = 0;
+    plan.peers = peers_of(call, by_rank);
+    plan.by_position = kAll;
   }
   plan.form = CallForm::plain;
   return true;

@@ -21,16 +21,33 @@ enum class CallForm : std::uint8_t {
   silent,   // none
 };
 
-// A call that each rank makes from the same operation. peer = (peer + rank & sum) ^ (rank & flip).
+// Of a plan without peers by rank.
+inline constexpr std::int32_t kNoPeers[1] = {0};
+
+// A call that each rank makes from the same operation:
+// peer = (peer + rank & sum) ^ (rank & flip) + peers[position & by_position].
 struct CallPlan {
   Op op;
-  std::uint32_t peer_sum = 0;  // a mask: 0 or all bits
+  const std::int32_t* peers = kNoPeers;  // by the positions of the class' ranks, or one that is 0
+  std::uint32_t by_position = 0;         // a mask: 0 or all bits
+  std::uint32_t peer_sum = 0;
   std::uint32_t peer_flip = 0;
   std::uint32_t bytes_sum = 0;
   std::uint32_t kind = 0;     // of the signature, for contexts
   std::uint32_t details = 0;  // of what is not plain: its place in CallPlans::details
   CallForm form = CallForm::unknown;
   bool has_columns = false;
+
+  // The operation of a plain one on a rank, which stands at this position of its class.
+  void put(std::int32_t rank, std::uint32_t position, std::uint32_t line, Op& into) const {
+    const auto number = static_cast<std::uint32_t>(rank);
+    const auto by_rank = static_cast<std::uint32_t>(peers[position & by_position]);
+    const std::uint32_t sum = static_cast<std::uint32_t>(op.peer) + (number & peer_sum);
+    into = op;
+    into.peer = static_cast<std::int32_t>((sum ^ (number & peer_flip)) + by_rank);
+    into.bytes = op.bytes + (number & bytes_sum);
+    into.line = line;
+  }
 };
 
 // A field of an operation and where its value comes from.
@@ -89,7 +106,8 @@ class CallPlans {
   bool values_fit(std::uint32_t call, const FieldPatch& patch, std::size_t hole);
   bool in_range(const FieldPatch& patch, std::int64_t value) const;
   bool as_parsed(std::uint32_t call, const CallDetails& details, CallTable& tried);
-  bool make_plain(std::uint32_t call, const CallDetails& details, CallPlan& plan) const;
+  bool make_plain(std::uint32_t call, const CallDetails& details, CallPlan& plan);
+  const std::int32_t* peers_of(std::uint32_t call, std::size_t hole);
   std::size_t parse(std::uint32_t call, const std::vector<std::int64_t>& numbers, CallTable& calls,
                     Op* ops);
   const tit::Signature& signature(std::uint32_t call) const;
@@ -98,9 +116,11 @@ class CallPlans {
   const CompressedProgram& program_;
   const TraceGrammar& grammar_;
   CallTable& calls_;
+  CallTable tried_;  // calls of lines that are tried only
   bool double_default_;
   std::vector<CallPlan> plans_;
   std::vector<CallDetails> details_;
+  std::vector<std::vector<std::int32_t>> peers_;  // of plans, by the positions of ranks
   bool uses_mistaken_null_ = false;
   bool uses_lost_type_ = false;
 };

@@ -13,19 +13,12 @@ ColumnStream::ColumnStream(const CompressedFile& file, ColumnPlace place)
   for (const tit::Block& block : column_->blocks) capacity_ = std::max(capacity_, block.bytes);
 }
 
-void ColumnStream::read_ahead(const ProgramCall* calls, const ProgramCall* end,
+void ColumnStream::read_ahead(const ProgramCall* calls, std::uint32_t count,
                               std::uint32_t first_site) {
-  const auto count =
-      static_cast<std::uint32_t>(std::min(static_cast<std::ptrdiff_t>(kMostAhead), end - calls));
-  const tit::VolumeSites& sites = file_->volume_sites();
   ahead_begin_ = 0;
   const std::uint32_t made = values_left_ < count ? read_values<true>(calls, count, first_site)
                                                   : read_values<false>(calls, count, first_site);
   ahead_end_ = static_cast<std::uint8_t>(made);
-  if (!sites.may_exceed()) return;
-  bool is_known = true;
-  for (std::uint32_t i = 0; i < made; ++i) is_known = is_known && ahead_values_[i] < sites.known();
-  if (!is_known) file_->damaged("a volume is none");
 }
 
 // `kMayEnd`: the block may end before so many values.
@@ -37,6 +30,7 @@ std::uint32_t ColumnStream::read_values(const ProgramCall* calls, std::uint32_t 
   std::uint64_t left = values_left_;
   std::uint32_t number = first_site;
   std::uint32_t made = 0;
+  std::uint64_t largest = 0;
   while (number != tit::VolumeSites::kSpecial) {
     const tit::VolumeSite& site = sites[number];
     std::uint64_t value = site.value;
@@ -45,12 +39,15 @@ std::uint32_t ColumnStream::read_values(const ProgramCall* calls, std::uint32_t 
       --left;
       value = decoder.next_small(site.buckets, site.shift);
     }
+    largest = std::max(largest, value);
     ahead_values_[made] = static_cast<std::uint32_t>(value);
     if (++made == count) break;
     number = calls[made].volume_site;
   }
   decoder_ = decoder;
   values_left_ = left;
+  const tit::VolumeSites& volumes = file_->volume_sites();
+  if (volumes.may_exceed() && largest >= volumes.known()) file_->damaged("a volume is none");
   return made;
 }
 

@@ -21,10 +21,12 @@ class ColumnStream {
     return decoder_.next(model);
   }
 
-  // Reads ahead the values before some of these calls, from the first one on, which is at
+  static constexpr std::uint32_t kMostAhead = 32;
+
+  // Reads ahead the values before these calls, kMostAhead at most, the first of which is at
   // `first_site`: one for each call, whether its site varies or not. Stops at what is special, and
   // where the block at hand ends. Nothing may be ahead.
-  void read_ahead(const ProgramCall* calls, const ProgramCall* end, std::uint32_t first_site);
+  void read_ahead(const ProgramCall* calls, std::uint32_t count, std::uint32_t first_site);
   // What is ahead.
   std::uint32_t ahead() const { return ahead_end_ - ahead_begin_; }
   const std::uint32_t* values_ahead() const { return ahead_values_ + ahead_begin_; }
@@ -33,8 +35,6 @@ class ColumnStream {
   }
 
  private:
-  static constexpr std::uint32_t kMostAhead = 32;
-
   template <bool kMayEnd>
   std::uint32_t read_values(const ProgramCall* calls, std::uint32_t count,
                             std::uint32_t first_site);

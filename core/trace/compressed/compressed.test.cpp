@@ -92,16 +92,87 @@ std::vector<std::string> ring(int ranks, int iterations, unsigned volumes, unsig
   return texts;
 }
 
+// Ranks that exchange messages with partners drawn once, in an inner loop that is too long to be
+// spelled out.
+std::vector<std::string> partners(int ranks, unsigned volumes) {
+  std::vector<std::string> texts;
+  std::mt19937 random(7);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::string prefix = std::to_string(rank) + " ";
+    const std::string partner = std::to_string(random() % static_cast<unsigned>(ranks));
+    std::string text = prefix + "init\n";
+    for (int i = 0; i < 3; ++i) {
+      for (int k = 0; k < 150; ++k) {
+        if (random() % 3 > 0) {
+          text += prefix + "compute " + std::to_string(1 + random() % volumes) + "\n";
+        }
+        text += prefix + "send " + partner + " 1 64\n" + prefix + "recv " + partner + " 1 64\n";
+        text += prefix + "sendrecv 8 0 8 " + partner + "\n";
+      }
+      text += prefix + "barrier\n";
+    }
+    texts.push_back(text + prefix + "finalize\n");
+  }
+  return texts;
+}
+
+// Ranks whose lines have nothing in common.
+std::vector<std::string> noise(int first, int ranks) {
+  std::vector<std::string> texts;
+  std::mt19937 random(9);
+  for (int rank = first; rank < first + ranks; ++rank) {
+    const std::string prefix = std::to_string(rank) + " ";
+    std::string text;
+    for (int i = 0; i < 400; ++i) {
+      const std::string number = std::to_string(random() % 100000);
+      const std::string peer = std::to_string(random() % 8);
+      switch (random() % 3) {
+        case 0:
+          text += prefix + "compute " + number + "\n";
+          break;
+        case 1:
+          text += prefix + "isend " + peer + " " + std::to_string(random() % 9) + " " + number;
+          text += "\n";
+          break;
+        default:
+          text += prefix + "allreduce " + number + " " + std::to_string(random() % 77) + "\n";
+      }
+    }
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+std::vector<std::string> together(std::vector<std::string> some,
+                                  const std::vector<std::string>& others) {
+  some.insert(some.end(), others.begin(), others.end());
+  return some;
+}
+
 }  // namespace
 
 TEST("compressed: programs of every kind of column come back and are read as their text") {
   for (const auto& texts : {ring(4, 30, 1), ring(5, 200, 100000), ring(3, 400, 50),
-                            ring(4, 400, 1, 100000), ring(2, 300, 1000, 1000)}) {
+                            ring(4, 400, 1, 100000), ring(2, 300, 1000, 1000), partners(9, 1),
+                            partners(9, 5000), together(ring(4, 30, 9), noise(4, 4))}) {
     const Scratch scratch;
     const std::string bytes = compressed(texts, scratch);
     CHECK(test::unpacked(bytes, texts.size(), scratch) == texts);
     check_reading(texts, bytes);
   }
+}
+
+TEST("compressed: ranks with structure and ranks without take no more room together than apart") {
+  const Scratch scratch;
+  const std::vector<std::string> regular = ring(4, 300, 1);
+  const std::vector<std::string> random = noise(4, 4);
+  const std::vector<std::string> first = {"0 init\n", "1 init\n", "2 init\n", "3 init\n"};
+  const std::vector<std::string> last = {"4 init\n", "5 init\n", "6 init\n", "7 init\n"};
+  const std::vector<std::string> both = together(regular, random);
+  const std::size_t size = compressed(both, scratch).size();
+  CHECK(size <= compressed(together(regular, last), scratch).size() +
+                    compressed(together(first, random), scratch).size());
+  CHECK(size <= test::packed(both, scratch, Dialect::automatic, PackedForm::version_1).size() + 64);
 }
 
 TEST("compressed: iterations and ranks cost next to nothing") {
@@ -138,6 +209,27 @@ TEST("compressed: a reader stops at the turns of a loop and leaves repetitions o
   CHECK(reader->read(ops, 64) == 1 && ops[0].line == 202);
   CHECK((ops[0].flags & kIsFinalize) != 0);
   CHECK(!reader->next_turn() && reader->read(ops, 64) == 0);
+}
+
+TEST("compressed: a reader reads on over turns while nobody heeds them") {
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "0 sleep 5\n0 sleep 6\n";
+  const auto set = opened(compressed({text + "0 finalize\n"}, scratch));
+  CallTable calls;
+  const auto reader = set->open(0, calls);
+  CHECK(reader->stop_at_loops());
+  Op ops[64];
+  reader->heed_turns(false);
+  CHECK(!reader->next_turn());
+  CHECK(reader->read(ops, 64) == 64 && ops[63].line == 64);
+  reader->heed_turns(true);
+  const auto turn = reader->next_turn();
+  CHECK(turn && turn->left == 68 && turn->line == 64 && !turn->is_first);
+  CHECK(reader->read(ops, 64) == 2 && ops[1].line == 66);
+  CHECK(reader->next_turn());
+  reader->skip_repetitions(60);
+  CHECK(reader->read(ops, 64) == 2 && ops[0].line == 187);
 }
 
 TEST("compressed: who does not ask for the turns of a loop reads on") {
@@ -229,6 +321,20 @@ TEST("compressed: a required section of the future is refused by its name") {
   CHECK_THROWS(opened(tit::write_container(sections)), TraceError, "its section \"trace\"");
 }
 
+TEST("compressed: lines without actions that never end are refused") {
+  const Scratch scratch;
+  std::string text = "0 init\n";
+  for (int i = 0; i < 1000; ++i) text += "# c\n";
+  std::vector<tit::Section> sections = sections_of(compressed({text + "0 finalize\n"}, scratch));
+  // The repetitions less 2 become 2^31 or so.
+  const std::size_t place = sections[0].bytes.find("\xe6\x07");
+  CHECK(place != std::string::npos);
+  sections[0].bytes.replace(place, 2, "\xff\xff\xff\xff\x07");
+  const auto set = opened(tit::write_container(sections));
+  CallTable calls;
+  CHECK_THROWS(test::read_all(*set, 0, calls), TraceError, "lines without an action");
+}
+
 TEST("compressed: any damage behind checksums that are right is read or refused") {
   const Scratch scratch;
   const std::string bytes = compressed(ring(3, 40, 1000, 300), scratch);
@@ -237,7 +343,7 @@ TEST("compressed: any damage behind checksums that are right is read or refused"
   for (int round = 0; round < 600; ++round) {
     std::vector<tit::Section> damaged = sections;
     tit::Section& section = damaged[random() % damaged.size()];
-    section.coded = false;
+    section.coding = tit::Coding::none;
     for (std::size_t i = 0; i <= random() % 3 && !section.bytes.empty(); ++i) {
       section.bytes[random() % section.bytes.size()] =
           static_cast<char>(random() % 3 == 0 ? random() % 256 : random() % 8);

@@ -15,6 +15,7 @@ MatchedSourcesReader::MatchedSourcesReader(std::unique_ptr<RankReader> reader,
                                            const CompressedFile& file, std::int32_t rank)
     : reader_(std::move(reader)),
       file_(file),
+      rank_(rank),
       walk_(file, rank),
       attribute_(file.attributes()->number_of(kMatchedAttribute).value()) {
   is_at_line_ = walk_.next();
@@ -28,6 +29,10 @@ std::size_t MatchedSourcesReader::read(Op* out, std::size_t capacity) {
     }
   }
   return count;
+}
+
+bool MatchedSourcesReader::stop_at_loops() {
+  return AttributeWalk(file_, rank_).repeats(attribute_) && reader_->stop_at_loops();
 }
 
 std::int32_t MatchedSourcesReader::source_of(std::uint32_t line) {

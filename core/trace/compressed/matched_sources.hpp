@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,11 @@ class MatchedSourcesReader final : public RankReader {
                        std::int32_t rank);
 
   std::size_t read(Op* out, std::size_t capacity) override;
+  // Only where each call matches the same rank each time, of what its attribute says.
+  bool stop_at_loops() override;
+  void heed_turns(bool heeds) override { reader_->heed_turns(heeds); }
+  std::optional<LoopTurn> next_turn() override { return reader_->next_turn(); }
+  void skip_repetitions(std::uint64_t count) override { reader_->skip_repetitions(count); }
   std::uint64_t bytes_read() const override { return reader_->bytes_read(); }
   std::string file() const override { return reader_->file(); }
   bool uses_mistaken_null() const override { return reader_->uses_mistaken_null(); }
@@ -35,6 +41,7 @@ class MatchedSourcesReader final : public RankReader {
 
   std::unique_ptr<RankReader> reader_;
   const CompressedFile& file_;
+  std::int32_t rank_;
   AttributeWalk walk_;
   std::uint32_t attribute_;
   bool is_at_line_ = true;  // the walk has not ended

@@ -95,21 +95,27 @@ ProgramSegment CompressedProgram::stretch(std::vector<ProgramCall> calls, std::u
   return {spelled_.back()->data(), static_cast<std::uint32_t>(spelled_.back()->size()), repeats};
 }
 
-// Adds the repetitions of a stretch. Few of a short one are spelled out; a long loop stays one, at
-// whose turns a reader can stop.
+// Adds the repetitions of a stretch. Few of a short one are spelled out. A long loop stays one, at
+// whose turns a reader can stop, unless the values in columns differ from turn to turn anyway: then
+// several turns become one.
 void CompressedProgram::repeat(const ProgramSegment& once, std::uint32_t repeats,
                                std::vector<ProgramSegment>& segments) {
   const std::uint64_t length = std::uint64_t{once.length} * repeats;
-  if (repeats < 2 || length > kSpelledOut || length > budget_) {
+  std::uint32_t turns = repeats;
+  if (length > kSpelledOut) {
+    turns = class_->has_volumes ? static_cast<std::uint32_t>(kSpelledOut / once.length) : 1;
+  }
+  if (turns < 2 || std::uint64_t{once.length} * turns > budget_) {
     segments.push_back({once.calls, once.length, repeats});
     return;
   }
   std::vector<ProgramCall> calls;
-  for (std::uint32_t i = 0; i < repeats; ++i) {
+  for (std::uint32_t i = 0; i < turns; ++i) {
     calls.insert(calls.end(), once.calls, once.calls + once.length);
   }
   budget_ -= calls.size();
-  segments.push_back(stretch(std::move(calls), 1));
+  segments.push_back(stretch(std::move(calls), repeats / turns));
+  if (repeats % turns > 0) repeat(once, repeats % turns, segments);
 }
 
 void CompressedProgram::find_sites(std::vector<ProgramCall>& calls) const {

@@ -1,7 +1,6 @@
 #include "trace/compressed/reader.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "tit/codec/error.hpp"
@@ -12,20 +11,14 @@ namespace tisim {
 
 namespace {
 
-constexpr std::uint64_t kMostLines = std::numeric_limits<std::uint32_t>::max();
+// Calls in a row that are no actions, such as comments: a file of a few bytes may have 2^62.
+constexpr std::uint64_t kMostIdle = 16777216;
 
 std::uint32_t line_in_op(std::uint64_t line) {
-  return static_cast<std::uint32_t>(std::min(line, kMostLines));
+  return static_cast<std::uint32_t>(std::min(line, CompressedReader::kMostLines));
 }
 
 }  // namespace
-
-// A call makes at most a computation before it and the operations of its line.
-struct CompressedReader::Waiting {
-  Op ops[1 + LineParser::kMostOps];
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
-};
 
 CompressedReader::CompressedReader(const std::shared_ptr<const void>& owner,
                                    const TraceGrammar& grammar, std::int32_t rank,
@@ -42,7 +35,15 @@ CompressedReader::CompressedReader(const std::shared_ptr<const void>& owner,
 
 CompressedReader::~CompressedReader() = default;
 
-bool CompressedReader::has_waiting() const { return waiting_ && waiting_->count > 0; }
+// Room for what comes next and has no room in a batch: nothing waits.
+CompressedReader::Waiting& CompressedReader::room_to_wait() {
+  if (!waiting_) {
+    const std::uint32_t room = has_volumes_ ? 2 * most_ahead() : 0;
+    waiting_ = std::make_unique<Waiting>(std::max(Waiting::kLeastRoom, room));
+  }
+  waiting_->first = 0;
+  return *waiting_;
+}
 
 bool CompressedReader::uses_mistaken_null() const {
   return mistaken_null_ || plans_->uses_mistaken_null();
@@ -51,16 +52,18 @@ bool CompressedReader::uses_mistaken_null() const {
 bool CompressedReader::uses_lost_type() const { return lost_type_ || plans_->uses_lost_type(); }
 
 std::size_t CompressedReader::read(Op* out, std::size_t capacity) {
-  std::size_t made = 0;
-  if (has_waiting()) {
-    Waiting& waiting = *waiting_;
-    for (; made < capacity && waiting.count > 0; --waiting.count) {
-      out[made++] = waiting.ops[waiting.first++];
-    }
-  }
+  std::size_t made = take_waiting(out, capacity);
+  std::size_t known = made;
+  std::uint64_t begun = bytes_read();  // calls behind the last action
   try {
     while (made < capacity) {
-      if (at_ == end_ && ((loop_ && !pass_turn(made == 0)) || !next_stretch())) break;
+      if (made != known) {
+        known = made;
+        begun = bytes_read();
+      } else if (bytes_read() - begun > kMostIdle) {
+        shared_->file().damaged("it goes on for 16,777,216 lines without an action");
+      }
+      if (at_ == end_ && (!pass_turns(made == 0) || !next_stretch())) break;
       if (!has_volumes_) {
         made += read_stretch(out + made, capacity - made);
       } else if (!shared_->file().draws_volumes()) {
@@ -120,31 +123,6 @@ bool CompressedReader::at_last_call() const {
   return true;
 }
 
-// A call of the form plain.
-inline void CompressedReader::put_plain(const CallPlan& plan, std::uint64_t line, Op& op) const {
-  const auto rank = static_cast<std::uint32_t>(rank_);
-  op.kind = plan.op.kind;
-  op.flags = plan.op.flags;
-  op.comm = plan.op.comm;
-  op.peer = static_cast<std::int32_t>(
-      (static_cast<std::uint32_t>(plan.op.peer) + (rank & plan.peer_sum)) ^
-      (rank & plan.peer_flip));
-  op.bytes = plan.op.bytes + (rank & plan.bytes_sum);
-  op.tag = plan.op.tag;
-  op.line = static_cast<std::uint32_t>(line);
-}
-
-// A computation.
-inline void put_compute(double amount, std::uint32_t line, Op& op) {
-  op.kind = Kind::compute;
-  op.flags = 0;
-  op.comm = 0;
-  op.peer = 0;
-  op.amount = amount;
-  op.tag = 0;
-  op.line = line;
-}
-
 // Calls of a class without volumes in a column.
 std::size_t CompressedReader::read_stretch(Op* out, std::size_t capacity) {
   const CallPlan* const plans = plans_->data();
@@ -156,95 +134,12 @@ std::size_t CompressedReader::read_stretch(Op* out, std::size_t capacity) {
   for (; made < count; ++made) {
     const CallPlan& plan = plans[start[made].call];
     if (plan.form != CallForm::plain) break;
-    put_plain(plan, line + made + 1, out[made]);
+    plan.put(rank_, position_, static_cast<std::uint32_t>(line + made + 1), out[made]);
   }
   at_ += made;
   line_ += made;
   if (made > 0) before_ = plans[start[made - 1].call].kind + 1;
   if (made < count) made += read_call(out + made, capacity - made);
-  return made;
-}
-
-// Calls of a class with volumes in a column.
-std::size_t CompressedReader::read_with_volumes(Op* out, std::size_t capacity) {
-  const CompressedFile& file = shared_->file();
-  if (!column_) column_ = std::make_unique<ColumnStream>(file, file.column_of(rank_));
-  if (line_ > kMostLines - 2 * capacity) return read_call(out, capacity);
-  if (column_->ahead() == 0 && !volume_done_) {
-    const CallPlan& plan = plans_->data()[at_->call];
-    column_->read_ahead(at_, end_,
-                        plan.has_columns
-                            ? tit::VolumeSites::kSpecial
-                            : file.volume_sites().number(file.site_table(), before_, plan.kind));
-  }
-  const std::size_t made = put_calls_ahead(out, capacity);
-  if (made > 0) return made;
-  return read_call(out, capacity);
-}
-
-// The next call, if that is a quick one: plain, or one operation that this rank has made before.
-inline bool CompressedReader::put_quickly(const CallPlan& plan, std::uint32_t line, Op& op) const {
-  if (__builtin_expect(plan.form == CallForm::plain, 1)) {
-    put_plain(plan, line, op);
-    return true;
-  }
-  const bool may_be_cached = plan.form == CallForm::patched || plan.form == CallForm::parsed;
-  if (!may_be_cached || plan.has_columns || plan.details >= cached_.size()) return false;
-  const Cached& cached = cached_[plan.details];
-  if (cached.count != 1 || cached.step != 1) return false;
-  op = cached.ops[0];
-  op.line = line;
-  return true;
-}
-
-// Calls whose volumes have been read.
-std::size_t CompressedReader::put_calls_ahead(Op* out, std::size_t capacity) {
-  const CallPlan* const plans = plans_->data();
-  const CompressedFile& file = shared_->file();
-  const double* const amounts =
-      file.volume_sites().is_listed() ? file.volume_sites().amounts() : nullptr;
-  const auto amount_of = [&](std::uint32_t value) {
-    return amounts != nullptr ? amounts[value] : file.amount_of(value);
-  };
-  const ProgramCall* at = at_;
-  const std::uint32_t* const values = column_->values_ahead();
-  const std::uint32_t count = column_->ahead();
-  std::uint32_t taken = 0;
-  auto line = static_cast<std::uint32_t>(line_);
-  std::size_t made = 0;
-  if (volume_done_) {
-    if (!put_quickly(plans[at->call], line + 1, out[0])) return 0;
-    volume_done_ = false;
-    ++at;
-    ++line;
-    ++made;
-  }
-  for (; taken < count && made + 1 < capacity; ++taken, ++at) {
-    // Whether there is a volume cannot be foretold: one is written in any case.
-    const std::uint32_t value = values[taken];
-    const std::uint32_t is_computed = value != 0 ? 1 : 0;
-    put_compute(amount_of(value), line + 1, out[made]);
-    if (!put_quickly(plans[at->call], line + is_computed + 1, out[made + is_computed])) break;
-    line += is_computed + 1;
-    made += is_computed + 1;
-  }
-  if (taken < count && made + 1 == capacity) {
-    const std::uint32_t value = values[taken];
-    if (value != 0) {
-      put_compute(amount_of(value), ++line, out[made++]);
-      ++taken;
-      volume_done_ = true;
-    } else if (put_quickly(plans[at->call], line + 1, out[made])) {
-      ++line;
-      ++made;
-      ++taken;
-      ++at;
-    }
-  }
-  column_->take_ahead(taken);
-  line_ = line;
-  if (at != at_) before_ = plans[at[-1].call].kind + 1;
-  at_ = at;
   return made;
 }
 
@@ -257,7 +152,7 @@ std::size_t CompressedReader::read_call(Op* out, std::size_t capacity) {
   std::uint32_t site = tit::SiteTable::kNone;
   if (has_volumes_ || plan.has_columns)
     site = shared_->file().site_table().find(before_, plan.kind);
-  if (has_volumes_ && !volume_done_) {
+  if (has_volumes_) {
     const std::uint64_t value = volume_at(site);
     if (value != 0) {
       ops[0].kind = Kind::compute;
@@ -266,20 +161,22 @@ std::size_t CompressedReader::read_call(Op* out, std::size_t capacity) {
       count = 1;
     }
   }
-  volume_done_ = false;
   before_ = plan.kind + 1;
-  count += make(call, plan, site, ops + count);
-  return put(ops, count, out, capacity);
+  const std::uint64_t line = line_;
+  const std::size_t made = make(call, plan, site, ops + count);
+  if (has_volumes_ && made == 1 && line_ == line + 1 && !plan.has_columns) {
+    keep_ready(call, ops[count]);
+  }
+  return put(ops, count + made, out, capacity);
 }
 
 std::size_t CompressedReader::put(const Op* ops, std::size_t count, Op* out, std::size_t capacity) {
   const std::size_t fit = std::min(count, capacity);
   std::copy(ops, ops + fit, out);
   if (fit < count) {
-    if (!waiting_) waiting_ = std::make_unique<Waiting>();
-    waiting_->first = 0;
-    waiting_->count = static_cast<std::uint32_t>(count - fit);
-    std::copy(ops + fit, ops + count, waiting_->ops);
+    Waiting& waiting = room_to_wait();
+    waiting.count = static_cast<std::uint32_t>(count - fit);
+    std::copy(ops + fit, ops + count, waiting.ops.get());
   }
   return fit;
 }
@@ -288,7 +185,7 @@ std::size_t CompressedReader::make(std::uint32_t call, const CallPlan& plan, std
                                    Op* ops) {
   if (plan.form == CallForm::silent) return 0;
   if (plan.form == CallForm::plain) {
-    put_plain(plan, line_in_op(++line_), ops[0]);
+    plan.put(rank_, position_, line_in_op(++line_), ops[0]);
     return 1;
   }
   if (!plan.has_columns) return make_cached(call, plan, ops);
@@ -393,6 +290,7 @@ void CompressedReader::follow(CallPlans& plans) {
   plans_ = &plans;
   if (loop_ && loop_->inside) loop_.reset();  // what is repeated now is something else
   cached_.clear();
+  ready_.reset();
 }
 
 }  // namespace tisim

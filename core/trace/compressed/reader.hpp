@@ -1,7 +1,9 @@
 // The operations of one rank of a packed trace of version 2.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +20,9 @@ namespace tisim {
 // Follows the grammar of the rank's class with a cursor; nothing is unfolded.
 class CompressedReader final : public RankReader {
  public:
+  // That operations can say; lines behind them count as the last of these.
+  static constexpr std::uint64_t kMostLines = std::numeric_limits<std::uint32_t>::max();
+
   // `owner` keeps `grammar` and `file` alive; `calls` must outlive the reader.
   CompressedReader(const std::shared_ptr<const void>& owner, const TraceGrammar& grammar,
                    std::int32_t rank, const CompressedFile& file, CallTable& calls);
@@ -26,6 +31,9 @@ class CompressedReader final : public RankReader {
   std::size_t read(Op* out, std::size_t capacity) override;
   // Not for a rank whose values stand in a column: they are read one after the other.
   bool stop_at_loops() override;
+  void heed_turns(bool heeds) override {
+    if (loop_) loop_->heeded = heeds;
+  }
   std::optional<LoopTurn> next_turn() override;
   void skip_repetitions(std::uint64_t count) override;
   void save_memory() override { saves_memory_ = true; }
@@ -48,9 +56,20 @@ class CompressedReader final : public RankReader {
     std::uint64_t step = 1;
     std::int8_t count = -1;  // -1: not made yet
   };
-  struct Waiting;
+  // Operations for which a batch had no room.
+  struct Waiting {
+    // A call makes at most a computation before it and the operations of its line.
+    static constexpr std::uint32_t kLeastRoom = 1 + LineParser::kMostOps;
+
+    explicit Waiting(std::uint32_t room) : ops(std::make_unique<Op[]>(room)) {}
+
+    std::unique_ptr<Op[]> ops;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
   // The outermost long loop around the cursor, where read() stops at its turns.
   struct Loop {
+    bool heeded = true;  // read() stops at turns
     bool inside = false;
     bool is_stretch = false;  // one stretch is repeated; else a rule
     bool told = false;        // the turn at the cursor has been told
@@ -61,15 +80,34 @@ class CompressedReader final : public RankReader {
     std::uint64_t calls_of_last = 0;
   };
 
-  bool has_waiting() const;
+  // Whether the stretch at hand begins again, and nobody wants to know.
+  bool repeats_unheeded() const {
+    return !loop_->heeded && !loop_->told && loop_->inside && loop_->is_stretch && repeats_ > 0;
+  }
+  bool pass_turns(bool may_pass) { return !loop_ || repeats_unheeded() || pass_turn(may_pass); }
+  bool has_waiting() const { return waiting_ && waiting_->count > 0; }
+  std::size_t take_waiting(Op* out, std::size_t capacity) {
+    if (!has_waiting()) return 0;
+    Waiting& waiting = *waiting_;
+    const auto taken =
+        static_cast<std::uint32_t>(std::min(capacity, static_cast<std::size_t>(waiting.count)));
+    std::copy_n(waiting.ops.get() + waiting.first, taken, out);
+    waiting.first += taken;
+    waiting.count -= taken;
+    return taken;
+  }
+  Waiting& room_to_wait();
+  // Calls whose volumes are read at a time.
+  std::uint32_t most_ahead() const { return saves_memory_ ? 8 : ColumnStream::kMostAhead; }
   bool next_stretch();
   std::optional<std::uint64_t> repetitions_at_turn();
   bool pass_turn(bool may_pass);
   std::size_t read_stretch(Op* out, std::size_t capacity);
   std::size_t read_with_volumes(Op* out, std::size_t capacity);
-  std::size_t put_calls_ahead(Op* out, std::size_t capacity);
-  bool put_quickly(const CallPlan& plan, std::uint32_t line, Op& op) const;
-  void put_plain(const CallPlan& plan, std::uint64_t line, Op& op) const;
+  std::uint32_t put_calls_ahead(Op* out);
+  template <class AmountOf, class PutCall>
+  std::uint32_t put_with(Op* out, const AmountOf& amount_of, const PutCall& put_call);
+  void keep_ready(std::uint32_t call, const Op& op);
   std::size_t read_call(Op* out, std::size_t capacity);
   std::size_t make(std::uint32_t call, const CallPlan& plan, std::uint32_t site, Op* ops);
   std::size_t make_cached(std::uint32_t call, const CallPlan& plan, Op* ops);
@@ -89,16 +127,18 @@ class CompressedReader final : public RankReader {
   std::uint32_t depth_ = 0;           // frames in use
   std::unique_ptr<Frame[]> frames_;
   std::unique_ptr<ColumnStream> column_;
-  Stack<Cached> cached_;              // by CallPlan::details, as far as they are known
-  std::unique_ptr<Loop> loop_;        // none: read() does not stop at loops
-  std::unique_ptr<Waiting> waiting_;  // operations for which a batch had no room
+  Stack<Cached> cached_;        // by CallPlan::details, as far as they are known
+  std::unique_ptr<Loop> loop_;  // none: read() does not stop at loops
+  std::unique_ptr<Waiting> waiting_;
+  // Where the class has volumes, by calls: the operation of one that makes this one each time; its
+  // line is 0 as long as it is not known.
+  std::unique_ptr<Op[]> ready_;
   std::uint64_t line_ = 0;
   std::uint64_t calls_begun_ = 0;  // up to the end of the stretch at hand
   std::int32_t rank_;
   std::uint32_t position_;
   std::uint32_t before_ = 0;  // kind of the call before plus 1
   bool has_volumes_;
-  bool volume_done_ = false;  // the volume before the next call has been read already
   bool double_default_ = false;
   bool mistaken_null_ = false;
   bool lost_type_ = false;

@@ -1,4 +1,6 @@
 // A reader at the turns of loops, and its volumes.
+#include <algorithm>
+
 #include "trace/compressed/reader.hpp"
 
 namespace tisim {
@@ -6,6 +8,17 @@ namespace tisim {
 namespace {
 
 constexpr std::uint32_t kLongLoop = 4;  // repetitions; fewer are not worth a stop
+
+// A computation.
+inline void put_compute(double amount, std::uint32_t line, Op& op) {
+  op.kind = Kind::compute;
+  op.flags = 0;
+  op.comm = 0;
+  op.peer = 0;
+  op.amount = amount;
+  op.tag = 0;
+  op.line = line;
+}
 
 }  // namespace
 
@@ -40,7 +53,7 @@ std::optional<std::uint64_t> CompressedReader::repetitions_at_turn() {
 }
 
 std::optional<LoopTurn> CompressedReader::next_turn() {
-  if (!loop_ || loop_->told || at_ != end_ || has_waiting()) {
+  if (!loop_ || !loop_->heeded || loop_->told || at_ != end_ || has_waiting()) {
     return std::nullopt;
   }
   const std::optional<std::uint64_t> left = repetitions_at_turn();
@@ -49,18 +62,19 @@ std::optional<LoopTurn> CompressedReader::next_turn() {
   loop_->calls_of_last = calls_begun_ - loop_->calls;
   loop_->line = line_;
   loop_->calls = calls_begun_;
+  const bool is_first = !loop_->inside;
   if (*left == 0) {
     loop_->inside = false;
   } else {
     loop_->told = true;
   }
-  return LoopTurn{*left, line_};
+  return LoopTurn{*left, line_, is_first};
 }
 
 // Goes on at a turn that has been told, or that nobody wants to know of if it `may_pass`.
 bool CompressedReader::pass_turn(bool may_pass) {
   while (const std::optional<std::uint64_t> left = repetitions_at_turn()) {
-    if (!loop_->told && !may_pass) return false;
+    if (!loop_->told && loop_->heeded && !may_pass) return false;
     if (*left == 0) {
       loop_->inside = false;
       continue;
@@ -89,6 +103,90 @@ void CompressedReader::skip_repetitions(std::uint64_t count) {
   loop_->line = line_;
   loop_->calls = calls_begun_;
   loop_->told = repetitions_at_turn() != std::uint64_t{0};  // the end of the loop is told yet
+}
+
+// Calls of a class with volumes in a column.
+std::size_t CompressedReader::read_with_volumes(Op* out, std::size_t capacity) {
+  const CompressedFile& file = shared_->file();
+  if (!column_) column_ = std::make_unique<ColumnStream>(file, file.column_of(rank_));
+  if (line_ > kMostLines - 2 * ColumnStream::kMostAhead) return read_call(out, capacity);
+  if (column_->ahead() == 0) {
+    const CallPlan& plan = plans_->data()[at_->call];
+    const auto count = std::min(static_cast<std::ptrdiff_t>(most_ahead()), end_ - at_);
+    column_->read_ahead(at_, static_cast<std::uint32_t>(count),
+                        plan.has_columns
+                            ? tit::VolumeSites::kSpecial
+                            : file.volume_sites().number(file.site_table(), before_, plan.kind));
+  }
+  std::size_t made = 0;
+  if (capacity >= 2 * std::size_t{column_->ahead()}) {
+    made = put_calls_ahead(out);
+  } else {
+    Waiting& waiting = room_to_wait();
+    waiting.count = put_calls_ahead(waiting.ops.get());
+    made = take_waiting(out, capacity);
+  }
+  return made > 0 ? made : read_call(out, capacity);
+}
+
+// Calls whose volumes have been read, as long as their operations are at hand.
+std::uint32_t CompressedReader::put_calls_ahead(Op* out) {
+  const tit::VolumeSites& sites = shared_->file().volume_sites();
+  const double* const amounts = sites.amounts();
+  const auto listed = [=](std::uint32_t value) { return amounts[value]; };
+  const auto other = [this](std::uint32_t value) { return shared_->file().amount_of(value); };
+  const CallPlan* const plans = plans_->data();
+  const auto put_plan = [=, this](std::uint32_t call, std::uint32_t line, Op& op) {
+    if (plans[call].form != CallForm::plain) return false;
+    plans[call].put(rank_, position_, line, op);
+    return true;
+  };
+  if (!ready_) {
+    return sites.is_listed() ? put_with(out, listed, put_plan) : put_with(out, other, put_plan);
+  }
+  const Op* const ready = ready_.get();
+  const auto put_ready = [=](std::uint32_t call, std::uint32_t line, Op& op) {
+    const Op& made = ready[call];
+    if (made.line == 0) return false;
+    op = made;
+    op.line = line;
+    return true;
+  };
+  return sites.is_listed() ? put_with(out, listed, put_ready) : put_with(out, other, put_ready);
+}
+
+template <class AmountOf, class PutCall>
+std::uint32_t CompressedReader::put_with(Op* const out, const AmountOf& amount_of,
+                                         const PutCall& put_call) {
+  const ProgramCall* const calls = at_;
+  const std::uint32_t* const values = column_->values_ahead();
+  const std::uint32_t count = column_->ahead();
+  auto line = static_cast<std::uint32_t>(line_);
+  Op* op = out;
+  std::uint32_t taken = 0;
+  for (; taken < count; ++taken) {
+    // Whether there is a volume cannot be foretold: one is written in any case.
+    const std::uint32_t value = values[taken];
+    const std::uint32_t is_computed = value != 0 ? 1 : 0;
+    put_compute(amount_of(value), line + 1, *op);
+    if (!put_call(calls[taken].call, line + is_computed + 1, op[is_computed])) break;
+    line += is_computed + 1;
+    op += is_computed + 1;
+  }
+  if (taken > 0) before_ = plans_->data()[calls[taken - 1].call].kind + 1;
+  column_->take_ahead(taken);
+  line_ = line;
+  at_ += taken;
+  return static_cast<std::uint32_t>(op - out);
+}
+
+// For the next time: the operation of a call that is the same each time.
+void CompressedReader::keep_ready(std::uint32_t call, const Op& op) {
+  constexpr std::size_t kMostReady = 1024;
+  const std::size_t calls = plans_->program().rank_class().signatures.size();
+  if (saves_memory_ || calls > kMostReady) return;
+  if (!ready_) ready_ = std::make_unique<Op[]>(calls);
+  ready_[call] = op;
 }
 
 std::uint64_t CompressedReader::value_at(std::uint32_t site) {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
+#include <string>
 
+#include "tit/file/volume_code.hpp"
 #include "tit/grammar/sequence_encoder.hpp"
 
 namespace tisim {
@@ -86,6 +89,76 @@ void CompressedWriter::add_rank(std::string_view name, const std::vector<Piece>&
   }
   program.grammar = known.first->second;
   writer_.add(std::move(program), name, true);
+}
+
+void CompressedWriter::add_program(std::string_view name,
+                                   const std::vector<std::string_view>& lines, tit::Grammar grammar,
+                                   const std::vector<std::int64_t>& volumes) {
+  grammar.require_sound(lines.size());
+  if (!volumes.empty() && volumes.size() != grammar.length()) {
+    throw std::invalid_argument("a program has a volume before each line");
+  }
+  LinePacker packer(writer_, vocabulary_, next_rank_, false);
+  std::vector<std::uint32_t> numbers;
+  numbers.reserve(lines.size());
+  for (const std::string_view line : lines) numbers.push_back(packer.number_of(line));
+  for (std::vector<tit::Item>& rule : grammar.rules) {
+    for (tit::Item& item : rule) {
+      if (!item.is_rule()) item = tit::Item::terminal(numbers[item.number()], item.exponent);
+    }
+  }
+  grammar.limit_depth(tit::kDeepestGrammar);
+  grammar.renumber();
+  tit::RankProgram program;
+  program.rank = static_cast<std::uint32_t>(next_rank_++);
+  program.calls = packer.finish().calls();
+  program.columns.resize(program.calls.size());
+  program.grammar = std::move(grammar);
+  program.has_volumes = !volumes.empty();
+  program.values.reserve(volumes.size());
+  for (const std::int64_t volume : volumes) {
+    program.values.push_back(volume < 0 ? 0 : volume_code_of(volume) + 1);
+    program.volumes += volume < 0 ? 0 : 1;
+  }
+  writer_.add(std::move(program), name, true);
+}
+
+void CompressedWriter::add_calls(std::string_view name, const Calls& made) {
+  const auto require = [](bool holds) {
+    if (!holds) throw std::invalid_argument("calls have lines that are not there");
+  };
+  require(!made.offsets.empty() && made.calls.size() == made.volumes.size());
+  LinePacker packer(writer_, vocabulary_, next_rank_, false);
+  std::vector<std::uint32_t> numbers;
+  numbers.reserve(made.lines.size());
+  for (const std::string_view line : made.lines) numbers.push_back(packer.number_of(line));
+  tit::RankPart part = packer.finish();
+  for (std::size_t i = 0; i < made.calls.size(); ++i) {
+    const std::size_t call = made.calls[i];
+    require(call + 1 < made.offsets.size() && made.offsets[call + 1] <= made.places.size());
+    if (made.volumes[i] >= 0) part.compute(volume_code_of(made.volumes[i]));
+    for (std::size_t place = made.offsets[call]; place < made.offsets[call + 1]; ++place) {
+      require(made.places[place] < numbers.size());
+      part.make(numbers[made.places[place]]);
+    }
+  }
+  ++next_rank_;
+  writer_.add(tit::program_of(part, volumes_in_column_), name, true);
+}
+
+// What stands in a column for a volume that is a whole number, or for a histogram.
+std::uint64_t CompressedWriter::volume_code_of(std::int64_t volume) {
+  if (writer_.draws_volumes()) {
+    if (static_cast<std::uint64_t>(volume) >= writer_.histograms().size()) {
+      throw std::invalid_argument("there is no histogram of volumes " + std::to_string(volume));
+    }
+    return static_cast<std::uint64_t>(volume);
+  }
+  const std::uint64_t code = tit::volume_code(std::to_string(volume));
+  if (code == tit::kNoVolumeCode) {
+    throw std::invalid_argument("a volume is too large: " + std::to_string(volume));
+  }
+  return code;
 }
 
 }  // namespace tisim

@@ -51,6 +51,26 @@ class CompressedWriter {
   // rank before it had the same structure.
   void add_rank(std::string_view name, const std::vector<Piece>& pieces);
 
+  // All of the next rank, whose structure is known: `lines`, without newlines, are the terminals of
+  // `grammar`. `volumes`: for each line of the sequence what is computed before it (or, where
+  // volumes are drawn, the number of its histogram), below 0 nothing; empty where nothing is
+  // computed at all. Throws std::invalid_argument.
+  void add_program(std::string_view name, const std::vector<std::string_view>& lines,
+                   tit::Grammar grammar, const std::vector<std::int64_t>& volumes);
+
+  // All of the next rank, as calls that each stand for some lines: those of the call c are the
+  // `places` in `lines` from offsets[c] to offsets[c + 1]. `volumes`: of each call what is computed
+  // before its first line, as in add_program; a call without lines has none. Throws
+  // std::invalid_argument.
+  struct Calls {
+    std::vector<std::string_view> lines;
+    std::vector<std::uint32_t> offsets;
+    std::vector<std::uint32_t> places;
+    std::vector<std::uint32_t> calls;
+    std::vector<std::int64_t> volumes;
+  };
+  void add_calls(std::string_view name, const Calls& made);
+
   // The bytes of the file.
   std::string finish(tit::FileLayout layout);
 
@@ -60,6 +80,8 @@ class CompressedWriter {
     if (!packer_) throw std::logic_error("no rank has begun");
     return *packer_;
   }
+
+  std::uint64_t volume_code_of(std::int64_t volume);
 
   const Vocabulary vocabulary_;
   tit::TraceWriter writer_;

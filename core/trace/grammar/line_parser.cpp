@@ -32,6 +32,7 @@ bool is_communication(Form form) {
     case Form::comm_dup:
     case Form::comm_group:
     case Form::comm_free:
+    case Form::file:
     case Form::custom:
       return false;
   }
@@ -144,6 +145,8 @@ std::size_t LineParser::parse_form(const Action& action, Op* out) {
     case Form::comm_group:
       communicator_of_group(action, *out);
       break;
+    case Form::file:
+      return file(action, out);
     case Form::custom:
       custom(action, *out);
       break;

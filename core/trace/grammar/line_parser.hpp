@@ -64,6 +64,12 @@ class LineParser {
   void communicator(const Action& action, Op& op);
   void communicator_of_group(const Action& action, Op& op);
   void custom(const Action& action, Op& op);
+  std::size_t file(const Action& action, Op* out);
+  void opened_file(const Action& action, Op& op);
+  void named_file(const Action& action, Op& op);
+  std::size_t sought(const Action& action, Op* out);
+  std::size_t offset(Op* out, std::int64_t offset);
+  std::int32_t handle(std::string_view word);
 
   double collective_argument(ArgumentRole role, std::string_view word);
 

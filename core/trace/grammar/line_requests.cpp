@@ -36,6 +36,8 @@ std::size_t LineParser::number_request(const Action& action, Op* out, std::size_
     case Kind::wait:
     case Kind::test:
     case Kind::start:
+    case Kind::cancel:
+    case Kind::request_free:
       return made;  // see request()
     case Kind::icollective:
       out->flags |= kNumbered;
@@ -76,7 +78,9 @@ void LineParser::request(const Action& action, Op& op) {
     op.bytes = at_hand().request;
     return;
   }
+  const bool completes = action.kind == Kind::wait || action.kind == Kind::test;
   if (grammar_->dialect == Dialect::legacy && action.form == Form::request) {
+    if (!completes) wrong_arguments(action);
     need(action, 0, 0);
     op.kind = action.kind == Kind::wait ? Kind::wait_last : Kind::test_last;
     return;
@@ -85,6 +89,10 @@ void LineParser::request(const Action& action, Op& op) {
   const std::int64_t from = whole(words[1], "source");
   const std::int64_t to = whole(words[2], "destination");
   if (from == kSimGridNull && to == kSimGridNull) {  // how SimGrid writes a collective's request
+    if (!completes) {
+      fail(std::string(action.name) +
+           " is not for the request of a collective; MPI allows only to wait for it or to test it");
+    }
     if (action.kind == Kind::wait) op.kind = Kind::wait_icollective;
     op.peer = kAnySource;
     op.bytes = kAnySource;

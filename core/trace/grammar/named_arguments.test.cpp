@@ -53,6 +53,25 @@ TEST("named arguments: requests that are named") {
   CHECK(s.ops[7].kind == Kind::wait && s.ops[7].bytes == 1);
 }
 
+TEST("named arguments: requests that are cancelled or freed") {
+  const Sample s({"cancel request=3", "request_free 1 0 5", "cancel -555 0 5 request=2"});
+  CHECK(s.ops[0].kind == Kind::cancel && s.ops[0].flags == kNumbered && s.ops[0].bytes == 3);
+  CHECK(s.ops[1].kind == Kind::request_free && s.ops[1].flags == 0 && s.ops[1].peer == 1 &&
+        s.ops[1].bytes == 0 && s.ops[1].tag == 5);
+  CHECK(s.ops[2].kind == Kind::cancel && s.ops[2].bytes == 2);
+  const auto fails = [](const char* line, Dialect dialect, const char* part) {
+    try {
+      const Sample wrong({line}, 2, dialect);
+    } catch (const TraceError& error) {
+      return std::string(error.what()).find(part) != std::string::npos;
+    }
+    return false;
+  };
+  CHECK(fails("cancel -333 -333 -779", Dialect::modern, "not for the request of a collective"));
+  CHECK(fails("request_free", Dialect::legacy, "request_free needs request=N"));
+  CHECK(fails("cancel 1 0", Dialect::modern, "cancel needs src dst tag"));
+}
+
 TEST("named arguments: in the legacy dialect too") {
   const Sample s({"isend 1 100 request=3", "wait request=3", "wait"}, 2, Dialect::legacy);
   CHECK(s.ops[0].bytes == 100 && s.ops[1].bytes == 3);

@@ -67,10 +67,7 @@ std::string CallReader::action_word() const {
 
 void CallReader::name(const Op& op, CallMeaning& meaning) const {
   if (op.kind != Kind::nop && op.kind != Kind::custom) {
-    const Operation operation = has_collective_call(op.kind)
-                                    ? (*calls_)[static_cast<std::uint32_t>(op.call)].operation
-                                    : Operation::barrier;
-    meaning.action = name_of(op.kind, operation);
+    meaning.action = name_of(op.kind, operation_of(op, *calls_));
     return;
   }
   meaning.action = action_word();

@@ -60,6 +60,10 @@ class RankScript {
       fail_at(walk, "the action " + walk.call().words.front() +
                         " is no call of MPI, and cannot be executed");
     }
+    if (op.kind == Kind::file) {
+      fail_at(walk, "the action " + std::string(name_of(op.kind, file_call_of(op))) +
+                        " works on a file, which is not executed; its replay is simulated");
+    }
     if (has_collective_call(op.kind)) {
       add_collective(walk);
     } else {

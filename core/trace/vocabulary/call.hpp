@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "trace/vocabulary/op.hpp"
 #include "trace/vocabulary/table.hpp"
 
 namespace tisim {
@@ -63,5 +64,12 @@ class CallTable {
   Scratch scratch_;
   std::unordered_map<const void*, std::shared_ptr<void>> shared_;
 };
+
+// Which of the actions that share a kind an operation is; of other kinds it means nothing.
+inline Operation operation_of(const Op& op, const CallTable& calls) {
+  if (op.kind == Kind::file) return file_call_of(op);
+  if (!has_collective_call(op.kind)) return Operation::barrier;
+  return calls[static_cast<std::uint32_t>(op.call)].operation;
+}
 
 }  // namespace tisim

@@ -13,6 +13,9 @@ inline constexpr std::int32_t kAnySource = -555;
 inline constexpr std::int32_t kAnyTag = -444;
 inline constexpr std::int32_t kProcNull = -666;
 
+// Where the offset of an lseek is counted from.
+enum class SeekFrom : std::uint8_t { beginning, position, end };
+
 // Bits of Op::flags. All operations of a line but the first have `kContinuation`.
 inline constexpr std::uint8_t kContinuation = 1;  // belongs to the line of the operation before it
 inline constexpr std::uint8_t kNullIsMistaken = 2;  // -333 in a receive, read as ANY_SOURCE
@@ -37,7 +40,8 @@ inline constexpr std::uint8_t kIsFinalize = 32;
 //   sends, also persistent  peer, bytes, tag
 //   receives, probes        peer (or kAnySource), bytes (the buffer; -1: unknown), tag
 //   sendrecv                the sending half; a recv_half with kContinuation follows
-//   wait, test, start       the key of a request: peer (source), bytes (destination rank), tag
+//   wait, test, start,
+//   cancel, request_free    the key of a request: peer (source), bytes (destination rank), tag
 //                           kNumbered: bytes is its number, peer is kAnySource
 //   waitall, testany ...    kNumbered: call is the list of numbers; else nothing
 //   wait_last, test_last    nothing: the pending request that was posted last (legacy dialect)
@@ -45,6 +49,12 @@ inline constexpr std::uint8_t kIsFinalize = 32;
 //   number_persistent       the same for a persistent request
 //   collectives, comm_*     call: index into the CallTable; so has `custom`. kNumbered: tag is the
 //                           number of the request
+//   file                    tag: the Operation; peer: the handle; bytes of read, write, pread and
+//                           pwrite. A file_offset with kContinuation follows the last two and lseek
+//     open, stat,           call: words: the name as the trace has it, of open also the flags;
+//     unlink, mkdir         arguments: of open the size of the file, -1: not known
+//     lseek                 call: arguments: a SeekFrom
+//   file_offset             bytes: the offset
 //
 // 24 bytes, no padding; `line` is 1-based in the rank's file.
 struct Op {
@@ -61,5 +71,8 @@ struct Op {
   std::uint32_t line = 0;
 };
 static_assert(sizeof(Op) == 24);
+
+// What an operation of kind `file` does.
+inline Operation file_call_of(const Op& op) { return static_cast<Operation>(op.tag); }
 
 }  // namespace tisim

@@ -27,6 +27,7 @@ unsigned rank_arguments(const Action* action) {
     case Form::comm_dup:
     case Form::comm_group:
     case Form::comm_free:
+    case Form::file:
     case Form::custom:
       return 0;
   }

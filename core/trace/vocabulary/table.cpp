@@ -14,6 +14,9 @@ constexpr bool all_are_complete() {
   for (const CollectiveTraits& collective : kCollectiveTraits) {
     if (collective.usage.empty() || collective.request_tag >= 0) return false;
   }
+  for (const FileTraits& call : kFileTraits) {
+    if (call.usage.empty()) return false;
+  }
   return true;
 }
 static_assert(all_are_complete(), "a row lacks its name, its usage or the tag of its request");
@@ -21,6 +24,9 @@ static_assert(all_are_complete(), "a row lacks its name, its usage or the tag of
 }  // namespace
 
 std::string_view name_of(Kind kind, Operation operation) {
+  if (kind == Kind::file && is_file_call(operation)) {
+    return kFileTraits[static_cast<std::size_t>(operation) - kFirstFileCall].name;
+  }
   if (!has_collective_call(kind)) return traits_of(kind).name;
   const CollectiveTraits& collective = traits_of(operation);
   return kind == Kind::collective ? collective.name : collective.non_blocking_name;

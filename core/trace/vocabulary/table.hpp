@@ -35,6 +35,7 @@ enum class Form : std::uint8_t {
   comm_dup,
   comm_group,
   comm_free,
+  file,
   custom,
 };
 
@@ -76,6 +77,12 @@ enum class Form : std::uint8_t {
   ROW(waitsome, .name = "waitsome", .form = Form::requests, .blocks = true, TISIM_REQUESTS_USAGE)  \
   ROW(test, .name = "test", .form = Form::request, TISIM_REQUEST_USAGE)                            \
   ROW(test_last, .name = "test")                                                                   \
+  ROW(cancel, .name = "cancel", .form = Form::request, TISIM_ONE_REQUEST_USAGE,                    \
+      .effect = "addition: withdraws that request, if its message is not matched; the request is " \
+                "still waited for")                                                                \
+  ROW(request_free, .name = "request_free", .form = Form::request, TISIM_ONE_REQUEST_USAGE,        \
+      .effect = "addition: nobody waits for that request, whose message goes on; also of a "       \
+                "persistent request")                                                              \
   ROW(testall, .name = "testall", .form = Form::requests, TISIM_REQUESTS_USAGE)                    \
   ROW(testany, .name = "testany", .form = Form::requests, TISIM_REQUESTS_USAGE)                    \
   ROW(testsome, .name = "testsome", .form = Form::requests, TISIM_REQUESTS_USAGE)                  \
@@ -115,7 +122,9 @@ enum class Form : std::uint8_t {
   ROW(threads, .name = "compute")                                                                  \
   ROW(comm_free, .name = "comm_free", .form = Form::comm_free, .operation = Operation::comm_free,  \
       .usage = "comm", .effect = "addition")                                                       \
-  ROW(custom, .name = "custom", .operation = Operation::custom, .blocks = true)
+  ROW(custom, .name = "custom", .operation = Operation::custom, .blocks = true)                    \
+  ROW(file, .name = "file", .blocks = true)                                                        \
+  ROW(file_offset, .name = "file")
 
 #define TISIM_SEND_USAGE .usage = "dst tag count [type]", .legacy_usage = "dst count [type]"
 #define TISIM_RECEIVE_USAGE .usage = "src tag count [type]", .legacy_usage = "src [count [type]]"
@@ -123,6 +132,8 @@ enum class Form : std::uint8_t {
   .usage = "src dst tag or request=N", .legacy_usage = "no arguments or request=N",                \
   .effect = "the oldest pending request of a message from `src` to `dst` with that tag, or the "   \
             "one of that number"
+#define TISIM_ONE_REQUEST_USAGE                                                                    \
+  .usage = "src dst tag or request=N", .legacy_usage = "request=N"
 #define TISIM_REQUESTS_USAGE                                                                       \
   .usage = "[number of requests] or requests=N,M,...",                                             \
   .effect = "of these, or of all that are pending; how many there are is not used"
@@ -153,6 +164,23 @@ enum class Form : std::uint8_t {
   ROW(scan, .usage = "count flops [type]", .request_tag = -889)                                    \
   ROW(exscan, .usage = "count flops [type]", .request_tag = -889)
 
+// ROW(operation, properties): what is done with files, in the words of POSIX. The kind of their
+// operations is `file`.
+#define TISIM_FILE_CALLS(ROW)                                                                      \
+  ROW(open, .usage = "handle name [flags] [size=bytes]",                                           \
+      .effect = "the handle stands for that file until `close`")                                   \
+  ROW(close, .usage = "handle", .effect = "the handle is free")                                    \
+  ROW(read, .usage = "handle bytes", .effect = "from the position of the handle, which moves on")  \
+  ROW(write, .usage = "handle bytes", .effect = "to the position of the handle, which moves on")   \
+  ROW(pread, .usage = "handle bytes offset", .effect = "from an offset; the position stays")       \
+  ROW(pwrite, .usage = "handle bytes offset", .effect = "to an offset; the position stays")        \
+  ROW(lseek, .usage = "handle offset [set or cur or end]",                                         \
+      .effect = "moves the position: from the beginning (`set`), by the offset, from the end")     \
+  ROW(fsync, .usage = "handle", .effect = "does nothing: what is written is on the disk")          \
+  ROW(stat, .usage = "name", .effect = "does nothing, but the file's disk must exist")             \
+  ROW(unlink, .usage = "name", .effect = "removes the file")                                       \
+  ROW(mkdir, .usage = "name", .effect = "does nothing, but the directory's disk must exist")
+
 // ROW(action, properties): actions whose operation is a `nop`.
 #define TISIM_MARKERS(ROW)                                                                         \
   ROW(init, .form = Form::init,                                                                    \
@@ -167,7 +195,8 @@ enum class Form : std::uint8_t {
 // The kinds of operations. op.hpp says what the fields of each mean.
 enum class Kind : std::uint8_t { TISIM_KINDS(TISIM_ENUMERATOR) };
 
-// What a call is: a collective, the making of a communicator, a custom action, a list of requests.
+// What a call is: a collective, the making of a communicator, a custom action, a list of requests,
+// something that is done with a file.
 enum class Operation : std::uint8_t {
   TISIM_COLLECTIVES(TISIM_ENUMERATOR) comm_split,  // arguments: parent, new, color, key
   comm_dup,                                        // arguments: parent, new
@@ -176,6 +205,7 @@ enum class Operation : std::uint8_t {
   comm_free,                                       // arguments: the communicator
   custom,                                          // words: the action and its arguments
   requests,                                        // arguments: their numbers
+  TISIM_FILE_CALLS(TISIM_ENUMERATOR)               // op.hpp says what their arguments are
 };
 
 #undef TISIM_ENUMERATOR
@@ -199,6 +229,12 @@ struct CollectiveTraits {
   std::int32_t request_tag = 0;
 };
 
+struct FileTraits {
+  std::string_view name;
+  std::string_view usage = {};
+  std::string_view effect = {};
+};
+
 #define TISIM_TRAITS(kind, ...) KindTraits{__VA_ARGS__},
 inline constexpr KindTraits kKindTraits[] = {TISIM_KINDS(TISIM_TRAITS)};
 #undef TISIM_TRAITS
@@ -207,9 +243,15 @@ inline constexpr KindTraits kKindTraits[] = {TISIM_KINDS(TISIM_TRAITS)};
 inline constexpr CollectiveTraits kCollectiveTraits[] = {TISIM_COLLECTIVES(TISIM_TRAITS)};
 #undef TISIM_TRAITS
 
+#define TISIM_TRAITS(operation, ...) FileTraits{.name = #operation, __VA_ARGS__},
+inline constexpr FileTraits kFileTraits[] = {TISIM_FILE_CALLS(TISIM_TRAITS)};
+#undef TISIM_TRAITS
+
 inline constexpr std::size_t kKinds = sizeof kKindTraits / sizeof *kKindTraits;
 inline constexpr std::size_t kCollectives = sizeof kCollectiveTraits / sizeof *kCollectiveTraits;
-inline constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::requests) + 1;
+inline constexpr std::size_t kFileCalls = sizeof kFileTraits / sizeof *kFileTraits;
+inline constexpr std::size_t kFirstFileCall = static_cast<std::size_t>(Operation::requests) + 1;
+inline constexpr std::size_t kOperations = kFirstFileCall + kFileCalls;
 static_assert(static_cast<std::size_t>(Operation::comm_split) == kCollectives);
 
 constexpr const KindTraits& traits_of(Kind kind) {
@@ -222,6 +264,9 @@ constexpr const CollectiveTraits& traits_of(Operation collective) {
 
 constexpr bool is_collective(Operation operation) {
   return static_cast<std::size_t>(operation) < kCollectives;
+}
+constexpr bool is_file_call(Operation operation) {
+  return static_cast<std::size_t>(operation) >= kFirstFileCall;
 }
 // Whether the operation's call says which collective it is.
 constexpr bool has_collective_call(Kind kind) {

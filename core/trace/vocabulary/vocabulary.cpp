@@ -15,7 +15,7 @@ constexpr std::size_t kMarkers = TISIM_MARKERS(TISIM_COUNT);
 #undef TISIM_COUNT
 
 constexpr std::size_t count_actions() {
-  std::size_t count = kMarkers + 2 * kCollectives;
+  std::size_t count = kMarkers + 2 * kCollectives + kFileCalls;
   for (const KindTraits& kind : kKindTraits) count += kind.form != Form::none ? 1 : 0;
   return count;
 }
@@ -37,6 +37,14 @@ constexpr auto list_actions() {
                         .usage = kind.usage,
                         .legacy_usage = kind.legacy_usage,
                         .effect = kind.effect};
+  }
+  for (std::size_t i = 0; i < kFileCalls; ++i) {
+    actions[count++] = {.name = kFileTraits[i].name,
+                        .form = Form::file,
+                        .kind = Kind::file,
+                        .operation = static_cast<Operation>(kFirstFileCall + i),
+                        .usage = kFileTraits[i].usage,
+                        .effect = kFileTraits[i].effect};
   }
   for (const bool blocking : {true, false}) {
     for (std::size_t i = 0; i < kCollectives; ++i) {

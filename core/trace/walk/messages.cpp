@@ -93,6 +93,13 @@ void MessageReader::read(const RankWalk& walk, std::vector<TraceMessage>& messag
       if (request != nullptr) request->active = false;
       break;
     }
+    case Kind::request_free: {
+      const Key key{op.comm, op.peer, op.bytes, op.tag};
+      auto* const request = (op.flags & kNumbered) != 0 ? numbered(op.bytes) : to_free(key);
+      if (request != nullptr)
+        persistent_.erase(persistent_.begin() + (request - persistent_.data()));
+      break;
+    }
     case Kind::waitall:
       if ((op.flags & kNumbered) != 0) {
         for (const double number : walk.call().arguments) {
@@ -149,6 +156,12 @@ MessageReader::Persistent* MessageReader::to_wait_for(const Key& key) {
     if (oldest == nullptr || request.started < oldest->started) oldest = &request;
   }
   return oldest;
+}
+
+// The active one, else any.
+MessageReader::Persistent* MessageReader::to_free(const Key& key) {
+  Persistent* const active = to_wait_for(key);
+  return active != nullptr ? active : to_start(key);
 }
 
 MessageReader::Persistent* MessageReader::numbered(std::int64_t number) {

@@ -55,6 +55,7 @@ class MessageReader {
   // The request that a start names, and the one that a wait names; null: none.
   Persistent* to_start(const Key& key);
   Persistent* to_wait_for(const Key& key);
+  Persistent* to_free(const Key& key);
   Persistent* numbered(std::int64_t number);
   void start(const RankWalk& walk, Persistent& request, std::vector<TraceMessage>& messages);
 

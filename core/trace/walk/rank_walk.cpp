@@ -54,6 +54,12 @@ bool RankWalk::next() {
   return true;
 }
 
+CommunicatorView RankWalk::group_of(std::uint16_t comm) const {
+  if (comm == 0) return world_.membership;
+  const auto other = others_.find(comm);
+  return other == others_.end() ? CommunicatorView{kNoGroup, 0, 0} : other->second.membership;
+}
+
 std::uint64_t RankWalk::signature() const {
   std::uint64_t hash = made_;
   for (const auto& [id, open] : others_) {

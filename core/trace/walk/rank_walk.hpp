@@ -35,8 +35,11 @@ class RankWalk {
 
   const Op& op() const { return ops_[at_]; }
   const Call& call() const { return (*calls_)[static_cast<std::uint32_t>(op().call)]; }
+  Operation operation() const { return operation_of(op(), *calls_); }
   // The communicator of the operation; that of a comm_split is the parent.
   const CommunicatorView& group() const { return group_; }
+  // The communicator of a number at this place.
+  CommunicatorView group_of(std::uint16_t comm) const;
   // How many collectives this rank has called on that communicator before this one.
   std::uint64_t collective_number() const { return number_; }
   const RankReader& reader() const { return *reader_; }

@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tisim.calibration.benchmark import benchmark_source
+    from tisim.calibration.benchmark_run import benchmark_source
     from tisim.calibration.calibration import Calibration
     from tisim.calibration.contention import Contention, measure_contention
     from tisim.calibration.cpu import CpuCalibration, Rate, calibrate_cpu
@@ -41,7 +41,7 @@ _HOME_OF = {
     "Route": "factors",
     "Segment": "piecewise",
     "Thresholds": "thresholds",
-    "benchmark_source": "benchmark",
+    "benchmark_source": "benchmark_run",
     "calibrate": "procedure",
     "calibrate_cpu": "cpu",
     "factors_of": "factors",

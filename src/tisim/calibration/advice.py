@@ -245,14 +245,14 @@ def _contention(calibration: Calibration) -> Iterator[str]:
         )
         return
     yield from _patterns(contention)
-    if not contention.is_of_hosts:
-        return
     if not 0.95 <= contention.measured_ratio <= 2.05:
         yield (
             f"both directions together reach {contention.measured_ratio:.2f} times the bandwidth "
-            f"of one; {contention.ratio:.0f} is used"
+            "of one, which no link does: check the measurements"
         )
-    if any(calibration.platform.cluster_of(host) is None for host in calibration.hosts):
+    if contention.is_of_hosts and any(
+        calibration.platform.cluster_of(host) is None for host in calibration.hosts
+    ):
         yield (
             f"both directions together reach {contention.fraction:.0%} of twice the bandwidth, but "
             "only a <cluster> has a limiter_link: put a shared link of "
@@ -266,8 +266,8 @@ def _patterns(contention: Contention) -> Iterator[str]:
     if contention.shift is None and contention.ratio < _NEARLY_TWICE:
         yield (
             "both directions were measured between two hosts alone, which may wait for one "
-            "another: a shift over three hosts or more ('tisim benchmark') tells whether the "
-            "limiter_link is right"
+            "another: no limiter_link is written; a shift over three hosts or more ('tisim "
+            "benchmark') tells whether the hosts are the bottleneck"
         )
     for pattern in contention.patterns:
         if pattern.modes:

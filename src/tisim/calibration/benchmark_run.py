@@ -1,4 +1,4 @@
-"""Compiling and running the benchmark: what it prints becomes a file."""
+"""The small MPI program that measures what calibration needs: what it prints becomes a file."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
-from tisim.calibration.benchmark import benchmark_code
 from tisim.errors import ExecutionError, InputError
 from tisim.files import OutputFile
-from tisim.mpi_compiler import compiled, compiler_of_user, find_library
+from tisim.mpi_compiler import SourceCode, compiled, compiler_of_user, find_library
 from tisim.mpi_launcher import launching_command, stop
 
 #: Is told the seconds since the start and how many times were measured.
@@ -21,6 +21,39 @@ MeasuringProgress = Callable[[float, int], None]
 # Ranks, where the command does not say how many.
 _RANKS = 2
 _INTERVAL = 0.2
+
+
+_README = """\
+The benchmark of tisim: times of point-to-point messages, for tisim calibrate.
+
+    {compile}
+    mpirun -n 2 --host hostA,hostB ./benchmark > measured.csv
+
+A comment at the top of benchmark.c says more.
+"""
+
+
+# The parts of the program, each of which uses those before it. It is printed as one file, so that
+# one command compiles it.
+_PARTS = ("messages.c", "patterns.c", "main.c")
+
+
+def benchmark_source() -> str:
+    """C source of the benchmark; a comment at its top says how to compile and run it."""
+    folder = files("tisim.calibration").joinpath("program")
+    return "\n".join(folder.joinpath(part).read_text(encoding="utf-8") for part in _PARTS)
+
+
+def benchmark_code() -> SourceCode:
+    """The benchmark's source, and how it is compiled."""
+    return SourceCode(
+        name="benchmark",
+        product="benchmark",
+        files={"benchmark.c": benchmark_source()},
+        options=("-O2",),
+        link_options=("-lm",),
+        readme=_README,
+    )
 
 
 @dataclass(frozen=True)

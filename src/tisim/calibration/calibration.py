@@ -14,11 +14,14 @@ import numpy as np
 from tisim.calibration.changes import Change, explain
 from tisim.calibration.contention import Contention
 from tisim.calibration.factors import Factor, Route, factors_of, tables
+from tisim.calibration.loopback import Loopback
 from tisim.calibration.measurements import Measurements
 from tisim.calibration.overheads import Overheads
 from tisim.calibration.piecewise import Piecewise
 from tisim.calibration.platform_file import PlatformFile, config_block
 from tisim.calibration.precision import AGREEMENT
+from tisim.quantities import format_bytes, format_time
+from tisim.tables import html_facts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +50,7 @@ class CalibrationDict(TypedDict):
     config: dict[str, str]
     route: RouteDict
     burst_bytes: float
+    loopback: dict[str, float] | None
     thresholds: dict[str, object] | None
     segments: list[dict[str, object]]
     breakpoints: list[dict[str, object]]
@@ -85,6 +89,8 @@ class Calibration:
         ``pingpong`` (one way), ``send``, ``isend``, ``recv``.
     burst
         Bytes that the links pass at once; 0 where nothing showed any.
+    loopback
+        The link inside a host; None if no ping-pong was measured there.
     warnings
         Reasons to distrust this calibration (`tisim.calibration.advice`).
     """
@@ -100,6 +106,7 @@ class Calibration:
     simulated: pd.DataFrame = field(repr=False, compare=False)
     warnings: tuple[str, ...] = ()
     burst: float = 0.0
+    loopback: Loopback | None = None
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -109,7 +116,7 @@ class Calibration:
     @cached_property
     def config(self) -> dict[str, str]:
         """Configuration keys and values, as they stand in a ``<config>``."""
-        return settings(self.overheads, self.factors)
+        return settings(self.overheads, self.factors, self.loopback)
 
     @property
     def config_block(self) -> str:
@@ -177,6 +184,17 @@ class Calibration:
         known = self.measurements.curve("pingpong").is_well_known
         return own[known & (own["error"].abs() > AGREEMENT).to_numpy()]
 
+    def _repr_html_(self) -> str:
+        errors = self.errors()["error"].abs()
+        rows = [
+            ("hosts", " and ".join(self.hosts)),
+            ("latency of the route", format_time(self.route.latency)),
+            ("bandwidth of the route", f"{format_bytes(self.route.bandwidth)}/s"),
+            ("error of simulated times", f"median {errors.median():.1%}, worst {errors.max():.1%}"),
+            ("warnings", "; ".join(self.warnings) or "none"),
+        ]
+        return html_facts("Calibration", rows)
+
     def to_dict(self) -> CalibrationDict:
         """Everything found, as plain numbers, lists and dicts: what `to_json` writes."""
         thresholds, contention = self.overheads.thresholds, self.contention
@@ -184,6 +202,7 @@ class Calibration:
             "config": self.config,
             "route": {"latency_s": self.route.latency, "bandwidth_Bps": self.route.bandwidth},
             "burst_bytes": self.burst,
+            "loopback": None if self.loopback is None else vars(self.loopback),
             "thresholds": None if thresholds is None else vars(thresholds),
             "segments": [_known(row) for row in self.segments().to_dict("records")],
             "breakpoints": [vars(change) for change in self.changes],
@@ -198,6 +217,7 @@ class Calibration:
                     {
                         "pattern": pattern.name,
                         "rate": pattern.rate,
+                        "best": pattern.best,
                         "modes": [
                             {"bytes": nbytes, **vars(mode)}
                             for nbytes, modes in pattern.modes.items()
@@ -225,7 +245,9 @@ def _known(row: dict[str, object]) -> dict[str, object]:
     }
 
 
-def settings(overheads: Overheads, found: Sequence[Factor]) -> dict[str, str]:
+def settings(
+    overheads: Overheads, found: Sequence[Factor], loopback: Loopback | None = None
+) -> dict[str, str]:
     """The configuration that overheads and factors amount to, in the order of a ``<config>``."""
     thresholds = overheads.thresholds
     protocol = (
@@ -236,4 +258,11 @@ def settings(overheads: Overheads, found: Sequence[Factor]) -> dict[str, str]:
             "smpi/send-is-detached-thresh": str(thresholds.detached),
         }
     )
-    return {"network/model": "SMPI", **protocol, **overheads.tables(), **tables(found)}
+    inside = {} if loopback is None else loopback.settings()
+    return {
+        "network/model": "SMPI",
+        **protocol,
+        **overheads.tables(),
+        **tables(found),
+        **inside,
+    }

@@ -2,9 +2,10 @@
 
 A full-duplex link should carry its bandwidth in each direction at once; real ones with their host
 adapters reach less together (Velho et al., ACM TOMACS 23, 2013). A ``limiter_link``, shared by both
-directions, says how much. But an exchange between two hosts may also be slow because the two wait
-for one another. In a shift, each host sends to one and receives from another: only if that is slow
-too is the host the bottleneck.
+directions, says how much. But concurrent messages may also be slow because ranks wait for one
+another: two that exchange large messages often do, those of a shift sometimes. A bottleneck is
+never exceeded, whoever waits. So the host is the bottleneck only if the fastest repetition of every
+pattern stays below the bandwidth, and a shift over three hosts or more is among them.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 _FILLING = 0.1
 # Together the two directions carry at least what one does, and at most twice that.
 _LEAST, _MOST = 1.0, 2.0
-# A host that reaches this part of the bandwidth in both directions of a shift is no bottleneck.
+# A host that has reached this part of the bandwidth in both directions at once is no bottleneck.
 _FULL_DUPLEX = 0.95
+_BOTH_WAYS = ("both ways", "shift")
 # Times have two modes if the largest gap between them is by this factor, each side of it has at
 # least this part of the times, and is narrower than the gap.
 _GAP, _LEAST_PART = 1.15, 0.1
@@ -61,12 +63,15 @@ class Pattern:
     rate
         Bandwidth in each direction of a host (of an incast: into the host), relative to that of one
         transfer alone; the median over the sizes.
+    best
+        The same of the fastest repetitions, at the size where they are the fastest.
     modes
         Of each size with two of them, by its bytes.
     """
 
     name: str
     rate: float
+    best: float
     modes: dict[int, tuple[Mode, Mode]]
 
 
@@ -125,11 +130,18 @@ class Contention:
 
     @property
     def is_of_hosts(self) -> bool:
-        """Whether the hosts are the bottleneck, and not two that wait for one another.
+        """Whether the hosts are the bottleneck, and not ranks that wait for one another.
 
-        Without a shift it is taken to be so.
+        That is known only from a shift, which takes three hosts.
         """
-        return self.shift is None or self.shift.rate < _FULL_DUPLEX
+        if self.shift is None:
+            return False
+        return all(pattern.best < _FULL_DUPLEX for pattern in self.both_ways)
+
+    @property
+    def both_ways(self) -> tuple[Pattern, ...]:
+        """The patterns in which hosts send and receive at once."""
+        return tuple(pattern for pattern in self.patterns if pattern.name in _BOTH_WAYS)
 
     @property
     def fraction(self) -> float:
@@ -195,16 +207,18 @@ def _patterns(
             rows = rows[rows["pairs"] == rows["pairs"].max()]
         # An incast brings one message of each pair into one host.
         moved = rows["bytes"] * (rows["pairs"] if name == "incast" else 1)
-        medians = (moved / rows["seconds"]).groupby(rows["bytes"]).median()
+        rates = (moved / rows["seconds"]).groupby(rows["bytes"])
+        medians = rates.median()
         one_way = _one_way(measurements, alone, medians.index.to_numpy(dtype=np.float64))
         if one_way is None:
             continue
+        best = float(np.max(rates.max().to_numpy() / one_way))
         modes = {}
         for nbytes, times in rows.groupby("bytes")["seconds"]:
             found = two_modes(times.to_numpy())
             if found is not None:
                 modes[int(nbytes)] = found
-        yield Pattern(name, float(np.median(medians.to_numpy() / one_way)), modes)
+        yield Pattern(name, float(np.median(medians.to_numpy() / one_way)), best, modes)
 
 
 def _rates(transfers: pd.DataFrame) -> pd.DataFrame:

@@ -13,6 +13,7 @@ median, which outliers do not move and which follows a jump.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,7 +73,7 @@ def at_usual_idleness(measured: Measurements, overheads: Overheads) -> Measureme
     seconds = frame["seconds"].copy()
     seconds.loc[rows.index] *= np.exp(-effect)
     remark = _remark(rows, float(np.exp(high - low)))
-    return Measurements(frame.assign(seconds=seconds), (*measured.remarks, remark))
+    return replace(measured, frame=frame.assign(seconds=seconds)).with_remark(remark)
 
 
 def _running_median(values: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,10 +108,17 @@ class Measurements:
         call ended, nan where unknown), ``file`` (str).
     remarks
         What the user should know: rows that are not used, measurements inside one host.
+    inside
+        Such rows of two processes on one host, where there are others.
     """
 
     frame: pd.DataFrame
     remarks: tuple[str, ...] = ()
+    inside: pd.DataFrame | None = None
+
+    def with_remark(self, remark: str) -> Measurements:
+        """The same with a remark more."""
+        return replace(self, remarks=(*self.remarks, remark))
 
     def has(self, operation: str) -> bool:
         """Whether any time of `operation` was measured."""
@@ -174,9 +181,11 @@ def read_measurements(files: Iterable[str | PathLike[str]]) -> Measurements:
         raise InputError("no measurement in these files that calibration uses")
     frame = pd.concat(frames, ignore_index=True)
     frame = _without_zeros(frame, remarks)
-    frame = _between_hosts(frame, remarks)
-    frame = _each_message(frame)
-    return Measurements(frame.drop(columns=["same_host", "messages"]), tuple(remarks))
+    frame, inside = _between_hosts(frame, remarks)
+    between, within = (
+        _each_message(part).drop(columns=["same_host", "messages"]) for part in (frame, inside)
+    )
+    return Measurements(between, tuple(remarks), None if within.empty else within)
 
 
 def _each_message(frame: pd.DataFrame) -> pd.DataFrame:
@@ -212,18 +221,17 @@ def _without_zeros(frame: pd.DataFrame, remarks: list[str]) -> pd.DataFrame:
     return frame[~zeros]
 
 
-def _between_hosts(frame: pd.DataFrame, remarks: list[str]) -> pd.DataFrame:
-    """Drop measurements inside one host where there are others; say so either way."""
+def _between_hosts(frame: pd.DataFrame, remarks: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The measurements between hosts, and those inside one where there are others; say so."""
     inside = frame["same_host"].eq(True)
-    if not inside.any():
-        return frame
     if inside.all():
         remarks.append(
             "both processes were on one host: this calibrates the host's loopback, not the network"
         )
-        return frame
-    remarks.append(
-        f"intra-node measurements mixed in: {inside.sum()} of {len(frame)} times are between "
-        "processes of one host and are not used"
-    )
-    return frame[~inside]
+        inside = ~inside
+    elif inside.any():
+        remarks.append(
+            f"intra-node measurements mixed in: {inside.sum()} of {len(frame)} times are between "
+            "processes of one host; their ping-pongs give the loopback"
+        )
+    return frame[~inside], frame[inside]

@@ -133,26 +133,55 @@ class PlatformFile:
                 cluster.set("limiter_link", f"{bandwidth:.9g}Bps")
         return True
 
+    def set_loopback(self, host: str, bandwidth: float, latency: float) -> None:
+        """Give the hosts of a host's cluster a loopback; the options say it for all others.
+
+        Parameters
+        ----------
+        host
+            Name of the host.
+        bandwidth, latency
+            In bytes/s and seconds.
+        """
+        cluster = self.cluster_of(host)
+        if cluster is not None:
+            cluster.set("loopback_bw", f"{bandwidth:.9g}Bps")
+            cluster.set("loopback_lat", f"{latency:.9g}s")
+
     def set_burst(self, hosts: tuple[str, str], nbytes: float) -> bool:
-        """Let the links of the clusters of two hosts pass so many bytes at once.
+        """Let the links between two hosts pass so many bytes at once.
+
+        The links are those of the hosts' clusters, or else the slowest ones of the route that have
+        an element of their own.
 
         Returns
         -------
         bool
-            False, and nothing done, if one of the hosts is in no cluster.
+            False, and nothing done, if there are neither.
         """
         from lxml import etree
 
-        own = [self.cluster_of(host) for host in hosts]
-        if any(cluster is None for cluster in own):
-            return False
-        for cluster in own:
-            assert cluster is not None
-            for prop in cluster.findall("prop"):
+        clusters = [self.cluster_of(host) for host in hosts]
+        elements = [cluster for cluster in clusters if cluster is not None]
+        if len(elements) < len(hosts):
+            elements = self._slowest_links(hosts)
+        for element in elements:
+            for prop in element.findall("prop"):
                 if prop.get("id") == BURST:
-                    cluster.remove(prop)
-            etree.SubElement(cluster, "prop", id=BURST, value=f"{nbytes:.0f}")
-        return True
+                    element.remove(prop)
+            etree.SubElement(element, "prop", id=BURST, value=f"{nbytes:.0f}")
+        return bool(elements)
+
+    def _slowest_links(self, hosts: tuple[str, str]) -> list[_Element]:
+        """The ``<link>`` elements of the least bandwidth on the way between two hosts."""
+        links = self.load().route(*hosts).links
+        least = min((link.bandwidth for link in links), default=0.0)
+        names = {
+            link.name.removesuffix("_UP").removesuffix("_DOWN")
+            for link in links
+            if link.bandwidth == least
+        }
+        return [link for link in self._tree.getroot().iter("link") if link.get("id") in names]
 
     def cluster_of(self, host: str) -> _Element | None:
         """The ``<cluster>`` that a host belongs to, or None."""

@@ -13,6 +13,7 @@ from tisim.calibration.calibration import Calibration, settings
 from tisim.calibration.contention import Contention, limiter_bandwidth, measure_contention
 from tisim.calibration.factors import ENVELOPE, Route, factors_of, fit_transfer
 from tisim.calibration.idle import at_usual_idleness
+from tisim.calibration.loopback import with_loopback
 from tisim.calibration.measurements import Measurements
 from tisim.calibration.overheads import Overheads, fit_overheads
 from tisim.calibration.piecewise import fit_piecewise
@@ -77,17 +78,8 @@ def calibrate(
     InputError
         If the measurements do not suffice, or the nominal values are missing or contradictory.
     """
-    steps = ("overheads", "nominal route", "transfers", "contention", "simulation", "done")
-
-    def begin(step: str) -> None:
-        progress(step, steps.index(step), len(steps) - 1)
-
-    if not measurements.has("pingpong"):
-        raise InputError(
-            "no ping-pong among the measurements, and only that shows what the network takes; add "
-            "one (osu_latency, IMB PingPong, a SKaMPI Pingpong_Send_Recv, 'tisim benchmark')"
-        )
-    measurements = _with_outside(measurements, breakpoints or ())
+    begin = _steps(progress)
+    measurements = _checked(measurements, breakpoints or ())
     begin("overheads")
     measurements, overheads = _fit_overheads(measurements, breakpoints)
     begin("nominal route")
@@ -97,19 +89,17 @@ def calibrate(
     file, pair, route = _nominal(platform, hosts, bandwidth, latency, links, machine)
     begin("transfers")
     ping_pong = measurements.curve("pingpong")
-    burst = fit_burst(measurements, route.bandwidth, ENVELOPE)
-    if burst > 0 and not file.set_burst(pair, burst):
-        burst = 0.0
+    measurements, burst = _with_burst(measurements, file, pair, route)
     network = Network.of(route.bandwidth, route.latency, ping_pong, ENVELOPE, burst)
     overheads = separate(measurements, overheads, network)
     transfer = fit_transfer(ping_pong, overheads, breakpoints, network)
-    file.configure(settings(overheads, factors_of(transfer, route)))
+    factors = factors_of(transfer, route)
+    measurements, loopback = with_loopback(measurements, overheads, factors, file, pair[0])
+    file.configure(settings(overheads, factors, loopback))
     begin("contention")
-    contention = measure_contention(measurements)
-    limiter = None
-    if contention is not None and contention.is_of_hosts:
-        limiter = _limit(file, pair, route, contention)
+    contention, limiter = _fit_contention(measurements, file, pair, route)
     begin("simulation")
+    simulated = simulate(file.load(), pair, _simulated_sizes(measurements))
     found = Calibration(
         measurements,
         route,
@@ -120,11 +110,38 @@ def calibrate(
         limiter,
         file,
         burst=burst,
-        simulated=simulate(file.load(), pair, _simulated_sizes(measurements)),
+        loopback=loopback,
+        simulated=simulated,
     )
     found = dataclasses.replace(found, warnings=advise(found))
     begin("done")
     return found
+
+
+def _steps(progress: Progress) -> Callable[[str], None]:
+    """What tells the progress that a step begins."""
+    steps = ("overheads", "nominal route", "transfers", "contention", "simulation", "done")
+    return lambda step: progress(step, steps.index(step), len(steps) - 1)
+
+
+def _checked(measurements: Measurements, breakpoints: Sequence[int]) -> Measurements:
+    """The measurements, which suffice, with a remark about breakpoints outside of them."""
+    if not measurements.has("pingpong"):
+        raise InputError(
+            "no ping-pong among the measurements, and only that shows what the network takes; add "
+            "one (osu_latency, IMB PingPong, a SKaMPI Pingpong_Send_Recv, 'tisim benchmark')"
+        )
+    return _with_outside(measurements, breakpoints)
+
+
+def _fit_contention(
+    measurements: Measurements, file: PlatformFile, hosts: tuple[str, str], route: Route
+) -> tuple[Contention | None, float | None]:
+    """What concurrent messages reach, and the limiter's bandwidth; None where there is none."""
+    contention = measure_contention(measurements)
+    if contention is None or not contention.is_of_hosts:
+        return contention, None
+    return contention, _limit(file, hosts, route, contention)
 
 
 class _Machine(NamedTuple):
@@ -149,19 +166,30 @@ def _measured_nominal(
     """
     curve = measurements.curve("pingpong")
     if bandwidth is None:
-        large = fit_piecewise(curve).segments[-1].line.slope
-        rates = [1 / large] if large > 0 else [float(curve.nbytes[-1] / curve.seconds[-1])]
-        if measurements.has("stream"):
-            stream = measurements.curve("stream")
-            rates += list(
-                stream.nbytes[stream.nbytes >= _LARGE] / stream.seconds[stream.nbytes >= _LARGE]
-            )
-        bandwidth = max(rates)
+        bandwidth = _measured_bandwidth(measurements)
     if latency is None:
         shortest = curve.nbytes[:1]
         rest = float(curve.seconds[0] - overheads.in_a_message(shortest)[0])
         latency = max(rest, _LEAST_REST * float(curve.seconds[0])) / links
     return bandwidth, latency
+
+
+def _measured_bandwidth(measurements: Measurements) -> float:
+    """What large messages and streams reach, in bytes/s.
+
+    Messages that pass a burst take no time to start, as it were: their line goes through zero, and
+    is flatter than the bandwidth. Streams tell what the link carries on.
+    """
+    curve = measurements.curve("pingpong")
+    rates = []
+    if measurements.has("stream"):
+        stream = measurements.curve("stream")
+        large = stream.nbytes >= _LARGE
+        rates = list(stream.nbytes[large] / stream.seconds[large])
+    line = fit_piecewise(curve).segments[-1].line
+    if line.slope > 0 and (line.intercept > 0 or not rates):
+        rates.append(1 / line.slope)
+    return max(rates) if rates else float(curve.nbytes[-1] / curve.seconds[-1])
 
 
 def _simulated_sizes(measurements: Measurements) -> list[int]:
@@ -196,7 +224,7 @@ def _with_outside(measurements: Measurements, breakpoints: Sequence[int]) -> Mea
         f"no ping-pong was measured on both sides of {', '.join(map(str, outside))} bytes: these "
         f"breakpoints are not used (measured: {sizes[0]:.0f} to {sizes[-1]:.0f} bytes)"
     )
-    return Measurements(measurements.frame, (*measurements.remarks, remark))
+    return measurements.with_remark(remark)
 
 
 def _nominal(
@@ -250,6 +278,21 @@ def _first_two(platform: Platform, path: str | PathLike[str]) -> tuple[str, str]
     if len(names) < 2:
         raise InputError("a ping-pong needs two hosts; this platform has one", file=path)
     return names[0], names[1]
+
+
+def _with_burst(
+    measurements: Measurements, file: PlatformFile, hosts: tuple[str, str], route: Route
+) -> tuple[Measurements, float]:
+    """Find the links' burst in bytes and set it; a remark if the platform has no place for it."""
+    burst = fit_burst(measurements, route.bandwidth, ENVELOPE)
+    if burst == 0 or file.set_burst(hosts, burst):
+        return measurements, burst
+    remark = (
+        f"single messages are faster than streams, as if links passed {burst:.0f} bytes at once; "
+        f"the platform has no <cluster> or <link> to say so between {hosts[0]} and {hosts[1]}, "
+        "and streams will be predicted as fast as single messages"
+    )
+    return measurements.with_remark(remark), 0.0
 
 
 def _limit(

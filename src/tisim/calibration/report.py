@@ -59,6 +59,13 @@ def _sections(calibration: Calibration) -> Iterator[str]:
             f"Burst: single messages are faster than streams: links pass {calibration.burst:.0f} "
             "bytes at once\n(tisim/burst), refilled at their bandwidth."
         )
+    if calibration.loopback is not None:
+        loopback = calibration.loopback
+        yield (
+            f"Loopback: messages inside a host: latency {loopback.latency * 1e6:.4g} us, bandwidth "
+            f"{loopback.bandwidth / 1e6:.4g} MB/s; their\nping-pongs are simulated "
+            f"{loopback.error:.1%} off in the median."
+        )
     if calibration.contention is not None:
         limiter = calibration.limiter
         if calibration.contention.patterns:
@@ -80,9 +87,13 @@ def _with_limiter(limiter: float) -> str:
 
 def _without_limiter(calibration: Calibration) -> str:
     contention = calibration.contention
-    if contention is None or contention.is_of_hosts:
+    if contention is None or contention.shift is None or contention.is_of_hosts:
         return "."
-    return ", in a shift more:\nthe hosts are no bottleneck, and no limiter_link is written."
+    best = max(pattern.best for pattern in contention.both_ways)
+    return (
+        f", the fastest repetition {best:.0%}:\nthe hosts are no bottleneck, and no limiter_link "
+        "is written."
+    )
 
 
 def _patterns(contention: Contention) -> str:

@@ -92,7 +92,7 @@ def benchmark_command(
 
     COMMAND, behind --, starts its ranks: mpirun with its options, a rank on each host.
     """
-    from tisim.calibration.benchmark import benchmark_code, benchmark_source
+    from tisim.calibration.benchmark_run import benchmark_code, benchmark_source
 
     if print_source is not None:
         from tisim.mpi_compiler import write_source

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.quantities import format_bytes, format_time
-from tisim.tables import align
+from tisim.quantities import format_bytes
+from tisim.tables import align, time_column
 from tisim.timeline.names import STATES
+from tisim.timeline.outliers import paths_of, place_of, ranges
 
 if TYPE_CHECKING:
     from tisim.result import Result
@@ -23,13 +24,15 @@ Row = tuple[str, ...]
 def print_breakdown(result: Result) -> None:
     """Print where the time of a result with an event log goes."""
     _print("Where the time goes, mean over ranks", _kinds(result), 1)
+    _print("Computations that took far longer than others like them", _outliers(result), (6,))
+    _print("Ranks that compute longer than most", _slow_ranks(result), 2)
     _print("Who waits for whom, longest first", _waits(result), 4)
     _print("The critical path, which the simulated time consists of", _path(result), 2)
     _print("What better machines could gain at most", _gains(result), 1)
-    _print("The busiest links", _links(result), 1)
+    _print("The busiest links", _links(result), 2)
 
 
-def _print(title: str, rows: Iterator[Row], left: int) -> None:
+def _print(title: str, rows: Iterator[Row], left: int | tuple[int, ...]) -> None:
     listed = list(rows)
     if len(listed) > 1:
         click.echo(f"\n{title}")
@@ -40,55 +43,78 @@ def _print(title: str, rows: Iterator[Row], left: int) -> None:
 def _kinds(result: Result) -> Iterator[Row]:
     by_kind = result.breakdown.by_kind
     used = [state for state in STATES if by_kind[state].any()]
-    yield ("kind", "actions", "seconds", *used)
     ranks = len(result.finish)
     total = float(by_kind["seconds"].sum())
     whole = total or 1.0
-    for kind, row in by_kind[by_kind["seconds"] > 0].iterrows():
+    shown = by_kind[by_kind["seconds"] > 0]
+    means = time_column("mean", [*(shown["seconds"] / ranks), total / ranks])
+    yield ("kind", "actions", means[0], *used)
+    for mean, (kind, row) in zip(means[1:], shown.iterrows(), strict=False):
         parts = (_percent(row[state] / whole) for state in used)
-        yield (str(kind), f"{row['actions']:,.0f}", format_time(row["seconds"] / ranks), *parts)
+        yield (str(kind), f"{row['actions']:,.0f}", mean, *parts)
     sums = (_percent(by_kind[state].sum() / whole) for state in used)
-    yield ("all", f"{result.actions:,}", format_time(total / ranks), *sums)
+    yield ("all", f"{result.actions:,}", means[-1], *sums)
 
 
 def _waits(result: Result) -> Iterator[Row]:
-    waits = result.waits
-    yield ("wait state", "in", "rank", "for rank", "seconds", "times")
-    for row in waits.head(_ROWS).itertuples():
-        ends = (str(row.rank), str(row.cause))
-        yield (row.state, row.kind, *ends, format_time(row.seconds), f"{row.count:,}")
-    if len(waits) > _ROWS:
-        rest = waits.iloc[_ROWS:]
-        more = (format_time(rest["seconds"].sum()), f"{rest['count'].sum():,}")
-        yield (f"and {len(rest):,} more", "", "", "", *more)
+    shown, rest = result.waits.head(_ROWS), result.waits.iloc[_ROWS:]
+    waited = time_column("sum", [*shown["seconds"], float(rest["seconds"].sum())])
+    yield ("wait state", "in", "rank", "for rank", waited[0], "times")
+    for seconds, row in zip(waited[1:], shown.itertuples(), strict=False):
+        yield (row.state, row.kind, str(row.rank), str(row.cause), seconds, f"{row.count:,}")
+    if len(rest):
+        yield (f"and {len(rest):,} more", "", "", "", waited[-1], f"{rest['count'].sum():,}")
+
+
+def _outliers(result: Result) -> Iterator[Row]:
+    found = result.require_event_log().outliers
+    paths = paths_of(found, result.trace)
+    begins, lasts, usual, waited = (
+        time_column(name, seconds)
+        for name, seconds in (
+            ("begins", [one.start for one in found]),
+            ("lasts", [one.seconds for one in found]),
+            ("usually", [one.usual for one in found]),
+            ("others wait", [one.waited for one in found]),
+        )
+    )
+    yield ("rank", begins[0], lasts[0], usual[0], waited[0], "ranks", "where")
+    for place, one in enumerate(found, 1):
+        times = begins[place], lasts[place], usual[place], waited[place]
+        yield (str(one.rank), *times, f"{one.waiting:,}", place_of(one, paths))
+
+
+def _slow_ranks(result: Result) -> Iterator[Row]:
+    yield ("host", "ranks", "of the median")
+    for one in result.require_event_log().slow_ranks[:_ROWS]:
+        yield (one.host, ranges(one.ranks), f"{one.ratio:.2f} times")
 
 
 def _path(result: Result) -> Iterator[Row]:
-    table = result.critical_path.by_kind
-    yield ("state", "in", "seconds", "share", "parts")
-    for row in table.head(_ROWS).itertuples():
-        seconds = format_time(row.seconds)
+    table = result.critical_path.by_kind.head(_ROWS)
+    times = time_column("sum", [*table["seconds"]])
+    yield ("state", "in", times[0], "share", "parts")
+    for seconds, row in zip(times[1:], table.itertuples(), strict=True):
         yield (row.state, row.kind, seconds, _percent(row.share), f"{row.parts:,}")
 
 
 def _gains(result: Result) -> Iterator[Row]:
-    yield ("if there were", "seconds", "share", "speedup")
-    for change, row in result.critical_path.gains.iterrows():
-        yield (
-            str(change),
-            format_time(row["seconds"]),
-            _percent(row["share"]),
-            f"{row['speedup']:.4g}",
-        )
+    table = result.critical_path.gains
+    times = time_column("gain", [*table["seconds"]])
+    yield ("if there were", times[0], "share", "speedup")
+    for seconds, (change, row) in zip(times[1:], table.iterrows(), strict=True):
+        yield (str(change), seconds, _percent(row["share"]), f"{row['speedup']:.4g}")
 
 
 def _links(result: Result) -> Iterator[Row]:
     table = result.links.table
-    yield ("link", "bandwidth", "carried", "mean use", "peak")
+    words = result.require_event_log().link_words
+    yield ("link", "of host", "bandwidth", "carried", "mean use", "peak")
     for row in table.head(_ROWS).itertuples():
         name = f"{row.link} (not shared)" if row.fatpipe else row.link
         speed = f"{format_bytes(row.bandwidth)}/s"
-        yield (name, speed, format_bytes(row.bytes), _percent(row.mean), _percent(row.peak))
+        whose = words.get(row.link, "")
+        yield (name, whose, speed, format_bytes(row.bytes), _percent(row.mean), _percent(row.peak))
 
 
 def _percent(share: float) -> str:

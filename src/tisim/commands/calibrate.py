@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
 from tisim.commands.written import report_written
 
 if TYPE_CHECKING:
+    from tisim.calibration import Calibration
     from tisim.calibration.cpu import CpuCalibration
 
 _FILE = click.Path(path_type=Path)
@@ -163,17 +164,9 @@ def _messages(
     output: Path | None,
     plot: Path | None,
     as_json: bool,
-    platform: Path | None,
-    hosts: tuple[str, str] | None,
-    bandwidth: float | None,
-    latency: float | None,
-    links: int,
-    breakpoints: list[int] | None,
-    nodes: int | None,
-    speed: float | None,
-    cores: int,
     sets: int,
     seed: int,
+    **nominal: Unpack[_Nominal],
 ) -> None:
     """Find the parameters of a platform from measured messages, or from timed computations.
 
@@ -187,26 +180,13 @@ def _messages(
     from tisim.calibration.measurements import read_measurements
     from tisim.calibration.procedure import calibrate
     from tisim.progress import ProgressBar
-    from tisim.uncertainty.bootstrap import draw_sets
 
     with ProgressBar("calibrate") as bar:
 
         def show(step: str, done: int, steps: int) -> None:
             bar.show(done / steps, title=step)
 
-        found = calibrate(
-            read_measurements(files),
-            platform=platform,
-            hosts=hosts,
-            bandwidth=bandwidth,
-            latency=latency,
-            links=links,
-            breakpoints=breakpoints,
-            nodes=nodes,
-            speed=speed,
-            cores=cores,
-            progress=show,
-        )
+        found = calibrate(read_measurements(files), progress=show, **nominal)
     if as_json:
         click.echo(found.to_json())
     else:
@@ -216,12 +196,7 @@ def _messages(
         if output is None:
             click.echo(f"\n{found.config_block}")
     if output is not None:
-        found.platform.write(output)
-        report_written(output)
-        if sets:
-            with ProgressBar("sets of parameters") as bar:
-                drawn = draw_sets(found, sets, seed, lambda done, of: bar.show(done / of))
-            report_written(drawn.write(output))
+        _write_platform(found, output, sets, seed)
     if plot is not None:
         from tisim.calibration.plot import save
 
@@ -229,10 +204,39 @@ def _messages(
         report_written(plot)
 
 
+class _Nominal(TypedDict):
+    """The options that `tisim.calibration.calibrate` takes as they are."""
+
+    platform: Path | None
+    hosts: tuple[str, str] | None
+    bandwidth: float | None
+    latency: float | None
+    links: int
+    breakpoints: list[int] | None
+    nodes: int | None
+    speed: float | None
+    cores: int
+
+
+def _write_platform(found: Calibration, output: Path, sets: int, seed: int) -> None:
+    """Write the platform, and the sets of parameters beside it."""
+    from tisim.progress import ProgressBar
+    from tisim.uncertainty.bootstrap import draw_sets
+
+    found.platform.write(output)
+    report_written(output)
+    if sets:
+        with ProgressBar("sets of parameters") as bar:
+            drawn = draw_sets(found, sets, seed, lambda done, of: bar.show(done / of))
+        report_written(drawn.write(output))
+
+
 @calibrate_command.command(
     "cpu",
     epilog="""\b
 Examples:
+  tisim record -o lu.tit --counter register,time -- mpirun -n 8 ./lu.A.x
+  tisim calibrate cpu lu.tit --platform nominal.xml -o faster.xml
   tisim calibrate cpu --times timed.csv
   tisim calibrate cpu traces/ --times timed.csv --class B --platform nominal.xml -o faster.xml
 """,
@@ -241,10 +245,10 @@ Examples:
 @click.option(
     "--times",
     multiple=True,
-    required=True,
     type=_FILE,
     metavar="FILE",
-    help="CSV of timed computations (repeat for several runs).",
+    help="CSV of timed computations (repeat for several runs); without it, TRACES were recorded "
+    "with time beside another counter.",
 )
 @click.option(
     "--class", "problem_class", metavar="NAME", help="Use the rate of this class of problems."
@@ -273,7 +277,8 @@ def _cpu(
 ) -> None:
     """Find instructions a second from timed computations.
 
-    TRACES is the trace whose compute actions were timed; it is not needed if the CSV has a column
+    TRACES are traces that tisim record --counter register,time (or the like) has written, or with
+    --times the trace whose compute actions were timed; it is not needed if the CSV has a column
     'volume'. The CSV has a header; its columns are seconds, volume, rank, action (number of the
     compute action, from 1), run, class, working_set (bytes) and host, of which seconds and volume,
     or seconds and rank, must be there.
@@ -281,11 +286,17 @@ def _cpu(
     import json
 
     from tisim.calibration.cpu import calibrate_cpu
+    from tisim.calibration.cpu.recorded import read_recorded
     from tisim.calibration.cpu.timed import read_timed, read_volumes
 
     if (platform is None) != (output is None):
         raise click.UsageError("--platform and -o go together: the file to complete, and its name")
-    timed = read_timed(times, read_volumes(traces) if traces else None)
+    if not (traces or times):
+        raise click.UsageError("name recorded traces, or timed computations with --times")
+    if times:
+        timed = read_timed(times, read_volumes(traces) if traces else None)
+    else:
+        timed = read_recorded(traces)
     found = calibrate_cpu(timed)
     rate = found.rate_for(problem_class=problem_class, working_set=working_set)
     if as_json:
@@ -299,6 +310,51 @@ def _cpu(
         for remark in complete(platform, output, rate, hosts):
             click.echo(f"warning: {remark}", err=True)
         report_written(output)
+
+
+@calibrate_command.command(
+    "disk",
+    epilog="""\b
+Examples:
+  fio --name=w --rw=write --bs=1M --size=4G --direct=1 --output-format=json --output=w.json
+  fio --name=r --rw=read --bs=1M --size=4G --direct=1 --output-format=json --output=r.json
+  tisim calibrate disk w.json r.json --mount /scratch
+""",
+)
+@click.argument("files", nargs=-1, required=True, type=_FILE)
+@click.option("--mount", metavar="PATH", help="The directory that the disk is mounted at.")
+@click.option("--size", metavar="BYTES", help="What the disk holds, as 1TB.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+def _disk(files: tuple[Path, ...], mount: str | None, size: str | None, as_json: bool) -> None:
+    """Find the bandwidths of a disk from results of fio (JSON).
+
+    Of runs with calls of several sizes the fastest size counts. What is printed last is what
+    'tisim platform new --disk' takes, and the property tisim/disk of a <host> or <cluster>.
+    """
+    import json
+    from dataclasses import asdict
+
+    from tisim.calibration.disk import calibrate_disk
+    from tisim.platform.description.host_disks import disk_of_text
+    from tisim.quantities import format_bytes
+    from tisim.tables import align
+
+    found = calibrate_disk(files)
+    words = found.words(mount, size)
+    disk_of_text(words)  # refuses a mount point or a size with a comma
+    for remark in found.remarks:
+        click.echo(f"warning: {remark}", err=True)
+    if as_json:
+        click.echo(json.dumps({**asdict(found), "disk": words}, indent=1))
+        return
+    rows = [
+        [rate.direction, rate.block, f"{format_bytes(rate.bandwidth)}/s", f"{rate.spread:.1%}",
+         str(rate.runs)]
+        for rate in found.rates
+    ]  # fmt: skip
+    for line in align([["direction", "block", "median", "spread", "runs"], *rows], left=(0, 1)):
+        click.echo(line)
+    click.echo(f"\n--disk {words}")
 
 
 def _print_rates(found: CpuCalibration, used: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ Examples:
   tisim execute lu.tit -- mpirun --host node1:4,node2:4
   tisim execute traces/ring.4 --repeat 20 --compute none -- mpirun --oversubscribe
   tisim execute lu.tit --speed 2.5e9 --json lu.json --timeline lu.csv -- mpirun
+  tisim execute lu.tit --timeline real.tir -- mpirun && tisim view real.tir
   tisim execute lu.tit --print-source executor/     # for machines without Python
 """,
 )
@@ -69,8 +69,9 @@ Examples:
 @click.option("--json", "json_file", metavar="FILE", help="Write all results there; - prints them.")
 @click.option(
     "--timeline",
-    metavar="FILE.csv",
-    help="Write when each call of the last repetition began and ended.",
+    metavar="FILE.csv|.tir",
+    help="Write when each call of the last repetition began and ended, as a table or for tisim "
+    "view.",
 )
 @click.option(
     "--time-limit",
@@ -166,23 +167,15 @@ def execute_command(
     return 0
 
 
-def _column(name: str, seconds: Sequence[float]) -> list[str]:
-    """Times in one unit, which the head names."""
-    from tisim.quantities import unit_of_time
-
-    unit, factor = unit_of_time(max(seconds))
-    return [f"{name} ({unit})", *(f"{time * factor:.3f}" for time in seconds)]
-
-
 def _print(done: Execution) -> None:
     """Print a line a repetition, and what they have in common."""
     from tisim.quantities import format_time
-    from tisim.tables import align
+    from tisim.tables import align, time_column
 
     columns = [
-        _column("first rank ends", [min(one.ends) for one in done.repetitions]),
-        _column("last rank ends", [*done.times]),
-        _column("began late by", [one.late for one in done.repetitions]),
+        time_column("first rank ends", [min(one.ends) for one in done.repetitions]),
+        time_column("last rank ends", [*done.times]),
+        time_column("began late by", [one.late for one in done.repetitions]),
     ]
     numbers = ["repetition", *(str(number) for number in range(1, len(done.times) + 1))]
     rows = [*zip(numbers, *columns, strict=True)]

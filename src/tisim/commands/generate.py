@@ -11,6 +11,7 @@ import click
 from tisim.commands.written import report_written
 from tisim.errors import InputError
 from tisim.generate import PATTERNS, Pattern
+from tisim.generate.io import ACCESSES, Access
 from tisim.progress import ProgressBar
 from tisim.quantities import parse_size, parse_speed
 
@@ -39,7 +40,7 @@ _READERS: dict[str, Callable[[str, str], object]] = {
 }
 
 # Parameter of a pattern -> option (its names, by commas), its values, what the help says.
-_OPTIONS: dict[str, tuple[str, str | type, str]] = {
+_OPTIONS: dict[str, tuple[str, str | type | click.Choice[Access], str]] = {
     "ranks": ("--ranks,--np", int, "Number of ranks."),
     "iterations": ("--iterations", int, "How often the pattern is repeated."),
     "compute": ("--compute", "FLOPS", "Flops of one rank in one iteration, such as 1e6 or 2Mf."),
@@ -64,6 +65,17 @@ _OPTIONS: dict[str, tuple[str, str | type, str]] = {
     "planes": ("--planes", int, "Planes of a sweep."),
     "buckets": ("--buckets", int, "Parts in which the gradients are added up."),
     "degree": ("--degree", int, "To how many others a rank sends."),
+    "access": (
+        "--pattern",
+        click.Choice(ACCESSES),
+        "Who writes: rank 0 all data, each rank a file, or all to one file, each in one piece or "
+        "block by block in turn.",
+    ),
+    "written": ("--bytes", "BYTES", "What each rank writes in one iteration."),
+    "block": ("--block", "BYTES", "Of one call; the bytes of a rank are a multiple of it."),
+    "file": ("--file", str, "Name of the file; a file a rank has its number behind that."),
+    "read_back": ("--read-back", bool, "The ranks then read what they have written."),
+    "fsync": ("--fsync", bool, "They call fsync after the writes."),
 }
 # The sizes of some patterns may be several.
 _SEVERAL_SIZES = {
@@ -84,6 +96,10 @@ _EXAMPLES = {
     "transpose": ("--ranks 512 --bytes 64KiB --iterations 1 -o transpose.tit",),
     "ring-allreduce": ("--ranks 32 --bytes 100MB --buckets 4 --compute 1Tf -o training/",),
     "tree-allreduce": ("--ranks 1024 --bytes 25MB --noise 0.05 -o training.tit",),
+    "io": (
+        "--ranks 64 --pattern file-per-process --bytes 64MiB --block 1MiB -o files.tit",
+        "--ranks 100000 --pattern strided --iterations 1 -o shared.tit",
+    ),
     "sparse": ("--ranks 1000 --degree 8 --bytes 64,1MiB --seed 7 -o sparse.tit",),
 }
 

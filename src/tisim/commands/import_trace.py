@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -9,6 +12,7 @@ import click
 from tisim.commands.written import report_written
 from tisim.errors import InputError
 from tisim.files import check_writable
+from tisim.formats import Trace
 from tisim.formats.importers.conversion import convert
 from tisim.formats.importers.registry import formats
 from tisim.progress import ProgressBar
@@ -23,6 +27,10 @@ Examples:
   tisim import --speed 2.4Gf scorep-run/traces.otf2 -o lu.tit
   tisim import --counter PAPI_TOT_INS scorep-run/traces.otf2 -o lu.tit
   tisim import --speed 2.4Gf dumpi-2026.11.22.meta -o lu.tit
+  tisim import --speed 2.4Gf pmpi-trace-rank-0.txt -o sweep3d.tit
+  tisim import --speed 2.4Gf run.prv -o lu.tit --timeline lu-measured.csv
+  tisim import --speed 2.4Gf run.prv -o lu.tit --timeline lu-measured.tir   # tisim view
+  tisim import --speed 2.4Gf pilgrim-logs -o lu.tit
   tisim import --speed 1Gf calls.csv --column rank=process --column bytes=size -o lu.tit
 """,
 )
@@ -52,6 +60,12 @@ Examples:
     multiple=True,
     help="For tables: the column of a quantity that has another name there. Repeatable.",
 )
+@click.option(
+    "--timeline",
+    metavar="FILE.csv|.parquet|.tir",
+    help="Also write when each call began and ended, for formats that say it: a table of rank, "
+    "kind, start, end and line, or a run file for tisim view.",
+)
 @click.argument("files", nargs=-1, required=True)
 def import_command(
     output: str,
@@ -59,17 +73,21 @@ def import_command(
     speed: str | None,
     counter: str | None,
     columns: tuple[str, ...],
+    timeline: str | None,
     files: tuple[str, ...],
 ) -> None:
     """Make a trace that can be replayed of another tool's.
 
     FILES is what the other tool calls its trace: the anchor file of OTF2 (Score-P, EZTrace, TAU),
-    the .meta file of DUMPI, a table of calls as CSV or Parquet. What had to be
-    guessed or left out is listed.
+    the .meta file of DUMPI, Paraver's .prv (Extrae), Dimemas's .dim, ScalaTrace's one file,
+    Pilgrim's directory, rank 0's file of liballprof, a GOAL schedule, a table of calls as CSV or
+    Parquet. What had to be guessed or left out is listed.
     """
     if Path(output).suffix == ".tit":
         check_writable(output)
-    with ProgressBar("import") as bar:
+    if timeline is not None:
+        check_writable(timeline)
+    with ProgressBar("import") as bar, _table_of_calls(timeline, output) as table:
         made = convert(
             files,
             output,
@@ -77,6 +95,7 @@ def import_command(
             speed=speed,
             counter=counter,
             columns=dict(map(_pair, columns)),
+            timeline=table,
             progress=bar.show,
         )
     for note in made.notes[:_SHOWN_NOTES]:
@@ -85,6 +104,23 @@ def import_command(
         click.echo(f"tisim: note: {len(made.notes) - _SHOWN_NOTES} more kinds", err=True)
     click.echo(f"{output}: {made.ranks:,} ranks, {made.lines:,} lines from {made.format}")
     report_written(output)
+    if timeline is not None:
+        report_written(timeline)
+
+
+@contextlib.contextmanager
+def _table_of_calls(timeline: str | None, output: str) -> Iterator[str | None]:
+    """The table that an import writes: `timeline`, or what a run file is then made of."""
+    from tisim.measured import is_run_file, read_calls, write_measured_run
+
+    if timeline is None or not is_run_file(timeline):
+        yield timeline
+        return
+    with tempfile.TemporaryDirectory(prefix="tisim-") as folder:
+        table = Path(folder) / "calls.csv"
+        yield str(table)
+        trace = Trace.open(output)
+        write_measured_run(trace, read_calls(table, trace.ranks), timeline)
 
 
 def _pair(text: str) -> tuple[str, str]:

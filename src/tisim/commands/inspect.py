@@ -83,12 +83,18 @@ def _report(found: Inspection, statistics: bool, rows: int) -> Iterator[str]:
     yield from _head(found)
     yield from _table("bytes by part", list(_parts(found)), {0})
     yield from _table("actions", list(_actions(found)), {0})
+    if found.counters:
+        yield from _table("counters beside the volumes", list(_counters(found)), {0})
     yield from _table("classes of ranks", _classes(found, rows), {1}, found.class_count)
     yield from _phases(found)
     yield from _table("loops", _loops(found, rows), {5}, found.loop_count)
     yield from _table("call signatures", _signatures(found, rows), {3}, found.signature_count)
     if found.call_paths:
         yield from _table("call paths", _call_paths(found, rows), {2}, found.call_path_count)
+    if found.computed_paths:
+        yield from _table(
+            "computations by call path", _computed(found, rows), {2}, found.computed_path_count
+        )
     if statistics:
         yield from _table("call sites", _sites(found, rows), {3, 6, 7}, found.site_count)
 
@@ -138,6 +144,13 @@ def _actions(found: Inspection) -> Iterator[Row]:
         amount = f"{count.amount:.6g} {'s' if count.name == 'sleep' else 'flops'}"
         messages = (f"{count.messages:,}", f"{count.bytes:,}") if count.messages else ("", "")
         yield (count.name, f"{count.actions:,}", *messages, amount if count.amount else "")
+
+
+def _counters(found: Inspection) -> Iterator[Row]:
+    yield ("counter", "computations", "sum")
+    for counter in found.counters:
+        values = (f"{counter.computations:,}", f"{counter.total:,}")
+        yield (counter.name, *(values if counter.computations else ("", "")))
 
 
 def _classes(found: Inspection, rows: int) -> list[Row]:
@@ -204,6 +217,16 @@ def _call_paths(found: Inspection, rows: int) -> list[Row]:
     return [
         ("calls", "action", "called at"),
         *((f"{row.calls:,}", row.action, row.path) for row in found.call_paths[:rows]),
+    ]
+
+
+def _computed(found: Inspection, rows: int) -> list[Row]:
+    return [
+        ("samples", "share", "computed at"),
+        *(
+            (f"{row.samples:,}", f"{row.share:.1%}", row.path)
+            for row in found.computed_paths[:rows]
+        ),
     ]
 
 

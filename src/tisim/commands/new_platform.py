@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Unpack
 
 import click
 
 from tisim.commands.written import report_written
 from tisim.errors import InputError
 from tisim.platform import Platform, new
+from tisim.platform.new.calibrated import Hardware
 from tisim.platform.new.written import write_with_deployment
 from tisim.platform.report import describe
 
@@ -17,6 +19,7 @@ _EPILOG = """\b
 Examples:
   tisim platform new cluster --nodes 64 --bandwidth 100Gbps --latency 1us --speed 3.2Gf -o c.xml
   tisim platform new fat-tree --nodes 4096 --bandwidth 200Gbps --latency 1us --speed 3.2Gf -o f.xml
+  tisim platform new cluster --nodes 64 --calibrated m.xml --disk read=2GBps,write=1GBps -o d.xml
   tisim platform new torus --nodes 4096 --dims 16,16,16 --calibrated measured.xml -o t.xml
   tisim platform new dragonfly --nodes 4096 --groups 16 --calibrated measured.xml -o d.xml
 """
@@ -33,6 +36,11 @@ _COMMON = (
         "--calibrated",
         metavar="FILE",
         help="A platform of 'tisim calibrate': take its options, and the numbers not given here.",
+    ),
+    click.option(
+        "--disk",
+        metavar="read=RATE,write=RATE[,mount=PATH][,size=BYTES]",
+        help="Of each host; 'tisim calibrate disk' finds the rates.",
     ),
     click.option(
         "-o",
@@ -74,9 +82,11 @@ def new_command() -> None:
 @new_command.command("cluster", epilog=_EPILOG)
 @_common
 @click.option("--backbone", metavar="RATE", help="What the switch carries together.")
-def cluster_command(output: str, nodes: int, **numbers: object) -> None:
+def cluster_command(
+    output: str, nodes: int, backbone: str | None, **hardware: Unpack[Hardware]
+) -> None:
     """Hosts on one switch."""
-    _write(new.cluster(nodes, **numbers), output)  # type: ignore[arg-type]
+    _write(new.cluster(nodes, backbone=backbone, **hardware), output)
 
 
 @new_command.command("fat-tree", epilog=_EPILOG)
@@ -94,9 +104,16 @@ def cluster_command(output: str, nodes: int, **numbers: object) -> None:
     show_default=True,
     help="Hosts of a switch for each of its cables up.",
 )
-def fat_tree_command(output: str, nodes: int, **numbers: object) -> None:
+def fat_tree_command(
+    output: str,
+    nodes: int,
+    radix: int | None,
+    oversubscription: float,
+    **hardware: Unpack[Hardware],
+) -> None:
     """A fat tree of equal switches, of the fewest levels that hold the hosts."""
-    _write(new.fat_tree(nodes, **numbers), output)  # type: ignore[arg-type]
+    tree = new.fat_tree(nodes, radix=radix, oversubscription=oversubscription, **hardware)
+    _write(tree, output)
 
 
 @new_command.command("torus", epilog=_EPILOG)
@@ -104,10 +121,10 @@ def fat_tree_command(output: str, nodes: int, **numbers: object) -> None:
 @click.option(
     "--dims", metavar="N,N,...", help="Sizes of the dimensions (default: three nearly equal ones)."
 )
-def torus_command(output: str, nodes: int, dims: str | None, **numbers: object) -> None:
+def torus_command(output: str, nodes: int, dims: str | None, **hardware: Unpack[Hardware]) -> None:
     """A torus: each host has a link to its neighbours in every dimension."""
     sizes = _numbers(dims, "--dims")
-    _write(new.torus(nodes, dims=sizes, **numbers), output)  # type: ignore[arg-type]
+    _write(new.torus(nodes, dims=sizes, **hardware), output)
 
 
 @new_command.command("dragonfly", epilog=_EPILOG)
@@ -125,7 +142,24 @@ def torus_command(output: str, nodes: int, dims: str | None, **numbers: object) 
     metavar="N,N,N",
     help="Cables between two groups, chassis, blades (default: what uniform traffic fills).",
 )
-def dragonfly_command(output: str, nodes: int, cables: str | None, **numbers: object) -> None:
+def dragonfly_command(
+    output: str,
+    nodes: int,
+    groups: int | None,
+    chassis: int | None,
+    blades: int | None,
+    hosts: int | None,
+    cables: str | None,
+    **hardware: Unpack[Hardware],
+) -> None:
     """A dragonfly: groups of chassis of blades, with minimal routing."""
-    bundles = _numbers(cables, "--cables")
-    _write(new.dragonfly(nodes, cables=bundles, **numbers), output)  # type: ignore[arg-type]
+    shape = new.dragonfly(
+        nodes,
+        groups=groups,
+        chassis=chassis,
+        blades=blades,
+        hosts=hosts,
+        cables=_numbers(cables, "--cables"),
+        **hardware,
+    )
+    _write(shape, output)

@@ -12,6 +12,7 @@ from tisim.errors import InputError
 from tisim.quantities import format_bytes, format_seconds, parse_size
 
 if TYPE_CHECKING:
+    from tisim.formats.samples import Samples
     from tisim.record.notes import Uncounted
     from tisim.record.parts import Recording
 
@@ -28,8 +29,11 @@ _LEAST_NAMED = 0.01
 Examples:
   tisim record -o lu.tit -- mpirun -n 8 ./lu.A.x
   tisim record -o lu.tit --counter time --speed 2.5e9 -- mpirun -n 8 ./lu.A.x
+  tisim record -o lu.tit --counter register,time,cache-misses -- mpirun -n 8 ./lu.A.x
   tisim record -o run.tit --mpicc mpicc.mpich -- mpiexec.mpich -n 4 ./program
   tisim record -o run.tit --call-sites -- mpirun -n 4 ./program   # compiled with -g
+  tisim record -o run.tit --times --timeline run.tir -- mpirun -n 4 ./program   # tisim view run.tir
+  tisim record -o run.tit --sample -- mpirun -n 4 ./program       # compiled with -g
   tisim record --print-source recorder/      # for machines without Python
   tisim record -o run.tit --ranks 0-3 --max-size 100MB -- mpirun -n 64 ./program
 """,
@@ -37,11 +41,12 @@ Examples:
 @click.option("-o", "--output", metavar="FILE.tit", help="The trace to write.")
 @click.option(
     "--counter",
-    type=click.Choice(["auto", "perf", "register", "qemu", "time"]),
+    metavar="NAME[,NAME...]",
     default="auto",
     show_default=True,
     help="What measures computations: the processor's count of instructions (perf), the program's "
-    "own (register; tisim cc), that of QEMU, or processor time.",
+    "own (register; tisim cc), that of QEMU (qemu), or processor time (time). Counters behind it "
+    "become attributes of the computations: time, cycles, cache-misses, flops and others.",
 )
 @click.option(
     "--speed",
@@ -65,6 +70,12 @@ Examples:
     "functions and lines.",
 )
 @click.option(
+    "--sample",
+    is_flag=True,
+    help="Sample where in the program its computations are; tisim inspect and the report name the "
+    "functions and lines.",
+)
+@click.option(
     "--times",
     is_flag=True,
     help="Record how long each call took; a replay does not use it.",
@@ -72,7 +83,8 @@ Examples:
 @click.option(
     "--timeline",
     metavar="FILE",
-    help="With --times: write when each call began and ended, as .csv or .parquet.",
+    help="With --times: write when each call began and ended, as .csv, .parquet or .tir (for tisim "
+    "view).",
 )
 @click.option(
     "--ranks",
@@ -114,6 +126,7 @@ def record_command(
     speed: float,
     tests: str,
     call_sites: bool,
+    sample: bool,
     times: bool,
     timeline: str | None,
     ranks: str | None,
@@ -144,19 +157,19 @@ def record_command(
         return 0
     from tisim.record.limits import Limits
     from tisim.record.recorder import record
+    from tisim.record.settings import Settings
 
-    recorded = record(
-        command,
-        output,
+    settings = Settings(
         counter=counter,
         reference_speed=speed,
         failed_tests=tests == "all",
         call_sites=call_sites,
+        sample=sample,
         times=times,
         timeline=timeline,
         limits=Limits(ranks, _bytes(memory), _bytes(max_size)),
-        compiler=mpicc,
     )
+    recorded = record(command, output, settings, compiler=mpicc)
     report_recording(output, recorded.recording, recorded.reason)
     if recorded.timeline is not None:
         error = recorded.timeline.clock_error
@@ -186,6 +199,16 @@ def _report_uncounted(uncounted: Uncounted) -> None:
     )
 
 
+def _report_samples(samples: Samples) -> None:
+    taken = sum(rank.signals - rank.in_calls for rank in samples.ranks.values())
+    lost = sum(rank.lost for rank in samples.ranks.values())
+    without = f", {lost:,} of them without room" if lost else ""
+    click.echo(
+        f"computations: {taken:,} samples{without}; {samples.rate:.0f} a second of processor time",
+        err=True,
+    )
+
+
 def packed_parts(parts: str, output: str) -> Recording:
     """Pack the parts in a directory, which must have some."""
     from tisim.record.parts import pack_parts
@@ -208,6 +231,10 @@ def report_recording(output: str, recording: Recording, reason: str) -> None:
     why = f" ({reason})" if reason else ""
     click.echo(f"{output}: {recording.ranks:,} ranks, {size}", err=True)
     click.echo(f"counter: {recording.counter}{why}", err=True)
+    if recording.further_counters:
+        click.echo(f"beside it: {recording.further_counters}", err=True)
+    if recording.samples is not None:
+        _report_samples(recording.samples)
     for name, calls in recording.unsupported.most_common():
         click.echo(f"warning: {calls:,} calls of {name} are not in the trace", err=True)
     if recording.accelerators:

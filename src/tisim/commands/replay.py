@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 import time
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -12,19 +11,18 @@ import click
 
 from tisim.actions.registry import ignoring_unsupported
 from tisim.commands.pictures import Pictures
+from tisim.commands.replay_summary import print_summary
 from tisim.commands.written import report_written
 from tisim.config import Config
 from tisim.errors import InputError
 from tisim.files import check_writable, write_file
 from tisim.formats import Trace
+from tisim.kernel.steady import check_tolerance, not_skipped
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
 from tisim.progress import ProgressBar
-from tisim.quantities import format_seconds
 from tisim.replay import replay
 from tisim.result import Result
-from tisim.result_json import TimeName
-from tisim.tables import align
 
 if TYPE_CHECKING:
     from tisim.uncertainty import ParameterSets
@@ -61,6 +59,7 @@ Examples:
   tisim replay --platform p.xml --mapping random:7 traces/
   tisim replay --platform calibrated.xml --uncertainty 20 traces/   # 3.88 s, 3.7 s to 4.1 s
   tisim replay --platform p.xml --config network/ordering=fifo --jitter 9 traces/
+  tisim replay --platform p.xml --skip-steady 1e-6 lu.tit   # 10,000 iterations as fast as 100
   tisim replay --platform p.xml --timeline run.perfetto-trace traces/   # open in ui.perfetto.dev
 """,
 )
@@ -102,7 +101,8 @@ Examples:
     metavar="FILE",
     multiple=True,
     help="Write what happened when. The suffix says how: .perfetto-trace (ui.perfetto.dev), .trace "
-    "(Paje), .prv (Paraver), .parquet, .csv, .timed.csv (actions with durations). Repeatable.",
+    "(Paje), .prv (Paraver), .parquet, .csv, .timed.csv (actions with durations), .tir (for tisim "
+    "view). Repeatable.",
 )
 @click.option(
     "--breakdown",
@@ -161,6 +161,13 @@ Examples:
     help="Replay with N seeds of a small jitter of starts and sizes; show the median and the range "
     "of the time.",
 )
+@click.option(
+    "--skip-steady",
+    type=float,
+    metavar="E",
+    help="Do not simulate iterations that repeat what those before did; E is the estimated "
+    "relative error of the times, such as 1e-6. For packed traces.",
+)
 @click.argument("traces", nargs=-1, required=True)
 def replay_command(
     platform_file: str,
@@ -182,6 +189,7 @@ def replay_command(
     uncertainty: int | None,
     seed: int,
     jitter: int | None,
+    skip_steady: float | None,
     traces: tuple[str, ...],
 ) -> int:
     """Predict how long a run takes, from its time-independent trace.
@@ -191,6 +199,8 @@ def replay_command(
     """
     if jitter is not None and uncertainty is not None:
         raise InputError("give --jitter or --uncertainty, not both")
+    if skip_steady is not None:
+        check_tolerance(skip_steady)
     if deployment_file is not None and hostfile is not None:
         raise InputError("give --deploy or --hostfile, not both")
     if json_file not in (None, "-"):
@@ -205,13 +215,7 @@ def replay_command(
         platform = platform.scaled(bandwidth=bandwidth, latency=latency, speed=speed)
     with ProgressBar("open") as bar:
         trace = Trace.open(traces[0] if len(traces) == 1 else list(traces), progress=bar.show)
-    deployment = None
-    if deployment_file is not None:
-        deployment = Deployment.load(deployment_file)
-    elif hostfile is not None:
-        deployment = Deployment.from_hostfile(hostfile, trace.ranks)
-    if mapping_rule is not None:
-        deployment = _mapped(mapping_rule, deployment, platform, trace.ranks)
+    deployment = _deployment(deployment_file, hostfile, mapping_rule, platform, trace.ranks)
     with ProgressBar("replay") as bar:
         result = replay(
             trace,
@@ -224,6 +228,7 @@ def replay_command(
             event_log=breakdown or pictures.wanted,
             registry=ignoring_unsupported() if ignore_unsupported else None,
             jitter=jitter,
+            skip_steady=None if uncertainty else skip_steady,
         )
     result.wall_time = time.perf_counter() - start
     interval = None
@@ -241,6 +246,8 @@ def replay_command(
             seed=seed,
         )
         result.uncertainty = interval.to_dict()
+        if skip_steady is not None:
+            result.steady = not_skipped(skip_steady, "--uncertainty replays with other parameters")
     for warning in result.warnings:
         click.echo(f"tisim: warning: {warning}", err=True)
     if timelines:
@@ -248,21 +255,45 @@ def replay_command(
 
         report_written(*chain.from_iterable(map(files_of, timelines)))
     pictures.draw(result)
-    if json_file == "-":
-        for piece in chain(result.json_pieces(), "\n"):
-            click.echo(piece, nl=False)
-        return 0
     if json_file is not None:
-        write_file(json_file, chain(result.json_pieces(), "\n"))
-        report_written(json_file)
-    shown = "" if interval is None else interval.text()
-    for line in align(_rows(result, shown), left=(0, 2)):
-        click.echo(line)
+        _write_json(result, json_file)
+    if json_file == "-":
+        return 0
+    print_summary(result, "" if interval is None else interval.text())
     if breakdown:
         from tisim.commands.breakdown import print_breakdown
 
         print_breakdown(result)
     return 0
+
+
+def _deployment(
+    deployment_file: str | None,
+    hostfile: str | None,
+    mapping_rule: str | None,
+    platform: Platform,
+    ranks: int,
+) -> Deployment | None:
+    """Where the ranks are; None: on the platform's hosts in their order."""
+    deployment = None
+    if deployment_file is not None:
+        deployment = Deployment.load(deployment_file)
+    elif hostfile is not None:
+        deployment = Deployment.from_hostfile(hostfile, ranks)
+    if mapping_rule is not None:
+        deployment = _mapped(mapping_rule, deployment, platform, ranks)
+    return deployment
+
+
+def _write_json(result: Result, file: str) -> None:
+    """Write the result as JSON; - prints it."""
+    pieces = chain(result.json_pieces(), "\n")
+    if file == "-":
+        for piece in pieces:
+            click.echo(piece, nl=False)
+        return
+    write_file(file, pieces)
+    report_written(file)
 
 
 def _mapped(rule: str, deployment: Deployment | None, platform: Platform, ranks: int) -> Deployment:
@@ -284,36 +315,3 @@ def _parameter_sets(platform_file: str) -> ParameterSets:
     from tisim.uncertainty import ParameterSets
 
     return ParameterSets.beside(platform_file)
-
-
-def _rows(result: Result, interval: str) -> list[tuple[str, str, str]]:
-    """Names, values and notes of the table that is printed."""
-    finish, wall = result.column("finish"), result.wall_time
-
-    def ranked(name: str, rank: int) -> tuple[str, str, str]:
-        return name, format_seconds(finish[rank]), f"rank {rank} on {result.hosts[rank]}"
-
-    def spread(name: str, column: TimeName) -> tuple[str, str, str]:
-        seconds = result.column(column)
-        least, most = format_seconds(min(seconds)), format_seconds(max(seconds))
-        mean = math.fsum(seconds) / len(seconds)
-        return name, format_seconds(mean), f"mean over ranks ({least} to {most})"
-
-    ranks = range(len(finish))
-    times = result.jitter["times"] if result.jitter else []
-    median = (
-        f"median of {len(times)} seeds ({format_seconds(min(times))} to "
-        f"{format_seconds(max(times))})"
-        if times
-        else ""
-    )
-    return [
-        ("simulated time", format_seconds(result.simulated_time), interval or median),
-        ("ranks", f"{len(finish):,}", ""),
-        ("actions", f"{result.actions:,}", ""),
-        ranked("slowest", max(ranks, key=finish.__getitem__)),
-        ranked("fastest", min(ranks, key=finish.__getitem__)),
-        spread("computing", "compute"),
-        spread("communicating", "communication"),
-        ("simulation took", f"{wall:.3g} s", f"{result.actions / wall:,.0f} actions a second"),
-    ]

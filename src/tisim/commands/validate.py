@@ -19,12 +19,21 @@ if TYPE_CHECKING:
 Examples:
   tisim validate study.toml
   tisim validate study.toml -o study.html --json study.json
+  tisim validate study.toml --keep-errors      # for the intervals of replay --uncertainty
 """,
 )
 @click.option("-o", "--output", metavar="FILE.html", help="Write a page with tables and a picture.")
 @click.option("--json", "json_file", metavar="FILE", help="Write all results there; - prints them.")
+@click.option(
+    "--keep-errors",
+    is_flag=True,
+    help="Store the errors beside the platform (FILE.sets.json): 'tisim replay --uncertainty' "
+    "counts them into its intervals.",
+)
 @click.argument("study")
-def validate_command(output: str | None, json_file: str | None, study: str) -> int:
+def validate_command(
+    output: str | None, json_file: str | None, keep_errors: bool, study: str
+) -> int:
     """Execute the cases of a study on a real MPI, predict them, and compare.
 
     STUDY is a TOML file: cases with traces, platforms and what starts their ranks, or the times of
@@ -54,6 +63,10 @@ def validate_command(output: str | None, json_file: str | None, study: str) -> i
             report_written(json_file)
         else:
             click.echo(text, nl=False)
+    if keep_errors:
+        from tisim.validation import coverage
+
+        report_written(*coverage.keep_errors(found.results))
     if json_file != "-":
         print_validation(found)
     return 0 if found.passed else 1
@@ -69,6 +82,8 @@ def print_validation(found: Validation) -> None:
     click.echo()
     for line in align([SUMMARY_COLUMNS, *summary_rows(found.summaries)]):
         click.echo(line)
+    if found.coverage is not None:
+        click.echo(f"\n{found.coverage.text()}")
     for one in found.results:
         if one.differences:
             click.echo(f"\n{one.case.name} ({one.error:+.1%}):")

@@ -111,3 +111,7 @@ class PlatformLike(Protocol):
     def host_index(self, host: str, /) -> int:
         """The position of a host, given by its name."""
         ...
+
+    def disk_of(self, host: int, file: str, /) -> int:
+        """The position of the disk that holds a file on a host."""
+        ...

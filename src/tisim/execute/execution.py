@@ -71,7 +71,8 @@ def execute(
         Seconds that the start and each repetition may take; by default 300, and twice the time
         that the rank with the longest computations computes.
     timeline
-        A CSV file to write: when each call of the last repetition began and ended.
+        A file to write, CSV or a run file (``.tir``): when each call of the last repetition began
+        and ended.
     directory
         Where scripts and results are put meanwhile; all hosts must share it.
     compiler
@@ -116,7 +117,7 @@ def execute(
         environment = {**os.environ, **(variables or {})}
         _run(words, environment, report, trace, repeat + warm_up, time_limit, progress)
         if timeline is not None:
-            write_timeline(scratch, trace.ranks, Path(timeline))
+            write_timeline(scratch, trace, Path(timeline))
     return Execution(
         trace=trace.name,
         mpi=library.name,

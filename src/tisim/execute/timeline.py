@@ -7,22 +7,31 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tisim.files import write_file
+from tisim.formats import Trace
 from tisim.formats.script import name_of_instruction
+from tisim.measured import is_run_file, read_calls, write_measured_run
 
 # Start, end, line, kind, operation: a row of the files that the executor writes.
 _ROW = struct.Struct("=ddIHH")
 _ROWS_AT_ONCE = 4096
 
 
-def write_timeline(directory: Path, ranks: int, output: Path) -> None:
+def write_timeline(directory: Path, trace: Trace, output: Path) -> None:
     """Write the calls of all ranks as CSV: ``rank,kind,start,end,line``, times in seconds.
+
+    Where `output` is a run file, they are written as that.
 
     Raises
     ------
     InputError
         When it cannot be written.
     """
-    write_file(output, _lines(directory, ranks))
+    if not is_run_file(output):
+        write_file(output, _lines(directory, trace.ranks))
+        return
+    table = directory / "calls.csv"
+    write_file(table, _lines(directory, trace.ranks))
+    write_measured_run(trace, read_calls(table, trace.ranks), output)
 
 
 def _lines(directory: Path, ranks: int) -> Iterator[str]:

@@ -7,9 +7,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+#: Between a caller and the function that it calls.
+BETWEEN = " > "
+
 _MODULE = re.compile(r"# module: (\S+) (\S+) (.*)")
 _PLACE = re.compile(r"(.+)\+0x([0-9a-f]+)")
-_BETWEEN = " > "
 _ADDRESSES_PER_RUN = 4096
 # What stands above a program's own code: the start of the process, and the main program that
 # compilers of Fortran write.
@@ -61,7 +63,7 @@ def named_paths(paths: Collection[str], modules: dict[str, Module]) -> dict[str,
     """
     addresses: dict[str, set[int]] = {}
     for path in paths:
-        for place in path.split(_BETWEEN):
+        for place in path.split(BETWEEN):
             if match := _PLACE.fullmatch(place):
                 addresses.setdefault(match[1], set()).add(int(match[2], 16))
     names: dict[str, list[str]] = {}
@@ -74,13 +76,13 @@ def named_paths(paths: Collection[str], modules: dict[str, Module]) -> dict[str,
 
 def _named(path: str, names: dict[str, list[str]]) -> str:
     frames: list[str] = []
-    for place in path.split(_BETWEEN):
+    for place in path.split(BETWEEN):
         found = names.get(place, [place])
         for frame in found:
             if frame.partition(" ")[0] in _BEGINNINGS:
                 frames.clear()
             frames.append(frame)
-    return _BETWEEN.join(frames)
+    return BETWEEN.join(frames)
 
 
 def _symbols(module: Module, addresses: list[int]) -> dict[int, list[str]]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from tisim import _core
-from tisim.formats.call_sites import modules_of, named_paths
-from tisim.formats.recorded import lines_without_numbers
+from tisim.formats.call_paths import call_paths
+from tisim.formats.counts import counter_names
 from tisim.formats.trace import Trace
 
 
@@ -95,6 +94,8 @@ class CheckReport:
         What is wrong, the first 200 in the order in which they were found.
     errors, warnings
         How many of these findings there are in all; notes are not counted.
+    counters
+        The counters that a recorded trace has beside that of its volumes.
     """
 
     name: str
@@ -105,6 +106,7 @@ class CheckReport:
     findings: tuple[Finding, ...]
     errors: int
     warnings: int
+    counters: tuple[str, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -172,42 +174,19 @@ def check(
         findings=_located(opened, [Finding(*finding) for finding in found["findings"]]),
         errors=found["errors"],
         warnings=found["warnings"],
+        counters=counter_names(opened),
     )
 
 
 def _located(trace: Trace, findings: list[Finding]) -> tuple[Finding, ...]:
     """The findings with their call paths, where the trace was recorded with them."""
-    if "call_site" not in trace.attributes:
-        return tuple(findings)
     wanted: dict[int, set[int]] = {}
     for finding in findings:
         if finding.line is not None:
             wanted.setdefault(finding.rank, set()).add(finding.line)
-    paths = {
-        (rank, line): path
-        for rank, lines in wanted.items()
-        for line, path in _recorded_paths(trace, rank, lines)
-    }
-    names = named_paths({*paths.values()}, modules_of(_comments(trace)))
+    paths = call_paths(trace, wanted)
     located = []
     for finding in findings:
         path = None if finding.line is None else paths.get((finding.rank, finding.line))
-        located.append(finding if path is None else replace(finding, call_path=names[path]))
+        located.append(finding if path is None else replace(finding, call_path=path))
     return tuple(located)
-
-
-def _recorded_paths(trace: Trace, rank: int, lines: set[int]) -> Iterator[tuple[int, str]]:
-    last = max(lines)
-    for line, attributes in trace.attributes_of(rank):
-        if line in lines and "call_site" in attributes:
-            yield line, str(attributes["call_site"])
-        if line >= last:
-            return
-
-
-def _comments(trace: Trace) -> list[str]:
-    """The lines of its packed file that name modules; none if it is within another file."""
-    source = trace.source
-    if isinstance(source, str | os.PathLike) and Path(source).is_file():
-        return lines_without_numbers(Path(source))
-    return []

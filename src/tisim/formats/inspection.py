@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
 from tisim import _core
 from tisim.formats.call_sites import modules_of, named_paths
 from tisim.formats.check import ActionCount
+from tisim.formats.counts import CounterTotal, counter_names, counter_totals
 from tisim.formats.inspection_parts import (
     CallPath,
     CallSite,
+    ComputedPath,
     Distribution,
     Loop,
     OutlineLine,
@@ -23,11 +26,15 @@ from tisim.formats.inspection_parts import (
 )
 from tisim.formats.packed import pack
 from tisim.formats.progress import Progress, part_of
+from tisim.formats.samples import Samples, read_samples
 from tisim.formats.sources import Part, find_source
 from tisim.formats.spool import Spool
 from tisim.formats.trace import Trace
 
 _VERSION = 2
+# As the core cuts its lists.
+_MOST_LISTED = 1_000
+_ATTRIBUTES = "attributes"
 # Packing a trace of another form is shown as this part of the work.
 _PACKED = 0.8
 
@@ -66,8 +73,11 @@ class Inspection:
         What the structure of programs, and the numbers of each rank's own, take before compression.
     by_action
         Actions by name.
-    classes, loops, signatures, sites, call_paths
-        See there. Only traces recorded with call sites have call paths.
+    classes, loops, signatures, sites, call_paths, computed_paths
+        See there. Only traces recorded with call sites have call paths, and only those recorded
+        with samples have paths of computations.
+    counters
+        The counters beside that of the volumes; their sums are 0 without `statistics`.
     """
 
     name: str
@@ -94,6 +104,9 @@ class Inspection:
     site_count: int
     call_paths: tuple[CallPath, ...] = ()
     call_path_count: int = 0
+    computed_paths: tuple[ComputedPath, ...] = ()
+    computed_path_count: int = 0
+    counters: tuple[CounterTotal, ...] = ()
 
     @property
     def messages(self) -> int:
@@ -155,7 +168,8 @@ def inspect(
         only = found.parts[0]
         version = _core.packed_version(only.for_core()) if len(found.parts) == 1 else 0
         if version == _VERSION:
-            return _inspected(found.name, only, True, statistics, progress)
+            inspected = _inspected(found.name, only, True, statistics, progress)
+            return replace(inspected, counters=_counters(source, inspected, statistics))
         with tempfile.TemporaryDirectory(prefix="tisim-") as room:
             text: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = source
             if version:
@@ -174,6 +188,20 @@ def inspect(
             return _inspected(found.name, part, False, statistics, part_of(progress, _PACKED, 1.0))
 
 
+def _counters(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    inspected: Inspection,
+    statistics: bool,
+) -> tuple[CounterTotal, ...]:
+    """Those of a packed trace; other forms have no attributes."""
+    if all(section.name != _ATTRIBUTES for section in inspected.sections):
+        return ()
+    trace = Trace.open(source)
+    if statistics:
+        return counter_totals(trace)
+    return tuple(CounterTotal(name) for name in counter_names(trace))
+
+
 def is_inspected_as_it_is(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a packed trace of version 2, which need not be packed first."""
     part = Part(os.fspath(path), os.fspath(path))
@@ -186,6 +214,7 @@ def _inspected(
     found = _core.inspect(part.for_core(), statistics, progress)
     nbytes = Path(part.path).stat().st_size if part.path else part.length
     modules = modules_of(found["modules"])
+    computed = _computed_paths(read_samples(part), found["modules"])
     site_paths = named_paths({path for _, path, *_ in found["sites"] if path}, modules)
     return Inspection(
         name=name,
@@ -220,7 +249,22 @@ def _inspected(
         site_count=found["site_count"],
         call_paths=_call_paths(found["call_paths"], found["modules"]),
         call_path_count=found["call_path_count"],
+        computed_paths=computed[:_MOST_LISTED],
+        computed_path_count=len(computed),
     )
+
+
+def _computed_paths(samples: Samples | None, modules: Sequence[str]) -> tuple[ComputedPath, ...]:
+    """Those with the most samples first. Places on one line of the source are one path."""
+    if samples is None:
+        return ()
+    totals = {samples.path(node): count for node, count in samples.totals().items()}
+    names = named_paths(totals, modules_of(modules))
+    counts: Counter[str] = Counter()
+    for path, count in totals.items():
+        counts[names[path]] += count
+    all_samples = counts.total()
+    return tuple(ComputedPath(path, n, n / all_samples) for path, n in counts.most_common())
 
 
 def _call_paths(

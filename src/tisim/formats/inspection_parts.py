@@ -75,6 +75,25 @@ class CallPath:
 
 
 @dataclass(frozen=True, slots=True)
+class ComputedPath:
+    """Where in the program computations are.
+
+    Parameters
+    ----------
+    path
+        As that of a `CallPath`; it ends at the line that computes.
+    samples
+        How often a rank was seen there.
+    share
+        The part of all samples of all ranks.
+    """
+
+    path: str
+    samples: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class RankClass:
     """Ranks that do the same.
 

@@ -14,6 +14,7 @@ from tisim.errors import InputError
 from tisim.formats.progress import Progress, part_of
 from tisim.formats.sources import find_source
 from tisim.formats.spool import Spool
+from tisim.tables import html_facts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -345,6 +346,11 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"<Trace {self._name!r}, {self.ranks} ranks, {self.dialect}>"
+
+    def _repr_html_(self) -> str:
+        actions = "unknown until it is read" if self.actions is None else f"{self.actions:,}"
+        rows = (("ranks", f"{self.ranks:,}"), ("actions", actions), ("dialect", self.dialect))
+        return html_facts(f"Trace {self._name}", rows)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _open, (type(self), *self._opening, self._noise)

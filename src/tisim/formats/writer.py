@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tisim import _core
 from tisim.errors import InputError
 from tisim.files import new_directory, replacing
+from tisim.formats.program import CallSequence, Program
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: A target with this suffix is one packed file; any other is a directory.
 PACKED_SUFFIX = ".tit"
@@ -43,6 +48,18 @@ class TraceWriter(Protocol):
         pieces
             Lines, each with its newline, and how often they follow one another. In a packed file
             repetitions take neither time nor space.
+        """
+        ...
+
+    def write_program(self, rank: int, program: Program | CallSequence) -> None:
+        """Write all lines of a rank whose structure is known.
+
+        Parameters
+        ----------
+        rank
+            The rank.
+        program
+            Its lines. A packed file takes the grammar as it is.
         """
         ...
 
@@ -112,6 +129,16 @@ class DrawnTraceWriter:
         except ValueError as error:
             raise InputError(str(error)) from None
 
+    def write_program(self, rank: int, program: Program | CallSequence) -> None:
+        """Write all lines of the next rank, as `TraceWriter.write_program` does.
+
+        Raises
+        ------
+        InputError
+            When a volume names a histogram that is not there.
+        """
+        _PackedFile(self._writer).write_program(rank, program)
+
     def finish(self, target: str | os.PathLike[str]) -> None:
         """Write the file; it appears when it is whole.
 
@@ -174,6 +201,18 @@ class _PackedFile:
         encoded = [(lines.encode(), times) for lines, times in pieces]
         self._writer.add_rank(_name(rank).encode(), encoded)
 
+    def write_program(self, rank: int, program: Program | CallSequence) -> None:
+        lines = [line.encode() for line in program.lines]
+        name = _name(rank).encode()
+        try:
+            if isinstance(program, Program):
+                self._writer.add_program(name, lines, program.rules, program.volumes)
+            else:
+                offsets, places = _flattened(program.places)
+                self._writer.add_calls(name, lines, offsets, places, program.calls, program.volumes)
+        except ValueError as error:
+            raise InputError(f"rank {rank}: {error}") from None
+
 
 class _Directory:
     def __init__(self, path: Path) -> None:
@@ -185,6 +224,19 @@ class _Directory:
 
     def write_repeated(self, rank: int, pieces: Iterable[tuple[str, int]]) -> None:
         self.write_rank(rank, spelled_out(pieces))
+
+    def write_program(self, rank: int, program: Program | CallSequence) -> None:
+        self.write_rank(rank, program.spelled_out(rank))
+
+
+def _flattened(
+    places: Sequence[Sequence[int]],
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Where the places of each call begin, and the places of all calls behind one another."""
+    import numpy as np  # slow to load
+
+    offsets = np.cumsum([0, *map(len, places)]).astype(np.uint32)
+    return offsets, np.array([place for call in places for place in call], np.uint32)
 
 
 def spelled_out(pieces: Iterable[tuple[str, int]]) -> Iterator[str]:

@@ -1,10 +1,11 @@
-"""Traces without a machine, for scale studies: patterns of communication of any size.
+"""Traces without a machine, for scale studies: patterns of communication and I/O of any size.
 
 >>> from tisim.generate import Halo3D
 >>> Halo3D(ranks=8, iterations=100, allreduce=8).write("halo.tit")  # doctest: +SKIP
 """
 
 from tisim.generate.halo import Halo2D, Halo3D
+from tisim.generate.io import Io
 from tisim.generate.pattern import Pattern
 from tisim.generate.ring import Ring
 from tisim.generate.ring_allreduce import RingAllreduce
@@ -23,12 +24,14 @@ PATTERNS: dict[str, type[Pattern]] = {
     "ring-allreduce": RingAllreduce,
     "tree-allreduce": TreeAllreduce,
     "sparse": Sparse,
+    "io": Io,
 }
 
 __all__ = [
     "PATTERNS",
     "Halo2D",
     "Halo3D",
+    "Io",
     "Pattern",
     "Ring",
     "RingAllreduce",

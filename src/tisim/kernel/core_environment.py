@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -33,7 +34,7 @@ class CallingRank(Protocol):
         ...
 
 
-class CoreEnvironment(simpy.Environment):
+class CoreEnvironment(simpy.Environment, ABC):
     """A `simpy.Environment` on the clock of a simulation in the core.
 
     Parameters
@@ -150,9 +151,9 @@ class CoreEnvironment(simpy.Environment):
         if not event._ok and not getattr(event, "_defused", False):
             raise event._value
 
+    @abstractmethod
     def start_action(self) -> None:
         """Start the custom action that the core asks for."""
-        raise NotImplementedError
 
     # Activities
 
@@ -173,6 +174,37 @@ class CoreEnvironment(simpy.Environment):
         number = self._core.execute(self._host(host), flops)
         event = self.event()
         self._activities[number] = event, f"the computation on {host}"
+        return event
+
+    def read(self, host: str, file: str, nbytes: float) -> simpy.Event:
+        """Read bytes of a file from the disk of a host that holds it; an event for the end.
+
+        It fails with `tisim.errors.ResourceOffError` when the host is off or goes off.
+
+        Parameters
+        ----------
+        host
+            Name of the host.
+        file
+            Path from the root, on a disk that is mounted above it; any other name is on the first
+            disk of the host.
+        nbytes
+            Bytes, not negative.
+        """
+        return self._access(host, file, nbytes, writes=False)
+
+    def write(self, host: str, file: str, nbytes: float) -> simpy.Event:
+        """Write bytes of a file to the disk of a host that holds it; see `read`."""
+        return self._access(host, file, nbytes, writes=True)
+
+    def _access(self, host: str, file: str, nbytes: float, *, writes: bool) -> simpy.Event:
+        verb = "write" if writes else "read"
+        if not 0 <= nbytes < math.inf:
+            raise InputError(f"a {verb} moves 0 or more bytes, got {nbytes!r}")
+        disk = self.settings.disk_of(self._host(host), file)
+        number = self._core.access(disk, writes, nbytes)
+        event = self.event()
+        self._activities[number] = event, f"the {verb} of {file} on {host}"
         return event
 
     def transfer(self, source: str, destination: str, nbytes: float) -> simpy.Event:

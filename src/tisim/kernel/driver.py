@@ -105,6 +105,10 @@ class Settings(Protocol):
         """The index of a host."""
         ...
 
+    def disk_of(self, host: int, file: str) -> int:
+        """The index of the disk that holds a file on a host."""
+        ...
+
     def host_name(self, index: int) -> str:
         """The name of a host."""
         ...
@@ -210,6 +214,8 @@ class Driver:
                 self._provide_schedule()
             elif stop == Stop.NEED_ROUTE:
                 self._provide_route()
+            elif stop == Stop.NEED_DISK:
+                self._provide_disk()
             elif stop == Stop.LOG_FULL:
                 assert self.events is not None
                 self.events.take(core)
@@ -304,6 +310,13 @@ class Driver:
             core = self.core
             group = self._groups[comm] = _Group(core.comm_hosts(comm), core.comm_order(comm))
         return group
+
+    def _provide_disk(self) -> None:
+        rank, host, name = self.core.asked_file()
+        try:
+            self.core.provide_disk(self.settings.disk_of(host, name))
+        except InputError as error:
+            raise self._at_call(rank, error.message) from None
 
     def _provide_route(self) -> None:
         self.add_route(*self.core.missing_route())

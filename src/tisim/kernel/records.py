@@ -71,6 +71,12 @@ def core_platform(compiled: ArraysLike, host_overheads: array[int]) -> _core.Pla
             down=compiled.integers("host_down"),
             loopback=compiled.integers("host_loopback"),
         ),
+        disks=_core.DiskColumns(
+            host=compiled.integers("disk_host"),
+            read_bandwidth=compiled.floats("disk_read_bandwidth"),
+            write_bandwidth=compiled.floats("disk_write_bandwidth"),
+            size=compiled.floats("disk_size"),
+        ),
         links=_core.LinkColumns(
             **{name: compiled.buffer(f"link_{name}") for name in _core.LinkColumns.fields()}
         ),

@@ -81,6 +81,21 @@ class Settings:
         self.data: PlatformData = core_platform(self.routes, array("i", numbers))
         self._collectives: dict[str, str] = {}
 
+    @property
+    def unsteady(self) -> str | None:
+        """Why equal iterations of a program need not take equal times; None: they do."""
+        if len(self.routes.events.floats("time")) > 0:
+            return "the platform has profiles of what changes or fails"
+        if self.protocol.jitter_start or self.protocol.jitter_size:
+            return "starts or sizes have a jitter"
+        if self.network.ordering != "fair":
+            return f"network/ordering is {self.network.ordering}"
+        if any(burst > 0 for burst in self.routes.floats("link_burst")):
+            return "links pass bursts"
+        if self.speedups:
+            return "smpi/comp-adjustment-file changes computations"
+        return None
+
     def collective(self, operation: str) -> str:
         """Name of the algorithm or selector of an operation."""
         name = self._collectives.get(operation)
@@ -147,6 +162,10 @@ class Settings:
     def host_index(self, name: str) -> int:
         """Index of a host."""
         return self.platform.host_index(name)
+
+    def disk_of(self, host: int, file: str) -> int:
+        """Index of the disk that holds a file on a host."""
+        return self.platform.disk_of(host, file)
 
     def host_name(self, index: int) -> str:
         """Name of a host."""

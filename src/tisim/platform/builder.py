@@ -18,7 +18,7 @@ from tisim.platform.description.attributes import (
     topology_attributes,
 )
 from tisim.platform.description.elements import Elements
-from tisim.platform.description.made_nodes import profile_nodes, route_node
+from tisim.platform.description.made_nodes import disk_nodes, profile_nodes, route_node
 from tisim.platform.description.node import Node, make_node
 from tisim.platform.platform import Platform
 
@@ -111,6 +111,7 @@ class PlatformBuilder:
         cores: int = 1,
         *,
         coordinates: Sequence[float] | None = None,
+        disks: Mapping[str, tuple[Quantity, Quantity, str]] | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> None:
         """Add a host: the speed of a core (flop/s), the number of cores.
@@ -121,19 +122,15 @@ class PlatformBuilder:
             The host.
         coordinates
             In a Vivaldi zone: x, y and height, in milliseconds.
+        disks
+            By name: the bandwidths of reads and writes (bytes/s), and the mount point.
         properties
             Properties of the host, such as ``{"smpi/os": "0:1us:0"}``.
         """
-        self._make(
-            "host",
-            {
-                "id": name,
-                "speed": text_of(speed),
-                "core": str(cores),
-                **coordinates_of(coordinates),
-            },
-            properties,
-        )
+        attributes = {"id": name, "speed": text_of(speed), "core": str(cores)}
+        node = make_node("host", attributes | coordinates_of(coordinates), properties)
+        node.children += disk_nodes(disks or {})
+        self._add(node)
 
     def router(self, name: str, *, coordinates: Sequence[float] | None = None) -> None:
         """Add a router: an end of routes that computes nothing."""

@@ -14,6 +14,7 @@ from tisim.files import write_file
 from tisim.platform.description.construction import ConfigItem
 from tisim.platform.description.elements import Elements
 from tisim.platform.description.xml import read_document
+from tisim.platform.disks import Disk
 from tisim.platform.hosts import Host
 from tisim.platform.lazy_sequence import LazySequence
 from tisim.platform.links import Link
@@ -22,6 +23,7 @@ from tisim.platform.resources import Resources
 from tisim.platform.router import Router
 from tisim.platform.topology import Topology, did_you_mean
 from tisim.platform.zones.base import Zone
+from tisim.tables import html_facts
 
 if TYPE_CHECKING:
     from tisim.actions.registry import Registry
@@ -130,6 +132,7 @@ class Platform:
             host_speed=hosts.speeds(),
             host_cores=hosts.cores(),
             **links.columns(),
+            **construction.topology.disks.columns(),
         )
         return cls(
             construction.topology,
@@ -148,6 +151,10 @@ class Platform:
 
     def __repr__(self) -> str:
         return f"<Platform {self.file}: {len(self.hosts)} hosts, {len(self.links)} links>"
+
+    def _repr_html_(self) -> str:
+        sizes = (("hosts", f"{len(self.hosts):,}"), ("links", f"{len(self.links):,}"))
+        return html_facts(f"Platform {self.file}", sizes)
 
     @cached_property
     def hosts(self) -> LazySequence[Host]:
@@ -190,6 +197,15 @@ class Platform:
             MappingProxyType(dict(table.properties(index))),
             index,
         )
+
+    @property
+    def disks(self) -> Sequence[Disk]:
+        """All disks, host by host."""
+        return tuple(self._topology.disks.disks)
+
+    def disk_of(self, host: int, file: str) -> int:
+        """Index of the disk that holds a file on a host; see `DiskTable.holding`."""
+        return self._topology.disks.holding(host, file, self._topology.hosts.name)
 
     def host_names(self) -> Iterable[str]:
         """All names of hosts, in the order of the hosts, made one by one."""

@@ -108,12 +108,17 @@ class Group:
     down: tuple[int, ...]
 
     def strip(self, links: list[int], dst: Group) -> list[int] | None:
-        """A route from `host` to that of `dst` without their own links, None if it lacks them."""
+        """A route from `host` to that of `dst` without their own links.
+
+        None if the route lacks them at its ends. None too if it crosses one of them again: then
+        its first links may belong to a zone, and another host's own links would not replace them.
+        """
         last = len(links) - len(dst.down)
         begins = tuple(links[: len(self.up)]) == self.up
         if not begins or last < len(self.up) or tuple(links[last:]) != dst.down:
             return None
-        return links[len(self.up) : last]
+        middle = links[len(self.up) : last]
+        return middle if {*self.up, *dst.down}.isdisjoint(middle) else None
 
 
 class Composition:

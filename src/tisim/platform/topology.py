@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from tisim.platform.disks import DiskTable
 from tisim.platform.hosts import HostTable
 from tisim.platform.links import DEFAULT_LOOPBACK, LinkTable
 
@@ -19,11 +20,11 @@ _SEARCHED_NAMES = 5000
 
 @dataclass(slots=True)
 class Topology:
-    """Hosts, links, zones and how to find them by name.
+    """Hosts, disks, links, zones and how to find them by name.
 
     Attributes
     ----------
-    hosts, links
+    hosts, links, disks
         The tables; indices in them are those of the finished platform.
     root
         The outermost zone.
@@ -33,6 +34,7 @@ class Topology:
 
     hosts: HostTable = field(default_factory=HostTable)
     links: LinkTable = field(default_factory=LinkTable)
+    disks: DiskTable = field(default_factory=DiskTable)
     root: Zone | None = None
     points: dict[str, Point] = field(default_factory=dict)
     _loopback: int = -1

@@ -26,9 +26,12 @@ the installed package. Then the ranks merge their parts themselves: all that is 
         -x TISIM_RECORD_OUTPUT=$PWD/program.tit -n 8 ./program
 
 TISIM_RECORD_COUNTER   time (the default), perf or register
+TISIM_RECORD_FURTHER_COUNTERS  beside it: NAME=time, or NAME=TYPE:CONFIG*WEIGHT+... of events as
+                       perf_event_open has them, CONFIG in hexadecimal; with commas between them
 TISIM_RECORD_SPEED     of `time`: units a second of processor time, 1e9 by default
 TISIM_RECORD_TESTS     all: failed tests are recorded too
 TISIM_RECORD_CALL_SITES  1: calls say where in the program they are made
+TISIM_RECORD_SAMPLE    1: parts/rank-N.samples say where computations are
 TISIM_RECORD_TIMES     1: calls say how long they take
 TISIM_RECORD_TIMELINE  1: parts/rank-N.times say when calls began and ended
 TISIM_RECORD_RANKS     the ranks that are recorded, such as 0-3,7; all by default

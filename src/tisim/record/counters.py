@@ -2,36 +2,99 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import struct
+from dataclasses import dataclass
 from pathlib import Path
 
 from tisim.errors import InputError
+from tisim.record.events import FLOPS, NAMED, events_of, obstacle
 
-COUNTERS = ("perf", "qemu", "register", "time")
+#: Those of volumes.
+COUNTERS = ("auto", "perf", "register", "qemu", "time")
 # What a program defines that `tisim cc` has linked.
 COUNTED_SYMBOL = b"tisim_counted_elsewhere"
 
-_PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
+
+@dataclass(frozen=True)
+class ChosenCounters:
+    """The counters of a recording.
+
+    Attributes
+    ----------
+    volumes
+        The one that measures the volumes of computations.
+    reason
+        Why it was chosen; empty if it was asked for.
+    further
+        Those beside it, by name: how the recorder is told what they count.
+    """
+
+    volumes: str
+    reason: str
+    further: dict[str, str]
+
+    def variables(self) -> dict[str, str]:
+        """The environment that tells the recorder."""
+        told = ",".join(f"{name}={what}" for name, what in self.further.items())
+        return {
+            "TISIM_RECORD_COUNTER": self.volumes,
+            **({"TISIM_RECORD_FURTHER_COUNTERS": told} if told else {}),
+        }
 
 
-def choose_counter(asked: str, program: Path | None) -> tuple[str, str]:
-    """The counter to be used, and why.
+def choose_counters(asked: str, program: Path | None) -> ChosenCounters:
+    """The counters to be used.
 
     Parameters
     ----------
     asked
-        One of `COUNTERS`, or ``auto``: `register` if the program counts itself, otherwise `perf`
-        where it works, otherwise `time`.
+        Names with commas between them. The first is one of `COUNTERS`; ``auto`` is `register` if
+        the program counts itself, otherwise `perf` where it works, otherwise `time`. The others
+        are ``time``, ``flops``, events of `tisim.record.events.NAMED`, or a processor's own event
+        such as ``r01c7``.
     program
         The program's file, if it is known.
 
     Raises
     ------
     InputError
-        When the counter that is asked for does not work here.
+        When there is no such counter, or when one that is asked for does not work here.
     """
+    first, *others = asked.split(",")
+    if first not in COUNTERS:
+        raise InputError(
+            f"--counter {asked}: the first counter measures the volumes; it is one of "
+            f"{', '.join(COUNTERS)}, not {first!r}"
+        )
+    volumes, reason = _choose(first, program)
+    further = {name: _further(name, asked) for name in others}
+    if len(further) < len(others) or volumes in further:
+        raise InputError(f"--counter {asked}: a counter is named twice")
+    if further and volumes == "qemu":
+        raise InputError(f"--counter {asked}: programs under QEMU have no counter beside it")
+    return ChosenCounters(volumes, reason, further)
+
+
+def _further(name: str, asked: str) -> str:
+    """How the recorder is told of a counter beside that of the volumes."""
+    if name == "time":
+        return name
+    events = events_of(name)
+    if not events:
+        raise InputError(
+            f"--counter {asked}: there is no counter {name!r} here that could stand beside "
+            f"another; there are time, {', '.join((FLOPS, *NAMED))}, and events of the processor "
+            "such as r01c7"
+        )
+    for event in events:
+        reason = obstacle(event)
+        if reason:
+            raise InputError(f"--counter {asked}: {name} is not counted here: {reason}")
+    return "+".join(map(str, events))
+
+
+def _choose(asked: str, program: Path | None) -> tuple[str, str]:
+    """The counter of volumes, and why."""
     if asked in ("time", "qemu"):
         return asked, ""
     if asked == "perf":
@@ -65,22 +128,4 @@ def perf_obstacle() -> str:
     """Why the processor's counter of instructions cannot be read; empty if it can."""
     if os.environ.get("TISIM_RECORD_SOFTWARE_EVENT"):
         return ""
-    number = _PERF_EVENT_OPEN.get(os.uname().machine)
-    if number is None or os.uname().sysname != "Linux":
-        return "tisim knows no counter of this machine"
-    # struct perf_event_attr, version 1: type, size, config, period, formats, flags.
-    disabled, without_kernel, without_hypervisor = 1 << 0, 1 << 5, 1 << 6
-    flags = disabled | without_kernel | without_hypervisor
-    attributes = struct.pack("<IIQQQQQ", 0, 64, 1, 0, 0, 0, flags).ljust(64, b"\0")
-    libc = ctypes.CDLL(None, use_errno=True)
-    event = libc.syscall(number, attributes, 0, -1, -1, 0)
-    if event >= 0:
-        os.close(event)
-        return ""
-    error = ctypes.get_errno()
-    if error in (1, 13):
-        return (
-            "the kernel forbids counting (/proc/sys/kernel/perf_event_paranoid is above 2, or the "
-            "container's rules are strict)"
-        )
-    return f"the kernel offers no counter of instructions ({os.strerror(error)})"
+    return obstacle(NAMED["instructions"])

@@ -12,8 +12,14 @@ from tisim.errors import InputError
 from tisim.record.elf import Executable, read_executable
 
 _LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun")
-# Libraries of MPI's two families, by how their names begin.
-_FAMILIES = {"libmpi.so": "Open MPI", "libmpich.so": "MPICH", "libmpi_cray": "Cray MPI"}
+# Libraries of MPI's families, by how their names begin; the first that fits. Debian's MPICH alone
+# has another name than libmpi.so.12.
+_FAMILIES = {
+    "libmpi.so.12": "MPICH",
+    "libmpi.so": "Open MPI",
+    "libmpich.so": "MPICH",
+    "libmpi_cray": "Cray MPI",
+}
 
 
 def is_launcher(word: str) -> bool:
@@ -76,13 +82,14 @@ def check_program(path: Path, executable: Executable, library: str) -> None:
             file=path,
         )
     for needed in executable.libraries:
-        for start, family in _FAMILIES.items():
-            if needed.startswith(start) and not library.startswith(family):
-                raise InputError(
-                    f"the program uses {family} ({needed}), but the recorder was compiled for "
-                    f"{library}; name the compiler of the program's MPI library with --mpicc",
-                    file=path,
-                )
+        families = (family for start, family in _FAMILIES.items() if needed.startswith(start))
+        family = next(families, None)
+        if family is not None and not library.startswith(family):
+            raise InputError(
+                f"the program uses {family} ({needed}), but the recorder was compiled for "
+                f"{library}; name the compiler of the program's MPI library with --mpicc",
+                file=path,
+            )
 
 
 def recording_command(

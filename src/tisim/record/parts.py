@@ -16,6 +16,8 @@ from tisim.formats.recorded import (
     read_recorded_part,
     write_recorded_trace,
 )
+from tisim.formats.samples import Samples
+from tisim.record.samples import add_recorded_samples
 from tisim.record.text_parts import find_text_parts, prepare_text_parts, tail_of_part
 
 _COMPRESSED = re.compile(r"rank-(\d+)\.part")
@@ -40,6 +42,10 @@ class Recording:
         The calls that a trace cannot express, by function.
     accelerators
         The largest share of a rank's time, in percent, in which it waited for an accelerator.
+    samples
+        The call paths of computations, if they were sampled.
+    further_counters
+        The names of the counters beside that of computations, with commas between them.
     """
 
     ranks: int
@@ -48,6 +54,8 @@ class Recording:
     incomplete: list[int] = field(default_factory=list)
     unsupported: Counter[str] = field(default_factory=Counter)
     accelerators: int = 0
+    samples: Samples | None = None
+    further_counters: str = ""
 
 
 def has_parts(directory: Path) -> bool:
@@ -80,10 +88,27 @@ def pack_parts(parts: str | os.PathLike[str], output: str | os.PathLike[str]) ->
     check_writable(output)
     directory = Path(parts)
     compressed = _compressed_parts(directory)
+    texts = {} if compressed else find_text_parts(directory)
     if compressed:
-        return _pack_compressed(compressed, Path(output))
-    texts = find_text_parts(directory)
-    return _pack_texts(directory, texts, output) if _are_recorded(texts) else None
+        recording = _pack_compressed(compressed, Path(output))
+    elif _are_recorded(texts):
+        recording = _pack_texts(directory, texts, output)
+    else:
+        return None
+    add_samples_of(recording, directory, Path(output))
+    return recording
+
+
+def add_samples_of(recording: Recording, directory: Path, trace: Path) -> None:
+    """Write what ranks have sampled into their trace, if they have.
+
+    Raises
+    ------
+    InputError
+        When the trace cannot be written.
+    """
+    before = {0: len(_first_lines(recording))}
+    recording.samples = add_recorded_samples(directory, trace, before)
 
 
 def recording_of_trace(trace: Path) -> Recording:
@@ -151,7 +176,12 @@ def _header(path: Path) -> list[str]:
 def _recording_of(lines: Iterable[str]) -> Recording:
     pairs = (line[2:].partition(": ") for line in lines if line.startswith("# "))
     values = {key: value for key, _, value in pairs}
-    return Recording(int(values.get("ranks", 0)), values.get("counter", ""), values.get("mpi", ""))
+    return Recording(
+        ranks=int(values.get("ranks", 0)),
+        counter=values.get("counter", ""),
+        library=values.get("mpi", ""),
+        further_counters=values.get("beside the counter", ""),
+    )
 
 
 def _add_notes(recording: Recording, lines: Iterable[str]) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +13,13 @@ from tisim.errors import InputError
 from tisim.files import check_writable
 from tisim.mpi_compiler import compiler_of_user, find_library
 from tisim.record.compiler import compiled_recorder
-from tisim.record.counters import choose_counter, is_counting
-from tisim.record.launch import check_program, emulated, find_program, recording_command
-from tisim.record.limits import Limits
+from tisim.record.counters import choose_counters, is_counting
+from tisim.record.launch import check_program, emulated, find_program
 from tisim.record.notes import Uncounted, read_notes
-from tisim.record.parts import Recording, pack_parts, recording_of_trace
+from tisim.record.parts import Recording, add_samples_of, pack_parts, recording_of_trace
 from tisim.record.qemu.emulator import emulating_command
+from tisim.record.run import run_program
+from tisim.record.settings import Settings
 from tisim.record.timeline import RecordedTimeline, check_timeline, write_timeline
 from tisim.record.trace_library import library_file
 
@@ -58,14 +58,8 @@ class Recorded:
 def record(
     command: Sequence[str],
     output: str | os.PathLike[str],
+    settings: Settings | None = None,
     *,
-    counter: str = "auto",
-    reference_speed: float = 1e9,
-    failed_tests: bool = False,
-    call_sites: bool = False,
-    times: bool = False,
-    timeline: str | os.PathLike[str] | None = None,
-    limits: Limits | None = None,
     compiler: str | None = None,
 ) -> Recorded:
     """Run an MPI program and write its time-independent trace.
@@ -76,20 +70,8 @@ def record(
         What starts the program: ``["mpirun", "-n", "8", "./program"]``.
     output
         The trace to write, packed.
-    counter
-        What measures computations: ``perf``, ``register``, ``qemu``, ``time`` or ``auto``.
-    reference_speed
-        Of the counter `time`: so many units are a second of processor time.
-    failed_tests
-        Whether tests that fail are recorded too.
-    call_sites
-        Whether calls say where in the program they are made.
-    times
-        Whether calls say how long they took.
-    timeline
-        Where to write when each call began and ended, ``.csv`` or ``.parquet``; needs `times`.
-    limits
-        What of the run is recorded; all of it by default.
+    settings
+        What is recorded, and how; the defaults if there are none.
     compiler
         The compiler of the MPI library that the program uses; ``$MPICC`` or ``mpicc`` by default.
 
@@ -98,47 +80,29 @@ def record(
     InputError
         When the program cannot be recorded, or when no rank has called ``MPI_Init``.
     """
-    if not command:
-        raise InputError("there is no program to record: tisim record -o FILE -- mpirun ...")
-    if shutil.which(command[0]) is None:
-        raise InputError(f"there is no command {command[0]}")
-    if timeline is not None:
-        if not times:
-            raise InputError("a timeline says when something happened, which needs times: --times")
-        check_writable(check_timeline(timeline))
+    settings = settings or Settings()
     output = Path(output)
-    check_writable(output)
+    _check(command, output, settings)
     library = find_library(compiler_of_user(compiler))
     found = find_program(command)
     if found is not None:
         check_program(*found, library.name)
-    chosen, reason = choose_counter(counter, found[0] if found else None)
-    variables = {
-        "TISIM_RECORD_COUNTER": chosen,
-        "TISIM_RECORD_SPEED": repr(reference_speed),
-        "TISIM_RECORD_TESTS": "all" if failed_tests else "successful",
-    }
-    if times:
-        variables["TISIM_RECORD_TIMES"] = "1"
-    if timeline is not None:
-        variables["TISIM_RECORD_TIMELINE"] = "1"
-    if call_sites:
-        variables["TISIM_RECORD_CALL_SITES"] = "1"
-    if limits is not None:
-        variables.update(limits.variables())
+    program = found[0] if found else None
+    counters = choose_counters(settings.counter, program)
     recorder = compiled_recorder(library)
     parts = Path(tempfile.mkdtemp(prefix=f"{output.name}.parts-", dir=output.absolute().parent))
     merged = parts / "trace.tit"
-    variables["TISIM_RECORD_DIRECTORY"] = str(parts)
-    variables["TISIM_RECORD_OUTPUT"] = str(merged)
-    variables["TISIM_RECORD_LIBRARY"] = str(library_file())
-    if chosen == "qemu":
-        prefix = f"{_COUNTS}/{parts.name}"
-        counts_itself = found is not None and is_counting(found[0])
-        command = emulated(command, emulating_command(prefix, counts_itself=counts_itself))
-        # The first call of each function would count the search for it.
-        variables.update({"TISIM_RECORD_QEMU": prefix, "LD_BIND_NOW": "1"})
-    status = _run(command, recorder, variables)
+    variables = {
+        **settings.variables(),
+        **counters.variables(),
+        "TISIM_RECORD_DIRECTORY": str(parts),
+        "TISIM_RECORD_OUTPUT": str(merged),
+        "TISIM_RECORD_LIBRARY": str(library_file()),
+    }
+    if counters.volumes == "qemu":
+        command, more = _under_qemu(command, program, parts)
+        variables.update(more)
+    status = run_program(command, recorder, variables)
     recording = _finish(parts, merged, output)
     if recording is None:
         shutil.rmtree(parts)
@@ -147,10 +111,34 @@ def record(
             f"no rank was recorded{failed}: unless a rank has said why, either the program did not "
             "call MPI_Init, or what starts it does not pass LD_PRELOAD on to its ranks"
         )
-    written = None if timeline is None else write_timeline(parts, timeline)
+    timeline = (
+        None if settings.timeline is None else write_timeline(parts, settings.timeline, output)
+    )
     uncounted = read_notes(parts)
     shutil.rmtree(parts)
-    return Recorded(output, status, recording, reason, uncounted, written)
+    return Recorded(output, status, recording, counters.reason, uncounted, timeline)
+
+
+def _check(command: Sequence[str], output: Path, settings: Settings) -> None:
+    """Refuse what cannot end well before anything is started."""
+    if not command:
+        raise InputError("there is no program to record: tisim record -o FILE -- mpirun ...")
+    if shutil.which(command[0]) is None:
+        raise InputError(f"there is no command {command[0]}")
+    if settings.timeline is not None:
+        check_writable(check_timeline(settings.timeline))
+    check_writable(output)
+
+
+def _under_qemu(
+    command: Sequence[str], program: Path | None, parts: Path
+) -> tuple[list[str], dict[str, str]]:
+    """The command with QEMU before each program, and the variables that this needs."""
+    prefix = f"{_COUNTS}/{parts.name}"
+    counts_itself = program is not None and is_counting(program)
+    words = emulated(command, emulating_command(prefix, counts_itself=counts_itself))
+    # The first call of each function would count the search for it.
+    return words, {"TISIM_RECORD_QEMU": prefix, "LD_BIND_NOW": "1"}
 
 
 def _finish(parts: Path, merged: Path, output: Path) -> Recording | None:
@@ -158,17 +146,6 @@ def _finish(parts: Path, merged: Path, output: Path) -> Recording | None:
     if not merged.is_file():
         return pack_parts(parts, output)
     recording = recording_of_trace(merged)
+    add_samples_of(recording, parts, merged)
     merged.replace(output)
     return recording
-
-
-def _run(command: Sequence[str], recorder: Path, variables: Mapping[str, str]) -> int:
-    words, environment = recording_command(command, recorder, variables)
-    with subprocess.Popen(words, env=environment) as process:
-        while True:
-            try:
-                status = process.wait()
-                break
-            except KeyboardInterrupt:
-                continue  # the program has had the signal too, and its parts are wanted
-    return 128 - status if status < 0 else status

@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
 from tisim.files import replacing
+from tisim.formats import Trace
+from tisim.measured import MeasuredCalls, write_measured_run
+from tisim.timeline.run_file.schema import SUFFIX
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
 
 _NAME = re.compile(r"rank-(\d+)\.times")
 _CLOCK = re.compile(rb"# clock (\d+) (-?\d+) (\d+)\n")
-_SUFFIXES = (".csv", ".parquet")
+_SUFFIXES = (".csv", ".parquet", SUFFIX)
+# Calls that stand in no line, such as a test that failed, between two that do.
+_MOST_SKIPPED = 100_000
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ def check_timeline(path: str | os.PathLike[str]) -> Path:
             f" choose {' or '.join(_SUFFIXES)}",
             file=target,
         )
-    if target.suffix == ".parquet":
+    if target.suffix != ".csv":
         try:
             import pyarrow  # noqa: F401
         except ImportError:
@@ -62,19 +69,24 @@ def check_timeline(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def write_timeline(parts: Path, path: str | os.PathLike[str]) -> RecordedTimeline:
+def write_timeline(
+    parts: Path, path: str | os.PathLike[str], trace: str | os.PathLike[str] | None = None
+) -> RecordedTimeline:
     """Write the timeline of a run from what its ranks have written.
 
-    Its columns are ``rank``, ``function`` (of MPI), ``begin`` and ``end``, in seconds since the
-    first call began. Clocks of other hosts than rank 0's are shifted, by what was measured when the
-    program began and when it ended, and in between linearly.
+    The columns of a table are ``rank``, ``function`` (of MPI), ``begin`` and ``end``, in seconds
+    since the first call began. A run file has messages and wait states too. Clocks of other hosts
+    than rank 0's are shifted, by what was measured when the program began and when it ended, and in
+    between linearly.
 
     Parameters
     ----------
     parts
         The directory with the files ``rank-N.times``.
     path
-        The file to write, ``.csv`` or ``.parquet``.
+        The file to write, ``.csv``, ``.parquet`` or ``.tir``.
+    trace
+        The trace of the same run, which a run file needs.
 
     Raises
     ------
@@ -99,6 +111,11 @@ def write_timeline(parts: Path, path: str | os.PathLike[str]) -> RecordedTimelin
     for column in ("begin", "end"):
         calls[column] = (calls[column] - start) * 1e-9
     calls = calls[["rank", "function", "begin", "end"]]
+    if target.suffix == SUFFIX:
+        assert trace is not None
+        opened = Trace.open(trace)
+        write_measured_run(opened, _calls_of_lines(opened, calls), target)
+        return RecordedTimeline(target, len(calls), 2e-9 * error)
     with replacing(target) as unfinished:
         if target.suffix == ".csv":
             calls.to_csv(unfinished, index=False, float_format="%.9f")
@@ -106,6 +123,35 @@ def write_timeline(parts: Path, path: str | os.PathLike[str]) -> RecordedTimelin
             calls.to_parquet(unfinished, index=False)
     # Two hosts may be wrong by this in opposite directions.
     return RecordedTimeline(target, len(calls), 2e-9 * error)
+
+
+def _calls_of_lines(trace: Trace, calls: pd.DataFrame) -> Iterator[tuple[int, MeasuredCalls]]:
+    """The calls of each rank with the lines of the trace that came of them.
+
+    A line states how long its call took, to the nanosecond: the next call that took so long is its.
+    """
+    import numpy as np
+
+    ranks = calls["rank"].to_numpy()
+    for rank in range(trace.ranks):
+        own = calls[ranks == rank]
+        begin, end = own["begin"].to_numpy(), own["end"].to_numpy()
+        took = np.rint((end - begin) * 1e9).astype(np.int64).tolist()
+        lines: list[int] = []
+        places: list[int] = []
+        place = 0
+        for line, attributes in trace.attributes_of(rank):
+            duration = attributes.get("duration")
+            if not isinstance(duration, int):
+                continue
+            try:
+                found = took.index(duration, place, place + _MOST_SKIPPED)
+            except ValueError:
+                continue  # such as the last line, MPI_Finalize, which is no call of the timeline
+            lines.append(line)
+            places.append(found)
+            place = found + 1
+        yield rank, MeasuredCalls.of_lines(np.array(lines, np.int64), begin[places], end[places])
 
 
 def _aligned(file: Path) -> tuple[pd.DataFrame, float]:

@@ -39,6 +39,8 @@ class EventCapture:
         Whether to keep an event log.
     timelines
         Files to write, in the formats that their suffixes name (`tisim.timeline.formats`).
+    trace
+        Where the trace is, if there is one.
 
     Raises
     ------
@@ -54,8 +56,9 @@ class EventCapture:
         *,
         keep: bool,
         timelines: Sequence[_Path],
+        trace: str | None = None,
     ) -> None:
-        self._run = Run(title, settings, hosts)
+        self._run = Run(title, settings, hosts, trace)
         outputs: list[Output] = []
         self._store: EventStore | None = None
         try:

@@ -28,7 +28,11 @@ GAINS = {
     "lower latency": "latency",
     "more bandwidth": "moving",
     "no software overhead": "overhead",
+    "faster disks": "I/O",
 }
+
+# What has a row only where the path has such a part.
+_SELDOM = ("I/O",)
 
 
 @dataclass
@@ -154,15 +158,18 @@ class CriticalPath:
     def gains(self) -> pd.DataFrame:
         """What could be gained at most, if something cost no time at all.
 
-        One row for faster CPUs, lower latency, more bandwidth and no software overhead: `seconds`
-        of the path that it could take away, `share` of the simulated time, and `speedup`, the
-        ratio of the times before and after. Other chains may become the longest before that much
-        is gained: these are upper bounds, as long as messages do not share links in another way.
+        One row for faster CPUs, lower latency, more bandwidth, no software overhead and, where
+        the path has reads or writes, faster disks: `seconds` of the path that it could take away,
+        `share` of the simulated time, and `speedup`, the ratio of the times before and after.
+        Other chains may become the longest before that much is gained: these are upper bounds, as
+        long as messages do not share links in another way.
         """
         import pandas as pd
 
-        seconds = [self._sums.gains[column] for column in GAINS.values()]
-        table = pd.DataFrame({"seconds": seconds}, index=pd.Index(list(GAINS), name="change"))
+        sums = self._sums.gains
+        told = {row: sums[part] for row, part in GAINS.items() if sums[part] or part not in _SELDOM}
+        index = pd.Index(list(told), name="change")
+        table = pd.DataFrame({"seconds": list(told.values())}, index=index)
         table["share"] = table["seconds"] / (self.length or 1.0)
         # Less than rounding leaves nothing.
         left = (1.0 - table["share"]).where(table["share"] < 1 - 1e-12, 0.0)
@@ -224,7 +231,7 @@ class CriticalPath:
             )
             totals.gains["latency"] += latency.sum()
             totals.gains["moving"] += (seconds - latency)[moves].sum()
-            for name in ("compute", "overhead"):
+            for name in ("compute", "overhead", "I/O"):
                 totals.gains[name] += seconds[rows["state"] == STATES.index(name)].sum()
             _add_kinds(totals.kinds, rows, seconds)
             self._routes.add_up(totals.links, rows[moves], seconds[moves])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,9 @@ from tisim import _core
 from tisim.timeline.breakdown import Breakdown
 from tisim.timeline.columns import categories, frame, structured
 from tisim.timeline.critical_path import CriticalPath
+from tisim.timeline.link_words import link_words
 from tisim.timeline.names import STATES
+from tisim.timeline.outliers import Outlier, SlowRanks, find_outliers, find_slow_ranks
 from tisim.timeline.routes import RouteTable
 
 if TYPE_CHECKING:
@@ -71,6 +74,16 @@ class EventLog:
         return frame({name: rows[name] for name in (*names, *more)})
 
     @cached_property
+    def outliers(self) -> list[Outlier]:
+        """Computations that took far longer than those like them."""
+        return find_outliers(self.store, self.run.end)
+
+    @cached_property
+    def slow_ranks(self) -> list[SlowRanks]:
+        """Few ranks that compute longer than most, by their hosts."""
+        return find_slow_ranks(self.breakdown.by_rank["compute"].to_numpy(), self.run)
+
+    @cached_property
     def critical_path(self) -> CriticalPath:
         """What the simulated time consists of."""
         routes = RouteTable(self.run.settings, self.run.hosts)
@@ -81,7 +94,9 @@ class EventLog:
 
         `states`: seconds by state. `kinds`: for each kind of action its `actions`, `seconds` and
         what they are in each state. `waits`: seconds by wait state and the rank that was waited
-        for. `gains`: by how much the simulated time could shrink at most.
+        for. `outliers`: computations that took far longer than those like them (`Outlier`).
+        `slow_ranks`: few ranks that compute longer than most, by host (`SlowRanks`). `gains`: by
+        how much the simulated time could shrink at most.
         """
         by_kind = self.breakdown.by_kind
         states = [state for state in STATES if by_kind[state].any()]
@@ -100,8 +115,31 @@ class EventLog:
                 {"state": str(state), "cause": int(cause), "seconds": float(seconds)}
                 for (state, cause), seconds in waits.items()
             ],
+            "outliers": [
+                {
+                    "rank": one.rank,
+                    "line": one.line,
+                    "start": one.start,
+                    "seconds": one.seconds,
+                    "usual": one.usual,
+                    "waited": one.waited,
+                    "waiting": one.waiting,
+                }
+                for one in self.outliers
+            ],
+            "slow_ranks": [
+                {"host": one.host, "ranks": [*one.ranks], "ratio": one.ratio}
+                for one in self.slow_ranks
+            ],
             "gains": self.critical_path.gains["seconds"].to_dict(),
         }
+
+    @cached_property
+    def link_words(self) -> Mapping[str, str]:
+        """Whose link a link is, by its name: ``node-3, up``; links between switches have none."""
+        settings = self.run.settings
+        words = link_words(settings, self.run.hosts)
+        return {settings.routes.link_name(link): text for link, text in words.items()}
 
     @property
     def links(self) -> Links:

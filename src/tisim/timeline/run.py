@@ -26,6 +26,8 @@ class Run:
         Platform, models and algorithms.
     hosts
         Index of the host of each rank.
+    trace
+        Where the trace is; None: there is none.
     states
         Derives the states of ranks from the events (`tisim._core.States`); None unless an output
         asked for them with `send_states_to`.
@@ -40,6 +42,7 @@ class Run:
     title: str
     settings: Settings
     hosts: Sequence[int]
+    trace: str | None = None
     states: _core.States | None = None
     wants_links: bool = False
     end: float = 0.0

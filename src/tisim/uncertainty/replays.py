@@ -34,18 +34,36 @@ class Interval:
         All of them, in seconds.
     seed
         Of the choice among the sets.
+    cases
+        How many validated programs' errors the interval counts in.
     """
 
     low: float
     high: float
     times: tuple[float, ...]
     seed: int
+    cases: int = 0
 
     @classmethod
-    def of(cls, times: tuple[float, ...], seed: int) -> Interval:
-        """The interval of some times."""
-        low, high = np.quantile(times, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        return cls(float(low), float(high), times, seed)
+    def of(cls, times: tuple[float, ...], seed: int, errors: tuple[float, ...] = ()) -> Interval:
+        """The interval of some times, each with each of the errors of validated programs.
+
+        The errors of programs that were not used for the calibration say what the parameters do
+        not (conformal prediction; Vovk, Gammerman and Shafer, Springer, 2005). Like the sets, all
+        are equally likely.
+
+        Parameters
+        ----------
+        times
+            Simulated, in seconds.
+        seed
+            Of the choice among the sets.
+        errors
+            Natural logarithms of real over predicted times; none: the parameters alone.
+        """
+        spread = np.multiply.outer(times, np.exp(errors)).ravel() if errors else times
+        low, high = np.quantile(spread, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        return cls(float(low), float(high), times, seed, len(errors))
 
     def holds(self, seconds: float) -> bool:
         """Whether a time lies in the interval."""
@@ -55,7 +73,8 @@ class Interval:
         """The interval in words, such as ``3.7 s to 4.1 s with 20 sets of parameters``."""
         digits = max(2, 1 - round(np.log10(max(self.high / self.low - 1, 1e-8))))
         low, high = (f"{seconds:.{digits}g} s" for seconds in (self.low, self.high))
-        return f"{low} to {high} with {len(self.times)} sets of parameters"
+        errors = f" and the errors of {self.cases} validated programs" if self.cases else ""
+        return f"{low} to {high} with {len(self.times)} sets of parameters{errors}"
 
     def to_dict(self) -> dict[str, object]:
         """The interval as plain numbers, for JSON."""
@@ -65,6 +84,7 @@ class Interval:
             "high_s": self.high,
             "times_s": list(self.times),
             "seed": self.seed,
+            "validated_programs": self.cases,
         }
 
 
@@ -128,4 +148,4 @@ def replay_with_sets(
     failed = frame["error"].dropna()
     if len(failed):
         raise TisimError(f"a replay with another set of parameters failed: {failed.iloc[0]}")
-    return Interval.of(tuple(float(t) for t in frame["simulated_time"]), seed)
+    return Interval.of(tuple(float(t) for t in frame["simulated_time"]), seed, sets.errors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,10 +25,14 @@ class ParameterSets:
         Of the random numbers by which they were drawn.
     sets
         Options and their values.
+    errors
+        What the parameters do not explain: the natural logarithm of the real over the predicted
+        time of programs that `tisim validate` has compared on this platform.
     """
 
     seed: int
     sets: tuple[Mapping[str, str], ...]
+    errors: tuple[float, ...] = ()
 
     @staticmethod
     def path_beside(platform: str | os.PathLike[str]) -> Path:
@@ -43,7 +48,11 @@ class ParameterSets:
             If it cannot be written.
         """
         path = self.path_beside(platform)
-        content = {"seed": self.seed, "sets": [dict(one) for one in self.sets]}
+        content = {
+            "seed": self.seed,
+            "sets": [dict(one) for one in self.sets],
+            "errors": [*self.errors],
+        }
         write_file(path, json.dumps(content, indent=1) + "\n")
         return path
 
@@ -67,11 +76,22 @@ class ParameterSets:
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
             raise InputError(f"cannot read these sets of parameters: {error}", file=path) from None
         sets = content.get("sets") if isinstance(content, dict) else None
-        if not isinstance(sets, list) or not sets or not all(map(_is_set, sets)):
+        errors = content.get("errors", []) if isinstance(content, dict) else None
+        if (
+            not isinstance(sets, list)
+            or not sets
+            or not all(map(_is_set, sets))
+            or not isinstance(errors, list)
+            or not all(map(_is_error, errors))
+        ):
             raise InputError(
                 "this is no file of parameter sets; calibrate again to write one", file=path
             )
-        return cls(int(content.get("seed", 0)), tuple(sets))
+        return cls(int(content.get("seed", 0)), tuple(sets), tuple(errors))
+
+
+def _is_error(content: object) -> bool:
+    return isinstance(content, float) and math.isfinite(content)
 
 
 def _is_set(content: object) -> bool:

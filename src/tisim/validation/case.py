@@ -28,6 +28,9 @@ class Case:
     seeds
         How many predictions with different seeds of the simulation's jitter are made; their median
         is the prediction.
+    uncertainty
+        With how many of the parameter sets beside the platform it is predicted too, for an interval
+        of the prediction; 0: none.
     command
         What starts the ranks of an execution.
     compute, speed, repeat, warm_up, time_limit
@@ -36,6 +39,8 @@ class Case:
         The compiler of the MPI library.
     real
         Times of real runs in seconds, where they are known; then nothing is executed.
+    real_runs
+        Run files of these runs, if that is where their times are from.
     """
 
     name: str
@@ -45,6 +50,7 @@ class Case:
     config: Mapping[str, str] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     seeds: int = 1
+    uncertainty: int = 0
     command: tuple[str, ...] = ("mpirun",)
     compute: str = "sleep"
     speed: float = 1e9
@@ -53,3 +59,4 @@ class Case:
     time_limit: float | None = None
     compiler: str | None = None
     real: tuple[float, ...] = ()
+    real_runs: tuple[Path, ...] = ()

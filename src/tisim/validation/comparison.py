@@ -30,6 +30,8 @@ class CaseResult:
         Whether the real times spread too much for the case to count.
     differences
         What differs, for a large error.
+    with_sets
+        One prediction for each set of parameters, where the case asks for them.
     """
 
     case: Case
@@ -38,6 +40,7 @@ class CaseResult:
     busy: float | None = None
     is_noisy: bool = False
     differences: tuple[str, ...] = ()
+    with_sets: tuple[float, ...] = ()
 
     @property
     def real_median(self) -> float:

@@ -6,7 +6,6 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from tisim.execute import Execution
 from tisim.quantities import format_bytes, format_time
 from tisim.validation.monitoring import Messages
 
@@ -20,30 +19,31 @@ KindTimes = Mapping[str, float]
 
 
 def explain(
-    execution: Execution, predicted_ends: Sequence[float], real: KindTimes, predicted: KindTimes
+    real_ends: Sequence[Sequence[float]],
+    predicted_ends: Sequence[float],
+    real: KindTimes,
+    predicted: KindTimes,
 ) -> tuple[str, ...]:
     """Say which ranks and which calls take another time than predicted.
 
     Parameters
     ----------
-    execution
-        The real runs.
+    real_ends
+        When each rank ended in each real run, in seconds.
     predicted_ends
         When each rank ends in the prediction, in seconds.
     real, predicted
         The seconds in calls of each kind.
     """
+    median = statistics.median(max(ends) for ends in real_ends)
     return (
-        _ranks(execution, predicted_ends),
-        *_kinds(real, predicted, len(predicted_ends), execution.median),
+        _ranks(real_ends, predicted_ends),
+        *_kinds(real, predicted, len(predicted_ends), median),
     )
 
 
-def _ranks(execution: Execution, predicted: Sequence[float]) -> str:
-    real = [
-        statistics.median(one.ends[rank] for one in execution.repetitions)
-        for rank in range(len(predicted))
-    ]
+def _ranks(real_ends: Sequence[Sequence[float]], predicted: Sequence[float]) -> str:
+    real = [statistics.median(ends[rank] for ends in real_ends) for rank in range(len(predicted))]
     ratios = [
         (mine / theirs if theirs > 0 else 1.0, rank)
         for rank, (mine, theirs) in enumerate(zip(predicted, real, strict=True))

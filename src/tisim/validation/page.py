@@ -49,6 +49,7 @@ def page(title: str, validation: Validation, notes: Sequence[str] = ()) -> str:
         ),
         "<h2>Errors</h2>",
         _table(SUMMARY_COLUMNS, summary_rows(validation.summaries)),
+        "" if validation.coverage is None else f"<p>{escape(validation.coverage.text())}.</p>",
         "<h2>Predicted over real</h2>",
         picture(validation.results),
         "<h2>Cases</h2>",

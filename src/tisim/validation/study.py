@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from tisim.errors import InputError
 from tisim.validation.case import Case
+from tisim.validation.real_run import RealRun
 
 # Keys of a case in TOML, the type that each must have, and what to call that.
 _KEYS: dict[str, tuple[type | tuple[type, ...], str]] = {
@@ -23,6 +24,7 @@ _KEYS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "config": (dict, "a table"),
     "hosts": (list, "a list"),
     "seeds": (int, "a whole number"),
+    "uncertainty": (int, "a whole number"),
     "command": (list, "a list of words"),
     "compute": (str, "a text"),
     "speed": ((int, float), "a number"),
@@ -30,7 +32,7 @@ _KEYS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "warm_up": (int, "a whole number"),
     "time_limit": ((int, float), "a number"),
     "compiler": (str, "a text"),
-    "real": (list, "a list of seconds"),
+    "real": (list, "a list of seconds or of run files"),
 }
 _LISTS = ("hosts", "command", "real")
 
@@ -140,12 +142,27 @@ class _StudyReader:
             values["config"] = {option: str(value) for option, value in config.items()}
         if name in real:
             values["real"] = real[name]
+        elif "real" in table:
+            values.update(self._real_runs(name, values["real"]))
         case = dataclasses.replace(Case(name, Path(), Path()), **values)  # type: ignore[arg-type]
         if not all(isinstance(time, int | float) and time > 0 for time in case.real):
             self._fail(f"the case '{name}': real times are positive numbers of seconds")
         if case.seeds < 1:
             self._fail(f"the case '{name}': seeds must be at least 1")
+        if case.uncertainty < 0 or case.uncertainty == 1:
+            self._fail(f"the case '{name}': uncertainty must be 0, or at least 2")
         return case
+
+    def _real_runs(self, name: str, real: object) -> Mapping[str, object]:
+        """What a case says of real runs: their times, or run files that have them."""
+        assert isinstance(real, tuple)
+        files = [self._file.parent / one for one in real if isinstance(one, str)]
+        if not files:
+            return {}
+        if len(files) != len(real):
+            self._fail(f"the case '{name}': real has seconds or run files, not both")
+        times = tuple(RealRun.read(file).time for file in files)
+        return {"real": times, "real_runs": tuple(files)}
 
     def _real_times(self) -> dict[str, tuple[float, ...]]:
         """The times of a CSV file, by case."""

@@ -13,12 +13,18 @@ from pathlib import Path
 from tisim.errors import ExecutionError
 from tisim.execute import Execution, execute
 from tisim.formats import Trace
+from tisim.jitter import DEFAULT_SIZE, DEFAULT_START
+from tisim.platform import Platform
+from tisim.platform.deployment import Deployment
 from tisim.replay import replay
 from tisim.result import Result
+from tisim.uncertainty import ParameterSets, replay_with_sets
 from tisim.validation.case import Case
 from tisim.validation.comparison import CaseResult, Summary, summarize
+from tisim.validation.coverage import Coverage
 from tisim.validation.differences import compare_messages, explain, sum_by_kind
 from tisim.validation.monitoring import Messages, count_messages
+from tisim.validation.real_run import RealRun
 from tisim.validation.spread import quartile_distance
 from tisim.validation.study import Study
 
@@ -28,7 +34,10 @@ CaseProgress = Callable[[int, int, str], None]
 # The option that says which jitter a simulation draws, and how large that is where the case does
 # not say.
 _SEED = "tisim/jitter-seed"
-_JITTER = {"tisim/jitter-start": "3e-4", "tisim/jitter-size": "0.005"}
+_JITTER: Mapping[str, object] = {
+    "tisim/jitter-start": DEFAULT_START,
+    "tisim/jitter-size": DEFAULT_SIZE,
+}
 
 
 @dataclass(frozen=True)
@@ -45,12 +54,15 @@ class Validation:
         By group, and of all cases.
     violations
         Which thresholds were exceeded, in words.
+    coverage
+        How many real times the intervals of the predictions hold; None if no case has one.
     """
 
     results: tuple[CaseResult, ...]
     failed: tuple[tuple[str, str], ...]
     summaries: tuple[Summary, ...]
     violations: tuple[str, ...]
+    coverage: Coverage | None = None
 
     @property
     def passed(self) -> bool:
@@ -78,6 +90,7 @@ class Validation:
             "failed": [{"name": name, "reason": reason} for name, reason in self.failed],
             "groups": [dataclasses.asdict(summary) for summary in self.summaries],
             "violations": [*self.violations],
+            "coverage": None if self.coverage is None else self.coverage.to_dict(),
         }
 
 
@@ -107,7 +120,11 @@ def validate(study: Study, progress: CaseProgress | None = None) -> Validation:
             failed.append((case.name, str(error)))
     summaries = summarize(results)
     return Validation(
-        tuple(results), tuple(failed), tuple(summaries), tuple(_violations(study, summaries))
+        tuple(results),
+        tuple(failed),
+        tuple(summaries),
+        tuple(_violations(study, summaries)),
+        Coverage.of(results),
     )
 
 
@@ -123,13 +140,7 @@ def run_case(case: Case, study: Study) -> CaseResult:
     """
     trace = Trace.open(case.trace)
     if case.real:
-        predictions = tuple(_predict(case, trace, seed).simulated_time for seed in _seeds(case))
-        return CaseResult(
-            case,
-            case.real,
-            predictions,
-            is_noisy=quartile_distance(case.real) > study.noisy,
-        )
+        return _run_known_case(case, trace, study)
     with tempfile.TemporaryDirectory() as scratch:
         timeline = Path(scratch) / "calls.csv"
         execution = execute(
@@ -151,13 +162,34 @@ def run_case(case: Case, study: Study) -> CaseResult:
             predictions,
             _busy(execution),
             quartile_distance(execution.times) > study.noisy,
+            with_sets=_predict_with_sets(case, trace),
         )
         if abs(result.error) <= study.large or result.spread > abs(result.error):
             return result
         differences = _differences(case, trace, execution, timeline)
-    return CaseResult(
-        case, result.real, result.predicted, result.busy, result.is_noisy, differences
+    return dataclasses.replace(result, differences=differences)
+
+
+def _run_known_case(case: Case, trace: Trace, study: Study) -> CaseResult:
+    """Predict a case whose real times are known, from somewhere else or from run files."""
+    result = CaseResult(
+        case,
+        case.real,
+        tuple(_predict(case, trace, seed).simulated_time for seed in _seeds(case)),
+        is_noisy=quartile_distance(case.real) > study.noisy,
+        with_sets=_predict_with_sets(case, trace),
     )
+    if not case.real_runs or abs(result.error) <= study.large:
+        return result
+    runs = [RealRun.read(path, trace.ranks) for path in case.real_runs]
+    prediction = _predict(case, trace, _seeds(case)[0], event_log=True)
+    differences = explain(
+        [run.ends for run in runs],
+        [*prediction.column("finish")],
+        runs[0].kinds,
+        _predicted_kinds(prediction),
+    )
+    return dataclasses.replace(result, differences=differences)
 
 
 def _busy(execution: Execution) -> float:
@@ -183,20 +215,45 @@ def _predict(case: Case, trace: Trace, seed: int | None, *, event_log: bool = Fa
     )
 
 
+def _predict_with_sets(case: Case, trace: Trace) -> tuple[float, ...]:
+    """The simulated times with the parameter sets beside the platform, in seconds."""
+    if not case.uncertainty:
+        return ()
+    interval = replay_with_sets(
+        trace,
+        ParameterSets.beside(case.platform),
+        case.uncertainty,
+        platform=Platform.load(case.platform),
+        deployment=Deployment.round_robin(case.hosts, trace.ranks) if case.hosts else None,
+        config={**_JITTER, **case.config} if case.seeds > 1 else case.config,
+        progress=False,
+    )
+    return interval.times
+
+
 def _differences(case: Case, trace: Trace, execution: Execution, timeline: Path) -> tuple[str, ...]:
     result = _predict(case, trace, _seeds(case)[0], event_log=True)
-    actions = result.timeline
-    predicted: Mapping[str, float] = sum_by_kind(
-        [*zip(actions["kind"].astype(str), actions["end"] - actions["start"], strict=True)]
-    )
     with timeline.open(newline="") as stream:
         rows = [
             (row["kind"], float(row["end"]) - float(row["start"])) for row in csv.DictReader(stream)
         ]
     messages = Messages(sum(result.column("messages_sent")), sum(result.column("bytes_sent")))
     return (
-        *explain(execution, [*result.column("finish")], sum_by_kind(rows), predicted),
+        *explain(
+            [one.ends for one in execution.repetitions],
+            [*result.column("finish")],
+            sum_by_kind(rows),
+            _predicted_kinds(result),
+        ),
         *compare_messages(count_messages(case, trace), messages),
+    )
+
+
+def _predicted_kinds(result: Result) -> Mapping[str, float]:
+    """The seconds in calls of each kind."""
+    actions = result.timeline
+    return sum_by_kind(
+        [*zip(actions["kind"].astype(str), actions["end"] - actions["start"], strict=True)]
     )
 
 

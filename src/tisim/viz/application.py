@@ -54,7 +54,7 @@ def application_page(found: Inspection | None) -> str:
         "says more.</p>"
         f"{summary}<h2>Phases of ranks {escape(ranks_text(first))}</h2>{_phases(found)}"
         f"<h2>Loops</h2>{_loops(found)}<h2>Calls</h2>{_calls(found)}"
-        f"{_call_paths(found)}"
+        f"{_computed_paths(found)}{_call_paths(found)}"
         f"<h2>Actions</h2>{_actions(found)}<h2>Classes of ranks</h2>{_classes(found)}</section>"
     )
 
@@ -104,6 +104,18 @@ def _call_paths(found: Inspection) -> str:
     ]
     listed = table(["called at", "action", "calls"], rows) + _rest(found.call_path_count)
     return f"<h2>Call paths</h2>{listed}"
+
+
+def _computed_paths(found: Inspection) -> str:
+    """Where in the program computations are; only traces with samples say that."""
+    if not found.computed_paths:
+        return ""
+    rows = [
+        (escape(row.path), f"{row.samples:,}", f"{row.share:.1%}")
+        for row in found.computed_paths[:_ROWS]
+    ]
+    listed = table(["computed at", "samples", "share"], rows) + _rest(found.computed_path_count)
+    return f"<h2>Computations by call path</h2>{listed}"
 
 
 def _actions(found: Inspection) -> str:

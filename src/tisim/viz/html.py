@@ -8,20 +8,30 @@ from html import escape
 from tisim.viz.colours import COLOURS, MEANINGS
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> str:
-    """A table of cells that are HTML; the first `texts` columns are texts, the others numbers."""
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    texts: int = 1,
+    looks: Sequence[str] | None = None,
+) -> str:
+    """A table of cells that are HTML; the first `texts` columns are texts, the others numbers.
+
+    `looks`: of each row the part of the chart that a click shows, as ``begin,end,rank``.
+    """
     listed = list(rows)
     if not listed:
         return '<p class="note">Nothing.</p>'
 
-    def line(tag: str, cells: Sequence[str]) -> str:
+    def line(tag: str, cells: Sequence[str], look: str = "") -> str:
         made = (
             f'<{tag} class="text">{cell}</{tag}>' if place < texts else f"<{tag}>{cell}</{tag}>"
             for place, cell in enumerate(cells)
         )
-        return f"<tr>{''.join(made)}</tr>"
+        shown = f' data-look="{look}"' if look else ""
+        return f"<tr{shown}>{''.join(made)}</tr>"
 
-    body = "\n".join(line("td", cells) for cells in listed)
+    places = looks if looks is not None else [""] * len(listed)
+    body = "\n".join(line("td", *row) for row in zip(listed, places, strict=True))
     top = line("th", [escape(name) for name in head])
     return f'<div class="scroll"><table><thead>{top}</thead><tbody>\n{body}\n</tbody></table></div>'
 

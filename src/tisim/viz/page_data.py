@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tisim.timeline.names import STATES, kind_names
 from tisim.viz.colours import COLOURS
 from tisim.viz.lanes import Lanes
-from tisim.viz.samples import sample
+from tisim.viz.page_advice import label_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -26,6 +26,8 @@ _CELLS = 200_000
 _MESSAGES = 15_000
 _TURNS = 15_000
 _LINKS = 40
+# Outliers are labelled if others wait for them for this part of the time of the worst.
+_LABELLED = 0.1
 #: Rows and columns of the matrix.
 BLOCKS = 100
 
@@ -42,6 +44,11 @@ def page_data(result: Result) -> str:
         "lanes": _lanes(lanes),
         "gantt": _all_states(log, used) if is_exact(log) else _shares(log, lanes),
         "messages": _messages(log),
+        "outliers": [
+            {"rank": one.rank, "begin": one.start, "end": one.end, "text": label_of(one)}
+            for one in log.outliers
+            if one.waited >= _LABELLED * log.outliers[0].waited
+        ],
         "path": _path(log),
         "matrix": _matrix(log),
         "links": _links(log),
@@ -117,10 +124,14 @@ def _shares(log: EventLog, lanes: Lanes) -> dict[str, object]:
 
 
 def _messages(log: EventLog) -> dict[str, object]:
-    """Messages that have arrived, or a sample of them; in random order."""
+    """Messages that have arrived, those first that were waited for longest; not all of many."""
+    import numpy as np
+
     rows = log.store.read("messages")
     count = len(rows)
-    rows = sample(rows, _MESSAGES)
+    arrived, received = rows["arrived"], rows["received"]
+    waited = np.where((arrived >= 0) & (received >= 0), arrived - received, 0.0)
+    rows = rows[np.argsort(-waited, kind="stable")[:_MESSAGES]]
     rows = rows[rows["arrived"] >= 0]
     return {
         "count": count,
@@ -166,6 +177,6 @@ def _links(log: EventLog) -> dict[str, object]:
         "names": [links.names[place] for place in chosen],
         "bins": len(links.times),
         "width": links.width,
-        "most": float(np.max(use, initial=0.0)) or 1.0,
+        "most": float(np.max(use, initial=1.0)),  # above 100 % on links that are not shared
         "use": _packed(use, "f4"),
     }

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
 from tisim.quantities import format_bytes, format_time
-from tisim.timeline.names import STATES, WAITS
+from tisim.timeline.names import STATES
 from tisim.viz.colours import MEANINGS
 from tisim.viz.html import bar, facts, legend, percent, table
 from tisim.viz.lanes import Lanes
+from tisim.viz.page_advice import findings, headline, listed, next_steps, outlier_table
 from tisim.viz.page_data import BLOCKS, bins_of, is_exact, lanes_of
 
 if TYPE_CHECKING:
@@ -51,13 +51,10 @@ class PageParts:
         return legend(self._shares)
 
     def summary(self) -> str:
-        """Numbers of the whole, and what there is to say about them."""
+        """The run in small, numbers of the whole, what there is to say, and what to do next."""
         result = self._result
-        said = "".join(f"<li>{sentence}</li>" for sentence in self._sentences())
         slow, quick = int(result.finish.argmax()), int(result.finish.argmin())
         rows = [
-            ("simulated time", f"{result.simulated_time:.9g} s"),
-            ("ranks", f"{self._ranks:,}"),
             ("actions", f"{result.actions:,}"),
             ("messages", f"{int(result.messages_sent.sum()):,}"),
             ("bytes sent", format_bytes(float(result.bytes_sent.sum()))),
@@ -70,41 +67,15 @@ class PageParts:
         more = f'<h2>Warnings</h2><ul class="said">{warnings}</ul>' if warnings else ""
         seconds = {state: share * self._whole for state, share in self._shares.items()}
         return (
-            f"{facts(rows)}<h2>Where the time of all ranks goes</h2>{self.legend()}"
-            f'{bar(seconds, self._whole)}<ul class="said">{said}</ul>{more}'
+            f"{headline(result, self._shares)}"
+            '<div class="chart"><canvas id="small-chart" aria-label="The whole run in small">'
+            '</canvas></div><p class="note">Every rank from top to bottom, time to the right; '
+            "a click opens the chart there.</p>"
+            f"<h2>Where the time of all ranks goes</h2>{self.legend()}"
+            f"{bar(seconds, self._whole)}{listed(findings(result, self._shares))}"
+            f"<h2>What to do next</h2>{listed(next_steps(result))}{more}"
+            f"<h2>The run</h2>{facts(rows)}"
         )
-
-    def _sentences(self) -> Iterator[str]:
-        waiting = sum(self._shares.get(state, 0.0) for state in WAITS)
-        computing = self._shares.get("compute", 0.0)
-        yield (
-            f"Of the time of all ranks until they end {computing:.1%} is computing, "
-            f"{self._shares.get('overhead', 0.0):.1%} the processor's part of communicating, "
-            f"{self._shares.get('transfer', 0.0):.1%} waiting for messages on their way and "
-            f"{waiting:.1%} waiting for ranks that come late."
-        )
-        waits = self._result.waits
-        if len(waits):
-            first = waits.groupby("state", observed=True)["seconds"].sum().idxmax()
-            causes = waits.groupby("cause")["seconds"].sum()
-            yield (
-                f"Most of that waiting is <b>{first}</b>: {MEANINGS[first]}. Rank "
-                f"{int(causes.idxmax())} is waited for longest, {causes.max() / causes.sum():.1%} "
-                "of all waiting."
-            )
-        gains = self._result.critical_path.gains
-        best = gains["seconds"].idxmax()
-        yield (
-            f"The critical path says that <b>{best}</b> could help most: by "
-            f"{gains['share'][best]:.1%} of the simulated time at most."
-        )
-        table = self._result.links.table
-        if len(table):
-            link = table.iloc[0]
-            yield (
-                f"The busiest link, {escape(link['link'])}, carries {link['mean']:.1%} of "
-                f"its bandwidth on average and {link['peak']:.1%} at its busiest."
-            )
 
     def gantt_note(self) -> str:
         """How the chart is made."""
@@ -159,7 +130,7 @@ class PageParts:
             )
             for kind, row in by_kind[by_kind["seconds"] > 0].iterrows()
         ]
-        return table(["kind", "actions", "time of a rank", "share", "", *used], rows)
+        return table(["kind", "actions", "mean", "share", "", *used], rows)
 
     def _meanings(self) -> str:
         rows = [(escape(state), escape(MEANINGS[state])) for state in self._shares]
@@ -172,7 +143,9 @@ class PageParts:
             '<p class="note">Wait states are those of Scalasca: time in which a rank can do '
             "nothing because another one has not come yet. The rank that it waits for is the "
             "cause.</p>"
-            f"<h2>By wait state</h2>{self._wait_states(waits)}"
+            f"<h2>Computations that took far longer than others like them</h2>"
+            f"{outlier_table(self._result)}"
+            f"<h2>By wait state, mean over ranks</h2>{self._wait_states(waits)}"
             f"<h2>Ranks that are waited for</h2>{self._causes(waits)}"
             f"<h2>Who waits for whom</h2>{self._wait_pairs(waits)}"
         )
@@ -189,7 +162,7 @@ class PageParts:
             )
             for state, row in sums.sort_values("seconds", ascending=False).iterrows()
         ]
-        return table(["wait state", "the rank is", "mean of a rank", "share", "times"], rows, 2)
+        return table(["wait state", "the rank is", "mean", "share", "times"], rows, 2)
 
     def _causes(self, waits: pd.DataFrame) -> str:
         by_state = waits.pivot_table(
@@ -221,7 +194,7 @@ class PageParts:
             )
             for row in waits.head(_ROWS).itertuples()
         ]
-        head = ["wait state", "in", "rank", "waits for rank", "seconds", "times"]
+        head = ["wait state", "in", "rank", "waits for rank", "sum", "times"]
         return table(head, rows, 2) + _rest(len(waits), _ROWS)
 
     def path(self) -> str:
@@ -237,7 +210,7 @@ class PageParts:
             "simulated time. Shortening anything else gains nothing. The Gantt chart draws it as a "
             "black line.</p>"
             "<h2>What better machines could gain at most</h2>"
-            f"{table(['if there were', 'seconds', 'share', 'speedup'], gains)}"
+            f"{table(['if there were', 'gain', 'share', 'speedup'], gains)}"
             '<p class="note">As if that cost nothing at all; another chain may become the longest '
             "before.</p>"
             f"<h2>What it consists of</h2>{self._path_kinds(path)}"
@@ -257,7 +230,7 @@ class PageParts:
             )
             for row in path.by_kind.itertuples()
         ]
-        return table(["state", "in", "seconds", "share", "", "parts"], rows, 2)
+        return table(["state", "in", "sum", "share", "", "parts"], rows, 2)
 
     def _path_ranks(self, path: CriticalPath) -> str:
         by_rank = path.by_rank
@@ -277,10 +250,11 @@ class PageParts:
         return table(head, rows, 2) + _rest(len(order), _ROWS)
 
     def _path_links(self, path: CriticalPath) -> str:
-        links = path.links
+        links, words = path.links, self._log.link_words
         rows = [
             (
                 escape(row.link),
+                escape(words.get(row.link, "")),
                 format_time(row.seconds),
                 percent(row.seconds / path.length),
                 format_bytes(row.bytes),
@@ -288,8 +262,8 @@ class PageParts:
             )
             for row in links.head(_ROWS).itertuples()
         ]
-        head = ["link", "seconds", "share", "bytes", "transfers"]
-        return table(head, rows) + _rest(len(links), _ROWS)
+        head = ["link", "of host", "sum", "share", "bytes", "transfers"]
+        return table(head, rows, 2) + _rest(len(links), _ROWS)
 
     def matrix(self) -> str:
         """The pairs that exchange most."""
@@ -319,10 +293,11 @@ class PageParts:
 
     def links(self) -> str:
         """The most loaded links."""
-        links = self._result.links.table
+        links, words = self._result.links.table, self._log.link_words
         rows = [
             (
                 escape(row.link) + (" (not shared)" if row.fatpipe else ""),
+                escape(words.get(row.link, "")),
                 f"{format_bytes(row.bandwidth)}/s",
                 format_bytes(row.bytes),
                 percent(row.mean),
@@ -331,13 +306,15 @@ class PageParts:
             )
             for row in links.head(_ROWS).itertuples()
         ]
-        head = ["link", "bandwidth", "carried", "mean use", "peak", "in use"]
+        head = ["link", "of host", "bandwidth", "carried", "mean use", "peak", "in use"]
         note = (
             '<p class="note">What a message takes of a link: its bytes divided by the bandwidth '
             "factor of its size, and 5 % of it on the way back where the model has cross traffic. "
             "Mean use is over all the time, peak that of the busiest part of it.</p>"
         )
-        return f"<h2>The most loaded links</h2>{table(head, rows)}{_rest(len(links), _ROWS)}{note}"
+        return (
+            f"<h2>The most loaded links</h2>{table(head, rows, 2)}{_rest(len(links), _ROWS)}{note}"
+        )
 
     def config(self) -> str:
         """The options used, and where ranks ran."""

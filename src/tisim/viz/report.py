@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".html", ".htm")
 # In the order in which they need each other.
-_SCRIPTS = ("data.js", "sources.js", "gantt.js", "heatmaps.js", "main.js")
+_SCRIPTS = (
+    "data.js",
+    "sources.js",
+    "gantt.js",
+    "small.js",
+    "heatmaps.js",
+    "tables.js",
+    "main.js",
+)
 
 
 def check_report(path: str | os.PathLike[str]) -> None:

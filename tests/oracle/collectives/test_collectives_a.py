@@ -28,6 +28,12 @@ HOSTS = {
 #: algorithms' own decisions. Each is tried with one root, the first with all roots.
 SIZES = ((100, 6), (3000, 0), (20_001, 6), (5003, 0), (40_000, 0), (257, 14))
 POWER_OF_TWO = {"rab1", "smp_rsag_rab"}
+#: SimGrid's crash or deadlock in a communicator of one rank.
+NOT_ALONE = {
+    ("allreduce", "rab"), ("allreduce", "rab1"), ("barrier", "ompi_two_procs"), ("reduce", "NTSL"),
+    ("reduce", "ompi_binary"), ("reduce", "ompi_binomial"), ("reduce", "ompi_chain"),
+    ("reduce", "ompi_in_order_binary"), ("reduce", "ompi_pipeline"), ("reduce", "rab"),
+}  # fmt: skip
 #: SimGrid's divide by a number of elements, or take a vector of nothing for themselves again.
 NOT_EMPTY = {
     "ompi_pipeline", "ompi_chain", "ompi_in_order_binary", "ompi_binary", "ompi_binomial", "rab",
@@ -43,8 +49,8 @@ def fits(operation: str, name: str, hosts: Sequence[int]) -> bool:
         return False
     if name == "ompi_two_procs":
         return size == 2
-    if size == 1:
-        return name in {"binomial", "ompi_basic_linear", "rdb", "ompi_tree", "mpich_smp", "smp_rdb"}
+    if size == 1 and (operation, name) in NOT_ALONE:
+        return False
     if name == "SMP_linear":
         return cores != {1}
     return not (name.lower().startswith("smp_") and cores == {3})

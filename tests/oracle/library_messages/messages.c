@@ -2,10 +2,14 @@
 // "OPERATION BYTES ROOT SOURCE DESTINATION SIZE", those of a rank in the order in which it sends.
 //
 // Rank 0 reads calls from standard input, "OPERATION BYTES ROOT" a line; BYTES are those of a block
-// or vector, as the operation has it. The library's own monitoring (component `pml/monitoring`)
-// reports each message to a function that this program defines in the place of the library's:
-//   mpicc -rdynamic -o messages messages.c
-//   mpirun --mca pml_monitoring_enable 1 ... ./messages MOST_BYTES
+// or vector, as the operation has it. A second file reports each message that the library sends, by
+// defining a function in the place of the library's:
+//   mpicc.openmpi -rdynamic -o messages messages.c openmpi.c
+//   mpirun.openmpi --mca pml_monitoring_enable 1 ... ./messages MOST_BYTES
+//   mpicc.mpich -rdynamic -o messages messages.c ucx.c -ldl
+//   MPIR_CVAR_NOLOCAL=1 mpirun.mpich ... ./messages MOST_BYTES
+#include "messages.h"
+
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +19,9 @@ enum { kMost = 1 << 20 };
 static struct { int to; size_t bytes; } sent[kMost];
 static int count, recording;
 
-void mca_common_monitoring_record_pml(int world_rank, size_t bytes, int tag) {
-  (void)tag;  // not that of the message where it was sent by a persistent request
+void report_message(int to, size_t bytes) {
   if (!recording || count == kMost) return;
-  sent[count].to = world_rank;
+  sent[count].to = to;
   sent[count++].bytes = bytes;
 }
 
@@ -54,6 +57,7 @@ int main(int argc, char **argv) {
   const size_t most = argc > 1 ? (size_t)atol(argv[1]) : 1 << 20;
   char *a = calloc((size_t)ranks, most), *b = calloc((size_t)ranks, most);
   int *n = malloc(sizeof(int) * (size_t)ranks), *d = malloc(sizeof(int) * (size_t)ranks);
+  prepare_reports(ranks, me);
   for (;;) {
     struct { char operation[32]; int bytes, root; } next = {"", 0, 0};
     if (me == 0 && scanf("%31s %d %d", next.operation, &next.bytes, &next.root) != 3)

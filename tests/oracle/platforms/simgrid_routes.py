@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.oracle.s4u import program
+
 SOURCE = Path(__file__).with_name("print_routes.cpp")
-CACHE = Path(__file__).resolve().parents[3] / "build" / "oracle"
-HEADER = Path("/usr/include/simgrid/s4u.hpp")
 
 
 @dataclass
@@ -28,33 +25,12 @@ class SimgridPlatform:
     routes: dict[tuple[str, str], tuple[list[str], float] | str] = field(default_factory=dict)
 
 
-def missing() -> str | None:
-    """Why this oracle cannot run here, or None when it can."""
-    if shutil.which("g++") is None or not HEADER.exists():
-        return "g++ or SimGrid is not installed (Debian: apt-get install g++ libsimgrid-dev)"
-    return None
-
-
-@functools.cache
-def program() -> Path:
-    """The executable that asks SimGrid, compiled once for each version of its source."""
-    key = hashlib.sha256(SOURCE.read_bytes() + HEADER.read_bytes()).hexdigest()[:16]
-    path = CACHE / f"print_routes-{key}"
-    if not path.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_suffix(f".{os.getpid()}")
-        command = ["g++", "-std=c++17", "-O1", str(SOURCE), "-o", str(fresh), "-lsimgrid"]
-        subprocess.run(command, check=True)
-        fresh.replace(path)
-    return path
-
-
 def ask_simgrid(
     platform: str | os.PathLike[str], pairs: Iterable[tuple[str, str]]
 ) -> SimgridPlatform:
     """Load a platform in SimGrid; the routes stop where SimGrid aborts."""
     run = subprocess.run(
-        [program(), Path(platform).resolve(), "--log=root.thres:critical"],
+        [program(SOURCE), Path(platform).resolve(), "--log=root.thres:critical"],
         input="".join(f"{src}\t{dst}\n" for src, dst in pairs),
         capture_output=True,
         text=True,

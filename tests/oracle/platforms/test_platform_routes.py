@@ -10,7 +10,8 @@ import pytest
 
 from tests.oracle.platforms.families import FAMILIES, draw_platform
 from tests.oracle.platforms.random_platforms import HEAD, draw
-from tests.oracle.platforms.simgrid_routes import SimgridPlatform, ask_simgrid, missing
+from tests.oracle.platforms.simgrid_routes import SimgridPlatform, ask_simgrid
+from tests.oracle.s4u import missing
 from tisim.errors import InputError
 from tisim.platform import Platform
 

@@ -13,6 +13,7 @@ import pytest
 import tisim
 from tisim import _core
 from tisim._core import Kind, Simulation
+from tisim.formats import Trace
 from tisim.models.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -41,6 +42,25 @@ def test_every_function_of_the_bindings_survives_wrong_arguments(tmp_path: Path)
     assert done.returncode == 0, done.stderr[-2000:]
     returned, raised = map(int, done.stdout.split())
     assert raised > returned > 100
+
+
+def test_a_disk_is_on_the_host_of_the_rank_that_asks(tmp_path: Path) -> None:
+    builder = tisim.PlatformBuilder("a disk each")
+    with builder.zone("z"):
+        for name in "ab":
+            builder.host(name, 1e9, disks={"d": (1, 1, "")})
+    settings = Settings(builder.build())
+    simulation = Simulation(settings.model, settings.data)
+    with pytest.raises(RuntimeError, match="no disk was asked for"):
+        simulation.asked_file()
+    trace = tmp_path / "trace.txt"
+    trace.write_text("0 open 3 f%d\n")
+    simulation.add_job(Trace.open(trace).core, [1], [])
+    assert simulation.run(float("inf"), float("inf")) == _core.Stop.NEED_DISK
+    assert simulation.asked_file() == (0, 1, "f0")
+    with pytest.raises(ValueError, match="the disk is not on the host of the rank"):
+        simulation.provide_disk(0)
+    simulation.provide_disk(1)
 
 
 def test_unknown_operation_names_the_nearest(core: Simulation) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,20 @@ from tisim.calibration import Calibration, Measurements, calibrate
 BANDWIDTH, STARTUP = 1e7, 60e-6
 
 
-def found(burst: float, *, streams: bool = True) -> Calibration:
+#: Two hosts with a link of their own, and two that only zones know how to reach.
+LINKS = """<platform version="4.1"><zone id="z" routing="Full">
+<host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>
+<link id="cable" bandwidth="10MBps" latency="20us" sharing_policy="SPLITDUPLEX"/>
+<link id="wide" bandwidth="1GBps" latency="20us"/>
+<route src="a" dst="b"><link_ctn id="cable" direction="UP"/><link_ctn id="wide"/></route>
+</zone></platform>"""
+PEERS = """<platform version="4.1"><zone id="z" routing="Vivaldi">
+<peer id="a" speed="1Gf" bw_in="10MBps" bw_out="10MBps" coordinates="0 0 0.01"/>
+<peer id="b" speed="1Gf" bw_in="10MBps" bw_out="10MBps" coordinates="0 0 0.01"/>
+</zone></platform>"""
+
+
+def measured_with(burst: float, *, streams: bool = True) -> Measurements:
     """What a token bucket gives, noiseless."""
     rows = []
     for size in np.unique(np.geomspace(1, 1e6, 80).astype(int)).tolist():
@@ -25,8 +40,19 @@ def found(burst: float, *, streams: bool = True) -> Calibration:
             if streams:
                 rows.append(("stream", size, max(wire, 8e-6)))
     frame = pd.DataFrame(rows, columns=["operation", "bytes", "seconds"])
-    measured = Measurements(frame.assign(pairs=1, directions=1, file="x"))
+    return Measurements(frame.assign(pairs=1, directions=1, file="x"))
+
+
+def found(burst: float, *, streams: bool = True) -> Calibration:
+    measured = measured_with(burst, streams=streams)
     return calibrate(measured, bandwidth=BANDWIDTH, latency=20e-6, links=2)
+
+
+def test_messages_that_pass_a_burst_do_not_raise_the_measured_bandwidth() -> None:
+    calibration = calibrate(measured_with(4500), nodes=4, speed=1e9)
+    assert calibration.route.bandwidth == pytest.approx(BANDWIDTH, rel=0.005)
+    without_streams = calibrate(measured_with(4500, streams=False), nodes=4, speed=1e9)
+    assert without_streams.route.bandwidth > 1.01 * BANDWIDTH
 
 
 def test_a_burst_is_found_and_the_ping_pong_met() -> None:
@@ -46,3 +72,24 @@ def test_without_a_burst_or_without_streams_there_is_none() -> None:
     unknown = found(4500, streams=False)
     assert unknown.burst == 0
     assert not unknown.failing().empty
+
+
+def test_the_slowest_links_of_a_route_have_the_burst(tmp_path: Path) -> None:
+    file = tmp_path / "links.xml"
+    file.write_text(LINKS)
+    calibration = calibrate(measured_with(4500), platform=file)
+    assert calibration.burst == pytest.approx(4500, rel=0.05)
+    platform = calibration.platform.load()
+    bursts = {
+        link.name: platform.resources.link_burst[link.index]
+        for link in platform.route("a", "b").links
+    }
+    assert bursts == {"cable_UP": round(calibration.burst), "wide": 0}
+
+
+def test_a_platform_without_a_place_for_a_burst_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "peers.xml"
+    file.write_text(PEERS)
+    calibration = calibrate(measured_with(4500), platform=file)
+    assert calibration.burst == 0
+    assert any("no <cluster> or <link>" in warning for warning in calibration.warnings)

@@ -20,8 +20,20 @@ def transfer(nbytes: int, rate: float) -> float:
     return LATENCY + nbytes / (rate * BANDWIDTH)
 
 
-def written(folder: Path, *, shift: float, both: float = 0.5, bimodal: bool = False) -> Path:
-    """A file of `tisim benchmark`, with these rates relative to the bandwidth."""
+def written(
+    folder: Path,
+    *,
+    shift: float,
+    both: float = 0.5,
+    bimodal: bool = False,
+    waiting: bool = False,
+    hosts: int = 4,
+) -> Path:
+    """A file of `tisim benchmark`, with these rates relative to the bandwidth.
+
+    With `bimodal`, a third of the exchanges take twice as long; with `waiting`, all shifts but one
+    of each size take longer.
+    """
     rows = [HEADER]
 
     def row(operation: str, nbytes: int, seconds: float, *more: object) -> None:
@@ -38,11 +50,13 @@ def written(folder: Path, *, shift: float, both: float = 0.5, bimodal: bool = Fa
     for nbytes in (300_000, 1_000_000):
         for repetition in range(12):
             slow = 2.0 if bimodal and repetition % 3 == 0 else 1.0
+            waits = 0.7 if waiting and repetition > 0 else 1.0
             row("transfer", nbytes, transfer(nbytes, 1), 1, 1, "pairs", 1)
             row("transfer", nbytes, transfer(nbytes, both) * slow, 1, 2, "pairs", 1)
             row("transfer", nbytes, transfer(nbytes, 0.6), 2, 1, "pairs", 1)
-            row("transfer", nbytes, transfer(nbytes, shift), 4, 1, "shift", 1)
-            row("transfer", nbytes, transfer(nbytes, 1 / 3), 3, 1, "incast", 1)
+            if hosts > 2:
+                row("transfer", nbytes, transfer(nbytes, shift * waits), 4, 1, "shift", 1)
+                row("transfer", nbytes, transfer(nbytes, 1 / 3), 3, 1, "incast", 1)
     file = folder / "measured.csv"
     file.write_text("\n".join([*rows, ""]))
     return file
@@ -66,6 +80,23 @@ def test_a_host_that_carries_a_shift_gets_no_limiter(tmp_path: Path) -> None:
     assert found.limiter is None
     found.platform.write(tmp_path / "c.xml")
     assert "limiter_link" not in (tmp_path / "c.xml").read_text()
+
+
+def test_ranks_that_wait_in_a_shift_are_no_bottleneck_of_their_hosts(tmp_path: Path) -> None:
+    found = found_in(written(tmp_path, shift=1, waiting=True))
+    assert found.contention is not None
+    assert found.contention.shift is not None
+    assert found.contention.shift.rate == pytest.approx(0.7, rel=0.05)
+    assert found.contention.shift.best == pytest.approx(1, rel=0.05)
+    assert found.limiter is None
+
+
+def test_two_hosts_never_get_a_limiter(tmp_path: Path) -> None:
+    found = found_in(written(tmp_path, shift=1, both=0.7, hosts=2))
+    assert found.limiter is None
+    found.platform.write(tmp_path / "c.xml")
+    assert "limiter_link" not in (tmp_path / "c.xml").read_text()
+    assert any("no limiter_link is written" in warning for warning in found.warnings)
 
 
 def test_a_host_that_is_slow_in_a_shift_gets_a_limiter_of_the_faster_pattern(

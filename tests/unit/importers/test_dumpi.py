@@ -20,6 +20,7 @@ SEND, RECV, ISEND, IRECV, WAIT, TEST, WAITALL, WAITSOME = 0, 1, 8, 12, 13, 14, 1
 SEND_INIT, START, SENDRECV, TYPE_VECTOR = 26, 31, 33, 36
 BARRIER, GATHERV, ALLTOALLV, ALLREDUCE, CART_SUB = 52, 55, 61, 65, 111
 COMM_DUP, COMM_SPLIT, INIT, FINALIZE, END = 84, 86, 124, 125, 293
+REQUEST_FREE, CANCEL, WIN_FENCE = 15, 24, 146
 WORLD, INT, DOUBLE = 2, 9, 14
 
 
@@ -129,6 +130,28 @@ def test_requests_and_the_tests_that_succeed(tmp_path: Path) -> None:
     calls = calls_of(tmp_path, zero, one)
     assert calls[0][3:] == ["wait request=1", "wait request=0", "wait request=2"]
     assert calls[1][3:] == ["waitall requests=0,2", "wait request=1"]
+
+
+def test_requests_that_are_cancelled_or_freed(tmp_path: Path) -> None:
+    zero, one = started(), started()
+    zero.call(IRECV, struct.pack(">ihiihi", 1, INT, 1, 4, WORLD, 10))
+    zero.call(CANCEL, struct.pack(">i", 10))
+    zero.call(WAIT, struct.pack(">i", 10))
+    zero.call(ISEND, struct.pack(">ihiihi", 1, INT, 1, 5, WORLD, 11))
+    zero.call(REQUEST_FREE, struct.pack(">i", 11))
+    one.call(RECV, struct.pack(">ihiih", 1, INT, 0, 5, WORLD))
+    calls = calls_of(tmp_path, zero, one)
+    assert calls[0][1:3] == ["cancel request=0", "wait request=0"]
+    assert calls[0][3:] == ["isend 1 5 4 request=0", "request_free request=0"]
+
+
+def test_one_sided_calls_are_left_out_and_told(tmp_path: Path) -> None:
+    zero = started()
+    for _ in range(2):
+        zero.call(WIN_FENCE, struct.pack(">bh", 0, 1))
+    zero.call(FINALIZE)
+    _, made = imported(tmp_path, zero)
+    assert [(note.text, note.count) for note in made.notes] == [("MPI_Win_fence is left out", 2)]
 
 
 def test_persistent_requests_and_exchanges(tmp_path: Path) -> None:

@@ -2,134 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from tisim.errors import InputError
-from tisim.formats import check
-from tisim.formats.importers import Conversion, convert
+from tisim.formats.importers import convert
 
 otf2 = pytest.importorskip("otf2", reason="the package otf2 is not installed")
 
-from otf2 import events  # noqa: E402
-from otf2.enums import (  # noqa: E402
-    CollectiveOp,
-    GroupType,
-    LocationType,
-    MetricMode,
-    Paradigm,
-    Type,
+from otf2.enums import CollectiveOp  # noqa: E402
+
+from tests.unit.importers.otf2_archive import (  # noqa: E402
+    TICKS,
+    Archive,
+    begin,
+    end,
+    lines_of,
 )
-
-# Ticks a second of the traces written here, and between an event and the next.
-TICKS, STEP = 1_000_000_000, 10
-
-
-class Archive:
-    """An OTF2 archive of one-threaded ranks, written as Score-P does."""
-
-    def __init__(self, writer: otf2.writer.Writer, ranks: int, counter: str | None) -> None:
-        self._writer = writer
-        self.known = writer.definitions
-        node = self.known.system_tree_node("node")
-        self._locations = []
-        for rank in range(ranks):
-            group = self.known.location_group(f"MPI Rank {rank}", system_tree_parent=node)
-            location = self.known.location("Master", type=LocationType.CPU_THREAD, group=group)
-            self._locations.append(location)
-        members = tuple(self._locations)
-        self.known.group("", GroupType.COMM_LOCATIONS, Paradigm.MPI, members=members)
-        self.world = self.communicator("MPI_COMM_WORLD", range(ranks))
-        self._regions: dict[str, object] = {}
-        self.metric = None
-        if counter is not None:
-            member = self.known.metric_member(
-                counter, metric_mode=MetricMode.ACCUMULATED_START, value_type=Type.UINT64
-            )
-            self.metric = self.known.metric_class((member,))
-
-    def communicator(self, name: str, ranks: range | tuple[int, ...]) -> object:
-        members = tuple(self._locations[rank] for rank in ranks)
-        group = self.known.group("", GroupType.COMM_GROUP, Paradigm.MPI, members=members)
-        return self.known.comm(name, group)
-
-    def region(self, name: str) -> object:
-        if name not in self._regions:
-            paradigm = Paradigm.MPI if name.startswith("MPI_") else Paradigm.COMPILER
-            self._regions[name] = self.known.region(name, paradigm=paradigm)
-        return self._regions[name]
-
-    def rank(self, rank: int) -> RankEvents:
-        return RankEvents(self, self._writer.event_writer_from_location(self._locations[rank]))
-
-
-class RankEvents:
-    """Writes the events of one rank; its clock goes on by a step an event."""
-
-    def __init__(self, archive: Archive, writer: object) -> None:
-        self._archive = archive
-        self._writer = writer
-        self._time = 0
-        self._counted = 0
-
-    def event(self, kind: str, *arguments: object) -> None:
-        self._time += STEP
-        self._writer.write(getattr(events, kind)(self._time, *arguments))  # type: ignore[attr-defined]
-
-    def compute(self, ticks: int, counted: int = 0) -> None:
-        self._time += ticks - STEP
-        self._counted += counted
-
-    @contextmanager
-    def call(self, name: str) -> Iterator[None]:
-        self.event("Enter", self._archive.region(name))
-        yield
-        self.event("Leave", self._archive.region(name))
-
-    def count(self) -> None:
-        self.event("Metric", self._archive.metric, [self._counted])
-
-    def run(self, name: str, kind: str, *arguments: object) -> None:
-        with self.call(name):
-            self.event(kind, *arguments)
-
-
-def lines_of(
-    directory: Path,
-    ranks: int,
-    program: Callable[[Archive], None],
-    *,
-    counter: str | None = None,
-) -> tuple[list[list[str]], Conversion]:
-    """The lines of each rank that a written archive becomes, without init and finalize."""
-    source = directory / "scorep"
-    with otf2.writer.open(str(source), timer_resolution=TICKS) as writer:
-        program(Archive(writer, ranks, counter))
-    target = directory / "trace"
-    speed = 1e9 if counter is None else None
-    made = convert(source / "traces.otf2", target, speed=speed, counter=counter)
-    assert check(target).errors == 0, check(target)
-    texts = [(target / f"rank-{rank}.txt").read_text().splitlines() for rank in range(ranks)]
-    for rank, text in enumerate(texts):
-        assert text[0] == f"{rank} init"
-        assert text[-1] == f"{rank} finalize"
-    return [
-        [line.partition(" ")[2] for line in text[1:-1] if " comm_split " not in line]
-        for text in texts
-    ], made
-
-
-def begin(rank: RankEvents) -> None:
-    with rank.call("MPI_Init"):
-        pass
-
-
-def end(rank: RankEvents) -> None:
-    with rank.call("MPI_Finalize"):
-        pass
 
 
 def test_messages_and_computations(tmp_path: Path) -> None:
@@ -348,13 +239,39 @@ def test_what_is_left_out_is_noted(tmp_path: Path) -> None:
         rank = archive.rank(0)
         begin(rank)
         rank.run("MPI_Irecv", "MpiIrecvRequest", 9)
-        rank.run("MPI_Cancel", "MpiRequestCancelled", 9)
+        rank.run("MPI_Wait", "MpiRequestCancelled", 9)
+        with rank.call("MPI_File_write"):
+            pass
+        with rank.call("MPI_Comm_rank"):
+            pass
         end(rank)
 
     lines, made = lines_of(tmp_path, 1, program)
     assert not [line for line in lines[0] if not line.startswith("compute")]
-    assert [note.text for note in made.notes] == ["a cancelled request is left out"]
+    assert [note.text for note in made.notes] == [
+        "a cancelled receive is left out",
+        "MPI_File_write is left out",
+    ]
     assert made.notes[0].first.startswith("rank 0, event ")
+
+
+def test_a_cancelled_send_is_cancelled_in_the_trace(tmp_path: Path) -> None:
+    def program(archive: Archive) -> None:
+        rank = archive.rank(0)
+        begin(rank)
+        rank.run("MPI_Isend", "MpiIsend", 0, archive.world, 5, 100, 9)
+        with rank.call("MPI_Cancel"):
+            pass
+        rank.run("MPI_Wait", "MpiRequestCancelled", 9)
+        end(rank)
+
+    lines, made = lines_of(tmp_path, 1, program)
+    assert [line for line in lines[0] if not line.startswith("compute")] == [
+        "isend 0 5 100 request=0",
+        "cancel request=0",
+        "wait request=0",
+    ]
+    assert not made.notes
 
 
 def test_a_trace_without_volumes_needs_a_speed(tmp_path: Path) -> None:
@@ -391,3 +308,41 @@ def test_a_damaged_trace_ends_with_one_message(tmp_path: Path, cut: float) -> No
     with pytest.raises(InputError, match="cannot be read as OTF2"):
         convert(anchor, tmp_path / "t.tit", speed=1e9)
     assert not (tmp_path / "t.tit").exists()
+
+
+def test_damage_to_any_file_ends_with_one_message(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def program(archive: Archive) -> None:
+        for number in range(2):
+            rank = archive.rank(number)
+            begin(rank)
+            for _ in range(3):
+                rank.run("MPI_Send", "MpiSend", 1 - number, archive.world, 3, 64)
+                rank.run("MPI_Recv", "MpiRecv", 1 - number, archive.world, 3, 64)
+            end(rank)
+
+    source = tmp_path / "scorep"
+    with otf2.writer.open(str(source), timer_resolution=TICKS) as writer:
+        program(Archive(writer, 2, None))
+    files = sorted(path for path in source.rglob("*") if path.is_file())
+    random = Random(18)
+    refused = 0
+    for _ in range(120):
+        file = random.choice(files)
+        whole = file.read_bytes()
+        damaged = bytearray(whole[: random.randrange(len(whole))])
+        if random.random() < 0.7:
+            damaged = bytearray(whole)
+            for _ in range(random.randint(1, 3)):
+                damaged[random.randrange(len(damaged))] = random.randrange(256)
+        file.write_bytes(damaged)
+        try:
+            convert(source / "traces.otf2", tmp_path / "t.tit", format="otf2", speed=1e9)
+        except InputError as error:
+            assert "\n" not in str(error)
+            refused += 1
+        file.write_bytes(whole)
+    assert refused > 60
+    # The library prints nothing of its own.
+    assert capfd.readouterr().err == ""

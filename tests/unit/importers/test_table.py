@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.unit.importers.foreign import mutations
 from tisim.errors import InputError
 from tisim.formats import check
 from tisim.formats.importers import Conversion, convert
@@ -134,7 +137,14 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
             "rank,call,start,end\n0,MPI_Barrier,2,3\n0,MPI_Barrier,1,4\n",
             r"calls.csv:3: starts at 1 s, before the call above it ends at 3 s",
         ),
-        ("rank,call,comm\n0,MPI_Barrier,row\n", "the communicator 'row' is not the world's"),
+        (
+            "rank,call,comm,comm_rank\n0,Barrier,row,1\n1,Barrier,row,1\n",
+            "the communicator 'row' has 2 ranks whose communicator_rank are not 0 to 1",
+        ),
+        (
+            "rank,call,comm,comm_rank\n0,Barrier,row,0\n0,Barrier,row,1\n",
+            "calls.csv:3: the communicator_rank '1' of rank 0 is no number, or was another one",
+        ),
         ("rank,call\n0,compute\n", "a compute needs a volume, or a start and an end"),
     ],
 )
@@ -152,3 +162,74 @@ def test_unknown_columns(tmp_path: Path) -> None:
         imported(tmp_path, "rank,call\n0,MPI_Init\n", columns={"rank": "who"})
     with pytest.raises(InputError, match="there is no quantity 'ranks'"):
         imported(tmp_path, "rank,call\n0,MPI_Init\n", columns={"ranks": "rank"})
+
+
+def test_communicators_are_of_the_ranks_that_name_them(tmp_path: Path) -> None:
+    rows = [
+        "0,Barrier,,,world,",
+        "0,Send,1,8,odd,0",
+        "0,Bcast,,4,all,",
+        "1,Barrier,,,world,",
+        "1,Bcast,,4,all,",
+        "2,Barrier,,,world,",
+        "2,Recv,0,8,odd,1",
+        "2,Bcast,,4,all,",
+    ]
+    made = imported(tmp_path, "rank,call,peer,bytes,comm,comm_rank\n" + "\n".join(rows) + "\n")
+    assert lines_of(tmp_path, 0)[1:-1] == [
+        "0 comm_split 0 1 0 0",
+        "0 barrier",
+        "0 send 1 0 8 comm=1",
+        "0 bcast 4 0",
+    ]
+    assert lines_of(tmp_path, 1)[1] == "1 comm_split 0 1 -1 0"
+    assert lines_of(tmp_path, 2)[1] == "2 comm_split 0 1 0 1"
+    # That of all ranks in their order is the world.
+    assert any("in the world's order (first at communicator all)" in str(n) for n in made.notes)
+    assert check(tmp_path / "trace").errors == 0
+
+
+def test_the_times_of_calls_are_those_of_the_table(tmp_path: Path) -> None:
+    imported(tmp_path, TABLE, speed=1000, timeline=tmp_path / "run.csv")
+    rows = (tmp_path / "run.csv").read_text().splitlines()
+    assert rows[:5] == [
+        "rank,kind,start,end,line",
+        "0,nop,0.000000000,0.100000000,1",
+        "0,compute,0.100000000,0.200000000,2",
+        "0,isend,0.200000000,0.210000000,3",
+        "0,irecv,0.210000000,0.220000000,4",
+    ]
+    assert rows[-2] == "1,compute,0.500000000,0.600000000,7"
+    # The line of each row is that of the trace.
+    lines = [lines_of(tmp_path, rank) for rank in range(2)]
+    for row in rows[1:]:
+        rank, kind, *_, line = row.split(",")
+        word = lines[int(rank)][int(line) - 1].split()[1]
+        assert word == kind or kind == "nop"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("run.json", "is written as .csv or .parquet"),
+        ("run.csv", "the format goal does not say when"),
+    ],
+)
+def test_timelines_that_cannot_be(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "ring.goal").write_text("num_ranks 1\nrank 0 {\n}\n")
+    with pytest.raises(InputError, match=message):
+        convert(tmp_path / "ring.goal", tmp_path / "trace", timeline=tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_cut_and_changed_files_end_with_one_message(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    directory = tmp_path_factory.mktemp("mutated")
+    (directory / "calls.csv").write_bytes(data.draw(mutations(TABLE.encode())))
+    try:
+        convert(directory / "calls.csv", directory / "trace", format="table", speed=1)
+    except InputError as error:
+        assert "\n" not in str(error)

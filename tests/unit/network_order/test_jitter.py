@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import statistics
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import tisim
 from tisim.errors import InputError
+from tisim.jitter import times_on_all_cores
+from tisim.kernel.driver import Progress
 
 _PLATFORM = Path(__file__).with_name("testbed.xml")
 
@@ -57,3 +63,46 @@ def test_jitter_goes_with_an_event_log(trace: Path) -> None:
 def test_fewer_than_three_seeds_have_no_range(trace: Path) -> None:
     with pytest.raises(InputError, match="at least 3 seeds, not 2"):
         tisim.replay(trace, platform=_PLATFORM, jitter=2)
+
+
+def test_seeds_run_at_once_and_give_the_times_of_one_after_the_other() -> None:
+    together = threading.Barrier(2, timeout=60)
+
+    def replay(seconds: float, waits: bool) -> Callable[[Progress], float]:
+        def run(progress: Progress) -> float:
+            if waits:
+                together.wait()  # for another that runs at the same time
+            progress(seconds, 1, 0.5)
+            return seconds
+
+        return run
+
+    told = []
+    times = times_on_all_cores(
+        [replay(3.0, waits=False), replay(1.0, waits=False), replay(2.0, waits=False)],
+        lambda seconds, actions, fraction: told.append(seconds),
+        workers=3,
+    )
+    assert times == [3, 1, 2]
+    assert told == [3]
+    if (os.cpu_count() or 1) > 1:
+        assert times_on_all_cores([replay(1.0, True), replay(2.0, True)], None, workers=2) == [1, 2]
+
+
+def test_an_interrupt_ends_all_of_them() -> None:
+    ended = []
+
+    def endless(progress: Progress) -> float:
+        try:
+            while True:
+                time.sleep(0.001)
+                progress(0, 0, 0)
+        finally:
+            ended.append(True)
+
+    def interrupted(progress: Progress) -> float:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        times_on_all_cores([interrupted, endless], None, workers=2)
+    assert len(ended) <= 1

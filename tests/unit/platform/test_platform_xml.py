@@ -287,11 +287,7 @@ def test_a_document_type_is_not_fetched(load: Load) -> None:
 
 
 def test_what_was_removed_is_a_warning(load: Load) -> None:
-    platform = load(
-        zone(
-            '<storage_type id="s" size="1"/><host id="a" speed="1Gf"><mount/><disk id="d"/></host>'
-        )
-    )
+    platform = load(zone('<storage_type id="s" size="1"/><host id="a" speed="1Gf"><mount/></host>'))
     assert len(platform.warnings) == 2
     assert "<storage_type> is ignored" in platform.warnings[0]
     assert ":2:" in platform.warnings[0]

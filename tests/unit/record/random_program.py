@@ -95,6 +95,7 @@ class Author(Messages, Collectives):
             self.copy_communicator,
             self.free_communicator,
             self.persistent,
+            self.cancelled,
             self.null_message,
         ]
         for _ in range(events):

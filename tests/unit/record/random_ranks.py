@@ -122,6 +122,17 @@ class Ranks:
         me.lines.append(f"{line} request={number}")
         me.pending.append((variable, number))
 
+    def free_sometimes(self, me: Rank, name: str) -> None:
+        """Free the request that a call, if it does not block, has made last."""
+        if name[0] == "I" and self.rng.random() < 0.15:
+            self.free(me, *me.pending.pop())
+
+    @staticmethod
+    def free(me: Rank, variable: int, number: int) -> None:
+        me.statements.append(f"MPI_Request_free(&request[{variable}]);")
+        me.lines.append(f"request_free request={number}")
+        me.complete(variable, number)
+
 
 def in_trace(kind: str) -> tuple[int, int]:
     """What an element is in the trace's type, and that type."""

@@ -20,9 +20,12 @@ from tests.unit.record.programs import (
     tisim_record,
 )
 from tisim import Trace as AnyTrace
+from tisim.errors import InputError
 from tisim.formats import check, unpack
 from tisim.mpi_compiler import find_library
 from tisim.record.compiler import compiled_recorder
+from tisim.record.elf import Executable
+from tisim.record.launch import check_program
 
 BACKBONE = Path(__file__).resolve().parents[3] / "platforms" / "backbone.xml"
 PROGRAM = """
@@ -278,6 +281,26 @@ def test_a_program_of_another_mpi_library(tmp_path: Path) -> None:
     )
     assert run.returncode == 2
     assert f"the program uses {found[0].name}" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("needed", "library", "fits"),
+    [
+        ("libmpi.so.40", "Open MPI 4.1.4", True),
+        ("libmpi.so.40", "MPICH 4.0.2", False),
+        ("libmpi.so.12", "MPICH 5.0.2", True),
+        ("libmpich.so.12", "MPICH 4.0.2", True),
+        ("libmpi.so.12", "Open MPI 4.1.4", False),
+        ("libmpi_abi.so.1", "MPICH 5.0.2", True),
+    ],
+)
+def test_libraries_by_their_names(needed: str, library: str, fits: bool) -> None:
+    executable = Executable((needed, "libc.so.6"), is_static=False)
+    if fits:
+        check_program(Path("program"), executable, library)
+        return
+    with pytest.raises(InputError, match="the program uses"):
+        check_program(Path("program"), executable, library)
 
 
 def test_the_printed_source_is_standard_c(mpi: Mpi, tmp_path: Path) -> None:

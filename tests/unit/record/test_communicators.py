@@ -10,6 +10,7 @@ import tisim
 from tests.unit.record.programs import (
     Mpi,
     Trace,
+    compile_body,
     compile_program,
     need_fortran,
     record_program,
@@ -17,28 +18,12 @@ from tests.unit.record.programs import (
 )
 from tisim.formats import check
 
-PROGRAM = """
-#include <mpi.h>
-#include <stdlib.h>
-#define CHECK(truth) if (!(truth)) MPI_Abort(MPI_COMM_WORLD, 1)
-int main(int argc, char **argv) {
-  int rank, size;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  BODY
-  MPI_Finalize();
-  return 0;
-}
-"""
 TAG = 2147483000
 
 
 def recorded(body: str, directory: Path, mpi: Mpi, cache: Path) -> Trace:
     """The trace of four ranks, which the recorder expresses in full and a replay takes."""
-    source = directory / "program.c"
-    source.write_text(PROGRAM.replace("BODY", body))
-    program = compile_program(source, directory, mpi)
+    program = compile_body(body, directory, mpi)
     trace = record_program(program, directory, mpi, cache=cache)
     assert "warning" not in trace.run.stderr
     replay_on_graphene(trace)
@@ -109,9 +94,7 @@ def test_collectives_between_groups_are_counted(mpi: Mpi, tmp_path: Path, cache:
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &inter);
     MPI_Barrier(inter);"""
-    source = tmp_path / "program.c"
-    source.write_text(PROGRAM.replace("BODY", body))
-    program = compile_program(source, tmp_path, mpi)
+    program = compile_body(body, tmp_path, mpi)
     trace = record_program(program, tmp_path, mpi, cache=cache)
     assert "4 calls of MPI_Barrier are not in the trace" in trace.run.stderr
 
@@ -198,7 +181,7 @@ end program
 
 
 def test_the_same_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    need_fortran()
+    need_fortran(mpi)
     source = tmp_path / "program.f90"
     source.write_text(FORTRAN)
     program = compile_program(source, tmp_path, mpi)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.unit.record.programs import (
-    ENVIRONMENT,
     EXAMPLES,
     Mpi,
     Trace,
     compile_program,
     need_fortran,
+    python_with_mpi4py,
     record_program,
     replay_on_graphene,
 )
@@ -24,7 +21,7 @@ from tests.unit.record.programs import (
 def recorded(name: str, directory: Path, mpi: Mpi, cache: Path, *arguments: str) -> Trace:
     source = EXAMPLES / name
     if source.suffix != ".c":
-        need_fortran()
+        need_fortran(mpi)
     program = compile_program(source, directory, mpi)
     return record_program(program, directory, mpi, *arguments, cache=cache)
 
@@ -84,6 +81,7 @@ def test_heat_in_fortran_77(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
         *("send_init -666 1 8 request=0", "send_init 1 2 8 request=1"),
         *("recv_init -666 2 8 request=2", "recv_init 1 1 8 request=3"),
         *step * 20,
+        *(f"request_free request={request}" for request in range(4)),
         *("reduce 1 0 0 0", "finalize"),
     ]
     replay_on_graphene(trace)
@@ -107,17 +105,7 @@ def test_task_pool_keeps_any_source_and_the_source(mpi: Mpi, tmp_path: Path, cac
 
 
 def test_ring_of_python_objects(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    pytest.importorskip("mpi4py")
-    python = Path(sys.executable)
-    asked = "from mpi4py import MPI; print(MPI.Get_library_version())"
-    found = subprocess.run(
-        [mpi.run, "-n", "1", python, "-c", asked],
-        env={**os.environ, **ENVIRONMENT},
-        capture_output=True,
-        text=True,
-    )
-    if mpi.name not in found.stdout:
-        pytest.skip(f"mpi4py does not find {mpi.name}")
+    python = python_with_mpi4py(mpi)
     trace = record_program(python, tmp_path, mpi, str(EXAMPLES / "ring.py"), cache=cache)
     calls = trace.calls(1)
     assert calls[1] == "comm_split 0 1 1 1"

@@ -9,39 +9,16 @@ from tests.unit.record.programs import (
     ROOT,
     Mpi,
     Trace,
-    compile_program,
+    compile_body,
     record_program,
     replay_on_graphene,
     tisim_record,
 )
 from tisim.formats import unpack
 
-PROGRAM = """
-#include <mpi.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#define CHECK(truth) if (!(truth)) MPI_Abort(MPI_COMM_WORLD, 1)
-int main(int argc, char **argv) {
-  int rank, size;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  BODY
-  MPI_Finalize();
-  return 0;
-}
-"""
-
-
-def program_of(body: str, directory: Path, mpi: Mpi, name: str = "program") -> Path:
-    source = directory / f"{name}.c"
-    source.write_text(PROGRAM.replace("BODY", body))
-    return compile_program(source, directory, mpi)
-
 
 def recorded(body: str, directory: Path, mpi: Mpi, cache: Path, ranks: int = 2) -> Trace:
-    program = program_of(body, directory, mpi)
+    program = compile_body(body, directory, mpi)
     return record_program(program, directory, mpi, ranks=ranks, cache=cache)
 
 
@@ -74,7 +51,7 @@ def test_a_million_pending_requests(mpi: Mpi, tmp_path: Path, cache: Path) -> No
       MPI_Irecv(&values[i], 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &requests[i]);
     MPI_Waitall(COUNT, requests, MPI_STATUSES_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);"""
-    program = program_of(body, tmp_path, mpi)
+    program = compile_body(body, tmp_path, mpi)
     output = tmp_path / "trace.tit"
     run = tisim_record(
         *("-o", output, "--mpicc", mpi.cc, "--", mpi.run, "-n", "1", program),
@@ -115,9 +92,9 @@ def test_a_program_that_forks_and_starts_others(mpi: Mpi, tmp_path: Path, cache:
 
 def test_several_programs_in_one_run(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     message = "MPI_Send(&rank, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);"
-    first = program_of(message, tmp_path, mpi, "first")
+    first = compile_body(message, tmp_path, mpi, "first")
     answer = "MPI_Recv(&size, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
-    second = program_of(answer, tmp_path, mpi, "second")
+    second = compile_body(answer, tmp_path, mpi, "second")
     output = tmp_path / "trace.tit"
     run = tisim_record(
         *("-o", output, "--mpicc", mpi.cc, "--"),
@@ -129,3 +106,18 @@ def test_several_programs_in_one_run(mpi: Mpi, tmp_path: Path, cache: Path) -> N
     lines = [(tmp_path / "texts" / f"rank-{rank}.txt").read_text() for rank in range(2)]
     assert "\n0 send 1 3 4\n" in lines[0]
     assert "\n1 recv 0 3 4\n" in lines[1]
+
+
+def test_ranks_that_record_nothing(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    """Neither one that only begins and ends nor one that pauses before its first call."""
+    body = """if (rank == 1) MPI_Pcontrol(0);
+    if (rank == 2) MPI_Send(&rank, 1, MPI_INT, 3, 0, MPI_COMM_WORLD);
+    if (rank == 3) MPI_Recv(&rank, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"""
+    trace = recorded(body, tmp_path, mpi, cache, ranks=4)
+    assert [trace.calls(rank)[1:-1] for rank in range(4)] == [
+        [],
+        [],
+        ["send 3 0 4"],
+        ["recv 2 0 4"],
+    ]
+    replay_on_graphene(trace)

@@ -260,7 +260,7 @@ def test_volumes_are_the_same_in_two_runs(name: str, mpi: Mpi, tmp_path: Path, c
     source = EXAMPLES / name
     command = "cc" if source.suffix == ".c" else "fc"
     if command == "fc":
-        need_fortran()
+        need_fortran(mpi)
     program = tmp_path / "program"
     compiled = tisim_compile(
         *(command, "-O2", source, "-o", program), compiler=mpi.compiler(source), cache=cache

@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  for (int way = 0; way < 4; ++way) {
+  for (int way = 0; way < 5; ++way) {
     if (rank != 0) {
       MPI_Send(&rank, 1, MPI_INT, 0, way, MPI_COMM_WORLD);
     } else if (way == 0) {
@@ -35,6 +35,13 @@ int main(int argc, char **argv) {
         MPI_Wait(requests, MPI_STATUS_IGNORE);
       }
       MPI_Request_free(requests);
+    } else if (way == 3) {
+      for (int i = 0; i < 2; ++i) {
+        MPI_Recv_init(&values[i], 1, MPI_INT, MPI_ANY_SOURCE, way, MPI_COMM_WORLD, &requests[i]);
+      }
+      MPI_Startall(2, requests);
+      MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+      for (int i = 0; i < 2; ++i) MPI_Request_free(&requests[i]);
     } else {
       for (int i = 0; i < 2; ++i) {
         MPI_Sendrecv(values, 1, MPI_INT, MPI_PROC_NULL, 0, values, 1, MPI_INT, MPI_ANY_SOURCE, way,
@@ -56,8 +63,8 @@ def test_every_receive_says_whom_it_has_matched(mpi: Mpi, tmp_path: Path, cache:
     trace = record_program(program, tmp_path, mpi, ranks=3, cache=cache)
     opened = tisim.Trace.open(trace.file)
     matched = [values["matched"] for _, values in opened.attributes_of(0) if "matched" in values]
-    assert len(matched) == 8
-    assert [sorted(map(int, matched[i : i + 2])) for i in range(0, 8, 2)] == [[1, 2]] * 4
+    assert len(matched) == 10
+    assert [sorted(map(int, matched[i : i + 2])) for i in range(0, 10, 2)] == [[1, 2]] * 5
     platform = tisim.Platform.load(ROOT / "platforms" / "graphene.xml")
     config = tisim.Config({"tisim/sources": "matched"})
     result = tisim.replay(trace.file, platform=platform, config=config)

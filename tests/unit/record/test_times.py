@@ -37,7 +37,8 @@ def test_a_timeline_and_durations(mpi: Mpi, tmp_path: Path, cache: Path, hosts: 
     program = compile_program(source, tmp_path, mpi)
     variables = {"XDG_CACHE_HOME": str(cache)}
     if hosts == "each rank":
-        variables["TISIM_RECORD_EACH_RANK_A_HOST"] = "1"
+        # The clock of each rank is ten seconds ahead of that of the rank before.
+        variables["TISIM_RECORD_EACH_RANK_A_HOST"] = "10000000000"
     table = tmp_path / "times.csv"
     run = tisim_record(
         *("-o", tmp_path / "trace.tit", "--times", "--timeline", table, "--mpicc", mpi.cc, "--"),
@@ -78,6 +79,17 @@ def test_clocks_are_aligned_in_between(tmp_path: Path) -> None:
     ]
 
 
+def test_a_timeline_in_parquet(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    (tmp_path / "rank-0.times").write_text("begin,end,function\n5000,6000,MPI_Send\n")
+    timeline = write_timeline(tmp_path, tmp_path / "all.parquet")
+    assert timeline.calls == 1
+    table = pandas.read_parquet(timeline.path)
+    assert list(table) == ["rank", "function", "begin", "end"]
+    assert table.to_numpy().tolist() == [[0, "MPI_Send", 0.0, pytest.approx(1e-6)]]
+
+
 def test_timelines_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"choose \.csv or \.parquet"):
         check_timeline(tmp_path / "times.prv")
@@ -86,3 +98,22 @@ def test_timelines_that_cannot_be_written(tmp_path: Path) -> None:
     run = tisim_record("-o", tmp_path / "a.tit", "--timeline", tmp_path / "t.csv", "--", "true")
     assert run.returncode == 2
     assert "needs times: --times" in run.stderr
+
+
+def test_a_run_file_of_a_recorded_run(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    pytest.importorskip("pyarrow")
+    from tisim.timeline.run_file import RunFile
+
+    source = tmp_path / "program.c"
+    source.write_text(PROGRAM)
+    program = compile_program(source, tmp_path, mpi)
+    ran = tisim_record(
+        *("-o", tmp_path / "trace.tit", "--times", "--timeline", tmp_path / "run.tir"),
+        *("--mpicc", mpi.cc, "--", mpi.run, "-n", "2", program),
+        variables={"XDG_CACHE_HOME": str(cache)},
+    )
+    assert ran.returncode == 0, ran.stderr
+    run = RunFile(tmp_path / "run.tir")
+    waits = [one for one in run.states_of(run.states.read(0)) if one["state"] == "late sender"]
+    assert [(one["rank"], one["kind"], one["cause"]) for one in waits] == [(0, "recv", 1)]
+    assert float(str(waits[0]["end"])) - float(str(waits[0]["start"])) > 0.5

@@ -52,3 +52,4 @@ def test_the_whole_chain(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
         assert same, f"{command}\n{printed}"
     report = (tmp_path / "wavefront.html").read_text()
     assert "allreduce" in report
+    assert re.search(r"main \(wavefront\.c:\d+\)", report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -82,7 +83,7 @@ def run_recorder(
         env={**os.environ, **ENVIRONMENT, **settings},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,  # real ranks on busy processors
     )
 
 
@@ -141,6 +142,50 @@ def test_a_file_that_may_not_grow_stops_the_recording_only(
     assert "no MPI_Finalize of rank 0, 1" in packed.stderr
     lines = lines_of(tmp_path / "cut.tit", 2, tmp_path / "texts")
     assert min(map(len, lines)) > 1000
+
+
+# Runs a command with a small file system of its own, whose files it keeps.
+SMALL_DISK = """
+mount -t tmpfs -o size="$1" none "$2" || exit 77
+"${@:4}"
+status=$?
+cp "$2"/* "$3"
+exit $status
+"""
+
+
+@pytest.mark.parametrize(("size", "compressed"), [("64k", True), ("1m", False)])
+def test_a_full_disk_stops_the_recording_only(
+    size: str, compressed: bool, mpi: Mpi, ring: Path, tmp_path: Path, cache: Path
+) -> None:
+    if shutil.which("unshare") is None:
+        pytest.skip("unshare is not installed")
+    parts, kept = tmp_path / "parts", tmp_path / "kept"
+    parts.mkdir()
+    kept.mkdir()
+    library = compiled_recorder(find_library(mpi.cc), cache)
+    settings = {
+        "TISIM_RECORD_DIRECTORY": str(parts),
+        "TISIM_RECORD_MEMORY": "65536",
+        **({"TISIM_RECORD_LIBRARY": str(library_file())} if compressed else {}),
+    }
+    command = ["unshare", "--mount", "bash", "-c", SMALL_DISK, "bash", size, parts, kept]
+    command += [mpi.run, "-n", "2", "env", f"LD_PRELOAD={library}", ring, "20000", "random"]
+    run = subprocess.run(
+        command,
+        env={**os.environ, **ENVIRONMENT, **settings},
+        capture_output=True,
+        text=True,
+        timeout=600,  # real ranks on busy processors
+    )
+    if run.returncode in (1, 77) and "the program is done" not in run.stdout:
+        pytest.skip("no file system may be mounted here")
+    assert run.returncode == 0, run.stderr
+    assert "the program is done" in run.stdout
+    assert "No space left on device; this rank is no longer recorded" in run.stderr
+    packed = tisim_record("-o", tmp_path / "cut.tit", "--pack", kept)
+    assert packed.returncode == 0, packed.stderr
+    assert "the trace is incomplete" in packed.stderr
 
 
 def test_a_recording_of_limited_size(mpi: Mpi, ring: Path, tmp_path: Path, cache: Path) -> None:

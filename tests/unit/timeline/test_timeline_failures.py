@@ -25,6 +25,7 @@ FILES = {
     "run.parquet": ["run.messages.parquet", "run.parquet"],
     "run.csv": ["run.csv", "run.messages.csv"],
     "run.timed.csv": ["run.timed.csv"],
+    "run.tir": ["run.tir"],
 }
 each_format = pytest.mark.parametrize("name", FILES)
 

@@ -17,6 +17,7 @@ from tisim.generate import (
     PATTERNS,
     Halo2D,
     Halo3D,
+    Io,
     Pattern,
     Ring,
     RingAllreduce,
@@ -36,6 +37,7 @@ CASES: tuple[Pattern, ...] = (
     RingAllreduce(ranks=5, nbytes=1001, buckets=2),
     TreeAllreduce(ranks=6, nbytes=1000),
     Sparse(ranks=9, degree=3, nbytes=(10, 5000)),
+    Io(ranks=3, access="strided", written=40, block=10, read_back=True, noise=0.2),
 )
 
 

@@ -10,7 +10,7 @@ from tests.unit.command_line import ROOT, CommandLine
 from tests.unit.trace_library.test_attributes import measured
 from tisim.errors import InputError
 from tisim.formats import Trace, pack, unpack
-from tisim.formats.tit.container import CODED, MAGIC, REQUIRED, Section, read_sections
+from tisim.formats.tit.container import CODED, COPIED, MAGIC, REQUIRED, Section, read_sections
 from tisim.formats.tit.numbers import crc32c
 
 LU = ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4"
@@ -30,7 +30,7 @@ def container(sections: list[Section]) -> bytes:
         name = section.name.encode()
         table += varint(len(name)) + name + varint(section.version) + bytes([section.flags])
         table += varint(len(section.stored))
-        if section.flags & CODED:
+        if section.flags & (CODED | COPIED):
             table += varint(section.size)
         table += crc32c(section.stored).to_bytes(4, "little")
     head = MAGIC + (2).to_bytes(4, "little") + crc32c(table).to_bytes(4, "little")

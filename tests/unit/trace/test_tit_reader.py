@@ -12,6 +12,8 @@ from tisim.formats import Trace, pack
 from tisim.formats.tit import TitTrace
 from tisim.formats.tit.byte_coder import expand_bytes
 from tisim.formats.tit.columns import alias_slots
+from tisim.formats.tit.container import CODED, COPIED, read_sections
+from tisim.formats.tit.copy_coder import expand_copies
 from tisim.formats.tit.numbers import DamagedError, crc32c
 from tisim.formats.tit.volumes import volume_text
 
@@ -115,3 +117,20 @@ def test_parts_have_the_numbers_of_the_description() -> None:
     ]
     with pytest.raises(DamagedError, match="too short"):
         expand_bytes(b"", 2100)
+    with pytest.raises(DamagedError, match="too short"):
+        expand_copies(b"", 2100)
+
+
+@pytest.mark.parametrize(("times", "flag"), [(1, COPIED), (2000, CODED)])
+def test_tables_of_short_traces_are_coded_for_reading(
+    tmp_path: Path, times: int, flag: int
+) -> None:
+    for rank in range(2):
+        call = "send 1" if rank == 0 else "recv 0"
+        body = "".join(f"{rank} {call} 0 {100 + 7 * step}\n" for step in range(60))
+        (tmp_path / str(rank)).write_text(body * times)
+    pack([tmp_path / "0", tmp_path / "1"], tmp_path / "trace.tit", version=2)
+    section = read_sections((tmp_path / "trace.tit").read_bytes())[0]
+    assert section.flags & (CODED | COPIED) == flag
+    other = TitTrace(tmp_path / "trace.tit")
+    assert dict(other.files())["0"] == (tmp_path / "0").read_bytes()

@@ -198,3 +198,39 @@ def test_what_cannot_be_an_attribute_is_refused() -> None:
     assert library.tt_attribute_known(rank.rank, 12345, 0) == invalid
     number = rank.attribute("n", NUMBER)
     assert library.tt_attribute(rank.rank, number, 1 << 62) == invalid
+
+
+@pytest.mark.parametrize("alternates", [False, True])
+def test_matched_sources_that_repeat_let_iterations_be_skipped(
+    tmp_path: Path, *, alternates: bool
+) -> None:
+    program = Program(3)
+    for number, rank in enumerate(program.ranks):
+        matched = rank.attribute("matched", RANK)
+        rank.call("init")
+        for task in range(400):
+            if number == 0:
+                first = 1 + task % 2 if alternates else 1
+                rank.call("recv {} 0 {}", -555, 1000, ranks=1, attributes={matched: first})
+                rank.call("recv {} 0 {}", -555, 2000, ranks=1, attributes={matched: 3 - first})
+                rank.call("send {} 0 {}", 1, 7, ranks=1)
+                rank.call("send {} 0 {}", 2, 7, ranks=1)
+            else:
+                rank.compute(1_000_000)
+                size = 1000 * (3 - number if alternates and task % 2 else number)
+                rank.call("send {} 0 {}", 0, size, ranks=1)
+                rank.call("recv {} 0 {}", 0, 7, ranks=1)
+        rank.call("finalize")
+    trace = program.write(tmp_path / "any.tit")
+    off = tisim.replay(trace, platform=PLATFORM, skip_steady=1e-6).steady
+    assert off is not None
+    assert off["skipped"] == 0
+    assert "receives from any source" in str(off["off"])
+    assert "--sources matched" in str(off["off"])
+    config = {"tisim/sources": "matched"}
+    whole = tisim.replay(trace, platform=PLATFORM, config=config)
+    result = tisim.replay(trace, platform=PLATFORM, config=config, skip_steady=1e-6)
+    assert result.steady is not None
+    assert result.simulated_time == pytest.approx(whole.simulated_time, rel=1e-6)
+    # Who matched whom must be known of what is skipped.
+    assert (result.steady["skipped"] > 300) == (not alternates)

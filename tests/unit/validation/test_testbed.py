@@ -10,11 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.validation.__main__ import chosen_at
+from benchmarks.validation.before import pairs_of, results_of, text_of
 from benchmarks.validation.document import tables, write
 from benchmarks.validation.kept import write_study
 from benchmarks.validation.programs import few_programs, programs
+from benchmarks.validation.recorded import absent, recorded
 from benchmarks.validation.testbed import missing, shaped_nodes
 from tests.unit.validation.test_validate import PREDICTED, case
+from tisim.calibration.benchmark_run import BenchmarkSize, run_benchmark
+from tisim.calibration.measurements import read_measurements
 from tisim.formats import check
 from tisim.validation import Study, load_study, validate
 
@@ -93,3 +98,56 @@ def test_a_study_with_the_real_times(tmp_path: Path) -> None:
     again = load_study(write_study(found.results, tmp_path))
     assert again.cases[0].config == {"smpi/os": "0:0:0"}
     assert validate(again).results[0].error == found.results[0].error
+
+
+def test_traces_of_the_nas_benchmarks_are_optional(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TISIM_NPB_TRACES", raising=False)
+    assert not [*recorded()]
+    assert "TISIM_NPB_TRACES names no directory" in (absent() or "")
+    monkeypatch.setenv("TISIM_NPB_TRACES", str(tmp_path))
+    (tmp_path / "cg.W.8.tit").touch()
+    (program,) = recorded()
+    assert (program.title, program.write(tmp_path)) == ("cg.W on 8", tmp_path / "cg.W.8.tit")
+    assert "lu.W.16" in (absent() or "")
+
+
+def test_ranks_run_at_rates_that_the_processors_carry() -> None:
+    made = [*programs()]
+    fast, slow = chosen_at(made, 40_000_000), chosen_at(made, 20_000_000)
+    assert max(program.ranks for program in fast) == 8
+    assert {program.title for program in fast + slow} == {program.title for program in made}
+    assert 20 < len([program for program in slow if program.ranks <= 8]) < len(fast) / 3
+
+
+def test_a_second_rank_on_a_host_measures_its_loopback(tmp_path: Path) -> None:
+    need_testbed()
+    with shaped_nodes(3, 80_000_000, tmp_path) as bed:
+        command = [*bed.command(4)]
+        hosts = command.index("--host") + 1
+        first, *others = command[hosts].split(",")[:3]
+        command[hosts] = ",".join([f"{first}:2", *others])
+        size = BenchmarkSize(largest=2000, sizes=6, repetitions=1, seconds=1)
+        run_benchmark(command, tmp_path / "x.csv", size, compiler="mpicc.openmpi")
+    measured = read_measurements([tmp_path / "x.csv"])
+    assert measured.inside is not None
+    assert set(measured.inside["operation"]) >= {"pingpong", "send", "recv"}
+    # The patterns have one rank a host.
+    transfers = measured.frame[measured.frame["operation"] == "transfer"]
+    assert set(transfers["pattern"]) == {"pairs", "shift", "incast"}
+    assert set(transfers[transfers["pattern"] == "shift"]["pairs"]) == {3}
+
+
+def test_two_validations_are_compared(tmp_path: Path) -> None:
+    now = validate(Study((case("ring", *[PREDICTED] * 5),))).results
+    earlier = validate(Study((case("ring", *[2 * PREDICTED] * 5),))).results
+    write_study(earlier, tmp_path)
+    before = results_of(tmp_path)
+    assert [one.real for one in before] == [one.real for one in earlier]
+    (pair,) = pairs_of(before, now)
+    assert pair.change == pytest.approx(-0.5)
+    text = text_of([pair], before)
+    assert "differ by 50.0% in the median" in text
+    assert "| -50.0% | -50.0% | " in text
+    assert text_of([], before) == ""

@@ -11,7 +11,7 @@ import tisim
 from tests.unit.command_line import CommandLine
 from tisim.viz import draw_gantt, write_report
 from tisim.viz.colours import COLOURS, rgb
-from tisim.viz.gantt import share_image
+from tisim.viz.gantt_chart import share_image
 from tisim.viz.lanes import Lanes
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -121,9 +121,9 @@ def test_breakdown_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFix
     outcome = run.replay("--breakdown", str(ROOT / "traces/ring.4"), platform=str(GRAPHENE))
     assert outcome.status == 0
     lines = [" ".join(line.split()) for line in outcome.out.splitlines()]
-    assert "late sender recv 0 3 18.6 ms 1" in lines
-    assert "transfer recv 35.57 ms 97.0% 4" in lines
-    assert "faster CPUs 1.087 ms 3.0% 1.031" in lines
+    assert "late sender recv 0 3 18.601 1" in lines
+    assert "transfer recv 35.572 97.0% 4" in lines
+    assert "faster CPUs 1.087 3.0% 1.031" in lines
     assert "The busiest links" in lines
 
 

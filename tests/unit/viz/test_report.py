@@ -124,12 +124,13 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 class Page:
     """A report in a browser."""
 
-    def __init__(self, driver: Any, file: Path) -> None:
+    def __init__(self, driver: Any, file: Path, tab: str = "") -> None:
         from selenium.webdriver.support.ui import WebDriverWait
 
         self.driver = driver
         driver.get_log("browser"), driver.get_log("performance")
-        driver.get(file.as_uri())
+        driver.get("about:blank")  # another tab of the same page would not load it again
+        driver.get(file.as_uri() + tab)
         body = "return document.body.dataset.ready"
         WebDriverWait(driver, 60).until(lambda d: d.execute_script(body) == "yes")
 
@@ -200,6 +201,17 @@ def test_every_tab_opens(driver: Any, which: str, request: pytest.FixtureRequest
 
 
 @with_browser
+def test_the_address_names_the_tab(driver: Any, lu: Path) -> None:
+    page = Page(driver, lu)
+    page.open_tab("waits")
+    assert driver.current_url == lu.as_uri() + "#waits"
+    for name, shown in (("links", "links"), ("nonsense", "summary")):
+        page = Page(driver, lu, f"#{name}")
+        assert page.find(f"#{shown}").is_displayed()
+        assert page.complaints() == []
+
+
+@with_browser
 @pytest.mark.parametrize("which", ["lu", "many"])
 def test_the_gantt_chart_zooms(driver: Any, which: str, request: pytest.FixtureRequest) -> None:
     from selenium.webdriver import ActionChains, Keys
@@ -246,8 +258,8 @@ def test_the_gantt_chart_answers_questions(driver: Any, lu: Path) -> None:
     page.find("#show-messages").click()
     page.find("#show-path").click()
     note = page.find("#gantt-note").text
-    assert "Arrows: 300 of 4,619 messages in view, chosen at random." in note
-    assert "Black line: the critical path." in note
+    assert "Arrows: the 100 of 4,619 messages in view that were waited for longest." in note
+    assert "Thick line: the critical path." in note
     assert page.picture("#gantt-chart") != before
     for _ in range(6):
         page.find("#zoom-in").click()
@@ -256,6 +268,101 @@ def test_the_gantt_chart_answers_questions(driver: Any, lu: Path) -> None:
     page.find("input[value=messages]").click()
     assert "585 messages" in page.find("#matrix-ramp").text
     assert page.complaints() == []
+
+
+@pytest.fixture(scope="module")
+def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of twelve ranks, of which rank 7 once computes 30 times as long."""
+    directory = tmp_path_factory.mktemp("late")
+    (directory / "p.xml").write_text(CLUSTER)
+    lines = []
+    for rank in range(12):
+        for step in range(20):
+            volume = 30_000_000 if (rank, step) == (7, 9) else 1_000_000
+            lines += [f"{rank} compute {volume}", f"{rank} allreduce 1000 0"]
+    (directory / "late.txt").write_text("\n".join(lines) + "\n")
+    result = tisim.replay(directory / "late.txt", platform=directory / "p.xml", event_log=True)
+    write_report(result, directory / "late.html")
+    return directory / "late.html"
+
+
+def test_the_first_page_names_what_delays_everybody(late: Path) -> None:
+    text = late.read_text()
+    for words in (
+        "<b>Rank 7 once computes for 30 ms</b>, 30 times as long as usual, at 9.",
+        "11 ranks wait for it meanwhile, 319.1 ms together.",
+        "rank 7 computes for 30 ms, usually 1 ms",
+        "tisim replay --speed x2",
+    ):
+        assert words in text, words
+
+
+@with_browser
+def test_a_row_of_a_table_leads_to_the_chart(driver: Any, late: Path) -> None:
+    page = Page(driver, late, "#waits")
+    page.find("tr[data-look]").click()
+    assert page.find("#gantt").is_displayed()
+    begin, end = page.seen()
+    assert begin < 0.0095 < 0.035 < end < 0.08
+    chart = page.find("#gantt-chart")
+    first, last = (int(chart.get_attribute(f"data-{name}")) for name in ("first", "last"))
+    assert first <= 7 < last and last - first < 12
+    page.find("#zoom-all").click()
+    page.find("#lanes-in").click()
+    assert (chart.get_attribute("data-first"), chart.get_attribute("data-last")) == ("3", "9")
+    assert "ranks 3 to 8" in page.find("#range").text
+    page = Page(driver, late, "#gantt?t=0.01..0.02&r=6..7")
+    chart = page.find("#gantt-chart")
+    assert page.seen() == pytest.approx((0.01, 0.02))
+    assert (chart.get_attribute("data-first"), chart.get_attribute("data-last")) == ("6", "8")
+    assert page.complaints() == []
+
+
+@with_browser
+def test_tables_are_sorted_and_searched(driver: Any, lu: Path) -> None:
+    page = Page(driver, lu, "#waits")
+    # The last table: who waits for whom.
+    rows = (
+        "return [...[...document.querySelectorAll('#waits table')].pop().tBodies[0].rows]"
+        ".filter((row) => !row.hidden).map((row) => [...row.cells].map((one) => one.textContent))"
+    )
+    head = "const cells = [...document.querySelectorAll('#waits table')].pop().tHead.rows[0].cells;"
+    times = [int(row[5]) for row in driver.execute_script(rows)]
+    driver.execute_script(head + "cells[5].click()")
+    assert [int(row[5]) for row in driver.execute_script(rows)] == sorted(times, reverse=True)
+    driver.execute_script(head + "cells[5].click()")
+    assert [int(row[5]) for row in driver.execute_script(rows)] == sorted(times)
+    page.find("#waits .filter").send_keys("wait at barrier")
+    assert {row[0] for row in driver.execute_script(rows)} == {"wait at barrier"}
+    assert page.complaints() == []
+
+
+@with_browser
+def test_the_page_can_be_dark(driver: Any, lu: Path) -> None:
+    def look(scheme: str) -> tuple[str, str]:
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        page = Page(driver, lu, "#gantt")
+        colour = "return getComputedStyle(document.body).backgroundColor"
+        return str(driver.execute_script(colour)), page.picture("#gantt-chart")
+
+    dark, light = look("dark"), look("light")
+    assert (dark[0], light[0]) == ("rgb(23, 25, 28)", "rgb(255, 255, 255)")
+    assert dark[1] != light[1]
+
+
+@with_browser
+def test_a_narrow_page_scrolls_down_only(driver: Any, lu: Path) -> None:
+    size = driver.get_window_size()
+    driver.set_window_size(420, 900)
+    try:
+        page = Page(driver, lu)
+        for tab in ("summary", "gantt", "waits", "links"):
+            page.open_tab(tab)
+            script = "return document.documentElement.scrollWidth - window.innerWidth"
+            assert int(driver.execute_script(script)) <= 0, tab
+    finally:
+        driver.set_window_size(size["width"], size["height"])
 
 
 def test_a_packed_trace_says_what_the_application_does(tmp_path: Path, lu: Path) -> None:

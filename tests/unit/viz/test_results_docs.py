@@ -31,7 +31,7 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = CommandLine(tmp_path, capsys)
-    assert (len(CONSOLE), len(INDENTED)) == (1, 5)
+    assert (len(CONSOLE), len(INDENTED)) == (3, 5)
     for command, expected in CONSOLE:
         outcome = run(*shlex.split(command)[1:])
         assert outcome.status == 0

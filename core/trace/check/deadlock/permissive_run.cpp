@@ -113,6 +113,8 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
     case Kind::testsome:
     case Kind::comm_group:
     case Kind::comm_free:
+    case Kind::file:
+    case Kind::file_offset:
     case Kind::wait_icollective:
       return true;
     case Kind::send:
@@ -152,6 +154,11 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
       state.serial = found->serial;
       return true;
     }
+    case Kind::request_free: {
+      const auto found = named(state);
+      if (found != state.requests.end()) state.requests.erase(found);
+      return true;
+    }
     case Kind::wait_last:
       if (state.requests.empty()) return true;
       state.wait = Wait::receive;
@@ -181,6 +188,7 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
     case Kind::number_persistent:
     case Kind::start:
     case Kind::startall:
+    case Kind::cancel:  // whether its message is matched depends on time
     case Kind::custom:
       return false;
   }
@@ -276,6 +284,7 @@ PermissiveRun::Needs PermissiveRun::needs_of(const CollectiveCall& call, std::in
     case Operation::comm_free:
     case Operation::custom:
     case Operation::requests:
+    default:
       break;
   }
   return Needs::nobody;

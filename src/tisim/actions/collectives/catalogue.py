@@ -29,10 +29,16 @@ from tisim.errors import InputError
 Algorithm = Callable[..., None]
 
 #: Names that stand for a decision on size, ranks and placement, for every operation.
-SELECTORS = ("default", "ompi", "mpich", "mvapich2", "impi", "openmpi-4.1", "openmpi-5.0")
+SELECTORS = (
+    "default", "ompi", "mpich", "mvapich2", "impi", "openmpi-4.1", "openmpi-5.0", "mpich-4",
+)  # fmt: skip
 
 # Those of MPI libraries themselves, not SimGrid's: they know every operation.
-_LIBRARIES = {"openmpi-4.1": "openmpi_4_1", "openmpi-5.0": "openmpi_5_0"}
+_LIBRARIES = {
+    "openmpi-4.1": "openmpi_4_1",
+    "openmpi-5.0": "openmpi_5_0",
+    "mpich-4": "mpich_4",
+}
 
 #: The algorithms of each operation that make the messages of SimGrid's, by their SimGrid names.
 ALGORITHMS: dict[str, tuple[str, ...]] = {

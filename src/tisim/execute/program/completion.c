@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "execute.h"
+#include "persistent.h"
 #include "requests.h"
 
 /* Of the requests that a call is about: their indices, and what MPI wants and gives. */
@@ -112,6 +113,23 @@ void complete_several(const struct instruction *instruction) {
   }
   const int complete = complete_some(kind);
   for (int i = 0; i < complete; i++) finish_request(indices[found[i]]);
+}
+
+void cancel_request(const struct instruction *instruction) {
+  const int index = named_request(instruction);
+  if (index >= 0 && !program.rehearsing) MPI_Cancel(handle_of(index));
+}
+
+void free_request(const struct instruction *instruction) {
+  const int index = named_request(instruction);
+  if (index < 0) {
+    free_inactive_persistent(instruction);
+    return;
+  }
+  const int persistent = request_at(index)->persistent;
+  if (!program.rehearsing && persistent < 0) MPI_Request_free(handle_of(index));
+  leave_request(index);
+  if (persistent >= 0) free_one_persistent(persistent);
 }
 
 void complete_all(void) {

@@ -59,6 +59,12 @@ static void execute(const struct instruction *instruction) {
     case KIND_TEST_LAST:
       complete_one(instruction);
       return;
+    case KIND_CANCEL:
+      cancel_request(instruction);
+      return;
+    case KIND_REQUEST_FREE:
+      free_request(instruction);
+      return;
     case KIND_WAITALL:
     case KIND_WAITANY:
     case KIND_WAITSOME:

@@ -13,6 +13,7 @@ struct persistent {
   struct request request; /* what a start makes */
   int64_t buffered; /* bytes that each start puts into MPI's buffer, -1: none */
   bool active;
+  bool freed;
   int number; /* -1: none */
 };
 
@@ -27,6 +28,7 @@ void make_persistent(const struct instruction *instruction) {
   }
   struct persistent *const made = &table[count];
   made->active = false;
+  made->freed = false;
   made->number = -1;
   made->buffered = instruction->kind == KIND_BSEND_INIT ? instruction->bytes : -1;
   if (instruction->kind != KIND_RECV_INIT) send_room(instruction->bytes);
@@ -88,13 +90,15 @@ static struct persistent *with_number(int64_t number) {
   fail("no persistent request has the number %lld", (long long)number);
 }
 
+static bool is_inactive(int index) { return !table[index].active && !table[index].freed; }
+
 void start_persistent(const struct instruction *instruction) {
   if (instruction->flags & FLAG_NUMBERED) {
     start(with_number(instruction->bytes));
     return;
   }
   for (int index = 0; index < count; index++) {
-    if (table[index].active || !has_key(&table[index], instruction)) continue;
+    if (!is_inactive(index) || !has_key(&table[index], instruction)) continue;
     start(&table[index]);
     return;
   }
@@ -108,7 +112,7 @@ void start_all_persistent(const struct instruction *instruction) {
   int started = 0;
   for (int64_t i = 0; i < most; i++) {
     struct persistent *const one = listed ? with_number(instruction->numbers[i]) : &table[i];
-    if (one->active) continue;
+    if (!is_inactive((int)(one - table))) continue;
     activate(one);
     handles[started++] = one->handle;
   }
@@ -118,11 +122,35 @@ void start_all_persistent(const struct instruction *instruction) {
 
 void end_persistent(int index) { table[index].active = false; }
 
+static void release_room_of(const struct persistent *persistent) {
+  if (persistent->request.type == REQUEST_RECEIVE)
+    release_room(persistent->request.room, persistent->request.bytes);
+}
+
+void free_one_persistent(int index) {
+  if (!program.rehearsing) MPI_Request_free(&table[index].handle);
+  table[index].freed = true;
+  table[index].number = -1;
+  while (count > 0 && table[count - 1].freed) count--;
+}
+
+void free_inactive_persistent(const struct instruction *instruction) {
+  const bool by_number = instruction->flags & FLAG_NUMBERED;
+  for (int index = 0; index < count; index++) {
+    const bool named = by_number ? table[index].number == instruction->bytes
+                                 : has_key(&table[index], instruction);
+    if (!named || !is_inactive(index)) continue;
+    release_room_of(&table[index]);
+    free_one_persistent(index);
+    return;
+  }
+}
+
 void free_persistent(void) {
   for (int index = 0; index < count; index++) {
+    if (table[index].freed) continue;
     if (!program.rehearsing) PMPI_Request_free(&table[index].handle);
-    if (table[index].request.type == REQUEST_RECEIVE)
-      release_room(table[index].request.room, table[index].request.bytes);
+    release_room_of(&table[index]);
   }
   count = 0;
 }

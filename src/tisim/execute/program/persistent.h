@@ -12,6 +12,10 @@ void start_persistent(const struct instruction *instruction);
 void start_all_persistent(const struct instruction *instruction);
 /* The request that a start has made is complete. */
 void end_persistent(int index);
+/* The one at an index, whose start, if it is active, has been left to itself. */
+void free_one_persistent(int index);
+/* The one that a request_free names, which is not active. */
+void free_inactive_persistent(const struct instruction *instruction);
 /* At the end of a repetition. */
 void free_persistent(void);
 

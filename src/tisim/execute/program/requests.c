@@ -96,6 +96,12 @@ void finish_request(int index) {
   if (index < lowest) lowest = index;
 }
 
+void leave_request(int index) {
+  table[index].room = NULL;
+  table[index].bytes = 0;
+  finish_request(index);
+}
+
 int first_request(void) { return first; }
 
 int numbered_request(int64_t number) {

@@ -41,6 +41,8 @@ struct request *request_at(int index);
 void number_last_request(int number);
 /* The request is complete. */
 void finish_request(int index);
+/* Nobody will know when it is: MPI may write to its room until the program ends. */
+void leave_request(int index);
 
 /* The first of the requests that are pending, -1: none; struct request has the next one. */
 int first_request(void);

@@ -53,11 +53,19 @@ class Communicators:
     def rank_in(self, name: int, rank: int) -> int:
         """The rank of a rank of the world in a communicator that it belongs to."""
         members = self._known[name].ranks
-        if members is None:
-            return 0
+        return 0 if members is None else self._places_in(name, members)[rank]
+
+    def has(self, name: int, rank: int) -> bool:
+        """Whether a communicator is known and a rank of the world belongs to it."""
+        if name not in self._known:
+            return False
+        members = self._known[name].ranks
+        return members is None or rank in self._places_in(name, members)
+
+    def _places_in(self, name: int, members: tuple[int, ...]) -> dict[int, int]:
         if name not in self._places:
             self._places[name] = {member: place for place, member in enumerate(members)}
-        return self._places[name][rank]
+        return self._places[name]
 
     def size(self, name: int) -> int:
         """How many ranks a communicator has."""

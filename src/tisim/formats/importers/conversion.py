@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,11 @@ from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.formats.importers import registry
+from tisim.formats.importers.call_times import CallTimes, check_timeline
 from tisim.formats.importers.importer import ForeignTrace, ImportOptions
 from tisim.formats.importers.notes import Note, Notes
 from tisim.formats.progress import Progress
-from tisim.formats.writer import write_trace
+from tisim.formats.writer import PACKED_SUFFIX, DrawnTraceWriter, TraceWriter, write_trace
 from tisim.quantities import parse_speed
 
 # So many characters of lines are handed on at once.
@@ -47,6 +49,7 @@ def convert(
     speed: float | str | None = None,
     counter: str | None = None,
     columns: Mapping[str, str] | None = None,
+    timeline: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Conversion:
     """Write a trace of another tool as a trace that can be replayed.
@@ -67,6 +70,10 @@ def convert(
         The hardware counter in the trace to take volumes from, such as ``"PAPI_TOT_INS"``.
     columns
         For tables: the column of each quantity, see the documentation of imports.
+    timeline
+        A file (``.csv`` or ``.parquet``) to write when each call began and ended, for formats that
+        say it: the columns ``rank``, ``kind``, ``start``, ``end`` and ``line``, as an execution
+        writes them.
     progress
         Is told now and then which part is done, from 0 to 1.
 
@@ -84,7 +91,10 @@ def convert(
     if not named:
         raise InputError("there is no file to import; name at least one")
     files = [Path(name) for name in named]
+    if timeline is not None:
+        check_timeline(timeline)
     options = ImportOptions(
+        times=None if timeline is None else CallTimes(),
         speed=parse_speed(speed, "speed") if isinstance(speed, str) else speed,
         counter=counter,
         columns=dict(columns or {}),
@@ -97,16 +107,56 @@ def convert(
     trace = chosen.open(files, options, notes)
     lines = 0
     try:
-        with write_trace(output, trace.ranks) as writer:
+        if options.times is not None and not trace.has_times:
+            raise InputError(
+                f"the format {chosen.name} does not say when calls began; leave --timeline out",
+                file=files[0],
+            )
+        with _writer(output, trace) as writer:
             for rank in range(trace.ranks):
-                counted = _Counted(trace, rank)
-                writer.write_rank(rank, counted.pieces())
-                lines += counted.lines
+                lines += _write(writer, trace, rank)
                 if progress is not None:
                     progress((rank + 1) / trace.ranks)
+            if options.times is not None and timeline is not None:
+                options.times.write(timeline)
     finally:
         trace.close()
+        if options.times is not None:
+            options.times.close()
     return Conversion(chosen.name, trace.ranks, lines, tuple(notes))
+
+
+@contextlib.contextmanager
+def _writer(
+    output: str | os.PathLike[str], trace: ForeignTrace
+) -> Iterator[TraceWriter | DrawnTraceWriter]:
+    """What the trace is written by: one that draws volumes where there are histograms of them."""
+    if not trace.histograms:
+        with write_trace(output, trace.ranks) as writer:
+            yield writer
+        return
+    if Path(output).suffix != PACKED_SUFFIX:
+        raise InputError(
+            "the trace has histograms of its computations, which only a packed trace can hold: "
+            f"give it a name that ends in {PACKED_SUFFIX}",
+            file=output,
+        )
+    drawn = DrawnTraceWriter(trace.ranks)
+    for bins in trace.histograms:
+        drawn.histogram(bins)
+    yield drawn
+    drawn.finish(output)
+
+
+def _write(writer: TraceWriter | DrawnTraceWriter, trace: ForeignTrace, rank: int) -> int:
+    """Write one rank, and say how many lines it has."""
+    program = trace.program(rank)
+    if program is None:
+        counted = _Counted(trace, rank)
+        writer.write_rank(rank, counted.pieces())
+        return counted.lines
+    writer.write_program(rank, program)
+    return program.length()
 
 
 class _Counted:

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tisim.errors import InputError
+from tisim.formats.importers.call_times import CallTimes
 from tisim.formats.importers.notes import Notes
+from tisim.formats.program import CallSequence, Program
+
+#: The least and the largest volume of each bin of a histogram, and how many there are.
+VolumeHistogram = list[tuple[float, float, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +30,14 @@ class ImportOptions:
         durations.
     columns
         For tables: the column of each quantity, such as ``{"rank": "Process"}``.
+    times
+        Is told when each call began and ended; None: nobody asks.
     """
 
     speed: float | None = None
     counter: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    times: CallTimes | None = None
 
     def volume_of(self, seconds: float) -> float:
         """The volume computed in so many seconds.
@@ -55,6 +63,16 @@ class ForeignTrace(ABC):
     def ranks(self) -> int:
         """How many ranks it has."""
 
+    @property
+    def has_times(self) -> bool:
+        """Whether it tells `ImportOptions.times` when calls began and ended."""
+        return False
+
+    @property
+    def histograms(self) -> Sequence[VolumeHistogram]:
+        """The histograms that lines ``RANK compute histogram=NUMBER`` name; none by default."""
+        return ()
+
     @abstractmethod
     def lines(self, rank: int) -> Iterator[str]:
         """Yield the lines of one rank of the converted trace, each with its newline.
@@ -66,6 +84,19 @@ class ForeignTrace(ABC):
         InputError
             If the trace is damaged, or says what a trace of tisim cannot say.
         """
+
+    def program(self, rank: int) -> Program | CallSequence | None:
+        """The lines of one rank without a text for each, for formats that can.
+
+        None, as by default: `lines` has them. It is asked before `lines`, and where it gives a
+        program, `lines` is not asked.
+
+        Raises
+        ------
+        InputError
+            As `lines`.
+        """
+        return None
 
     def close(self) -> None:
         """Give back what the open trace holds; it is called in any case, and once."""

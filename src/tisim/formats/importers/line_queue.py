@@ -24,14 +24,18 @@ class LineQueue:
 
     def __init__(self) -> None:
         self._lines: deque[str | Slot] = deque()
+        #: How many lines have been added or reserved.
+        self.count = 0
 
     def add(self, line: str) -> None:
         """Append a line."""
+        self.count += 1
         self._lines.append(line)
 
     def reserve(self) -> Slot:
         """Append the place of a line; `fill` gives it its text."""
         slot = Slot()
+        self.count += 1
         self._lines.append(slot)
         return slot
 

@@ -36,8 +36,8 @@ class Notes:
         self._first: dict[str, str] = {}
         self._count: dict[str, int] = {}
 
-    def add(self, text: str, place: str) -> None:
-        """Count one guess or loss.
+    def add(self, text: str, place: str, times: int = 1) -> None:
+        """Count a guess or loss.
 
         Parameters
         ----------
@@ -45,9 +45,16 @@ class Notes:
             Its kind; the same text is the same kind.
         place
             Where it is.
+        times
+            How often it stands there.
         """
         self._first.setdefault(text, place)
-        self._count[text] = self._count.get(text, 0) + 1
+        self._count[text] = self._count.get(text, 0) + times
+
+    def clear(self) -> None:
+        """Forget all kinds."""
+        self._first.clear()
+        self._count.clear()
 
     def __iter__(self) -> Iterator[Note]:
         """The kinds in the order of their first places."""

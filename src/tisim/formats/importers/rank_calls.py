@@ -20,12 +20,14 @@ class RankCalls:
     ----------
     rank
         The rank.
+    requests
+        Gives requests their numbers; the smallest free ones by default.
     """
 
-    def __init__(self, rank: int) -> None:
+    def __init__(self, rank: int, requests: RequestNumbers | None = None) -> None:
         self.rank = rank
         self.lines = LineQueue()
-        self._requests = RequestNumbers()
+        self._requests = RequestNumbers() if requests is None else requests
         # What the rank has computed since the line before.
         self._volume = 0.0
         # Requests whose call was not recorded; their completion means nothing.
@@ -101,10 +103,37 @@ class RankCalls:
         elif numbers:
             self._add(f"{self.rank} waitall requests={','.join(map(str, numbers))}\n")
 
+    def attempt(self, word: str, requests: Sequence[Hashable]) -> None:
+        """Test requests, or wait for some of them, where the replay decides which are complete.
+
+        They keep their numbers; those that are not pending are left out.
+        """
+        numbers = [n for n in map(self._requests.number, requests) if n is not None]
+        if word in ("wait", "test") and numbers:
+            self._add(f"{self.rank} {word} request={numbers[0]}\n")
+        elif numbers:
+            self._add(f"{self.rank} {word} requests={','.join(map(str, numbers))}\n")
+
+    def cancel(self, request: Hashable) -> None:
+        """Withdraw a request, which is still waited for; one that is not pending is left alone."""
+        number = self._requests.number(request)
+        if number is not None:
+            self._add(f"{self.rank} cancel request={number}\n")
+
+    def free(self, request: Hashable) -> None:
+        """Nobody waits for a request, whose message goes on."""
+        number = self._requests.release(request)
+        if number is not None:
+            self._add(f"{self.rank} request_free request={number}\n")
+
     def withdraw(self, posted: tuple[Slot, int], request: Hashable) -> None:
         """Leave out a call from `post_later` that never completed."""
         self.lines.fill(posted[0], "")
         self._requests.release(request)
+
+    def number_of(self, request: Hashable) -> int | None:
+        """The number of a pending request; None: it is not pending."""
+        return self._requests.number(request)
 
     def is_pending(self, request: Hashable) -> bool:
         """Whether a request was made and is not complete."""

@@ -20,6 +20,12 @@ GROUP = "tisim.importers"
 _OWN = {
     "otf2": ("tisim.formats.importers.otf2", "Otf2Importer"),
     "dumpi": ("tisim.formats.importers.dumpi", "DumpiImporter"),
+    "liballprof": ("tisim.formats.importers.liballprof", "LiballprofImporter"),
+    "paraver": ("tisim.formats.importers.paraver", "ParaverImporter"),
+    "dimemas": ("tisim.formats.importers.dimemas", "DimemasImporter"),
+    "pilgrim": ("tisim.formats.importers.pilgrim", "PilgrimImporter"),
+    "scalatrace": ("tisim.formats.importers.scalatrace", "ScalaTraceImporter"),
+    "goal": ("tisim.formats.importers.goal", "GoalImporter"),
     "table": ("tisim.formats.importers.table", "TableImporter"),
 }
 _HEAD = 1 << 16

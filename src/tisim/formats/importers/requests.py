@@ -32,6 +32,10 @@ class RequestNumbers:
             heapq.heappush(self._free, number)
         return number
 
+    def number(self, request: Hashable) -> int | None:
+        """The number of a pending request; None: it is not pending."""
+        return self._numbers.get(request)
+
     def __contains__(self, request: Hashable) -> bool:
         return request in self._numbers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .numbers import DamagedError
+from .bit_decoder import WORD, BitDecoder, Counter, check_expansion
 
 MOST_LOGIT = 2047
 PROBABILITY_OF = [
@@ -12,28 +12,9 @@ PROBABILITY_OF = [
     for logit in range(-MOST_LOGIT, MOST_LOGIT + 1)
 ]
 LOGIT_OF = [math.floor(256 * math.log((i + 0.5) / (4095.5 - i)) + 0.5) for i in range(4096)]
-MOST_SEEN = 30
-RATE = [131072 // (2 * seen + 3) for seen in range(MOST_SEEN + 1)]
 HASH = 0x9E3779B1
-WORD = 0xFFFFFFFF
 ORDERS = 4
 LEAST_MATCH = 4
-
-
-class Counter:
-    """How often a bit was 1: a probability in 1 / 65,536, and how often it was seen."""
-
-    __slots__ = ("probability", "seen")
-
-    def __init__(self) -> None:
-        self.probability = 32768
-        self.seen = 0
-
-    def update(self, bit: int) -> None:
-        target = 65535 if bit else 0
-        self.probability += (target - self.probability) * RATE[self.seen] >> 16
-        if self.seen < MOST_SEEN:
-            self.seen += 1
 
 
 class BitPredictor:
@@ -137,26 +118,10 @@ class BitPredictor:
 
 def expand_bytes(coded: bytes, size: int) -> bytes:
     """The `size` bytes that were coded."""
-    if size // 2100 > len(coded):
-        raise DamagedError("a coded section is too short for what it should hold")
+    check_expansion(coded, size)
     predictor = BitPredictor(size)
-    padded = coded + bytes(4)
-    low, high = 0, WORD
-    code = int.from_bytes(padded[:4], "big")
-    at = 4
+    decoder = BitDecoder(coded)
     for _ in range(size * 8):
-        cut = low + ((high - low) * predictor.probability() >> 16)
-        bit = int(code <= cut)
-        if bit:
-            high = cut
-        else:
-            low = cut + 1
-        predictor.update(bit)
-        while low >> 24 == high >> 24:
-            low = low << 8 & WORD
-            high = (high << 8 & WORD) | 0xFF
-            code = (code << 8 & WORD) | (padded[at] if at < len(padded) else 0)
-            at += 1
-    if not at - 4 <= len(coded) <= at:
-        raise DamagedError("a coded section is not that of its content")
+        predictor.update(decoder.take(predictor.probability()))
+    decoder.finish()
     return bytes(predictor.data)

@@ -22,6 +22,16 @@ def unzigzag(code: int) -> int:
     return code >> 1 if code & 1 == 0 else -(code >> 1) - 1
 
 
+def varint_bytes(number: int) -> bytes:
+    """A number that is not negative as a varint."""
+    data = bytearray()
+    while number > 0x7F:
+        data.append(number & 0x7F | 0x80)
+        number >>= 7
+    data.append(number)
+    return bytes(data)
+
+
 class ByteReader:
     """Takes numbers and texts off the front of some bytes."""
 

@@ -83,9 +83,11 @@ class TraceTables:
                 self.names[rank] = shape.line([values[place] for values in numbers])
         self.has_last_newline = [value != 0 for value in read_vector(reader, ranks)]
         self.shapes: list[Shape] = []
+        self.shape_texts: list[bytes] = []
         for _ in range(reader.varint()):
             text = reader.text()
             self.shapes.append(shape_of(text, reader.varint()))
+            self.shape_texts.append(text)
         self.calls = [self._read_call(reader) for _ in range(reader.varint())]
         classes = reader.varint()
         self.class_of = read_vector(reader, ranks)

@@ -83,6 +83,11 @@ class TitTrace:
         self.precision = self._tables.precision
 
     @property
+    def tables(self) -> TraceTables:
+        """Classes of ranks, their calls and grammars."""
+        return self._tables
+
+    @property
     def attributes(self) -> tuple[str, ...]:
         """The names of the attributes of calls."""
         return tuple(name for name, _ in self._attributes.attributes) if self._attributes else ()
@@ -97,6 +102,11 @@ class TitTrace:
 
     def _lines(self, rank: int) -> RankLines:
         return RankLines(self._tables, self._columns, self._blocks.get(rank, _NO_BLOCKS), rank)
+
+    def calls(self, rank: int) -> Iterator[tuple[int, bytes | None]]:
+        """The calls of a rank: place in its class, and the line of the computation before it."""
+        for place, computation, _ in self._lines(rank).calls():
+            yield place, None if computation is None else computation[1]
 
     def lines(self, rank: int) -> Iterator[bytes]:
         """The lines of a rank, without their newlines."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tisim.platform.description.host_disks import add_disks, described_disk
 from tisim.platform.description.values import (
     read_bandwidth,
     read_burst,
@@ -53,6 +54,9 @@ def add_cluster(construction: Construction, events: EventReader, node: Node) -> 
         zone.properties,
     )
     zone.first_host = construction.topology.hosts.add_numbered(hosts)
+    if (disk := described_disk(node)) is not None:
+        all_hosts = range(zone.first_host, zone.first_host + len(hosts))
+        add_disks(construction.topology.disks, disk, all_hosts)
     events.add_host_profiles(node, zone.first_host, len(hosts))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from tisim.platform.description.clusters import add_cabinet, add_cluster, add_peer, connect_star
 from tisim.platform.description.construction import Construction
 from tisim.platform.description.events import EventReader
+from tisim.platform.description.host_disks import add_disks, described_disk
 from tisim.platform.description.node import Node
 from tisim.platform.description.routes import add_bypass, add_route
 from tisim.platform.description.values import read_bandwidth, read_burst, read_cores, read_speed
@@ -213,6 +214,10 @@ class Elements:
         )
         self.construction.read_coordinates(node, zone, local)
         self.events.add_host_profiles(node, index, 1)
+        disks = [child for child in node.children if child.tag == "disk"]
+        described = described_disk(node)
+        for disk in disks if described is None else [*disks, described]:
+            add_disks(self.construction.topology.disks, disk, (index,))
 
     def _router(self, node: Node) -> None:
         zone = self.construction.leaf_zone_of(node)

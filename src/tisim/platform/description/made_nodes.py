@@ -1,4 +1,4 @@
-"""Elements that a program describes: routes and profiles."""
+"""Elements that a program describes: disks, routes and profiles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tisim.errors import InputError
-from tisim.platform.description.attributes import Hop, hops_of, pair_of, text_of
+from tisim.platform.description.attributes import Hop, Quantity, hops_of, pair_of, text_of
 from tisim.platform.description.node import Node, make_node
 
 _PROFILES: Final = {
@@ -16,6 +16,27 @@ _PROFILES: Final = {
     ("link", "latency"): "LATENCY",
     ("link", "state"): "LINK_AVAIL",
 }
+
+
+def disk_nodes(disks: Mapping[str, tuple[Quantity, Quantity, str]]) -> list[Node]:
+    """The disks of a host; see `PlatformBuilder.host`.
+
+    Raises
+    ------
+    InputError
+        If a disk is something else.
+    """
+    nodes = []
+    for name, disk in disks.items():
+        if not isinstance(disk, Sequence) or isinstance(disk, str) or len(disk) != 3:
+            raise InputError(
+                f"a disk is its two bandwidths and its mount point, such as "
+                f"('2GBps', '1GBps', '/scratch'), not {disk!r}"
+            )
+        read, write, mount = disk
+        attributes = {"id": name, "read_bw": text_of(read), "write_bw": text_of(write)}
+        nodes.append(make_node("disk", attributes, {"mount": mount} if mount else None))
+    return nodes
 
 
 def route_node(

@@ -46,7 +46,7 @@ VALUE_SYNONYMS: Final = {
 }
 
 #: Elements that describe nothing a replay uses; those that SimGrid removed come with a warning.
-IGNORED: Final = frozenset({"random", "model_prop", "disk", "gpu"})
+IGNORED: Final = frozenset({"random", "model_prop", "gpu"})
 REMOVED: Final = frozenset({"storage", "storage_type", "mount", "mstorage"})
 
 _ROUTE = "src* dst* symmetrical=YES|NO"
@@ -62,6 +62,7 @@ _ATTRIBUTES: Final = {
     "zone": "id* routing*",
     "host": "id* speed* core=1 speed_file= state_file= coordinates= pstate=0"
     " availability=1 state=ON|OFF",
+    "disk": "id=/ read_bw* write_bw*",
     "host_link": "id* up* down*",
     "cluster": "id* prefix* suffix* radical* speed* core=1 bw* lat*"
     " sharing_policy=SPLITDUPLEX|SHARED|FATPIPE topology=FLAT|TORUS|FAT_TREE|DRAGONFLY"
@@ -92,7 +93,8 @@ _CHILDREN: Final = {
     "zone": _IN_ZONE,
     "include": f"platform {_IN_PLATFORM} {_IN_ZONE}",
     "config": "prop",
-    "host": "prop",
+    "host": "disk prop",
+    "disk": "prop",
     "cluster": "prop",
     "link": "prop",
     "route": "link_ctn",

@@ -220,7 +220,9 @@ def _pass_over(child: _Element, parent: str, file: str, warnings: list[str]) -> 
     if tag in IGNORED:
         return
     if tag in REMOVED:
-        warnings.append(f"{file}:{line}: <{written}> is ignored: a replay uses no disk")
+        warnings.append(
+            f"{file}:{line}: <{written}> is ignored: SimGrid 3.24 replaced it by <disk>"
+        )
         return
     if tag in ELEMENTS:
         raise InputError(f"<{written}> does not belong in <{parent}>", file=file, line=line)

@@ -122,7 +122,10 @@ def _describes(
     written = Numbers(
         read,
         Resources(
-            host_speed=read.hosts.speeds(), host_cores=read.hosts.cores(), **read.links.columns()
+            host_speed=read.hosts.speeds(),
+            host_cores=read.hosts.cores(),
+            **read.links.columns(),
+            **read.disks.columns(),
         ),
     )
     return _content(Numbers(topology, resources), profiles) == _content(

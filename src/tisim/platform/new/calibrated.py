@@ -5,10 +5,34 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypedDict, Unpack
 
 from tisim.errors import InputError
 from tisim.platform.description.attributes import Quantity
 from tisim.platform.platform import Platform
+
+
+class Hardware(TypedDict, total=False):
+    """What a user says of links and hosts; all of it is optional beside a calibrated platform.
+
+    Attributes
+    ----------
+    bandwidth, latency
+        Of one link.
+    speed, cores
+        Of one core, and the cores of a host.
+    calibrated
+        A platform written by `tisim calibrate`.
+    disk
+        Of each host, as the property ``tisim/disk`` describes it.
+    """
+
+    bandwidth: Quantity | None
+    latency: Quantity | None
+    speed: Quantity | None
+    cores: int | None
+    calibrated: str | os.PathLike[str] | None
+    disk: str | None
 
 
 @dataclass(frozen=True)
@@ -38,13 +62,7 @@ class Characteristics:
     burst: float = 0.0
 
 
-def characteristics(
-    bandwidth: Quantity | None,
-    latency: Quantity | None,
-    speed: Quantity | None,
-    cores: int | None,
-    calibrated: str | os.PathLike[str] | None,
-) -> Characteristics:
+def characteristics(**hardware: Unpack[Hardware]) -> Characteristics:
     """The numbers of a new platform: those given, then those of a calibrated one.
 
     Raises
@@ -52,6 +70,9 @@ def characteristics(
     InputError
         If a number is neither given nor in the calibrated platform.
     """
+    bandwidth, latency = hardware.get("bandwidth"), hardware.get("latency")
+    speed, cores = hardware.get("speed"), hardware.get("cores")
+    calibrated = hardware.get("calibrated")
     if calibrated is None:
         missing = [
             name

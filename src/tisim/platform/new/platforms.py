@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from typing import Unpack
 
 from tisim.platform.builder import PlatformBuilder
 from tisim.platform.description.attributes import Quantity
+from tisim.platform.description.host_disks import DISK
 from tisim.platform.description.numbers import BURST
-from tisim.platform.new.calibrated import characteristics
+from tisim.platform.new.calibrated import Hardware, characteristics
 from tisim.platform.new.dragonflies import dragonfly_shape
 from tisim.platform.new.fat_trees import fat_tree_shape
 from tisim.platform.new.nearest import checked_count
 from tisim.platform.new.tori import torus_sizes
 from tisim.platform.platform import Platform
 
-Path = str | os.PathLike[str]
-
 
 def cluster(
     nodes: int,
     *,
-    bandwidth: Quantity | None = None,
-    latency: Quantity | None = None,
-    speed: Quantity | None = None,
-    cores: int | None = None,
-    calibrated: Path | None = None,
     backbone: Quantity | None = None,
     name: str = "node",
+    **hardware: Unpack[Hardware],
 ) -> Platform:
     """A cluster of hosts on one switch.
 
@@ -35,18 +30,21 @@ def cluster(
     ----------
     nodes
         Number of hosts, called ``node-0``, ``node-1``, ...
-    bandwidth, latency
-        Of the link of a host to the switch, full duplex: bytes/s and seconds, or text with a unit.
-        A route has two links.
-    speed, cores
-        Of a core: flop/s (of traces in instructions: instructions a second); cores a host.
-    calibrated
-        A platform written by `tisim calibrate`: gives its options, and its numbers where none are
-        given here.
     backbone
         What the switch carries together, bytes/s; None: all that its links do.
     name
         What the names of hosts begin with.
+    bandwidth, latency
+        Of the link of a host to the switch, full duplex: bytes/s and seconds, or text with a unit.
+        A route has two links.
+    speed, cores
+        Of a core: flop/s (of traces in instructions: instructions a second); cores a host, 1 if not
+        given.
+    calibrated
+        A platform written by `tisim calibrate`: gives its options, and its numbers where none are
+        given here.
+    disk
+        Of each host: ``"read=2GBps,write=1GBps,mount=/scratch,size=1TB"``, the last two if need be.
 
     Raises
     ------
@@ -61,27 +59,22 @@ def cluster(
     """
     checked_count(nodes, "the number of hosts")
     centre = None if backbone is None else (backbone, 0.0)
-    given = (bandwidth, latency, speed, cores, calibrated)
-    return _built("cluster", nodes, given, "flat", "", name, centre)
+    return _built("cluster", nodes, hardware, "flat", "", name, centre)
 
 
 def fat_tree(
     nodes: int,
     *,
-    bandwidth: Quantity | None = None,
-    latency: Quantity | None = None,
-    speed: Quantity | None = None,
-    cores: int | None = None,
-    calibrated: Path | None = None,
     radix: int | None = None,
     oversubscription: float = 1.0,
     name: str = "node",
+    **hardware: Unpack[Hardware],
 ) -> Platform:
     """A fat tree of equal switches, of the fewest levels that hold the hosts.
 
     Parameters
     ----------
-    nodes, bandwidth, latency, speed, cores, calibrated, name
+    nodes, name, bandwidth, latency, speed, cores, calibrated, disk
         As of `cluster`; each cable is such a link.
     radix
         Ports of a switch; if None, the smallest of 32, 36, 40, 48, 64 and 128 with the fewest
@@ -102,26 +95,21 @@ def fat_tree(
     <Platform a new fat tree: 1024 hosts, 4096 links>
     """
     shape = fat_tree_shape(nodes, radix, oversubscription)
-    given = (bandwidth, latency, speed, cores, calibrated)
-    return _built("fat tree", nodes, given, "fat_tree", shape, name)
+    return _built("fat tree", nodes, hardware, "fat_tree", shape, name)
 
 
 def torus(
     nodes: int,
     *,
-    bandwidth: Quantity | None = None,
-    latency: Quantity | None = None,
-    speed: Quantity | None = None,
-    cores: int | None = None,
-    calibrated: Path | None = None,
     dims: Sequence[int] | None = None,
     name: str = "node",
+    **hardware: Unpack[Hardware],
 ) -> Platform:
     """A torus: each host has a link to its neighbours in every dimension.
 
     Parameters
     ----------
-    nodes, bandwidth, latency, speed, cores, calibrated, name
+    nodes, name, bandwidth, latency, speed, cores, calibrated, disk
         As of `cluster`; each cable is such a link.
     dims
         The sizes of the dimensions; if None, three nearly equal ones.
@@ -138,30 +126,25 @@ def torus(
     >>> new.torus(4096, bandwidth="50Gbps", latency="1us", speed="3Gf")
     <Platform a new torus: 4096 hosts, 24576 links>
     """
-    given = (bandwidth, latency, speed, cores, calibrated)
-    return _built("torus", nodes, given, "torus", torus_sizes(nodes, dims), name)
+    return _built("torus", nodes, hardware, "torus", torus_sizes(nodes, dims), name)
 
 
 def dragonfly(
     nodes: int,
     *,
-    bandwidth: Quantity | None = None,
-    latency: Quantity | None = None,
-    speed: Quantity | None = None,
-    cores: int | None = None,
-    calibrated: Path | None = None,
     groups: int | None = None,
     chassis: int | None = None,
     blades: int | None = None,
     hosts: int | None = None,
     cables: Sequence[int] | None = None,
     name: str = "node",
+    **hardware: Unpack[Hardware],
 ) -> Platform:
     """A dragonfly: groups of chassis of blades, with minimal routing.
 
     Parameters
     ----------
-    nodes, bandwidth, latency, speed, cores, calibrated, name
+    nodes, name, bandwidth, latency, speed, cores, calibrated, disk
         As of `cluster`; each cable is such a link.
     groups, chassis, blades, hosts
         Groups, chassis a group, blades a chassis, hosts a blade; balanced ones where None. There
@@ -189,21 +172,23 @@ def dragonfly(
         (shape.blades, shape.green),
         shape.nodes,
     )
-    given = (bandwidth, latency, speed, cores, calibrated)
-    return _built("dragonfly", nodes, given, "dragonfly", levels, name)
+    return _built("dragonfly", nodes, hardware, "dragonfly", levels, name)
 
 
 def _built(
     kind: str,
     nodes: int,
-    given: tuple[Quantity | None, Quantity | None, Quantity | None, int | None, Path | None],
+    hardware: Hardware,
     topology: str,
     parameters: str | Sequence[int | Sequence[int]],
     name: str,
     backbone: tuple[Quantity, Quantity] | None = None,
 ) -> Platform:
     """The platform of one cluster element."""
-    numbers = characteristics(*given)
+    numbers = characteristics(**hardware)
+    properties = {BURST: repr(float(numbers.burst))} if numbers.burst else {}
+    if disk := hardware.get("disk"):
+        properties[DISK] = disk
     builder = PlatformBuilder(f"a new {kind}")
     if numbers.config:
         builder.config(numbers.config)
@@ -218,6 +203,6 @@ def _built(
         parameters=parameters,
         backbone=backbone,
         limiter=numbers.limiter,
-        properties={BURST: repr(float(numbers.burst))} if numbers.burst else None,
+        properties=properties,
     )
     return builder.build()

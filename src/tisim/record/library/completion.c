@@ -1,7 +1,10 @@
 /* Waits and tests.
  *
  * How often a test fails depends on the machine. So a successful test is written as a wait, and a
- * failed one only where the user asks for it. */
+ * failed one only where the user asks for it.
+ *
+ * All requests that are known here are in the trace. So what completes or frees one is written even
+ * while the recording is paused: its number is used again. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,7 +44,7 @@ void tisim_before_completion(int count, const MPI_Request *requests, const void 
     struct tisim_request *const request = tisim_request_find(requests[i], variable);
     if (request == NULL || !request->active) continue;
     listed[i] = request;
-    if (request->from_any) needs_statuses = true;
+    if (request->from_any || request->is_marked) needs_statuses = true;
   }
 }
 
@@ -70,11 +73,16 @@ static void write_parts(const struct tisim_request *request) {
   struct tisim_named named = tisim_on(0);
   named.requests = numbers;
   named.request_count = put_numbers(request, numbers);
-  if (named.request_count != 0) tisim_write(TISIM_waitall, NULL, 0, &named, false);
+  if (named.request_count != 0) tisim_write(TISIM_waitall, NULL, 0, &named, true);
 }
 
 static bool is_one(const struct tisim_request *request) {
   return request->number >= 0 && request->more_count == 0;
+}
+
+/* Whether an action that names requests is more than a failed test. */
+static bool completes(enum tisim_word word) {
+  return word == TISIM_waitall || word == TISIM_waitany || word == TISIM_waitsome;
 }
 
 /* Writes a wait for, or a test of, the listed requests. Those of calls that are written as several
@@ -97,7 +105,24 @@ static void write_list(enum tisim_word word, int64_t source) {
   named.requests = numbers;
   named.request_count = known;
   named.source = source;
-  tisim_write(word, NULL, 0, &named, false);
+  tisim_write(word, NULL, 0, &named, completes(word));
+}
+
+static void write_one(enum tisim_word word, const struct tisim_request *request) {
+  struct tisim_named named = tisim_on(0);
+  named.request = request->number;
+  tisim_write(word, NULL, 0, &named, true);
+}
+
+/* A request is complete. If the program has cancelled it, the status says whether it succeeded. */
+static void settle(struct tisim_request *request, const MPI_Status *status) {
+  int cancelled = 0;
+  if (!request->is_marked) return;
+  request->is_marked = false;
+  PMPI_Test_cancelled(status, &cancelled);
+  if (!cancelled) return;
+  request->from_any = false;
+  write_one(TISIM_cancel, request);
 }
 
 /* Of the message that a receive from any source has matched, which is told; -1: there is none. */
@@ -117,10 +142,11 @@ void tisim_after_one(bool is_test, bool done, const MPI_Status *status) {
     }
     return;
   }
+  if (done && status != NULL) settle(listed[0], status);
   struct tisim_named named = tisim_on(0);
   named.request = listed[0]->number;
   if (done) named.source = source_of(0, status);
-  tisim_write(is_test && !done ? TISIM_test : TISIM_wait, NULL, 0, &named, false);
+  tisim_write(is_test && !done ? TISIM_test : TISIM_wait, NULL, 0, &named, done);
   if (done) tisim_request_done(listed[0]);
 }
 
@@ -132,6 +158,7 @@ void tisim_after_all(bool is_test, bool done, const MPI_Status *statuses) {
   (void)is_test;
   int64_t source = -1;
   for (int i = 0; i < listed_count; ++i) {
+    if (listed[i] != NULL && statuses != NULL) settle(listed[i], &statuses[i]);
     const int64_t own = listed[i] != NULL && statuses != NULL ? source_of(i, &statuses[i]) : -1;
     if (source < 0) source = own;
   }
@@ -147,6 +174,7 @@ void tisim_after_any(bool is_test, bool done, int index, const MPI_Status *statu
     return;
   }
   if (index < 0 || index >= listed_count || listed[index] == NULL) return;
+  if (status != NULL) settle(listed[index], status);
   if (is_one(listed[index])) {
     write_list(TISIM_waitany, source_of(index, status));
   } else {
@@ -172,6 +200,7 @@ void tisim_after_some(bool is_test, int count, const int *indices, int first,
       continue;
     }
     known = true;
+    if (statuses != NULL) settle(listed[index], &statuses[i]);
     const int64_t own = statuses != NULL ? source_of(index, &statuses[i]) : -1;
     if (source < 0) source = own;
   }
@@ -183,8 +212,24 @@ void tisim_after_some(bool is_test, int count, const int *indices, int first,
   }
 }
 
+/* A call that is written as several, a collective, is only forgotten: MPI does not allow to free
+ * its request. */
 void tisim_before_request_free(MPI_Request request, const void *variable) {
   tisim_begin_list();
   struct tisim_request *const freed = tisim_request_find(request, variable);
-  if (freed != NULL) tisim_request_forget(freed);
+  if (freed == NULL) return;
+  if (is_one(freed)) write_one(TISIM_request_free, freed);
+  tisim_request_forget(freed);
+}
+
+/* Only a cancellation that has succeeded is written. MPI knows at once of a receive, and of a send
+ * perhaps only when its request is complete. */
+void tisim_after_cancel(MPI_Request request, const void *variable) {
+  tisim_begin_list();
+  struct tisim_request *const marked = tisim_request_find(request, variable);
+  if (marked == NULL || !marked->active || !is_one(marked)) return;
+  MPI_Status status;
+  int done = 0;
+  marked->is_marked = PMPI_Request_get_status(request, &done, &status) == MPI_SUCCESS;
+  if (done) settle(marked, &status);
 }

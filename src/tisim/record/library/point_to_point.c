@@ -110,10 +110,7 @@ void tisim_after_post(enum tisim_word word, int count, MPI_Datatype type, int pe
   made->ticket = tisim_write(word, arguments, 3, &named, persistent);
 }
 
-void tisim_after_start(MPI_Request request, const void *variable) {
-  if (!tisim_is_active()) return;
-  tisim_begin_list();
-  struct tisim_request *const started = tisim_request_find(request, variable);
+static void write_start(struct tisim_request *started) {
   if (started == NULL) return;
   started->active = true;
   struct tisim_named named = tisim_on(0);
@@ -122,18 +119,35 @@ void tisim_after_start(MPI_Request request, const void *variable) {
   started->ticket = tisim_write(TISIM_start, NULL, 0, &named, false);
 }
 
+void tisim_after_start(MPI_Request request, const void *variable) {
+  if (!tisim_is_active()) return;
+  tisim_begin_list();
+  write_start(tisim_request_find(request, variable));
+}
+
+/* Receives from any source are started one by one: a line says of one only whom it has matched. */
 void tisim_after_startall(int count, const MPI_Request *requests, const void *variables,
                           size_t stride) {
   if (!tisim_is_active() || count <= 0) return;
   int64_t *const numbers = tisim_numbers((size_t)count);
   size_t known = 0;
+  bool from_any = false;
   tisim_begin_list();
   for (int i = 0; i < count; ++i) {
     const void *const variable = (const char *)variables + (size_t)i * stride;
     struct tisim_request *const started = tisim_request_find(requests[i], variable);
     if (started == NULL) continue;
     started->active = true;
+    from_any = from_any || started->from_any;
     numbers[known++] = started->number;
+  }
+  if (from_any) {
+    tisim_begin_list();
+    for (int i = 0; i < count; ++i) {
+      const void *const variable = (const char *)variables + (size_t)i * stride;
+      write_start(tisim_request_find(requests[i], variable));
+    }
+    return;
   }
   if (known == 0) return;
   struct tisim_named named = tisim_on(0);

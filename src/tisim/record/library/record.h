@@ -84,6 +84,11 @@ bool tisim_counts_threads(void);
 /* Before the program goes on; what MPI has called back in the program is not counted. */
 void tisim_counter_restart(void);
 
+/* Around what a handler of a signal does, on the thread that called MPI_Init: no computation of the
+ * program. */
+uint64_t tisim_counter_now(void);
+void tisim_counter_resume(uint64_t before);
+
 /* qemu.c: the count of QEMU's plug-in; NULL where the program does not run under it. */
 extern const volatile uint64_t *tisim_qemu_count;
 
@@ -128,6 +133,7 @@ struct tisim_request {
   bool persistent;
   bool active;
   bool from_any;
+  bool is_marked; /* cancelled; whether that has succeeded tells its status */
   int64_t ticket; /* of the receive's source; -1: none */
   uint64_t listed; /* the last list of requests that names it */
   struct group *group; /* of the requests with the same handle */
@@ -144,7 +150,8 @@ void tisim_after_request_of_comm(const struct tisim_request *request);
 struct tisim_request *tisim_request_find(MPI_Request handle, const void *variable);
 void tisim_begin_list(void);
 void tisim_request_done(struct tisim_request *request);
-/* Of a request that the program frees: its number is used again only if it was not active. */
+/* Of a request that the program frees. The numbers of a call that is written as several are used
+ * again only if it was not active. */
 void tisim_request_forget(struct tisim_request *request);
 
 /* point_to_point.c */
@@ -180,6 +187,7 @@ void tisim_after_any(bool is_test, bool done, int index, const MPI_Status *statu
 void tisim_after_some(bool is_test, int count, const int *indices, int first,
                       const MPI_Status *statuses);
 void tisim_before_request_free(MPI_Request request, const void *variable);
+void tisim_after_cancel(MPI_Request request, const void *variable);
 /* The program's statuses, or others where it ignores them and a receive is from any source. */
 MPI_Status *tisim_statuses(MPI_Status *statuses, const MPI_Status *ignored, int count, bool needed);
 bool tisim_needs_statuses(void);

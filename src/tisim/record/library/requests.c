@@ -215,6 +215,6 @@ void tisim_request_done(struct tisim_request *request) {
 }
 
 void tisim_request_forget(struct tisim_request *request) {
-  if (!request->active) give_back_all(request);
+  if (!request->active || request->more_count == 0) give_back_all(request);
   remove_request(request);
 }

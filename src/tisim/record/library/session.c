@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "call_sites.h"
+#include "further_counters.h"
 #include "merge.h"
 #include "record.h"
+#include "samples.h"
 #include "settings.h"
 #include "timeline.h"
 #include "trace_library.h"
@@ -27,6 +29,7 @@ static bool is_merged; /* the ranks merge their parts at the end */
 static bool paused;
 static bool many_threads; /* MPI_THREAD_MULTIPLE: only the thread that called MPI_Init records */
 static pthread_t first_thread;
+static uint64_t calls;  /* that were written */
 static uint64_t volume; /* of the computation since the last line */
 static bool has_clock; /* calls are timed */
 static int64_t call_site = -1; /* of the call of MPI at hand; -1: not recorded */
@@ -39,11 +42,14 @@ static size_t numbers_size;
 
 static void message(const char *text) { fprintf(stderr, "tisim record: %s\n", text); }
 
+static bool is_first_thread(void) { return pthread_equal(pthread_self(), first_thread) != 0; }
+
 bool tisim_enter(const char *function, const void *caller) {
   if (state != STATE_RECORDING || depth != 0) return false;
-  if (many_threads && !pthread_equal(pthread_self(), first_thread)) return false;
+  if (many_threads && !is_first_thread()) return false;
+  depth = 1; /* from here on nothing is sampled */
   tisim_add_volume(tisim_counter_take(caller));
-  depth = 1;
+  if (is_first_thread()) tisim_take_further_counts();
   current = function;
   if (settings.has_call_sites && sink != NULL) call_site = tisim_call_site(caller);
   if (has_clock && sink != NULL) {
@@ -54,7 +60,7 @@ bool tisim_enter(const char *function, const void *caller) {
 }
 
 void tisim_add_volume(uint64_t more) {
-  if (pthread_equal(pthread_self(), first_thread)) {
+  if (is_first_thread()) {
     volume += more;
   } else {
     tisim_add_thread_volume(more);
@@ -64,7 +70,7 @@ void tisim_add_volume(uint64_t more) {
 bool tisim_is_in_call(void) { return depth != 0 || state != STATE_RECORDING; }
 
 bool tisim_is_recorded_thread(void) {
-  return state == STATE_RECORDING && depth == 0 && pthread_equal(pthread_self(), first_thread);
+  return state == STATE_RECORDING && depth == 0 && is_first_thread();
 }
 
 bool tisim_begin_region(const void *caller) {
@@ -77,8 +83,9 @@ void tisim_leave(void) {
   if (settings.has_timeline && begin_time != 0 && !paused) {
     tisim_timeline_call(current, begin_time, end_time == 0 ? tisim_now() : end_time);
   }
-  depth = 0;
+  if (is_first_thread()) tisim_restart_further_counters();
   tisim_counter_restart();
+  depth = 0;
 }
 
 void tisim_unsupported(void) { tisim_count_unsupported(current, 1); }
@@ -89,6 +96,7 @@ bool tisim_is_active(void) { return !paused; }
 
 /* From here on nothing is written. The rank goes on to agree with the others on communicators. */
 static void close_sink(bool is_complete) {
+  tisim_end_samples();
   if (sink != NULL) tisim_sink_close(sink, is_complete);
   sink = NULL;
 }
@@ -171,7 +179,8 @@ void tisim_start(int threads, const void *caller) {
   const bool compressed = all_load_trace_library();
   const bool is_listed = settings.ranks == NULL || tisim_is_listed(settings.ranks, rank);
   const char *const counter = tisim_counter_begin(settings.counter, settings.reference_speed);
-  bool can_record = settings.directory != NULL && counter != NULL;
+  const bool counts = counter != NULL && tisim_begin_further_counters(settings.further_counters);
+  bool can_record = settings.directory != NULL && counts;
   if (settings.directory != NULL && counter == NULL) {
     message("the counter that was asked for does not work on this host");
   } else if (can_record && is_listed) {
@@ -191,7 +200,10 @@ void tisim_start(int threads, const void *caller) {
   tisim_begin_communicators();
   is_merged = compressed && settings.output != NULL;
   if (is_merged) tisim_prepare_merge();
-  if (sink != NULL) write_header(size, counter, threads);
+  if (sink != NULL) {
+    write_header(size, counter, threads);
+    tisim_name_further_counters(sink);
+  }
   if (settings.has_call_sites && sink != NULL) tisim_begin_call_sites(sink);
   has_clock = settings.has_times || settings.has_timeline;
   if (settings.has_timeline) tisim_begin_timeline(settings.directory, sink != NULL);
@@ -199,11 +211,15 @@ void tisim_start(int threads, const void *caller) {
   atexit(close_at_exit);
   tisim_begin_accelerators();
   if (strcmp(settings.counter, "register") == 0) tisim_begin_uncounted();
+  if (settings.has_samples && sink != NULL) tisim_begin_samples(sink, settings.directory, rank);
+  depth = 1;
   state = STATE_RECORDING;
   const struct tisim_named none = tisim_on(0);
   tisim_write(TISIM_init, NULL, 0, &none, true);
   (void)tisim_counter_take(caller);
+  tisim_restart_further_counters();
   tisim_counter_restart();
+  depth = 0;
 }
 
 static void write_unsupported(void) {
@@ -219,8 +235,10 @@ static void write_unsupported(void) {
 /* Ends the computation before the next call. */
 static void write_volume(void) {
   const struct tisim_threads threads = tisim_take_threads(volume);
+  const bool is_written = !paused && sink != NULL && threads.sum != 0;
   volume = 0;
-  if (paused || sink == NULL) return;
+  tisim_write_further_counts(is_written ? sink : NULL);
+  if (!is_written) return;
   if (threads.count > 1) {
     const int64_t largest = (int64_t)threads.largest;
     struct tisim_named named = tisim_on(0);
@@ -228,7 +246,7 @@ static void write_volume(void) {
     named.sum = (int64_t)threads.sum;
     const struct tisim_call call = {TISIM_compute, &largest, 1, &named, -1, -1};
     tisim_sink_call(sink, &call);
-  } else if (threads.sum != 0) {
+  } else {
     tisim_sink_volume(sink, threads.sum);
   }
 }
@@ -266,10 +284,14 @@ void tisim_give_up(void) {
 
 void tisim_pause(bool pause, const void *caller) {
   if (state != STATE_RECORDING || depth != 0 || paused == pause) return;
+  depth = 1;
   volume += tisim_counter_take(caller);
+  if (is_first_thread()) tisim_take_further_counts();
   write_volume();
   paused = pause;
+  if (is_first_thread()) tisim_restart_further_counters();
   tisim_counter_restart();
+  depth = 0;
 }
 
 struct tisim_named tisim_on(int64_t comm) {
@@ -289,6 +311,7 @@ int64_t tisim_write(enum tisim_word word, const int64_t *arguments, size_t count
                  const struct tisim_named *named, bool always) {
   if (sink == NULL || (paused && !always)) return -1;
   write_volume();
+  tisim_write_samples(calls++);
   const struct tisim_call call = {word, arguments, count, named, call_site, take_duration()};
   const int64_t ticket = tisim_sink_call(sink, &call);
   if (tisim_sink_error(sink) != NULL) stop_after_error();

@@ -11,9 +11,11 @@ struct tisim_settings {
   const char *output;        /* the trace that the ranks merge their parts into; NULL: they do not */
   const char *trace_library; /* libtisim_trace; NULL: parts are text */
   const char *counter;
+  const char *further_counters; /* those beside it; NULL: none */
   double reference_speed;
   bool keeps_failed_tests;
   bool has_call_sites; /* calls say where in the program they are made */
+  bool has_samples;    /* call paths of the computation are sampled */
   bool has_times;    /* calls say how long they take */
   bool has_timeline; /* and when they began and ended */
   size_t memory;       /* bytes a rank; 0: the library's own bound */

@@ -20,6 +20,7 @@
   WORD(send_init, "rnn") WORD(ssend_init, "rnn") WORD(bsend_init, "rnn")                 \
   WORD(recv_init, "rnn") WORD(start, "") WORD(startall, "")                              \
   WORD(probe, "rn") WORD(iprobe, "rn")                                                   \
+  WORD(cancel, "") WORD(request_free, "")                                                \
   WORD(wait, "") WORD(waitall, "") WORD(waitany, "") WORD(waitsome, "")                  \
   WORD(test, "") WORD(testall, "") WORD(testany, "") WORD(testsome, "")                  \
   WORD(comm_split, "nnnn") WORD(comm_dup, "nn") WORD(comm_idup, "nn")                    \
@@ -68,6 +69,8 @@ typedef struct tisim_sink tisim_sink;
 struct tisim_sink {
   void (*comment)(tisim_sink *sink, const char *text);
   int64_t (*text)(tisim_sink *sink, const char *text);
+  int64_t (*count_name)(tisim_sink *sink, const char *name);
+  void (*count)(tisim_sink *sink, int64_t number, int64_t count);
   void (*volume)(tisim_sink *sink, uint64_t volume);
   int64_t (*call)(tisim_sink *sink, const struct tisim_call *call);
   void (*matched)(tisim_sink *sink, int64_t ticket, int64_t source);
@@ -91,6 +94,14 @@ static inline void tisim_sink_comment(tisim_sink *sink, const char *text) {
 /* The number of a text that attributes of calls may have; -1 if the sink keeps no attributes. */
 static inline int64_t tisim_sink_text(tisim_sink *sink, const char *text) {
   return sink->text(sink, text);
+}
+/* The number of a counter beside that of the volumes; -1 if the sink keeps no attributes. */
+static inline int64_t tisim_sink_count_name(tisim_sink *sink, const char *name) {
+  return sink->count_name(sink, name);
+}
+/* Of the computation that is written next, what the counter with this number has counted. */
+static inline void tisim_sink_count(tisim_sink *sink, int64_t number, int64_t count) {
+  sink->count(sink, number, count);
 }
 /* A computation before the next call, in units of the counter. */
 static inline void tisim_sink_volume(tisim_sink *sink, uint64_t volume) {

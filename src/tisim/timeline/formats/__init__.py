@@ -44,12 +44,19 @@ def _paraver(path: Path, run: Run) -> Output:
     return ParaverOutput(path, run)
 
 
+def _run_file(path: Path, run: Run) -> Output:
+    from tisim.timeline.run_file.output import RunFileOutput
+
+    return RunFileOutput(path, run)
+
+
 _FORMATS: dict[str, Callable[[Path, Run], Output]] = {
     ".perfetto-trace": _perfetto,
     ".trace": _paje,
     ".prv": _paraver,
     ".parquet": _parquet,
     ".csv": _csv,
+    ".tir": _run_file,
 }
 
 #: Suffixes of timelines, and what they stand for.
@@ -59,6 +66,7 @@ SUFFIXES = {
     ".prv": "Paraver, with .pcf and .row",
     ".parquet": "Parquet, with .messages.parquet",
     ".csv": "CSV, with .messages.csv",
+    ".tir": "a run file, for tisim view",
     ".timed.csv": "the timed trace: each action with its duration",
 }
 

@@ -44,6 +44,13 @@ _TYPES = {
     50000002: "MPI Collective Comm",
     50000003: "MPI Other",
 }
+# Of collectives.
+_SIZES = {
+    50100001: "Send Size in MPI Global OP",
+    50100002: "Recv Size in MPI Global OP",
+    50100003: "Root in MPI Global OP",
+    50100004: "Communicator in MPI Global OP",
+}
 
 
 class ParaverOutput:
@@ -147,6 +154,7 @@ def _labels(run: Run) -> str:
         lines += ["", "EVENT_TYPE", f"9    {type_}    {label}", "VALUES"]
         lines += [f"{value}   {name}" for t, value, name in calls if t == type_]
         lines += ["0   End"]
+    lines += ["", "EVENT_TYPE", *(f"1    {type_}    {label}" for type_, label in _SIZES.items())]
     lines += ["", "EVENT_TYPE", f"9    {_core.PARAVER_WAIT_STATE}    Wait state", "VALUES"]
     names = _core.state_names()
     first = names.index("late sender")

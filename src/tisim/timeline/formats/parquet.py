@@ -51,7 +51,7 @@ class ParquetOutput:
                 _Table(actions, _core.ActionRows(), _core.action_type(), _ACTIONS, kinds)
             )
             self._tables.append(
-                _Table(messages, _core.MessageRows(), _core.message_type(), _MESSAGES, ())
+                _Table(messages, _core.MessageRows(), _core.message_type(), MESSAGE_COLUMNS, ())
             )
         except BaseException:
             self.discard()
@@ -85,7 +85,8 @@ _ACTIONS = {
     "communicator": "comm",
     "line": "line",
 }
-_MESSAGES = {
+#: The same of messages; run files have these columns too.
+MESSAGE_COLUMNS = {
     "source": "source",
     "destination": "destination",
     "bytes": "bytes",

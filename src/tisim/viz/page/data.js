@@ -52,6 +52,17 @@ function ticks(begin, end, count) {
   return found;
 }
 
+// A colour of the page, light or dark.
+function themed(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+// A colour such as #0170A9 as a pixel.
+function pixelOf(colour) {
+  const number = parseInt(colour.slice(1), 16);
+  return (0xff000000 | ((number & 255) << 16) | (number & 0xff00) | (number >> 16)) >>> 0;
+}
+
 // A canvas as large as its place, in the pixels of the screen.
 function prepared(canvas, height) {
   const ratio = window.devicePixelRatio || 1;

@@ -1,24 +1,27 @@
 "use strict";
-// The Gantt chart: lanes of ranks, messages and the critical path over them; zoom and pan.
+// The Gantt chart: lanes of ranks, messages and the critical path over them; zoom in time and ranks.
 
-const MOST_ARROWS = 300;
+const MOST_ARROWS = 100;
+const MOST_LABELS = 3;
 
 class Gantt {
   constructor(canvas, page) {
     this.canvas = canvas;
     this.page = page;
-    this.view = { begin: 0, end: page.end };
     this.lanes = page.lanes;
+    this.view = { begin: 0, end: page.end, first: 0, last: page.lanes.count }; // lanes, without last
     const exact = page.gantt.mode === "exact";
     this.source = exact
       ? new AllStates(page.gantt, page.lanes)
       : new Shares(page.gantt, page.lanes, page.end);
-    this.laneHeight = Math.max(8, Math.min(110, Math.floor(620 / this.lanes.count)));
+    this.plotHeight = this.lanes.count * Math.max(8, Math.min(110, Math.floor(620 / this.lanes.count)));
     this.left = 74;
     this.top = 6;
     this.show = { messages: page.messages.count <= MOST_ARROWS, path: false };
     this.listen();
   }
+
+  get laneHeight() { return this.plotHeight / (this.view.last - this.view.first); }
 
   get plotWidth() {
     return Math.max(this.canvas.clientWidth - this.left - 8, 10);
@@ -33,17 +36,33 @@ class Gantt {
   }
 
   yOf(rank) {
-    return this.top + ((rank + 0.5) / this.lanes.size) * this.laneHeight;
+    return this.top + ((rank + 0.5) / this.lanes.size - this.view.first) * this.laneHeight;
   }
 
-  // Show this part of the time, as far as there is anything.
-  look(begin, end) {
+  // Show this part of the time and of the lanes, as far as there is anything.
+  look(begin, end, first = this.view.first, last = this.view.last) {
     const whole = this.page.end;
     const least = Math.max(this.source.least, whole * 1e-9);
     const length = Math.min(Math.max(end - begin, least), whole);
     const from = Math.min(Math.max(begin + (end - begin - length) / 2, 0), whole - length);
-    this.view = { begin: from, end: from + length };
+    const lanes = Math.max(1, Math.min(Math.round(last - first), this.lanes.count));
+    const low = Math.max(0, Math.min(Math.round(first), this.lanes.count - lanes));
+    this.view = { begin: from, end: from + length, first: low, last: low + lanes };
     this.draw();
+  }
+
+  // Show a part of the time and the lanes of some ranks, with a few beside them.
+  lookAt(begin, end, rank) {
+    const lane = Math.floor(rank / this.lanes.size);
+    const beside = Math.max(4, Math.min(8, this.lanes.count >> 2));
+    this.look(begin - (end - begin), end + (end - begin), lane - beside, lane + beside + 1);
+  }
+
+  zoomLanes(factor, around = (this.view.first + this.view.last) / 2) {
+    const { begin, end, first, last } = this.view;
+    const count = factor > 1 ? Math.floor((last - first) / factor) : Math.ceil((last - first) / factor);
+    const low = around - ((around - first) * count) / (last - first);
+    this.look(begin, end, low, Math.round(low) + Math.max(count, 1));
   }
 
   zoom(factor, around = (this.view.begin + this.view.end) / 2) {
@@ -57,8 +76,14 @@ class Gantt {
     this.look(this.view.begin + step, this.view.end + step);
   }
 
+  moveLanes(part) {
+    const { begin, end, first, last } = this.view;
+    const by = Math.sign(part) * Math.ceil(Math.abs(part) * (last - first));
+    this.look(begin, end, first + by, last + by);
+  }
+
   draw() {
-    const height = this.top + this.lanes.count * this.laneHeight + 34;
+    const height = this.top + this.plotHeight + 34;
     const screen = prepared(this.canvas, height);
     if (screen.width === 0) return; // its tab is not shown
     this.paintLanes(screen);
@@ -66,46 +91,52 @@ class Gantt {
     const notes = [];
     screen.context.save();
     screen.context.beginPath();
-    screen.context.rect(this.left, this.top, this.plotWidth, this.lanes.count * this.laneHeight);
+    screen.context.rect(this.left, this.top, this.plotWidth, this.plotHeight);
     screen.context.clip();
     if (this.show.messages) notes.push(this.drawMessages(screen.context));
     if (this.show.path) notes.push(this.drawPath(screen.context));
+    this.drawOutliers(screen.context);
     screen.context.restore();
     this.tell(notes);
   }
 
   tell(notes) {
-    const { begin, end } = this.view;
-    Object.assign(this.canvas.dataset, { begin, end });
+    const { begin, end, first, last } = this.view;
+    Object.assign(this.canvas.dataset, { begin, end, first, last });
+    this.canvas.dispatchEvent(new CustomEvent("looked", { detail: this.view }));
     const [unit, factor] = unitOf(end);
     const shown = [begin, end].map((t) => Number((t * factor).toPrecision(7)));
     document.getElementById("range").textContent =
-      `${shown[0]} to ${shown[1]} ${unit} (${timeText(end - begin)}, ${percentText((end - begin) / this.page.end)})`;
+      `${shown[0]} to ${shown[1]} ${unit} (${timeText(end - begin)}, ${percentText((end - begin) / this.page.end)})${this.laneText()}`;
     const perPixel = (end - begin) / this.plotWidth;
     if (this.source.width > perPixel) notes.push(`Columns are means over ${timeText(this.source.width)}.`);
     document.getElementById("gantt-note").textContent = notes.join(" ");
+  }
+
+  laneText() {
+    const { first, last } = this.view;
+    if (last - first === this.lanes.count) return "";
+    const [low] = this.lanes.labels[first].split("-");
+    return `, ranks ${low} to ${this.lanes.labels[last - 1].split("-").pop()}`;
   }
 
   paintLanes({ context, ratio }) {
     const columns = Math.round(this.plotWidth * ratio);
     const rows = Math.max(1, Math.round(this.laneHeight * 0.86 * ratio));
     const kinds = this.page.states.length;
-    const colours = this.page.states.map(({ colour }) => {
-      const number = parseInt(colour.slice(1), 16);
-      return (0xff000000 | ((number & 255) << 16) | (number & 0xff00) | (number >> 16)) >>> 0;
-    });
-    for (let lane = 0; lane < this.lanes.count; lane += 1) {
+    const colours = this.page.states.map(({ colour }) => pixelOf(colour));
+    for (let { first: lane } = this.view; lane < this.view.last; lane += 1) {
       const sums = new Float32Array(columns * kinds);
       this.source.add(lane, this.view, columns, kinds, sums);
       const image = context.createImageData(columns, rows);
       const pixels = new Uint32Array(image.data.buffer);
       for (let x = 0; x < columns; x += 1) this.stack(sums, x, kinds, colours, pixels, columns, rows);
-      const top = this.top + lane * this.laneHeight + this.laneHeight * 0.07;
+      const top = this.top + (lane - this.view.first + 0.07) * this.laneHeight;
       context.putImageData(image, Math.round(this.left * ratio), Math.round(top * ratio));
     }
   }
 
-  // One column of a lane: states upon one another, the rest is white.
+  // One column of a lane: states upon one another, the rest is the ground.
   stack(sums, x, kinds, colours, pixels, columns, rows) {
     let whole = 0;
     for (let state = 0; state < kinds; state += 1) whole += sums[x * kinds + state];
@@ -119,23 +150,25 @@ class Gantt {
         pixels[row * columns + x] = colours[state];
       }
     }
+    const ground = pixelOf(themed("--ground"));
     while (row > 0) {
       row -= 1;
-      pixels[row * columns + x] = 0xffffffff;
+      pixels[row * columns + x] = ground;
     }
   }
 
   drawAxes({ context, height }) {
     const { begin, end } = this.view;
     const [unit, factor] = unitOf(end);
-    const bottom = this.top + this.lanes.count * this.laneHeight;
-    context.fillStyle = "#444";
-    context.strokeStyle = "#bbb";
+    const bottom = this.top + this.plotHeight;
+    context.fillStyle = themed("--faint");
+    context.strokeStyle = themed("--line");
     context.textAlign = "right";
     context.textBaseline = "middle";
     const every = Math.max(1, Math.ceil(15 / this.laneHeight));
-    for (let lane = 0; lane < this.lanes.count; lane += every) {
-      context.fillText(this.lanes.labels[lane], this.left - 7, this.top + (lane + 0.5) * this.laneHeight);
+    for (let { first: lane } = this.view; lane < this.view.last; lane += every) {
+      const y = this.top + (lane - this.view.first + 0.5) * this.laneHeight;
+      context.fillText(this.lanes.labels[lane], this.left - 7, y);
     }
     context.textBaseline = "top";
     context.beginPath();
@@ -151,23 +184,52 @@ class Gantt {
     context.stroke();
   }
 
-  // Messages are in random order: the first of them are a sample.
+  // Those that were waited for longest come first.
   drawMessages(context) {
     const { started, arrived, source, destination, part } = this.page.messages;
+    const { begin, end, first, last } = this.view;
+    const [low, high] = [first * this.lanes.size, last * this.lanes.size];
+    const inside = (rank) => rank >= low && rank < high;
     let seen = 0;
-    context.strokeStyle = "#000";
-    context.fillStyle = "#000";
+    context.strokeStyle = context.fillStyle = themed("--ink");
     context.lineWidth = 0.8;
     for (let i = 0; i < started.length; i += 1) {
-      if (started[i] > this.view.end || arrived[i] < this.view.begin) continue;
+      if (started[i] > end || arrived[i] < begin || !(inside(source[i]) || inside(destination[i]))) continue;
       seen += 1;
       if (seen > MOST_ARROWS) continue;
       const tail = [this.xOf(started[i]), this.yOf(source[i])];
       this.arrow(context, tail, [this.xOf(arrived[i]), this.yOf(destination[i])]);
     }
     if (part === 1 && seen <= MOST_ARROWS) return "Arrows: all messages in view, while they are on their way.";
-    const whole = `${part < 1 ? "about " : ""}${Math.round(seen / part).toLocaleString("en")}`;
-    return `Arrows: ${Math.min(seen, MOST_ARROWS)} of ${whole} messages in view, chosen at random.`;
+    const of = part === 1 ? ` of ${seen.toLocaleString("en")}` : "";
+    return `Arrows: the ${Math.min(seen, MOST_ARROWS)}${of} messages in view that were waited for longest.`;
+  }
+
+  // Computations that took far longer than others like them.
+  drawOutliers(context) {
+    const { begin, end, first, last } = this.view;
+    const labels = this.page.outliers.filter((one) => {
+      const lane = Math.floor(one.rank / this.lanes.size);
+      return one.begin < end && one.end > begin && lane >= first && lane < last;
+    });
+    context.textBaseline = "middle";
+    context.textAlign = "left";
+    for (const one of labels.slice(0, MOST_LABELS)) {
+      const [x, right, y] = [this.xOf(one.begin), this.xOf(one.end), this.yOf(one.rank)];
+      const width = context.measureText(one.text).width + 12;
+      const above = y - this.laneHeight / 2 > this.top + 22;
+      const place = y + (above ? -1 : 1) * (this.laneHeight / 2 + 8);
+      const left = Math.max(this.left, Math.min((x + right) / 2 - width / 2, this.left + this.plotWidth - width));
+      context.strokeStyle = themed("--mark");
+      context.lineWidth = 2;
+      context.strokeRect(x, y - this.laneHeight / 2 + 1, Math.max(right - x, 2), this.laneHeight - 2);
+      context.fillStyle = themed("--ground");
+      context.fillRect(left, place - 10, width, 20);
+      context.lineWidth = 1;
+      context.strokeRect(left, place - 10, width, 20);
+      context.fillStyle = themed("--ink");
+      context.fillText(one.text, left + 6, place);
+    }
   }
 
   arrow(context, [x0, y0], [x1, y1]) {
@@ -185,7 +247,7 @@ class Gantt {
 
   drawPath(context) {
     const { time, rank, merged } = this.page.path;
-    for (const [colour, width] of [["#fff", 5], ["#000", 2.4]]) {
+    for (const [colour, width] of [[themed("--ground"), 5], [themed("--ink"), 2.4]]) {
       context.strokeStyle = colour;
       context.lineWidth = width;
       context.lineJoin = "round";
@@ -198,7 +260,7 @@ class Gantt {
       context.stroke();
     }
     const detail = merged ? ` Its turns within ${timeText(merged)} are not drawn.` : "";
-    return `Black line: the critical path.${detail}`;
+    return `Thick line: the critical path.${detail}`;
   }
 
   listen() {
@@ -206,12 +268,13 @@ class Gantt {
     let drag = null;
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
-      if (event.shiftKey) this.move(Math.sign(event.deltaY || event.deltaX) * 0.1);
+      const lane = this.view.first + (event.offsetY - this.top) / this.laneHeight;
+      if (event.shiftKey) this.zoomLanes((event.deltaY || event.deltaX) < 0 ? 1.25 : 0.8, lane);
       else this.zoom(event.deltaY < 0 ? 1.25 : 0.8, this.timeAt(event.offsetX));
     }, { passive: false });
     canvas.addEventListener("dblclick", (event) => this.zoom(3, this.timeAt(event.offsetX)));
     canvas.addEventListener("pointerdown", (event) => {
-      drag = { x: event.offsetX, view: this.view };
+      drag = { x: event.offsetX, y: event.offsetY, view: this.view };
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointerup", () => { drag = null; });
@@ -224,13 +287,16 @@ class Gantt {
       const length = drag.view.end - drag.view.begin;
       const wanted = drag.view.begin - ((event.offsetX - drag.x) / this.plotWidth) * length;
       const begin = Math.min(Math.max(wanted, 0), this.page.end - length);
-      this.look(begin, begin + length);
+      const lanes = Math.round((drag.y - event.offsetY) / this.laneHeight);
+      this.look(begin, begin + length, drag.view.first + lanes, drag.view.last + lanes);
     });
     canvas.addEventListener("pointerleave", () => tip.hide());
     canvas.addEventListener("keydown", (event) => {
       const actions = {
         "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5),
-        0: () => this.look(0, this.page.end),
+        "*": () => this.zoomLanes(2), "/": () => this.zoomLanes(0.5),
+        0: () => this.look(0, this.page.end, 0, this.lanes.count),
+        ArrowUp: () => this.moveLanes(-0.2), ArrowDown: () => this.moveLanes(0.2),
         ArrowLeft: () => this.move(-0.2), ArrowRight: () => this.move(0.2),
       };
       if (event.key in actions) {
@@ -241,9 +307,9 @@ class Gantt {
   }
 
   point(event) {
-    const lane = Math.floor((event.offsetY - this.top) / this.laneHeight);
+    const lane = this.view.first + Math.floor((event.offsetY - this.top) / this.laneHeight);
     const time = this.timeAt(event.offsetX);
-    const inside = event.offsetX >= this.left && lane >= 0 && lane < this.lanes.count;
+    const inside = event.offsetX >= this.left && lane >= this.view.first && lane < this.view.last;
     if (inside && time >= 0 && time <= this.page.end) {
       tip.show(event, this.source.describe(lane, time, this.page));
     } else {

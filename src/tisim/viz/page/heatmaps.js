@@ -53,14 +53,14 @@ class Matrix {
     }
     this.drawLabels(context, count);
     const element = document.getElementById("matrix-ramp");
-    if (most > 0) ramp(element, `${this.text(least)} `, ` ${this.text(most)} (logarithmic; white: none)`);
+    if (most > 0) ramp(element, `${this.text(least)} `, ` ${this.text(most)} (logarithmic; no colour: none)`);
     else element.textContent = "nothing";
   }
 
   drawLabels(context, count) {
-    context.strokeStyle = "#999";
+    context.strokeStyle = themed("--line");
     context.strokeRect(this.left - 0.5, this.top - 0.5, count * this.cell + 1, count * this.cell + 1);
-    context.fillStyle = "#444";
+    context.fillStyle = themed("--faint");
     context.textBaseline = "middle";
     const every = Math.ceil(16 / this.cell);
     const along = Math.ceil((Math.max(...this.lanes.labels.map((l) => l.length)) * 8 + 6) / this.cell);
@@ -129,7 +129,7 @@ class LinkChart {
       context.fillStyle = shade(use / this.most);
       context.fillRect(this.left + from * this.plot, top + 1, (to - from) * this.plot + 0.5, this.row - 2);
     }
-    context.fillStyle = "#444";
+    context.fillStyle = themed("--faint");
     context.textBaseline = "middle";
     context.textAlign = "right";
     context.fillText(name, this.left - 7, top + this.row / 2, this.left - 8);

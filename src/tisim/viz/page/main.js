@@ -10,11 +10,38 @@ function openTab(name, charts) {
   if (charts[name]) charts[name].draw();
 }
 
+// The tab that the address names, as in lu.html#gantt; behind ? is what the chart shows.
+function namedTab() {
+  const [name] = location.hash.slice(1).split("?");
+  return document.querySelector(`nav button[data-tab="${CSS.escape(name)}"]`) ? name : "summary";
+}
+
+// The window of the chart that the address names, as in #gantt?t=0.01..0.02&r=0..3; lanes for r.
+function namedWindow(gantt) {
+  const query = new URLSearchParams(location.hash.split("?")[1] || "");
+  const pair = (name) => (query.get(name) || "").split("..").map(Number);
+  const [begin, end] = pair("t");
+  const [first, last] = pair("r");
+  if (end > begin) gantt.look(begin, end, first >= 0 ? first : 0, last >= first ? last + 1 : gantt.lanes.count);
+}
+
+function keepWindow(gantt) {
+  let waiting = 0;
+  gantt.canvas.addEventListener("looked", ({ detail: { begin, end, first, last } }) => {
+    clearTimeout(waiting);
+    const whole = begin === 0 && end === gantt.page.end && last - first === gantt.lanes.count;
+    const hash = whole ? "#gantt" : `#gantt?t=${begin}..${end}&r=${first}..${last - 1}`;
+    waiting = setTimeout(() => { if (namedTab() === "gantt") history.replaceState(null, "", hash); }, 200);
+  });
+}
+
 function wireTools(gantt, matrix) {
   const on = (id, action) => document.getElementById(id).addEventListener("click", action);
   on("zoom-in", () => gantt.zoom(2));
   on("zoom-out", () => gantt.zoom(0.5));
-  on("zoom-all", () => gantt.look(0, gantt.page.end));
+  on("lanes-in", () => gantt.zoomLanes(2));
+  on("lanes-out", () => gantt.zoomLanes(0.5));
+  on("zoom-all", () => gantt.look(0, gantt.page.end, 0, gantt.lanes.count));
   for (const what of ["messages", "path"]) {
     const box = document.getElementById(`show-${what}`);
     box.checked = gantt.show[what];
@@ -31,20 +58,48 @@ function wireTools(gantt, matrix) {
   }
 }
 
+// On paper all parts stand below one another.
+function printAllParts(charts, arrive) {
+  window.addEventListener("beforeprint", () => {
+    for (const section of document.querySelectorAll("main > section")) section.hidden = false;
+    for (const chart of Object.values(charts)) chart.draw();
+  });
+  window.addEventListener("afterprint", arrive);
+}
+
 async function start() {
   const page = await unpackAll(JSON.parse(document.getElementById("data").textContent));
   const charts = {
+    summary: null,
     gantt: new Gantt(document.getElementById("gantt-chart"), page),
     matrix: new Matrix(document.getElementById("matrix-chart"), page),
     links: new LinkChart(document.getElementById("links-chart"), page),
   };
+  const go = (tab) => {
+    openTab(tab, charts);
+    history.replaceState(null, "", `#${tab}`);
+  };
+  const look = (begin, end, rank) => {
+    go("gantt");
+    charts.gantt.lookAt(begin, end, rank);
+  };
+  charts.summary = new SmallGantt(document.getElementById("small-chart"), charts.gantt, look);
   wireTools(charts.gantt, charts.matrix);
+  keepWindow(charts.gantt);
+  wireTables(look);
   for (const button of document.querySelectorAll("nav button")) {
-    button.addEventListener("click", () => openTab(button.dataset.tab, charts));
+    button.addEventListener("click", () => go(button.dataset.tab));
   }
   const opened = () => document.querySelector("main > section:not([hidden])").id;
   window.addEventListener("resize", () => charts[opened()]?.draw());
-  openTab("summary", charts);
+  const arrive = () => {
+    openTab(namedTab(), charts);
+    if (namedTab() === "gantt") namedWindow(charts.gantt);
+  };
+  window.addEventListener("hashchange", arrive);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => charts[opened()]?.draw());
+  printAllParts(charts, arrive);
+  arrive();
   document.body.dataset.ready = "yes";
 }
 

@@ -15,10 +15,9 @@ def ompi_doublering(s: Endpoint) -> None:
 
     Notes
     -----
-    Open MPI's `coll/base` (`barrier_intra_doublering`).
+    Open MPI's `coll/base` (`barrier_intra_doublering`). As in SimGrid, a rank that is alone in its
+    communicator sends to itself.
     """
-    if s.size == 1:
-        return
     left, right = (s.rank - 1) % s.size, (s.rank + 1) % s.size
     for _ in range(2):
         if s.rank:

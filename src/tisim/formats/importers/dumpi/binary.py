@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tisim.errors import InputError
-from tisim.formats.importers.dumpi.call import Call
+from tisim.formats.importers.calls.call import Call
 from tisim.formats.importers.dumpi.layouts import END_OF_STREAM, Layout, layouts
 
 #: The first bytes of a file, and of its last record.

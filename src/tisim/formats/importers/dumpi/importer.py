@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tisim.errors import InputError
+from tisim.formats.importers.calls import CreationNumbers, RankReader
 from tisim.formats.importers.dumpi.binary import MAGIC, BinaryFile
-from tisim.formats.importers.dumpi.communicators import CreationNumbers
-from tisim.formats.importers.dumpi.rank_reader import RankReader
+from tisim.formats.importers.dumpi.datatypes import datatypes_of
 from tisim.formats.importers.dumpi.text import TextFile
 from tisim.formats.importers.importer import ForeignTrace, Importer, ImportOptions
 from tisim.formats.importers.notes import Notes
@@ -56,13 +56,18 @@ class _DumpiTrace(ForeignTrace):
             first.close()
 
     @property
+    def has_times(self) -> bool:
+        return True
+
+    @property
     def ranks(self) -> int:
         return len(self._files)
 
     def lines(self, rank: int) -> Iterator[str]:
         file = _opened(self._files[rank])
         try:
-            reader = RankReader(rank, file, self._numbers, self._options, self._notes)
+            types = datatypes_of(file.type_sizes)
+            reader = RankReader(rank, file, types, self._numbers, self._options, self._notes)
             yield from reader.lines()
         finally:
             file.close()

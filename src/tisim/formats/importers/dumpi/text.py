@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.formats.importers.dumpi.call import Call
+from tisim.formats.importers.calls.call import Call
 
 # MPI_Send entering at walltime 1.5, cputime 0.5 seconds in thread 0.
 _ENTERING = re.compile(r"MPI_(\w+) entering at walltime ([0-9.]+), cputime ([0-9.]+) seconds")

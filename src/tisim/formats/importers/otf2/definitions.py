@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from contextlib import redirect_stderr
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +13,8 @@ from otf2.enums import CollectiveOp, GroupType, LocationType, Paradigm
 from tisim.errors import InputError
 from tisim.formats.importers.communicators import Communicator
 from tisim.formats.importers.notes import Notes
-from tisim.formats.importers.otf2.sizes import ACTIONS
+from tisim.formats.importers.otf2.complaints import complaints
+from tisim.formats.importers.words import COLLECTIVES
 
 
 @dataclass
@@ -60,7 +63,12 @@ def read_definitions(anchor: Path, counter: str | None, notes: Notes) -> Definit
         If the trace cannot be read, has no MPI ranks, or lacks the counter.
     """
     try:
-        with otf2.reader.open(str(anchor)) as reader:
+        # The package prints the tracebacks of its own callbacks.
+        with (
+            complaints(),
+            redirect_stderr(io.StringIO()),
+            otf2.reader.open(str(anchor)) as reader,
+        ):
             return _collected(reader.definitions, anchor, counter, notes)
     except (otf2.error.TraceReaderError, otf2.reader._otf2.Error) as error:
         raise InputError(f"cannot be read as OTF2: {error}", file=anchor) from None
@@ -101,7 +109,7 @@ def _collected(
         name = region.name
         if region.paradigm == Paradigm.MPI or name.startswith("MPI_"):
             found.calls[region._ref] = name
-    for name in ACTIONS:
+    for name in map(str.upper, COLLECTIVES):
         found.operations[getattr(CollectiveOp, name).value] = name
     for name in ("CREATE_HANDLE", "DESTROY_HANDLE"):
         found.operations[getattr(CollectiveOp, name).value] = name

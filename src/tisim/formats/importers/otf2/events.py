@@ -7,7 +7,7 @@ from pathlib import Path
 
 import _otf2
 
-from tisim.errors import InputError
+from tisim.formats.importers.otf2.opened import opened_events
 
 #: An event: its kind, its time in ticks, and the numbers of its record.
 Event = tuple[str, int, tuple[int, ...]]
@@ -36,6 +36,7 @@ _KINDS = {
     "rma_put": "RmaPut",
     "rma_get": "RmaGet",
     "rma_atomic": "RmaAtomic",
+    "io": "IoOperationBegin",
     "fork": "ThreadFork",
     "omp_fork": "OmpFork",
 }
@@ -65,52 +66,16 @@ class LocationEvents:
         self._callbacks: list[object] = []
 
     def __iter__(self) -> Iterator[Event]:
-        handle = None
-        try:
-            try:
-                handle = _otf2.Reader_Open(str(self._anchor))
-                reader = self._open(handle)
-                while True:
-                    self._batch = []
-                    count = _otf2.GlobalEvtReader_ReadEvents(reader, _BATCH)
-                    yield from self._batch
-                    if count < _BATCH:
-                        return
-            except _otf2.Error as error:
-                raise InputError(
-                    f"the events of location {self._location} cannot be read: {error}",
-                    file=self._anchor,
-                ) from None
-        finally:
-            if handle is not None:
-                _otf2.Reader_Close(handle)
+        with opened_events(self._anchor, self._location) as reader:
+            self._register(reader)
+            while True:
+                self._batch = []
+                count = _otf2.GlobalEvtReader_ReadEvents(reader, _BATCH)
+                yield from self._batch
+                if count < _BATCH:
+                    return
 
-    def _open(self, handle: object) -> object:
-        _otf2.Reader_SetSerialCollectiveCallbacks(handle)
-        # The files of events are found only after the definitions have been read.
-        definitions = _otf2.Reader_GetGlobalDefReader(handle)
-        read = _otf2.Reader_ReadAllGlobalDefinitions(handle, definitions)
-        written = _otf2.Reader_GetNumberOfGlobalDefinitions(handle)
-        if read != written:
-            raise InputError(
-                f"is damaged: only {read} of its {written} definitions can be read",
-                file=self._anchor,
-            )
-        _otf2.Reader_CloseGlobalDefReader(handle, definitions)
-        _otf2.Reader_SelectLocation(handle, self._location)
-        try:
-            _otf2.Reader_OpenDefFiles(handle)
-        except _otf2.Error:
-            pass  # a trace without definitions of locations has none to apply
-        else:
-            local = _otf2.Reader_GetDefReader(handle, self._location)
-            if local:
-                _otf2.Reader_ReadAllLocalDefinitions(handle, local)
-                _otf2.Reader_CloseDefReader(handle, local)
-            _otf2.Reader_CloseDefFiles(handle)
-        _otf2.Reader_OpenEvtFiles(handle)
-        _otf2.Reader_GetEvtReader(handle, self._location)
-        reader = _otf2.Reader_GetGlobalEvtReader(handle)
+    def _register(self, reader: object) -> None:
         callbacks = _otf2.GlobalEvtReaderCallbacks_New()
         for kind in self._kinds:
             register = getattr(_otf2, f"GlobalEvtReaderCallbacks_Set{_KINDS[kind]}Callback", None)
@@ -120,7 +85,6 @@ class LocationEvents:
                 register(callbacks, take)
         _otf2.GlobalEvtReader_SetCallbacks(reader, callbacks, None)
         _otf2.GlobalEvtReaderCallbacks_Delete(callbacks)
-        return reader
 
     def _taker(self, kind: str) -> object:
         if kind == "metric":

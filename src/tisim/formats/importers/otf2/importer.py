@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from tisim.errors import InputError
 from tisim.formats.importers.importer import ForeignTrace, Importer, ImportOptions
 from tisim.formats.importers.notes import Notes
+from tisim.formats.program import CallSequence
 
 if TYPE_CHECKING:
     from tisim.formats.importers.communicators import Communicators
     from tisim.formats.importers.otf2.definitions import Definitions
-    from tisim.formats.importers.otf2.vectors import VectorSizes
+    from tisim.formats.importers.vectors import VectorSizes
 
 
 class Otf2Importer(Importer):
@@ -45,7 +46,9 @@ class _Otf2Trace(ForeignTrace):
                 file=anchor,
             ) from None
         from tisim.formats.importers.communicators import Communicators
-        from tisim.formats.importers.otf2.vectors import VectorSizes
+        from tisim.formats.importers.otf2.sizes import own_share
+        from tisim.formats.importers.otf2.vectors import read_records
+        from tisim.formats.importers.vectors import VectorSizes
 
         self._anchor = anchor
         self._options = options
@@ -57,12 +60,35 @@ class _Otf2Trace(ForeignTrace):
             self.ranks, self._definitions.communicators
         )
         self._vectors: VectorSizes = VectorSizes(
-            anchor, self._definitions, self._communicators, notes
+            lambda: read_records(anchor, self._definitions), self._communicators, own_share, notes
         )
+
+    @property
+    def has_times(self) -> bool:
+        return True
 
     @property
     def ranks(self) -> int:
         return len(self._definitions.locations)
+
+    def program(self, rank: int) -> CallSequence | None:
+        try:
+            from tisim.formats.importers.otf2.fast_events import collect_calls
+        except ImportError:
+            return None  # another package gives no access to the functions of the library
+        from tisim.formats.importers.otf2.fast_rank import call_sequence
+
+        known, times = self._definitions, self._options.times
+        collected = collect_calls(self._anchor, rank, known, self._communicators, times is not None)
+        return call_sequence(
+            rank,
+            collected,
+            known,
+            self._communicators,
+            self._vectors,
+            self._options,
+            self._notes,
+        )
 
     def lines(self, rank: int) -> Iterator[str]:
         from tisim.formats.importers.otf2.events import LocationEvents

@@ -11,17 +11,28 @@ from tisim.formats.importers.line_queue import Slot
 from tisim.formats.importers.notes import Notes
 from tisim.formats.importers.otf2.definitions import Definitions
 from tisim.formats.importers.otf2.events import Event
-from tisim.formats.importers.otf2.sizes import ACTIONS, note_ambiguity, uniform_size
-from tisim.formats.importers.otf2.vectors import VectorSizes
+from tisim.formats.importers.otf2.sizes import note_ambiguity, uniform_size
 from tisim.formats.importers.rank_calls import RankCalls
+from tisim.formats.importers.requests import RequestNumbers
+from tisim.formats.importers.vectors import VectorSizes
+from tisim.formats.importers.words import COLLECTIVES, is_lost
 
 # How the send of a call is written; MPI_Send and all others: as it stands.
 _SENDS = {"MPI_Ssend": "ssend", "MPI_Bsend": "bsend"}
 _ISENDS = {"MPI_Issend": "issend", "MPI_Ibsend": "ibsend"}
-_LEFT_OUT = {
+#: What is told of events that are in the trace and in no line, by the core's names for them.
+LOSSES = {
+    "flush": "the time of writing the trace's buffer is left out",
+    "measurement": "calls while the measurement was off are not in the trace",
     "rma_put": "MPI_Put is left out",
     "rma_get": "MPI_Get is left out",
     "rma_atomic": "an atomic one-sided call is left out",
+    "io": "an access of a file is left out",
+    "mrecv": "MPI_Mrecv is left out",
+    "cancelled_receive": "a cancelled receive is left out",
+    "receive_without_beginning": "a receive whose beginning is not in the trace",
+    "collective_without_beginning": "a collective whose beginning is not in the trace",
+    "never_completed": "a receive that never completed is left out",
 }
 
 
@@ -38,6 +49,8 @@ class RankReader:
         Sizes of vector collectives.
     options, notes
         Of the import.
+    requests
+        Gives requests their numbers; the smallest free ones by default.
     """
 
     def __init__(
@@ -48,6 +61,7 @@ class RankReader:
         vectors: VectorSizes,
         options: ImportOptions,
         notes: Notes,
+        requests: RequestNumbers | None = None,
     ) -> None:
         self._rank = rank
         self._definitions = definitions
@@ -55,8 +69,10 @@ class RankReader:
         self._vectors = vectors
         self._options = options
         self._notes = notes
-        self._calls = RankCalls(rank)
+        self._calls = RankCalls(rank, requests)
         self._number = 0  # of the event, for notes
+        # Which one of those with a size for each rank the next collective is; None: the next one.
+        self._position: int | None = None
         # The MPI calls that are open, outermost first, and what was completed in them.
         self._open: list[str] = []
         self._completed: list[int] = []
@@ -69,6 +85,7 @@ class RankReader:
         self._started_count = 0
         self._ended = False
         self._posted: dict[int, tuple[Slot, int]] = {}
+        self._entered = 0
 
     def lines(self, events: Iterable[Event]) -> Iterator[str]:
         """Yield the lines of the rank."""
@@ -83,19 +100,21 @@ class RankReader:
         }
         for kind, time, numbers in events:
             self._number += 1
-            if kind in _LEFT_OUT:
-                self._notes.add(_LEFT_OUT[kind], self._place())
-                continue
             handler = handlers.get(kind)
-            if handler is not None:
+            if handler is None and kind in LOSSES:
+                self._lose(kind)
+            elif handler is not None:
                 handler(time, numbers)
                 yield from calls.ready()
         for request, posted in list(self._posted.items()):
-            self._notes.add("a receive that never completed is left out", self._place())
+            self._lose("never_completed")
             calls.withdraw(posted, request)
         if not self._ended:
             calls.action("finalize")
         yield from calls.ready()
+
+    def _lose(self, kind: str) -> None:
+        self._notes.add(LOSSES[kind], self._place())
 
     def _place(self) -> str:
         return f"rank {self._rank}, event {self._number}"
@@ -106,6 +125,8 @@ class RankReader:
             return
         if not self._open and self._began is not None:
             self._calls.compute(self._volume(time))
+        if not self._open:
+            self._entered = time
         self._open.append(name)
         if name == "MPI_Finalize":
             self._calls.action("finalize")
@@ -119,9 +140,18 @@ class RankReader:
         if self._open:
             return
         self._write_call(name)
+        self._keep_times(name, time)
         self._began = None if self._ended else time
         self._started_count = self._counted
         self._flushed = 0
+
+    def _keep_times(self, name: str, time: int) -> None:
+        times = self._options.times
+        if times is not None:
+            per_second = round(self._definitions.ticks_per_second)
+            begin, end = (tick * 10**9 // per_second for tick in (self._entered, time))
+            function = name.removeprefix("MPI_")
+            times.add(self._rank, function, begin, end, self._calls.lines.count)
 
     def _volume(self, time: int) -> float:
         assert self._began is not None
@@ -136,17 +166,17 @@ class RankReader:
             self._counted = numbers[1 + wanted[1]]
 
     def _on_flush(self, time: int, numbers: tuple[int, ...]) -> None:
-        self._notes.add("the time of writing the trace's buffer is left out", self._place())
+        self._lose("flush")
         self._flushed += numbers[0] - time
 
-    def _on_measurement(self, _time: int, _numbers: tuple[int, ...]) -> None:
-        self._notes.add("calls while the measurement was off are not in the trace", self._place())
-
     def _comm(self, reference: int) -> int | None:
-        number = self._communicators.number(reference)
-        if number is None:
-            self._notes.add("a call on an unknown communicator is left out", self._place())
-        return number
+        if not self._communicators.has(reference, self._rank):
+            self._notes.add(
+                "a call on a communicator that is unknown, or of other ranks, is left out",
+                self._place(),
+            )
+            return None
+        return self._communicators.number(reference)
 
     def _on_send(self, _time: int, numbers: tuple[int, ...]) -> None:
         call = self._open[-1] if self._open else "MPI_Send"
@@ -183,31 +213,38 @@ class RankReader:
         self._posted[numbers[0]] = self._calls.post_later(numbers[0])
 
     def _on_irecv(self, _time: int, numbers: tuple[int, ...]) -> None:
+        if self._fill_receive(numbers):
+            self._completed.append(numbers[4])
+
+    def _fill_receive(self, numbers: tuple[int, ...]) -> bool:
+        """Say what a receive that was posted was; False: it is left out."""
         sender, comm, tag, nbytes, request = numbers
         posted = self._posted.pop(request, None)
         if posted is None:
-            self._notes.add("a receive whose beginning is not in the trace", self._place())
-            return
+            self._lose("receive_without_beginning")
+            return False
         number = self._comm(comm)
         if number is None:
             self._calls.withdraw(posted, request)
-            return
+            return False
         self._calls.fill_post(posted, "irecv", sender, tag, nbytes, number)
-        self._completed.append(request)
+        return True
 
     def _on_cancelled(self, _time: int, numbers: tuple[int, ...]) -> None:
         posted = self._posted.pop(numbers[0], None)
-        if posted is not None:
-            self._calls.withdraw(posted, numbers[0])
-        self._notes.add("a cancelled request is left out", self._place())
+        if posted is None:
+            # A send, which stands in the trace; the call that found it cancelled is a wait for it.
+            self._calls.cancel(numbers[0])
+            self._completed.append(numbers[0])
+            return
+        # Whom it would have received from is not in the trace.
+        self._calls.withdraw(posted, numbers[0])
+        self._lose("cancelled_receive")
 
     def _on_probe(self, _time: int, numbers: tuple[int, ...]) -> None:
         number = self._comm(numbers[1])
         if number is not None:
             self._calls.action(f"probe {numbers[0]} {numbers[2]}", number)
-
-    def _on_mrecv(self, time: int, numbers: tuple[int, ...]) -> None:
-        self._on_recv(time, numbers[:4])
 
     def _on_collective(self, _time: int, numbers: tuple[int, ...]) -> None:
         operation, comm, root, sent, received = numbers
@@ -220,25 +257,30 @@ class RankReader:
         self._posted[numbers[0]] = self._calls.post_later(numbers[0])
 
     def _on_icollective(self, _time: int, numbers: tuple[int, ...]) -> None:
+        if self._fill_collective(numbers):
+            self._completed.append(numbers[5])
+
+    def _fill_collective(self, numbers: tuple[int, ...]) -> bool:
+        """Say what a collective that was posted was; False: it is left out."""
         operation, comm, root, sent, received, request = numbers
         posted = self._posted.pop(request, None)
         if posted is None:
-            self._notes.add("a collective whose beginning is not in the trace", self._place())
-            return
+            self._lose("collective_without_beginning")
+            return False
         words = self._collective(operation, comm, root, sent, received, "i")
         number = self._communicators.number(comm)
         if words is None or number is None:
             self._calls.withdraw(posted, request)
-            return
+            return False
         self._calls.fill_start(posted, words, number)
-        self._completed.append(request)
+        return True
 
     def _collective(
         self, operation: int, comm: int, root: int, sent: int, received: int, prefix: str
     ) -> str | None:
         """The words of a collective; None if a trace has none for it."""
         name = self._definitions.operations.get(operation, "")
-        action = ACTIONS.get(name)
+        action = COLLECTIVES.get(name.lower())
         if action is None:
             if not name.startswith(("CREATE", "DESTROY")):
                 self._notes.add(f"the collective {name or operation} is left out", self._place())
@@ -249,7 +291,7 @@ class RankReader:
         rank = self._communicators.rank_in(comm, self._rank)
         root_rank = root if root < size else 0
         if action in VECTORS:
-            return prefix + self._vectors.words(action, comm, self._rank, root_rank)
+            return prefix + self._vectors.words(action, comm, self._rank, root_rank, self._position)
         note_ambiguity(action, sent, size, self._notes, self._place())
         nbytes = uniform_size(action, sent, received, size, rank, rank == root_rank)
         return uniform_collective(prefix + action, nbytes, root_rank)
@@ -261,7 +303,7 @@ class RankReader:
         if self._completed:
             self._calls.complete(self._completed)
             self._completed = []
-        elif name.startswith("MPI_Win_"):
+        elif is_lost(name.removeprefix("MPI_")):
             self._notes.add(f"{name} is left out", self._place())
 
     def _write_exchange(self) -> None:

@@ -9,27 +9,6 @@ from __future__ import annotations
 
 from tisim.formats.importers.notes import Notes
 
-# A collective operation of OTF2, and its action.
-ACTIONS = {
-    "BARRIER": "barrier",
-    "BCAST": "bcast",
-    "GATHER": "gather",
-    "GATHERV": "gatherv",
-    "SCATTER": "scatter",
-    "SCATTERV": "scatterv",
-    "ALLGATHER": "allgather",
-    "ALLGATHERV": "allgatherv",
-    "ALLTOALL": "alltoall",
-    "ALLTOALLV": "alltoallv",
-    "ALLTOALLW": "alltoallv",
-    "ALLREDUCE": "allreduce",
-    "REDUCE": "reduce",
-    "REDUCE_SCATTER": "reducescatter",
-    "REDUCE_SCATTER_BLOCK": "reducescatter",
-    "SCAN": "scan",
-    "EXSCAN": "exscan",
-}
-
 
 def uniform_size(action: str, sent: int, received: int, size: int, rank: int, is_root: bool) -> int:
     """The bytes that a rank contributes to a collective in which all contribute as much.

@@ -19,6 +19,7 @@ QUANTITIES: dict[str, tuple[str, ...]] = {
     "tag": ("tag",),
     "root": ("root",),
     "communicator": ("communicator", "comm"),
+    "communicator_rank": ("communicator_rank", "comm_rank"),
     "request": ("request", "requests"),
     "volume": ("volume", "flops", "instructions"),
     "receive_peer": ("receive_peer", "source_peer"),

@@ -12,6 +12,7 @@ from tisim.formats.importers.importer import ForeignTrace, Importer, ImportOptio
 from tisim.formats.importers.notes import Notes
 from tisim.formats.importers.rank_spool import RankSpool
 from tisim.formats.importers.table.columns import PARQUET, has_columns, read_rows
+from tisim.formats.importers.table.members import Members
 from tisim.formats.importers.table.rank_rows import RankRows
 
 
@@ -33,31 +34,40 @@ class TableImporter(Importer):
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
         spool = RankSpool()
         try:
+            members = Members()
             for file in files:
-                _fill(spool, file, options)
-            return _TableTrace(files[0], spool, options, notes)
+                _fill(spool, members, file, options)
+            return _TableTrace(files[0], spool, members, options, notes)
         except BaseException:
             spool.close()
             raise
 
 
-def _fill(spool: RankSpool, file: Path, options: ImportOptions) -> None:
+def _fill(spool: RankSpool, members: Members, file: Path, options: ImportOptions) -> None:
     if file.is_dir():
         raise InputError("is a directory; name a table", file=file)
     for number, row in read_rows(file, options.columns):
         text = row.pop("rank", "")
         try:
             rank = int(float(text))
-        except ValueError:
+        except (ValueError, OverflowError):
             raise InputError(f"{text!r} is no rank", file=file, line=number + 1) from None
         if rank < 0:
             raise InputError(f"{rank} is no rank", file=file, line=number + 1)
         row["line"] = str(number + 1)
+        members.learn(rank, row, file)
         spool.add(rank, json.dumps(row))
 
 
 class _TableTrace(ForeignTrace):
-    def __init__(self, file: Path, spool: RankSpool, options: ImportOptions, notes: Notes) -> None:
+    def __init__(
+        self,
+        file: Path,
+        spool: RankSpool,
+        members: Members,
+        options: ImportOptions,
+        notes: Notes,
+    ) -> None:
         self._file = file
         self._spool = spool
         self._options = options
@@ -73,14 +83,21 @@ class _TableTrace(ForeignTrace):
                 file=file,
             )
         self._ranks = len(ranks)
-        self._communicators = Communicators(self._ranks, {})
+        self._members = members
+        self._communicators = Communicators(self._ranks, members.communicators(notes))
+
+    @property
+    def has_times(self) -> bool:
+        return True
 
     @property
     def ranks(self) -> int:
         return self._ranks
 
     def lines(self, rank: int) -> Iterator[str]:
-        rows = RankRows(rank, self._ranks, self._file, self._options, self._notes)
+        rows = RankRows(
+            rank, self._file, self._members, self._communicators, self._options, self._notes
+        )
         yield from rows.lines(json.loads(row) for row in self._spool.rows(rank))
 
     def close(self) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tisim.errors import InputError
 from tisim.formats.importers.collectives import uniform_collective
+from tisim.formats.importers.communicators import Communicators
 from tisim.formats.importers.importer import ImportOptions
 from tisim.formats.importers.notes import Notes
-from tisim.formats.importers.rank_calls import RankCalls
+from tisim.formats.importers.rank_calls import WORLD, RankCalls
 from tisim.formats.importers.table.columns import Row
+from tisim.formats.importers.table.members import Members
 
 _BLOCKING = {"send", "ssend", "bsend", "recv"}
 _NON_BLOCKING = {"isend", "issend", "ibsend", "irecv"}
@@ -24,18 +27,28 @@ class RankRows:
 
     Parameters
     ----------
-    rank, ranks
-        The rank, and how many there are.
+    rank
+        The rank.
     file
         The table, for messages.
+    members, communicators
+        The communicators that rows name.
     options, notes
         Of the import.
     """
 
     def __init__(
-        self, rank: int, ranks: int, file: Path, options: ImportOptions, notes: Notes
+        self,
+        rank: int,
+        file: Path,
+        members: Members,
+        communicators: Communicators,
+        options: ImportOptions,
+        notes: Notes,
     ) -> None:
-        self._ranks = ranks
+        self._rank = rank
+        self._members = members
+        self._communicators = communicators
         self._file = file
         self._options = options
         self._notes = notes
@@ -49,21 +62,28 @@ class RankRows:
         """Yield the lines of the rank."""
         calls = self._calls
         calls.action("init")
+        for words in self._communicators.declarations(self._rank):
+            calls.action(words)
         is_finalized = False
         for row in rows:
             self._row = row
+            if "call" not in row:
+                raise self._error("a row without a call")
             word = self._word()
             self._compute(word)
             if word == "finalize":
                 is_finalized = True
                 break
             self._write(word)
+            self._keep_times(word)
             yield from calls.ready()
         if self._pending:
             self._notes.add("a request that nothing waits for", self._place())
         if not is_finalized:
             self._notes.add("a rank without MPI_Finalize, which is added", self._place())
         calls.action("finalize")
+        if is_finalized:
+            self._keep_times("finalize")
         yield from calls.ready()
 
     def _word(self) -> str:
@@ -81,7 +101,7 @@ class RankRows:
             raise self._error(f"the {self._row['call']} has no {quantity}")
         try:
             return int(float(text))
-        except ValueError:
+        except (ValueError, OverflowError):
             raise self._error(f"the {quantity} {text!r} is no number") from None
 
     def _seconds(self, quantity: str) -> float | None:
@@ -89,9 +109,12 @@ class RankRows:
         if text is None:
             return None
         try:
-            return float(text)
+            seconds = float(text)
         except ValueError:
-            raise self._error(f"the {quantity} {text!r} is no number of seconds") from None
+            seconds = math.inf
+        if not math.isfinite(seconds):
+            raise self._error(f"the {quantity} {text!r} is no number of seconds")
+        return seconds
 
     def _error(self, message: str) -> InputError:
         return InputError(message, file=self._file, line=int(self._row["line"]))
@@ -125,7 +148,13 @@ class RankRows:
                     raise self._error("a compute needs a volume, or a start and an end")
                 calls.compute(self._options.volume_of(end - start))
         elif word in _BLOCKING:
-            calls.message(word, self._number("peer"), self._number("tag", 0), self._number("bytes"))
+            calls.message(
+                word,
+                self._number("peer"),
+                self._number("tag", 0),
+                self._number("bytes"),
+                self._comm(),
+            )
         elif word in _NON_BLOCKING:
             calls.post(
                 word,
@@ -133,6 +162,7 @@ class RankRows:
                 self._number("tag", 0),
                 self._number("bytes"),
                 self._new_request(),
+                self._comm(),
             )
         elif word in ("sendrecv", "sendrecv_replace"):
             self._exchange()
@@ -173,7 +203,8 @@ class RankRows:
         nbytes = self._number("bytes")
         peer = self._number("peer")
         halves = [("exchange", "isend"), ("exchange", "irecv")]
-        self._calls.post("isend", peer, tag, nbytes, halves[0])
+        comm = self._comm()
+        self._calls.post("isend", peer, tag, nbytes, halves[0], comm)
         if "receive_peer" not in row:
             self._notes.add(
                 "an exchange without receive_peer is taken to be with the same peer", self._place()
@@ -184,23 +215,27 @@ class RankRows:
             self._number("receive_tag", tag),
             self._number("receive_bytes", nbytes),
             halves[1],
+            comm,
         )
         self._calls.complete(halves)
 
     def _collective(self, word: str) -> None:
-        if "communicator" in self._row and not self._is_world(self._row["communicator"]):
-            raise self._error(
-                f"the communicator {self._row['communicator']!r} is not the world's, and a table "
-                "does not say which ranks are in it"
-            )
         words = uniform_collective(word, self._number("bytes", 0), self._number("root", 0))
         if words is None:
             self._notes.add(f"{self._row['call']} is left out", self._place())
         elif word.startswith("i"):
-            self._calls.start(words, self._new_request())
+            self._calls.start(words, self._new_request(), self._comm())
         else:
-            self._calls.action(words)
+            self._calls.action(words, self._comm())
 
-    @staticmethod
-    def _is_world(name: str) -> bool:
-        return name.upper() in ("0", "WORLD", "MPI_COMM_WORLD")
+    def _comm(self) -> int:
+        name = self._members.number(self._row.get("communicator", ""))
+        number = WORLD if name is None else self._communicators.number(name)
+        assert number is not None  # all rows were read before
+        return number
+
+    def _keep_times(self, word: str) -> None:
+        times, start, end = self._options.times, self._seconds("start"), self._seconds("end")
+        if times is not None and start is not None and end is not None:
+            begin, finish = round(start * 1e9), round(end * 1e9)
+            times.add(self._rank, word, begin, finish, self._calls.lines.count)

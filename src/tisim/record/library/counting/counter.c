@@ -11,14 +11,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "further_counters.h"
+#include "perf_event.h"
 #include "record.h"
 
 #ifdef __linux__
 #include <linux/perf_event.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#else
+enum { PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE };
+enum { PERF_COUNT_SW_TASK_CLOCK = 1, PERF_COUNT_HW_INSTRUCTIONS = 1 };
 #endif
 
 enum kind { KIND_TIME, KIND_PERF, KIND_REGISTER, KIND_QEMU };
@@ -40,41 +41,20 @@ static uint64_t thread_nanoseconds(void) {
   return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-#ifdef __linux__
-static _Thread_local int perf_file = -1;
+static _Thread_local struct tisim_perf_event perf = {-1, NULL, 0};
 
-static int open_perf(void) {
-  struct perf_event_attr event;
-  const char *const software = getenv("TISIM_RECORD_SOFTWARE_EVENT");
-  memset(&event, 0, sizeof event);
-  event.size = sizeof event;
-  event.type = software == NULL ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
-  event.config = software == NULL ? (uint64_t)PERF_COUNT_HW_INSTRUCTIONS
-                                  : (uint64_t)PERF_COUNT_SW_TASK_CLOCK;
-  event.exclude_kernel = software == NULL;
-  event.exclude_hv = 1;
-  event.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-  return (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+static bool open_perf(void) {
+  if (getenv("TISIM_RECORD_SOFTWARE_EVENT") != NULL) {
+    return tisim_open_perf_event(&perf, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+  }
+  return tisim_open_perf_event(&perf, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 }
 
-/* Where other users share the counter, it runs for a part of the time, and is extrapolated. */
+/* Each thread has an event of its own. */
 static uint64_t read_perf(void) {
-  struct {
-    uint64_t value;
-    uint64_t enabled;
-    uint64_t running;
-  } now;
-  if (perf_file < 0) perf_file = open_perf();
-  if (perf_file < 0 || read(perf_file, &now, sizeof now) != (ssize_t)sizeof now) return last;
-  if (now.running == 0) return last;
-  if (now.running == now.enabled) return now.value;
-  const double scaled = (double)now.value * ((double)now.enabled / (double)now.running);
-  return (uint64_t)scaled > last ? (uint64_t)scaled : last;
+  if (perf.file < 0) open_perf();
+  return tisim_read_perf_event(&perf);
 }
-#else
-static int open_perf(void) { return -1; }
-static uint64_t read_perf(void) { return 0; }
-#endif
 
 static uint64_t take_register(const void *caller) {
   uint64_t count = *tisim_counted_elsewhere();
@@ -94,12 +74,7 @@ static uint64_t take_register(const void *caller) {
 const char *tisim_counter_begin(const char *name, double reference_speed) {
   if (strcmp(name, "perf") == 0) {
     kind = KIND_PERF;
-#ifdef __linux__
-    perf_file = open_perf();
-    if (perf_file < 0) return NULL;
-#else
-    if (open_perf() < 0) return NULL;
-#endif
+    if (!open_perf()) return NULL;
     return getenv("TISIM_RECORD_SOFTWARE_EVENT") == NULL
                ? "perf, instructions in user mode"
                : "perf, nanoseconds of the software event task-clock";
@@ -137,12 +112,35 @@ uint64_t tisim_counter_take(const void *caller) {
   return kind == KIND_PERF ? units : (uint64_t)((double)units * units_per_nanosecond + 0.5);
 }
 
+static uint64_t reading(void) {
+  if (kind == KIND_QEMU) return *tisim_qemu_count;
+  if (kind == KIND_REGISTER) return *tisim_counted_elsewhere();
+  return kind == KIND_PERF ? read_perf() : thread_nanoseconds();
+}
+
+uint64_t tisim_counter_now(void) {
+  const uint64_t now = reading();
+  if (tisim_is_recorded_thread()) tisim_take_further_counts();
+  return now;
+}
+
 void tisim_counter_restart(void) {
   if (kind == KIND_QEMU) {
-    last_of_all = *tisim_qemu_count;
+    last_of_all = reading();
   } else if (kind == KIND_REGISTER) {
     *tisim_counted_elsewhere() = 0;
   } else {
-    last = kind == KIND_PERF ? read_perf() : thread_nanoseconds();
+    last = reading();
+  }
+}
+
+void tisim_counter_resume(uint64_t before) {
+  if (tisim_is_recorded_thread()) tisim_restart_further_counters();
+  if (kind == KIND_REGISTER) {
+    *tisim_counted_elsewhere() = before;
+  } else if (kind == KIND_QEMU) {
+    last_of_all += reading() - before;
+  } else {
+    last += reading() - before;
   }
 }

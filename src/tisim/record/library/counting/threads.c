@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "fortran.h"
+#include "samples.h"
 
 #define MOST_THREADS 4096
 
@@ -56,10 +57,12 @@ struct tisim_threads tisim_take_threads(uint64_t first) {
 
 static void run(void *argument) {
   const struct region *const region = argument;
+  const bool before = tisim_begin_region_samples();
   tisim_counter_restart();
   region->body(region->data);
   tisim_add_volume(tisim_counter_take(NULL));
   tisim_counter_restart();
+  tisim_end_region_samples(before);
 }
 
 /* REGION(name, parameters, arguments): the functions that begin a region; `body` and `data` come

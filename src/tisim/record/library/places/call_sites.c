@@ -7,15 +7,14 @@
  * microseconds. */
 #include "call_sites.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unwind.h>
 
 #include "modules.h"
+#include "stack.h"
 
-#define MOST_FRAMES 128
 #define FIRST_PATHS 1024            /* a power of two */
 #define MOST_PATH_BYTES (32 << 20)  /* of known paths; when there are more, they are found anew */
 #define SLOT_ALIGNMENT sizeof(void *)
@@ -39,24 +38,7 @@ static size_t path_room;
 static size_t path_count;
 static size_t path_bytes;
 
-/* The stack of this thread lies below this address; NULL: not known yet. */
-static _Thread_local const char *stack_end;
-
 void tisim_begin_call_sites(tisim_sink *its_sink) { sink = its_sink; }
-
-static const char *end_of_stack(void) {
-  if (stack_end == NULL) {
-    pthread_attr_t attributes;
-    void *begin = NULL;
-    size_t size = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-      pthread_attr_getstack(&attributes, &begin, &size);
-      pthread_attr_destroy(&attributes);
-    }
-    stack_end = (const char *)begin + size;
-  }
-  return stack_end;
-}
 
 static size_t hash(const void *caller, const void *stack) {
   const uint64_t mixed = ((uint64_t)(uintptr_t)caller * UINT64_C(0x9E3779B97F4A7C15)) ^
@@ -71,7 +53,7 @@ struct search {
   int count;
   bool has_begun; /* the frames of the recorder are behind */
   bool is_known;  /* where each return address lies */
-  struct frame frames[MOST_FRAMES];
+  struct frame frames[TISIM_MOST_FRAMES];
 };
 
 /* While a frame is visited, its canonical frame address is that of the frame that it has called: on
@@ -82,9 +64,9 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *argument
   if (address == NULL) return _URC_END_OF_STACK;
   if (!search->has_begun && address != search->caller) return _URC_NO_REASON;
   search->has_begun = true;
-  if (search->count == MOST_FRAMES) return _URC_END_OF_STACK;
+  if (search->count == TISIM_MOST_FRAMES) return _URC_END_OF_STACK;
   const void *const *slot = (const void *const *)_Unwind_GetCFA(context) - 1;
-  const char *const end = end_of_stack();
+  const char *const end = tisim_end_of_stack();
   const bool is_there = (uintptr_t)slot % SLOT_ALIGNMENT == 0 && (const char *)slot < end &&
                         (const char *)slot > (const char *)&search && *slot == address;
   if (!is_there) search->is_known = false;
@@ -152,7 +134,7 @@ static void keep(const struct search *search, const void *stack, int64_t number)
 
 /* The frames as a text, callers first: "program+0x12 > libsolver.so+0x34". */
 static int64_t number_of(const struct search *search) {
-  char text[MOST_FRAMES * (TISIM_LONGEST_PLACE + 3) + 1];
+  char text[TISIM_MOST_FRAMES * (TISIM_LONGEST_PLACE + 3) + 1];
   char *end = text;
   for (int i = search->count; i-- > 0;) {
     end += tisim_place_of(sink, search->frames[i].return_address, end);

@@ -107,6 +107,12 @@ static int64_t no_text(tisim_sink *base, const char *text) {
   return -1;
 }
 
+static void no_count(tisim_sink *base, int64_t number, int64_t count) {
+  (void)base;
+  (void)number;
+  (void)count;
+}
+
 static void write_volume(tisim_sink *base, uint64_t volume) {
   struct text_sink *const sink = (struct text_sink *)base;
   put_text(sink, sink->rank, sink->rank_length);
@@ -177,7 +183,8 @@ tisim_sink *tisim_open_text_sink(const char *directory, int rank) {
     return NULL;
   }
   sink->functions =
-      (tisim_sink){write_comment, no_text, write_volume, write_call, no_matched, error_of, close_sink};
+      (tisim_sink){write_comment, no_text, no_text, no_count, write_volume, write_call, no_matched,
+                   error_of, close_sink};
   sink->file = file;
   sink->rank_length = (size_t)snprintf(sink->rank, sizeof sink->rank, "%d ", rank);
   return &sink->functions;

@@ -196,6 +196,23 @@ static int64_t number_text(tisim_sink *base, const char *text) {
   return number < 0 ? -1 : number;
 }
 
+static int64_t name_count(tisim_sink *base, const char *name) {
+  struct trace_sink *const sink = (struct trace_sink *)base;
+  char attribute[64 + 16];
+  snprintf(attribute, sizeof attribute, "counter:%s", name);
+  pthread_mutex_lock(&sink->lock);
+  const int number = tisim_trace.attribute_name(sink->rank, attribute, TT_MEASURED);
+  pthread_mutex_unlock(&sink->lock);
+  return number < 0 ? -1 : number;
+}
+
+static void write_count(tisim_sink *base, int64_t number, int64_t count) {
+  struct trace_sink *const sink = (struct trace_sink *)base;
+  pthread_mutex_lock(&sink->lock);
+  if (sink->error[0] == '\0') tisim_trace.attribute(sink->rank, (int)number, count);
+  pthread_mutex_unlock(&sink->lock);
+}
+
 /* Declares an attribute when it is first used. */
 static int attribute(struct trace_sink *sink, int *known, const char *name, int kind) {
   if (*known < 0) *known = tisim_trace.attribute_name(sink->rank, name, kind);
@@ -287,8 +304,8 @@ tisim_sink *tisim_open_trace_sink(const char *directory, int rank, int ranks, si
   struct trace_sink *const sink = calloc(1, sizeof *sink);
   if (sink == NULL) return NULL;
   sink->functions =
-      (tisim_sink){write_comment, number_text, write_volume, write_call, write_matched,
-                   error_of, close_sink};
+      (tisim_sink){write_comment, number_text, name_count, write_count, write_volume, write_call,
+                   write_matched, error_of, close_sink};
   sink->most_bytes = most_bytes;
   sink->call_site = -1;
   sink->duration = -1;

@@ -1,0 +1,144 @@
+// Reads and writes that share the disks of hosts (SimGrid's S19 model).
+//
+// A disk has a bandwidth for what is read, one for what is written, and both together get the
+// larger of the two. Shares are max-min fair, so all reads of a disk go on at one rate, and so do
+// all its writes: a disk is two *channels*, resources with a virtual clock each, in bytes
+// (resource/shared_resources.hpp). SimGrid 3.32 rounds what each action has done to whole bytes at
+// every event (disk_s19.cpp); here nothing is rounded (ADR 33).
+//
+// The class promises: after `settle`, the agenda has the next end on every channel.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "clock/agenda.hpp"
+#include "platform/routes.hpp"
+#include "resource/shared_resources.hpp"
+#include "support/stack.hpp"
+
+namespace tisim {
+
+enum class Access : std::uint8_t { read = 0, write = 1 };
+
+// What one read and one write of a disk get, bytes/s, when so many of them share it.
+struct DiskRates {
+  double read = 0.0;
+  double write = 0.0;
+
+  static DiskRates of(double read_bandwidth, double write_bandwidth, std::size_t reads,
+                      std::size_t writes) {
+    const double both = std::max(read_bandwidth, write_bandwidth);
+    const double readers = static_cast<double>(reads);
+    const double writers = static_cast<double>(writes);
+    const double fair = both / (readers + writers);
+    DiskRates rates{read_bandwidth / readers, write_bandwidth / writers};  // infinite if nobody is
+    if (fair <= rates.read && fair <= rates.write) return {fair, fair};
+    // The bottleneck of progressive filling first; the others get what it leaves.
+    if (rates.read < rates.write) {
+      rates.write = std::min(rates.write, (both - read_bandwidth) / writers);
+    } else {
+      rates.read = std::min(rates.read, (both - write_bandwidth) / readers);
+    }
+    return rates;
+  }
+};
+
+class Disks {
+ public:
+  Disks(const PlatformData& platform, double precision, Agenda& agenda)
+      : users_(2 * platform.disk_host.size()),
+        channels_(
+            bandwidths(platform), precision,
+            {platform, agenda, users_, static_cast<std::int32_t>(platform.host_speed.size())}) {}
+  Disks(const Disks&) = delete;
+  Disks& operator=(const Disks&) = delete;
+
+  // `owner` is told of the end.
+  void start(std::int32_t disk, Access kind, double bytes, std::int32_t owner, double now) {
+    const std::int32_t index = 2 * disk + static_cast<std::int32_t>(kind);
+    channels_.start(index, bytes, owner, now);
+    ++users_[static_cast<std::size_t>(index)];
+    channels_.disturb(other(index), now);
+  }
+
+  // Dates the ends anew, after all changes of an instant.
+  void settle(double now) { channels_.settle(now); }
+  bool is_settled() const { return channels_.is_settled(); }
+
+  // Appends the owners of what ends at `now` (or within the precision) on the channel of an event.
+  void collect_ended(std::int32_t event, double now, Stack<std::int32_t>& owners) {
+    const std::int32_t index = event - hosts();
+    const std::size_t before = owners.size();
+    channels_.collect_ended(index, now, owners);
+    leave(index, owners.size() - before, now);
+  }
+
+  // Takes what an owner reads from a disk or writes to it out; nobody is told. False: nothing.
+  bool drop(std::int32_t disk, std::int32_t owner, double now) {
+    bool found = false;
+    for (std::int32_t index = 2 * disk; index < 2 * disk + 2; ++index) {
+      while (channels_.drop(index, owner, now)) {
+        leave(index, 1, now);
+        found = true;
+      }
+    }
+    return found;
+  }
+
+  // Appends the owners of what a disk is busy with.
+  void list_owners(std::int32_t disk, std::vector<std::int32_t>& owners) const {
+    channels_.list_owners(2 * disk, owners);
+    channels_.list_owners(2 * disk + 1, owners);
+  }
+
+  // Throws BrokenInvariant where something is out of order or late. To be called when everything is
+  // settled.
+  void verify(double now) const { channels_.verify(now); }
+
+ private:
+  struct Channels {
+    const PlatformData& platform;
+    Agenda& agenda;
+    const std::vector<std::uint32_t>& users;  // of each channel
+    std::int32_t first_event;                 // the events before are those of hosts
+
+    double rate(std::int32_t index, double, std::size_t) const {
+      const auto disk = static_cast<std::size_t>(index / 2);
+      const DiskRates rates =
+          DiskRates::of(platform.disk_read_bandwidth[disk], platform.disk_write_bandwidth[disk],
+                        users[2 * disk], users[2 * disk + 1]);
+      return index % 2 == 0 ? rates.read : rates.write;
+    }
+    void set_end(std::int32_t index, double date) {
+      agenda.update(date, EventType::disk, first_event + index);
+    }
+    void remove_end(std::int32_t index) { agenda.remove(EventType::disk, first_event + index); }
+  };
+
+  static std::vector<double> bandwidths(const PlatformData& platform) {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < platform.disk_host.size(); ++i) {
+      all.push_back(platform.disk_read_bandwidth[i]);
+      all.push_back(platform.disk_write_bandwidth[i]);
+    }
+    return all;
+  }
+  static std::int32_t other(std::int32_t index) { return index ^ 1; }
+  std::int32_t hosts() const { return channels_.policy().first_event; }
+
+  // So many have left a channel: those of the other one may get more.
+  void leave(std::int32_t index, std::size_t count, double now) {
+    users_[static_cast<std::size_t>(index)] -= static_cast<std::uint32_t>(count);
+    channels_.disturb(index, now);
+    channels_.disturb(other(index), now);
+  }
+
+  std::vector<std::uint32_t> users_;
+  SharedResources<Channels> channels_;
+};
+
+}  // namespace tisim

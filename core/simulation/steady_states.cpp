@@ -1,0 +1,310 @@
+#include "simulation/steady_states.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+namespace tisim {
+
+namespace {
+
+// Equal periods before the first are skipped, and behind skipped ones.
+constexpr std::uint32_t kFirst = 3, kAgain = 2;
+// Turns of the leader in a period: others have loops of other lengths, or states that come back
+// after several iterations only.
+constexpr std::uint64_t kStrides[] = {1, 2, 12};
+constexpr std::uint64_t kUnlike = 12;     // turns after which periods get another length
+constexpr std::uint32_t kMostPause = 64;  // periods
+// Where nothing repeats, comparing states must cost next to nothing: what is looked at is a part of
+// the operations that are simulated, each of which takes several times as long. The first looks are
+// free, or short programs would never begin; a look at a state of many ranks is many of them.
+constexpr std::uint64_t kOperationsPerLook = 16;
+constexpr std::uint64_t kFreeLooks = 1024;
+constexpr std::uint64_t kFreeLooksPerRank = 256;
+constexpr std::uint64_t kLooksPerTurn = 3;     // what stopping at a turn takes
+constexpr std::uint64_t kLooksPerInstant = 2;  // looking for ties
+constexpr double kFirstGap = 1.0 / 64;         // of a period
+constexpr double kNarrower = 1.0 / 16;
+constexpr double kTie = 1e-3;  // of the precision
+constexpr double kUlps = 16;
+
+}  // namespace
+
+SteadyStates::Sums SteadyStates::Sums::plus(std::uint64_t times, const Sums& more) const {
+  const auto factor = static_cast<double>(times);
+  return {turns + times * more.turns,       actions + times * more.actions,
+          messages + times * more.messages, bytes + static_cast<std::int64_t>(times) * more.bytes,
+          compute + factor * more.compute,  other + factor * more.other};
+}
+
+SteadyStates::Sums SteadyStates::Sums::minus(const Sums& less) const {
+  return {turns - less.turns, actions - less.actions, messages - less.messages,
+          bytes - less.bytes, compute - less.compute, other - less.other};
+}
+
+bool SteadyStates::Sums::counts_like(const Sums& other_sums) const {
+  return turns == other_sums.turns && actions == other_sums.actions &&
+         messages == other_sums.messages && bytes == other_sums.bytes;
+}
+
+SteadyReport SteadyStates::report() const {
+  SteadyReport report{end_, skipped_, all_, source_.clock.skipped(), looks(), loops_.obstacle()};
+  if (report.obstacle) report.end = SteadyEnd::obstacle;
+  if (loops_.readers() == 0) report.end = SteadyEnd::no_loops;
+  return report;
+}
+
+// What ends within the precision after `date` ends with it. Whether that is so must not depend on
+// how dates round: they do it otherwise when the clock has gone on.
+void SteadyStates::look_for_ties(double date) {
+  looked_at_ += kLooksPerInstant;
+  const double precision = source_.clock.precision();
+  const double margin = std::max(kTie * precision, kUlps * (std::nextafter(date, 2 * date) - date));
+  has_ties_ = has_ties_ || source_.clock.agenda().has_between(date + precision - margin,
+                                                              date + precision + margin);
+}
+
+void SteadyStates::pass_turn(double date) {
+  if (loops_.obstacle()) return stop_for_good(SteadyEnd::obstacle);
+  if (rests_after_much()) return;
+  if (leader_ < 0) follow(loops_.take_last_turned());
+  const LoopPosition& leader = loops_[leader_];
+  if (leader.left == 0 || leader.loops != loop_) {
+    follow(leader.left > 0 ? leader_ : -1);
+    return;
+  }
+  if (is_at_boundary(date)) end_period();
+}
+
+// The rank, which is in a loop, or -1: none, is the leader from now on.
+void SteadyStates::follow(std::int32_t leader) {
+  leader_ = leader >= 0 && loops_[leader].left > 0 ? leader : -1;
+  if (leader_ >= 0) {
+    turns_ = loops_[leader_].turns;
+    loop_ = loops_[leader_].loops;
+  }
+  slower_ = -1;
+  stride_ = 0;
+  gap_ = 0.0;
+  start_ = -1.0;
+  length_ = 0.0;
+  unlike_ = 0;
+  compares_ = verifies_ = is_counted_ = false;
+}
+
+bool SteadyStates::is_at_boundary(double date) {
+  const std::uint64_t turned = loops_[leader_].turns - turns_;
+  if (turned < kStrides[stride_]) return false;
+  const bool is_late = start_ >= 0 && turned > kStrides[stride_];
+  if (is_late) {  // there was no such gap in the whole iteration
+    gap_ *= kNarrower;
+    give_up();
+    start_ = -1.0;
+  }
+  return !is_late && date - source_.clock.now() > gap_;
+}
+
+void SteadyStates::end_period() {
+  const double now = source_.clock.now();
+  const double before = std::exchange(length_, start_ < 0 ? 0.0 : now - start_);
+  const bool is_like = length_ > 0 && std::abs(length_ - before) <= tolerance_ * length_;
+  if (gap_ == 0.0) gap_ = kFirstGap * length_;
+  turns_ = loops_[leader_].turns;
+  start_ = now;
+  if (compares_ && is_like) {
+    drift_ = std::max(drift_, std::abs(length_ - before));
+    compare();
+  } else if (compares_) {
+    give_up();
+  } else if (waits_ > 0) {
+    --waits_;
+  } else if (is_like) {
+    if (!may_look()) return;
+    compares_ = true;
+    equal_ = 0;
+    drift_ = 0.0;
+    has_ties_ = false;
+    state_ = look();
+    places_ = places();
+    communicators_ = loops_.communicators_made();
+  } else if (before > 0 && (++unlike_) * kStrides[stride_] > kUnlike && unlike_ > 1) {
+    change_stride();
+  }
+}
+
+// What was looked at until now.
+std::uint64_t SteadyStates::looks() const { return looked_at_ + kLooksPerTurn * loops_.turns(); }
+
+std::uint64_t SteadyStates::most_looks() const {
+  return std::max(kFreeLooks, kFreeLooksPerRank * source_.ranks.size()) +
+         loops_.operations() / kOperationsPerLook;
+}
+
+void SteadyStates::stop_for_good(SteadyEnd end) {
+  end_ = end;
+  loops_.heed_turns(false);
+}
+
+// A program of which too much was looked at goes on as if nobody looked, until it is twice as far.
+bool SteadyStates::rests_after_much() {
+  if (compares_) return false;
+  if (looks() <= most_looks()) return false;
+  rests_to_ = 2 * loops_.operations();
+  loops_.heed_turns(false);
+  return true;
+}
+
+void SteadyStates::end_rest() {
+  rests_to_ = 0;
+  loops_.heed_turns(true);
+  loops_.take_last_turned();
+  follow(-1);
+}
+
+// Whether the states at two boundaries can be compared in a small part of the time.
+bool SteadyStates::may_look() const {
+  return looks() + 2 * BoundaryState::things_in(source_) <= most_looks();
+}
+
+BoundaryState SteadyStates::look() {
+  looked_at_ += BoundaryState::things_in(source_);
+  return {source_, loops_};
+}
+
+void SteadyStates::compare() {
+  BoundaryState state = look();
+  std::vector<Place> next = places();
+  const std::optional<double> states = state.difference(state_);
+  const std::optional<double> sums = difference(next);
+  const bool makes_communicators = loops_.communicators_made() != communicators_;
+  state_ = std::move(state);
+  places_ = std::move(next);
+  const double allowed = tolerance_ * length_;
+  if (!states || !sums || makes_communicators || has_ties_ || std::max(*states, *sums) > allowed) {
+    give_up();
+    return;
+  }
+  drift_ = std::max({drift_, *states, *sums});
+  if (++equal_ < (verifies_ ? kAgain : kFirst)) return;
+  const std::uint64_t periods = periods_to_skip();
+  if (periods > 0) {
+    skip(periods);
+  } else {  // the loop ends soon
+    verifies_ = false;
+    give_up();
+  }
+}
+
+std::vector<SteadyStates::Place> SteadyStates::places() const {
+  const double now = source_.clock.now();
+  std::vector<Place> places(source_.ranks.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto index = static_cast<std::int32_t>(i);
+    const Rank& rank = source_.ranks[index];
+    const LoopPosition& loop = loops_[index];
+    places[i].sums = {loop.turns,      rank.actions, rank.messages_sent,
+                      rank.bytes_sent, rank.compute, rank.other};
+    places[i].left = loop.left;
+    places[i].turned = now - loop.date;
+  }
+  return places;
+}
+
+// How many seconds the ranks' period differs from the one before, at most; none: they have done
+// something else.
+std::optional<double> SteadyStates::difference(std::vector<Place>& next) {
+  double most = 0.0;
+  bool is_same = true;
+  slower_ = -1;
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    next[i].added = next[i].sums.minus(places_[i].sums);
+    if (next[i].left > 0 && next[i].added.turns < kStrides[stride_] && next[i].added.actions > 0) {
+      slower_ = static_cast<std::int32_t>(i);
+    }
+    const std::optional<double> one = difference(places_[i], next[i]);
+    is_same = is_same && one;
+    most = std::max(most, one.value_or(0.0));
+  }
+  return is_same ? std::optional(most) : std::nullopt;
+}
+
+std::optional<double> SteadyStates::difference(const Place& before, const Place& next) const {
+  if (next.left + next.added.turns != before.left) return std::nullopt;
+  // A rank either repeats itself or waits.
+  if (next.added.turns > 0 ? next.left == 0 : next.added.actions > 0) return std::nullopt;
+  double most = next.added.turns > 0 ? std::abs(next.turned - before.turned) : 0.0;
+  if (equal_ > 0) {
+    if (!next.added.counts_like(before.added)) return std::nullopt;
+    most = std::max({most, std::abs(next.added.compute - before.added.compute),
+                     std::abs(next.added.other - before.added.other)});
+  }
+  return most;
+}
+
+// The periods were not equal.
+void SteadyStates::give_up() {
+  compares_ = false;
+  if (verifies_) {
+    stop_for_good(SteadyEnd::mismatch);
+    return;
+  }
+  waits_ = pause_;
+  pause_ = std::min(2 * pause_, kMostPause);
+  if (slower_ >= 0) {
+    follow(slower_);
+  } else {
+    change_stride();
+  }
+}
+
+void SteadyStates::change_stride() {
+  stride_ = (stride_ + 1) % std::size(kStrides);
+  unlike_ = 0;
+  length_ = 0.0;
+}
+
+// At most half of what remains, and so few that two more periods can be compared. Periods that
+// differ by a little may go on to do so: that must not add up to more than the tolerance.
+std::uint64_t SteadyStates::periods_to_skip() const {
+  std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  for (const Place& place : places_) {
+    if (place.added.turns == 0) continue;
+    const std::uint64_t left = (place.left - 1) / place.added.turns;
+    most = std::min({most, left / 2, left > kAgain ? left - kAgain - 1 : 0});
+  }
+  const double allowed = tolerance_ * length_;
+  if (drift_ * static_cast<double>(most) > allowed) {
+    most = static_cast<std::uint64_t>(allowed / drift_);
+  }
+  return most;
+}
+
+void SteadyStates::skip(std::uint64_t periods) {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    Place& place = places_[i];
+    if (place.added.turns == 0) continue;
+    const auto index = static_cast<std::int32_t>(i);
+    loops_.skip(index, periods * place.added.turns, periods * place.added.actions);
+    place.left -= periods * place.added.turns;
+    Sums more = place.added;
+    more.turns = 0;  // those that are left out are not passed
+    place.sums = place.sums.plus(periods, more);
+    Rank& rank = source_.ranks[index];
+    rank.actions = place.sums.actions;
+    rank.messages_sent = place.sums.messages;
+    rank.bytes_sent = place.sums.bytes;
+    rank.compute = place.sums.compute;
+    rank.other = place.sums.other;
+  }
+  source_.clock.skip(static_cast<double>(periods) * length_);
+  if (!is_counted_) all_ += loops_[leader_].length;
+  is_counted_ = true;
+  skipped_ += periods * kStrides[stride_];
+  verifies_ = true;
+  equal_ = 0;
+  drift_ = 0.0;
+}
+
+}  // namespace tisim

@@ -1,0 +1,164 @@
+#include "simulation/steady_states.hpp"
+
+#include <cmath>
+
+#include "core/packed_testing.hpp"
+#include "core/simulation_testing.hpp"
+
+namespace tisim::test {
+namespace {
+
+Program repeated(const Program& body, int times) {
+  Program program;
+  for (int i = 0; i < times; ++i) program.insert(program.end(), body.begin(), body.end());
+  return program;
+}
+
+Program joined(Program first, const Program& more) {
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
+}
+
+std::shared_ptr<const TraceSet> packed_trace_of(const std::vector<Program>& programs) {
+  std::vector<std::string> texts(programs.size());
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    for (const std::string& line : programs[rank]) {
+      texts[rank].append(std::to_string(rank)).append(" ").append(line).append("\n");
+    }
+  }
+  const Scratch scratch;
+  const std::string bytes = packed(texts, scratch, Dialect::modern, PackedForm::version_2);
+  return TraceSet::open({file_of(bytes, "packed.tit")}, "packed.tit", Dialect::automatic);
+}
+
+// A replay of programs without collectives; `tolerance` 0: nothing is skipped.
+struct SteadyReplay {
+  SteadyReplay(const std::vector<Program>& programs, double tolerance)
+      : simulation(simple_model(), simple_platform(static_cast<std::int32_t>(programs.size()))) {
+    if (tolerance > 0) simulation.skip_steady(tolerance);
+    std::vector<std::int32_t> hosts(programs.size());
+    std::iota(hosts.begin(), hosts.end(), 0);
+    simulation.add_job(packed_trace_of(programs), hosts);
+    while (simulation.run() == Stop::completion) simulation.take_completions();
+    simulation.verify();
+    report = simulation.steady_report();
+  }
+
+  Simulation simulation;
+  SteadyReport report;
+};
+
+bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
+
+// Whether all numbers of the ranks are those of a replay that skips nothing.
+bool agree(const std::vector<Program>& programs, const SteadyReplay& skipping) {
+  const SteadyReplay whole(programs, 0);
+  bool same = near(skipping.simulation.now(), whole.simulation.now());
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    const Rank& a = skipping.simulation.ranks()[i];
+    const Rank& b = whole.simulation.ranks()[i];
+    same = same && near(a.finish, b.finish) && near(a.compute, b.compute) &&
+           near(a.other, b.other) && a.actions == b.actions && a.bytes_sent == b.bytes_sent &&
+           a.messages_sent == b.messages_sent;
+  }
+  return same;
+}
+
+const std::vector<Program> kRing = {repeated({"compute 3", "send 1 0 500", "recv 1 0 500"}, 2000),
+                                    repeated({"recv 0 0 500", "sleep 1", "send 0 0 500"}, 2000)};
+
+TEST("iterations of a steady state are skipped, and their sums added") {
+  const SteadyReplay replay(kRing, 1e-6);
+  CHECK(agree(kRing, replay));
+  CHECK(replay.report.end == SteadyEnd::none);
+  CHECK(replay.report.all == 2000 && replay.report.skipped > 1900);
+  CHECK(replay.report.seconds > 0.95 * replay.simulation.now());
+}
+
+TEST("loops of other lengths and neighbours have periods of several turns") {
+  const std::vector<Program> programs = {
+      repeated({"compute 4", "send 1 0 100"}, 2000),
+      repeated({"recv 0 0 100", "compute 1", "recv 0 0 100", "compute 4", "send 2 0 9"}, 1000),
+      joined({"sleep 7"}, repeated({"recv 1 0 9", "compute 5"}, 1000))};
+  const SteadyReplay replay(programs, 1e-6);
+  CHECK(agree(programs, replay));
+  CHECK(replay.report.skipped > 500);
+}
+
+TEST("each loop has a steady state of its own") {
+  std::vector<Program> programs = kRing;
+  programs[0] = joined(programs[0], repeated({"compute 10", "send 1 0 50"}, 500));
+  programs[1] = joined(programs[1], repeated({"recv 0 0 50", "compute 8"}, 500));
+  const SteadyReplay replay(programs, 1e-6);
+  CHECK(agree(programs, replay));
+  CHECK(replay.report.all > 2400 && replay.report.skipped > 2300);
+}
+
+TEST("what is under way for longer than an iteration keeps it from being skipped") {
+  // A message that takes 200 iterations; its link slows the others only while it moves.
+  std::vector<Program> programs = kRing;
+  programs[0] = joined({"isend 1 7 2000000"}, joined(programs[0], {"waitall"}));
+  programs[1] = joined({"irecv 0 7 2000000"}, joined(programs[1], {"waitall"}));
+  const SteadyReplay replay(programs, 1e-6);
+  CHECK(agree(programs, replay));
+}
+
+TEST("a rank that runs further and further ahead is not left behind") {
+  const std::vector<Program> programs = {repeated({"compute 1", "send 1 0 10"}, 400),
+                                         repeated({"recv 0 0 10", "compute 2"}, 400)};
+  const SteadyReplay replay(programs, 1e-6);
+  CHECK(agree(programs, replay));
+}
+
+TEST("where nothing repeats little is looked at, however long the program is") {
+  // A queue that grows without end; loops of two operations.
+  const std::vector<Program> programs = {repeated({"compute 1", "send 1 0 10"}, 20000),
+                                         repeated({"recv 0 0 10", "compute 2"}, 20000)};
+  const SteadyReplay replay(programs, 1e-6);
+  CHECK(agree(programs, replay));
+  CHECK(replay.report.looked_at < 1024 + 80000 / 16 + 1000);
+}
+
+TEST("a steady state is found after a long time without one") {
+  std::vector<Program> programs = {repeated({"compute 1", "send 1 0 10"}, 8000),
+                                   repeated({"recv 0 0 10", "compute 2"}, 8000)};
+  programs[0] = joined(programs[0], repeated(kRing[0], 20));
+  programs[1] = joined(programs[1], repeated(kRing[1], 20));
+  const SteadyReplay replay(programs, 1e-6);
+  CHECK(agree(programs, replay));
+  CHECK(replay.report.skipped > 1000);
+}
+
+TEST("a receive from any source switches skipping off") {
+  std::vector<Program> programs = kRing;
+  programs[0] = joined({"recv -555 1 10"}, kRing[0]);
+  programs[1] = joined({"send 0 1 10"}, kRing[1]);
+  const SteadyReplay replay(programs, 1e-6);
+  CHECK(replay.report.end == SteadyEnd::obstacle);
+  CHECK(replay.report.obstacle && replay.report.obstacle->line == 1);
+  CHECK(replay.report.skipped == 0);
+  CHECK(agree(programs, replay));
+}
+
+TEST("rounding does not decide what happens together in what is skipped") {
+  // The computations end 1e-9 s apart, which is the precision.
+  const std::vector<Program> programs = {
+      repeated({"compute 3", "send 2 0 500", "recv 2 2 10"}, 300),
+      repeated({"compute 3.000000001", "send 2 1 500", "recv 2 2 10"}, 300),
+      repeated({"recv 0 0 500", "recv 1 1 500", "send 0 2 10", "send 1 2 10"}, 300)};
+  const SteadyReplay replay(programs, 1e-6);
+  CHECK(replay.report.skipped == 0);
+}
+
+TEST("a trace that says of no loops is simulated in full") {
+  Simulation simulation(simple_model(), simple_platform(2));
+  simulation.skip_steady(1e-6);
+  const std::int32_t hosts[] = {0, 1};
+  simulation.add_job(trace_of(kRing), hosts);
+  while (simulation.run() == Stop::completion) simulation.take_completions();
+  CHECK(simulation.steady_report().end == SteadyEnd::no_loops);
+  CHECK(simulation.steady_report().skipped == 0);
+}
+
+}  // namespace
+}  // namespace tisim::test

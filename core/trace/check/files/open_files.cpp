@@ -1,0 +1,42 @@
+#include "trace/check/files/open_files.hpp"
+
+#include <string>
+
+#include "support/mixing.hpp"
+
+namespace tisim {
+
+void OpenFiles::take(const RankWalk& walk, Findings& findings) {
+  const Op& op = walk.op();
+  if (op.kind != Kind::file) return;
+  const Operation call = file_call_of(op);
+  if (!has_handle(call)) return;
+  Handle& handle = handles_[op.peer];
+  const std::string fault = handle.fault(call, op.peer);
+  if (!fault.empty()) {
+    findings.add({Severity::error, rank_, walk.reader().file(), op.line, fault});
+  }
+  if (call == Operation::open) handle.open(walk.call().words[1], op.line);
+  if (call == Operation::close && handle.is_open) handle.close(op.line);
+}
+
+std::uint64_t OpenFiles::signature(const LoopLines& lines) const {
+  std::uint64_t hash = handles_.size();
+  for (const auto& [number, handle] : handles_) {
+    hash = mixed(hash, static_cast<std::uint64_t>(number));
+    hash = mixed(hash, lines.relative(handle.opened));
+    hash = mixed(hash, lines.relative(handle.closed));
+    hash = mixed(hash, (handle.is_open ? 8U : 0U) + (handle.reads ? 4U : 0U) +
+                           (handle.writes ? 2U : 0U) + (handle.appends ? 1U : 0U));
+  }
+  return hash;
+}
+
+void OpenFiles::skip(const SkippedLines& skipped) {
+  for (auto& [number, handle] : handles_) {
+    handle.opened = skipped.moved(handle.opened);
+    handle.closed = skipped.moved(handle.closed);
+  }
+}
+
+}  // namespace tisim

@@ -1,0 +1,154 @@
+"""The selector `mpich-4`: what MPICH 4.0 does by default, one rank a node.
+
+Decisions for operations that commute, from `maint/tuning/coll/mpir/generic.json`, which MPICH 4.0.2
+contains as its default (`src/mpi/coll/src/csel.c` reads it). The layer below takes them as they are
+where each node has one rank (`maint/tuning/coll/ch4/generic.json`, "comm_hierarchy=any").
+Algorithms of SimGrid's that send the same messages in the same order are used as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tisim.actions.collectives.topology import power_of_two_up_to
+from tisim.actions.mpich import blocks, halving
+from tisim.actions.script import Endpoint
+from tisim.actions.selectors import default
+from tisim.actions.selectors.choice import Choice
+
+# Bytes.
+_SHORT_BCAST, _LONG_BCAST = 12288, 524288
+_SHORT_REDUCE, _SHORT_ALLREDUCE = 2048, 8
+_LONG_ALLGATHER, _SHORT_ALLGATHER = 524288, 81920
+_SHORT_ALLTOALL, _LONG_ALLTOALL = 256, 32768
+_LONG_REDUCE_SCATTER = 524288
+# Small communicators have no algorithm of their own for long broadcasts and short all-to-alls. The
+# table says "comm_size<8" in both places. MPICH evaluates it as "<" for a broadcast, when it makes
+# the communicator, and as "<=" for an all-to-all, at the call (csel.c, line 1212).
+_FEW_RANKS = 8
+
+gatherv = default.gatherv
+scatterv = default.scatterv
+
+
+def barrier(s: Endpoint) -> None:
+    """Dissemination (`MPIR_Barrier_intra_dissemination`)."""
+    Choice("ompi_bruck").call("barrier", s)
+
+
+def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
+    """By the bytes of the message."""
+    nbytes = count * size
+    if nbytes == 0:
+        return
+    if s.size < _FEW_RANKS or nbytes <= _SHORT_BCAST:
+        name = "binomial_tree"
+    elif _is_power_of_two(s.size) and nbytes <= _LONG_BCAST:
+        name = "scatter_rdb_allgather"
+    else:
+        name = "scatter_LR_allgather"
+    Choice(name).call("bcast", s, nbytes, 1, root)
+
+
+def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
+    """By the bytes of the vector, and whether each rank gets an element."""
+    if count == 0:
+        return
+    if count * size <= _SHORT_REDUCE or count < power_of_two_up_to(s.size):
+        Choice("binomial").call("reduce", s, count, size, root)
+    else:
+        halving.reduce(s, count, size, root)
+
+
+def allreduce(s: Endpoint, count: int, size: int) -> None:
+    """By the bytes of the vector, and whether each rank gets an element."""
+    if count == 0:
+        return
+    if count * size <= _SHORT_ALLREDUCE or count < power_of_two_up_to(s.size):
+        Choice("rdb").call("allreduce", s, count, size)
+    else:
+        halving.allreduce(s, count, size)
+
+
+def gather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
+    """Up a binomial tree (`MPIR_Gather_intra_binomial`)."""
+    if (rcount * rsize if s.rank == root else scount * ssize) > 0:
+        Choice("ompi_binomial").call("gather", s, scount, ssize, rcount, rsize, root)
+
+
+def scatter(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
+    """Down a binomial tree."""
+    block = scount * ssize if s.rank == root else rcount * rsize
+    if block > 0:
+        blocks.scatter_binomial(s, block, root)
+
+
+def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """By the bytes of all blocks."""
+    total = rcount * rsize * s.size
+    if total == 0:
+        return
+    if _is_power_of_two(s.size):
+        name = "rdb" if total < _LONG_ALLGATHER else "NTSLR"
+    else:
+        name = "bruck" if total < _SHORT_ALLGATHER else "NTSLR"
+    Choice(name).call("allgather", s, scount, ssize, rcount, rsize)
+
+
+def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int) -> None:
+    """By the bytes of all blocks."""
+    total = sum(rcounts) * rsize
+    if total == 0:
+        return
+    if total >= (_LONG_ALLGATHER if _is_power_of_two(s.size) else _SHORT_ALLGATHER):
+        blocks.allgatherv_ring(s, rcounts, rsize)
+        return
+    name = "mpich_rdb" if _is_power_of_two(s.size) else "ompi_bruck"
+    Choice(name).call("allgatherv", s, scount, ssize, rcounts, rsize)
+
+
+def alltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """By the bytes of a block."""
+    block = scount * ssize
+    if block == 0:
+        return
+    if s.size > _FEW_RANKS and block <= _SHORT_ALLTOALL:
+        name = "bruck"
+    elif block <= _LONG_ALLTOALL:
+        name = "mvapich2_scatter_dest"
+    else:
+        name = "pair" if _is_power_of_two(s.size) else "ring"
+    Choice(name).call("alltoall", s, scount, ssize, rcount, rsize)
+
+
+def alltoallv(
+    s: Endpoint, scounts: Sequence[int], ssize: int, rcounts: Sequence[int], rsize: int
+) -> None:
+    """Non-blocking messages in groups of 32 (`MPIR_Alltoallv_intra_scattered`)."""
+    Choice("bruck").call("alltoallv", s, scounts, ssize, rcounts, rsize)
+
+
+def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
+    """By the bytes of the vector."""
+    total = sum(rcounts) * size
+    if total == 0:
+        return
+    short = total < _LONG_REDUCE_SCATTER
+    name = "ompi_basic_recursivehalving" if short else "mpich_pair"
+    Choice(name).call("reduce_scatter", s, rcounts, size)
+
+
+def scan(s: Endpoint, count: int, size: int) -> None:
+    """Recursive doubling."""
+    if count:
+        blocks.scan(s, count * size)
+
+
+def exscan(s: Endpoint, count: int, size: int) -> None:
+    """Recursive doubling."""
+    if count:
+        blocks.scan(s, count * size)
+
+
+def _is_power_of_two(ranks: int) -> bool:
+    return ranks & (ranks - 1) == 0

@@ -1,0 +1,227 @@
+/* What is measured, in which order, how often. */
+
+static double uniform(void) { return (rand() + 0.5) / (RAND_MAX + 1.0); }
+
+static int log_uniform(double smallest, double largest)
+{
+  return (int)(smallest * exp(uniform() * log(largest / smallest)) + 0.5);
+}
+
+static int compare(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Whether the 95 % interval of the median lies within 3 % of it: between two order statistics, the
+   ranks of which follow from a binomial distribution. */
+static int is_well_known(double *times, int count)
+{
+  double probability = pow(0.5, count), below = probability, middle;
+  int k = 0; /* so many times are below the interval with a probability of at most 2.5 % */
+  if (probability > 0.025)
+    return 0;
+  while (k + 1 < count / 2) {
+    probability *= (double)(count - k) / (k + 1);
+    if (below + probability > 0.025)
+      break;
+    below += probability;
+    k++;
+  }
+  qsort(times, (size_t)count, sizeof *times, compare);
+  middle = (times[(count - 1) / 2] + times[count / 2]) / 2;
+  return times[k] > 0.97 * middle && times[count - 1 - k] < 1.03 * middle;
+}
+
+static void shuffle(int *numbers, int count)
+{
+  int i;
+  for (i = count - 1; i > 0; i--) {
+    int other = (int)(uniform() * (i + 1)), swapped = numbers[i];
+    numbers[i] = numbers[other];
+    numbers[other] = swapped;
+  }
+}
+
+/* Rank 0: every size in each round, in random order, until its median is known. */
+static void measure_sizes(const int *sizes, int count, int repetitions)
+{
+  int most = repetitions * MOST_REPETITIONS, round, i, left = count;
+  double *times = malloc(sizeof *times * (size_t)count * (size_t)most);
+  int *places = malloc(sizeof *places * (size_t)count);
+  for (i = 0; i < count; i++)
+    places[i] = i;
+  for (i = 0; i < WARM_UP; i++)
+    measure(1, 0, 0);
+  for (round = 0; round < most && left > 0; round++) {
+    int kept = 0;
+    shuffle(places, left);
+    for (i = 0; i < left; i++) {
+      double *own = times + (size_t)places[i] * (size_t)most;
+      if (round >= repetitions && MPI_Wtime() > deadline)
+        break;
+      own[round] = measure(sizes[places[i]], 0, 1);
+      if (round % 4 == 3)
+        measure(sizes[places[i]], 1, 1);
+      if (round + 1 < repetitions || !is_well_known(own, round + 1))
+        places[kept++] = places[i];
+    }
+    left = i < left ? 0 : kept;
+  }
+  free(times);
+  free(places);
+}
+
+static void measure_streams(int largest)
+{
+  int i, repetition, top = largest < LARGEST_STREAMED ? largest : LARGEST_STREAMED;
+  for (i = 0; i < STREAM_SIZES; i++) {
+    int bytes = log_uniform(1, top), messages = STREAM_BYTES / bytes;
+    messages = messages > LONGEST_STREAM ? LONGEST_STREAM : messages;
+    for (repetition = 0; repetition < STREAM_REPETITIONS; repetition++)
+      stream(bytes, messages);
+  }
+}
+
+/* Patterns of all ranks: pairs in one direction and in both, a shift, an incast. */
+static void measure_patterns(int largest)
+{
+  int i, repetition, pairs;
+  for (i = 0; i < PATTERN_SIZES; i++) {
+    int bytes = log_uniform(largest > 10 ? largest / 10.0 : 1, largest);
+    for (repetition = 0; repetition < PATTERN_REPETITIONS; repetition++) {
+      for (pairs = 1; pairs <= ranks / 2; pairs++) {
+        transfer("pairs", bytes, pairs, 1);
+        transfer("pairs", bytes, pairs, 2);
+      }
+      if (ranks > 2) {
+        transfer("shift", bytes, ranks, 1);
+        transfer("incast", bytes, ranks - 1, 1);
+      }
+    }
+  }
+}
+
+static int argument(int argc, char **argv, int place, int otherwise, int most)
+{
+  long value = argc > place ? strtol(argv[place], NULL, 10) : otherwise;
+  if (value < 1 || value > most) {
+    if (rank == 0)
+      fprintf(stderr, "benchmark: argument %d must be from 1 to %d\n", place, most);
+    MPI_Finalize();
+    exit(EXIT_FAILURE);
+  }
+  return (int)value;
+}
+
+/* Whom rank 0 exchanges messages with: on another host, and on its own (-1: nobody), if there are
+   other hosts.  The first rank of each host takes part in the patterns; on one host, all do. */
+static void choose_partners(int *outside, int *inside)
+{
+  char *hosts = malloc((size_t)ranks * sizeof host);
+  int *first = malloc((size_t)ranks * sizeof *first);
+  int *others = malloc((size_t)ranks * sizeof *others);
+  int count = 0, i, j;
+  if (!hosts || !first || !others)
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  MPI_Allgather(host, sizeof host, MPI_CHAR, hosts, sizeof host, MPI_CHAR, MPI_COMM_WORLD);
+  *inside = -1;
+  for (i = 0; i < ranks; i++) {
+    for (j = 0; strcmp(hosts + (size_t)i * sizeof host, hosts + (size_t)j * sizeof host); j++)
+      ;
+    first[i] = j;
+    if (i == j)
+      others[count++] = i;
+    else if (j == 0 && *inside < 0)
+      *inside = i;
+  }
+  if (count > 1) {
+    *outside = others[count / 2];
+    MPI_Comm_split(MPI_COMM_WORLD, first[rank] == rank ? 0 : MPI_UNDEFINED, rank, &all);
+  } else {
+    *outside = ranks / 2;
+    *inside = -1;
+  }
+  memcpy(peer, hosts + (size_t)*outside * sizeof host, sizeof host);
+  free(hosts);
+  free(first);
+  free(others);
+}
+
+static void measure_outside(int largest, int count, int repetitions)
+{
+  int *sizes = malloc(sizeof *sizes * (size_t)count), i;
+  printf("operation,bytes,pairs,directions,seconds,host,peer,pattern,messages\n");
+  srand(2);
+  for (i = 0; i < count; i++)
+    sizes[i] = log_uniform(1, largest);
+  measure_sizes(sizes, count, repetitions);
+  measure_streams(largest);
+  order(END, 0, 0, 0);
+  free(sizes);
+}
+
+static void measure_inside(int largest, int count, int repetitions, int seconds)
+{
+  int *sizes = malloc(sizeof *sizes * (size_t)count), i;
+  char other[sizeof peer];
+  memcpy(other, peer, sizeof peer);
+  memcpy(peer, host, sizeof host);
+  deadline = MPI_Wtime() + seconds;
+  for (i = 0; i < count; i++)
+    sizes[i] = log_uniform(1, largest);
+  measure_sizes(sizes, count, repetitions);
+  order(END, 0, 0, 0);
+  memcpy(peer, other, sizeof peer);
+  free(sizes);
+}
+
+int main(int argc, char **argv)
+{
+  int length, count, largest, repetitions, seconds, outside, inside;
+  MPI_Init(&argc, &argv);
+  all = MPI_COMM_WORLD;
+  MPI_Comm_rank(all, &rank);
+  MPI_Comm_size(all, &ranks);
+  if (ranks < 2) {
+    fprintf(stderr, "benchmark: start two ranks or more\n");
+    MPI_Finalize();
+    return EXIT_FAILURE;
+  }
+  largest = argument(argc, argv, 1, 1 << 22, 1 << 30);
+  count = argument(argc, argv, 2, 100, 10000);
+  repetitions = argument(argc, argv, 3, 10, 10000);
+  seconds = argument(argc, argv, 4, 300, 1 << 20);
+  deadline = MPI_Wtime() + seconds;
+  memset(host, 0, sizeof host);
+  MPI_Get_processor_name(host, &length);
+  out = malloc((size_t)largest);
+  in = malloc((size_t)largest);
+  if (!out || !in) {
+    fprintf(stderr, "benchmark: no memory for messages of %d bytes\n", largest);
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  }
+  memset(out, 1, (size_t)largest);
+  memset(in, 0, (size_t)largest);
+  choose_partners(&outside, &inside);
+
+  partner = rank == 0 ? outside : 0;
+  if (rank == 0) {
+    measure_outside(largest, count, repetitions);
+    if ((partner = inside) > 0)
+      measure_inside(largest, count / INSIDE_PART + 2, repetitions, seconds / INSIDE_PART + 1);
+  } else if (rank == outside)
+    follow();
+  else if (rank == inside)
+    follow_later();
+  gather_sleeping();
+  if (all != MPI_COMM_NULL) {
+    MPI_Comm_rank(all, &rank);
+    MPI_Comm_size(all, &ranks);
+    srand(1); /* the same sizes on every rank */
+    measure_patterns(largest);
+  }
+  gather_sleeping();
+  MPI_Finalize();
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,208 @@
+/* Times of point-to-point messages, for `tisim calibrate`.  BSD-3-Clause.
+
+   Compile and run it on two hosts or more, a rank on each:
+
+     mpicc -O2 -o benchmark benchmark.c -lm
+     mpirun -n 2 --host hostA,hostB ./benchmark > measured.csv
+     mpirun -n 4 --host hostA,hostB,hostC,hostD ./benchmark > measured.csv
+
+   Optional arguments: largest size in bytes (4194304), number of sizes (100), least number of
+   repetitions (10), most seconds (300).  Then:
+
+     tisim calibrate measured.csv --bandwidth 125MBps --latency 15us --links 2 -o platform.xml
+
+   Two ranks on different hosts exchange messages; three hosts and more, all of them at once, show
+   what they share.  A second rank on the first host measures messages inside a host:
+
+     mpirun -n 5 --host hostA:2,hostB,hostC,hostD ./benchmark > measured.csv
+
+   Sizes are drawn at random, evenly on a logarithmic scale, and measured in random order, so that
+   whatever disturbs the machine for a while disturbs all sizes alike.  After a warm-up, each size is
+   repeated until the 95 % confidence interval of the median of its ping-pongs is within 3 %, ten
+   times as often as the least number, or until the time is up.  Every time is printed, none is
+   averaged.  Ranks that have nothing to do sleep. */
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { DATA, CONTROL };
+enum { WARM_UP = 50, MOST_REPETITIONS = 10, PATTERN_SIZES = 6, PATTERN_REPETITIONS = 12 };
+enum { STREAM_SIZES = 24, STREAM_REPETITIONS = 7, LONGEST_STREAM = 64, STREAM_BYTES = 1 << 22 };
+enum { LARGEST_STREAMED = 1 << 18, EAGER = 1 << 16 };
+enum { INSIDE_PART = 4 }; /* sizes and seconds inside a host, as a part of those between hosts */
+
+enum task { PING_PONG, STREAM, END }; /* what the partner is to do */
+
+static int rank, ranks, partner;
+static MPI_Comm all; /* the ranks of the patterns, one a host */
+static char *out, *in;
+static char host[MPI_MAX_PROCESSOR_NAME], peer[MPI_MAX_PROCESSOR_NAME];
+static double deadline;
+
+static void print_row(const char *operation, long bytes, double seconds, int messages)
+{
+  printf("%s,%ld,1,1,%.9g,%s,%s,pair,%d\n", operation, bytes, seconds, host, peer, messages);
+}
+
+static void sleep_for(double seconds)
+{
+  struct timespec span = {0, (long)(seconds * 1e9)}; /* less than a second */
+  nanosleep(&span, NULL);
+}
+
+static void send_number(double number)
+{
+  MPI_Send(&number, 1, MPI_DOUBLE, partner, CONTROL, MPI_COMM_WORLD);
+}
+
+static double receive_number(void)
+{
+  double number;
+  MPI_Recv(&number, 1, MPI_DOUBLE, partner, CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return number;
+}
+
+static void send_data(int bytes) { MPI_Send(out, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD); }
+
+static void receive_data(int bytes)
+{
+  MPI_Recv(in, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void order(int task, int bytes, int count, int idle)
+{
+  int next[4] = {task, bytes, count, idle};
+  MPI_Send(next, 4, MPI_INT, partner, CONTROL, MPI_COMM_WORLD);
+}
+
+/* Round trips before the one that is timed: back to back, the buffers of the network are as a
+   program leaves them that does nothing but communicate. */
+static int before(int bytes) { return bytes <= EAGER ? 2 : 0; }
+
+/* The rank that times and prints: ping-pong back to back, MPI_Isend, a message that is received
+   late; or a ping-pong after both ranks slept.  Returns the round trip. */
+static double measure(int bytes, int idle, int print)
+{
+  MPI_Request request;
+  double start, sent, received, round_trip;
+  int i;
+  order(PING_PONG, bytes, 1, idle);
+  receive_number();
+  if (idle)
+    sleep_for(2e-3);
+  for (i = idle ? 0 : before(bytes); i > 0; i--) {
+    send_data(bytes);
+    receive_data(bytes);
+  }
+  start = MPI_Wtime();
+  send_data(bytes);
+  sent = MPI_Wtime() - start;
+  receive_data(bytes);
+  round_trip = MPI_Wtime() - start;
+  if (idle) {
+    if (print)
+      print_row("idle_pingpong", bytes, round_trip, 1);
+    return round_trip;
+  }
+  if (print) {
+    print_row("send", bytes, sent, 1);
+    print_row("pingpong", bytes, round_trip, 1);
+  }
+
+  receive_number(); /* the partner is about to receive */
+  start = MPI_Wtime();
+  MPI_Isend(out, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD, &request);
+  sent = MPI_Wtime() - start;
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (print)
+    print_row("isend", bytes, sent, 1);
+
+  send_number(2 * round_trip); /* by then the next message has arrived, if it may */
+  start = MPI_Wtime();
+  send_data(bytes);
+  sent = MPI_Wtime() - start;
+  received = receive_number();
+  if (print) {
+    print_row("late_send", bytes, sent, 1);
+    print_row("recv", bytes, received, 1);
+  }
+  return round_trip;
+}
+
+static void answer(int bytes, int idle)
+{
+  double start, late;
+  int i;
+  send_number(0);
+  for (i = idle ? 0 : before(bytes); i >= 0; i--) {
+    receive_data(bytes);
+    send_data(bytes);
+  }
+  if (idle)
+    return;
+
+  send_number(0);
+  receive_data(bytes);
+
+  late = receive_number();
+  for (start = MPI_Wtime(); MPI_Wtime() - start < late;)
+    ;
+  start = MPI_Wtime();
+  receive_data(bytes);
+  send_number(MPI_Wtime() - start);
+}
+
+/* Many messages in a row, whose receives are posted (into one buffer: nobody reads it), until an
+   answer says that all are there. */
+static void stream(int bytes, int messages)
+{
+  MPI_Request requests[LONGEST_STREAM];
+  double start;
+  int i;
+  order(STREAM, bytes, messages, 0);
+  receive_number();
+  start = MPI_Wtime();
+  for (i = 0; i < messages; i++)
+    MPI_Isend(out, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD, &requests[i]);
+  MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
+  MPI_Recv(in, 0, MPI_BYTE, partner, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  print_row("stream", bytes, MPI_Wtime() - start, messages);
+}
+
+static void receive_stream(int bytes, int messages)
+{
+  MPI_Request requests[LONGEST_STREAM];
+  int i;
+  for (i = 0; i < messages; i++)
+    MPI_Irecv(in, bytes, MPI_BYTE, partner, DATA, MPI_COMM_WORLD, &requests[i]);
+  send_number(0);
+  MPI_Waitall(messages, requests, MPI_STATUSES_IGNORE);
+  MPI_Send(out, 0, MPI_BYTE, partner, DATA, MPI_COMM_WORLD);
+}
+
+/* What the partner does until it is told to end. */
+static void follow(void)
+{
+  int next[4]; /* task, bytes, count, idle */
+  for (;;) {
+    MPI_Recv(next, 4, MPI_INT, partner, CONTROL, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (next[0] == END)
+      return;
+    if (next[0] == STREAM)
+      receive_stream(next[1], next[2]);
+    else
+      answer(next[1], next[3]);
+  }
+}
+
+/* Follows when it is told to, and sleeps until then. */
+static void follow_later(void)
+{
+  int told = 0;
+  while (MPI_Iprobe(partner, CONTROL, MPI_COMM_WORLD, &told, MPI_STATUS_IGNORE), !told)
+    sleep_for(1e-3);
+  follow();
+}

@@ -1,0 +1,162 @@
+"""``tisim extrapolate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tisim.commands.written import report_written
+from tisim.files import check_writable
+from tisim.formats.writer import PACKED_SUFFIX
+from tisim.quantities import format_bytes
+
+
+@click.command(
+    "extrapolate",
+    epilog="""\b
+Examples:
+  tisim extrapolate a.16.tit b.32.tit c.64.tit --to 1024 -o big.tit
+  tisim extrapolate halo.*.tit --to 1000000 --show -o million.tit
+  tisim extrapolate a.16.tit b.32.tit c.64.tit --to 128 -o big.tit --check d.128.tit
+""",
+)
+@click.option("--to", "ranks", type=int, required=True, help="The number of ranks to predict.")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE.tit", help="The packed trace to write."
+)
+@click.option(
+    "--prefer",
+    multiple=True,
+    metavar="FAMILY",
+    help="Take this function, condition or process grid where several explain what was seen.",
+)
+@click.option(
+    "--fit",
+    "scaling",
+    type=click.Choice(["auto", "strong", "weak"]),
+    default="auto",
+    show_default=True,
+    help="How fitted volumes scale: all ranks share one problem, or each has its own.",
+)
+@click.option(
+    "--approximate",
+    multiple=True,
+    metavar="ACTION",
+    help="Take the means of the numbers of this action, such as alltoallv, which are data.",
+)
+@click.option(
+    "--families",
+    metavar="FILE.py",
+    help="Run this file first, which adds families with @tisim.extrapolation.family.",
+)
+@click.option(
+    "--check",
+    "recorded",
+    metavar="TRACE",
+    help="Compare with a trace recorded on as many ranks: calls one by one, and volumes.",
+)
+@click.option(
+    "--platform", metavar="FILE", help="With --check: compare the simulated times on it, too."
+)
+@click.option("--show", is_flag=True, help="Print the function of every parameter.")
+@click.argument("traces", nargs=-1, required=True)
+def extrapolate_command(
+    ranks: int,
+    output: str,
+    prefer: tuple[str, ...],
+    scaling: str,
+    approximate: tuple[str, ...],
+    families: str | None,
+    recorded: str | None,
+    platform: str | None,
+    show: bool,
+    traces: tuple[str, ...],
+) -> None:
+    """Predict the trace of a program on more ranks than were recorded.
+
+    TRACES are traces of one program on three or more numbers of ranks. All that a trace says of
+    calls is fitted exactly: which ranks make a call, whom it names, its sizes, counts and tags, and
+    how often loops are repeated. What no function explains, or several that differ at the number
+    of ranks that is asked for, is an error. Only volumes of computations that vary are fitted by
+    least squares.
+    """
+    from runpy import run_path
+
+    from tisim.errors import InputError
+    from tisim.extrapolation import extrapolate
+
+    if Path(output).suffix != PACKED_SUFFIX:
+        raise InputError(f"the output is a packed trace: call it {Path(output).stem}.tit")
+    if platform is not None and recorded is None:
+        raise InputError("--platform is for --check TRACE, whose simulated time it compares")
+    check_writable(output)
+    if families is not None:
+        run_path(families)
+    made = extrapolate(
+        traces, ranks, output, prefer=prefer, scaling=scaling, approximate=approximate
+    )
+    if show:
+        for parameter in made.parameters:
+            click.echo(
+                f"{parameter.site}: {parameter.what}: {parameter.text} "
+                f"(confirmed by {parameter.confirmed})"
+            )
+        for volume in made.volumes:
+            click.echo(
+                f"{volume.site}: volume before it: {volume.fit.family}, {volume.fit.value:.6g} "
+                f"(within {volume.fit.error:.1%} where a size is left out)"
+            )
+    least = min((p.confirmed for p in made.parameters), default=0)
+    size = Path(output).stat().st_size
+    classes = f"{made.classes:,} class{'es' if made.classes > 1 else ''} of ranks"
+    click.echo(
+        f"{output}: {made.ranks:,} ranks in {classes}, {format_bytes(size)}, from "
+        f"{', '.join(f'{s:,}' for s in made.sizes)}; on {made.grid}; "
+        f"{len(made.parameters):,} parameters, each confirmed by {least} sizes or more beyond "
+        "those that determine it"
+    )
+    if made.volumes:
+        worst = max(volume.fit.error for volume in made.volumes)
+        click.echo(
+            f"volumes are means, fitted at {len(made.volumes):,} calls; sizes that are left out "
+            f"are predicted within {worst:.1%}"
+        )
+    if made.approximate:
+        click.echo(f"approximate, as means: the numbers of {', '.join(made.approximate)}")
+    report_written(output)
+    if recorded is not None and not _checked(output, recorded, platform):
+        raise SystemExit(1)
+
+
+def _checked(output: str, recorded: str, platform: str | None) -> bool:
+    """Say how the trace compares with a recorded one; whether all calls are equal."""
+    from tisim.extrapolation.checking import check
+
+    found = check(output, recorded)
+    if found.first is None:
+        click.echo(f"{recorded}: all {found.calls:,} calls are equal, with all their numbers")
+    else:
+        first = found.first
+        click.echo(
+            f"{recorded}: {found.different:,} ranks make other calls; call {first.number:,} of "
+            f"rank {first.rank:,} is {first.made or 'missing'!r}, recorded: "
+            f"{first.recorded or 'nothing'!r}"
+        )
+    for site in found.volumes:
+        click.echo(
+            f"computed before {site.action}: {site.made:.6g}, recorded: {site.recorded:.6g} "
+            f"({site.error:.1%} off)"
+        )
+    if platform is not None:
+        import tisim
+
+        times = [
+            tisim.replay(trace, platform=platform).simulated_time for trace in (output, recorded)
+        ]
+        off = abs(times[0] - times[1]) / (times[1] or 1.0)
+        click.echo(
+            f"simulated time: {times[0]:.6g} s, of the recorded trace: {times[1]:.6g} s "
+            f"({off:.1%} off)"
+        )
+    return found.first is None

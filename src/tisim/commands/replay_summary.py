@@ -1,0 +1,94 @@
+"""The table that ``tisim replay`` prints."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import click
+
+from tisim.quantities import format_bytes, format_seconds
+from tisim.tables import align
+
+if TYPE_CHECKING:
+    from tisim.result import Result
+    from tisim.result_json import TimeName
+
+
+def print_summary(result: Result, interval: str) -> None:
+    """Print the main numbers.
+
+    Parameters
+    ----------
+    result
+        A replay.
+    interval
+        Of its simulated time, in words; empty: none.
+    """
+    for line in align(_rows(result, interval), left=(0, 2)):
+        click.echo(line)
+
+
+def _rows(result: Result, interval: str) -> list[tuple[str, str, str]]:
+    """Names, values and notes of the table that is printed."""
+    finish, wall = result.column("finish"), result.wall_time
+
+    def ranked(name: str, rank: int) -> tuple[str, str, str]:
+        return name, format_seconds(finish[rank]), f"rank {rank} on {result.hosts[rank]}"
+
+    def spread(name: str, column: TimeName) -> tuple[str, str, str]:
+        seconds = result.column(column)
+        least, most = format_seconds(min(seconds)), format_seconds(max(seconds))
+        mean = math.fsum(seconds) / len(seconds)
+        return name, format_seconds(mean), f"mean over ranks ({least} to {most})"
+
+    ranks = range(len(finish))
+    times = result.jitter["times"] if result.jitter else []
+    median = (
+        f"median of {len(times)} seeds ({format_seconds(min(times))} to "
+        f"{format_seconds(max(times))})"
+        if times
+        else ""
+    )
+    return [
+        ("simulated time", format_seconds(result.simulated_time), interval or median),
+        ("ranks", f"{len(finish):,}", ""),
+        ("actions", f"{result.actions:,}", ""),
+        ranked("slowest", max(ranks, key=finish.__getitem__)),
+        ranked("fastest", min(ranks, key=finish.__getitem__)),
+        spread("computing", "compute"),
+        spread("communicating", "communication"),
+        *_io_rows(result),
+        *_steady_rows(result),
+        ("simulation took", f"{wall:.3g} s", f"{result.actions / wall:,.0f} actions a second"),
+    ]
+
+
+def _io_rows(result: Result) -> list[tuple[str, str, str]]:
+    """What is said of files."""
+    io = result.io
+    if io is None:
+        return []
+    mean = math.fsum(io["seconds"]) / len(io["seconds"])
+    moved = (
+        f"{format_bytes(sum(io['bytes_read']))} read, "
+        f"{format_bytes(sum(io['bytes_written']))} written"
+    )
+    note = f"mean over ranks; {moved} in {sum(io['calls']):,} calls"
+    return [("reading and writing", format_seconds(mean), note)]
+
+
+def _steady_rows(result: Result) -> list[tuple[str, str, str]]:
+    """What is said of iterations that were not simulated."""
+    steady = result.steady
+    if steady is None:
+        return []
+    notes = []
+    if steady["skipped"]:
+        notes.append(
+            f"of {steady['iterations']:,} iterations; the error of the times is estimated at "
+            f"{steady['estimated_error']:.3g}"
+        )
+    if steady["off"] is not None:
+        notes.append(f"{'off since' if notes else 'off'}: {steady['off']}")
+    return [("skipped", f"{steady['skipped']:,}", "; ".join(notes))]

@@ -1,0 +1,106 @@
+"""``tisim view``."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tisim.errors import InputError
+from tisim.progress import ProgressBar
+
+
+@click.command(
+    "view",
+    epilog="""\b
+Examples:
+  tisim replay --platform p.xml --timeline run.tir traces/ && tisim view run.tir
+  tisim view --platform p.xml traces/          # replays first
+  tisim view real.tir predicted.tir            # two runs of one program, aligned by their calls
+  tisim view --platform p.xml traces/ real.tir # a prediction, and a real run beside it
+  tisim view --browser run.tir                 # and opens a browser
+""",
+)
+@click.option(
+    "--platform", "platform_file", metavar="FILE", help="Replay the trace RUN on this platform."
+)
+@click.option("--hostfile", metavar="FILE", help="With --platform: hosts, one a line.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="Port of 127.0.0.1; a free one if not given.",
+)
+@click.option("--browser", is_flag=True, help="Open the page in a browser.")
+@click.argument("run", metavar="RUN")
+@click.argument("other", metavar="[RUN2]", required=False)
+def view_command(
+    platform_file: str | None,
+    hostfile: str | None,
+    port: int,
+    browser: bool,
+    run: str,
+    other: str | None,
+) -> int:
+    """Look at a run in a browser: every rank over time, at any zoom.
+
+    RUN is a run file, as 'tisim replay --timeline run.tir' writes it, or, with --platform, a trace.
+    tisim execute, record and import write run files of real runs. RUN2, a run file of the same
+    program, is shown beside it: when it does the same calls, and where its time goes instead.
+    The page is served on this machine only, to whoever has the address that is printed. Ctrl-C
+    ends it.
+    """
+    if platform_file is None:
+        if hostfile is not None:
+            raise InputError("--hostfile goes with --platform")
+        if Path(run).is_dir():
+            raise InputError(
+                "is a directory and no run file; --platform FILE replays a trace first", file=run
+            )
+        _show([run, other], port, browser)
+        return 0
+    with tempfile.TemporaryDirectory(prefix="tisim-") as folder:
+        made = Path(folder) / "run.tir"
+        _replay(run, platform_file, hostfile, made)
+        _show([str(made), other], port, browser)
+    return 0
+
+
+def _replay(trace_file: str, platform_file: str, hostfile: str | None, made: Path) -> None:
+    from tisim.formats import Trace
+    from tisim.platform.deployment import Deployment
+    from tisim.replay import replay
+
+    trace = Trace.open(trace_file)
+    deployment = None if hostfile is None else Deployment.from_hostfile(hostfile, trace.ranks)
+    with ProgressBar("replay") as bar:
+        replay(
+            trace,
+            platform=platform_file,
+            deployment=deployment,
+            progress=bar.show_simulation if bar.is_shown else None,
+            timeline=made,
+        )
+
+
+def _show(paths: Sequence[str | None], port: int, browser: bool) -> None:
+    from tisim.timeline.run_file import RunFile
+    from tisim.view import serve
+
+    runs = [RunFile(path) for path in paths if path is not None]
+
+    def ready(address: str) -> None:
+        click.echo(address)
+        click.echo("tisim: open this address in a browser; Ctrl-C ends", err=True)
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    try:
+        serve(runs, port=port, ready=ready)
+    except KeyboardInterrupt:
+        click.echo("tisim: stopped", err=True)

@@ -1,0 +1,119 @@
+"""Which process grid a program runs on: the simplest one that explains all of it.
+
+A line explains rings, trees and butterflies. Only what a line does not explain is tried on grids of
+two dimensions, then of three and of four. Grids of equal dimensions that explain everything must
+agree at the target.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.extrapolation.findings import Findings
+from tisim.extrapolation.grids import Grid, Place, known_grids
+from tisim.extrapolation.model import Model
+from tisim.extrapolation.program import ClassProgram
+from tisim.extrapolation.skeleton import merged
+from tisim.extrapolation.stages import staged
+from tisim.extrapolation.target import write_program
+from tisim.extrapolation.target_nodes import TargetNode
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A program at the target, and how it was found.
+
+    Attributes
+    ----------
+    grid
+        The process grid.
+    program
+        The program.
+    findings
+        Its parameters and volumes.
+    """
+
+    grid: Grid
+    program: list[TargetNode]
+    findings: Findings
+
+
+def explain(
+    classes: Sequence[ClassProgram],
+    sizes: Sequence[int],
+    target: int,
+    prefer: Sequence[str],
+    scaling: str,
+) -> Explanation:
+    """Find the program at the target.
+
+    Parameters
+    ----------
+    classes
+        The classes of ranks of all traces.
+    sizes
+        The numbers of ranks of the traces.
+    target
+        The number of ranks that is asked for.
+    prefer
+        Families that are taken where several fit.
+    scaling
+        How volumes scale, see `Model`.
+
+    Raises
+    ------
+    InputError
+        When no grid explains everything, or several that differ do.
+    """
+    line, *grids = known_grids(sizes, target)
+    by_dimensions: dict[int, list[Grid]] = {}
+    for grid in grids:
+        by_dimensions.setdefault(len(grid.sides(target) or ()), []).append(grid)
+    failed: list[tuple[int, str]] = []
+    in_turn = [[line], *(by_dimensions[count] for count in sorted(by_dimensions))]
+    preferred = [grid for grid in (line, *grids) if grid.name in prefer]
+    for alike in [preferred] if preferred else in_turn:
+        found: list[Explanation] = []
+        for grid in alike:
+            used = [line] if grid is line else [line, grid]
+            places = [Place(size, used) for size in sizes]
+            model = Model(places, Place(target, used), prefer, scaling)
+            try:
+                nodes = staged(merged(classes, places))
+                program = model.program(nodes)
+                if model.findings.ambiguous and model.numbers.found_slopes:
+                    slopes = frozenset(model.numbers.found_slopes)
+                    model = Model(places, Place(target, used), prefer, scaling, slopes)
+                    program = model.program(nodes)
+            except InputError as error:
+                failed.append((len(model.findings.parameters), f"on {grid.name}: {error.message}"))
+                continue
+            if model.findings.ambiguous:
+                raise InputError(f"on {grid.name}: {model.findings.ambiguous[0]}")
+            found.append(Explanation(grid, program, model.findings))
+        if found:
+            return _agreed(found, target)
+    _, message = max(failed, key=lambda entry: entry[0])
+    raise InputError(message)
+
+
+def _agreed(found: Sequence[Explanation], target: int) -> Explanation:
+    first = found[0]
+    if found[1:]:
+        with tempfile.TemporaryDirectory(prefix="tisim-extrapolate-") as directory:
+            files = [Path(directory) / f"{number}.tit" for number in range(len(found))]
+            for explanation, file in zip(found, files, strict=True):
+                write_program(explanation.program, target, file)
+            for other, file in zip(found[1:], files[1:], strict=True):
+                if not filecmp.cmp(files[0], file, shallow=False):
+                    raise InputError(
+                        f"the process grid could be {first.grid.name} or {other.grid.name}, which "
+                        f"differ at {target} ranks; record another size that tells them apart, "
+                        "or choose one with --prefer"
+                    )
+    return first

@@ -1,0 +1,273 @@
+"""One program that all ranks of all traces run, each of them some parts of it.
+
+Classes of ranks are merged one after the other. Two calls are the same one when they have the same
+shape and their ranks have a formula in common; among the ways to lay two programs beside each other
+the one with the most equal calls is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+from tisim.extrapolation.grids import Place
+from tisim.extrapolation.loops import Item, Repeat
+from tisim.extrapolation.loops import places as count_places
+from tisim.extrapolation.nodes import Loop, Mask, Node, Site
+from tisim.extrapolation.peers import peer_forms
+from tisim.extrapolation.program import ClassCall, ClassProgram
+from tisim.extrapolation.shapes import Numbers
+
+# What a pair of equal calls is worth, and what each number that differs between traces takes off.
+# Numbers that differ within a trace are of different calls.
+_SAME_CALL = 8
+_OTHER_NUMBER = 2
+# What it takes off when ranks that calls name need another formula than each call alone.
+_FEWER_FORMS = 3
+# Among equal ways to lay programs beside each other, the one along calls that many ranks make.
+_SCALE = 1_000
+# How often every class is laid beside the whole again.
+_ROUNDS = 2
+# Corners of a grid of four dimensions.
+_FEW_RANKS = 16
+# A class of ranks is taken apart into at most so many.
+_MOST_PARTS = 128
+
+
+def merged(classes: Sequence[ClassProgram], places: Sequence[Place]) -> list[Node]:
+    """The program of all classes."""
+    merger = _Merger(places)
+    program: list[Node] = []
+    parts = [part for made in classes for part in _parted(made, places[made.size])]
+    alone = [
+        merger.nodes(made, made.items)
+        for made in sorted(parts, key=lambda made: (-_calls(made.items), -len(made.ranks)))
+    ]
+    for nodes in alone:
+        program = merger.merge(program, nodes)
+    for _ in range(_ROUNDS):
+        program = merger.laid_again(program, alone)
+    return program
+
+
+def _calls(items: Sequence[Item]) -> int:
+    return sum(_calls(item.body) if isinstance(item, Repeat) else 1 for item in items)
+
+
+def _parted(made: ClassProgram, place: Place) -> list[ClassProgram]:
+    """Parts of a class, each of ranks that name others in one way.
+
+    Those that name ranks at other distances in the grid are parts of their own. A formula that
+    gives the ranks that many name makes that needless; that of the few in corners is an accident.
+    """
+    groups = np.zeros(len(made.ranks), dtype=np.int64)
+    for call in made.calls:
+        for hole, values in enumerate(call.numbers):
+            if not call.shape.is_rank(hole):
+                continue
+            if len(made.ranks) > _FEW_RANKS and peer_forms(place, made.ranks, values):
+                continue
+            _, steps = np.unique(place.distances(made.ranks, values), return_inverse=True)
+            _, finer = np.unique(groups * len(steps) + steps, return_inverse=True)
+            if finer.max() < _MOST_PARTS:
+                groups = finer
+    return [
+        ClassProgram(
+            made.size,
+            made.ranks[groups == part],
+            [
+                ClassCall(
+                    call.shape, tuple(of[groups == part] for of in call.numbers), call.varying
+                )
+                for call in made.calls
+            ],
+            made.items,
+            None if made.volumes is None else made.volumes[:, groups == part],
+        )
+        for part in range(int(groups.max()) + 1)
+    ]
+
+
+class _Merger:
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._places = places
+
+    def nodes(self, made: ClassProgram, items: Sequence[Item], first: int = 0) -> list[Node]:
+        """The program of one class; `first` is the number of its first place."""
+        nodes: list[Node] = []
+        for item in items:
+            if isinstance(item, Repeat):
+                times = [np.zeros(place.ranks, dtype=np.int64) for place in self._places]
+                times[made.size][made.ranks] = item.times
+                body = self.nodes(made, item.body, first)
+                nodes.append(Loop(self._mask(made), times, body))
+            else:
+                nodes.append(self._site(made, made.calls[item], first))
+            first += count_places(item)
+        return nodes
+
+    def _mask(self, made: ClassProgram) -> list[Mask]:
+        present = [np.zeros(place.ranks, dtype=np.bool_) for place in self._places]
+        present[made.size][made.ranks] = True
+        return present
+
+    def _site(self, made: ClassProgram, call: ClassCall, at: int) -> Site:
+        numbers = [
+            [np.zeros(place.ranks, dtype=np.int64) for _ in call.numbers] for place in self._places
+        ]
+        forms = {}
+        for hole, values in enumerate(call.numbers):
+            numbers[made.size][hole][made.ranks] = values
+            if call.shape.is_rank(hole):
+                forms[hole] = peer_forms(self._places[made.size], made.ranks, values)
+        volumes = [np.zeros(place.ranks) for place in self._places]
+        if made.volumes is not None:
+            volumes[made.size][made.ranks] = made.volumes[at]
+        mask = self._mask(made)
+        return Site(call.shape, mask, numbers, forms, volumes, call.varying)
+
+    def merge(self, left: list[Node], right: list[Node]) -> list[Node]:
+        """Lay two sequences beside each other."""
+        pairs = self._pairs(left, right)
+        nodes: list[Node] = []
+        at_left = at_right = 0
+        for i, j in [*pairs, (len(left), len(right))]:
+            nodes += self._beside(left[at_left:i], right[at_right:j])
+            if i < len(left):
+                nodes.append(self._joined(left[i], right[j]))
+            at_left, at_right = i + 1, j + 1
+        return nodes
+
+    def _beside(self, left: Sequence[Node], right: Sequence[Node]) -> list[Node]:
+        """Two sequences of other calls, those that only differ in numbers beside each other.
+
+        A third class may make some of the one and some of the other.
+        """
+        nodes: list[Node] = []
+        at_left = at_right = 0
+        for i, j in [
+            *_best([[_alike(a, b) for b in right] for a in left]),
+            (len(left), len(right)),
+        ]:
+            nodes += [*left[at_left:i], *right[at_right:j]]
+            if i < len(left):
+                nodes += [left[i], right[j]]
+            at_left, at_right = i + 1, j + 1
+        return nodes
+
+    def laid_again(self, whole: Sequence[Node], parts: Sequence[Sequence[Node]]) -> list[Node]:
+        """The same program, in which each class has chosen among all calls that there are.
+
+        A class that was merged early could not yet choose calls that later ones brought.
+        """
+        chosen: list[list[Node]] = [[] for _ in whole]
+        for part in parts:
+            for i, j in self._pairs(whole, part):
+                chosen[i].append(part[j])
+        if sum(map(len, chosen)) < sum(map(len, parts)):  # a class has calls that found no place
+            return list(whole)
+        made: list[Node] = []
+        for node, same in zip(whole, chosen, strict=True):
+            if not same:
+                continue
+            loops = [one for one in same if isinstance(one, Loop)]
+            if isinstance(node, Loop):
+                body = self.laid_again(node.body, [one.body for one in loops])
+                present = reduce(_sum, (one.present for one in loops))
+                times = reduce(_added, (one.times for one in loops))
+                made.append(Loop(present, times, body))
+            else:
+                made.append(reduce(self._joined, same))
+        return made
+
+    def _pairs(self, left: Sequence[Node], right: Sequence[Node]) -> list[tuple[int, int]]:
+        """Which nodes of two sequences are the same ones."""
+        worth = [[self._worth(a, b) * _SCALE for b in right] for a in left]
+        for node, row in zip(left, worth, strict=True):
+            assert isinstance(node, (Site, Loop))
+            support = min(node.support, _SCALE // 10)
+            row[:] = [of and of + support for of in row]
+        return _best(worth)
+
+    def _worth(self, left: Node, right: Node) -> int:
+        if isinstance(left, Loop) and isinstance(right, Loop):
+            pairs = self._pairs(left.body, right.body)
+            return sum(self._worth(left.body[i], right.body[j]) for i, j in pairs)
+        if not (isinstance(left, Site) and isinstance(right, Site)) or left.shape != right.shape:
+            return 0
+        worth = _SAME_CALL
+        for hole in range(len(left.shape.marks)):
+            if hole in left.forms:
+                common = left.forms[hole] & right.forms[hole]
+                if not common:
+                    return 0
+                if len(common) < min(len(left.forms[hole]), len(right.forms[hole])):
+                    worth -= _FEWER_FORMS
+                continue
+            if hole in left.varying | right.varying:
+                (least, most), (lower, upper) = left.ranges[hole], right.ranges[hole]
+                worth -= 0 if lower <= most and least <= upper else _OTHER_NUMBER
+                continue
+            mine, theirs = left.firsts[hole], right.firsts[hole]
+            both = mine.keys() & theirs.keys()
+            if any(mine[size] != theirs[size] for size in both):
+                return 0
+            if not both and mine[max(mine)] != theirs[max(theirs)]:
+                worth -= _OTHER_NUMBER
+        return max(worth, 1)
+
+    def _joined(self, left: Node, right: Node) -> Node:
+        assert isinstance(left, (Site, Loop)) and isinstance(right, (Site, Loop))
+        present = _sum(left.present, right.present)
+        if isinstance(left, Loop):
+            assert isinstance(right, Loop)
+            times = _added(left.times, right.times)
+            return Loop(present, times, self.merge(left.body, right.body))
+        assert isinstance(right, Site)
+        numbers = [
+            [a + b for a, b in zip(mine, theirs, strict=True)]
+            for mine, theirs in zip(left.numbers, right.numbers, strict=True)
+        ]
+        forms = {hole: known & right.forms[hole] for hole, known in left.forms.items()}
+        volumes = [a + b for a, b in zip(left.volumes, right.volumes, strict=True)]
+        varying = left.varying | right.varying
+        return Site(left.shape, present, numbers, forms, volumes, varying)
+
+
+def _sum(left: list[Mask], right: list[Mask]) -> list[Mask]:
+    return [a | b for a, b in zip(left, right, strict=True)]
+
+
+def _added(left: list[Numbers], right: list[Numbers]) -> list[Numbers]:
+    return [a + b for a, b in zip(left, right, strict=True)]
+
+
+def _alike(left: Node, right: Node) -> int:
+    """1 for calls of one shape whose ranks have a formula in common, else 0."""
+    if not (isinstance(left, Site) and isinstance(right, Site)) or left.shape != right.shape:
+        return 0
+    return int(all(left.forms[hole] & right.forms[hole] for hole in left.forms))
+
+
+def _best(worth: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """The pairs in order, of rows and columns, that are worth most together."""
+    width = len(worth[0]) if worth else 0
+    best = [[0] * (width + 1) for _ in range(len(worth) + 1)]
+    for i in range(len(worth) - 1, -1, -1):
+        row, below, of = best[i], best[i + 1], worth[i]
+        for j in range(width - 1, -1, -1):
+            together = of[j] + below[j + 1] if of[j] else 0
+            row[j] = max(together, below[j], row[j + 1])
+    pairs = []
+    i = j = 0
+    while i < len(worth) and j < width:
+        if worth[i][j] and best[i][j] == worth[i][j] + best[i + 1][j + 1]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return pairs

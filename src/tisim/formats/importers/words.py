@@ -1,0 +1,90 @@
+"""The words of a trace for the calls of MPI, by their names without ``MPI_``."""
+
+from __future__ import annotations
+
+#: Blocking and non-blocking sends. A trace has no ready mode.
+SENDS = {"Send": "send", "Bsend": "bsend", "Ssend": "ssend", "Rsend": "send"}
+ISENDS = {"Isend": "isend", "Ibsend": "ibsend", "Issend": "issend", "Irsend": "isend"}
+#: Persistent requests, and what each start of one is.
+INITS = {
+    "Send_init": "isend",
+    "Bsend_init": "ibsend",
+    "Ssend_init": "issend",
+    "Rsend_init": "isend",
+    "Recv_init": "irecv",
+}
+#: Collectives by the names of other formats, which differ in capitals and underscores only.
+COLLECTIVES = {
+    "barrier": "barrier",
+    "bcast": "bcast",
+    "gather": "gather",
+    "gatherv": "gatherv",
+    "scatter": "scatter",
+    "scatterv": "scatterv",
+    "allgather": "allgather",
+    "allgatherv": "allgatherv",
+    "alltoall": "alltoall",
+    "alltoallv": "alltoallv",
+    "alltoallw": "alltoallv",
+    "allreduce": "allreduce",
+    "reduce": "reduce",
+    "reduce_scatter": "reducescatter",
+    "reduce_scatter_block": "reducescatter",
+    "scan": "scan",
+    "exscan": "exscan",
+}
+
+# Calls that only ask, or prepare what no trace needs: parts of their names.
+_QUERY_NAMES = (
+    "Abort Add_error Address Aint_ Alloc_mem Attr_ Buffer_ Cart_coords Cart_get Cart_map Cart_rank "
+    "Cart_shift Cartdim_ Comm_call_errhandler Comm_compare Comm_create_errhandler "
+    "Comm_create_keyval Comm_delete_attr Comm_free_keyval Comm_get Comm_group Comm_rank "
+    "Comm_remote Comm_set Comm_size Comm_test_inter Dims_create Errhandler_ Error_ Finalized "
+    "Free_mem Get_ Graph_get Graph_map Graph_neighbors Graphdims Grequest_ Group_ Info_ "
+    "Init Iprobe Is_thread_main Keyval_ Op_ Pack Pcontrol Query_thread Register_datarep "
+    "Request_get_status Status_ T_ Test_cancelled Topo_test Type_ Unpack Wtick Wtime free"
+)
+
+
+def is_query(function: str) -> bool:
+    """Whether a trace loses nothing when it leaves out a call, by its name without ``MPI_``.
+
+    Whatever is not listed here has to be told when it is left out: files, one-sided calls, and
+    what MPI may have one day.
+    """
+    return function.startswith(tuple(_QUERY_NAMES.split())) and function != "Get_accumulate"
+
+
+# What the names of calls with a line of their own begin with, besides those above.
+_SPELLED = (
+    *("Cancel", "Cart_", "Comm_", "Dist_graph", "Finalize", "Graph_", "Imrecv", "Irecv", "Mprobe"),
+    *("Improbe", "Mrecv", "Probe", "Recv", "Request_free", "Sendrecv", "Start", "Test", "Wait"),
+)
+
+
+def is_lost(function: str) -> bool:
+    """Whether a trace has no line for a call, by its name without ``MPI_``, and lacks it."""
+    return not (
+        is_query(function)
+        or function.startswith(_SPELLED)
+        or function in SENDS
+        or function in ISENDS
+        or function in INITS
+        or collective_word(function) is not None
+    )
+
+
+def collective_word(name: str) -> str | None:
+    """The word for a collective such as ``Iallreduce``; None if it is none."""
+    lower = name.lower()
+    if lower in COLLECTIVES:
+        return COLLECTIVES[lower]
+    blocking = COLLECTIVES.get(lower.removeprefix("i"))
+    return None if blocking is None else f"i{blocking}"
+
+
+def kind_of(function: str) -> str:
+    """The kind of a call in timelines: the word of a trace, or ``nop`` for what has none."""
+    name = function.removesuffix("_replace")
+    word = SENDS.get(name) or ISENDS.get(name) or collective_word(name) or name.lower()
+    return "nop" if word in ("init", "init_thread", "finalize") else word

@@ -1,0 +1,107 @@
+"""Iterations that are not simulated because the program is in a steady state (ADR 31)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from tisim import _core
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    from tisim._core import Obstacle, Simulation
+
+
+class SteadyDict(TypedDict):
+    """What ``replay(..., skip_steady=E)`` has skipped."""
+
+    tolerance: float  # E
+    skipped: int  # iterations
+    iterations: int  # of the loops in which some were skipped
+    seconds: float  # simulated seconds that they take
+    estimated_error: float  # of the times, relative; an estimate, no bound
+    off: str | None  # why none were skipped, or no more; None: nothing was in the way
+
+
+def check_tolerance(tolerance: float) -> None:
+    """See to it that periods can be compared.
+
+    Raises
+    ------
+    InputError
+        If the tolerance is not between 0 and 1.
+    """
+    if not 0 < tolerance < 1:
+        raise InputError(
+            f"the estimated error of skipped iterations is between 0 and 1, not {tolerance}; such "
+            "as 1e-6"
+        )
+
+
+def not_skipped(tolerance: float, off: str) -> SteadyDict:
+    """What is said of a replay that simulates every iteration.
+
+    Parameters
+    ----------
+    tolerance
+        What was asked for.
+    off
+        Why it is off.
+    """
+    return {
+        "tolerance": tolerance,
+        "skipped": 0,
+        "iterations": 0,
+        "seconds": 0.0,
+        "estimated_error": 0.0,
+        "off": off,
+    }
+
+
+def skipped(core: Simulation, tolerance: float, *, has_matched_sources: bool) -> SteadyDict:
+    """What a simulation has skipped, after `Simulation.skip_steady`.
+
+    Parameters
+    ----------
+    core
+        The simulation, which is over.
+    tolerance
+        What was asked for.
+    has_matched_sources
+        Whether the trace says whom its receives from any source matched.
+    """
+    report = core.steady_report()
+    off = None
+    if report.end == _core.SteadyEnd.NO_LOOPS:
+        off = (
+            "the trace says of no loops: `tisim pack` finds those of a text, but none where the "
+            "volumes of computations vary"
+        )
+    elif report.end == _core.SteadyEnd.MISMATCH:
+        off = "an iteration behind skipped ones was not like those before"
+    elif report.obstacle is not None:
+        off = _described(core, report.obstacle, has_matched_sources)
+    elif not report.skipped:
+        off = "no iterations were alike, or too few"
+    return {
+        "tolerance": tolerance,
+        "skipped": report.skipped,
+        "iterations": report.all,
+        "seconds": report.seconds,
+        "estimated_error": tolerance if report.skipped else 0.0,
+        "off": off,
+    }
+
+
+def _described(core: Simulation, obstacle: Obstacle, has_matched_sources: bool) -> str:
+    """Where an operation is that iterations cannot be skipped with."""
+    state = core.rank_state(obstacle.rank)
+    name = _core.kind_name(obstacle.kind)
+    place = f"({state.file}:{obstacle.line})"
+    if "recv" not in name:
+        return f"rank {state.rank} calls {name} {place}"
+    remedy = ""
+    if has_matched_sources:
+        remedy = (
+            "; the trace says whom it matched, so that --sources matched lets iterations be skipped"
+        )
+    return f"rank {state.rank} receives from any source {place}{remedy}"

@@ -1,0 +1,6 @@
+"""Run files: everything that happened in a run, at all resolutions, in one file."""
+
+from tisim.timeline.run_file.reader import RunFile
+from tisim.timeline.run_file.window import Tile, Window
+
+__all__ = ["RunFile", "Tile", "Window"]

@@ -1,0 +1,67 @@
+"""Writes run files while a replay runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim import _core
+from tisim.timeline.run_file.writer import RunDescription, RunFileWriter
+
+if TYPE_CHECKING:
+    from tisim.timeline.run import Run
+
+
+class RunFileOutput:
+    """Writes states, actions and messages in blocks, and their sums once the run is over.
+
+    Parameters
+    ----------
+    path
+        The file.
+    run
+        What is simulated.
+
+    Raises
+    ------
+    InputError
+        When pyarrow is not installed, or a file cannot be made.
+    """
+
+    def __init__(self, path: Path, run: Run) -> None:
+        self._run = run
+        self._states = _core.StateRows()
+        self._actions = _core.ActionRows()
+        self._messages = _core.MessageRows()
+        self._writer = RunFileWriter(path, run.ranks)
+        run.send_states_to(self._states)
+
+    def listeners(self) -> list[_core.Listener]:
+        return [self._actions, self._messages]
+
+    def drain(self, last: bool) -> None:
+        self._writer.add("states", self._states.take(), last=last)
+        self._writer.add("actions", self._actions.take(last), last=last)
+        self._writer.add("messages", self._messages.take(last), last=last)
+        if last:
+            self._writer.finish(self._description())
+
+    def commit(self) -> None:
+        self._writer.commit()
+
+    def discard(self) -> None:
+        self._writer.discard()
+
+    def _description(self) -> RunDescription:
+        run = self._run
+        used = list(dict.fromkeys(int(host) for host in run.hosts))
+        place = {host: number for number, host in enumerate(used)}
+        return RunDescription(
+            title=run.title,
+            ranks=run.ranks,
+            end=run.end,
+            hosts=[run.settings.host_name(host) for host in used],
+            host_of=[place[int(host)] for host in run.hosts],
+            trace=run.trace,
+            config=run.settings.config.as_dict(),
+        )

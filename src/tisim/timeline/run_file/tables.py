@@ -1,0 +1,142 @@
+"""Tables of a run file while they are written: blocks of rows, in Parquet."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tisim.files import OutputFile
+from tisim.timeline.run_file.schema import BLOCK, COLUMNS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import IO
+
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+    from pyarrow.parquet import ParquetWriter
+
+# Times and sums hardly ever repeat: a dictionary of them costs time and saves no room, and so does
+# compressing them.
+_DISTINCT = frozenset(
+    {"start", "end", "posted", "received", "started", "arrived", "seconds", "longest"}
+)
+
+
+class TableFile:
+    """A table that is written block by block, to a temporary file.
+
+    Parameters
+    ----------
+    path
+        Where the run file is going to be: the table is written beside it, under a hidden name.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = OutputFile(path)
+        self._output: ParquetWriter | None = None
+        self.rows = 0
+
+    def write(self, columns: Mapping[str, pa.Array]) -> None:
+        """Write a block; all blocks have the same columns."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        table = pa.table(dict(columns))
+        with self._file.writing():
+            if self._output is None:
+                repeating = [name for name in table.column_names if name not in _DISTINCT]
+                compression = {
+                    name: "zstd" if name in repeating else "none" for name in table.column_names
+                }
+                # Arrow's own copy of the schema is not the same bytes each time.
+                self._output = pq.ParquetWriter(
+                    self._file.stream,
+                    table.schema,
+                    use_dictionary=repeating,
+                    compression=compression,
+                    store_schema=False,
+                )
+            if table.num_rows:
+                self._output.write_table(table, row_group_size=table.num_rows)
+        self.rows += table.num_rows
+
+    def close(self) -> None:
+        """Write the table's end. It can be read from now on."""
+        assert self._output is not None
+        with self._file.writing():
+            self._output.close()
+
+    def reader(self) -> IO[bytes]:
+        """Open the table, which is closed."""
+        return self._file.reader()
+
+    def discard(self) -> None:
+        if self._output is not None:
+            # Its end would be written when it is forgotten, to a file that is not there any more.
+            with contextlib.suppress(OSError, ValueError):
+                self._output.close()
+        self._file.discard()
+
+
+class RecordTable:
+    """Records of one kind, which come as rows of the core and leave in blocks sorted by rank.
+
+    Parameters
+    ----------
+    name
+        Of `COLUMNS`.
+    path
+        See `TableFile`.
+    row_type
+        The type of the core's rows.
+    ranks
+        Number of ranks.
+    """
+
+    def __init__(self, name: str, path: Path, row_type: np.dtype[np.void], ranks: int) -> None:
+        self.file = TableFile(path)
+        self._columns = COLUMNS[name]
+        self._type = row_type
+        self._ranks = ranks
+        self._waiting: list[bytes] = []
+        self._size = 0
+
+    def add(self, rows: bytes, last: bool) -> NDArray[np.void] | None:
+        """Take rows in; write them when they fill a block.
+
+        Returns
+        -------
+        ndarray or None
+            The rows that were written.
+        """
+        self._waiting.append(rows)
+        self._size += len(rows)
+        if not last and self._size < BLOCK * self._type.itemsize:
+            return None
+        import numpy as np
+
+        block = np.frombuffer(b"".join(self._waiting), dtype=self._type)
+        self._waiting, self._size = [], 0
+        if "rank" in self._columns:
+            # Numpy sorts numbers of two bytes by radix, ten times as fast as longer ones.
+            short = np.uint16 if self._ranks <= 1 << 16 else np.int32
+            block = block[np.argsort(block["rank"].astype(short), kind="stable")]
+        self.file.write({name: self._column(block, field) for name, field in self._columns.items()})
+        if last:
+            self.file.close()
+        return block
+
+    @staticmethod
+    def _column(rows: NDArray[np.void], field: str) -> pa.Array:
+        import numpy as np
+        import pyarrow as pa
+
+        values = np.ascontiguousarray(rows[field])
+        if field == "collective":
+            return pa.array(values.astype(bool))
+        if field in ("sent", "received", "started", "arrived"):
+            return pa.array(values, mask=values < 0)
+        return pa.array(values)

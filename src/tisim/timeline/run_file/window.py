@@ -1,0 +1,230 @@
+"""Windows of time and ranks of a run: what a picture of so many pixels needs, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tisim import _core
+from tisim.timeline.run_file.blocks import Block
+from tisim.timeline.run_file.schema import LevelInfo
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tisim.timeline.run_file.reader import RunFile
+
+# Blocks that are read to see whether a window has few records.
+_MOST_BLOCKS = 64
+# Sums over a window come from a level with so many parts in it, or from records.
+_PARTS_OF_SUMS = 1000
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The cells of a picture that are not empty, in the order of column and lane.
+
+    Attributes
+    ----------
+    column, lane
+        Of the picture.
+    key
+        The class of states: what they are coloured by.
+    seconds, longest
+        Seconds in states of the class, summed over the ranks of the lane, and the longest of these
+        states, as a whole.
+    count
+        States that end in the cell.
+    """
+
+    column: NDArray[np.uint32]
+    lane: NDArray[np.uint32]
+    key: NDArray[np.uint32]
+    seconds: NDArray[np.float32]
+    longest: NDArray[np.float32]
+    count: NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class _Spans:
+    """Spans of time of some ranks: records, or cells of a level."""
+
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    rank: NDArray[np.int64]
+    key: NDArray[np.int32]
+    seconds: NDArray[np.float64]
+    longest: NDArray[np.float64]
+    count: NDArray[np.int64]
+
+
+class Window:
+    """A part of the time and of the ranks of a run.
+
+    Parameters
+    ----------
+    run
+        The run.
+    begin, end
+        Seconds.
+    first, last
+        The ranks, `last` included.
+    """
+
+    def __init__(self, run: RunFile, begin: float, end: float, first: int, last: int) -> None:
+        self.run = run
+        self.begin, self.end = max(begin, 0.0), min(end, run.end)
+        self.first, self.last = max(first, 0), min(last, run.ranks - 1)
+
+    @cached_property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return self.last - self.first + 1
+
+    def tile(self, columns: int, lanes: int, classes: NDArray[np.int32]) -> Tile:
+        """The window as a picture.
+
+        No state that is longer than a column of the picture is lost: each cell that it touches has
+        it in `Tile.longest`.
+
+        Parameters
+        ----------
+        columns
+            Into how many parts the time is divided.
+        lanes
+            Into how many lanes the ranks are divided, as equal as can be.
+        classes
+            The class of each key of the run (`RunInfo.keys`), from 0; -1: it is left out.
+        """
+        return self._summed(columns, lanes, classes, self.level(columns, lanes))
+
+    def sums(self, lanes: int, classes: NDArray[np.int32]) -> Tile:
+        """Sums over the time of the window, by lane: a picture of one column.
+
+        At the borders of a window that is not narrow, what lies in a thousandth of its time is
+        divided evenly.
+        """
+        return self._summed(1, lanes, classes, self.level(_PARTS_OF_SUMS, lanes))
+
+    def _summed(
+        self, columns: int, lanes: int, classes: NDArray[np.int32], level: LevelInfo | None
+    ) -> Tile:
+        import numpy as np
+
+        keys = int(classes.max(initial=0)) + 1
+        sums = _core.SpanSums(self.begin, self.end, lanes, columns, max(keys, 1))
+        for spans in self._record_spans() if level is None else self._level_spans(level):
+            lane = (spans.rank - self.first) * lanes // self.ranks
+            sums.add(
+                spans.start,
+                spans.end,
+                np.ascontiguousarray(lane, np.int32),
+                np.ascontiguousarray(classes[spans.key], np.int32),
+                spans.seconds,
+                spans.longest,
+                spans.count,
+            )
+        return Tile(*sums.cells())
+
+    def records(self, most: int) -> Block | None:
+        """The states of the window, by rank and time; None when there may be more than `most`."""
+        import numpy as np
+
+        table = self.run.states
+        blocks = table.overlapping(self.begin, self.end)
+        if len(blocks) > _MOST_BLOCKS:
+            return None
+        parts = [table.none()]
+        size = 0
+        for block in blocks:
+            part = self.rows_of(table.read(block))
+            size += len(part)
+            if size > most:
+                return None
+            parts.append(part)
+        rows = Block.joined(parts)
+        return rows.rows(np.lexsort((rows.reals("end"), rows.numbers("rank"))))
+
+    def rows_of(self, block: Block) -> Block:
+        """The rows of a block of states, which is sorted by rank, that lie in the window."""
+        import numpy as np
+
+        low, high = np.searchsorted(block.numbers("rank"), [self.first, self.last + 1])
+        cut = block.rows(slice(int(low), int(high)))
+        return cut.rows((cut.reals("end") >= self.begin) & (cut.reals("start") <= self.end))
+
+    def level(self, columns: int, lanes: int) -> LevelInfo | None:
+        """The coarsest level that is fine enough; None: only the records are."""
+        width = (self.end - self.begin) / columns
+        fine = [
+            level
+            for level in self.run.info["levels"]
+            if self.run.end / level["parts"] <= width
+            and level["group"] <= max(self.ranks // lanes, 1)
+            and (level["group"] == 1 or self._on_borders(level["group"], lanes))
+        ]
+        return min(fine, key=lambda one: (-one["group"], one["parts"]), default=None)
+
+    def _on_borders(self, group: int, lanes: int) -> bool:
+        """Whether lanes of a level are far smaller than those of the picture, or fit them."""
+        per_lane = self.ranks / lanes
+        return per_lane >= 4 * group or (self.first % group == 0 and per_lane % group == 0)
+
+    @cached_property
+    def _place(self) -> NDArray[np.int32]:
+        import numpy as np
+
+        keys = np.array(self.run.info["keys"], np.int64).reshape(-1, 2)
+        place = np.zeros(1 << 16, np.int32)
+        place[keys[:, 0] << 8 | keys[:, 1]] = np.arange(len(keys), dtype=np.int32)
+        return place
+
+    def _record_spans(self) -> Iterator[_Spans]:
+        import numpy as np
+
+        table = self.run.states
+        for block in table.overlapping(self.begin, self.end):
+            rows = self.rows_of(table.read(block))
+            start, end = rows.reals("start"), rows.reals("end")
+            seconds = end - start
+            yield _Spans(
+                start,
+                end,
+                rows.numbers("rank"),
+                self._place[rows.numbers("state") << 8 | rows.numbers("kind")],
+                seconds,
+                seconds,
+                np.ones(len(seconds), np.int64),
+            )
+
+    def _level_spans(self, level: LevelInfo) -> Iterator[_Spans]:
+        import numpy as np
+
+        group, parts = level["group"], level["parts"]
+        table = self.run.levels
+        low = int(self.begin / self.run.end * parts)
+        high = int(self.end / self.run.end * parts)
+        of_group, of_parts = table.range_of("group")[0], table.range_of("parts")[0]
+        least, most = table.range_of("part")
+        wanted = (of_group == group) & (of_parts == parts) & (least <= high) & (most >= low)
+        for block in np.flatnonzero(wanted).tolist():
+            rows = table.read(block)
+            lane = rows.numbers("lane")
+            inside = (rows.numbers("part") >= low) & (rows.numbers("part") <= high)
+            inside &= (lane >= self.first // group) & (lane <= self.last // group)
+            rows, lane = rows.rows(inside), lane[inside]
+            part = rows.reals("part")
+            # A lane of the level belongs to that of the picture in which its middle lies.
+            middle = np.clip(lane * group + group // 2, self.first, self.last)
+            yield _Spans(
+                part / parts * self.run.end,
+                (part + 1) / parts * self.run.end,
+                middle,
+                rows.numbers("key").astype(np.int32),
+                rows.reals("seconds"),
+                rows.reals("longest"),
+                rows.numbers("count"),
+            )

@@ -1,0 +1,157 @@
+"""Writes run files: tables of records block by block, then their sums."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from tisim import _core
+from tisim.errors import InputError
+from tisim.files import OutputFile
+from tisim.timeline.names import STATES
+from tisim.timeline.run_file.levels import write_levels
+from tisim.timeline.run_file.schema import FORMAT, INFO, VERSION, LevelInfo, RunInfo
+from tisim.timeline.run_file.tables import RecordTable, TableFile
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# The date of every member: the same run gives the same bytes.
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What a run file says of its run as a whole; see `RunInfo`."""
+
+    title: str
+    ranks: int
+    end: float
+    hosts: Sequence[str]
+    host_of: Sequence[int]
+    trace: str | None
+    config: Mapping[str, object] = field(default_factory=dict)
+    is_measured: bool = False
+
+
+def row_types() -> dict[str, np.dtype[np.void]]:
+    """The type of the rows of each table of records."""
+    types = {
+        "states": _core.state_type(),
+        "actions": _core.action_type(),
+        "messages": _core.message_type(),
+    }
+    return {name: cast("np.dtype[np.void]", one) for name, one in types.items()}
+
+
+class RunFileWriter:
+    """Writes the records of a run in blocks, and their sums once all are there.
+
+    Parameters
+    ----------
+    path
+        The file, which appears when it is committed.
+    ranks
+        Number of ranks.
+
+    Raises
+    ------
+    InputError
+        When pyarrow is not installed, or a file cannot be made.
+    """
+
+    def __init__(self, path: Path, ranks: int) -> None:
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            raise InputError(
+                "a run file needs pyarrow: pip install 'tisim[view]'", file=path
+            ) from None
+        self._path = path
+        self._keys: set[int] = set()
+        self._tables: dict[str, RecordTable] = {}
+        self._levels: TableFile | None = None
+        self._file = OutputFile(path)
+        try:
+            for name, row_type in row_types().items():
+                self._tables[name] = RecordTable(name, path, row_type, ranks)
+        except BaseException:
+            self.discard()
+            raise
+
+    def add(self, name: str, rows: bytes, *, last: bool) -> None:
+        """Take rows of a table, of its type in `row_types`; `last`: there are no more."""
+        import numpy as np
+
+        written = self._tables[name].add(rows, last)
+        if name == "states" and written is not None:
+            keys = written["state"].astype(np.int32) << 8 | written["kind"]
+            self._keys.update(np.flatnonzero(np.bincount(keys)).tolist())
+
+    def finish(self, run: RunDescription) -> None:
+        """Write the sums, and put the file together; all tables have had their last rows."""
+        keys = sorted(self._keys)
+        self._levels = TableFile(self._path)
+        states = self._tables["states"].file
+        with states.reader() as reader:
+            levels = write_levels(self._levels, reader, keys, run.ranks, run.end, states.rows)
+        members = {name: table.file for name, table in self._tables.items()}
+        members["levels"] = self._levels
+        info = self._info(run, keys, levels)
+        with (
+            self._file.writing(),
+            zipfile.ZipFile(self._file.stream, "w", zipfile.ZIP_STORED) as archive,
+        ):
+            archive.writestr(zipfile.ZipInfo(INFO, _DATE), json.dumps(info, indent=1))
+            for name, table in members.items():
+                member = zipfile.ZipInfo(f"{name}.parquet", _DATE)
+                with (
+                    table.reader() as source,
+                    archive.open(member, "w", force_zip64=True) as target,
+                ):
+                    shutil.copyfileobj(source, target, 1 << 20)
+        self._file.complete()
+        self._discard_tables()
+
+    def commit(self) -> None:
+        """Let the file appear."""
+        self._file.commit()
+        self._discard_tables()
+
+    def discard(self) -> None:
+        """Remove everything."""
+        self._file.discard()
+        self._discard_tables()
+
+    def _discard_tables(self) -> None:
+        for table in self._tables.values():
+            table.file.discard()
+        if self._levels is not None:
+            self._levels.discard()
+
+    def _info(self, run: RunDescription, keys: list[int], levels: list[LevelInfo]) -> RunInfo:
+        from tisim import __version__
+
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "tisim": __version__,
+            "title": run.title,
+            "measured": run.is_measured,
+            "ranks": run.ranks,
+            "end": run.end,
+            "hosts": [*run.hosts],
+            "host_of": [*run.host_of],
+            "states": list(STATES),
+            "kinds": _core.kind_names(),
+            "keys": [[key >> 8, key & 255] for key in keys],
+            "levels": levels,
+            "records": {name: table.file.rows for name, table in self._tables.items()},
+            "trace": run.trace,
+            "config": dict(run.config),
+        }

@@ -1,0 +1,5 @@
+"""The viewer: a server on this machine, and the page that it shows in a browser."""
+
+from tisim.view.server import serve
+
+__all__ = ["serve"]

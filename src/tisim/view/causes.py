@@ -1,0 +1,222 @@
+"""What a rank did at a time, which message ended it, and who was the cause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tisim.errors import InputError
+from tisim.timeline.names import WAITS
+from tisim.timeline.run_file import RunFile, Window
+from tisim.timeline.run_file.blocks import Block
+from tisim.view.sites import Sites
+
+if TYPE_CHECKING:
+    from tisim.timeline.run_file.blocks import BlockTable
+
+    Row = dict[str, object]
+
+# A chain of waits is followed so far.
+_LONGEST_CHAIN = 64
+# Blocks of messages that are looked through for the arrows of a window.
+_MOST_BLOCKS = 64
+
+
+class Causes:
+    """Follows waits to what delayed those who were waited for.
+
+    Parameters
+    ----------
+    run
+        The run.
+    """
+
+    def __init__(self, run: RunFile) -> None:
+        self._run = run
+        #: Where calls were made.
+        self.sites = Sites(run)
+
+    def details(self, rank: int, time: float) -> Row:
+        """What a rank does at a time: its state, the call, the message, the chain of causes.
+
+        Raises
+        ------
+        InputError
+            When the rank does nothing at that time.
+        """
+        state = self._at(self._run.states, rank, time)
+        if state is None:
+            raise InputError(f"rank {rank} does nothing at {time} s: its trace is over")
+        shown = self._state(state)
+        call = self._at(self._run.actions, rank, time)
+        line = int(state.numbers("line")[0])
+        return {
+            "state": shown,
+            "call": None if call is None else self._call(call),
+            "message": self._message_of(state, call),
+            "chain": self._chain(state),
+            "site": self.sites.path(rank, line) or self._between(rank, state),
+            "host": self._run.info["hosts"][self._run.info["host_of"][rank]],
+        }
+
+    def _at(self, table: BlockTable, rank: int, time: float) -> Block | None:
+        """The record of a rank in which a time lies; of several, the longest."""
+        import numpy as np
+
+        for block in table.overlapping(time, time):
+            rows = table.read(block)
+            low, high = np.searchsorted(rows.numbers("rank"), [rank, rank + 1])
+            cut = rows.rows(slice(int(low), int(high)))
+            end = cut.reals("end")
+            place = int(np.searchsorted(end, time, side="right"))
+            if place < len(cut) and cut.reals("start")[place] <= time:
+                return cut.rows(slice(place, place + 1))
+            # The end of the run, and of a rank, belongs to what is there last.
+            if place == len(cut) and place and end[place - 1] == time == self._run.end:
+                return cut.rows(slice(place - 1, place))
+        return None
+
+    def _between(self, rank: int, state: Block) -> str | None:
+        """Between which calls a state lies that has no call site of its own: a computation."""
+        lines = (
+            self._line_before(rank, float(state.reals("start")[0])),
+            self._line_after(rank, float(state.reals("end")[0])),
+        )
+        before, after = (None if line < 0 else self.sites.path(rank, line) for line in lines)
+        if before is None and after is None:
+            return None
+        if before is None or after is None:
+            return f"before {after}" if before is None else f"behind {before}"
+        return f"between {before} and {after}"
+
+    def _line_before(self, rank: int, time: float) -> int:
+        """The line of the last action of a rank that has ended by then; -1: there is none."""
+        import numpy as np
+
+        for rows in reversed(self._actions_around(rank, time)):
+            place = int(np.searchsorted(rows.reals("end"), time, side="right")) - 1
+            if place >= 0:
+                return int(rows.numbers("line")[place])
+        return -1
+
+    def _line_after(self, rank: int, time: float) -> int:
+        """The line of the first action of a rank that begins from then on; -1: there is none."""
+        import numpy as np
+
+        for rows in self._actions_around(rank, time):
+            place = int(np.searchsorted(rows.reals("start"), time, side="left"))
+            if place < len(rows):
+                return int(rows.numbers("line")[place])
+        return -1
+
+    def _actions_around(self, rank: int, time: float) -> list[Block]:
+        """Actions of a rank, from the blocks that hold those around a time."""
+        import numpy as np
+
+        found = []
+        for block in self._run.actions.overlapping(time, time):
+            rows = self._run.actions.read(block)
+            low, high = np.searchsorted(rows.numbers("rank"), [rank, rank + 1])
+            found.append(rows.rows(slice(int(low), int(high))))
+        return found
+
+    def _state(self, row: Block) -> Row:
+        return self._run.states_of(row)[0]
+
+    def _call(self, row: Block) -> Row:
+        return {
+            "kind": self._run.info["kinds"][int(row.numbers("kind")[0])],
+            "start": float(row.reals("start")[0]),
+            "end": float(row.reals("end")[0]),
+            "line": int(row.numbers("line")[0]),
+            "peer": int(row.numbers("peer")[0]),
+            "bytes": int(row.numbers("bytes")[0]),
+            "volume": float(row.reals("volume")[0]),
+            "communicator": int(row.numbers("communicator")[0]),
+        }
+
+    def _message_of(self, state: Block, call: Block | None) -> Row | None:
+        """The message that a rank is held up by: its arrival ends the state, or one after it."""
+        import numpy as np
+
+        rank, peer = int(state.numbers("rank")[0]), int(state.numbers("peer")[0])
+        end = until = float(state.reals("end")[0])
+        if peer < 0:
+            # A wait ends when the other has called, and the message arrives later in the call.
+            peer = int(state.numbers("cause")[0])
+            until = end if call is None else float(call.reals("end")[0])
+        if peer < 0:
+            return None
+        table = self._run.messages
+        found: list[Block] = []
+        for block in table.overlapping(end, until, "arrived", "arrived"):
+            rows = table.read(block)
+            source, destination = rows.numbers("source"), rows.numbers("destination")
+            fits = (source == peer) & (destination == rank)
+            fits |= (source == rank) & (destination == peer)
+            arrived = rows.reals("arrived")
+            found.append(rows.rows(fits & (arrived >= end) & (arrived <= until)))
+        if not any(map(len, found)):
+            return None
+        rows = Block.joined(found)
+        first = int(np.argmin(rows.reals("arrived")))
+        return _messages(rows.rows(slice(first, first + 1)))[0]
+
+    def _chain(self, state: Block) -> list[Row]:
+        """What was waited for: the longest state of the cause meanwhile, and so on.
+
+        Delay analysis (Boehme et al., Scalasca, 2010): a wait is due to what the rank that is
+        waited for did instead of calling. If that was waiting itself, its cause is followed.
+        """
+        import numpy as np
+
+        chain: list[Row] = []
+        seen: set[tuple[int, float]] = set()
+        shown = self._state(state)
+        while shown["state"] in WAITS and int(str(shown["cause"])) >= 0:
+            cause = int(str(shown["cause"]))
+            begin, end = float(str(shown["start"])), float(str(shown["end"]))
+            if (cause, end) in seen or len(chain) >= _LONGEST_CHAIN or not begin < end:
+                break
+            seen.add((cause, end))
+            rows = Window(self._run, begin, end, cause, cause).records(1 << 20)
+            if rows is None or not len(rows):
+                break
+            inside = np.minimum(rows.reals("end"), end) - np.maximum(rows.reals("start"), begin)
+            place = int(inside.argmax())
+            shown = self._state(rows.rows(slice(place, place + 1)))
+            shown["within"] = float(inside[place])
+            chain.append(shown)
+        return chain
+
+    def messages(self, window: Window, most: int) -> Row:
+        """Messages that are posted or under way in a window, the longest waits for them first."""
+        import numpy as np
+
+        table = self._run.messages
+        blocks = table.overlapping(window.begin, window.end, "posted", "arrived")
+        if len(blocks) > _MOST_BLOCKS:
+            return {"messages": [], "all": None}
+        parts = [table.none()]
+        for block in blocks:
+            rows = table.read(block)
+            inside = (rows.reals("arrived") >= window.begin) & (rows.reals("posted") <= window.end)
+            ends = (rows.numbers("source"), rows.numbers("destination"))
+            seen = [(rank >= window.first) & (rank <= window.last) for rank in ends]
+            parts.append(rows.rows(inside & (seen[0] | seen[1])))
+        rows = Block.joined(parts)
+        waited = np.nan_to_num(rows.reals("arrived") - rows.reals("received"), nan=0.0)
+        order = np.argsort(-waited, kind="stable")[:most]
+        return {"messages": _messages(rows.rows(order)), "all": len(rows)}
+
+
+def _messages(rows: Block) -> list[Row]:
+    import math
+
+    times = ("posted", "received", "started", "arrived")
+    whole = ("source", "destination", "bytes", "tag", "collective")
+    columns = {name: rows.numbers(name).tolist() for name in whole}
+    columns |= {
+        name: [None if math.isnan(time) else time for time in rows.reals(name).tolist()]
+        for name in times
+    }
+    return [{name: column[i] for name, column in columns.items()} for i in range(len(rows))]

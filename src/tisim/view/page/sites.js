@@ -1,0 +1,41 @@
+// Where in the program the time of the window goes.
+
+import { Asker } from "./ask.js";
+import { percent, time, whole } from "./format.js";
+import { element, table } from "./table.js";
+
+export class CallSites {
+  constructor(box, view, say) {
+    Object.assign(this, { box, view });
+    this.sums = new Asker((answer) => this.show(answer), say);
+  }
+
+  request() { this.sums.ask("sites", this.view.window()); }
+
+  show({ known, rows }) {
+    if (this.view.tab !== "sites") return;
+    const note = (text) => this.box.replaceChildren(element("p", { class: "note" }, text));
+    if (!known) {
+      note("The trace of this run has no call sites, or is not there any more. tisim record --call-sites writes them.");
+      return;
+    }
+    if (rows === null) {
+      note("The window has too many states to look up their call sites; zoom in.");
+      return;
+    }
+    const all = rows.reduce((sum, row) => sum + row.seconds, 0) || 1;
+    const search = (row) => this.view.set({ tab: "found", query: `call = ${row.kind} and state = ${row.state}` });
+    this.box.replaceChildren(
+      element("h3", {}, "States of the window by call path"),
+      table([
+        { name: "called at", value: (row) => row.path || "between calls", left: true },
+        { name: "call", value: (row) => row.kind, left: true },
+        { name: "state", value: (row) => row.state, left: true },
+        { name: "sum", value: (row) => row.seconds, text: (value) => time(value) },
+        { name: "share", value: (row) => row.seconds / all, text: percent },
+        { name: "times", value: (row) => row.count, text: whole },
+        { name: "longest", value: (row) => row.longest, text: (value) => time(value) },
+      ], rows, { sorted: 3, click: search }),
+    );
+  }
+}

@@ -1,0 +1,128 @@
+// What is shown: the window, the selection and the rest of what the address of the page holds.
+
+const KEPT = 100; // windows that can be gone back to
+
+export class View extends EventTarget {
+  constructor(run) {
+    super();
+    this.run = run;
+    this.past = [];
+    this.by = "state";
+    this.arrows = false;
+    this.tab = "statistics";
+    this.query = "";
+    this.mode = "call"; // how a second run is aligned, or "time"
+    this.selected = null; // { rank, time, of: which run }
+    this.whole();
+  }
+
+  whole() {
+    this.begin = 0;
+    this.end = this.run.end || 1e-9;
+    this.first = 0;
+    this.last = this.run.ranks - 1;
+  }
+
+  get ranks() { return this.last - this.first + 1; }
+
+  window() { return { begin: this.begin, end: this.end, first: this.first, last: this.last }; }
+
+  // Shows a window; `remember`: "back" leads to the one before.
+  show({ begin = this.begin, end = this.end, first = this.first, last = this.last }, remember = true) {
+    const before = this.window();
+    const length = Math.max(Math.min(end - begin, this.run.end), this.run.end * 1e-12);
+    const from = Math.max(0, Math.min(begin, this.run.end - length));
+    const count = Math.max(1, Math.min(Math.round(last - first + 1), this.run.ranks));
+    const low = Math.max(0, Math.min(Math.round(first), this.run.ranks - count));
+    const now = { begin: from, end: from + length, first: low, last: low + count - 1 };
+    if (Object.keys(now).every((name) => now[name] === before[name])) return;
+    if (remember) {
+      this.past.push(before);
+      if (this.past.length > KEPT) this.past.shift();
+    }
+    Object.assign(this, now);
+    this.changed("window");
+  }
+
+  back() {
+    const before = this.past.pop();
+    if (!before) return;
+    Object.assign(this, before);
+    this.changed("window");
+  }
+
+  zoomTime(factor, around = (this.begin + this.end) / 2, remember = true) {
+    this.show({ begin: around - (around - this.begin) * factor, end: around + (this.end - around) * factor }, remember);
+  }
+
+  zoomRanks(factor, around = (this.first + this.last + 1) / 2, remember = true) {
+    const count = factor < 1 ? Math.floor(this.ranks * factor) : Math.ceil(this.ranks * factor);
+    const first = around - (around - this.first) * count / this.ranks;
+    this.show({ first, last: Math.round(first) + Math.max(count, 1) - 1 }, remember);
+  }
+
+  move(share, shareOfRanks = 0, remember = true) {
+    const by = (this.end - this.begin) * share;
+    const ranks = Math.sign(shareOfRanks) * Math.ceil(Math.abs(this.ranks * shareOfRanks));
+    this.show({ begin: this.begin + by, end: this.end + by, first: this.first + ranks, last: this.last + ranks }, remember);
+  }
+
+  select(selected, { bring = false } = {}) {
+    this.selected = selected && { of: "a", ...selected };
+    if (selected) {
+      this.tab = "selected";
+      if (bring) this.bring(selected);
+    }
+    this.changed("selection");
+  }
+
+  // Moves the window so that a point lies in it.
+  bring({ rank, time }) {
+    const length = this.end - this.begin;
+    const next = this.window();
+    if (time < this.begin || time > this.end) Object.assign(next, { begin: time - length / 2, end: time + length / 2 });
+    if (rank < this.first || rank > this.last) {
+      Object.assign(next, { first: rank - (this.ranks >> 1), last: rank - (this.ranks >> 1) + this.ranks - 1 });
+    }
+    this.show(next);
+  }
+
+  set(values) {
+    Object.assign(this, values);
+    this.changed("settings");
+  }
+
+  changed(what) { this.dispatchEvent(new CustomEvent("changed", { detail: what })); }
+
+  // The part of the address after #.
+  toHash() {
+    const hash = new URLSearchParams();
+    hash.set("t", `${this.begin}..${this.end}`);
+    hash.set("r", `${this.first}..${this.last}`);
+    hash.set("by", this.by);
+    hash.set("tab", this.tab);
+    if (this.arrows) hash.set("m", "1");
+    if (this.query) hash.set("q", this.query);
+    if (this.mode !== "call") hash.set("mode", this.mode);
+    if (this.selected) hash.set("s", `${this.selected.of === "b" ? "b:" : ""}${this.selected.rank}@${this.selected.time}`);
+    return `#${hash}`;
+  }
+
+  fromHash(text) {
+    const hash = new URLSearchParams(text.replace(/^#/, ""));
+    const pair = (name) => (hash.get(name) || "").split("..").map(Number);
+    const [begin, end] = pair("t");
+    if (end > begin) this.show({ begin, end }, false);
+    const [first, last] = pair("r");
+    if (last >= first) this.show({ first, last }, false);
+    if (["state", "kind"].includes(hash.get("by"))) this.by = hash.get("by");
+    this.tab = hash.get("tab") || this.tab;
+    this.arrows = hash.get("m") === "1";
+    this.query = hash.get("q") || "";
+    if (hash.get("mode") === "time") this.mode = "time";
+    const [, of, rank, time] = /^(b:)?(\d+)@([-+.\de]+)$/.exec(hash.get("s") || "") || [];
+    const known = Number.isFinite(Number(time)) && Number(rank) < this.run.ranks;
+    this.selected = known ? { rank: Number(rank), time: Number(time), of: of ? "b" : "a" } : null;
+    this.changed("all");
+  }
+}

@@ -1,0 +1,134 @@
+"""Reads and writes that share disks end when SimGrid 3.32 says."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import simpy
+
+import tisim
+from tests.oracle.disks.rounding import Bandwidths, rounded_ends
+from tests.oracle.s4u import missing, program
+from tisim.kernel import Environment
+
+pytestmark = [
+    pytest.mark.oracle,
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+]
+SOURCE = Path(__file__).with_name("run_disks.cpp")
+RUNS, CASES_A_RUN = 10, 30
+
+
+@dataclass(frozen=True)
+class Access:
+    """One read or write: when it starts, where, and how many bytes it moves."""
+
+    start: float
+    host: str
+    disk: str
+    writes: bool
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Hosts with disks, each of them a case of its own, and what uses them."""
+
+    xml: str
+    accesses: tuple[Access, ...]
+    bandwidths: Bandwidths
+
+
+def draw(seed: int, least: int = 10**12, most: int = 10**13, multiple: int = 2) -> Machine:
+    """Some hosts with one disk or two, each of which up to twelve accesses share.
+
+    The disks are fast: SimGrid rounds what an access has done to whole bytes at every event of the
+    simulation, which takes up to half a byte's time each (docs/adr/0033). Bandwidths are between
+    `least` and `most` bytes/s, and no access moves more than `most`. A disk may read `multiple`
+    times as fast as it writes.
+    """
+    rng = random.Random(seed)
+    hosts, accesses = [], []
+    bandwidths: Bandwidths = {}
+    for number in range(CASES_A_RUN):
+        host = f"h{number}"
+        disks = []
+        for disk in ("a", "b")[: rng.choice((1, 1, 2))]:
+            write = rng.randint(least, most)
+            read = rng.choice((write, multiple * write, rng.randint(least, most)))
+            bandwidths[host, disk] = float(read), float(write)
+            disks.append(
+                f'<disk id="{disk}" read_bw="{read}Bps" write_bw="{write}Bps">'
+                f'<prop id="mount" value="/{disk}"/></disk>'
+            )
+            share = rng.choice((0.0, 0.5, 0.5, 1.0))
+            for _ in range(rng.randint(1, 12)):
+                start = rng.choice((0.0, rng.uniform(0, 3), 0.5 * rng.randint(0, 4)))
+                nbytes = rng.choice((0, least, rng.randint(1, least), rng.randint(1, most)))
+                accesses.append(Access(start, host, disk, rng.random() < share, nbytes))
+        hosts.append(f'<host id="{host}" speed="1Gf">{"".join(disks)}</host>')
+    body = "".join(hosts)
+    xml = f'<platform version="4.1"><zone id="z" routing="Full">{body}</zone></platform>'
+    head = '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
+    return Machine(head + xml, tuple(accesses), bandwidths)
+
+
+def simgrid_ends(machine: Machine, platform: Path) -> list[float]:
+    lines = [
+        f"{a.start!r} {a.host} {a.disk} {'write' if a.writes else 'read'} {a.nbytes}"
+        for a in machine.accesses
+    ]
+    run = subprocess.run(
+        [program(SOURCE), str(platform), "--log=root.thres:critical"],
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [float(word) for word in run.stdout.split()]
+
+
+def tisim_ends(machine: Machine, platform: Path) -> list[float]:
+    env = Environment(tisim.Platform.load(platform))
+    ends = [-1.0] * len(machine.accesses)
+
+    def run(number: int, access: Access) -> Generator[simpy.Event, None, None]:
+        yield env.timeout(access.start)
+        start = env.write if access.writes else env.read
+        yield start(access.host, f"/{access.disk}/file", access.nbytes)
+        ends[number] = env.now
+
+    for number, access in enumerate(machine.accesses):
+        env.process(run(number, access))
+    env.run()
+    return ends
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_disks_are_shared_as_in_simgrid(seed: int, tmp_path: Path) -> None:
+    machine = draw(seed)
+    platform = tmp_path / "platform.xml"
+    platform.write_text(machine.xml)
+    theirs = simgrid_ends(machine, platform)
+    assert tisim_ends(machine, platform) == pytest.approx(theirs, rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_what_differs_on_slower_disks_is_the_rounding(seed: int, tmp_path: Path) -> None:
+    """With SimGrid's rounding the same shares give SimGrid's times.
+
+    Not with disks that read twice as fast as they write: half a byte is rounded up or down by the
+    last bit of a rate.
+    """
+    machine = draw(seed, 10**8, 10**9, multiple=1)
+    platform = tmp_path / "platform.xml"
+    platform.write_text(machine.xml)
+    theirs = simgrid_ends(machine, platform)
+    rounded = rounded_ends(machine.accesses, machine.bandwidths)
+    assert rounded == pytest.approx(theirs, rel=0, abs=1e-9)
+    assert tisim_ends(machine, platform) == pytest.approx(theirs, rel=0, abs=1e-6)

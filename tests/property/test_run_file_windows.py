@@ -1,0 +1,73 @@
+"""No wait that is longer than a pixel is lost, whatever the window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tisim
+from tisim.generate import Halo3D
+from tisim.timeline.names import WAITS
+from tisim.timeline.run_file import RunFile, Window, levels
+
+pytest.importorskip("pyarrow")
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
+    """A run of many ranks with levels of several group sizes."""
+    folder = tmp_path_factory.mktemp("run")
+    Halo3D(ranks=300, iterations=6, noise=0.3).write(folder / "halo.tit")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(levels, "_STATES_OF_A_CELL", 1)
+        patch.setattr(levels, "_FEWEST_LANES", 4)
+        patch.setattr(levels, "_FEWEST_PARTS", 16)
+        tisim.replay(
+            folder / "halo.tit",
+            platform=ROOT / "platforms/graphene.xml",
+            timeline=folder / "run.tir",
+        )
+    opened = RunFile(folder / "run.tir")
+    assert {level["group"] for level in opened.info["levels"]} == {1, 8, 64}
+    return opened
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_no_wait_longer_than_a_pixel_is_lost(run: RunFile, data: st.DataObject) -> None:
+    unit = st.floats(0, 1)
+    begin, end = sorted(data.draw(st.tuples(unit, unit).filter(lambda one: one[0] != one[1])))
+    first, last = sorted(data.draw(st.tuples(st.integers(0, 299), st.integers(0, 299))))
+    columns = data.draw(st.integers(1, 200))
+    window = Window(run, begin * run.end, end * run.end, first, last)
+    lanes = data.draw(st.integers(1, min(window.ranks, 100)))
+    states = np.array([state for state, _ in run.info["keys"]], np.int32)
+    tile = window.tile(columns, lanes, states)
+    longest = np.zeros((lanes, columns, len(run.info["states"])))
+    longest[tile.lane, tile.column, tile.key] = tile.longest
+
+    rows = window.records(1 << 30)
+    assert rows is not None
+    width = (window.end - window.begin) / columns
+    start, stop = rows.reals("start"), rows.reals("end")
+    waits = np.isin(rows.numbers("state"), [run.info["states"].index(one) for one in WAITS])
+    long = waits & (stop - start > width) & (stop > window.begin) & (start < window.end)
+    # Those that are hardly longer than a pixel are the hardest.
+    hardest = np.argsort(np.where(long, stop - start, np.inf))[: min(long.sum(), 200)]
+    for i in hardest:
+        # The lane of a rank may be that of another rank of its group.
+        near = {
+            (rank - first) * lanes // window.ranks
+            for rank in (int(rows.numbers("rank")[i]) + d for d in range(-64, 65))
+            if first <= rank <= last
+        }
+        inside = max(start[i], window.begin), min(stop[i], window.end)
+        column = min(int((sum(inside) / 2 - window.begin) / width), columns - 1)
+        seen = longest[sorted(near), column, rows.numbers("state")[i]].max()
+        assert seen >= (stop[i] - start[i]) * (1 - 1e-6)

@@ -1,0 +1,110 @@
+"""The selectors of MPI libraries: complete messages and known decisions."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tisim.actions.collectives.catalogue import ALGORITHMS, algorithm
+from tisim.actions.script import IRECV, ISEND, RECV, RECV_HALF, SEND, SENDRECV, SSEND, Script
+
+_SIZES = (0, 1, 7, 60, 500, 5000, 50_000, 400_000, 2 << 20)
+_RANKS = (1, 2, 3, 4, 5, 8, 9, 16, 17, 33, 64, 100, 130, 260, 600, 1100)
+_SELECTORS = ("openmpi-4.1", "mpich-4")
+_SENDS = (SEND, SSEND, ISEND, SENDRECV)
+_RECEIVES = (RECV, IRECV, RECV_HALF)
+
+
+def _arguments(operation: str, n: int, ranks: int, root: int) -> tuple[object, ...]:
+    counts = [n] * ranks
+    forms: dict[str, tuple[object, ...]] = {
+        "barrier": (),
+        "bcast": (n, 1, root),
+        "reduce": (n, 1, root),
+        "allreduce": (n, 1),
+        "scan": (n, 1),
+        "exscan": (n, 1),
+        "gather": (n, 1, n, 1, root),
+        "scatter": (n, 1, n, 1, root),
+        "gatherv": (n, 1, counts, 1, root),
+        "scatterv": (counts, 1, n, 1, root),
+        "allgather": (n, 1, n, 1),
+        "alltoall": (n, 1, n, 1),
+        "allgatherv": (n, 1, counts, 1),
+        "alltoallv": (counts, 1, counts, 1),
+        "reduce_scatter": (counts, 1),
+    }
+    return forms[operation]
+
+
+def _script(selector: str, operation: str, rank: int, ranks: int, n: int, root: int) -> Script:
+    script = Script(rank, ranks)
+    algorithm(operation, selector)(script, *_arguments(operation, n, ranks, root))
+    return script
+
+
+@pytest.mark.parametrize("ranks", [ranks for ranks in _RANKS if ranks <= 33])
+@pytest.mark.parametrize("operation", ALGORITHMS)
+@pytest.mark.parametrize("selector", _SELECTORS)
+def test_what_is_sent_is_received(selector: str, operation: str, ranks: int) -> None:
+    for n in _SIZES:
+        for root in {0, ranks // 2}:
+            sent: Counter[tuple[int, int]] = Counter()
+            received: Counter[tuple[int, int]] = Counter()
+            for rank in range(ranks):
+                script = _script(selector, operation, rank, ranks, n, root)
+                for kind, peer in zip(script.kinds, script.peers, strict=True):
+                    if kind in _SENDS:
+                        sent[rank, peer] += 1
+                    elif kind in _RECEIVES:
+                        received[peer, rank] += 1
+            assert sent == received, (n, root)
+
+
+@pytest.mark.parametrize("ranks", [ranks for ranks in _RANKS if ranks > 33])
+@pytest.mark.parametrize("operation", ["barrier", "bcast", "reduce", "allreduce", "reduce_scatter"])
+@pytest.mark.parametrize("selector", _SELECTORS)
+def test_many_ranks_have_an_algorithm_for_every_size(
+    selector: str, operation: str, ranks: int
+) -> None:
+    for n in _SIZES:
+        script = _script(selector, operation, 1, ranks, n, 0)
+        assert script.kinds or n == 0
+
+
+def test_a_broadcast_of_one_megabyte_on_four_ranks_is_a_chain_of_whole_messages() -> None:
+    for rank in range(4):
+        script = _script("openmpi-4.1", "bcast", rank, 4, 1 << 20, 1)
+        sends = [
+            (peer, size)
+            for kind, peer, size in zip(script.kinds, script.peers, script.sizes, strict=True)
+            if kind in _SENDS
+        ]
+        assert sends == ([] if rank == 0 else [((rank + 1) % 4, 1 << 20)])
+
+
+def test_a_broadcast_of_sixty_kilobytes_on_eight_ranks_is_linear() -> None:
+    script = _script("openmpi-4.1", "bcast", 3, 8, 60_000, 3)
+    assert script.kinds.count(ISEND) == 7
+
+
+def test_only_open_mpi_5_leaves_empty_messages_out_of_an_alltoallv() -> None:
+    for selector, number in (("openmpi-4.1", 7), ("openmpi-5.0", 1)):
+        script = Script(0, 8)
+        counts = [0, 0, 5, 0, 0, 0, 0, 0]
+        algorithm("alltoallv", selector)(script, counts, 1, counts, 1)
+        assert script.kinds.count(ISEND) == script.kinds.count(IRECV) == number
+
+
+def test_mpich_sends_short_all_to_alls_block_by_block_on_eight_ranks_and_not_on_nine() -> None:
+    for ranks, messages in ((8, 8), (9, 4)):  # a block of a rank's own is a message too
+        script = _script("mpich-4", "alltoall", 0, ranks, 100, 0)
+        assert sum(kind in _SENDS for kind in script.kinds) == messages
+
+
+def test_mpich_divides_a_vector_evenly() -> None:
+    script = _script("mpich-4", "allreduce", 0, 4, 10, 0)  # parts of 3, 3, 2 and 2 bytes
+    rows = zip(script.kinds, script.sizes, strict=True)
+    sent = [int(size) for kind, size in rows if kind in _SENDS]
+    assert sent == [4, 3, 3, 6]

@@ -1,0 +1,71 @@
+"""Vector collectives: exact where their numbers are equal, else refused or taken as means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import CommandLine
+from tests.unit.extrapolation.test_solvers import written
+from tisim.errors import InputError
+from tisim.extrapolation import extrapolate
+from tisim.extrapolation.checking import check
+from tisim.formats.tit import TitTrace
+
+SIZES = (4, 8, 16)
+KEYS = 1 << 14
+
+
+def gathered(rank: int, ranks: int) -> list[str]:
+    """All ranks gather equal parts."""
+    part = KEYS // ranks
+    return ["barrier", " ".join(["allgatherv", str(part), *[str(part)] * ranks, "1 1"])]
+
+
+def sorted_keys(rank: int, ranks: int) -> list[str]:
+    """IS: who sends how much to whom is data."""
+    lines = ["barrier"]
+    part = KEYS // ranks // ranks
+    for iteration in range(3):
+        noise = [(rank + 3 * other + iteration) % 5 - 2 for other in range(ranks)]
+        counts = [str(part + of) for of in noise]
+        lines.append(" ".join(["alltoallv", str(KEYS), *counts, str(KEYS), *counts, "1 1"]))
+    return lines
+
+
+def test_equal_parts_are_exact(tmp_path: Path) -> None:
+    traces = [written(gathered, ranks, tmp_path) for ranks in SIZES]
+    extrapolate(traces, 128, tmp_path / "made.tit")
+    assert check(tmp_path / "made.tit", written(gathered, 128, tmp_path)).first is None
+
+
+def test_data_are_refused_or_approximated(tmp_path: Path) -> None:
+    traces = [written(sorted_keys, ranks, tmp_path) for ranks in SIZES]
+    made = tmp_path / "made.tit"
+    with pytest.raises(InputError, match="--approximate"):
+        extrapolate(traces, 32, made)
+    assert not made.exists()
+    found = extrapolate(traces, 32, made, approximate=["alltoallv"])
+    assert found.approximate == ("alltoallv",)
+    lines = [line.decode().split() for line in TitTrace(made).lines(31)]
+    assert lines[0] == ["#", "approximate:", "alltoallv,", "means"]
+    calls = [line for line in lines if line[1] == "alltoallv"]
+    assert len(calls) == 3
+    assert len(calls[0]) == 2 + 2 * 33 + 2
+    assert (calls[0][2], calls[0][-1]) == (str(KEYS), "1")
+    assert int(calls[0][3]) == pytest.approx(KEYS / 32 / 32, abs=2)
+    with pytest.raises(InputError, match="no gatherv"):
+        extrapolate(traces, 32, made, approximate=["alltoallv", "gatherv"])
+
+
+def test_the_summary_names_what_is_approximate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    traces = [str(written(sorted_keys, ranks, tmp_path)) for ranks in SIZES]
+    outcome = CommandLine(tmp_path, capsys)(
+        *("extrapolate", *traces, "--to", "32", "--approximate", "alltoallv"),
+        *("-o", str(tmp_path / "made.tit")),
+    )
+    assert outcome.status == 0
+    assert "approximate, as means: the numbers of alltoallv" in outcome.out

@@ -1,0 +1,62 @@
+"""Functions of the number of ranks, those of users among them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tests.unit.command_line import CommandLine
+from tests.unit.extrapolation.test_solvers import written
+from tisim.errors import InputError
+from tisim.extrapolation import extrapolate, family
+from tisim.extrapolation.families import TERMS, fits
+
+SIZES = (4, 9, 16, 36)
+
+
+@pytest.mark.parametrize(
+    ("values", "target", "expected"),
+    [
+        ([320, 1280, 80, 20], None, None),
+        ([46080 * (p - 1) // p**2 for p in (2, 3, 4, 6)], 64, 46080 * 7 // 64),
+        ([240 * (24 // p + 1) ** 2 for p in (2, 3, 4, 6)], 64, 240 * 16),
+        ([1 << 10 for _ in SIZES], 64, 1 << 10),
+    ],
+)
+def test_products_of_sides(values: list[int], target: int | None, expected: int | None) -> None:
+    usable = [fit for fit in fits(SIZES, values, target or 64, []) if fit.confirmed]
+    assert {fit.value for fit in usable} == ({expected} if target else set())
+    for fit in usable:
+        assert [fit.at(ranks) for ranks in SIZES] == [Fraction(value) for value in values]
+
+
+def ringed(rank: int, ranks: int) -> list[str]:
+    return ["barrier", f"allreduce {ranks + ranks**2 % 7} 0"]
+
+
+def test_users_add_families(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = (4, 8, 16, 32)
+    traces = [written(ringed, ranks, tmp_path) for ranks in sizes]
+    made = tmp_path / "made.tit"
+    with pytest.raises(InputError, match=r"the nearest: .*P"):
+        extrapolate(traces, 64, made)
+    source = tmp_path / "own.py"
+    source.write_text(
+        "from tisim.extrapolation import family\n"
+        '@family("P and a rest")\n'
+        "def rest(ranks: int) -> int:\n"
+        "    return ranks + ranks**2 % 7\n"
+    )
+    try:
+        outcome = CommandLine(tmp_path, capsys)(
+            *("extrapolate", *map(str, traces), "--to", "64", "--families", str(source)),
+            *("--show", "-o", str(made), "--check", str(written(ringed, 64, tmp_path))),
+        )
+        assert outcome.status == 0
+        assert "P and a rest = 65" in outcome.out
+        with pytest.raises(InputError, match="already"):
+            family("P and a rest")
+    finally:
+        TERMS.pop("P and a rest", None)

@@ -1,0 +1,112 @@
+"""Programs as those of the NAS parallel benchmarks are extrapolated exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isqrt
+from pathlib import Path
+
+import pytest
+
+from tisim.extrapolation import extrapolate
+from tisim.extrapolation.checking import check
+from tisim.formats.writer import write_trace
+
+#: The lines of a rank, without it: of the rank and the number of ranks.
+Program = Callable[[int, int], list[str]]
+
+
+def slabs(rank: int, ranks: int) -> list[str]:
+    """FT: communicators with keys by rank, and all-to-alls of blocks of n / P^2."""
+    count = 1 << 22 >> 2 * (ranks.bit_length() - 1)
+    split = [f"comm_split 0 1 0 {rank}", f"comm_split 0 2 {rank} 0"]
+    split.append(f"comm_split 0 3 {rank // 4} {rank % 4}")
+    return [*split, *[f"alltoall {count} {count} 14 14 comm=1", "reduce 1 0 0 14"] * 3]
+
+
+def row_sums(rank: int, ranks: int) -> list[str]:
+    """CG: sums along the rows of a square grid, of falling distance, and a transposition."""
+    side = isqrt(ranks)
+    stages = side.bit_length() - 1
+    other = rank % side * side + rank // side
+    rounds = [
+        line
+        for stage in reversed(range(stages))
+        for line in (
+            f"irecv {rank ^ 1 << stage} {stages - stage} 8 request=0",
+            f"send {rank ^ 1 << stage} {stages - stage} 8",
+            "wait request=0",
+        )
+    ]
+    exchange = [f"irecv {other} 1 {14000 // side} request=0", f"send {other} 1 {14000 // side}"]
+    return ["barrier", *[*rounds, *exchange, "wait request=0"] * 2]
+
+
+def diagonals(rank: int, ranks: int) -> list[str]:
+    """BT: a cell a stage, with tags by its place, and faces of (p - 1) n^2 / p^2."""
+    side = isqrt(ranks)
+    x, y = rank % side, rank // side
+    east, west = (x + 1) % side + y * side, (x - 1) % side + y * side
+    lines = [f"comm_split 0 1 0 {rank}", f"isend {east} 1 {46080 * (side - 1) // ranks} request=0"]
+    lines += [f"recv {west} 1 {46080 * (side - 1) // ranks}", "wait request=0"]
+    for stage in range(side - 1):
+        tag = 3000 + (x + y - stage) % side + (stage - x) % side * side
+        back = 3000 + (x + y - stage - 1) % side + (stage + 1 - x) % side * side
+        lines += [f"isend {east} {tag} 64 request=0", f"irecv {west} {back} 64 request=1"]
+        lines += ["wait request=0", "wait request=1"]
+    return [*lines, "barrier"]
+
+
+def edges(rank: int, ranks: int) -> list[str]:
+    """LU: faces of 2560 / side bytes, which lack a line of points at the edges of the grid."""
+    bits = ranks.bit_length() - 1
+    width, height = 1 << (bits + 1) // 2, 1 << bits // 2
+    x, y = rank % width, rank // width
+    lines = []
+    for at, side, step, other in ((x, width, 1, (y, height)), (y, height, width, (x, width))):
+        size = 2560 // other[1] - (40 if other[0] in (0, other[1] - 1) else 0)
+        lines += [f"recv {rank - step} {step > 1:d} {size}"] if at > 0 else []
+        lines += [f"send {rank + step} {step > 1:d} {size}"] if at < side - 1 else []
+    return ["barrier", *lines * 3, "barrier"]
+
+
+def written(program: Program, ranks: int, directory: Path) -> Path:
+    path = directory / f"{ranks}.tit"
+    with write_trace(path, ranks) as trace:
+        for rank in range(ranks):
+            trace.write_rank(rank, [f"{rank} {line}\n" for line in program(rank, ranks)])
+    return path
+
+
+@pytest.mark.parametrize(
+    ("program", "sizes", "targets"),
+    [
+        (slabs, (4, 8, 16), (32, 64)),
+        (row_sums, (4, 16, 64), (256,)),
+        (diagonals, (9, 16, 36), (64,)),
+        (edges, (16, 32, 64), (128, 256)),
+    ],
+)
+def test_they_are_exact(
+    program: Program, sizes: tuple[int, ...], targets: tuple[int, ...], tmp_path: Path
+) -> None:
+    traces = [written(program, ranks, tmp_path) for ranks in sizes]
+    for target in targets:
+        extrapolate(traces, target, tmp_path / "made.tit")
+        found = check(tmp_path / "made.tit", written(program, target, tmp_path))
+        assert found.first is None
+        assert found.calls == sum(len(program(rank, target)) for rank in range(target))
+
+
+def test_a_check_says_the_first_call_that_differs(tmp_path: Path) -> None:
+    one = written(lambda rank, _: ["compute 10", "barrier", f"bcast {rank} 0"], 4, tmp_path)
+    one = one.rename(tmp_path / "one.tit")
+    other = written(lambda *_: ["compute 20", "barrier", "bcast 0 0", "barrier"], 4, tmp_path)
+    found = check(one, other)
+    assert (found.calls, found.different) == (12, 4)
+    assert found.first is not None
+    assert (found.first.rank, found.first.number) == (0, 3)
+    assert (found.first.made, found.first.recorded) == ("", "0 barrier")
+    assert [(of.action, of.made, of.recorded, of.error) for of in found.volumes] == [
+        ("barrier", 40.0, 80.0, 0.5)
+    ]

@@ -1,0 +1,121 @@
+"""OTF2 traces of small programs, written with the format's own library, and their import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import otf2
+from otf2 import events
+from otf2.enums import GroupType, LocationType, MetricMode, Paradigm, Type
+
+from tisim.formats import check
+from tisim.formats.importers import Conversion, convert
+
+# Ticks a second of the traces written here, and between an event and the next.
+TICKS, STEP = 1_000_000_000, 10
+
+
+class Archive:
+    """An OTF2 archive of one-threaded ranks, written as Score-P does."""
+
+    def __init__(self, writer: otf2.writer.Writer, ranks: int, counter: str | None) -> None:
+        self._writer = writer
+        self.known = writer.definitions
+        node = self.known.system_tree_node("node")
+        self._locations = []
+        for rank in range(ranks):
+            group = self.known.location_group(f"MPI Rank {rank}", system_tree_parent=node)
+            location = self.known.location("Master", type=LocationType.CPU_THREAD, group=group)
+            self._locations.append(location)
+        members = tuple(self._locations)
+        self.known.group("", GroupType.COMM_LOCATIONS, Paradigm.MPI, members=members)
+        self.world = self.communicator("MPI_COMM_WORLD", range(ranks))
+        self._regions: dict[str, object] = {}
+        self.metric = None
+        if counter is not None:
+            member = self.known.metric_member(
+                counter, metric_mode=MetricMode.ACCUMULATED_START, value_type=Type.UINT64
+            )
+            self.metric = self.known.metric_class((member,))
+
+    def communicator(self, name: str, ranks: range | tuple[int, ...]) -> object:
+        members = tuple(self._locations[rank] for rank in ranks)
+        group = self.known.group("", GroupType.COMM_GROUP, Paradigm.MPI, members=members)
+        return self.known.comm(name, group)
+
+    def region(self, name: str) -> object:
+        if name not in self._regions:
+            paradigm = Paradigm.MPI if name.startswith("MPI_") else Paradigm.COMPILER
+            self._regions[name] = self.known.region(name, paradigm=paradigm)
+        return self._regions[name]
+
+    def rank(self, rank: int) -> RankEvents:
+        return RankEvents(self, self._writer.event_writer_from_location(self._locations[rank]))
+
+
+class RankEvents:
+    """Writes the events of one rank; its clock goes on by a step an event."""
+
+    def __init__(self, archive: Archive, writer: object) -> None:
+        self._archive = archive
+        self._writer = writer
+        self._time = 0
+        self._counted = 0
+
+    def event(self, kind: str, *arguments: object) -> None:
+        self._time += STEP
+        self._writer.write(getattr(events, kind)(self._time, *arguments))  # type: ignore[attr-defined]
+
+    def compute(self, ticks: int, counted: int = 0) -> None:
+        self._time += ticks - STEP
+        self._counted += counted
+
+    @contextmanager
+    def call(self, name: str) -> Iterator[None]:
+        self.event("Enter", self._archive.region(name))
+        yield
+        self.event("Leave", self._archive.region(name))
+
+    def count(self) -> None:
+        self.event("Metric", self._archive.metric, [self._counted])
+
+    def run(self, name: str, kind: str, *arguments: object) -> None:
+        with self.call(name):
+            self.event(kind, *arguments)
+
+
+def lines_of(
+    directory: Path,
+    ranks: int,
+    program: Callable[[Archive], None],
+    *,
+    counter: str | None = None,
+) -> tuple[list[list[str]], Conversion]:
+    """The lines of each rank that a written archive becomes, without init and finalize."""
+    source = directory / "scorep"
+    with otf2.writer.open(str(source), timer_resolution=TICKS) as writer:
+        program(Archive(writer, ranks, counter))
+    target = directory / "trace"
+    speed = 1e9 if counter is None else None
+    made = convert(source / "traces.otf2", target, speed=speed, counter=counter)
+    assert check(target).errors == 0, check(target)
+    texts = [(target / f"rank-{rank}.txt").read_text().splitlines() for rank in range(ranks)]
+    for rank, text in enumerate(texts):
+        assert text[0] == f"{rank} init"
+        assert text[-1] == f"{rank} finalize"
+    return [
+        [line.partition(" ")[2] for line in text[1:-1] if " comm_split " not in line]
+        for text in texts
+    ], made
+
+
+def begin(rank: RankEvents) -> None:
+    with rank.call("MPI_Init"):
+        pass
+
+
+def end(rank: RankEvents) -> None:
+    with rank.call("MPI_Finalize"):
+        pass

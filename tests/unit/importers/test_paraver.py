@@ -1,0 +1,243 @@
+"""Paraver's .prv: the export of a replay, and Extrae's records written here line by line."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tisim
+from tests.unit.importers.foreign import mutations
+from tisim.errors import InputError
+from tisim.formats import check
+from tisim.formats.importers import Conversion, convert
+from tisim.validation.differences import sum_by_kind
+
+ROOT = Path(__file__).resolve().parents[3]
+GRAPHENE = ROOT / "platforms/graphene.xml"
+HEADER = "#Paraver (01/01/2026 at 10:00):1000_ns:1(4):1:2(1:1,1:1),1\n"
+P2P, COLLECTIVE, OTHER = 50000001, 50000002, 50000003
+
+
+def imported(
+    directory: Path, records: list[str], **options: object
+) -> tuple[list[list[str]], Conversion]:
+    """The lines of both ranks without init and finalize."""
+    file = directory / "run.prv"
+    file.write_text(HEADER + "c:1:1:2:1:2\n" + "".join(f"{record}\n" for record in records))
+    made = convert(file, directory / "trace", **({"speed": 1e9} | options))  # type: ignore[arg-type]
+    kept = []
+    for rank in range(2):
+        lines = (directory / "trace" / f"rank-{rank}.txt").read_text().splitlines()
+        kept.append([line.split(" ", 1)[1] for line in lines[1:-1]])
+    return kept, made
+
+
+def call(rank: int, begin: int, end: int, type_: int, value: int, more: str = "") -> list[str]:
+    place = f"2:{rank + 1}:1:{rank + 1}:1"
+    return [f"{place}:{begin}:{type_}:{value}{more}", f"{place}:{end}:{type_}:0"]
+
+
+def message(sent: int, received: int, arrived: int, nbytes: int, tag: int) -> str:
+    return f"3:1:1:1:1:{sent}:{sent}:2:1:2:1:{received}:{arrived}:{nbytes}:{tag}"
+
+
+EXCHANGE = [
+    *call(0, 10, 20, OTHER, 31),
+    *call(1, 10, 20, OTHER, 31),
+    message(120, 70, 140, 8, 3),
+    *call(0, 120, 130, P2P, 1),
+    *call(1, 70, 80, P2P, 4),
+    *call(1, 100, 150, P2P, 5),
+    *call(0, 200, 210, COLLECTIVE, 7, ":50100001:40:50100002:0:50100004:1:50100003:1"),
+    *call(1, 200, 210, COLLECTIVE, 7, ":50100001:0:50100002:40:50100004:1"),
+    *call(0, 220, 240, COLLECTIVE, 156, ":50100001:0:50100002:0:50100004:1"),
+    *call(1, 220, 240, COLLECTIVE, 156, ":50100001:0:50100002:0:50100004:1"),
+    *call(0, 250, 260, P2P, 6),
+    *call(1, 250, 260, P2P, 6),
+    *call(0, 270, 280, OTHER, 32),
+    *call(1, 270, 280, OTHER, 32),
+]
+
+
+def test_calls_messages_and_collectives(tmp_path: Path) -> None:
+    kept, made = imported(tmp_path, EXCHANGE)
+    assert kept[0] == [
+        "compute 100",
+        "send 1 3 8",
+        "compute 70",
+        "bcast 40 0",
+        "compute 10",
+        "ibarrier request=0",
+        "compute 10",
+        "wait request=0",
+        "compute 10",
+    ]
+    assert kept[1][:5] == [
+        "compute 50",
+        "irecv 0 3 8 request=0",
+        "compute 20",
+        "wait request=0",
+        "compute 50",
+    ]
+    assert not made.notes
+    assert check(tmp_path / "trace").errors == 0
+
+
+def test_hardware_counters_are_volumes(tmp_path: Path) -> None:
+    (tmp_path / "run.pcf").write_text(
+        "EVENT_TYPE\n7  42000050 PAPI_TOT_INS (PAPI_TOT_INS) [Instr completed]\n"
+    )
+    counted = ":42000050:{}"
+    records = [
+        *call(0, 10, 20, COLLECTIVE, 8, counted.format(700) + ":50100004:1"),
+        "2:1:1:1:1:20:42000050:9",
+        *call(1, 10, 20, COLLECTIVE, 8, counted.format(300) + ":50100004:1"),
+    ]
+    # What is counted up to the end of a call is no computation.
+    records[1] += ":42000050:50"
+    del records[2]
+    kept, _ = imported(tmp_path, records, speed=None, counter="PAPI_TOT_INS")
+    assert kept == [["compute 700", "barrier"], ["compute 300", "barrier"]]
+    with pytest.raises(InputError, match=r"no hardware counter PAPI_FP_OPS .* it has PAPI_TOT_INS"):
+        imported(tmp_path, records, speed=None, counter="PAPI_FP_OPS")
+
+
+def test_sizes_of_vector_collectives_come_from_all_ranks(tmp_path: Path) -> None:
+    records = []
+    for rank in range(2):
+        sent = 10 * (rank + 1)
+        sizes = f":50100001:{sent}:50100002:{30 if rank else 0}:50100004:1"
+        records += call(rank, 10, 20, COLLECTIVE, 14, sizes + (":50100003:1" if rank else ""))
+        sizes = f":50100001:{sent}:50100002:{sent}:50100004:1"
+        records += call(rank, 20, 30, COLLECTIVE, 80, sizes)
+    kept, _ = imported(tmp_path, records)
+    assert kept[0][1:] == ["gatherv 10 10 20 1", "reducescatter 10 20 0"]
+    assert kept[1][1:] == ["gatherv 20 10 20 1", "reducescatter 10 20 0"]
+
+
+def test_what_is_lost_is_noted(tmp_path: Path) -> None:
+    records = [*call(0, 10, 20, P2P, 1), *call(0, 30, 40, 50000004, 65)]
+    kept, made = imported(tmp_path, records)
+    assert all("compute" in line for line in kept[0])
+    assert [note.text for note in made.notes] == [
+        "MPI_Send without a message (to no rank, or never matched) is left out",
+        "MPI_call 50000004:65 is left out",
+    ]
+
+
+PROGRAM = {
+    0: """0 init
+0 compute 1000000
+0 isend 1 7 1000 request=0
+0 irecv 1 8 500 request=1
+0 compute 2000000
+0 waitall requests=0,1
+0 ssend 1 9 300000
+0 bcast 4000 1
+0 iallreduce 64 0 request=0
+0 compute 500000
+0 wait request=0
+0 gatherv 100 100 200 0
+0 finalize
+""",
+    1: """1 init
+1 compute 3000000
+1 irecv 0 7 1000 request=0
+1 isend 0 8 500 request=1
+1 compute 1000000
+1 waitall requests=0,1
+1 recv 0 9 300000
+1 bcast 4000 1
+1 iallreduce 64 0 request=0
+1 compute 700000
+1 wait request=0
+1 gatherv 200 100 200 0
+1 finalize
+""",
+}
+
+
+def calls_of(lines: str) -> list[str]:
+    return [line for line in lines.splitlines() if " compute " not in line]
+
+
+def test_the_import_of_an_export_has_the_same_calls(tmp_path: Path) -> None:
+    trace = tmp_path / "program"
+    trace.mkdir()
+    for rank, lines in PROGRAM.items():
+        (trace / f"rank-{rank}.txt").write_text(lines)
+    first = tisim.replay(trace, platform=GRAPHENE, timeline=tmp_path / "run.prv")
+    convert(tmp_path / "run.prv", tmp_path / "again", speed="3.68Gf")
+    for rank, lines in PROGRAM.items():
+        again = (tmp_path / "again" / f"rank-{rank}.txt").read_text()
+        assert calls_of(again) == calls_of(lines)
+    second = tisim.replay(tmp_path / "again", platform=GRAPHENE)
+    assert second.simulated_time == pytest.approx(first.simulated_time, rel=1e-6)
+
+
+def test_the_times_of_calls_are_those_of_the_prediction(tmp_path: Path, nas_traces: Path) -> None:
+    """What `tisim validate` sums up of a run is the same, whoever has written its timeline."""
+    trace = nas_traces / "lu.S.4"
+    files = [tmp_path / name for name in ("run.prv", "run.csv")]
+    tisim.replay(trace, platform=GRAPHENE, timeline=files)
+    convert(files[0], tmp_path / "again.tit", speed=1, timeline=tmp_path / "imported.csv")
+    sums = []
+    for file in (files[1], tmp_path / "imported.csv"):
+        with file.open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        spent = [(row["kind"], float(row["end"]) - float(row["start"])) for row in rows]
+        # What a rank computes before its first call and after its last one is in no call's gap.
+        left_out = ("nop", "compute")
+        sums.append({k: time for k, time in sum_by_kind(spent).items() if k not in left_out})
+    assert sums[0].keys() == sums[1].keys()
+    for kind, time in sums[0].items():
+        assert sums[1][kind] == pytest.approx(time, rel=1e-3, abs=1e-5), kind
+
+
+@pytest.mark.parametrize("name", ["lu.S.4", "cg.S.16"])
+def test_the_export_of_a_nas_benchmark(name: str, nas_traces: Path, tmp_path: Path) -> None:
+    first = tisim.replay(nas_traces / name, platform=GRAPHENE, timeline=tmp_path / "run.prv")
+    made = convert(tmp_path / "run.prv", tmp_path / "again.tit", speed="3.68Gf")
+    second = tisim.replay(tmp_path / "again.tit", platform=GRAPHENE)
+    # The export has whole nanoseconds.
+    assert second.simulated_time == pytest.approx(first.simulated_time, rel=5e-5)
+    assert not made.notes
+    assert check(tmp_path / "again.tit").errors == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("#Paraver (now)\n", "run.prv:1: has no header as Paraver's traces have"),
+        (HEADER.replace(":1:2(", ":2:2("), "run.prv:1: has 2 applications"),
+        (HEADER.replace(":1:2(", ":1:3("), "has another number of tasks than it lists"),
+        (HEADER + "4:1\n", "run.prv:2: '4:1' is no record of Paraver's"),
+        (HEADER + "2:1:1:3:1:5:50000001:1\n", "run.prv:2: '2:1:1:3:1:5:50000001:1' is no record"),
+        (HEADER + "2:1:1:1:1:5:5000", "run.prv:2: is cut here"),
+        (HEADER + "c:1:1:2:1:3\n", "run.prv:2: 'c:1:1:2:1:3' is no record"),
+    ],
+)
+def test_bad_traces_end_with_one_message(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "run.prv").write_text(text)
+    with pytest.raises(InputError) as error:
+        convert(tmp_path / "run.prv", tmp_path / "trace", speed=1)
+    assert message in str(error.value)
+    assert not (tmp_path / "trace").exists()
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_cut_and_changed_files_end_with_one_message(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    whole = HEADER + "".join(f"{record}\n" for record in EXCHANGE)
+    directory = tmp_path_factory.mktemp("mutated")
+    (directory / "run.prv").write_bytes(data.draw(mutations(whole.encode())))
+    try:
+        convert(directory / "run.prv", directory / "trace", format="paraver", speed=1)
+    except InputError as error:
+        assert "\n" not in str(error)

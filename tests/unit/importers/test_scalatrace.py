@@ -1,0 +1,240 @@
+"""ScalaTrace's text, written here line by line from what its samples show."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.unit.importers.foreign import foreign, mutations
+from tisim.errors import InputError
+from tisim.formats import check, unpack
+from tisim.formats.importers import Conversion, convert
+from tisim.formats.importers.scalatrace.events import read_events
+from tisim.formats.importers.scalatrace.importer import volume_bins
+from tisim.formats.importers.scalatrace.rank_list import RankList
+
+HISTOGRAM = "(4 20.00 0 10.00 1 40.00){0.00 0.00 0.00 0.00 5.00 0}{5.00 10.00 12.00 14.00 16.00 3}"
+HISTOGRAM += "{16.00 40.00 40.00 40.00 80.00 1}"
+ALL = "[ 1 -1 0 4 1 ]"
+TRACE = f"""\
+RANKS: 1 -1 0 4 1
+EVENT0: 1084 aa
+33 2
+34 0
+
+RANKS: 1 -1 0 2 2
+EVENT1: 1090 bb
+COMP 4c-0: aa {HISTOGRAM}
+COMP 4b-0: aa {HISTOGRAM}
+COMM 4b-0: aa {HISTOGRAM}
+LOOP0: iter: ( 2 )[ 1 -1 0 2 2 ] mem: ( 3 )[ 1 -1 0 2 2 ]
+10 2
+12 5 6
+14 16
+1b 7
+2b 2147483647
+
+RANKS: 1 -1 0 4 1
+EVENT2: 1113 cc
+LOOP0: iter: ( 2 )[ 1 -1 1 2 2 ] mem: ( 1 )[ 1 -1 1 2 2 ]
+10 2
+12 5 6
+14 16
+1a ( 1 )[ 1 -1 0 2 2 ]
+1a ( 3 )[ 1 -1 1 2 2 ]
+1b 7
+
+RANKS: 1 -1 0 2 2
+EVENT3: 1148 dd
+1c 9999
+
+RANKS: 1 -1 1 2 2
+EVENT4: 1102 ee
+LOOP0: iter: ( 2 )[ 1 -1 1 2 2 ] mem: ( 1 )[ 1 -1 1 2 2 ]
+10 2
+12 5 6
+14 16
+1b 7
+2b 3
+
+RANKS: 1 -1 0 4 1
+EVENT5: 1011 ff
+10 2
+12 3
+14 14
+19 1
+
+RANKS: 1 -1 0 4 1
+EVENT6: 1045 00
+"""
+
+
+def imported(
+    directory: Path, text: str | bytes, **options: object
+) -> tuple[list[list[str]], Conversion]:
+    """The calls of each rank."""
+    file = directory / "0"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    made = convert(file, directory / "trace.tit", **options)  # type: ignore[arg-type]
+    unpack(directory / "trace.tit", directory / "text")
+    kept = []
+    for rank in range(made.ranks):
+        lines = (directory / "text" / f"rank-{rank}.txt").read_text().splitlines()
+        kept.append([line.split(" ", 1)[1] for line in lines if " compute " not in line])
+    return kept, made
+
+
+def test_loops_rank_lists_and_values_by_rank(tmp_path: Path) -> None:
+    kept, made = imported(tmp_path, TRACE)
+    even = ["init"]
+    for size in (40, 48):
+        even += [f"irecv -555 7 {size} request=0", f"send {{}} 7 {size}", "wait request=0"]
+    assert kept[0] == [line.format(1) for line in even] + ["bcast 12 1", "finalize"]
+    assert kept[2] == [line.format(3) for line in even] + ["bcast 12 1", "finalize"]
+    assert kept[3] == [
+        "init",
+        "send 2 7 40",
+        "send 2 7 48",
+        "recv 2 7 40",
+        "recv 2 7 48",
+        "bcast 12 1",
+        "finalize",
+    ]
+    assert "a computation without a histogram is left out" in {note.text for note in made.notes}
+    assert check(tmp_path / "trace.tit").errors == 0
+
+
+def test_loops_are_not_written_out(tmp_path: Path) -> None:
+    """Sizes alternate in the loop, whose number of iterations is odd."""
+    kept, made = imported(tmp_path, TRACE.replace("iter: ( 2 )", "iter: ( 1001 )"))
+    sizes = [40, 48] * 500 + [40]
+    assert kept[3][1:1002] == [f"send 2 7 {size}" for size in sizes]
+    assert [line.split()[3] for line in kept[0] if "send" in line] == [*map(str, sizes)]
+    assert kept[0][-3:] == ["wait request=0", "bcast 12 1", "finalize"]
+    assert (tmp_path / "trace.tit").stat().st_size < 2000
+    # As many as if each iteration had been read.
+    [left_out] = [note for note in made.notes if "without a histogram" in note.text]
+    assert left_out.count == 2 * (3 * 1001 - 1 + 2) + 2 * (2 * 1001 + 2)
+    assert check(tmp_path / "trace.tit").errors == 0
+
+
+@pytest.mark.parametrize(("options", "factor"), [({}, 1000.0), ({"speed": 2e9}, 2000.0)])
+def test_computations_are_drawn_from_their_histograms(
+    tmp_path: Path, options: dict[str, float], factor: float
+) -> None:
+    imported(tmp_path, TRACE, **options)
+    lines = (tmp_path / "text" / "rank-0.txt").read_text().splitlines()
+    volume = float(lines[1].split()[2])
+    assert lines[1].startswith("0 compute ")
+    assert 10 * factor <= volume <= 40 * factor
+
+
+def test_bins_keep_their_means(tmp_path: Path) -> None:
+    (tmp_path / "0").write_text(TRACE)
+    bins = list(read_events(tmp_path / "0"))[1].computations["4c", "aa"]
+    made = volume_bins(bins, 1000.0)
+    assert made == [(10e3, 14e3, 3), (40e3, 40e3, 1)]
+
+
+def test_sizes_stand_for_tags_that_were_not_kept(tmp_path: Path) -> None:
+    kept, made = imported(tmp_path, TRACE.replace("1b 7", "1b 0"))
+    assert kept[0][1:3] == ["irecv -555 40 40 request=0", "send 1 40 40"]
+    assert any("are kept apart by tags" in note.text for note in made.notes)
+
+
+def test_a_directory_has_no_histograms(tmp_path: Path) -> None:
+    (tmp_path / "0").write_text(TRACE)
+    with pytest.raises(InputError, match=r"give it a name that ends in \.tit"):
+        convert(tmp_path / "0", tmp_path / "trace")
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks"),
+    [
+        ("1 -1 0 4 1", {0, 1, 2, 3}),
+        ("2 -1 0 2 1 -1 3 1 0", {0, 1, 3}),
+        ("1 -2 5 2 4 2 1", {5, 6, 9, 10}),
+    ],
+)
+def test_rank_lists(text: str, ranks: set[int]) -> None:
+    listed = RankList(text)
+    assert {rank for rank in range(20) if rank in listed} == ranks
+    assert listed.largest() == max(ranks)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("EVENT6: 1045 00\n", "", "0:48: ends within an event"),
+        ("14 14", "14 3", "EVENT5, rank 0: the size of the datatype 3 is not in the trace"),
+        ("19 1", "7f 1", "EVENT5, rank 0: the parameter 7f is not known"),
+        ("1011", "1006", "EVENT5, rank 0: the MPI call 1006 is not known"),
+        ("10 2\n12 3", "10 3\n12 3", "rank 0: the communicator 3 is not the world's"),
+        ("mem: ( 3 )", "mem: ( 99 )", "EVENT1"),
+        ("1c 9999", "what", "'what' is no line of ScalaTrace's"),
+    ],
+)
+def test_bad_traces_end_with_one_message(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        imported(tmp_path, TRACE.replace(old, new, 1))
+    assert message in str(error.value)
+    assert not (tmp_path / "trace.tit").exists()
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_cut_and_changed_files_end_with_one_message(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    text = data.draw(mutations(TRACE.encode()))
+    assume(not re.search(rb"iter: \( \d{4}", text))  # a sound trace, but a long one
+    try:
+        imported(tmp_path_factory.mktemp("mutated"), text)
+    except InputError as error:
+        assert "\n" not in str(error)
+
+
+# Links of NAS LU's grids of 2x2, 2x4 and 4x4 ranks.
+@pytest.mark.parametrize(("ranks", "links"), [(4, 4), (8, 10), (16, 24)])
+def test_lu_is_nas_lu(tmp_path: Path, ranks: int, links: int) -> None:
+    file = foreign(f"ti/lu/A/{ranks}/I/0")
+    made = convert(file, tmp_path / "lu.tit")
+    found = check(tmp_path / "lu.tit")
+    assert (made.ranks, found.errors) == (ranks, 0)
+    # Class A has 64 planes, of which two are boundaries, and 250 iterations after one to warm up.
+    sweeps = 2 * 62 * 251 * links
+    # Faces go both ways before each of 253 right-hand sides, and before the forcing term.
+    faces = 2 * 254 * links
+    unpack(tmp_path / "lu.tit", tmp_path / "text")
+    received = posted = 0
+    swept = 0
+    for rank in range(ranks):
+        for line in (tmp_path / "text" / f"rank-{rank}.txt").read_text().splitlines():
+            words = line.split()
+            if words[1] == "recv":
+                received += 1
+                swept += int(words[4])
+            elif words[1] == "irecv" and int(words[4]) >= 40_000:
+                posted += 1
+    assert (received, posted) == (sweeps, faces)
+    # Each plane's edges are five doubles a point of the grid's inner 62x62 points in all.
+    across, down = {4: (2, 2), 8: (4, 2), 16: (4, 4)}[ranks]
+    # Those of 8 ranks are what `tisim check traces/lu.A.8.tar.xz` counts in a recorded LU.
+    assert ranks != 8 or received == 311_240
+    assert swept == 2 * 62 * 251 * 5 * 8 * 62 * ((across - 1) + (down - 1))
+
+
+@pytest.mark.parametrize("path", ["ti/lu/A/16/I/0", "ti/cg/A/16/I/0"])
+def test_means_of_histograms(path: str) -> None:
+    """Bins for drawing have the means of the file's, and its count twice of the first value."""
+    for event in read_events(foreign(path)):
+        for bins in event.computations.values():
+            count = sum(part.count for part in bins)
+            mean = sum(part.mean * part.count for part in bins) / count
+            made = volume_bins(bins, 1000.0)
+            drawn = sum((least + most) / 2 * number for least, most, number in made) / count
+            assert drawn == pytest.approx(1000 * mean, rel=1e-9)

@@ -1,0 +1,54 @@
+"""Replays of small traces that read and write files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tisim.platform.deployment import Deployment
+from tisim.result import Result
+
+# Two hosts with a disk each of 200 and 80 bytes/s, and a third one without.
+PLATFORM = """
+<platform version="4.1"><zone id="z" routing="Full">
+  <host id="a" speed="1Gf"><disk id="d" read_bw="200" write_bw="80">
+    <prop id="mount" value="/scratch"/><prop id="size" value="1000B"/></disk></host>
+  <host id="b" speed="1Gf"><disk id="d" read_bw="200" write_bw="80">
+    <prop id="mount" value="/scratch"/></disk></host>
+  <host id="c" speed="1Gf"/>
+  <link id="l" bandwidth="1GBps" latency="1us"/>
+  <route src="a" dst="b"><link_ctn id="l"/></route>
+  <route src="a" dst="c"><link_ctn id="l"/></route>
+  <route src="b" dst="c"><link_ctn id="l"/></route>
+</zone></platform>
+"""
+
+#: Replays the lines of each rank, on the hosts of that name.
+Replay = Callable[..., Result]
+
+
+@pytest.fixture
+def replay(tmp_path: Path) -> Replay:
+    platform = tmp_path / "platform.xml"
+    platform.write_text(PLATFORM)
+
+    def run(*ranks: str, hosts: str = "", **options: object) -> Result:
+        trace = tmp_path / "trace.txt"
+        lines = [
+            f"{rank} {line.strip()}\n"
+            for rank, text in enumerate(ranks)
+            for line in text.split(";")
+        ]
+        trace.write_text("".join(lines))
+        placed = list(hosts or "a" * len(ranks))
+        return tisim.replay(
+            trace,
+            platform=platform,
+            deployment=Deployment.round_robin(placed, len(ranks)),
+            **options,
+        )
+
+    return run

@@ -1,0 +1,118 @@
+"""When iterations of a steady state are skipped, and what is said where they are not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tisim.cli import main
+from tisim.generate import PATTERNS
+from tisim.jitter import DEFAULT_SIZE
+
+ROOT = Path(__file__).resolve().parents[3]
+BACKBONE = ROOT / "platforms" / "backbone.xml"
+TOLERANCE = 1e-6
+
+
+@pytest.fixture(scope="module")
+def halo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("halo") / "halo.tit"
+    PATTERNS["halo3d"](ranks=8, iterations=400, allreduce=8).write(file)
+    return file
+
+
+def status(arguments: list[str]) -> int:
+    with pytest.raises(SystemExit) as exited:
+        main(arguments)
+    return int(exited.value.code or 0)
+
+
+def off(trace: Path, **options: object) -> str | None:
+    """Why no iterations are skipped."""
+    result = tisim.replay(trace, **{"platform": BACKBONE, "skip_steady": TOLERANCE, **options})
+    assert result.steady is not None
+    assert (result.steady["skipped"] == 0) == (result.steady["off"] is not None)
+    return result.steady["off"]
+
+
+@pytest.mark.parametrize("name", ["halo2d", "wavefront"])
+def test_iterations_are_skipped(name: str, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.tit"
+    PATTERNS[name](ranks=8, iterations=300, imbalance=0.2).write(trace)
+    whole = tisim.replay(trace, platform=BACKBONE)
+    result = tisim.replay(trace, platform=BACKBONE, skip_steady=TOLERANCE)
+    assert result.column("finish") == pytest.approx(whole.column("finish"), rel=TOLERANCE)
+    assert result.column("compute") == pytest.approx(whole.column("compute"), rel=TOLERANCE)
+    assert result.column("actions") == whole.column("actions")
+    assert result.column("bytes_sent") == whole.column("bytes_sent")
+    assert result.steady is not None
+    assert 0.5 < result.steady["skipped"] / result.steady["iterations"] < 1
+    assert whole.steady is None
+
+
+def test_the_summary_says_what_was_skipped(halo: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    arguments = ["replay", "--platform", str(BACKBONE), "--skip-steady", "1e-6", str(halo)]
+    assert status(arguments) == 0
+    skipped = next(line for line in capfd.readouterr().out.splitlines() if "skipped" in line)
+    assert "of 400 iterations; the error of the times is estimated at 1e-06" in skipped
+    assert status([*arguments, "--json", "-"]) == 0
+    written = capfd.readouterr().out
+    steady = json.loads(written)["steady"]
+    assert steady["skipped"] > 300
+    assert steady["estimated_error"] == TOLERANCE
+    assert tisim.Result.from_json(written).steady == steady
+    assert status([*arguments, "--uncertainty", "2"]) == 2  # there are no sets of parameters
+
+
+@pytest.mark.parametrize("tolerance", ["0", "1", "-1e-6", "nan"])
+def test_a_tolerance_is_between_0_and_1(
+    halo: Path, tolerance: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["replay", "--platform", str(BACKBONE), f"--skip-steady={tolerance}", str(halo)]
+    assert status(arguments) == 2
+    assert "between 0 and 1" in capfd.readouterr().err
+
+
+def test_what_logs_or_disturbs_switches_it_off(halo: Path) -> None:
+    assert off(halo) is None
+    assert "logged" in str(off(halo, event_log=True))
+    assert "jitter" in str(off(halo, config={"tisim/jitter-size": DEFAULT_SIZE}))
+    assert "jitter" in str(off(halo, jitter=3))
+    assert "fifo" in str(off(halo, config={"network/ordering": "fifo"}))
+    noisy = tisim.Trace.open(halo).with_noise(0.1, seed=1)
+    assert "noise" in str(off(noisy))
+
+
+def test_text_has_no_loops(tmp_path: Path) -> None:
+    PATTERNS["halo3d"](ranks=2, iterations=50).write(tmp_path / "text")
+    assert "tisim pack" in str(off(tmp_path / "text"))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [("recv -555 9 10", "receives from any source"), ("iprobe 1 9", "calls iprobe")],
+)
+def test_races_switch_it_off(line: str, reason: str, tmp_path: Path) -> None:
+    loop = "{0} compute 1000\n{0} barrier\n" * 100
+    (tmp_path / "0").write_text(f"0 init\n0 {line}\n" + loop.format(0))
+    (tmp_path / "1").write_text("1 init\n1 send 0 9 10\n" + loop.format(1))
+    if "probe" in line:
+        (tmp_path / "0").write_text(f"0 init\n0 {line}\n0 recv 1 9 10\n" + loop.format(0))
+    tisim.formats.pack([tmp_path / "0", tmp_path / "1"], tmp_path / "trace.tit", version=2)
+    found = str(off(tmp_path / "trace.tit"))
+    assert f"rank 0 {reason}" in found
+    assert found.endswith(":2)")
+
+
+def test_profiles_switch_it_off(halo: Path, tmp_path: Path) -> None:
+    (tmp_path / "bandwidth.bw").write_text("0 1e8\n5 1e7\n")
+    (tmp_path / "changing.xml").write_text(
+        '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "simgrid.dtd">\n<platform version="4.1">'
+        '<zone id="z" routing="Full"><host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>'
+        '<link id="l" bandwidth="1e8" latency="1e-5" bandwidth_file="bandwidth.bw"/>'
+        '<route src="a" dst="b"><link_ctn id="l"/></route></zone></platform>'
+    )
+    assert "profiles" in str(off(halo, platform=tmp_path / "changing.xml"))

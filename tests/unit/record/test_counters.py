@@ -1,0 +1,192 @@
+"""Counters beside that of the volumes, and the kernel's events."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.record.programs import Mpi, compile_body, record_program
+from tisim import Trace
+from tisim.errors import InputError
+from tisim.formats import check, inspect
+from tisim.formats.counts import counter_totals, counts_of
+from tisim.record import events
+from tisim.record.counters import choose_counters
+from tisim.record.events import NAMED, Event, events_of, obstacle
+
+COUNTING = Path(__file__).resolve().parents[3] / "src/tisim/record/library/counting"
+TISIM = [sys.executable, "-m", "tisim"]
+# Touches new memory between two barriers, and then computes without doing so.
+BODY = """
+  enum { PAGES = 200, PAGE = 4096 };
+  MPI_Barrier(MPI_COMM_WORLD);
+  char *const memory = aligned_alloc(PAGE, PAGES * PAGE);
+  for (int i = 0; i < PAGES; ++i) ((volatile char *)memory)[i * PAGE] = 1;
+  MPI_Barrier(MPI_COMM_WORLD);
+  volatile double sum = 0;
+  for (int i = 0; i < 20000000; ++i) sum += 0.5 * i;
+  MPI_Barrier(MPI_COMM_WORLD);
+"""
+
+
+def need(event: str) -> None:
+    why = obstacle(NAMED[event])
+    if why:
+        pytest.skip(f"{event} is not counted: {why}")
+
+
+def test_counters_beside_that_of_volumes(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    need("page-faults")
+    trace = record_program(
+        *(compile_body(BODY, tmp_path, mpi), tmp_path, mpi),
+        ranks=2,
+        options=("--counter", "time,page-faults,task-clock"),
+        cache=cache,
+    )
+    assert "beside it: page-faults, task-clock" in trace.run.stderr
+    opened = Trace.open(trace.file)
+    for rank in range(2):
+        # Without the comments that show attributes.
+        lines = [line for line in trace.lines[rank] if not line.startswith("# @ ")]
+        faults = dict(counts_of(opened, rank, "page-faults"))
+        clock = dict(counts_of(opened, rank, "task-clock"))
+        # Each computation has both counts, and nothing else has.
+        computations = [n for n, line in enumerate(lines, 1) if " compute " in line]
+        assert [*faults] == [*clock] == computations
+        barriers = [n for n, line in enumerate(lines, 1) if line.endswith(" barrier")]
+        touching, computing = barriers[1] - 1, barriers[2] - 1
+        assert faults[touching] >= 100
+        assert faults[computing] < 20
+        # The clock of the kernel's event is that of the volumes.
+        volume = int(lines[computing - 1].split()[-1])
+        assert clock[computing] == pytest.approx(volume, rel=0.2)
+    totals = {counter.name: counter.total for counter in counter_totals(opened)}
+    assert [*totals] == ["page-faults", "task-clock"]
+    assert check(opened).counters == ("page-faults", "task-clock")
+    assert [counter.total for counter in inspect(trace.file).counters] == [0, 0]
+    read = inspect(trace.file, statistics=True)
+    assert {counter.name: counter.total for counter in read.counters} == totals
+
+
+def test_the_speed_of_a_host_from_a_recording(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Instructions that the program counts itself, and how long they took."""
+    monkeypatch.setenv("TISIM_CC", mpi.cc)
+    compile_body(BODY, tmp_path, mpi)
+    program = tmp_path / "counting"
+    source = tmp_path / "program.c"
+    subprocess.run([*TISIM, "cc", "-O1", source, "-o", program], check=True, capture_output=True)
+    trace = record_program(
+        *(program, tmp_path, mpi), ranks=2, options=("--counter", "register,time"), cache=cache
+    )
+    checked = subprocess.run([*TISIM, "check", trace.file], capture_output=True, text=True)
+    assert "counters beside the volumes: time" in checked.stdout
+    inspected = subprocess.run([*TISIM, "inspect", trace.file], capture_output=True, text=True)
+    assert "counters beside the volumes:" in inspected.stdout
+    found = subprocess.run(
+        [*TISIM, "calibrate", "cpu", "--json", trace.file],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    rates = {rate["what"]: rate["per_second"] for rate in json.loads(found.stdout)["rates"]}
+    assert {"all computations", "rank 0", "rank 1"} <= {*rates}
+    assert 1e7 < rates["all computations"] < 1e11
+
+
+def test_perf_with_a_software_event(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the processor offers no counter, an event of the kernel goes the same way."""
+    need("task-clock")
+    monkeypatch.setenv("TISIM_RECORD_SOFTWARE_EVENT", "1")
+    program = compile_body(BODY, tmp_path, mpi)
+    trace = record_program(
+        *(program, tmp_path, mpi), ranks=2, options=("--counter", "perf,time"), cache=cache
+    )
+    assert "counter: perf, nanoseconds of the software event task-clock" in trace.run.stderr
+    volumes = [int(line.split()[-1]) for line in trace.lines[0] if " compute " in line]
+    (time,) = counter_totals(Trace.open(trace.file))
+    assert time.computations >= len(volumes)
+    assert max(volumes) > 1e6
+
+
+# A page as the kernel maps it for an event, and a counter of the processor.
+PAGE = """
+#include <stdio.h>
+#include <string.h>
+#include "user_page.h"
+static struct perf_event_mmap_page page;
+static uint64_t in_counter;
+static int readings;
+static uint64_t read_counter(uint32_t number) {
+  /* The kernel moves the event to another counter meanwhile. */
+  if (readings++ == 0) { page.lock += 2; page.offset = 1000; }
+  return number == 3 ? in_counter : 0;
+}
+static void show(void) {
+  uint64_t count = 0;
+  if (!tisim_read_user_page(&page, read_counter, &count)) puts("no");
+  else printf("%llu\\n", (unsigned long long)count);
+}
+int main(void) {
+  page.index = 4;
+  page.pmc_width = 48;
+  page.offset = 5;
+  in_counter = 7;
+  show();
+  page.cap_user_rdpmc = 1;
+  show();                                                   /* read again after a change */
+  in_counter = (UINT64_C(1) << 48) - 600; show();           /* negative: -600 */
+  page.pmc_width = 64; in_counter = (uint64_t)-1; show();
+  page.time_enabled = 10; page.time_running = 5; show();    /* it counts half of the time */
+  page.time_running = 10; page.index = 0; show();           /* it is on no counter now */
+  return 0;
+}
+"""
+
+
+def test_reading_a_counter_of_the_processor(tmp_path: Path) -> None:
+    source, program = tmp_path / "page.c", tmp_path / "page"
+    source.write_text(PAGE)
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("gcc is not installed")
+    command = [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{COUNTING}"]
+    subprocess.run([*command, source, "-o", program], check=True)
+    read = subprocess.run([program], check=True, capture_output=True, text=True)
+    assert read.stdout.split() == ["no", "1007", "400", "999", "no", "no"]
+
+
+def test_counters_that_are_none() -> None:
+    assert choose_counters("time", None).variables() == {"TISIM_RECORD_COUNTER": "time"}
+    for asked, why in (
+        ("cycles", "the first counter measures the volumes"),
+        ("time,time", "named twice"),
+        ("register,time,time", "named twice"),
+        ("time,flips", "there is no counter 'flips' here"),
+        ("time,", "there is no counter ''"),
+        ("time,rxyz", "there is no counter 'rxyz'"),
+        ("qemu,time", "no counter beside it"),
+    ):
+        with pytest.raises(InputError, match=why):
+            choose_counters(asked, None)
+
+
+def test_events_of_processors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert events_of("r01c7") == (Event(4, 0x1C7),)
+    assert [str(event) for event in events_of("cache-misses")] == ["0:3*1"]
+    said = tmp_path / "cpuinfo"
+    monkeypatch.setattr(events, "_CPUINFO", str(said))
+    said.write_text("vendor_id\t: GenuineIntel\n")
+    assert [event.weight for event in events_of("flops")] == [1, 2, 4, 8, 16]
+    said.write_text("vendor_id\t: AuthenticAMD\ncpu family\t: 25\n")
+    assert [*map(str, events_of("flops"))] == ["4:ff03*1"]
+    said.write_text("vendor_id\t: another\n")
+    assert events_of("flops") == ()

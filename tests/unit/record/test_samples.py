@@ -1,0 +1,211 @@
+"""Where in the program computations are: sampled while it runs, and read as lines of the source."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.unit.record.programs import (
+    Mpi,
+    Trace,
+    compile_program,
+    libraries,
+    record_program,
+)
+from tests.unit.record.test_register import tisim_compile
+from tisim.formats import inspect, pack
+from tisim.formats.samples import (
+    RankSamples,
+    Samples,
+    decoded_samples,
+    encoded_samples,
+    read_samples,
+)
+from tisim.formats.sources import Part
+from tisim.record.samples import read_recorded_samples
+from tisim.viz.application import application_page
+
+# Computes until 60 samples may have been taken; its own timer and its own signal go on.
+PROGRAM = """\
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <time.h>
+static volatile double value;
+static volatile int alarms, own;
+static void alarmed(int number) { (void)number; ++alarms; }
+static void on_own(int number) { (void)number; ++own; }
+__attribute__((noinline)) void relax(void) {
+  for (int i = 0; i < 100000; ++i) value = value * 0.5 + i;
+}
+__attribute__((noinline)) void solve(void) {
+  relax();
+  ++value;
+}
+int main(int argc, char **argv) {
+  const struct itimerval interval = {{0, 10000}, {0, 10000}};
+  signal(SIGPROF, alarmed);
+  signal(SIGRTMAX - 3, on_own);
+  setitimer(ITIMER_PROF, &interval, NULL);
+  MPI_Init(&argc, &argv);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const clock_t begin = clock();
+  while (clock() - begin < CLOCKS_PER_SEC / 4) solve();
+  MPI_Barrier(MPI_COMM_WORLD);
+  raise(SIGRTMAX - 3);
+  printf("%d %d\\n", alarms > 0, own);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+# Thread 1 computes in each region while thread 0 sleeps; between regions it does nothing.
+THREADS = """\
+#include <mpi.h>
+#include <omp.h>
+#include <time.h>
+#include <unistd.h>
+static volatile double value;
+__attribute__((noinline)) void toil(void) {
+  struct timespec now, begin;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+  do {
+    for (int i = 0; i < 100000; ++i) value = value * 0.5 + i;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  } while ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec < 200000000L);
+}
+int main(int argc, char **argv) {
+  int provided;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  for (int i = 0; i < 2; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 1) toil();
+    else usleep(1000);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def test_threads_of_regions_are_sampled(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    source = tmp_path / "threads.c"
+    source.write_text(THREADS)
+    program = compile_program(source, tmp_path, mpi, "-g", "-fopenmp")
+    trace = record_program(program, tmp_path, mpi, ranks=1, options=("--sample",), cache=cache)
+    samples = read_samples(Part("trace", str(trace.file)))
+    assert samples is not None
+    rank = samples.ranks[0]
+    # Both regions, before the second barrier and before the third.
+    assert [call for call, _ in rank.computations][-2:] == [2, 3]
+    paths = {path.path: path.samples for path in inspect(trace.file).computed_paths}
+    toiling = sum(count for path, count in paths.items() if "toil (threads.c:" in path)
+    assert toiling > 0.8 * sum(paths.values())
+    # The processor time of both threads.
+    assert rank.seconds > 0.35
+
+
+@pytest.fixture
+def recorded(mpi: Mpi, tmp_path: Path, cache: Path) -> Trace:
+    source = tmp_path / "program.c"
+    source.write_text(PROGRAM)
+    program = compile_program(source, tmp_path, mpi, "-g", "-O2")
+    options = ("--sample", "--counter", "time")
+    return record_program(program, tmp_path, mpi, ranks=2, options=options, cache=cache)
+
+
+def test_computations_are_named_by_functions_and_lines(recorded: Trace, tmp_path: Path) -> None:
+    # The program's own handlers have had their signals, and only these.
+    assert recorded.run.stdout == "1 1\n" * 2
+    samples = read_samples(Part("trace", str(recorded.file)))
+    assert samples is not None
+    assert sorted(samples.ranks) == [0, 1]
+    for rank, found in samples.ranks.items():
+        assert found.signals >= sum(sum(counts.values()) for _, counts in found.computations) > 0
+        assert found.lost == 0
+        # The calls are init, barrier, barrier and finalize.
+        sampled = {call for call, _ in found.computations}
+        assert 2 in sampled <= {1, 2, 3}
+        for _, fractions in samples.fractions(rank):
+            assert sum(fractions.values()) == pytest.approx(1)
+    assert f"{samples.rate:.0f} a second of processor time" in recorded.run.stderr
+    if shutil.which("addr2line") or shutil.which("llvm-symbolizer"):
+        inspection = inspect(recorded.file)
+        first = inspection.computed_paths[0]
+        assert first.path == "main (program.c:25) > solve (program.c:14) > relax (program.c:11)"
+        assert first.share > 0.5
+        assert "program.c:11" in application_page(inspection)
+    # A trace that is packed again keeps them.
+    pack(recorded.file, tmp_path / "mean.tit", volumes="mean")
+    assert read_samples(Part("mean", str(tmp_path / "mean.tit"))) == samples
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or shutil.which("gcc") is None,
+    reason="GCC on x86-64 is needed",
+)
+def test_samples_do_not_change_counts(tmp_path: Path, cache: Path) -> None:
+    if not libraries():
+        pytest.skip("no mpicc and mpirun are installed")
+    mpi = libraries()[0]
+    source = tmp_path / "program.c"
+    always_the_same = PROGRAM.replace("clock() - begin < CLOCKS_PER_SEC / 4", "++own < 800")
+    source.write_text(always_the_same.replace("{{0, 10000}, {0, 10000}}", "{{0, 0}, {0, 0}}"))
+    program = tmp_path / "program"
+    compiled = tisim_compile("cc", source, "-o", program, compiler=mpi.cc, cache=cache)
+    assert compiled.returncode == 0, compiled.stderr
+    traces = []
+    for options in ((), ("--sample",)):
+        directory = tmp_path / f"{len(options)}"
+        directory.mkdir()
+        traces.append(
+            record_program(program, directory, mpi, ranks=1, options=options, cache=cache)
+        )
+    samples = read_samples(Part("trace", str(traces[1].file)))
+    assert samples is not None and samples.totals()
+    actions = [[line for line in t.lines[0] if not line.startswith("#")] for t in traces]
+    assert actions[0] == actions[1]
+
+
+def test_other_traces_have_no_samples(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    source = tmp_path / "program.c"
+    source.write_text(PROGRAM)
+    program = compile_program(source, tmp_path, mpi)
+    trace = record_program(program, tmp_path, mpi, ranks=1, cache=cache)
+    assert read_samples(Part("trace", str(trace.file))) is None
+    assert inspect(trace.file).computed_paths == ()
+
+
+def test_the_section_says_what_was_written() -> None:
+    samples = Samples(
+        nodes=[(0, "program+0x12"), (1, "program+0x3f"), (1, "lib.so+0x3f"), (0, "lib.so+0x3f")],
+        ranks={
+            2: RankSamples(1.5, 400, 30, 1, [(0, {2: 1}), (1_000_000, {2: 300, 3: 1})]),
+            7: RankSamples(),
+        },
+    )
+    decoded = decoded_samples(encoded_samples(samples))
+    assert decoded == samples
+    assert decoded.path(3) == "program+0x12 > lib.so+0x3f"
+    assert decoded.totals() == {2: 301, 3: 1}
+
+
+def test_ranks_share_one_tree_and_half_a_line_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "rank-0.samples").write_text(
+        "node 0 p+0x1\nnode 1 p+0x2\nat 3 2 5\nend 6 1 0 24000000\n"
+    )
+    (tmp_path / "rank-1.samples").write_text(
+        "node 0 p+0x1\nnode 1 p+0x9\nnode 1 p+0x2\nat 0 3 1 2 2\nat 4 1"
+    )
+    samples = read_recorded_samples(tmp_path, {0: 2})
+    assert samples is not None
+    assert samples.nodes == [(0, "p+0x1"), (1, "p+0x2"), (1, "p+0x9")]
+    assert samples.ranks[0] == RankSamples(0.024, 6, 1, 0, [(5, {2: 5})])
+    assert samples.ranks[1].computations == [(0, {2: 1, 3: 2})]

@@ -1,0 +1,42 @@
+"""Links of hosts are told apart from those between switches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tisim
+from tisim.platform import new
+from tisim.timeline.link_words import link_words
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def words_of(platform: tisim.Platform, hosts: int) -> dict[str, str]:
+    settings = platform.settings()
+    found = link_words(settings, range(hosts))
+    return {settings.routes.link_name(link): text for link, text in found.items()}
+
+
+def test_links_of_a_cluster() -> None:
+    words = words_of(tisim.Platform.load(ROOT / "platforms/graphene.xml"), 6)
+    host = "graphene-3.nancy.grid5000.fr"
+    assert words["AS_sgraphene1_link_3_UP"] == f"{host}, up"
+    assert words["AS_sgraphene1_link_3_DOWN"] == f"{host}, down"
+    assert words["AS_sgraphene1_link_3_limiter"] == f"{host}, both ways"
+    assert len(words) == 18
+
+
+def test_links_between_switches_are_of_no_host() -> None:
+    tree = new.fat_tree(16, radix=4, bandwidth="1GBps", latency="1us", speed="1Gf")
+    words = words_of(tree, 16)
+    assert sorted(words.values()) == sorted(
+        f"node-{host}, {way}" for host in range(16) for way in ("up", "down")
+    )
+    # Every link of a torus carries what others send to each other, too.
+    torus = new.torus(27, bandwidth="1GBps", latency="1us", speed="1Gf")
+    assert words_of(torus, 27) == {}
+
+
+def test_few_hosts_have_no_words() -> None:
+    platform = tisim.Platform.load(ROOT / "platforms/graphene.xml")
+    assert words_of(platform, 3) == {}

@@ -1,0 +1,147 @@
+"""Run files hold everything that happened, in few bytes, and are read with care."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tisim
+from tisim.errors import InputError
+from tisim.timeline.run_file import RunFile, Window, levels
+
+pytest.importorskip("pyarrow")
+
+ROOT = Path(__file__).resolve().parents[3]
+LU = ROOT / "traces/npb.S.tar.xz/lu.S.4"
+GRAPHENE = ROOT / "platforms/graphene.xml"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[tisim.Result, Path]:
+    """A replay with an event log, and its run file with levels as those of longer runs."""
+    path = tmp_path_factory.mktemp("lu") / "lu.tir"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(levels, "_STATES_OF_A_CELL", 2)
+        patch.setattr(levels, "_CELLS_AT_ONCE", 20_000)
+        patch.setattr(levels, "_ROWS", 500)
+        result = tisim.replay(LU, platform=GRAPHENE, event_log=True, timeline=path)
+    return result, path
+
+
+@pytest.fixture(scope="module")
+def run(written: tuple[tisim.Result, Path]) -> RunFile:
+    return RunFile(written[1])
+
+
+def all_rows(run: RunFile, name: str, column: str) -> np.ndarray:
+    table = getattr(run, name)
+    return np.concatenate([table.read(block).reals(column) for block in range(table.blocks)])
+
+
+def test_it_has_every_record(written: tuple[tisim.Result, Path], run: RunFile) -> None:
+    result = written[0]
+    assert run.info["records"] == {
+        "states": len(result.states),
+        "actions": len(result.timeline),
+        "messages": len(result.messages),
+    }
+    for name, frame in (("states", result.states), ("actions", result.timeline)):
+        for column in ("start", "end", "line", "rank"):
+            assert sorted(all_rows(run, name, column)) == sorted(frame[column])
+    for column in ("posted", "arrived", "bytes", "source"):
+        assert sorted(all_rows(run, "messages", column)) == sorted(result.messages[column])
+    assert run.end == result.simulated_time
+    assert run.info["hosts"][run.info["host_of"][3]] == result.hosts[3]
+    assert run.info["trace"] == str(LU)
+
+
+def test_a_record_takes_few_bytes(tmp_path: Path) -> None:
+    tisim.replay(LU, platform=GRAPHENE, timeline=tmp_path / "lu.tir")
+    records = sum(RunFile(tmp_path / "lu.tir").info["records"].values())
+    assert (tmp_path / "lu.tir").stat().st_size <= 30 * records
+
+
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a.tir", "b.tir"):
+        tisim.replay(ROOT / "traces/ring.4", platform=GRAPHENE, timeline=tmp_path / name)
+    assert (tmp_path / "a.tir").read_bytes() == (tmp_path / "b.tir").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tir", "b.tir"]
+
+
+@pytest.mark.parametrize("columns", [20, 256, 300, 1024])
+def test_levels_say_what_the_records_say(
+    run: RunFile, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = np.arange(len(run.info["keys"]), dtype=np.int32)
+    window = Window(run, 0.0, run.end, 0, 3)
+    assert window.level(columns, 4) is not None
+    of_levels = window.tile(columns, 4, keys)
+    monkeypatch.setitem(run.info, "levels", [])
+    assert window.level(columns, 4) is None
+    of_records = window.tile(columns, 4, keys)
+    sums = []
+    for tile in (of_levels, of_records):
+        grid = np.zeros((columns, 4, len(keys)))
+        np.add.at(grid, (tile.column, tile.lane, tile.key), tile.seconds)
+        sums.append(grid)
+    # What lies in a part of a level is spread evenly over it, and no part is wider than a column.
+    moved = np.abs(np.cumsum(sums[0] - sums[1], axis=0)).max()
+    assert moved <= (1e-4 if columns == 256 else 1) * run.end / columns
+    assert of_levels.count.sum() == of_records.count.sum() == run.info["records"]["states"]
+
+
+def test_sums_agree_with_the_breakdown(written: tuple[tisim.Result, Path], run: RunFile) -> None:
+    states = np.array([state for state, _ in run.info["keys"]], np.int32)
+    tile = Window(run, 0.0, run.end, 0, 3).sums(4, states)
+    by_rank = written[0].breakdown.by_rank.to_numpy()
+    sums = np.zeros_like(by_rank)
+    sums[tile.lane, tile.key] = tile.seconds
+    assert sums == pytest.approx(by_rank, rel=1e-5, abs=1e-9)
+
+
+def test_many_ranks_have_levels_of_groups(tmp_path: Path) -> None:
+    grids = levels.grids(100_000, 1_000_000_000)
+    assert [of_group[0]["group"] for of_group in grids] == [1, 8, 64, 512]
+    cells = sum(
+        100_000 // level["group"] * level["parts"] for of_group in grids for level in of_group
+    )
+    assert cells < 1_000_000_000 / 5
+
+
+def test_a_run_without_time(tmp_path: Path) -> None:
+    (tmp_path / "rank-0.txt").write_text("0 init\n0 finalize\n")
+    path = tmp_path / "none.tir"
+    tisim.replay(tmp_path / "rank-0.txt", platform=GRAPHENE, timeline=path)
+    run = RunFile(path)
+    assert run.end == 0.0 and run.info["levels"] == []
+
+
+def rewritten(source: Path, target: Path, **changes: object) -> Path:
+    """A copy of a run file with other values in its run.json."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for item in old.infolist():
+            content = old.read(item)
+            if item.filename == "run.json":
+                content = json.dumps({**json.loads(content), **changes}).encode()
+            new.writestr(item, content)
+    return target
+
+
+def test_what_is_no_run_file(written: tuple[tisim.Result, Path], tmp_path: Path) -> None:
+    path = tmp_path / "x.tir"
+    with pytest.raises(InputError, match=r"x\.tir: cannot be read: No such file"):
+        RunFile(path)
+    for content in (b"", b"PK", b"text", written[1].read_bytes()[:-100]):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"x\.tir: is no run file, or damaged"):
+            RunFile(path)
+    rewritten(written[1], path, format="another")
+    with pytest.raises(InputError, match="does not say 'tisim run'"):
+        RunFile(path)
+    rewritten(written[1], path, version=2)
+    with pytest.raises(InputError, match="of version 2, this tisim reads version 1"):
+        RunFile(path)

@@ -1,0 +1,115 @@
+"""Whether the intervals of predictions hold the real times, and what widens them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tisim
+from tests.unit.command_line import BACKBONE, RING, CommandLine
+from tisim.uncertainty import Interval, ParameterSets
+from tisim.validation import Case, CaseResult, Study, load_study, validate
+from tisim.validation.coverage import Coverage, keep_errors
+
+PREDICTED = tisim.replay(RING, platform=BACKBONE).simulated_time
+SETS = ({"smpi/bw-factor": "0:0.9"}, {"smpi/bw-factor": "0:0.91"})
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(tmp_path, capsys)
+
+
+def result(real: float, *, spread: float = 0.0, noisy: bool = False) -> CaseResult:
+    """A case that is predicted to take a second, with two sets of parameters."""
+    return CaseResult(
+        Case("x", Path("x.tit"), Path("x.xml")),
+        (real,),
+        (1.0,),
+        is_noisy=noisy,
+        with_sets=(1.0 - spread, 1.0 + spread),
+    )
+
+
+def test_parameters_alone_hold_what_lies_between_them() -> None:
+    coverage = Coverage.of([result(1.05, spread=0.1), result(1.2, spread=0.1)])
+    assert coverage is not None
+    assert (coverage.cases, coverage.parameters_alone) == (2, 1)
+
+
+def test_errors_of_other_cases_give_nine_tenths() -> None:
+    rng = np.random.default_rng(5)
+    real = np.exp(0.1 * rng.standard_normal(400))
+    coverage = Coverage.of([result(float(one)) for one in real])
+    assert coverage is not None
+    assert coverage.parameters_alone == 0
+    assert 0.87 <= coverage.with_errors / coverage.cases <= 0.93
+    assert coverage.width == pytest.approx(2 * 1.645 * 0.1, rel=0.1)
+
+
+def test_a_case_does_not_know_its_own_error() -> None:
+    coverage = Coverage.of([result(1.0), result(1.0), result(1.5)])
+    assert coverage is not None
+    assert coverage.with_errors == 2
+
+
+def test_noisy_cases_have_no_interval() -> None:
+    assert Coverage.of([result(1.0, noisy=True)]) is None
+    assert Coverage.of([]) is None
+
+
+def test_errors_are_kept_and_counted_in(tmp_path: Path) -> None:
+    platform = tmp_path / "p.xml"
+    platform.write_text(Path(BACKBONE).read_text())
+    ParameterSets(1, SETS).write(platform)
+    case = Case("a", Path(RING), platform, real=(2 * PREDICTED,))
+    found = validate(Study((case, dataclasses.replace(case, name="b", real=(PREDICTED,)))))
+    assert keep_errors(found.results) == [str(tmp_path / "p.sets.json")]
+    kept = ParameterSets.beside(platform)
+    assert kept.sets == SETS
+    assert kept.errors == pytest.approx((np.log(2), 0.0))
+    interval = Interval.of((1.0, 1.0), 0, kept.errors)
+    assert (interval.low, interval.high) == pytest.approx((1.0, 2.0))
+    assert interval.text().endswith(
+        "with 2 sets of parameters and the errors of 2 validated programs"
+    )
+
+
+def test_the_command_keeps_errors(run: CommandLine, tmp_path: Path) -> None:
+    platform = tmp_path / "p.xml"
+    platform.write_text(Path(BACKBONE).read_text())
+    ParameterSets(1, SETS).write(platform)
+    study = tmp_path / "study.toml"
+    study.write_text(
+        f"""
+[[case]]
+name = "ring"
+trace = "{RING}"
+platform = "p.xml"
+uncertainty = 2
+real = [{PREDICTED}]
+"""
+    )
+    assert load_study(study).cases[0].uncertainty == 2
+    ran = run("validate", str(study), "--keep-errors", "--json", str(tmp_path / "f.json"))
+    assert ran.status == 0
+    assert "90 % intervals hold" in ran.out
+    assert "p.sets.json" in ran.err
+    coverage = json.loads((tmp_path / "f.json").read_text())["coverage"]
+    assert coverage["cases"] == 1
+    replayed = run("replay", "--platform", str(platform), "--uncertainty", "2", RING)
+    assert "and the errors of 1 validated programs" in replayed.out
+
+
+def test_one_set_is_no_interval(run: CommandLine, tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(
+        f'[[case]]\nname = "a"\ntrace = "{RING}"\nplatform = "{BACKBONE}"\nuncertainty = 1\n'
+    )
+    ran = run("validate", str(study))
+    assert ran.status == 2
+    assert "uncertainty must be 0, or at least 2" in ran.err

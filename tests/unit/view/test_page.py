@@ -1,0 +1,196 @@
+"""The page of the viewer, driven as its readers do."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.unit.view.viewer import Viewer
+from tests.unit.viz import browser as chromium
+
+pytestmark = pytest.mark.skipif(
+    chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}"
+)
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with chromium.browser(tmp_path_factory.mktemp("profile")) as one:
+        yield one
+
+
+@pytest.fixture
+def page(driver: Any, viewer: Viewer) -> Iterator[Any]:
+    """The page, freshly loaded; in the end it must have logged nothing and asked nobody else."""
+    for kind in ("browser", "performance"):
+        driver.get_log(kind)
+    driver.get("about:blank")
+    driver.get(viewer.address)
+    wait_for(driver, "return document.getElementById('chart').dataset.drawn")
+    yield driver
+    assert driver.get_log("browser") == []
+    asked = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    addresses = {
+        one["params"]["request"]["url"]
+        for one in asked
+        if one["method"] == "Network.requestWillBeSent"
+    }
+    outside = {one for one in addresses if one.startswith(("http", "ws", "ftp"))}
+    assert {one for one in outside if not one.startswith(viewer.address)} == set()
+    assert outside
+
+
+def wait_for(driver: Any, script: str) -> Any:
+    for _ in range(200):
+        if value := driver.execute_script(script):
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"never true: {script}; {driver.get_log('browser')}")
+
+
+def keys(driver: Any, *pressed: str) -> None:
+    for key in pressed:
+        driver.execute_script(
+            "document.dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0]}))", key
+        )
+
+
+def window(driver: Any) -> str:
+    return str(driver.execute_script("return document.getElementById('window').textContent"))
+
+
+def panel_says(driver: Any, words: str) -> None:
+    script = f"return document.getElementById('panel').textContent.includes({json.dumps(words)})"
+    wait_for(driver, script)
+
+
+def click_at(driver: Any, across: float, down: float) -> None:
+    driver.execute_script(
+        """const canvas = document.getElementById('chart'), box = canvas.getBoundingClientRect();
+        canvas.setPointerCapture = () => {};
+        const x = box.left + 64 + (box.width - 64) * arguments[0];
+        const at = {clientX: x, clientY: box.top + (box.height - 22) * arguments[1], button: 0};
+        for (const one of ['pointerdown', 'pointerup'])
+          canvas.dispatchEvent(new PointerEvent(one, {...at, buttons: 1, bubbles: true}));
+        """,
+        across,
+        down,
+    )
+
+
+def test_zoom_in_both_directions_and_back(page: Any) -> None:
+    whole = window(page)
+    assert whole == "0.000 ms to 79.351 ms, ranks 0 to 3"
+    keys(page, "w")
+    assert window(page) == "19.838 ms to 59.513 ms, ranks 0 to 3"
+    keys(page, "W")
+    assert window(page) == "19.838 ms to 59.513 ms, ranks 1 to 2"
+    keys(page, "D")
+    assert window(page).endswith("ranks 2 to 3")
+    keys(page, "Backspace", "Backspace", "Backspace")
+    assert window(page) == whole
+    page.execute_script(
+        """const canvas = document.getElementById('chart'), box = canvas.getBoundingClientRect();
+        const at = {clientX: box.left + 300, clientY: box.top + 50};
+        canvas.dispatchEvent(new WheelEvent('wheel', {...at, deltaY: -300, cancelable: true}));"""
+    )
+    assert window(page) != whole
+
+
+def test_every_state_of_the_legend_is_drawn(page: Any) -> None:
+    colours = page.execute_script(
+        """const canvas = document.getElementById('chart'), context = canvas.getContext('2d');
+        const {data} = context.getImageData(64, 0, canvas.width - 64, canvas.height - 30);
+        return [...new Set(new Uint32Array(data.buffer))].map((one) => (one & 0xffffff));"""
+    )
+    legend = page.execute_script(
+        "return [...document.querySelectorAll('#legend i')].map((one) => one.style.background)"
+    )
+    assert len(legend) >= 5
+    for colour in legend:
+        red, green, blue = map(int, colour.removeprefix("rgb(").removesuffix(")").split(","))
+        assert red | green << 8 | blue << 16 in colours
+
+
+def test_a_click_on_a_wait_leads_to_its_cause(page: Any, viewer: Viewer) -> None:
+    page.execute_script("document.getElementById('search').value = 'wait > 0.1ms and rank = 3'")
+    page.execute_script("document.getElementById('search-form').requestSubmit()")
+    panel_says(page, "the longest first")
+    wait_for(page, "return document.querySelector('#panel tr.clickable')")
+    page.execute_script("document.querySelector('#panel tr.clickable').click()")
+    panel_says(page, "What it waited for")
+    before = page.execute_script("return document.getElementById('panel').textContent")
+    page.execute_script("document.querySelector('#panel .chain button').click()")
+    wait_for(
+        page,
+        f"return document.getElementById('panel').textContent !== {json.dumps(before)}",
+    )
+    wait_for(page, "return location.hash.includes('s=')")
+
+
+def test_a_click_on_the_picture_selects_a_state(page: Any) -> None:
+    click_at(page, 0.5, 0.4)
+    panel_says(page, "of the trace of rank 1")
+    keys(page, "n")
+    panel_says(page, "of the trace of rank 1")
+
+
+def test_the_address_holds_the_view(page: Any, viewer: Viewer) -> None:
+    keys(page, "w", "w", "m")
+    click_at(page, 0.5, 0.1)
+    panel_says(page, "of the trace of rank 0")
+    shown = window(page)
+    address = wait_for(page, "return location.hash.includes('m=1') && location.href")
+    page.get("about:blank")
+    page.get(address)
+    panel_says(page, "of the trace of rank 0")
+    assert window(page) == shown
+    assert page.execute_script("return document.getElementById('arrows').checked")
+
+
+def test_tables_are_sorted_and_filtered(page: Any) -> None:
+    panel_says(page, "By call and state")
+    page.execute_script("document.querySelector('[data-tab=ranks]').click()")
+    panel_says(page, "longest wait")
+    first = "return document.querySelector('#panel tbody td').textContent"
+    page.execute_script("document.querySelector('#panel th').click()")
+    assert wait_for(page, first) == "3"
+    page.execute_script("document.querySelector('#panel th').click()")
+    assert wait_for(page, first) == "0"
+
+
+def test_an_error_is_one_sentence(page: Any) -> None:
+    page.execute_script("document.getElementById('search').value = 'rank'")
+    page.execute_script("document.getElementById('search-form').requestSubmit()")
+    text = wait_for(
+        page, "const m = document.getElementById('message'); return !m.hidden && m.textContent"
+    )
+    assert text.startswith("'rank' is no condition, such as: wait > 1ms")
+    # The browser logs the status of every answer that says no.
+    refused = page.get_log("browser")
+    assert all("status of 400" in entry["message"] for entry in refused)
+
+
+def test_a_phone_has_no_sideways_scrolling(page: Any, viewer: Viewer) -> None:
+    device = {"width": 420, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", device)
+    try:
+        page.get(viewer.address)
+        panel_says(page, "By call and state")
+        assert page.execute_script("return document.documentElement.scrollWidth") <= 420
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_dark_mode(page: Any) -> None:
+    media = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    try:
+        ground = page.execute_script("return getComputedStyle(document.body).backgroundColor")
+        assert ground == "rgb(23, 25, 28)"
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

@@ -1,0 +1,69 @@
+"""A viewer that runs as users run it."""
+
+from __future__ import annotations
+
+import http.client
+import importlib.util
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+
+def missing() -> str | None:
+    """Why there can be no viewer; None: there can."""
+    for name in ("pyarrow", "starlette", "uvicorn"):
+        if importlib.util.find_spec(name) is None:
+            return f"{name} is not installed"
+    return None
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """A viewer under way: its process, and the address that it has printed."""
+
+    process: subprocess.Popen[str]
+    address: str
+
+    def get(
+        self,
+        path: str,
+        headers: Mapping[str, str] | None = None,
+        method: str = "GET",
+        root: str | None = None,
+    ) -> tuple[int, bytes]:
+        """Ask for a path below the address, or below `root`: the status, and the answer."""
+        parts = urlsplit(self.address)
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+        try:
+            target = (parts.path if root is None else root) + path
+            connection.putrequest(method, target, skip_host="Host" in (headers or {}))
+            for name, value in (headers or {}).items():
+                connection.putheader(name, value)
+            connection.endheaders()
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+
+@contextmanager
+def viewer(*arguments: str | Path) -> Iterator[Viewer]:
+    """Run ``tisim view`` with some arguments, until the block ends."""
+    command = [sys.executable, "-m", "tisim", "view", *map(str, arguments)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        try:
+            assert address.startswith("http://127.0.0.1:"), process.communicate()
+            yield Viewer(process, address)
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                process.communicate(timeout=60)
