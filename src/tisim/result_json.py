@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, Required, TypedDict, cast
+from typing import Literal, NotRequired, Required, TypedDict, cast
 
 from tisim.errors import InputError
 from tisim.jitter import JitterDict
@@ -93,6 +93,16 @@ class SlowRanksDict(TypedDict):
     ratio: float
 
 
+class LinkDict(TypedDict):
+    """What a link carried: the columns of `tisim.timeline.links.Links.table` of these names."""
+
+    link: str
+    bandwidth: float
+    bytes: float
+    mean: float
+    peak: float
+
+
 class BreakdownDict(TypedDict):
     """Where the time of a result went, see `tisim.timeline.EventLog.to_dict`."""
 
@@ -102,6 +112,8 @@ class BreakdownDict(TypedDict):
     outliers: list[OutlierDict]
     slow_ranks: list[SlowRanksDict]
     gains: dict[str, float]
+    #: Left out by older versions.
+    links: NotRequired[list[LinkDict]]
 
 
 class _Optional(TypedDict, total=False):

@@ -40,18 +40,31 @@ Examples:
   tisim replay --platform p.xml --config smpi/coll-selector=ompi --json b.json traces/
   tisim compare a.json b.json
   tisim compare a.json b.json --json - | jq .reasons
+  tisim compare a.json b.json --report difference.html
 With --breakdown in both replays it says which kinds of action and waits make the difference.
 """,
 )
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
 @click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - is standard output.")
-def compare_command(a: Path, b: Path, json_file: str | None) -> None:
+@click.option(
+    "--report", "report_file", metavar="FILE", help="Write it as one .html page, with charts."
+)
+def compare_command(a: Path, b: Path, json_file: str | None, report_file: str | None) -> None:
     """Explain how two results differ.
 
     A and B are what tisim replay --json has written. Differences are those from A to B.
     """
+    if report_file is not None:
+        from tisim.compare.report import check_comparison_report
+
+        check_comparison_report(report_file)
     comparison = compare(read_result(a), read_result(b))
+    if report_file is not None:
+        from tisim.compare.report import write_comparison_report
+
+        write_comparison_report(comparison, report_file, a=str(a), b=str(b))
+        report_written(report_file)
     text = json.dumps({"a": str(a), "b": str(b), **comparison.to_dict()}, indent=1)
     if json_file == "-":
         click.echo(text)

@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tisim.commands.written import report_written
+from tisim.errors import InputError
 from tisim.files import write_file
-from tisim.platform.draw import draw
 from tisim.platform.platform import Platform
 from tisim.platform.report import describe, describe_route
+
+if TYPE_CHECKING:
+    from tisim.platform.drawing import RunLoad
 
 _EXAMPLES = """\b
 Examples:
   tisim platform platforms/graphene.xml
   tisim platform cluster.xml --route node-1 node-2
   tisim platform cluster.xml --draw cluster.svg
+  tisim replay --platform cluster.xml --breakdown --json run.json traces/
+  tisim platform cluster.xml --draw load.svg --load run.json   # which links are busy?
   tisim platform cluster.xml --json -
   tisim platform new fat-tree --nodes 4096 --bandwidth 200Gbps --latency 1us --speed 3.2Gf -o f.xml
 """
@@ -49,24 +55,41 @@ class _Platform(click.Command):
     "--draw",
     "drawing",
     type=click.Path(path_type=Path),
-    metavar="FILE.svg",
-    help="Draw it into an SVG file.",
+    metavar="FILE",
+    help="Draw it, as .svg or .png: fat trees by level, tori as grids, dragonflies as groups. "
+    "Where there are too many hosts to see, several become a box.",
+)
+@click.option(
+    "--load",
+    "load_file",
+    metavar="RUN.json",
+    help="With --draw: colour links by their mean load in a run, and show the ranks on hosts; "
+    "'tisim replay --breakdown --json RUN.json' writes it.",
 )
 @click.option(
     "--json", "as_json", metavar="FILE", help="Write the numbers as JSON; - is standard output."
 )
 def platform_command(
-    file: Path, route: tuple[str, str] | None, drawing: Path | None, as_json: str | None
+    file: Path,
+    route: tuple[str, str] | None,
+    drawing: Path | None,
+    load_file: str | None,
+    as_json: str | None,
 ) -> None:
     """Describe a platform FILE: hosts, links, zones, distances, bandwidths.
 
     'tisim platform new --help' says how to make one. A file called new is ./new.
     """
+    if load_file is not None and drawing is None:
+        raise InputError("--load colours a drawing: give --draw FILE too")
     platform = Platform.load(file)
     for warning in platform.warnings:
         click.echo(f"warning: {warning}", err=True)
     if drawing is not None:
-        draw(platform, drawing)
+        from tisim.platform.drawing import check_drawing, draw
+
+        check_drawing(drawing)
+        draw(platform, drawing, None if load_file is None else _read_load(platform, load_file))
         report_written(drawing)
     if route is not None:
         src, dst = (platform.host(name) for name in route)
@@ -75,6 +98,27 @@ def platform_command(
         _write_json(platform, as_json)
     elif route is None and drawing is None:
         click.echo(describe(platform).text())
+
+
+def _read_load(platform: Platform, path: str) -> RunLoad:
+    """The load of links, and the hosts of ranks, of a result with a breakdown."""
+    from tisim.platform.drawing import RunLoad
+    from tisim.result_json import read_file
+
+    result = read_file(path)
+    breakdown = result.get("breakdown")
+    if breakdown is None or "links" not in breakdown:
+        raise InputError(
+            "has no load of links; write one with: tisim replay --breakdown --json FILE ...",
+            file=path,
+        )
+    try:
+        links = [(str(row["link"]), float(row["mean"])) for row in breakdown["links"]]
+    except (TypeError, KeyError, ValueError):
+        raise InputError(
+            "its load of links is not what tisim replay --breakdown --json writes", file=path
+        ) from None
+    return RunLoad(platform, links, [row["host"] for row in result["ranks"]], path)
 
 
 def _write_json(platform: Platform, path: str) -> None:

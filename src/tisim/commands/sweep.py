@@ -11,8 +11,9 @@ import click
 
 from tisim.commands.written import report_written
 from tisim.errors import TisimError
+from tisim.files import check_writable
 from tisim.sweep.run import SweepInterrupted, sweep
-from tisim.sweep.study import read_study
+from tisim.sweep.study import read_prices, read_study
 from tisim.tables import align
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ Examples:
   tisim sweep study.toml
   tisim sweep study.toml --output study.parquet --workers 8
   tisim sweep study.toml --workers dask://head-node:8786
+  tisim sweep study.toml --report study.html
 \b
 A study is a TOML file:
   trace = "traces/lu.A.8.tar.xz"
@@ -53,14 +55,28 @@ A study is a TOML file:
     metavar="N",
     help="Number of processes (by default that of processors), or dask://host:port.",
 )
+@click.option(
+    "--report",
+    "report_file",
+    metavar="FILE",
+    help="Write one .html page: what matters most, curves, heat maps, and, with [prices] in the "
+    "study, time against cost.",
+)
 @click.option("--fresh", is_flag=True, help="Simulate again what the output file has already.")
-def sweep_command(study: Path, output: str | None, workers: str | None, fresh: bool) -> int:
+def sweep_command(
+    study: Path,
+    output: str | None,
+    workers: str | None,
+    report_file: str | None,
+    fresh: bool,
+) -> int:
     """Replay a trace in many scenarios, as a STUDY (a TOML file) says.
 
     Each row is written as soon as it is done. Started again, also after Ctrl-C, the sweep does
     what is missing or has changed.
     """
     arguments = read_study(study)
+    report = None if report_file is None else _Report(report_file, study)
     if output is not None:
         arguments["output"] = output
     target = arguments.setdefault("output", f"{study.stem}.csv")
@@ -78,6 +94,8 @@ def sweep_command(study: Path, output: str | None, workers: str | None, fresh: b
         click.echo(f"tisim: warning: {warning}", err=True)
     _print(frame, target)
     report_written(*copy.written(), target)
+    if report is not None:
+        report.write(frame)
     failures = frame[frame["error"].notna()]
     if len(failures):
         first = failures.iloc[0]
@@ -86,6 +104,26 @@ def sweep_command(study: Path, output: str | None, workers: str | None, fresh: b
             f"{first['error']}"
         )
     return 0
+
+
+class _Report:
+    """The page that is written when the sweep is done; what is wrong with it shows before."""
+
+    def __init__(self, file: str, study: Path) -> None:
+        from tisim.sweep.prices import Prices
+        from tisim.sweep.report import check_sweep_report
+
+        check_sweep_report(file)
+        check_writable(file)
+        prices = read_prices(study)
+        self._file, self._name = file, study.stem
+        self._prices = None if prices is None else Prices(prices)
+
+    def write(self, frame: pd.DataFrame) -> None:
+        from tisim.sweep.report import write_sweep_report
+
+        write_sweep_report(frame, self._file, prices=self._prices, title=f"Sweep {self._name}")
+        report_written(self._file)
 
 
 class _Copy:

@@ -15,8 +15,10 @@ from tisim.config import Config
 from tisim.errors import InputError
 from tisim.sweep.axes import INPUTS, Axis, Choice, Range
 from tisim.sweep.mapping import is_rule
+from tisim.sweep.prices import Prices
 
 _TEXT, _WHOLE, _TEXTS, _TABLE = "a text", "a whole number", "a list of texts", "a table"
+_PRICES = "prices"
 _KEYS = {
     "trace": (_TEXT, _TEXTS),
     "platform": (_TEXT,),
@@ -29,6 +31,7 @@ _KEYS = {
     "seed": (_WHOLE,),
     "replicates": (_WHOLE,),
     "baseline": (_TABLE,),
+    _PRICES: (_TABLE,),
     "modules": (_TEXTS,),
     "workers": (_WHOLE, _TEXT),
     "output": (_TEXT,),
@@ -99,6 +102,17 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     return _Study(Path(path)).arguments()
 
 
+def read_prices(path: str | os.PathLike[str]) -> dict[str, object] | None:
+    """What a study says that values cost, for `tisim.sweep.prices.Prices`; None if nothing.
+
+    Raises
+    ------
+    InputError
+        As `read_study`.
+    """
+    return _Study(Path(path)).prices()
+
+
 class _Study:
     """A file that is being read."""
 
@@ -122,7 +136,8 @@ class _Study:
         """The arguments, each checked."""
         for key, value in self._values.items():
             self._check_key(key, value)
-        found = cast("Study", dict(self._values))
+        given = {key: value for key, value in self._values.items() if key != _PRICES}
+        found = cast("Study", given)
         for key in _FILES:
             if key in found:
                 found[key] = self._path_of(found[key])
@@ -138,6 +153,17 @@ class _Study:
         elif vary is not None:
             found["vary"] = {name: self._axis(name, values) for name, values in vary.items()}
         return found
+
+    def prices(self) -> dict[str, object] | None:
+        """The prices of values by axis, which a report needs and the sweep does not."""
+        prices = self._values.get(_PRICES)
+        if prices is None:
+            return None
+        self._check_key(_PRICES, prices)
+        for name in prices:
+            self._at_key(_PRICES, name, 0, partial(Axis.parse, name))
+            self._at_key(_PRICES, name, 0, partial(Prices, {name: prices[name]}))
+        return dict(prices)
 
     def _check_key(self, key: str, value: object) -> None:
         if key not in _KEYS:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from tisim.result_json import BreakdownDict
+    from tisim.result_json import BreakdownDict, LinkDict
     from tisim.timeline.event_store import EventStore
     from tisim.timeline.links import Links
     from tisim.timeline.run import Run
@@ -96,7 +96,7 @@ class EventLog:
         what they are in each state. `waits`: seconds by wait state and the rank that was waited
         for. `outliers`: computations that took far longer than those like them (`Outlier`).
         `slow_ranks`: few ranks that compute longer than most, by host (`SlowRanks`). `gains`: by
-        how much the simulated time could shrink at most.
+        how much the simulated time could shrink at most. `links`: what each used link carried.
         """
         by_kind = self.breakdown.by_kind
         states = [state for state in STATES if by_kind[state].any()]
@@ -132,7 +132,17 @@ class EventLog:
                 for one in self.slow_ranks
             ],
             "gains": self.critical_path.gains["seconds"].to_dict(),
+            "links": self._links_to_dict(),
         }
+
+    def _links_to_dict(self) -> list[LinkDict]:
+        """The links that were used, as `Links.table` orders them."""
+        columns = ["link", "bandwidth", "bytes", "mean", "peak"]
+        rows = self.links.table[columns].itertuples(index=False)
+        return [
+            {"link": link, "bandwidth": bandwidth, "bytes": count, "mean": mean, "peak": peak}
+            for link, bandwidth, count, mean, peak in rows
+        ]
 
     @cached_property
     def link_words(self) -> Mapping[str, str]:

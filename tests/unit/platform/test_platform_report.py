@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from tisim.commands.platform import platform_command
 from tisim.errors import InputError
 from tisim.platform import Platform
-from tisim.platform.draw import draw
+from tisim.platform.drawing import draw
 from tisim.platform.report import describe
 
 
@@ -94,8 +94,8 @@ def test_drawings_are_svg(graphene: Platform, root: Path, tmp_path: Path) -> Non
 
 
 def test_a_drawing_that_cannot_be_written(graphene: Platform, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"call the file out\.svg"):
-        draw(graphene, tmp_path / "out.png")
+    with pytest.raises(InputError, match=r"call the file out\.svg or out\.png"):
+        draw(graphene, tmp_path / "out.pdf")
     with pytest.raises(InputError, match="cannot be written: No such file"):
         draw(graphene, tmp_path / "nowhere" / "out.svg")
 

@@ -1,0 +1,161 @@
+"""Shapes on paper, written as SVG; `tisim.platform.drawing.raster` makes a PNG of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from xml.sax.saxutils import escape, quoteattr
+
+FONT = "Helvetica, Arial, sans-serif"
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A line through points; a `curved` one has three, the middle one of which it bends towards."""
+
+    points: tuple[tuple[float, float], ...]
+    colour: str
+    width: float
+    title: str = ""
+    curved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Disc:
+    """A circle around a point."""
+
+    x: float
+    y: float
+    radius: float
+    fill: str
+    edge: str = "none"
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A rectangle; `x` and `y` are its upper left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str
+    edge: str = "none"
+    edge_width: float = 1.0
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A line of text; `anchor` says which of its points is at `x`: start, middle or end."""
+
+    x: float
+    y: float
+    text: str
+    size: float = 11.0
+    anchor: str = "start"
+    bold: bool = False
+    colour: str = "#222222"
+
+
+Shape = Stroke | Disc | Area | Words
+
+
+@dataclass(slots=True)
+class Canvas:
+    """Paper: lengths are points, and y goes down. Later shapes hide earlier ones."""
+
+    shapes: list[Shape] = field(default_factory=list)
+
+    def add(self, *shapes: Shape) -> None:
+        """Put shapes on top."""
+        self.shapes.extend(shapes)
+
+    def size(self) -> tuple[float, float]:
+        """Width and height of what was drawn, from the origin, with a margin."""
+        _, _, right, bottom = bounds(self.shapes)
+        return right + 12, bottom + 12
+
+    def svg(self) -> str:
+        """The drawing as an SVG document."""
+        width, height = self.size()
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+            f'viewBox="0 0 {width:.0f} {height:.0f}" font-family={quoteattr(FONT)}>'
+        )
+        paper = '<rect width="100%" height="100%" fill="#FFFFFF"/>'
+        return "\n".join([head, paper, *map(_element, self.shapes), "</svg>\n"])
+
+
+def text_width(text: str, size: float = 11.0, *, bold: bool = False) -> float:
+    """About how wide a line of text is."""
+    return len(text) * size * (0.6 if bold else 0.54)
+
+
+def bounds(shapes: Iterable[Shape]) -> tuple[float, float, float, float]:
+    """The least and greatest x and y of shapes: left, top, right, bottom."""
+    corners = [_corners(shape) for shape in shapes] or [(0.0, 0.0, 0.0, 0.0)]
+    lefts, tops, rights, bottoms = zip(*corners, strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)
+
+
+def _corners(shape: Shape) -> tuple[float, float, float, float]:
+    match shape:
+        case Stroke(points=points):
+            xs, ys = zip(*points, strict=True)
+            return min(xs), min(ys), max(xs), max(ys)
+        case Disc(x=x, y=y, radius=radius):
+            return x - radius, y - radius, x + radius, y + radius
+        case Area(x=x, y=y, width=width, height=height):
+            return x, y, x + width, y + height
+        case Words(x=x, y=y, size=size):
+            width = text_width(shape.text, size, bold=shape.bold)
+            left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[shape.anchor] * width
+            return left, y - size, left + width, y + 0.3 * size
+
+
+def _element(shape: Shape) -> str:
+    match shape:
+        case Stroke(points=points, curved=curved):
+            if curved:
+                (x1, y1), (x2, y2), (x3, y3) = points
+                way = f"M{x1:.1f} {y1:.1f}Q{x2:.1f} {y2:.1f} {x3:.1f} {y3:.1f}"
+            else:
+                way = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+            look = f'stroke="{shape.colour}" stroke-width="{shape.width:g}"'
+            return _titled("path", f'd="{way}" {look} fill="none"', shape.title)
+        case Disc():
+            place = f'cx="{shape.x:.1f}" cy="{shape.y:.1f}" r="{shape.radius:g}"'
+            return _titled("circle", f'{place} fill="{shape.fill}"{_edge(shape.edge)}', shape.title)
+        case Area():
+            place = (
+                f'x="{shape.x:.1f}" y="{shape.y:.1f}" width="{shape.width:.1f}" '
+                f'height="{shape.height:.1f}" rx="2"'
+            )
+            edge = _edge(shape.edge, shape.edge_width)
+            return _titled("rect", f'{place} fill="{shape.fill}"{edge}', shape.title)
+        case Words():
+            look = f'font-size="{shape.size:g}" text-anchor="{shape.anchor}"'
+            weight = ' font-weight="bold"' if shape.bold else ""
+            place = f'x="{shape.x:.1f}" y="{shape.y:.1f}"'
+            return f'<text {place} {look}{weight} fill="{shape.colour}">{escape(shape.text)}</text>'
+
+
+def _edge(colour: str, width: float = 1.0) -> str:
+    return "" if colour == "none" else f' stroke="{colour}" stroke-width="{width:g}"'
+
+
+def _titled(tag: str, attributes: str, title: str) -> str:
+    if not title:
+        return f"<{tag} {attributes}/>"
+    return f"<{tag} {attributes}><title>{escape(title)}</title></{tag}>"
+
+
+def moved(shapes: list[Shape], dx: float, dy: float) -> Iterator[Shape]:
+    """The shapes, elsewhere."""
+    for shape in shapes:
+        if isinstance(shape, Stroke):
+            yield replace(shape, points=tuple((x + dx, y + dy) for x, y in shape.points))
+        else:
+            yield replace(shape, x=shape.x + dx, y=shape.y + dy)

@@ -1,0 +1,126 @@
+"""Fat trees, drawn level by level."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tisim.platform.drawing.canvas import Shape, Words, text_width
+from tisim.platform.drawing.layout import HOST, Item, Layout
+from tisim.platform.zones.fattree import FatTreeCluster
+
+# Hosts are drawn one by one up to this number, items of one level up to that; with more cables
+# between two levels than that, the switches of a part of the tree become one box.
+_HOSTS, _ITEMS, _CABLES = 2048, 128, 1500
+_PAPER = 1400.0
+_DOT = 2 * HOST + 2
+_LEVEL = 110.0
+_BOX = 26.0
+
+
+def draw_fat_tree(zone: FatTreeCluster) -> Layout:
+    """Hosts at the bottom, and above them the switches of each level.
+
+    Parts of the tree that are too many to be drawn become a box each.
+    """
+    return _Levels(zone).layout()
+
+
+class _Levels:
+    def __init__(self, zone: FatTreeCluster) -> None:
+        self._zone = zone
+        shape = zone.shape
+        self._top = len(shape.children)
+        # Parts of the tree up to each level, and the nodes of that level in each.
+        self._parts = [math.prod(shape.children[level:]) for level in range(self._top + 1)]
+        self._width = [math.prod(shape.parents[:level]) for level in range(self._top + 1)]
+        self._base = next(level for level in range(1, self._top + 1) if self._fits(level))
+        self._dots = self._base == 1 and zone.hosts <= _HOSTS
+        self._items: list[Item] = []
+        self._item_of = np.zeros(
+            sum(a * b for a, b in zip(self._parts, self._width, strict=True)), dtype=np.int64
+        )
+        self._captions: list[tuple[float, str]] = []
+        self._columns, self._column = self._grid()
+
+    def _fits(self, level: int) -> bool:
+        return level == self._top or self._parts[level] <= _ITEMS
+
+    def _grid(self) -> tuple[int, float]:
+        """Hosts side by side below a switch of the base level, and the width of a part there."""
+        parts = self._parts[self._base]
+        if not self._dots:
+            return 1, max(14.0, min(90.0, _PAPER / parts))
+        hosts = self._zone.hosts // parts
+        side = hosts if hosts * parts * _DOT <= _PAPER else math.ceil(math.sqrt(hosts))
+        return side, max(side * _DOT + 6, 14.0)
+
+    def layout(self) -> Layout:
+        bottom = (self._top - self._base + 1) * _LEVEL + 20
+        first = self._hosts(bottom)
+        for level in range(1, self._top + 1):
+            first = self._switches(level, first, bottom)
+        shift = max(text_width(text, 10) for _, text in self._captions) + 16
+        items = [item._replace(x=item.x + shift) for item in self._items]
+        captions: list[Shape] = [
+            Words(0, y + 4, text, 10, colour="#555555") for y, text in self._captions
+        ]
+        return Layout(items, self._item_of, foreground=captions)
+
+    def _hosts(self, y: float) -> int:
+        """Place the hosts, or what stands for them; returns the number of the next vertex."""
+        zone, parts = self._zone, self._parts[self._base]
+        each = zone.hosts // parts
+        if self._dots:
+            for host in range(zone.hosts):
+                part, place = divmod(host, each)
+                row, column = divmod(place, self._columns)
+                x = part * self._column + (column + 0.5) * _DOT + 3
+                self._items.append(Item(x, y + row * _DOT))
+            self._item_of[: zone.hosts] = np.arange(zone.hosts)
+            self._captions.append((y, f"{zone.hosts:,} hosts"))
+            return zone.hosts
+        inner = sum(
+            self._parts[level] * self._width[level] // parts for level in range(1, self._base)
+        )
+        room = self._column - 4
+        for part in range(parts):
+            x = (part + 0.5) * self._column
+            self._items.append(Item(x, y, room, _BOX, inner, f"{each:,}"))
+        self._item_of[: zone.hosts] = np.arange(zone.hosts) // each
+        self._captions.append((y - 6, f"{zone.hosts:,} hosts,"))
+        self._captions.append((y + 8, f"{each:,} a box"))
+        return zone.hosts
+
+    def _switches(self, level: int, first: int, bottom: float) -> int:
+        parts, width = self._parts[level], self._width[level]
+        vertices = np.arange(parts * width)
+        end = first + len(vertices)
+        if level < self._base:
+            # Inside the boxes of hosts.
+            self._item_of[first:end] = vertices // width // (parts // self._parts[self._base])
+            return end
+        y = bottom - (level - self._base + 1) * _LEVEL
+        span = self._column * self._parts[self._base] / parts
+        start = len(self._items)
+        name = f"level {level}: {parts * width:,} switch{'es' if parts * width > 1 else ''}"
+        below = (
+            self._parts[level - 1] * self._width[level - 1] * self._zone.shape.parents[level - 1]
+        )
+        cables = below if level > self._base else 0
+        if parts * width <= _ITEMS and cables <= _CABLES:
+            for vertex in range(parts * width):
+                part, place = divmod(vertex, width)
+                self._items.append(Item(span * (part + (place + 0.5) / width), y, switches=1))
+            self._item_of[first:end] = start + vertices
+            self._captions.append((y, name))
+        else:
+            for part in range(parts):
+                room = min(span - 4, 90.0)
+                text = f"{width:,}"
+                self._items.append(Item(span * (part + 0.5), y, room, _BOX - 8, width, text))
+            self._item_of[first:end] = start + vertices // width
+            self._captions.append((y - 6, name + ","))
+            self._captions.append((y + 8, f"{width:,} a box"))
+        return end
