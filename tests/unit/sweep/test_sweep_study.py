@@ -11,7 +11,7 @@ import tisim
 from tests.unit.sweep.samples import GRAPHENE, RING, ROOT, same
 from tisim import InputError
 from tisim.cli import main
-from tisim.sweep.study import read_study
+from tisim.sweep.study import read_prices, read_study
 
 STUDY = f"""\
 trace = "{RING}"
@@ -225,8 +225,13 @@ def test_every_key_of_the_example_that_is_a_comment_works_too(tmp_path: Path) ->
     shown = [line for line in head if line.removeprefix("# ").split(" = ")[0] in wanted]
     assert len(shown) == len(wanted)
     text = "\n".join(line.removeprefix("# ") for line in shown)
+    prices = [line.removeprefix("# ") for line in lines[lines.index("# [prices]") :]]
+    del lines[lines.index("# [prices]") :]
     axes = [line[2:].partition("  #")[0] for line in lines if line.startswith(("# ", '# "'))]
     axes = [line for line in axes if " = [" in line or " = {" in line]
     axes = [line for line in axes if not line.startswith("hosts")]
     assert len(axes) == 8
     read_study(write(tmp_path, text + "\n[vary]\n" + "\n".join(axes) + "\n"))
+    study = write(tmp_path, STUDY + "\n".join(prices) + "\n")
+    assert read_prices(study) is not None
+    assert "prices" not in read_study(study)

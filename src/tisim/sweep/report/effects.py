@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 # An axis of a random sample needs so many scenarios for a fit.
 _FITTED = 8
+# Scenarios that differ in one axis only tell its effect if they are this part of all.
+_MATCHED = 0.5
 
 
 class Run(NamedTuple):
@@ -46,16 +48,20 @@ def effects(axes: Sequence[str], runs: Sequence[Run]) -> list[Effect]:
     """The effect of each axis that varies, the greatest first.
 
     Scenarios that are equal in all other axes are compared, and the geometric mean is taken over
-    all such sets that have the same values of the axis. Where there are none, as in a random sample
-    of ranges, the logarithm of the time is fitted by a linear function of all numeric axes.
+    all such sets that have the same values of the axis. Where these are few of the scenarios, as
+    in a random sample of ranges, the logarithm of the time is fitted by a linear function of all
+    numeric axes, if there are enough scenarios.
     """
-    found = [one for one in (_matched(axis, axes, runs) for axis in axes) if one is not None]
-    left = [axis for axis in axes if axis not in {one.axis for one in found}]
-    found += _fitted(left, axes, runs)
-    return sorted(found, key=lambda one: one.low - one.high)
+    matched = {axis: _matched(axis, axes, runs) for axis in axes}
+    few = [axis for axis, (covered, _) in matched.items() if covered < _MATCHED * len(runs)]
+    fitted = {one.axis: one for one in _fitted(few, axes, runs)}
+    found = [fitted.get(axis, one) for axis, (_, one) in matched.items()]
+    known = [one for one in found if one is not None]
+    return sorted(known, key=lambda one: one.low - one.high)
 
 
-def _matched(axis: str, axes: Sequence[str], runs: Sequence[Run]) -> Effect | None:
+def _matched(axis: str, axes: Sequence[str], runs: Sequence[Run]) -> tuple[int, Effect | None]:
+    """The effect from scenarios that differ in this axis only, and how many they are."""
     contexts: dict[tuple[str, ...], dict[str, list[float]]] = {}
     for run in runs:
         others = tuple(run.values.get(other, "") for other in axes if other != axis)
@@ -68,12 +74,13 @@ def _matched(axis: str, axes: Sequence[str], runs: Sequence[Run]) -> Effect | No
             means = {value: sum(logs) / len(logs) for value, logs in by_value.items()}
             seen.setdefault(frozenset(means), []).append(means)
     if not seen:
-        return None
+        return 0, None
     _, sets = max(seen.items(), key=lambda entry: (len(entry[1]) * len(entry[0]), sorted(entry[0])))
     mean = {value: sum(one[value] for one in sets) / len(sets) for value in sets[0]}
     middle = sum(mean.values()) / len(mean)
     low, high = min(mean, key=lambda value: mean[value]), max(mean, key=lambda value: mean[value])
-    return Effect(axis, math.expm1(mean[low] - middle), math.expm1(mean[high] - middle), low, high)
+    ends = math.expm1(mean[low] - middle), math.expm1(mean[high] - middle)
+    return len(sets) * len(mean), Effect(axis, *ends, low, high)
 
 
 def _fitted(left: Sequence[str], axes: Sequence[str], runs: Sequence[Run]) -> list[Effect]:

@@ -217,7 +217,8 @@ class _Page:
         if scattered and len(self._varied) > 1:
             caption += ", in all scenarios"
         elif len(drawn) > 8:
-            caption += f"; a curve for each of {len(drawn)} combinations of the other axes"
+            what = "curve" if numeric else "point"
+            caption += f"; a {what} for each of {len(drawn)} combinations of the other axes"
         return figure(chart, caption + ".")
 
     def _heat_map(self, first: str, second: str) -> str:

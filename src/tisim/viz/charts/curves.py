@@ -113,7 +113,10 @@ def front(
         f'<polyline points="{" ".join(steps)}" fill="none" stroke="{HUES[1]}" stroke-width="1.8"/>'
     )
     chosen = set(best)
-    for place, ((x, y), (cost, time, name)) in enumerate(zip(spots, points, strict=True)):
+    # The best ones last: others may be at the same place.
+    order = [place for place in range(len(points)) if place not in chosen] + list(best)
+    for place in order:
+        (x, y), (cost, time, name) = spots[place], points[place]
         colour, radius = (HUES[1], 4.5) if place in chosen else (HUES[0], 3.2)
         dot = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colour}"/>'
         parts.append(titled(dot, f"{name}: {cost:g}, {show_y(time)}"))

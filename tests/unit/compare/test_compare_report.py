@@ -1,0 +1,54 @@
+"""The page that shows how two results differ."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from click.testing import CliRunner
+
+import tisim
+from tests.unit.sweep.samples import GRAPHENE, ROOT
+from tisim import InputError
+from tisim.commands.compare import compare_command
+
+LU = ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4"
+
+
+def test_the_page(tmp_path: Path) -> None:
+    files = []
+    for name, config in (("a", {}), ("b<", {"smpi/coll-selector": "ompi"})):
+        files.append(str(tmp_path / f"{name}.json"))
+        made = tisim.replay(LU, platform=GRAPHENE, config=config, event_log=True)
+        Path(files[-1]).write_text(made.to_json())
+    page = tmp_path / "difference.html"
+    outcome = CliRunner().invoke(compare_command, [*files, "--report", str(page)])
+    assert outcome.exit_code == 0, outcome.output
+    assert "b takes 0.9985 times as long as a" in outcome.output
+    text = page.read_text()
+    assert re.findall("<h2>(.*?)</h2>", text) == [
+        "Summary",
+        "Where the time goes",
+        "Ranks",
+        "Options and other inputs that differ",
+    ]
+    assert text.count("<svg") == 4
+    assert "b&lt;.json" in text
+    assert "b takes 0.9985 times as long as a" in text
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def test_equal_results_have_no_charts(tmp_path: Path) -> None:
+    made = tmp_path / "a.json"
+    made.write_text(tisim.replay(LU, platform=GRAPHENE).to_json())
+    page = tmp_path / "same.html"
+    outcome = CliRunner().invoke(compare_command, [str(made), str(made), "--report", str(page)])
+    assert outcome.exit_code == 0, outcome.output
+    assert "both take the same simulated time" in page.read_text()
+    assert "<svg" not in page.read_text()
+
+
+def test_another_suffix(tmp_path: Path) -> None:
+    outcome = CliRunner().invoke(compare_command, ["a", "b", "--report", str(tmp_path / "a.txt")])
+    assert isinstance(outcome.exception, InputError)
+    assert "call it .html" in str(outcome.exception)

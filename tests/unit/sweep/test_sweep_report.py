@@ -1,0 +1,154 @@
+"""Reports on sweeps: what matters, what it costs, and what the page says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tisim.commands.sweep import sweep_command
+from tisim.errors import InputError
+from tisim.sweep.prices import Offer, Prices, pareto_front
+from tisim.sweep.report import write_sweep_report
+from tisim.sweep.report.effects import Run, effects
+
+STUDY = """
+trace = "{root}/traces/npb.S.tar.xz/lu.S.4"
+platform = "{root}/platforms/graphene.xml"
+workers = 1
+[vary]
+bandwidth = [1, 2, 4]
+"smpi/coll-selector" = ["default", "ompi"]
+[prices]
+bandwidth = {{ "1" = 100, "2" = 180, "4" = 330 }}
+"""
+
+
+def rows(times: dict[tuple[object, object], float]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "scenario": [f"a={a}, b={b}" for a, b in times],
+            "a": [a for a, _ in times],
+            "b": [b for _, b in times],
+            "simulated_time": list(times.values()),
+            "ratio": 1.0,
+            "compute_mean": 0.5,
+            "communication_mean": 0.5,
+            "baseline_time": 1.0,
+            "error": None,
+        }
+    )
+
+
+def test_an_effect_is_that_of_the_axis_alone() -> None:
+    grid = [
+        Run({"a": str(a), "b": b}, a**0.5 * extra)
+        for a in (1, 4)
+        for b, extra in (("x", 1.0), ("y", 1.1))
+    ]
+    first, second = effects(["a", "b"], grid)
+    assert (first.axis, first.low_value, first.high_value) == ("a", "1", "4")
+    assert (1 + first.high) / (1 + first.low) == pytest.approx(2.0)
+    assert (1 + first.high) * (1 + first.low) == pytest.approx(1.0)
+    assert (1 + second.high) / (1 + second.low) == pytest.approx(1.1)
+
+
+def test_points_are_compared_to_the_baseline() -> None:
+    found = effects(["a", "b"], [Run({"a": "2"}, 0.5), Run({"b": "2"}, 0.9), Run({}, 1.0)])
+    assert [(one.axis, one.low_value, one.high_value) for one in found] == [
+        ("a", "2", "baseline"),
+        ("b", "2", "baseline"),
+    ]
+
+
+@given(st.lists(st.floats(0.1, 10.0), min_size=20, max_size=40, unique=True))
+def test_samples_of_ranges_are_fitted(values: list[float]) -> None:
+    runs = [
+        Run({"a": repr(value), "b": repr(1.0 + place % 7)}, value**0.5)
+        for place, value in enumerate(values)
+    ]
+    (found,) = [one for one in effects(["a", "b"], runs) if one.axis == "a"]
+    assert found.fitted
+    expected = (max(values) / min(values)) ** 0.5
+    assert (1 + found.high) / (1 + found.low) == pytest.approx(expected, rel=1e-6)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=1, max_size=30))
+def test_no_offer_beats_one_of_the_front(points: list[tuple[int, int]]) -> None:
+    offers = [Offer(cost, time, "") for cost, time in points]
+    best = [offers[place] for place in pareto_front(offers)]
+    for one in offers:
+        assert any(b.cost <= one.cost and b.time <= one.time for b in best)
+    for b in best:
+        better = (one.cost <= b.cost and one.time <= b.time and one != b for one in offers)
+        assert not any(better)
+    assert [b.cost for b in best] == sorted({b.cost for b in best})
+
+
+def test_the_page_of_a_study(root: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY.format(root=root))
+    page = tmp_path / "study.html"
+    arguments = [str(study), "--output", str(tmp_path / "s.csv"), "--report", str(page)]
+    outcome = CliRunner().invoke(sweep_command, arguments)
+    assert outcome.exit_code == 0, outcome.output
+    text = page.read_text()
+    headings = re.findall("<h2>(.*?)</h2>", text)
+    assert headings == [
+        "Summary",
+        "What matters most",
+        "Time against cost",
+        "Time over each axis",
+        "Time over two axes",
+        "All scenarios",
+    ]
+    assert text.count("<svg") == 5
+    assert "http" not in text.replace("http-equiv", "")
+    assert "bandwidth matters most: from 4 to 1 the time grows by a factor of 1.15" in text
+    assert text.count("</tr>") == 1 + 3 + 1 + 6
+
+
+def test_replicates_become_ranges_and_failures_are_said(tmp_path: Path) -> None:
+    frame = rows({(1, "x"): 1.0, (2, "x"): 2.0, (1, "y"): 1.5, (2, "y"): 3.0, (3, "y"): 1.0})
+    frame = pd.concat([frame, frame.assign(simulated_time=frame["simulated_time"] * 1.2)])
+    frame = frame.reset_index(drop=True)
+    frame["error"] = frame["error"].astype(object)
+    frame.loc[4, "error"] = "SimulationError: <deadlock>"
+    write_sweep_report(frame, tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    assert "from the least to the greatest" in text
+    assert "1 scenarios failed" in text
+    assert "&lt;deadlock&gt;" in text
+
+
+@pytest.mark.parametrize(
+    ("prices", "said"),
+    [
+        ({"c": {"1": 1}}, "c has prices, and nothing varies by that name; what varies: a, b"),
+        ({"a": {"1": 1}}, "a = 2 has no price; values with one: 1"),
+        ({"a": 3}, "the prices of a are a price for each value"),
+        ({"a": {"1": -1}}, "the price of a = 1 is a number from 0 on, not -1"),
+    ],
+)
+def test_prices_that_do_not_fit(tmp_path: Path, prices: dict[str, object], said: str) -> None:
+    frame = rows({(1, "x"): 1.0, (2, "x"): 2.0})
+    with pytest.raises(InputError, match=said):
+        write_sweep_report(frame, tmp_path / "r.html", prices=Prices(prices))
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_what_is_wrong_is_said_before_the_sweep(root: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY.format(root=root).replace("= 330", '= "x"'))
+    arguments = [str(study), "--output", str(tmp_path / "s.csv"), "--report"]
+    outcome = CliRunner().invoke(sweep_command, [*arguments, str(tmp_path / "s.html")])
+    assert isinstance(outcome.exception, InputError)
+    assert f"{study}:9: the price of bandwidth = 4" in str(outcome.exception)
+    outcome = CliRunner().invoke(sweep_command, [*arguments, str(tmp_path / "s.pdf")])
+    assert "call it .html" in str(outcome.exception)
+    assert not (tmp_path / "s.csv").exists()
