@@ -155,6 +155,16 @@ std::int32_t access(Simulation& s, std::int32_t disk, bool writes, double bytes)
   return s.access(disk, writes ? Access::write : Access::read, bytes);
 }
 
+std::int32_t access_file(Simulation& s, std::int32_t file_system, const std::string& name,
+                         bool writes, double offset, double bytes, std::int32_t client) {
+  check_index(file_system, s.platform().file_systems.size(), "file system");
+  check_host(s, client);
+  const FileRequest request{.type = writes ? FileRequest::Type::write : FileRequest::Type::read,
+                            .offset = checked_bytes(offset),
+                            .bytes = checked_bytes(bytes)};
+  return s.access_file(file_system, name, request, client);
+}
+
 std::int32_t transfer(Simulation& s, std::int32_t source, std::int32_t destination, double bytes) {
   check_host(s, source);
   check_host(s, destination);
@@ -196,10 +206,13 @@ void register_operations(nb::module_& m, SimulationClass& simulation) {
       .def(
           "provide_disk",
           [](Simulation& s, std::int32_t disk) {
-            check_index(disk, s.platform().disk_host.size(), "disk");
+            const PlatformData& platform = s.platform();
+            check_index(disk, platform.disk_host.size() + platform.file_systems.size(), "disk");
             s.provide_disk(disk);
           },
-          "disk"_a, "The disk that `Stop.NEED_DISK` asked for.")
+          "disk"_a,
+          "The disk that `Stop.NEED_DISK` asked for, or, numbered after all disks, the file "
+          "system.")
       .def("retry", &Simulation::retry, "The route that `Stop.NEED_ROUTE` asked for is there.")
       .def("post_message", &post_message, "rank"_a, "kind"_a, "peer"_a, "nbytes"_a, "tag"_a)
       .def("post_sendrecv", &post_sendrecv, "rank"_a, "destination"_a, "sent"_a, "send_tag"_a,
@@ -211,6 +224,10 @@ void register_operations(nb::module_& m, SimulationClass& simulation) {
       .def("post_collective", &post_collective, "rank"_a, "operation"_a, "arguments"_a)
       .def("execute", &execute, "host"_a, "flops"_a, "The number of the activity.")
       .def("access", &access, "disk"_a, "writes"_a, "nbytes"_a, "The number of the activity.")
+      .def_prop_ro("disks", [](const Simulation& s) { return s.platform().disk_host.size(); })
+      .def("access_file", &access_file, "file_system"_a, "name"_a, "writes"_a, "offset"_a,
+           "nbytes"_a, "client"_a,
+           "The number of the activity; -1: the route to a server is missing (`missing_route`).")
       .def("transfer", &transfer, "source"_a, "destination"_a, "nbytes"_a,
            "The number of the activity; -1: the route is missing (`missing_route`).");
 }

@@ -153,13 +153,25 @@ void check_profile(const ResourceProfile& profile, std::size_t hosts, std::size_
   }
 }
 
-void make_platform(PlatformData* self, HostColumns hosts, DiskColumns disks, LinkColumns links,
+void check_file_system(const FileSystemData& system, std::size_t disks, std::size_t hosts) {
+  check_indices(system.servers, disks, "disk", false);
+  check_index(system.metadata_host, hosts, "host");
+  if (system.count < 1 || static_cast<std::size_t>(system.count) > system.servers.size()) {
+    throw std::invalid_argument("a file lies on one server of its file system, or on more");
+  }
+}
+
+void make_platform(PlatformData* self, HostColumns hosts, DiskColumns disks,
+                   std::vector<FileSystemData> file_systems, LinkColumns links,
                    SegmentColumns segments, const PairColumns& pairs,
                    const std::vector<ResourceProfile>& profiles) {
   const std::size_t links_count = links.data.link_bandwidth.size();
   const std::size_t segments_count = segments.latency.size();
   check_indices(segments.links, links_count, "link", false);
   check_indices(disks.host, hosts.speed.size(), "host", false);
+  for (const FileSystemData& system : file_systems) {
+    check_file_system(system, disks.host.size(), hosts.speed.size());
+  }
   for (const auto* column : {&hosts.up, &hosts.down, &hosts.loopback}) {
     check_indices(*column, segments_count, "segment", true);
   }
@@ -179,6 +191,7 @@ void make_platform(PlatformData* self, HostColumns hosts, DiskColumns disks, Lin
   data.disk_read_bandwidth = std::move(disks.read_bandwidth);
   data.disk_write_bandwidth = std::move(disks.write_bandwidth);
   data.disk_size = std::move(disks.size);
+  data.file_systems = std::move(file_systems);
   data.segment_offset = std::move(segments.offset);
   data.segment_links = std::move(segments.links);
   data.segment_latency = std::move(segments.latency);
@@ -206,6 +219,35 @@ void make_profile(ResourceProfile* self, bool is_link, std::int32_t index, Quant
     throw std::invalid_argument("the period of a profile is above 0, or negative: one round");
   }
   new (self) ResourceProfile{is_link, index, what, period, std::move(times), std::move(values)};
+}
+
+// The largest stripe or request: products with numbers of servers stay far below 2^63.
+constexpr double kMostBytesInARow = 1ULL << 40;
+
+void make_file_system(FileSystemData* self, const Array<std::int32_t>& servers, double stripe,
+                      std::int32_t count, std::int32_t metadata_host, double metadata_latency,
+                      double metadata_service, double request, std::int32_t window, double header,
+                      double size) {
+  for (const double bytes : {stripe, request}) {
+    if (!(bytes >= 1 && bytes <= kMostBytesInARow && bytes == std::floor(bytes))) {
+      throw std::invalid_argument("stripes and requests have 1 to 2^40 bytes, a whole number");
+    }
+  }
+  check_amount(metadata_latency, "the latency of a metadata server");
+  check_amount(metadata_service, "the time of service of a metadata server");
+  check_amount(header, "the header of a request");
+  if (window < 1) throw std::invalid_argument("at least one request is under way at a time");
+  if (!(size >= 0)) throw std::invalid_argument("the size of a file system is 0 or more bytes");
+  new (self) FileSystemData{.servers = copy(servers),
+                            .stripe = static_cast<std::int64_t>(stripe),
+                            .count = count,
+                            .metadata_host = metadata_host,
+                            .metadata_latency = metadata_latency,
+                            .metadata_service = metadata_service,
+                            .request = static_cast<std::int64_t>(request),
+                            .window = window,
+                            .header = header,
+                            .size = size};
 }
 
 }  // namespace
@@ -239,6 +281,13 @@ void register_platform(nb::module_& m) {
                    "read_bandwidth: array.array[float], "
                    "write_bandwidth: array.array[float], "
                    "size: array.array[float]) -> None"));
+  nb::class_<FileSystemData>(m, "FileSystemData", "A file system on some of the disks.")
+      .def("__init__", &make_file_system, nb::kw_only(), "servers"_a, "stripe"_a, "count"_a,
+           "metadata_host"_a, "metadata_latency"_a, "metadata_service"_a, "request"_a, "window"_a,
+           "header"_a, "size"_a,
+           nb::sig("def __init__(self, *, servers: array.array[int], stripe: float, count: int, "
+                   "metadata_host: int, metadata_latency: float, metadata_service: float, "
+                   "request: float, window: int, header: float, size: float) -> None"));
   nb::class_<LinkColumns>(m, "LinkColumns", "One value for each link in every column.")
       .def("__init__", &make_links,
            nb::sig("def __init__(self, **kwargs: array.array[int] | array.array[float]) -> None"))
@@ -256,8 +305,8 @@ void register_platform(nb::module_& m) {
                    "segment: array.array[int]) -> None"));
 
   nb::class_<PlatformData>(m, "PlatformData", "A compiled platform.")
-      .def("__init__", &make_platform, nb::kw_only(), "hosts"_a, "disks"_a, "links"_a, "segments"_a,
-           "pairs"_a, "profiles"_a)
+      .def("__init__", &make_platform, nb::kw_only(), "hosts"_a, "disks"_a, "file_systems"_a,
+           "links"_a, "segments"_a, "pairs"_a, "profiles"_a)
       .def_prop_ro("hosts", [](const PlatformData& p) { return p.host_speed.size(); })
       .def_prop_ro("links", [](const PlatformData& p) { return p.link_bandwidth.size(); });
 }

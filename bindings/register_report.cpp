@@ -52,6 +52,9 @@ struct RankState {
   std::optional<std::int32_t> communicator;  // its index, of a collective
   std::int32_t awaited = 0;
   std::optional<MessageState> message;  // that a blocking call waits for
+  std::int32_t file_system = -1;        // that a call waits for; -1: for none
+  std::vector<std::int32_t> servers;    // hosts of the servers that have not replied
+  std::string file_call;                // the word of a call on a file; empty: it is in none
 };
 
 // How far the ranks of a job are.
@@ -158,6 +161,12 @@ RankState rank_state(Simulation& s, std::int32_t index) {
     state.communicator = s.communicator_of(rank, call.comm);
   }
   state.awaited = rank.awaited;
+  if (rank.phase == Phase::accessing) {
+    FileSystems::Wait wait = s.file_systems().wait_of(index);
+    state.file_system = wait.file_system;
+    state.servers = std::move(wait.hosts);
+    state.file_call = name_of(Kind::file, file_call_of(call));
+  }
   if (rank.phase == Phase::waiting) {
     state.message = describe(s, rank.waiting, rank, rank.waiting_side == kReceiver);
   }
@@ -288,7 +297,12 @@ void register_rank_states(nb::module_& m) {
       .def_ro("call", &RankState::call, "The word of a collective; empty: it is in none.")
       .def_ro("communicator", &RankState::communicator, "Its index, of a collective.")
       .def_ro("awaited", &RankState::awaited, "Requests that are still to be finished.")
-      .def_ro("message", &RankState::message, "The message that a blocking call waits for.");
+      .def_ro("message", &RankState::message, "The message that a blocking call waits for.")
+      .def_ro("file_system", &RankState::file_system,
+              "The file system that a call waits for; -1: none.")
+      .def_ro("servers", &RankState::servers, "Hosts of its servers that have not replied.")
+      .def_ro("file_call", &RankState::file_call,
+              "The word of a call on a file; empty: it is in none.");
   nb::class_<SimulationProgress>(m, "SimulationProgress", "How far a simulation is.")
       .def_ro("time", &SimulationProgress::time, "Simulated seconds.")
       .def_ro("actions", &SimulationProgress::actions)

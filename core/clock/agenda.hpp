@@ -1,4 +1,5 @@
-// What will happen at a known date: ends of sleeps and computations, latencies that are paid.
+// What will happen at a known date: ends of sleeps, computations, accesses and services, latencies
+// that are paid.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,13 @@
 namespace tisim {
 
 // The bit of `cpu` and `disk`, the types of resources, is the sign of an event's number.
-enum class EventType : std::uint32_t { wake_rank = 0, latency = 1, cpu = 4, disk = 5 };
+enum class EventType : std::uint32_t {
+  wake_rank = 0,
+  latency = 1,
+  wake_activity = 2,
+  cpu = 4,
+  disk = 5
+};
 
 // Only events of resources change their dates, so only theirs have a position.
 class Agenda {

@@ -1,4 +1,7 @@
-// The files on disks: which there are, how long they are, and how full the disks.
+// The files on disks and file systems: which there are, how long they are, and how full those.
+//
+// A *disk* is here what a name was looked up on: a disk, or, numbered after all disks, a file
+// system.
 //
 // What a disk holds before the simulation is not known: a file that is opened without being created
 // was there, of any length unless its open says which. Only what is written takes room.
@@ -18,6 +21,7 @@ struct File {
   std::int64_t length = 0;           // kUnknownSize: not known
   std::int64_t room = 0;             // that its data take on the disk
   std::int32_t handles = 0;          // that are open
+  std::int32_t first_server = 0;     // of a file system, that has its first stripe
   const std::string* key = nullptr;  // of the table; null: it has been removed
 };
 

@@ -14,9 +14,24 @@ std::uint64_t key_of(std::int32_t rank, std::int32_t handle) {
          static_cast<std::uint32_t>(handle);
 }
 
+std::vector<double> capacities_of(const PlatformData& platform) {
+  std::vector<double> capacities = platform.disk_size;
+  for (const FileSystemData& data : platform.file_systems) capacities.push_back(data.size);
+  return capacities;
+}
+
 bool has_flag(const Call& call, char flag) { return call.words[1].find(flag) != std::string::npos; }
 
 }  // namespace
+
+Files::Files(const Runtime& runtime, OperationSource& source, const PlatformData& platform,
+             FileSystems& file_systems)
+    : runtime_(runtime),
+      source_(source),
+      file_systems_(file_systems),
+      disks_(static_cast<std::int32_t>(platform.disk_host.size())),
+      capacities_(capacities_of(platform)),
+      table_(capacities_) {}
 
 bool Files::begin(Rank& rank, std::int32_t index) {
   switch (file_call_of(rank.op)) {
@@ -28,15 +43,12 @@ bool Files::begin(Rank& rank, std::int32_t index) {
     case Operation::pwrite:
       return transfer(rank, index);
     case Operation::close:
-      close(rank, index);
-      return true;
+      return close(rank, index);
     case Operation::lseek:
       seek(rank, index);
       return true;
     case Operation::fsync:
-      checked_handle(rank, index);
-      ++sums_of(index).calls;
-      return true;
+      return synchronise(rank, index);
     default:
       return name(rank, index);
   }
@@ -54,7 +66,7 @@ bool Files::open(Rank& rank, std::int32_t index) {
   std::int32_t file = table_.find(disk, name);
   if (file == FileTable::kNone) {
     const bool is_new = has_flag(call, 'c') && size == kUnknownSize;
-    file = table_.add(disk, name, is_new ? 0 : size);
+    file = add_file(disk, name, is_new ? 0 : size);
   } else if (has_flag(call, 'c') && has_flag(call, 'x')) {
     fail(rank, "creates " + table_.name(file) + ", which exists; without the flag x it is opened");
   }
@@ -64,7 +76,7 @@ bool Files::open(Rank& rank, std::int32_t index) {
   opened.position = 0;
   opened.handle.open(call.words[1], rank.op.line);
   ++sums_of(index).calls;
-  return true;
+  return ask_metadata(rank, index, disk);
 }
 
 // stat, unlink, mkdir
@@ -76,14 +88,23 @@ bool Files::name(Rank& rank, std::int32_t index) {
     if (file != FileTable::kNone) table_.unlink(file);
   }
   ++sums_of(index).calls;
-  return true;
+  return ask_metadata(rank, index, disk);
 }
 
-void Files::close(Rank& rank, std::int32_t index) {
+bool Files::close(Rank& rank, std::int32_t index) {
   OpenFile& closed = checked_handle(rank, index);
   closed.handle.close(rank.op.line);
+  const std::int32_t disk = table_[closed.file].disk;
   table_.release(std::exchange(closed.file, FileTable::kNone));
   ++sums_of(index).calls;
+  return ask_metadata(rank, index, disk);
+}
+
+bool Files::synchronise(Rank& rank, std::int32_t index) {
+  const File& file = table_[checked_handle(rank, index).file];
+  ++sums_of(index).calls;
+  return ask(rank, index, file.disk,
+             {.type = FileRequest::Type::sync, .first_server = file.first_server});
 }
 
 void Files::seek(Rank& rank, std::int32_t index) {
@@ -119,7 +140,8 @@ bool Files::transfer(Rank& rank, std::int32_t index) {
                    std::to_string(file.length));
   }
   if (writes && !table_.write(opened.file, offset, bytes)) {
-    fail(rank, "the disk of " + table_.name(opened.file) + " is full: there is no room for " +
+    fail(rank, std::string(is_file_system(file.disk) ? "the file system of " : "the disk of ") +
+                   table_.name(opened.file) + " is full: there is no room for " +
                    std::to_string(bytes) + " bytes more");
   }
   if (!has_offset) opened.position = offset + bytes;
@@ -127,12 +149,50 @@ bool Files::transfer(Rank& rank, std::int32_t index) {
   (writes ? sums.bytes_written : sums.bytes_read) += bytes;
   ++sums.calls;
   if (bytes == 0) return true;
+  return ask(rank, index, file.disk,
+             {.type = writes ? FileRequest::Type::write : FileRequest::Type::read,
+              .first_server = file.first_server,
+              .offset = offset,
+              .bytes = bytes});
+}
+
+bool Files::ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request) {
   rank.since = runtime_.clock.now();
+  if (is_file_system(disk)) {
+    asked_ = request;
+    asked_.file_system = disk - disks_;
+    return ask_servers(rank, index);
+  }
+  if (request.bytes == 0) return true;
+  const bool writes = request.type == FileRequest::Type::write;
   rank.phase = Phase::accessing;
-  accessed_[index] = file.disk;
-  runtime_.disks.start(file.disk, writes ? Access::write : Access::read, static_cast<double>(bytes),
-                       index, rank.since);
+  accessed_[index] = disk;
+  runtime_.disks.start(disk, writes ? Access::write : Access::read,
+                       static_cast<double>(request.bytes), index, rank.since);
   return false;
+}
+
+bool Files::ask_servers(Rank& rank, std::int32_t index) {
+  const bool begun = file_systems_.begin(asked_, rank.host, index);
+  rank.phase = begun ? Phase::accessing : Phase::needs_server;
+  if (!begun) runtime_.interruption.ask_route(index);
+  return false;
+}
+
+bool Files::access(std::int32_t file_system, std::string_view name, FileRequest request,
+                   std::int32_t client, std::int32_t owner) {
+  const std::int32_t disk = disks_ + file_system;
+  std::int32_t file = table_.find(disk, name);
+  if (file == FileTable::kNone) file = add_file(disk, name, kUnknownSize);
+  request.file_system = file_system;
+  request.first_server = table_[file].first_server;
+  return file_systems_.begin(request, client, owner);
+}
+
+std::int32_t Files::add_file(std::int32_t disk, std::string_view name, std::int64_t length) {
+  const std::int32_t file = table_.add(disk, name, length);
+  if (is_file_system(disk)) table_[file].first_server = file_systems_.place_file(disk - disks_);
+  return file;
 }
 
 void Files::finish(Rank& rank, std::int32_t index) {
@@ -143,6 +203,7 @@ void Files::finish(Rank& rank, std::int32_t index) {
 }
 
 void Files::abandon(std::int32_t index) {
+  file_systems_.abandon(index);
   const auto accessed = accessed_.find(index);
   if (accessed == accessed_.end()) return;
   runtime_.disks.drop(accessed->second, index, runtime_.clock.now());

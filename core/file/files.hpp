@@ -1,5 +1,5 @@
-// What ranks do with files: handles, positions, and the disks that reads and writes take their time
-// on.
+// What ranks do with files: handles, positions, and the disks and file systems that calls take
+// their time on.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "mpi/rank/operation_source.hpp"
 #include "mpi/rank/runtime.hpp"
 #include "platform/routes.hpp"
+#include "storage/file_systems.hpp"
 #include "trace/vocabulary/file_handle.hpp"
 
 namespace tisim {
@@ -26,17 +27,23 @@ struct FileSums {
 
 class Files {
  public:
-  Files(const Runtime& runtime, OperationSource& source, const PlatformData& platform)
-      : runtime_(runtime), source_(source), table_(platform.disk_size) {}
+  Files(const Runtime& runtime, OperationSource& source, const PlatformData& platform,
+        FileSystems& file_systems);
   Files(const Files&) = delete;
   Files& operator=(const Files&) = delete;
 
   // Carries out an operation of kind `file`. False: the rank waits, its phase says for what.
   bool begin(Rank& rank, std::int32_t index);
-  // The read or write of the rank is over.
+  // Python has found a route to a server: what was begun goes on. False: the rank waits.
+  bool ask_servers(Rank& rank, std::int32_t index);
+  // The read or write of the rank, or its call to a file system, is over.
   void finish(Rank& rank, std::int32_t index);
   // The rank dies in a read or write.
   void abandon(std::int32_t index);
+
+  // A process on a host reads or writes a file of a file system. False: a route is missing.
+  bool access(std::int32_t file_system, std::string_view name, FileRequest request,
+              std::int32_t client, std::int32_t owner);
 
   // The file whose disk a rank asks for (Stop::need_disk), and the answer.
   std::string asked_name(const Rank& rank) const;
@@ -56,9 +63,18 @@ class Files {
 
   bool open(Rank& rank, std::int32_t index);
   bool name(Rank& rank, std::int32_t index);
-  void close(Rank& rank, std::int32_t index);
+  bool close(Rank& rank, std::int32_t index);
   void seek(Rank& rank, std::int32_t index);
+  bool synchronise(Rank& rank, std::int32_t index);
   bool transfer(Rank& rank, std::int32_t index);
+
+  // The time of a call begins. False: the rank waits for it; true: it takes none.
+  bool ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request);
+  bool ask_metadata(Rank& rank, std::int32_t index, std::int32_t disk) {
+    return ask(rank, index, disk, {.type = FileRequest::Type::metadata});
+  }
+  std::int32_t add_file(std::int32_t disk, std::string_view name, std::int64_t length);
+  bool is_file_system(std::int32_t disk) const { return disk >= disks_; }
 
   // The disk that Python has said; none: it is asked.
   bool has_answer(Rank& rank, std::int32_t index);
@@ -70,11 +86,15 @@ class Files {
 
   Runtime runtime_;
   OperationSource& source_;
+  FileSystems& file_systems_;
+  std::int32_t disks_;              // further numbers are those of file systems
+  std::vector<double> capacities_;  // bytes of each disk, then of each file system
   FileTable table_;
   std::unordered_map<std::uint64_t, OpenFile> open_;         // by rank and handle
   std::unordered_map<std::int32_t, std::int32_t> accessed_;  // disk that a rank waits for
   std::vector<FileSums> sums_;
   std::int32_t answer_ = kNoDisk;
+  FileRequest asked_;  // for which a route is missing
 };
 
 }  // namespace tisim

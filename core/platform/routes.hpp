@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "platform/file_system_data.hpp"
 #include "platform/profiles.hpp"
 
 namespace tisim {
@@ -20,6 +21,8 @@ struct PlatformData {
   std::vector<double> disk_read_bandwidth;   // bytes/s
   std::vector<double> disk_write_bandwidth;  // bytes/s
   std::vector<double> disk_size;             // bytes that it holds, perhaps infinite
+
+  std::vector<FileSystemData> file_systems;  // on some of the disks
 
   std::vector<double> link_bandwidth;  // bytes/s
   std::vector<double> link_latency;    // seconds

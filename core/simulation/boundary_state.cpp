@@ -118,6 +118,7 @@ void BoundaryState::add_ends(const StateSource& source) {
           ends_.push_back({key_of(Ending::computation, index, owner), seconds});
         });
         break;
+      case EventType::wake_activity:
       case EventType::disk:  // only processes read and write, and beside them nothing is skipped
         break;
     }

@@ -37,6 +37,9 @@ void Instant::end_dated() {
       case EventType::wake_rank:
         owners_.push_back(index);
         break;
+      case EventType::wake_activity:
+        owners_.push_back(~index);
+        break;
       case EventType::cpu:
         cpu_.collect_ended(index, clock_.now(), owners_);
         break;

@@ -193,6 +193,8 @@ bool Interpreter::proceed(Rank& rank, std::int32_t index) {
       return mpi_.waits.finish_any(rank, index);
     case Phase::needs_disk:
       return files_.begin(rank, index);
+    case Phase::needs_server:
+      return files_.ask_servers(rank, index);
     case Phase::accessing:
       files_.finish(rank, index);
       return true;

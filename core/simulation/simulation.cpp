@@ -37,7 +37,8 @@ Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform
       activities_(clock_, cpu_, disks_, *platform_, network_, transfers_),
       runtime_{model_, clock_, cpu_, disks_, ranks_, jobs_, log_, interruption_},
       mpi_(runtime_, *platform_, network_, transfers_),
-      files_(runtime_, mpi_.source, *platform_),
+      file_systems_(*platform_, clock_, network_, activities_),
+      files_(runtime_, mpi_.source, *platform_, file_systems_),
       failures_(runtime_, transfers_, activities_, mpi_.matcher, files_),
       changes_(*platform_, clock_, cpu_, network_, transfers_, failures_),
       instant_(clock_, cpu_, disks_, network_, transfers_, changes_, mpi_.messages),
@@ -72,6 +73,7 @@ Stop Simulation::run(double until, double wall_clock_limit, bool including) {
 bool Simulation::act(std::int32_t owner, Stop* stop) {
   if (owner < 0) {
     const bool failed = activities_.finish(~owner);
+    if (file_systems_.advance(~owner, failed)) return true;
     completions_.push_back(
         {failed ? CompletionType::failed_activity : CompletionType::activity, ~owner});
   } else if (!interpreter_.run(owner)) {
@@ -187,12 +189,22 @@ void Simulation::retry() {
 
 void Simulation::provide_disk(std::int32_t disk) {
   if (stopped_by() != Stop::need_disk) throw std::logic_error("no disk was asked for");
-  if (platform_->disk_host[static_cast<std::size_t>(disk)] != ranks_[question().rank].host) {
+  const auto place = static_cast<std::size_t>(disk);
+  const bool is_disk = place < platform_->disk_host.size();
+  if (is_disk && platform_->disk_host[place] != ranks_[question().rank].host) {
     throw std::invalid_argument("the disk is not on the host of the rank");
   }
   interruption_.clear();
   files_.answer(disk);
   clock_.ready().put_first(question().rank);
+}
+
+std::int32_t Simulation::access_file(std::int32_t file_system, std::string_view name,
+                                     const FileRequest& request, std::int32_t client) {
+  const std::int32_t activity = activities_.reserve();
+  if (files_.access(file_system, name, request, client, ~activity)) return activity;
+  activities_.finish(activity);
+  return -1;
 }
 
 void Simulation::resume(std::int32_t index) {
@@ -221,6 +233,7 @@ void Simulation::verify() const {
   transfers_.verify();
   activities_.verify();
   mpi_.verify();
+  file_systems_.verify();
   files_.verify();
   failures_.verify();
   changes_.verify();

@@ -29,6 +29,7 @@
 #include "simulation/platform_changes.hpp"
 #include "simulation/rank_lifetime.hpp"
 #include "simulation/steady_states.hpp"
+#include "storage/file_systems.hpp"
 #include "transfer/activities.hpp"
 #include "transfer/transfers.hpp"
 
@@ -124,6 +125,9 @@ class Simulation {
   std::int32_t access(std::int32_t disk, Access kind, double bytes) {
     return activities_.access(disk, kind, bytes);
   }
+  // Of a file of a file system; -1: the route to a server is missing.
+  std::int32_t access_file(std::int32_t file_system, std::string_view name,
+                           const FileRequest& request, std::int32_t client);
   // -1: the route is missing.
   std::int32_t transfer(std::int32_t source, std::int32_t destination, double bytes) {
     return activities_.transfer(source, destination, bytes);
@@ -142,6 +146,7 @@ class Simulation {
   std::uint64_t trace_bytes() { return jobs_.trace_bytes(); }
   std::string file_of(const Rank& rank) const { return jobs_.file_of(rank); }
   const std::vector<FileSums>& file_sums() const { return files_.sums(); }
+  const FileSystems& file_systems() const { return file_systems_; }
   const Schedules& schedules() const { return mpi_.schedules; }
   const Message& message(std::int32_t index) const { return mpi_.matcher.message(index); }
   const Request& request(std::int32_t index) const { return mpi_.requests[index]; }
@@ -194,6 +199,7 @@ class Simulation {
   Activities activities_;
   Runtime runtime_;
   Mpi mpi_;
+  FileSystems file_systems_;
   Files files_;
   Failures failures_;
   PlatformChanges changes_;

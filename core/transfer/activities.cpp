@@ -40,6 +40,16 @@ std::int32_t Activities::transfer(std::int32_t source, std::int32_t destination,
   return activity;
 }
 
+std::int32_t Activities::wait_until(double date) {
+  const std::int32_t activity = numbers_.acquire();
+  if (date > clock_.now()) {
+    clock_.agenda().push(date, EventType::wake_activity, activity);
+  } else {
+    clock_.wake(~activity);
+  }
+  return activity;
+}
+
 void Activities::fail(std::int32_t activity) {
   const auto place = static_cast<std::size_t>(activity);
   failed_.resize(std::max(failed_.size(), place + 1));

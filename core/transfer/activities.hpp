@@ -30,6 +30,10 @@ class Activities {
   std::int32_t access(std::int32_t disk, Access kind, double bytes);
   // -1: the route is missing.
   std::int32_t transfer(std::int32_t source, std::int32_t destination, double bytes);
+  // It ends at a date.
+  std::int32_t wait_until(double date);
+  // It ends when somebody says so, by waking or failing it.
+  std::int32_t reserve() { return numbers_.acquire(); }
   // The activity ends now, without success.
   void fail(std::int32_t activity);
   // A host goes off: whatever its disks do fails.

@@ -28,7 +28,8 @@ enum class Phase : std::uint8_t {
   needs_schedule,        // Python is asked for the schedule of a collective
   needs_route,           // Python is asked for a route, the send is posted again afterwards
   needs_disk,            // Python is asked which disk holds a file, which is then opened
-  accessing,             // reads from a disk or writes to it
+  needs_server,          // Python is asked for a route to a server of a file system
+  accessing,             // reads from a disk or writes to it, or waits for a file system
   custom,                // Python carries out an action
   finished,              //
   not_started,           // starts later

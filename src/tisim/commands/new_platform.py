@@ -20,6 +20,8 @@ Examples:
   tisim platform new cluster --nodes 64 --bandwidth 100Gbps --latency 1us --speed 3.2Gf -o c.xml
   tisim platform new fat-tree --nodes 4096 --bandwidth 200Gbps --latency 1us --speed 3.2Gf -o f.xml
   tisim platform new cluster --nodes 64 --calibrated m.xml --disk read=2GBps,write=1GBps -o d.xml
+  tisim platform new cluster --nodes 73 --calibrated m.xml -o p.xml \\
+      --pfs servers=8,read=5GBps,write=3GBps,stripe=1MiB,count=4,metadata-rate=20000
   tisim platform new torus --nodes 4096 --dims 16,16,16 --calibrated measured.xml -o t.xml
   tisim platform new dragonfly --nodes 4096 --groups 16 --calibrated measured.xml -o d.xml
 """
@@ -43,11 +45,20 @@ _COMMON = (
         help="Of each host; 'tisim calibrate disk' finds the rates.",
     ),
     click.option(
+        "--pfs",
+        metavar="servers=N,read=RATE,write=RATE[,...]",
+        help="A parallel file system on the last hosts: N servers, then a metadata server. Also: "
+        "mount= (/scratch), name=, stripe= (1MiB), count= servers of a file (1; all), "
+        "metadata-rate= operations a second, metadata-latency=, request= (4MiB), window= requests "
+        "at a time (8), header= (256B), size=.",
+    ),
+    click.option(
         "-o",
         "--output",
         metavar="FILE.xml",
         required=True,
-        help="Write the platform; beside it FILE.hosts and FILE.deploy.xml, a rank on each core.",
+        help="Write the platform; beside it FILE.hosts and FILE.deploy.xml, a rank on each core "
+        "(of hosts that serve no files).",
     ),
 )
 

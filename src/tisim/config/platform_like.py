@@ -72,6 +72,65 @@ class ColumnsLike(Protocol):
         ...
 
 
+class FileSystemLike(Protocol):
+    """A file system on servers (`tisim.platform.file_systems.FileSystem`), for the core."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def servers(self) -> tuple[int, ...]:
+        """Indices of its disks."""
+        ...
+
+    @property
+    def stripe(self) -> float:
+        """Bytes in a row on one server."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """Servers of a file."""
+        ...
+
+    @property
+    def metadata(self) -> int:
+        """Index of the host of its metadata server."""
+        ...
+
+    @property
+    def metadata_latency(self) -> float:
+        """Seconds of an operation there."""
+        ...
+
+    @property
+    def metadata_rate(self) -> float:
+        """Operations a second there."""
+        ...
+
+    @property
+    def request(self) -> float:
+        """Bytes of the largest request."""
+        ...
+
+    @property
+    def window(self) -> int:
+        """Requests of a call under way at a time."""
+        ...
+
+    @property
+    def header(self) -> float:
+        """Bytes of a request beside its data."""
+        ...
+
+    @property
+    def size(self) -> float:
+        """Bytes that it holds."""
+        ...
+
+
 class PlatformLike(Protocol):
     """A platform (`tisim.Platform`), as far as a simulation needs one."""
 
@@ -96,6 +155,11 @@ class PlatformLike(Protocol):
         ...
 
     @property
+    def file_systems(self) -> Sequence[FileSystemLike]:
+        """All file systems on servers."""
+        ...
+
+    @property
     def compiled(self) -> ArraysLike:
         """The platform as arrays."""
         ...
@@ -113,5 +177,5 @@ class PlatformLike(Protocol):
         ...
 
     def disk_of(self, host: int, file: str, /) -> int:
-        """The position of the disk that holds a file on a host."""
+        """The position of what holds a file on a host: a disk; file systems count after them."""
         ...

@@ -176,33 +176,49 @@ class CoreEnvironment(simpy.Environment, ABC):
         self._activities[number] = event, f"the computation on {host}"
         return event
 
-    def read(self, host: str, file: str, nbytes: float) -> simpy.Event:
-        """Read bytes of a file from the disk of a host that holds it; an event for the end.
+    def read(self, host: str, file: str, nbytes: float, offset: float = 0) -> simpy.Event:
+        """Read bytes of a file from the disk or file system that holds it; an event for the end.
 
-        It fails with `tisim.errors.ResourceOffError` when the host is off or goes off.
+        It fails with `tisim.errors.ResourceOffError` when the host, or a server or link that it
+        needs, is off or goes off.
 
         Parameters
         ----------
         host
             Name of the host.
         file
-            Path from the root, on a disk that is mounted above it; any other name is on the first
-            disk of the host.
+            Path from the root, on what is mounted above it; any other name is on the first disk of
+            the host, or on the first file system where the host has none.
         nbytes
-            Bytes, not negative.
+            Bytes, not negative; of a file system a whole number.
+        offset
+            Where in the file, in bytes: this says which servers of a file system have them.
         """
-        return self._access(host, file, nbytes, writes=False)
+        return self._access(host, file, nbytes, offset, writes=False)
 
-    def write(self, host: str, file: str, nbytes: float) -> simpy.Event:
-        """Write bytes of a file to the disk of a host that holds it; see `read`."""
-        return self._access(host, file, nbytes, writes=True)
+    def write(self, host: str, file: str, nbytes: float, offset: float = 0) -> simpy.Event:
+        """Write bytes of a file to the disk or file system that holds it; see `read`."""
+        return self._access(host, file, nbytes, offset, writes=True)
 
-    def _access(self, host: str, file: str, nbytes: float, *, writes: bool) -> simpy.Event:
+    def _access(
+        self, host: str, file: str, nbytes: float, offset: float, *, writes: bool
+    ) -> simpy.Event:
         verb = "write" if writes else "read"
         if not 0 <= nbytes < math.inf:
             raise InputError(f"a {verb} moves 0 or more bytes, got {nbytes!r}")
-        disk = self.settings.disk_of(self._host(host), file)
-        number = self._core.access(disk, writes, nbytes)
+        if not 0 <= offset < math.inf:
+            raise InputError(f"an offset is 0 or more bytes, got {offset!r}")
+        client = self._host(host)
+        disk = self.settings.disk_of(client, file)
+        disks = self._core.disks
+        if disk < disks:
+            number = self._core.access(disk, writes, nbytes)
+        else:
+            if not float(nbytes).is_integer() or not float(offset).is_integer():
+                raise InputError(f"a {verb} of a file system moves whole bytes from whole offsets")
+            where = (disk - disks, file, writes, float(offset), float(nbytes), client)
+            while (number := self._core.access_file(*where)) < 0:
+                self._driver.add_route(*self._core.missing_route())
         event = self.event()
         self._activities[number] = event, f"the {verb} of {file} on {host}"
         return event

@@ -106,7 +106,11 @@ class Settings(Protocol):
         ...
 
     def disk_of(self, host: int, file: str) -> int:
-        """The index of the disk that holds a file on a host."""
+        """The index of what holds a file on a host: a disk, or a file system after all disks."""
+        ...
+
+    def file_system_name(self, index: int) -> str:
+        """The name of a file system."""
         ...
 
     def host_name(self, index: int) -> str:

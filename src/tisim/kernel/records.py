@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,8 @@ from tisim import _core
 from tisim.config.tables import StepTable
 
 if TYPE_CHECKING:
-    from array import array
-
     from tisim.config.parameter import Record
-    from tisim.config.platform_like import ArraysLike, ColumnsLike
+    from tisim.config.platform_like import ArraysLike, ColumnsLike, FileSystemLike
     from tisim.config.table import Overheads
     from tisim.config.tables import OverheadTable
 
@@ -51,7 +50,9 @@ def _overheads(table: OverheadTable) -> _core.OverheadTable:
     return _core.OverheadTable(list(table.boundaries), list(table.base), list(table.per_byte))
 
 
-def core_platform(compiled: ArraysLike, host_overheads: array[int]) -> _core.PlatformData:
+def core_platform(
+    compiled: ArraysLike, host_overheads: array[int], file_systems: Iterable[FileSystemLike] = ()
+) -> _core.PlatformData:
     """The core's arrays of a compiled platform (`tisim.platform.compiled.CompiledPlatform`).
 
     Parameters
@@ -60,6 +61,8 @@ def core_platform(compiled: ArraysLike, host_overheads: array[int]) -> _core.Pla
         The platform.
     host_overheads
         Which kind of overheads each host has; empty: all the first. Shape (hosts,) or (0,).
+    file_systems
+        Those on servers.
     """
     return _core.PlatformData(
         hosts=_core.HostColumns(
@@ -77,6 +80,21 @@ def core_platform(compiled: ArraysLike, host_overheads: array[int]) -> _core.Pla
             write_bandwidth=compiled.floats("disk_write_bandwidth"),
             size=compiled.floats("disk_size"),
         ),
+        file_systems=[
+            _core.FileSystemData(
+                servers=array("i", system.servers),
+                stripe=system.stripe,
+                count=system.count,
+                metadata_host=system.metadata,
+                metadata_latency=system.metadata_latency,
+                metadata_service=1.0 / system.metadata_rate,
+                request=system.request,
+                window=system.window,
+                header=system.header,
+                size=system.size,
+            )
+            for system in file_systems
+        ],
         links=_core.LinkColumns(
             **{name: compiled.buffer(f"link_{name}") for name in _core.LinkColumns.fields()}
         ),

@@ -117,7 +117,19 @@ class _Blocked:
             return "waits for an event"
         if state.computing:
             return "compute waits for its host, which has no speed"
+        if state.file_system >= 0:
+            return self._server()
         return f"{_core.kind_name(state.kind)} waits for {self._awaited()}"
+
+    def _server(self) -> str:
+        state = self._state
+        names = sorted({self._settings.host_name(host) for host in state.servers})
+        more = f" and {len(names) - _NAMED} more" if names[_NAMED:] else ""
+        return (
+            f"{state.file_call} waits for the file system "
+            f"{self._settings.file_system_name(state.file_system)!r}: no reply of "
+            f"{', '.join(names[:_NAMED])}{more}"
+        )
 
     def _awaited(self) -> str:
         state = self._state

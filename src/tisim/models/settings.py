@@ -78,7 +78,9 @@ class Settings:
         self.model: Model = core_model(
             (network, self.cpu, self.protocol), overheads, self.protocol.synchronised
         )
-        self.data: PlatformData = core_platform(self.routes, array("i", numbers))
+        self.data: PlatformData = core_platform(
+            self.routes, array("i", numbers), platform.file_systems
+        )
         self._collectives: dict[str, str] = {}
 
     @property
@@ -164,8 +166,12 @@ class Settings:
         return self.platform.host_index(name)
 
     def disk_of(self, host: int, file: str) -> int:
-        """Index of the disk that holds a file on a host."""
+        """Index of what holds a file on a host: a disk, or a file system after all disks."""
         return self.platform.disk_of(host, file)
+
+    def file_system_name(self, index: int) -> str:
+        """Name of a file system."""
+        return self.platform.file_systems[index].name
 
     def host_name(self, index: int) -> str:
         """Name of a host."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from tisim.errors import InputError
 from tisim.quantities import parse_size
 
 if TYPE_CHECKING:
@@ -101,27 +100,14 @@ class DiskTable:
         self.disks.append(disk)
         self._of_host.setdefault(host, []).append(disk)
 
-    def holding(self, host: int, file: str, name_of: Callable[[int], str]) -> int:
-        """Index of the disk that holds a file on a host: that with the longest mount point.
+    def holding(self, host: int, file: str) -> Disk | None:
+        """The disk of a host with the longest mount point above a file.
 
-        A file without a path from the root is on the first disk of the host. `name_of` gives the
-        name of a host.
-
-        Raises
-        ------
-        InputError
-            If no disk of the host is mounted there.
+        A file without a path from the root is on the first disk of the host.
         """
         disks = self.of_host(host)
         held = disks[:1] if not file.startswith("/") else [d for d in disks if holds(d.mount, file)]
-        if not held:
-            mounts = [disk.mount for disk in disks if disk.mount]
-            has = f"its disks are mounted at {', '.join(mounts)}" if mounts else "it has none"
-            raise InputError(
-                f"no disk of host {name_of(host)!r} holds {file!r}: {has}; give the host a "
-                '<disk> with a <prop id="mount" value="..."/>'
-            )
-        return max(held, key=lambda disk: len(disk.mount)).index
+        return max(held, key=lambda disk: len(disk.mount), default=None)
 
     def columns(self) -> dict[str, Numbers]:
         """What `tisim.platform.resources.Resources` says of disks."""

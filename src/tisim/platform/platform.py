@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from tisim.platform.description.construction import ConfigItem
 from tisim.platform.description.elements import Elements
 from tisim.platform.description.xml import read_document
 from tisim.platform.disks import Disk
+from tisim.platform.file_systems import FileSystem
 from tisim.platform.hosts import Host
 from tisim.platform.lazy_sequence import LazySequence
 from tisim.platform.links import Link
@@ -146,8 +147,15 @@ class Platform:
 
     def __reduce__(self) -> tuple[object, ...]:
         # What is worked out from these is worked out again by another process.
-        parts = (self._topology, self._resources, self.file, self.config_items)
-        return _restore, (*parts, self.profiles, self.warnings, self._description)
+        made = partial(
+            Platform,
+            file=self.file,
+            config_items=self.config_items,
+            profiles=self.profiles,
+            warnings=self.warnings,
+            description=self._description,
+        )
+        return made, (self._topology, self._resources)
 
     def __repr__(self) -> str:
         return f"<Platform {self.file}: {len(self.hosts)} hosts, {len(self.links)} links>"
@@ -203,9 +211,14 @@ class Platform:
         """All disks, host by host."""
         return tuple(self._topology.disks.disks)
 
+    @property
+    def file_systems(self) -> Sequence[FileSystem]:
+        """All file systems on servers."""
+        return tuple(self._topology.file_systems.systems)
+
     def disk_of(self, host: int, file: str) -> int:
-        """Index of the disk that holds a file on a host; see `DiskTable.holding`."""
-        return self._topology.disks.holding(host, file, self._topology.hosts.name)
+        """What holds a file on a host; see `Topology.holding`."""
+        return self._topology.holding(host, file)
 
     def host_names(self) -> Iterable[str]:
         """All names of hosts, in the order of the hosts, made one by one."""
@@ -376,24 +389,3 @@ class Platform:
         from tisim.models.settings import Settings
 
         return Settings(self, config, registry)
-
-
-def _restore(
-    topology: Topology,
-    resources: Resources,
-    file: str,
-    config_items: tuple[ConfigItem, ...],
-    profiles: tuple[ResourceProfile, ...],
-    warnings: tuple[str, ...],
-    description: Node | None,
-) -> Platform:
-    """Make a platform that came from another process."""
-    return Platform(
-        topology,
-        resources,
-        file=file,
-        config_items=config_items,
-        profiles=profiles,
-        warnings=warnings,
-        description=description,
-    )

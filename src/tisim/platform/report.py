@@ -11,6 +11,7 @@ import numpy as np
 
 from tisim.errors import InputError
 from tisim.platform.bisection import bisection_bandwidth
+from tisim.platform.file_system_summary import FileSystemSummary, summary_of
 from tisim.platform.hosts import NumberedHosts
 from tisim.platform.zones.base import Zone
 from tisim.platform.zones.cluster import ClusterZone
@@ -72,6 +73,8 @@ class PlatformReport:
         Whether that is of all routes or links, or of a selection of the routes.
     profiles
         How many profiles change the platform over time.
+    file_systems
+        Those on servers.
     """
 
     file: str
@@ -88,6 +91,7 @@ class PlatformReport:
     bisection_bandwidth: float | None
     bisection_is_exact: bool
     profiles: int
+    file_systems: tuple[FileSystemSummary, ...] = ()
 
     def text(self) -> str:
         """The report for people, some lines of text."""
@@ -111,6 +115,7 @@ class PlatformReport:
             lines.append(f"  bisection  {about}{bandwidth} from the first half of the hosts")
         if self.unconnected:
             lines.append(f"  warning    {self.unconnected} pairs of hosts have no route")
+        lines += (f"  {line}" for system in self.file_systems for line in system.lines())
         if self.profiles:
             lines.append(f"  profiles   {self.profiles} change the platform over time")
         return "\n".join(lines)
@@ -148,6 +153,7 @@ def describe(platform: Platform) -> PlatformReport:
         ),
         bisection_is_exact=exact or cluster is not None,
         profiles=len(platform.profiles),
+        file_systems=tuple(summary_of(platform, system) for system in platform.file_systems),
     )
 
 

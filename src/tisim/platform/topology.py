@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from tisim.errors import InputError
 from tisim.platform.disks import DiskTable
+from tisim.platform.file_systems import FileSystemTable
 from tisim.platform.hosts import HostTable
 from tisim.platform.links import DEFAULT_LOOPBACK, LinkTable
 
@@ -20,11 +22,11 @@ _SEARCHED_NAMES = 5000
 
 @dataclass(slots=True)
 class Topology:
-    """Hosts, disks, links, zones and how to find them by name.
+    """Hosts, disks, file systems, links, zones and how to find them by name.
 
     Attributes
     ----------
-    hosts, links, disks
+    hosts, links, disks, file_systems
         The tables; indices in them are those of the finished platform.
     root
         The outermost zone.
@@ -35,6 +37,7 @@ class Topology:
     hosts: HostTable = field(default_factory=HostTable)
     links: LinkTable = field(default_factory=LinkTable)
     disks: DiskTable = field(default_factory=DiskTable)
+    file_systems: FileSystemTable = field(default_factory=FileSystemTable)
     root: Zone | None = None
     points: dict[str, Point] = field(default_factory=dict)
     _loopback: int = -1
@@ -50,6 +53,35 @@ class Topology:
     def host_names(self) -> Iterable[str]:
         """All names of hosts, made one by one."""
         return self.hosts.names()
+
+    def holding(self, host: int, file: str) -> int:
+        """What holds a file on a host: the index of a disk, or of a file system after all disks.
+
+        That with the longest mount point holds it. A file without a path from the root is on the
+        first disk of the host; of a host without disks, on the first file system.
+
+        Raises
+        ------
+        InputError
+            If nothing is mounted there.
+        """
+        disk = self.disks.holding(host, file)
+        system = self.file_systems.holding(file)
+        if disk is not None and (
+            system is None or not file.startswith("/") or len(disk.mount) > len(system.mount)
+        ):
+            return disk.index
+        if system is not None:
+            return len(self.disks) + system.index
+        mounts = [one.mount for one in self.disks.of_host(host) if one.mount]
+        has = f"its disks are mounted at {', '.join(mounts)}" if mounts else "it has none"
+        if self.file_systems.systems:
+            mounts = [one.mount for one in self.file_systems.systems]
+            has += f", and the file systems of the platform at {', '.join(mounts)}"
+        raise InputError(
+            f"no disk of host {self.hosts.name(host)!r} holds {file!r}: {has}; give the host a "
+            '<disk> with a <prop id="mount" value="..."/>'
+        )
 
     def default_loopback(self) -> int:
         """Index of the network model's own loopback, which is made on first use."""

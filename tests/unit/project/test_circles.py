@@ -45,6 +45,7 @@ ROOMS = (
     "core/trace/check",
     "core/event_log",
     "core/transfer",
+    "core/storage",
     "core/mpi/schedule",
     "core/mpi/rank",
     "core/mpi/matching",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from tisim.platform.description.clusters import add_cabinet, add_cluster, add_peer, connect_star
 from tisim.platform.description.construction import Construction
 from tisim.platform.description.events import EventReader
+from tisim.platform.description.file_systems import add_file_systems, refuse_file_system
 from tisim.platform.description.host_disks import add_disks, described_disk
 from tisim.platform.description.node import Node
 from tisim.platform.description.routes import add_bypass, add_route
@@ -59,6 +60,7 @@ class Elements:
         self.events = EventReader(self.construction, version)
         self.root = Node("platform", {"version": "4.1"})
         self._open_nodes = [self.root]
+        self._zones: list[Node] = []
         self._includes = [] if file is None else [os.path.realpath(file)]
         self._star_parts: dict[int, list[Node]] = {}
         self._actions: dict[str, Callable[[Node], None]] = {
@@ -118,6 +120,7 @@ class Elements:
         opened = Node("zone", node.attributes, node.file, node.line, properties)
         self._open_nodes[-1].children.append(opened)
         self._open_nodes.append(opened)
+        self._zones.append(opened)
 
     def close_zone(self) -> None:
         """End the innermost zone.
@@ -154,6 +157,8 @@ class Elements:
             raise node.error("the platform has no host")
         self._check_names(node)
         self.events.connect_traces()
+        for zone_node in self._zones:
+            add_file_systems(topology, zone_node)
         for zone in topology.root.walk():
             if isinstance(zone, TableZone):
                 zone.add_default_loopbacks(topology.default_loopback)
@@ -175,6 +180,7 @@ class Elements:
         self._includes.pop()
 
     def _cluster(self, node: Node) -> None:
+        refuse_file_system(node)
         add_cluster(self.construction, self.events, node)
 
     def _peer(self, node: Node) -> None:
@@ -206,6 +212,7 @@ class Elements:
                 zone.coordinates[child.local] = coordinates[router]
 
     def _host(self, node: Node) -> None:
+        refuse_file_system(node)
         zone = self.construction.leaf_zone_of(node)
         local = self.construction.place_new(node, node["id"], zone)
         speed = read_speed(node, f"speed of host {node['id']}")

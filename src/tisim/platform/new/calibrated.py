@@ -25,6 +25,8 @@ class Hardware(TypedDict, total=False):
         A platform written by `tisim calibrate`.
     disk
         Of each host, as the property ``tisim/disk`` describes it.
+    pfs
+        A parallel file system whose servers are the last hosts.
     """
 
     bandwidth: Quantity | None
@@ -33,6 +35,7 @@ class Hardware(TypedDict, total=False):
     cores: int | None
     calibrated: str | os.PathLike[str] | None
     disk: str | None
+    pfs: str | None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Unpack
 
 from tisim.platform.builder import PlatformBuilder
@@ -12,6 +13,7 @@ from tisim.platform.description.numbers import BURST
 from tisim.platform.new.calibrated import Hardware, characteristics
 from tisim.platform.new.dragonflies import dragonfly_shape
 from tisim.platform.new.fat_trees import fat_tree_shape
+from tisim.platform.new.file_servers import file_servers
 from tisim.platform.new.nearest import checked_count
 from tisim.platform.new.tori import torus_sizes
 from tisim.platform.platform import Platform
@@ -45,6 +47,9 @@ def cluster(
         given here.
     disk
         Of each host: ``"read=2GBps,write=1GBps,mount=/scratch,size=1TB"``, the last two if need be.
+    pfs
+        A parallel file system: ``"servers=8,read=5GBps,write=3GBps,stripe=1MiB,count=4"``. Its
+        servers are the last hosts before the last one, which is its metadata server.
 
     Raises
     ------
@@ -74,7 +79,7 @@ def fat_tree(
 
     Parameters
     ----------
-    nodes, name, bandwidth, latency, speed, cores, calibrated, disk
+    nodes, name, bandwidth, latency, speed, cores, calibrated, disk, pfs
         As of `cluster`; each cable is such a link.
     radix
         Ports of a switch; if None, the smallest of 32, 36, 40, 48, 64 and 128 with the fewest
@@ -109,7 +114,7 @@ def torus(
 
     Parameters
     ----------
-    nodes, name, bandwidth, latency, speed, cores, calibrated, disk
+    nodes, name, bandwidth, latency, speed, cores, calibrated, disk, pfs
         As of `cluster`; each cable is such a link.
     dims
         The sizes of the dimensions; if None, three nearly equal ones.
@@ -144,7 +149,7 @@ def dragonfly(
 
     Parameters
     ----------
-    nodes, name, bandwidth, latency, speed, cores, calibrated, disk
+    nodes, name, bandwidth, latency, speed, cores, calibrated, disk, pfs
         As of `cluster`; each cable is such a link.
     groups, chassis, blades, hosts
         Groups, chassis a group, blades a chassis, hosts a blade; balanced ones where None. There
@@ -192,17 +197,20 @@ def _built(
     builder = PlatformBuilder(f"a new {kind}")
     if numbers.config:
         builder.config(numbers.config)
-    builder.cluster(
-        name,
-        nodes,
-        speed=numbers.speed,
-        cores=numbers.cores,
-        bandwidth=numbers.bandwidth,
-        latency=numbers.latency,
-        topology=topology,
-        parameters=parameters,
-        backbone=backbone,
-        limiter=numbers.limiter,
-        properties=properties,
-    )
+    pfs = hardware.get("pfs")
+    around = builder.zone("system", properties=file_servers(pfs, nodes, name)) if pfs else None
+    with around or nullcontext():
+        builder.cluster(
+            name,
+            nodes,
+            speed=numbers.speed,
+            cores=numbers.cores,
+            bandwidth=numbers.bandwidth,
+            latency=numbers.latency,
+            topology=topology,
+            parameters=parameters,
+            backbone=backbone,
+            limiter=numbers.limiter,
+            properties=properties,
+        )
     return builder.build()

@@ -20,7 +20,7 @@ def write_with_deployment(platform: Platform, path: str | os.PathLike[str]) -> t
     """Write a platform ``x.xml``, its hosts ``x.hosts`` and a deployment ``x.deploy.xml``.
 
     The deployment has one rank on each core, consecutive ranks on one host. The host file has a
-    line ``host:cores`` for each host.
+    line ``host:cores`` for each host. Servers of file systems are in neither.
 
     Parameters
     ----------
@@ -42,7 +42,10 @@ def write_with_deployment(platform: Platform, path: str | os.PathLike[str]) -> t
     xml = Path(path)
     hosts = xml.with_suffix(".hosts")
     deployment = xml.with_suffix(".deploy.xml")
-    slots = [(host.name, host.cores) for host in platform.hosts]
+    disks = platform.disks
+    servers = {disks[disk].host for system in platform.file_systems for disk in system.servers}
+    servers |= {system.metadata for system in platform.file_systems}
+    slots = [(host.name, host.cores) for host in platform.hosts if host.index not in servers]
     lines = (f"{name}:{cores}\n" if cores > 1 else f"{name}\n" for name, cores in slots)
     places = (name for name, cores in slots for _ in range(cores))
     actors = (

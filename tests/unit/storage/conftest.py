@@ -1,0 +1,68 @@
+"""Small machines with a file system whose times are known in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tisim.platform.deployment import Deployment
+from tisim.result import Result
+
+#: Messages that take their latency and their bytes over the bandwidth, nothing else.
+PLAIN = {
+    "network/model": "CM02",
+    "network/crosstraffic": "no",
+    "network/TCP-gamma": 0,
+    "network/bandwidth-factor": 1,
+    "network/latency-factor": 1,
+}
+
+#: Hosts ``c-0``, ... with a link of 1 MB/s and 1 ms each; a route has two of them.
+CLUSTER = """
+<platform version="4.1"><zone id="z" routing="Full">
+  {properties}
+  <cluster id="c" prefix="c-" suffix="" radical="0-{last}" speed="1Gf" bw="1MBps" lat="1ms"
+    sharing_policy="SPLITDUPLEX"/>
+</zone></platform>
+"""
+BANDWIDTH, LATENCY = 1e6, 2e-3
+
+#: Replays the lines of each rank; rank i is on host ``c-i``.
+StorageReplay = Callable[..., Result]
+
+
+def machine(folder: Path, hosts: int, **file_systems: str) -> Path:
+    """A platform file with the file systems of these names and lines."""
+    properties = "".join(
+        f'<prop id="tisim/file-system/{name}" value="{line}"/>'
+        for name, line in file_systems.items()
+    )
+    path = folder / "machine.xml"
+    path.write_text(CLUSTER.format(properties=properties, last=hosts - 1))
+    return path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> StorageReplay:
+    def run(line: str, *ranks: str, hosts: int = 16, **options: object) -> Result:
+        trace = tmp_path / "trace.txt"
+        lines = [
+            f"{rank} {action.strip()}\n"
+            for rank, text in enumerate(ranks)
+            for action in text.split(";")
+        ]
+        trace.write_text("".join(lines))
+        return tisim.replay(
+            trace,
+            platform=machine(tmp_path, hosts, pfs=line),
+            deployment=Deployment.round_robin(
+                [f"c-{rank}" for rank in range(len(ranks))], len(ranks)
+            ),
+            config=PLAIN,
+            **options,
+        )
+
+    return run

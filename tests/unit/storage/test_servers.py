@@ -1,0 +1,121 @@
+"""Requests of clients to the servers of a file system, against times in closed form."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.storage.conftest import BANDWIDTH, LATENCY, StorageReplay
+from tisim.errors import InputError, SimulationError
+
+HEADER = 100.0
+ONE = (
+    "mount=/p,servers=c-15,read=2MBps,write=500kBps,stripe=1kB,header=100B,request=1MB,"
+    "metadata-latency=5ms,metadata-rate=100"
+)
+EMPTY = LATENCY + HEADER / BANDWIDTH  # a message without data
+CALL = 2 * EMPTY + 0.01 + 0.005  # of the metadata server, when nobody else is there
+
+
+def moved(nbytes: float, disk: float) -> float:
+    """Seconds of a request and its reply with data one way, on a disk of so many bytes/s."""
+    return 2 * EMPTY + nbytes / BANDWIDTH + nbytes / disk
+
+
+def test_one_client_and_one_server(store: StorageReplay) -> None:
+    """Open, write, read, close: each waits for its reply."""
+    result = store(ONE, "open 3 /p/f wrc; write 3 1e5; pread 3 1e5 0; close 3; stat /p/f")
+    expected = 3 * CALL + moved(1e5, 5e5) + moved(1e5, 2e6)
+    assert result.simulated_time == pytest.approx(expected, rel=1e-12)
+    assert result.io is not None
+    assert result.io["seconds"] == [pytest.approx(expected, rel=1e-12)]
+
+
+def test_a_metadata_storm(store: StorageReplay) -> None:
+    """Clients that come together are served one after the other."""
+    ranks = 8
+    result = store(ONE.replace("100B", "0B"), *["stat /p/f"] * ranks)
+    assert sorted(result.finish) == pytest.approx(
+        [2 * LATENCY + (place + 1) * 0.01 + 0.005 for place in range(ranks)], rel=1e-12
+    )
+
+
+def test_requests_of_limited_size(store: StorageReplay) -> None:
+    """With one request at a time a call pays for each; with two, the disk is always busy."""
+    line = ONE.replace("request=1MB", "request=25kB,window=1")
+    call = "open 3 /p/f wc; write 3 1e5"
+    result = store(line, call)
+    assert result.simulated_time == pytest.approx(CALL + 4 * moved(25e3, 5e5), rel=1e-12)
+    # The first two share link and disk. Each later one sets out when a reply arrives.
+    both = store(line.replace("window=1", "window=2"), call).simulated_time
+    assert CALL + 1e5 / 5e5 < both < CALL + 4 * moved(25e3, 5e5)
+
+
+STRIPED = (
+    "mount=/p,servers=c-{8-15},read=2MBps,write=500kBps,stripe=1kB,count=4,header=0B,"
+    "request=1MB,metadata=c-7"
+)
+
+
+def test_stripes_of_one_client_share_its_link(store: StorageReplay) -> None:
+    """Four servers write at 2 MB/s, and the link of the client carries 1."""
+    result = store(STRIPED, "open 3 /p/f wc; write 3 4e5")
+    expected = 2 * LATENCY + 2 * LATENCY + 4e5 / BANDWIDTH + 1e5 / 5e5
+    assert result.simulated_time == pytest.approx(expected, rel=1e-12)
+
+
+def test_as_many_clients_as_servers(store: StorageReplay) -> None:
+    """Each writes a stripe of a shared file on a server of its own, as if alone."""
+    line = STRIPED.replace("stripe=1kB", "stripe=100kB")
+    alone = store(line, "open 3 /p/f wc; write 3 1e5").simulated_time
+    assert alone == pytest.approx(2 * LATENCY + moved(1e5, 5e5) - 2 * HEADER / BANDWIDTH)
+    ranks = [f"open 3 /p/f wc; pwrite 3 1e5 {rank * 100_000}" for rank in range(4)]
+    assert store(line, *ranks).finish.tolist() == pytest.approx([alone] * 4, rel=1e-12)
+    # Four more meet them there: the links of the servers and their disks are shared.
+    ranks = [f"open 3 /p/f wc; pwrite 3 1e5 {rank * 100_000}" for rank in range(7)]
+    finish = store(line, *ranks).finish.tolist()
+    slow = 4 * LATENCY + 2 * (1e5 / BANDWIDTH + 1e5 / 5e5)
+    assert finish == pytest.approx([slow] * 3 + [alone] + [slow] * 3, rel=1e-12)
+
+
+def test_files_begin_on_servers_in_turn(store: StorageReplay) -> None:
+    """With a stripe count of 4 on 8 servers, the first and the third file share servers."""
+    line = STRIPED.replace("stripe=1kB", "stripe=100kB")
+    ranks = [f"sleep {rank}e-6; open 3 /p/{rank} wc; write 3 1e5" for rank in range(3)]
+    first, second, third = store(line, *ranks).finish.tolist()
+    assert second - 1e-6 == pytest.approx(2 * LATENCY + moved(1e5, 5e5) - 2e-4, abs=1e-9)
+    assert first > second + 0.2
+    assert third > second + 0.2
+
+
+def test_a_server_on_the_host_of_its_client(store: StorageReplay) -> None:
+    """It is reached over the loopback, as a rank is."""
+    line = "type=nfs,mount=/p,servers=c-0,read=2MBps,write=500kBps,header=0B"
+    near, far = store(line, "open 3 /p/f wc; write 3 5e5", "open 3 /p/g wc; write 3 5e5").finish
+    assert near == pytest.approx(far, rel=1e-6)
+
+
+def test_fsync_asks_the_servers_of_the_file(store: StorageReplay) -> None:
+    result = store(STRIPED, "open 3 /p/f wc; fsync 3")
+    assert result.simulated_time == pytest.approx(4 * LATENCY, rel=1e-12)
+
+
+def test_a_full_file_system(store: StorageReplay) -> None:
+    with pytest.raises(InputError, match=r"2: the file system of '/p/f' is full: there is no room"):
+        store(ONE + ",size=99kB", "open 3 /p/f wc; write 3 1e5")
+
+
+def test_a_server_that_is_off(store: StorageReplay, tmp_path: object) -> None:
+    """Whoever waits for it waits for ever: the report names the file system and the server."""
+    import tests.unit.storage.conftest as machines
+
+    off = '<trace id="t" periodicity="-1">0.1 0</trace><trace_connect trace="t" element="c-9"/>'
+    cluster = machines.CLUSTER
+    try:
+        machines.CLUSTER = cluster.replace("</zone>", "</zone>" + off)
+        with pytest.raises(
+            SimulationError,
+            match=r"rank 0: write waits for the file system 'pfs': no reply of c-9$",
+        ):
+            store(STRIPED, "open 3 /p/f wc; write 3 4e5")
+    finally:
+        machines.CLUSTER = cluster
