@@ -7,11 +7,11 @@
 
 #include "tit/file/shape.hpp"
 #include "trace/compressed/attributes.hpp"
+#include "trace/inspect/call_sites.hpp"
 
 namespace tisim {
 namespace {
 
-constexpr std::string_view kCallSiteName = "call_site";
 constexpr std::string_view kModuleComment = "# module: ";
 
 }  // namespace
@@ -19,7 +19,7 @@ constexpr std::string_view kModuleComment = "# module: ";
 void CallPathCounter::take(std::uint32_t rank_class, const ClassCounter& counter) {
   const CompressedAttributes* const attributes = file_.attributes();
   if (attributes == nullptr) return;
-  const std::optional<std::uint32_t> call_site = attributes->number_of(kCallSiteName);
+  const std::optional<std::uint32_t> call_site = attributes->number_of(kCallSiteAttribute);
   if (!call_site) return;
   const tit::AttributeTables& tables = attributes->tables();
   const std::vector<std::int32_t>& ranks = file_.ranks_of(rank_class);

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from tisim.commands.record import packed_parts, report_recording
+from tisim.commands.record import packed_parts
+from tisim.commands.recording_summary import report_recording
 from tisim.commands.written import report_written
 from tisim.files import check_writable
 from tisim.formats import Trace, pack, unpack

@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tisim.commands.recording_summary import report_recording, report_run, report_spread
 from tisim.commands.written import report_written
 from tisim.errors import InputError
-from tisim.quantities import format_bytes, format_seconds, parse_size
+from tisim.quantities import parse_size
 
 if TYPE_CHECKING:
-    from tisim.formats.samples import Samples
-    from tisim.record.notes import Uncounted
     from tisim.record.parts import Recording
-
-# Shares of the time between calls: what is not counted without a word, and which libraries are
-# named.
-_MOST_UNCOUNTED = 0.05
-_LEAST_NAMED = 0.01
+    from tisim.record.settings import Settings
 
 
 @click.command(
@@ -30,6 +25,7 @@ Examples:
   tisim record -o lu.tit -- mpirun -n 8 ./lu.A.x
   tisim record -o lu.tit --counter time --speed 2.5e9 -- mpirun -n 8 ./lu.A.x
   tisim record -o lu.tit --counter register,time,cache-misses -- mpirun -n 8 ./lu.A.x
+  tisim record -o lu.tit --repeat 5 -- mpirun -n 8 ./lu.A.x       # how much do volumes differ?
   tisim record -o run.tit --mpicc mpicc.mpich -- mpiexec.mpich -n 4 ./program
   tisim record -o run.tit --call-sites -- mpirun -n 4 ./program   # compiled with -g
   tisim record -o run.tit --times --timeline run.tir -- mpirun -n 4 ./program   # tisim view run.tir
@@ -87,6 +83,15 @@ Examples:
     "view).",
 )
 @click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Run the program so often, and say how much the volumes and other counts differ between "
+    "the runs. The trace is that of the run whose sum of volumes is the median.",
+)
+@click.option(
     "--ranks",
     metavar="LIST",
     help="The ranks to record, such as 0-3,7.  [default: all]",
@@ -129,6 +134,7 @@ def record_command(
     sample: bool,
     times: bool,
     timeline: str | None,
+    repeat: int,
     ranks: str | None,
     memory: str | None,
     max_size: str | None,
@@ -156,7 +162,6 @@ def record_command(
         report_recording(output, packed_parts(parts, output), "")
         return 0
     from tisim.record.limits import Limits
-    from tisim.record.recorder import record
     from tisim.record.settings import Settings
 
     settings = Settings(
@@ -169,44 +174,25 @@ def record_command(
         timeline=timeline,
         limits=Limits(ranks, _bytes(memory), _bytes(max_size)),
     )
-    recorded = record(command, output, settings, compiler=mpicc)
-    report_recording(output, recorded.recording, recorded.reason)
-    if recorded.timeline is not None:
-        error = recorded.timeline.clock_error
-        click.echo(
-            f"{recorded.timeline.path}: {recorded.timeline.calls:,} calls; the clocks of the hosts "
-            f"differ by at most {format_seconds(error)}",
-            err=True,
-        )
-        report_written(recorded.timeline.path)
-    _report_uncounted(recorded.uncounted)
-    return recorded.status
+    return _record(command, output, settings, repeat, mpicc)
 
 
-def _report_uncounted(uncounted: Uncounted) -> None:
-    """Warn of code that does not count itself, where the program spends time in it."""
-    if uncounted.share <= _MOST_UNCOUNTED:
-        return
-    where = ", ".join(
-        f"{name} ({share:.0%})"
-        for name, share in uncounted.libraries.items()
-        if share >= _LEAST_NAMED
-    )
-    click.echo(
-        f"warning: {uncounted.share:.0%} of the computation is in code that tisim cc has not "
-        f"compiled, which is not counted: {where}; --counter perf, qemu or time counts it too",
-        err=True,
-    )
+def _record(
+    command: tuple[str, ...], output: str, settings: Settings, repeat: int, mpicc: str | None
+) -> int:
+    """Record the program, once or several times, and say what came of it."""
+    if repeat == 1:
+        from tisim.record.recorder import record
 
+        recorded = record(command, output, settings, compiler=mpicc)
+        report_run(recorded)
+        return recorded.status
+    from tisim.record.repetitions import record_repeatedly
 
-def _report_samples(samples: Samples) -> None:
-    taken = sum(rank.signals - rank.in_calls for rank in samples.ranks.values())
-    lost = sum(rank.lost for rank in samples.ranks.values())
-    without = f", {lost:,} of them without room" if lost else ""
-    click.echo(
-        f"computations: {taken:,} samples{without}; {samples.rate:.0f} a second of processor time",
-        err=True,
-    )
+    repeated = record_repeatedly(command, output, settings, times=repeat, compiler=mpicc)
+    report_run(repeated.kept)
+    report_spread(repeated)
+    return repeated.kept.status
 
 
 def packed_parts(parts: str, output: str) -> Recording:
@@ -223,31 +209,3 @@ def packed_parts(parts: str, output: str) -> Recording:
 
 def _bytes(text: str | None) -> int | None:
     return None if text is None else round(parse_size(text))
-
-
-def report_recording(output: str, recording: Recording, reason: str) -> None:
-    """Say on standard error what was recorded, and what was not."""
-    size = format_bytes(Path(output).stat().st_size)
-    why = f" ({reason})" if reason else ""
-    click.echo(f"{output}: {recording.ranks:,} ranks, {size}", err=True)
-    click.echo(f"counter: {recording.counter}{why}", err=True)
-    if recording.further_counters:
-        click.echo(f"beside it: {recording.further_counters}", err=True)
-    if recording.samples is not None:
-        _report_samples(recording.samples)
-    for name, calls in recording.unsupported.most_common():
-        click.echo(f"warning: {calls:,} calls of {name} are not in the trace", err=True)
-    if recording.accelerators:
-        click.echo(
-            f"warning: a rank has waited for an accelerator for up to {recording.accelerators} % "
-            "of its time (calls of CUDA or HIP), which no counter counts",
-            err=True,
-        )
-    if recording.incomplete:
-        ranks = ", ".join(map(str, recording.incomplete))
-        click.echo(
-            f"warning: the trace is incomplete: no MPI_Finalize of rank {ranks}; it ends with what "
-            "they had written",
-            err=True,
-        )
-    report_written(output)

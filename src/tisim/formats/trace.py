@@ -312,7 +312,9 @@ class Trace:
                     },
                 )
 
-    def operations(self, rank: int, *, batch: int = 65536) -> Iterator[NDArray[np.void]]:
+    def operations(
+        self, rank: int, *, batch: int = 65536, custom_actions: Sequence[str] = ()
+    ) -> Iterator[NDArray[np.void]]:
         """Read the operations of a rank, a batch at a time.
 
         Parameters
@@ -321,6 +323,8 @@ class Trace:
             The rank.
         batch
             The most operations at once.
+        custom_actions
+            Names of actions of the user's own, such as ``unsupported`` of recorded traces.
 
         Yields
         ------
@@ -337,7 +341,8 @@ class Trace:
         import numpy as np
 
         row = np.dtype(cast("DTypeLike", _core.OP_LAYOUT))
-        reader = self.core.open(rank, _core.CallTable())
+        core = self.core_with(custom_actions=custom_actions)
+        reader = core.open(rank, _core.CallTable())
         while len(rows := cast("NDArray[np.uint8]", reader.read(batch))):
             yield rows.view(row)
 

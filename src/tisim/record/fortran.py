@@ -84,8 +84,8 @@ def _wrapper(function: Function) -> str:
             )
         lines += [f"    {after}", "  }"]
     lines += ["  tisim_leave();", "}"]
-    for entry in (f"{name}_", f"{name}_f08_", f"{name}_f08ts_"):
-        has_descriptors = "true" if entry.endswith("ts_") else "false"
+    for entry in _entries(function):
+        has_descriptors = "true" if "_f08ts_" in entry else "false"
         lines += [
             f"EXPORTED void {entry}({declared}) {{",
             f"  static void (*perform)({types});",
@@ -96,6 +96,13 @@ def _wrapper(function: Function) -> str:
     return "\n".join([*lines, ""])
 
 
+def _entries(function: Function) -> list[str]:
+    name = function.name.lower()
+    if function.has_large_counts:
+        return [f"{name.removesuffix('_c')}_f08ts_large_"]
+    return [f"{name}_", f"{name}_f08_", f"{name}_f08ts_"]
+
+
 def _fortran(statement: str) -> str:
     """A statement of the table where the program is in Fortran."""
     statement = re.sub(r"\bat\((\w+)\)", r"f_\1", statement)
@@ -104,7 +111,7 @@ def _fortran(statement: str) -> str:
 
 
 def _type(parameter: Parameter) -> str:
-    if parameter.type in ("void", "MPI_Aint", "MPI_Offset"):
+    if parameter.type in ("void", "MPI_Aint", "MPI_Offset", "MPI_Count"):
         return f"{'const ' if parameter.is_const else ''}{parameter.type} *"
     return f"{'const ' if parameter.is_const else ''}MPI_Fint *"
 

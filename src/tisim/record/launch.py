@@ -28,15 +28,39 @@ def is_launcher(word: str) -> bool:
 
 
 def find_program(command: Sequence[str]) -> tuple[Path, Executable] | None:
-    """The program in a command: its first word, or after a launcher the first executable file."""
+    """The program in a command: its first word, or one of a launcher's words.
+
+    Of these, it is the first executable file that was linked with MPI, since others, such as
+    ``env``, may start it; if there is none, the first executable file.
+    """
     place = _place_of_program(command, 1 if is_launcher(command[0]) else 0)
     return None if place is None else _executable(command[place])
 
 
 def _place_of_program(command: Sequence[str], begin: int) -> int | None:
-    """Which word is a program: the one at `begin` or, of a launcher's, the first that is a file."""
-    last = len(command) if begin else 1
-    return next((i for i in range(begin, last) if _executable(command[i]) is not None), None)
+    """Which word is the program: that at `begin` or, of a launcher's, one of those from there on.
+
+    Only words before the next program of several are looked at.
+    """
+    last = begin + 1
+    if begin:
+        last = command.index(":", begin) if ":" in command[begin:] else len(command)
+    found = {i: one[1] for i in range(begin, last) if (one := _executable(command[i])) is not None}
+    linked = (i for i, executable in found.items() if _family(executable) is not None)
+    return next(linked, next(iter(found), None))
+
+
+def _family(executable: Executable) -> tuple[str, str] | None:
+    """The MPI library that a program asks for itself, and its family; None if it does not."""
+    return next(
+        (
+            (needed, family)
+            for needed in executable.libraries
+            for start, family in _FAMILIES.items()
+            if needed.startswith(start)
+        ),
+        None,
+    )
 
 
 def _executable(word: str) -> tuple[Path, Executable] | None:
@@ -81,15 +105,13 @@ def check_program(path: Path, executable: Executable, library: str) -> None:
             "it dynamically, or with the recorder's source (tisim record --print-source DIR)",
             file=path,
         )
-    for needed in executable.libraries:
-        families = (family for start, family in _FAMILIES.items() if needed.startswith(start))
-        family = next(families, None)
-        if family is not None and not library.startswith(family):
-            raise InputError(
-                f"the program uses {family} ({needed}), but the recorder was compiled for "
-                f"{library}; name the compiler of the program's MPI library with --mpicc",
-                file=path,
-            )
+    needed, family = _family(executable) or ("", "")
+    if not library.startswith(family):
+        raise InputError(
+            f"the program uses {family} ({needed}), but the recorder was compiled for "
+            f"{library}; name the compiler of the program's MPI library with --mpicc",
+            file=path,
+        )
 
 
 def recording_command(

@@ -9,6 +9,9 @@ from importlib.resources import files
 
 _PROTOTYPE = re.compile(r"(MPI_\w+)\((.*)\)")
 _PARAMETER = re.compile(r"(const )?(\w+) (\**)(\w+)((?:\[\])?)")
+# What has another type where counts are large.
+_COUNT = re.compile(r"(?:send|recv|origin_|result_|target_)?counts?")
+_DISPLACEMENT = re.compile(r"[sr]?displs|disp_unit")
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,10 @@ class Function:
         The statuses that the statements may need.
     is_counted
         Whether a trace cannot express the function.
+    since
+        The version of MPI that has it first, if that is newer than 3.1: ``4``.
+    has_large_counts
+        Whether its counts are large; some libraries have all of MPI 4.0 but such functions.
     """
 
     name: str
@@ -76,6 +83,8 @@ class Function:
     after: str = ""
     statuses: Statuses | None = None
     is_counted: bool = False
+    since: str = ""
+    has_large_counts: bool = False
 
     def used(self, statement: str) -> list[Parameter]:
         """The parameters that a statement names."""
@@ -84,9 +93,10 @@ class Function:
 
 
 def read_table() -> list[Function]:
-    """Every function of the table, non-blocking variants included."""
+    """Every function of the table, and the variants of them that are not listed."""
     text = files("tisim.record").joinpath("functions.txt").read_text(encoding="utf-8")
-    return [function for entry in _entries(text) for function in _functions(entry)]
+    functions = [function for entry in _entries(text) for function in _functions(entry)]
+    return [*functions, *(large for f in functions if (large := _with_large_counts(f)) is not None)]
 
 
 def _entries(text: str) -> Iterator[list[str]]:
@@ -125,6 +135,8 @@ def _functions(entry: list[str]) -> Iterator[Function]:
                 function = replace(function, statuses=Statuses(*rest.split(" ", 2)))
             case "counted":
                 function = replace(function, is_counted=True)
+            case "since":
+                function = replace(function, since=rest)
             case "nonblocking":
                 nonblocking = True
             case _:
@@ -132,6 +144,7 @@ def _functions(entry: list[str]) -> Iterator[Function]:
     yield replace(function, after=function.after.replace("POSTED", "NULL"))
     if nonblocking:
         yield _nonblocking(function)
+        yield _persistent(function)
 
 
 def _nonblocking(function: Function) -> Function:
@@ -143,6 +156,41 @@ def _nonblocking(function: Function) -> Function:
         name=f"MPI_I{base[0].lower()}{base[1:]}",
         parameters=(*function.parameters, _parameter("MPI_Request *request")),
         after=after.replace("POSTED", posted),
+    )
+
+
+def _persistent(collective: Function) -> Function:
+    more = map(_parameter, ("MPI_Info info", "MPI_Request *request"))
+    return Function(
+        f"{collective.name}_init", (*collective.parameters, *more), is_counted=True, since="4"
+    )
+
+
+def _with_large_counts(function: Function) -> Function | None:
+    """The variant with large counts; None if there is none.
+
+    Partitioned communication and files have only one kind.
+    """
+    parameters = tuple(map(_with_large_count, function.parameters))
+    kinds = {parameter.type for parameter in function.parameters}
+    if parameters == function.parameters or not kinds & {"MPI_Datatype", "MPI_Win"}:
+        return None
+    if "MPI_File" in kinds or "MPI_Count" in kinds:
+        return None
+    return Function(
+        f"{function.name}_c", parameters, is_counted=True, since="4", has_large_counts=True
+    )
+
+
+def _with_large_count(parameter: Parameter) -> Parameter:
+    if parameter.type != "int":
+        return parameter
+    if _COUNT.fullmatch(parameter.name):
+        return replace(parameter, type="MPI_Count")
+    return (
+        replace(parameter, type="MPI_Aint")
+        if _DISPLACEMENT.fullmatch(parameter.name)
+        else parameter
     )
 
 

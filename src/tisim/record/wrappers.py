@@ -11,6 +11,18 @@ _HEADER = """\
 #include "record.h"
 
 #define EXPORTED __attribute__((visibility("default")))
+
+/* Open MPI 5.0 is of version 3.1, but has the functions of 4.0, except those of large counts. */
+#if MPI_VERSION >= 4
+#define HAS_MPI_4 1
+#define HAS_LARGE_COUNTS 1
+#elif defined(OMPI_MAJOR_VERSION)
+#define HAS_MPI_4 (OMPI_MAJOR_VERSION >= 5)
+#define HAS_LARGE_COUNTS 0
+#else
+#define HAS_MPI_4 0
+#define HAS_LARGE_COUNTS 0
+#endif
 """
 
 
@@ -51,7 +63,11 @@ def _wrapper(function: Function) -> str:
     lines.append(f"  const int error = P{name}({arguments});")
     if after:
         lines.append(f"  if (error == MPI_SUCCESS) {{ {after} }}")
-    return "\n".join([*lines, "  tisim_leave();", "  return error;", "}", ""])
+    lines += ["  tisim_leave();", "  return error;", "}"]
+    if function.since:
+        condition = "HAS_LARGE_COUNTS" if function.has_large_counts else "HAS_MPI_4"
+        lines = [f"#if {condition}", *lines, "#endif"]
+    return "\n".join([*lines, ""])
 
 
 def _arguments(parameters: tuple[Parameter, ...]) -> str:

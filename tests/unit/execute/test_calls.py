@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.execute.scripts import calls_of, without_idup_messages
 from tests.unit.record.programs import Mpi, record_program
-from tests.unit.record.random_program import Author
+from tests.unit.record.random_programs.program import Author
 from tisim.execute import execute
 from tisim.execute.source import print_source
 from tisim.formats import Kind, Trace, check

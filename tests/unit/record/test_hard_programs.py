@@ -15,6 +15,7 @@ from tests.unit.record.programs import (
     tisim_record,
 )
 from tisim.formats import unpack
+from tisim.record.launch import find_program
 
 
 def recorded(body: str, directory: Path, mpi: Mpi, cache: Path, ranks: int = 2) -> Trace:
@@ -88,6 +89,28 @@ def test_a_program_that_forks_and_starts_others(mpi: Mpi, tmp_path: Path, cache:
     trace = recorded(body, tmp_path, mpi, cache)
     for rank in range(2):
         assert trace.calls(rank) == ["init", "barrier", "barrier", "finalize"]
+
+
+def test_a_program_that_others_start(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    """The program is found among the words of the command, and the others record nothing."""
+    program = compile_body("MPI_Barrier(MPI_COMM_WORLD);", tmp_path, mpi)
+    script = tmp_path / "start.sh"
+    script.write_text('#!/bin/sh\nls / > /dev/null\nexec "$@"\n')
+    script.chmod(0o755)
+    command = [mpi.run, "-n", "2", str(script), "env", "A=1", str(program)]
+    found = find_program(command)
+    assert found is not None
+    assert found[0] == program
+    output = tmp_path / "trace.tit"
+    run = tisim_record(
+        *("-o", output, "--mpicc", mpi.cc, "--", *command), variables={"XDG_CACHE_HOME": str(cache)}
+    )
+    assert run.returncode == 0, run.stderr
+    assert f"{output}: 2 ranks" in run.stderr
+    unpack(output, tmp_path / "texts")
+    for rank in range(2):
+        lines = (tmp_path / "texts" / f"rank-{rank}.txt").read_text().splitlines()
+        assert [line for line in lines if line.endswith("barrier")] == [f"{rank} barrier"]
 
 
 def test_several_programs_in_one_run(mpi: Mpi, tmp_path: Path, cache: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.record.programs import Mpi, record_program, replay_on_graphene
-from tests.unit.record.random_program import Author
+from tests.unit.record.random_programs.program import Author
 
 PROGRAMS = int(os.environ.get("TISIM_RANDOM_PROGRAMS", "2"))
 

@@ -89,17 +89,35 @@ def _is_instruction(line: str) -> bool:
     return bool(text) and text[0] not in "#./" and _LABEL.match(line) is None
 
 
+class _Block:
+    """The basic block that is being read."""
+
+    def __init__(self) -> None:
+        self.before: list[str] = []  # what stands before its first instruction
+        self.lines: list[str] = []  # from that on
+        self.instructions = 0
+
+    def counted(self) -> list[str]:
+        """The whole block, which adds the number of its instructions first."""
+        count = [f"\tleaq\t{self.instructions}(%r15), %r15"] if self.instructions else []
+        return [*self.before, *count, *self.lines]
+
+
 class _Pass:
     def __init__(self, lines: list[str], position_independent: bool) -> None:
         self._lines = lines
         self._indirect = position_independent
         self._functions = {m[1] for line in lines if (m := _FUNCTION.match(line))}
-        self._checked = self._called_from_elsewhere()
+        self._called_from_elsewhere = self._find_called_from_elsewhere()
         self._labels = 0
+        self._out: list[str] = []
+        self._block = _Block()
+        self._is_checked = False  # whether the current function may be called from elsewhere
+        self._entered = ""  # the function whose first instruction has not come yet
 
-    def _called_from_elsewhere(self) -> set[str]:
+    def _find_called_from_elsewhere(self) -> set[str]:
         """The functions that begin with ``endbr64``, and those that such a function jumps to."""
-        checked = set()
+        found = set()
         function = ""
         for line in self._lines:
             label = _LABEL.match(line)
@@ -107,82 +125,69 @@ class _Pass:
                 function = label[1]
             elif _is_instruction(line):
                 if function and line.strip() == "endbr64":
-                    checked.add(function)
+                    found.add(function)
                 function = ""
                 jump = _JUMP.match(line.strip())
                 if jump is not None and jump[2] in self._functions and not _COLD.search(jump[2]):
-                    checked.add(jump[2])
-        return checked
+                    found.add(jump[2])
+        return found
 
     def output(self) -> list[str]:
-        out: list[str] = []
-        block: list[str] = []  # from its first instruction on
-        head: list[str] = []  # what stands before that instruction
-        count = 0
         in_text = True
-        checked = False  # whether the current function may be called from elsewhere
-        entered = ""  # the function whose first instruction has not come yet
-
-        def flush() -> None:
-            nonlocal count
-            out.extend(head)
-            if count:
-                out.append(f"\tleaq\t{count}(%r15), %r15")
-            out.extend(block)
-            head.clear()
-            block.clear()
-            count = 0
-
         for line in self._lines:
             text = _TEXT.match(line)
             if text is not None or _SECTION.match(line):
-                flush()
+                self._end_block()
                 in_text = text is not None or ("ax" in line and "section" in line)
-                out.append(_renamed(text) if text is not None else line)
-                continue
-            if not in_text:
-                out.append(line)
-                continue
-            label = _LABEL.match(line)
-            if label is not None:
-                flush()
-                out.append(line)
-                if label[1] in self._functions:
-                    entered = label[1]
-                    checked = _COLD.sub("", entered) in self._checked
-                continue
-            if not _is_instruction(line):
-                if block or not line.strip().startswith((".byte", ".value", ".long")):
-                    (block if block else head).append(line)
-                else:
-                    block.append(line)  # a prefix: part of the next instruction
-                continue
-            instruction = line.strip()
-            if _RESERVED.search(instruction):
-                raise RefusedError(f"r15 is reserved for counting, but is used here: {instruction}")
-            count += 1
-            if entered:
-                name, entered = entered, ""
-                if name in self._checked:
-                    out.extend(head)
-                    head.clear()
-                    if instruction == "endbr64":
-                        out.append(line)
-                        out.extend(self._entry())
-                        continue
-                    out.extend(self._entry())
-            if not _ENDS_BLOCK.match(instruction):
-                block.append(line)
-                continue
-            block.extend(self._before(instruction, checked))
-            block.append(line)
-            flush()
-        flush()
-        return out
+                self._out.append(_renamed(text) if text is not None else line)
+            elif not in_text:
+                self._out.append(line)
+            elif (label := _LABEL.match(line)) is not None:
+                self._end_block()
+                self._out.append(line)
+                self._begin(label[1])
+            elif _is_instruction(line):
+                self._count(line)
+            elif self._block.lines or line.strip().startswith((".byte", ".value", ".long")):
+                self._block.lines.append(line)  # data may be a prefix: part of an instruction
+            else:
+                self._block.before.append(line)
+        self._end_block()
+        return self._out
 
-    def _before(self, instruction: str, checked: bool) -> list[str]:
+    def _end_block(self) -> None:
+        self._out += self._block.counted()
+        self._block = _Block()
+
+    def _begin(self, label: str) -> None:
+        """What follows is a function, if the label is the name of one."""
+        if label in self._functions:
+            self._entered = label
+            self._is_checked = _COLD.sub("", label) in self._called_from_elsewhere
+
+    def _count(self, line: str) -> None:
+        """Add an instruction to the block."""
+        instruction = line.strip()
+        if _RESERVED.search(instruction):
+            raise RefusedError(f"r15 is reserved for counting, but is used here: {instruction}")
+        self._block.instructions += 1
+        function, self._entered = self._entered, ""
+        if function in self._called_from_elsewhere:
+            self._out += self._block.before
+            self._block.before.clear()
+            if instruction == "endbr64":
+                self._out += [line, *self._entry()]
+                return
+            self._out += self._entry()
+        if not _ENDS_BLOCK.match(instruction):
+            self._block.lines.append(line)
+            return
+        self._block.lines += [*self._before(instruction), line]
+        self._end_block()
+
+    def _before(self, instruction: str) -> list[str]:
         """What comes before an instruction that ends a block."""
-        if checked and _RETURN.match(instruction):
+        if self._is_checked and _RETURN.match(instruction):
             return self._exit()
         jump = _JUMP.match(instruction)
         if jump is not None and not jump[2].startswith(".L") and not jump[2][0].isdigit():
@@ -190,7 +195,7 @@ class _Pass:
             if not _COLD.search(target):
                 if jump[1] not in ("jmp", "jmpq"):
                     raise RefusedError(f"a conditional jump leaves its function: {instruction}")
-                return self._exit() if checked else []
+                return self._exit() if self._is_checked else []
         call = _CALL.match(instruction)
         if call is not None and call[1] in _FLUSHED:
             return ["\tcall\ttisim_flush_count@PLT"]

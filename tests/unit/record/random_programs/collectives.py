@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.record.random_ranks import REDUCED, TYPES, Ranks, in_trace
+from tests.unit.record.random_programs.ranks import REDUCED, TYPES, Ranks, in_trace
 
 
 class Collectives(Ranks):

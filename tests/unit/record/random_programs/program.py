@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.unit.record.random_collectives import Collectives
-from tests.unit.record.random_messages import Messages
-from tests.unit.record.random_ranks import Group
+from tests.unit.record.random_programs.collectives import Collectives
+from tests.unit.record.random_programs.messages import Messages
+from tests.unit.record.random_programs.ranks import Group
 
 _PROGRAM = """\
 #include <mpi.h>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 
-from tests.unit.record.random_ranks import TYPES, Rank, Ranks
+from tests.unit.record.random_programs.ranks import TYPES, Rank, Ranks
 
 
 class Messages(Ranks):
