@@ -76,9 +76,9 @@ def record_repeatedly(
         while len(runs) < times and not (runs and runs[-1].status):
             trace = Path(scratch, f"{len(runs)}.tit")
             runs.append(record(command, trace, settings, compiler=compiler))
-        if runs[-1].status:
-            number, found = len(runs) - 1, ()
-        else:
+        found: tuple[Spread, ...] = ()
+        number = len(runs) - 1
+        if not runs[-1].status:
             found = spreads([Trace.open(run.output) for run in runs])
             number = found[0].median_run
         runs[number].output.replace(output)
