@@ -97,16 +97,20 @@ def need_fortran(mpi: Mpi) -> None:
 
 
 def python_with_mpi4py(mpi: Mpi) -> Path:
-    """An interpreter whose mpi4py uses this MPI library: this one, or the system's."""
+    """An interpreter whose mpi4py uses this MPI library.
+
+    It is that of the library's own virtual environment, this one, or the system's.
+    """
     asked = "from mpi4py import MPI; print(MPI.Get_library_version())"
-    for python in dict.fromkeys((sys.executable, "/usr/bin/python3")):
+    beside = shutil.which("python", path=mpi.directory) if mpi.directory else None
+    for python in filter(None, (beside, sys.executable, "/usr/bin/python3")):
         found = subprocess.run(
             [mpi.run, "-n", "1", python, "-c", asked],
             env={**os.environ, **ENVIRONMENT},
             capture_output=True,
             text=True,
         )
-        if mpi.name in found.stdout:
+        if all(word in found.stdout for word in mpi.name.split()):  # MPICH Version: 5.0.2
             return Path(python)
     pytest.skip(f"no mpi4py that uses {mpi.name} is installed")
 
