@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <tuple>
@@ -91,15 +92,40 @@ void post_sendrecv(Simulation& s, std::int32_t index, std::int32_t destination, 
   s.post_sendrecv(index, op, half);
 }
 
-void post_wait(Simulation& s, std::int32_t index, std::int32_t request) {
-  const Rank& rank = driven_rank(s, index);
+void check_pending(const Simulation& s, const Rank& rank, std::int32_t request) {
   if (!s.has_pending_request(rank, request)) {
     throw std::out_of_range("the rank has no pending request " + std::to_string(request));
   }
-  Op op = new_operation(rank, Kind::wait);
+}
+
+// A wait, a cancel or a request_free.
+void post_request(Simulation& s, std::int32_t index, Kind kind, std::int32_t request) {
+  const Rank& rank = driven_rank(s, index);
+  if (kind != Kind::wait && kind != Kind::cancel && kind != Kind::request_free) {
+    throw std::invalid_argument("this kind of operation is not about one request");
+  }
+  check_pending(s, rank, request);
+  Op op = new_operation(rank, kind);
   op.flags = kByNumber;
   op.bytes = request;
   s.post(index, op);
+}
+
+// A waitall or waitany for these requests.
+void post_requests(Simulation& s, std::int32_t index, Kind kind,
+                   const std::vector<std::int32_t>& requests) {
+  const Rank& rank = driven_rank(s, index);
+  if (kind != Kind::waitall && kind != Kind::waitany) {
+    throw std::invalid_argument("this kind of operation is not about several requests");
+  }
+  std::vector<std::int32_t> ascending = requests;
+  std::sort(ascending.begin(), ascending.end());
+  if (std::adjacent_find(ascending.begin(), ascending.end()) != ascending.end()) {
+    throw std::invalid_argument("a request is listed twice");
+  }
+  for (const std::int32_t request : requests) check_pending(s, rank, request);
+  if (is_dead(rank)) return;
+  s.post_of_some(index, new_operation(rank, kind), requests);
 }
 
 void post_waitall(Simulation& s, std::int32_t index) {
@@ -217,7 +243,8 @@ void register_operations(nb::module_& m, SimulationClass& simulation) {
       .def("post_message", &post_message, "rank"_a, "kind"_a, "peer"_a, "nbytes"_a, "tag"_a)
       .def("post_sendrecv", &post_sendrecv, "rank"_a, "destination"_a, "sent"_a, "send_tag"_a,
            "source"_a, "received"_a, "receive_tag"_a)
-      .def("post_wait", &post_wait, "rank"_a, "request"_a)
+      .def("post_request", &post_request, "rank"_a, "kind"_a, "request"_a)
+      .def("post_requests", &post_requests, "rank"_a, "kind"_a, "requests"_a)
       .def("post_waitall", &post_waitall, "rank"_a)
       .def("post_compute", &post_compute, "rank"_a, "flops"_a)
       .def("post_sleep", &post_sleep, "rank"_a, "seconds"_a)

@@ -116,6 +116,13 @@ void register_simulation(nb::module_& m) {
           [](const Simulation& s, std::int32_t rank) { return checked_rank(s, rank).pending_last; },
           "rank"_a)
       .def(
+          "taken_request",
+          [](const Simulation& s, std::int32_t rank) {
+            const Rank& one = checked_rank(s, rank);
+            return one.optional ? one.optional->taken : -1;
+          },
+          "rank"_a, "The request that the rank's last `waitany` has completed.")
+      .def(
           "world_size",
           [](const Simulation& s, std::int32_t rank) {
             return s.job(checked_rank(s, rank).job).size;

@@ -173,6 +173,17 @@ void Simulation::post_sendrecv(std::int32_t index, const Op& op, const Op& half)
   post(index, op);
 }
 
+void Simulation::post_of_some(std::int32_t index, const Op& op,
+                              std::span<const std::int32_t> requests) {
+  OptionalRankState& state = ranks_[index].optional_state();
+  state.listed.clear();
+  for (const std::int32_t request : requests) state.listed.push_back(request);
+  state.taken = -1;
+  Op listed = op;
+  listed.flags = kByNumber;
+  post(index, listed);
+}
+
 void Simulation::post_collective(std::int32_t index, const Call& call) {
   Op op;
   op.kind = Kind::collective;

@@ -118,6 +118,8 @@ class Simulation {
   // Operations from outside. A driven rank reports by `CompletionType::rank` when one is done.
   void post(std::int32_t rank, const Op& op);
   void post_sendrecv(std::int32_t rank, const Op& op, const Op& half);
+  // A waitall or waitany for these requests, by their indexes; each is pending.
+  void post_of_some(std::int32_t rank, const Op& op, std::span<const std::int32_t> requests);
   void post_collective(std::int32_t rank, const Call& call);
   // A custom action is over: the rank goes on with its trace.
   void resume(std::int32_t rank);

@@ -35,12 +35,15 @@ class Step:
         The computation of a reduction.
     request
         The number of the request that it makes or waits for; -1: none.
+    requests
+        The numbers of the requests that it waits for.
     """
 
     name: str
     numbers: tuple[float, ...]
     flops: float = 0.0
     request: int = -1
+    requests: tuple[int, ...] = ()
 
 
 def steps_of(case: Case) -> list[list[Step]]:
@@ -71,6 +74,9 @@ class _Reader:
         number = -1
         if self._words and str(self._words[-1]).startswith("request="):
             number = int(str(self._words.pop()).partition("=")[2])
+        if self._words and str(self._words[-1]).startswith("requests="):
+            listed = str(self._words.pop()).partition("=")[2].split(",")
+            return Step(self._name, (), requests=tuple(int(one) for one in listed))
         if name in ("compute", "sleep", "wait", "waitall", "barrier"):
             numbers = tuple(self._number(word) for word in self._words)
             return Step(self._name, numbers, request=number)
@@ -157,6 +163,8 @@ def text_of(step: Step, rank: int) -> str:
     else:
         words = numbers
     named = [f"request={step.request}"] if step.request >= 0 else []
+    if step.requests:
+        named = [f"requests={','.join(str(number) for number in step.requests)}"]
     return " ".join([str(rank), name, *words, *named])
 
 
@@ -181,7 +189,8 @@ def process(rank: Any, steps: list[Step], stamp: Callable[[Any], None]) -> Proce
     requests: dict[tuple[float, ...], list[int]] = {}
     me = float(rank.number)
     for step in steps:
-        request = yield call(rank, step, requests)
+        event = call(rank, step, requests)
+        request = None if event is None else (yield event)
         if step.flops:
             yield rank.execute(step.flops)
         if step.name in ("isend", "irecv") and step.request >= 0:
@@ -192,6 +201,13 @@ def process(rank: Any, steps: list[Step], stamp: Callable[[Any], None]) -> Proce
         elif step.name == "irecv":
             peer, tag, _ = step.numbers
             requests.setdefault((peer, me, tag), []).append(request)
+        elif step.name == "waitany":
+            for number in step.requests:
+                if requests.get((number,)) == [request]:
+                    del requests[number,]
+        elif step.requests:
+            for number in step.requests:
+                requests.pop((number,), None)
         elif step.name == "waitall":
             requests.clear()
         stamp(rank)
@@ -199,8 +215,11 @@ def process(rank: Any, steps: list[Step], stamp: Callable[[Any], None]) -> Proce
 
 
 def call(rank: Any, step: Step, requests: dict[tuple[float, ...], list[int]]) -> Any:
-    """The event of one step."""
+    """The event of one step; none where an earlier `waitany` has completed what it names."""
     name, numbers = step.name, step.numbers
+    if step.requests:
+        pending = [requests[number,][0] for number in step.requests if (number,) in requests]
+        return getattr(rank, name)(pending) if pending else None
     if name == "compute":
         return rank.execute(*numbers)
     if name in ("send", "isend", "recv", "irecv"):
@@ -210,7 +229,10 @@ def call(rank: Any, step: Step, requests: dict[tuple[float, ...], list[int]]) ->
         out, dst, back, src = numbers
         return rank.sendrecv(int(dst), out, int(src), back)
     if name == "wait":
-        return rank.wait(requests[numbers or (step.request,)].pop(0))
+        if step.request >= 0:
+            found = requests.pop((step.request,), None)
+            return None if found is None else rank.wait(found[0])
+        return rank.wait(requests[numbers].pop(0))
     if name in ("gatherv", "scatterv"):
         return getattr(rank, name)(numbers[:-1], int(numbers[-1]))
     if name in ("allgatherv", "reducescatter"):

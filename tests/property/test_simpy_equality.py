@@ -19,10 +19,10 @@ from tests.property.simpy_programs import process, steps_of, write_traces
 from tisim.kernel import Environment
 
 
-class OneByOneAuthor(NumberedAuthor):
-    """What `MpiRank` has: waits for one request, in any order, and for all."""
+class KnownWaitsAuthor(NumberedAuthor):
+    """What `MpiRank` has: waits for one request, for some, for any of some, and for all."""
 
-    lists = False
+    some_waits = ("waitany",)
 
 
 COLUMNS = ("compute", "other", "bytes_sent", "messages_sent")
@@ -85,7 +85,7 @@ def as_trace(traces: Path, case: Case, platform: tisim.Platform) -> dict[str, An
 def test_all_time_stamps_are_identical(
     seed: int, numbered: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    case = Case.draw(seed, author=OneByOneAuthor if numbered else CollectiveAuthor)
+    case = Case.draw(seed, author=KnownWaitsAuthor if numbered else CollectiveAuthor)
     directory = tmp_path_factory.mktemp("case")
     (directory / "platform.xml").write_text(case.platform)
     platform = tisim.Platform.load(directory / "platform.xml")

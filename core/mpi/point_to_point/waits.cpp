@@ -104,9 +104,15 @@ bool Waits::wait_any(Rank& rank, std::int32_t index) {
   if (begins_list(rank.op)) requests_.name_requests(rank);
   const std::int32_t without =
       requests_.find_listed(rank, [&](std::int32_t at) { return requests_[at].message < 0; });
-  if (without >= 0) return wait_for(rank, index, without);
+  if (without >= 0) {
+    note_taken(rank, without);
+    return wait_for(rank, index, without);
+  }
   const std::int32_t complete = requests_.first_with_message(rank, true);
-  if (complete >= 0) return finish(rank, index, complete);
+  if (complete >= 0) {
+    note_taken(rank, complete);
+    return finish(rank, index, complete);
+  }
   bool waits = false;
   requests_.find_listed(rank, [&](std::int32_t at) {
     requests_.await(rank, at);
@@ -133,7 +139,13 @@ bool Waits::finish_any(Rank& rank, std::int32_t index) {
     requests_.stop_awaiting(rank, at);
   }
   rank.ready.clear();
+  note_taken(rank, rank.waiting);
   return finish(rank, index, rank.waiting);
+}
+
+// Whoever posts operations from outside asks for it.
+void Waits::note_taken(Rank& rank, std::int32_t request) {
+  if ((rank.op.flags & kByNumber) != 0) rank.optional->taken = request;
 }
 
 }  // namespace tisim

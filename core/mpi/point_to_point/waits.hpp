@@ -36,6 +36,7 @@ class Waits {
  private:
   bool wait_for(Rank& rank, std::int32_t index, std::int32_t request);
   bool insert_collective_waits(Rank& rank);
+  static void note_taken(Rank& rank, std::int32_t request);
 
   Runtime runtime_;
   RequestTable& requests_;

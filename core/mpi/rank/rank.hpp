@@ -90,6 +90,8 @@ struct OptionalRankState {
   std::int32_t free_persistent = -1;    // the first free place in `persistent`
   std::int32_t made_persistent = -1;    // the request there that was made last
   std::int32_t freed_first = -1;        // class RequestTable: requests that nobody waits for
+  Stack<std::int32_t> listed;           // of an operation from outside that is about some requests
+  std::int32_t taken = -1;              // the request that its waitany has completed
 };
 
 // There may be a million of them.

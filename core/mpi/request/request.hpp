@@ -9,7 +9,8 @@
 namespace tisim {
 
 // Flags of an operation that the runtime inserts; traces have none of these.
-// In a wait or test: `bytes` is the index of the request; in a start: of the persistent one.
+// In a wait or test: `bytes` is the index of the request; in a start: of the persistent one. In a
+// waitall or waitany: the indexes are listed in the rank's optional state.
 inline constexpr std::uint8_t kByNumber = 128;
 // In a test: it ends the test of a non-blocking collective, all of whose requests were tested.
 inline constexpr std::uint8_t kEndsCollectiveTest = 64;

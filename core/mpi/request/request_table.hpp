@@ -69,9 +69,15 @@ class RequestTable {
   // that it lists or all that are pending, in their order. The first one accepted; -1: none.
   template <class Accept>
   std::int32_t find_listed(const Rank& rank, Accept accept) const {
-    if ((rank.op.flags & kNumbered) == 0) {
+    if ((rank.op.flags & (kNumbered | kByNumber)) == 0) {
       for (std::int32_t next = -1, at = rank.pending_first; at >= 0; at = next) {
         next = requests_[at].next;
+        if (accept(at)) return at;
+      }
+      return -1;
+    }
+    if ((rank.op.flags & kByNumber) != 0) {
+      for (const std::int32_t at : rank.optional->listed) {
         if (accept(at)) return at;
       }
       return -1;

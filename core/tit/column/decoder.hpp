@@ -29,7 +29,7 @@ class ColumnDecoder {
 
   std::uint64_t next(const DecodingTable& table) {
     std::uint64_t product;
-    const BinChoice bin = find(table.buckets, table.shift, product);
+    const BinChoice bin = find(table.buckets, table.shift, table.slots_in_bucket(), product);
     if (__builtin_expect(bin.width() > kOffsetBits, 0)) {
       const std::uint64_t value = large_value(product, table.large_bins[bin.low()]);
       turn_states();
@@ -38,10 +38,10 @@ class ColumnDecoder {
     return take(bin, product);
   }
 
-  // The same, of a model without large bins.
-  std::uint64_t next_small(const Bucket* buckets, std::uint32_t shift) {
+  // The same, of a model without large bins; `slots`: DecodingTable::slots_in_bucket().
+  std::uint64_t next_small(const Bucket* buckets, std::uint32_t shift, std::uint32_t slots) {
     std::uint64_t product;
-    const BinChoice bin = find(buckets, shift, product);
+    const BinChoice bin = find(buckets, shift, slots, product);
     return take(bin, product);
   }
 
@@ -52,10 +52,11 @@ class ColumnDecoder {
   }
 
  private:
-  BinChoice find(const Bucket* buckets, std::uint32_t shift, std::uint64_t& product) const {
+  BinChoice find(const Bucket* buckets, std::uint32_t shift, std::uint32_t slots,
+                 std::uint64_t& product) const {
     std::uint64_t number;
     const auto slot = static_cast<std::uint32_t>(state_) & (kAllFrequencies - 1);
-    const BinChoice bin = DecodingTable::find(buckets, shift, slot, number);
+    const BinChoice bin = DecodingTable::find(buckets, shift, slots, slot, number);
     product = bin.frequency() * (state_ >> kFrequencyBits) + number;
     return bin;
   }
@@ -88,7 +89,7 @@ class ColumnDecoder {
 #endif
     // Without a branch: whether a word is taken is as random as the values.
     const std::uint64_t mask = state_ < kLeastState ? ~std::uint64_t{0} : 0;
-    state_ = (state_ << (32 & mask)) | (word & mask);
+    state_ ^= (state_ ^ ((state_ << 32) | word)) & mask;
     at_ += sizeof word & mask;
   }
 

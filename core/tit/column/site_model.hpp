@@ -82,14 +82,17 @@ struct DecodingTable {
   const LargeBin* large_bins = nullptr;
   std::uint32_t shift = 0;  // the bits of a place in a bucket
 
+  // As a mask: all of its bits are set.
+  std::uint32_t slots_in_bucket() const { return (std::uint32_t{1} << shift) - 1; }
+
   // The bin of a slot, and the slot's number in it.
   BinChoice find(std::uint32_t slot, std::uint64_t& number) const {
-    return find(buckets, shift, slot, number);
+    return find(buckets, shift, slots_in_bucket(), slot, number);
   }
 
-  static BinChoice find(const Bucket* buckets, std::uint32_t shift, std::uint32_t slot,
-                        std::uint64_t& number) {
-    const std::uint32_t place = slot & ((std::uint32_t{1} << shift) - 1);
+  static BinChoice find(const Bucket* buckets, std::uint32_t shift, std::uint32_t slots,
+                        std::uint32_t slot, std::uint64_t& number) {
+    const std::uint32_t place = slot & slots;
     const Bucket& bucket = buckets[slot >> shift];
     const bool is_second = place >= bucket.own_slots();
     const BinChoice choice = BinChoice::one_of(bucket.choices[0], bucket.choices[1], is_second);

@@ -22,8 +22,10 @@ VolumeSites::VolumeSites(const TraceTables& tables)
       const std::uint32_t number = tables.models.model_of[static_cast<std::size_t>(site.value)];
       const SiteModel& model = tables.models.models[number];
       its_largest = model.largest();
-      made.buckets = model.table().buckets;
-      made.shift = model.table().shift;
+      const DecodingTable table = model.table();
+      made.buckets = table.buckets;
+      made.shift = static_cast<std::uint16_t>(table.shift);
+      made.slots = static_cast<std::uint16_t>(table.slots_in_bucket());
     } else {
       made.value = static_cast<std::uint32_t>(site.value);
     }

@@ -14,7 +14,8 @@ namespace tit {
 // The site of the volume before a call.
 struct VolumeSite {
   const Bucket* buckets = nullptr;  // of its model, if it varies
-  std::uint32_t shift = 0;          // of its model
+  std::uint16_t shift = 0;          // of its model
+  std::uint16_t slots = 0;          // of its model: DecodingTable::slots_in_bucket()
   std::uint32_t value = 0;          // if it does not vary
 };
 

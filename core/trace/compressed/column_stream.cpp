@@ -16,13 +16,20 @@ ColumnStream::ColumnStream(const CompressedFile& file, ColumnPlace place)
 void ColumnStream::read_ahead(const ProgramCall* calls, std::uint32_t count,
                               std::uint32_t first_site) {
   ahead_begin_ = 0;
-  const std::uint32_t made = values_left_ < count ? read_values<true>(calls, count, first_site)
-                                                  : read_values<false>(calls, count, first_site);
+  const bool is_checked = file_->volume_sites().may_exceed();
+  std::uint32_t made = 0;
+  if (values_left_ < count) {
+    made = is_checked ? read_values<true, true>(calls, count, first_site)
+                      : read_values<true, false>(calls, count, first_site);
+  } else {
+    made = is_checked ? read_values<false, true>(calls, count, first_site)
+                      : read_values<false, false>(calls, count, first_site);
+  }
   ahead_end_ = static_cast<std::uint8_t>(made);
 }
 
-// `kMayEnd`: the block may end before so many values.
-template <bool kMayEnd>
+// `kMayEnd`: the block may end before so many values. `kMayExceed`: a value may be none.
+template <bool kMayEnd, bool kMayExceed>
 std::uint32_t ColumnStream::read_values(const ProgramCall* calls, std::uint32_t count,
                                         std::uint32_t first_site) {
   const tit::VolumeSite* const sites = file_->volume_sites().data();
@@ -37,17 +44,16 @@ std::uint32_t ColumnStream::read_values(const ProgramCall* calls, std::uint32_t 
     if (site.buckets != nullptr) {
       if (kMayEnd && left == 0) break;
       --left;
-      value = decoder.next_small(site.buckets, site.shift);
+      value = decoder.next_small(site.buckets, site.shift, site.slots);
     }
-    largest = std::max(largest, value);
+    if (kMayExceed) largest = std::max(largest, value);
     ahead_values_[made] = static_cast<std::uint32_t>(value);
     if (++made == count) break;
     number = calls[made].volume_site;
   }
   decoder_ = decoder;
   values_left_ = left;
-  const tit::VolumeSites& volumes = file_->volume_sites();
-  if (volumes.may_exceed() && largest >= volumes.known()) file_->damaged("a volume is none");
+  if (kMayExceed && largest >= file_->volume_sites().known()) file_->damaged("a volume is none");
   return made;
 }
 

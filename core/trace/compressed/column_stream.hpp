@@ -35,7 +35,7 @@ class ColumnStream {
   }
 
  private:
-  template <bool kMayEnd>
+  template <bool kMayEnd, bool kMayExceed>
   std::uint32_t read_values(const ProgramCall* calls, std::uint32_t count,
                             std::uint32_t first_site);
   void next_block();

@@ -131,10 +131,22 @@ std::size_t CompressedReader::read_stretch(Op* out, std::size_t capacity) {
   const std::size_t count = std::min(capacity, static_cast<std::size_t>(end_ - start));
   if (line > kMostLines - count) return read_call(out, capacity);
   std::size_t made = 0;
-  for (; made < count; ++made) {
-    const CallPlan& plan = plans[start[made].call];
-    if (plan.form != CallForm::plain) break;
-    plan.put(rank_, position_, static_cast<std::uint32_t>(line + made + 1), out[made]);
+  // Operations are made ready when most of them have been made several times.
+  constexpr std::uint64_t kOften = 4;
+  if (!ready_ && line >= kOften * plans_->program().rank_class().signatures.size()) make_ready();
+  if (const Op* const ready = ready_.get()) {
+    for (; made < count; ++made) {
+      const Op& op = ready[start[made].call];
+      if (op.line == 0) break;
+      out[made] = op;
+      out[made].line = static_cast<std::uint32_t>(line + made + 1);
+    }
+  } else {
+    for (; made < count; ++made) {
+      const CallPlan& plan = plans[start[made].call];
+      if (plan.form != CallForm::plain) break;
+      plan.put(rank_, position_, static_cast<std::uint32_t>(line + made + 1), out[made]);
+    }
   }
   at_ += made;
   line_ += made;
@@ -164,7 +176,7 @@ std::size_t CompressedReader::read_call(Op* out, std::size_t capacity) {
   before_ = plan.kind + 1;
   const std::uint64_t line = line_;
   const std::size_t made = make(call, plan, site, ops + count);
-  if (has_volumes_ && made == 1 && line_ == line + 1 && !plan.has_columns) {
+  if (made == 1 && line_ == line + 1 && !plan.has_columns && (has_volumes_ || ready_)) {
     keep_ready(call, ops[count]);
   }
   return put(ops, count + made, out, capacity);

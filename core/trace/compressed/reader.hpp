@@ -108,6 +108,8 @@ class CompressedReader final : public RankReader {
   template <class AmountOf, class PutCall>
   std::uint32_t put_with(Op* out, const AmountOf& amount_of, const PutCall& put_call);
   void keep_ready(std::uint32_t call, const Op& op);
+  bool begin_ready();
+  void make_ready();
   std::size_t read_call(Op* out, std::size_t capacity);
   std::size_t make(std::uint32_t call, const CallPlan& plan, std::uint32_t site, Op* ops);
   std::size_t make_cached(std::uint32_t call, const CallPlan& plan, Op* ops);
@@ -130,8 +132,8 @@ class CompressedReader final : public RankReader {
   Stack<Cached> cached_;        // by CallPlan::details, as far as they are known
   std::unique_ptr<Loop> loop_;  // none: read() does not stop at loops
   std::unique_ptr<Waiting> waiting_;
-  // Where the class has volumes, by calls: the operation of one that makes this one each time; its
-  // line is 0 as long as it is not known.
+  // By calls: the operation of one that makes this one each time; its line is 0 as long as it is
+  // not known. None at first.
   std::unique_ptr<Op[]> ready_;
   std::uint64_t line_ = 0;
   std::uint64_t calls_begun_ = 0;  // up to the end of the stretch at hand

@@ -182,11 +182,29 @@ std::uint32_t CompressedReader::put_with(Op* const out, const AmountOf& amount_o
 
 // For the next time: the operation of a call that is the same each time.
 void CompressedReader::keep_ready(std::uint32_t call, const Op& op) {
+  if (!ready_ && !begin_ready()) return;
+  ready_[call] = op;
+}
+
+// Room for operations that are the same each time; false where it takes too much.
+bool CompressedReader::begin_ready() {
   constexpr std::size_t kMostReady = 1024;
   const std::size_t calls = plans_->program().rank_class().signatures.size();
-  if (saves_memory_ || calls > kMostReady) return;
-  if (!ready_) ready_ = std::make_unique<Op[]>(calls);
-  ready_[call] = op;
+  if (saves_memory_ || calls > kMostReady) return false;
+  ready_ = std::make_unique<Op[]>(calls);
+  return true;
+}
+
+// The operations of all calls that are known to be plain.
+void CompressedReader::make_ready() {
+  if (!begin_ready()) return;
+  const std::size_t calls = plans_->program().rank_class().signatures.size();
+  const CallPlan* const plans = plans_->data();
+  for (std::size_t call = 0; call < calls; ++call) {
+    if (plans[call].form == CallForm::plain && !plans[call].has_columns) {
+      plans[call].put(rank_, position_, 1, ready_[call]);
+    }
+  }
 }
 
 std::uint64_t CompressedReader::value_at(std::uint32_t site) {

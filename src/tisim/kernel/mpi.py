@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, overload
@@ -22,6 +23,14 @@ PROC_NULL: int = _core.PROC_NULL
 
 _BYTE = 6  # the type of all counts here, as traces number types
 _LARGEST_TAG = 2**31 - 1
+
+
+class _Gives(enum.Enum):
+    """What the value of a call's event is."""
+
+    NOTHING = enum.auto()
+    POSTED = enum.auto()  # the request that it has posted
+    COMPLETED = enum.auto()  # the request that it has completed
 
 
 class MpiRank:
@@ -48,7 +57,7 @@ class MpiRank:
         self.number = number
         self.host = host
         self._requests: set[int] = set()
-        self._gives_request = False
+        self._gives = _Gives.NOTHING
         self._retired = ""
 
     def __repr__(self) -> str:
@@ -61,11 +70,16 @@ class MpiRank:
 
     def returned(self) -> int | None:
         """What the call that has just ended gives: the number of a request, or nothing."""
-        if not self._gives_request:
-            return None
-        request = self.env.driver.core.last_request(self.index)
-        self._requests.add(request)
-        return request
+        core = self.env.driver.core
+        if self._gives is _Gives.POSTED:
+            request = core.last_request(self.index)
+            self._requests.add(request)
+            return request
+        if self._gives is _Gives.COMPLETED:
+            request = core.taken_request(self.index)
+            self._requests.discard(request)
+            return request
+        return None
 
     def retire(self, action: str) -> None:
         """Refuse further calls: the trace goes on after an action of that name."""
@@ -112,24 +126,48 @@ class MpiRank:
         back = self._source(src), _size(recv_bytes), _tag(recv_tag, wildcard=True)
         return self._call(lambda: core.post_sendrecv(self.index, *out, *back))
 
+    # Requests: what isend and irecv gave. Each can be completed, or freed, once.
+
     def wait(self, request: int) -> simpy.Event:
         """MPI_Wait for a request that `isend` or `irecv` gave; each can be waited for once."""
-        if request not in self._requests:
-            raise InputError(
-                f"rank {self.number} has no pending request {request!r}; wait takes what isend or "
-                "irecv gave, once"
-            )
-        self._check_free()
+        self._check_pending([request])
         self._requests.remove(request)
-        core = self.env.driver.core
-        return self._call(lambda: core.post_wait(self.index, request))
+        return self._post_request(Kind.WAIT, request)
 
-    def waitall(self) -> simpy.Event:
-        """MPI_Waitall for all requests of the rank that are pending."""
-        self._check_free()
-        self._requests.clear()
+    def waitall(self, requests: Iterable[int] | None = None) -> simpy.Event:
+        """MPI_Waitall for some requests, by default for all of the rank that are pending."""
         core = self.env.driver.core
-        return self._call(lambda: core.post_waitall(self.index))
+        if requests is None:
+            self._check_free()
+            self._requests.clear()
+            return self._call(lambda: core.post_waitall(self.index))
+        some = self._check_pending(requests)
+        self._requests.difference_update(some)
+        return self._call(lambda: core.post_requests(self.index, Kind.WAITALL, some))
+
+    def waitany(self, requests: Iterable[int]) -> simpy.Event:
+        """MPI_Waitany for one of some requests; the event's value is the one that is complete."""
+        some = self._check_pending(requests)
+        if not some:
+            raise InputError("waitany takes one request or more")
+        core = self.env.driver.core
+        return self._call(
+            lambda: core.post_requests(self.index, Kind.WAITANY, some), gives=_Gives.COMPLETED
+        )
+
+    def cancel(self, request: int) -> simpy.Event:
+        """MPI_Cancel: a message that nobody has matched is none; a wait must follow all the same.
+
+        A send is cancelled if it is still waiting for its receive.
+        """
+        self._check_pending([request])
+        return self._post_request(Kind.CANCEL, request)
+
+    def request_free(self, request: int) -> simpy.Event:
+        """MPI_Request_free: no call names the request any more, and its message goes on."""
+        self._check_pending([request])
+        self._requests.remove(request)
+        return self._post_request(Kind.REQUEST_FREE, request)
 
     # What takes time without messages
 
@@ -225,18 +263,36 @@ class MpiRank:
         core = self.env.driver.core
         return self._call(
             lambda: core.post_message(self.index, kind, peer, nbytes, tag),
-            gives_request=kind in (Kind.ISEND, Kind.IRECV),
+            gives=_Gives.POSTED if kind in (Kind.ISEND, Kind.IRECV) else _Gives.NOTHING,
         )
+
+    def _post_request(self, kind: Kind, request: int) -> simpy.Event:
+        core = self.env.driver.core
+        return self._call(lambda: core.post_request(self.index, kind, request))
 
     def _collective(self, operation: str, *arguments: float) -> simpy.Event:
         core = self.env.driver.core
         numbers = [float(number) for number in arguments]
         return self._call(lambda: core.post_collective(self.index, operation, numbers))
 
-    def _call(self, post: Callable[[], None], *, gives_request: bool = False) -> simpy.Event:
+    def _call(self, post: Callable[[], None], *, gives: _Gives = _Gives.NOTHING) -> simpy.Event:
         self._check_free()
-        self._gives_request = gives_request
+        self._gives = gives
         return self.env.call(self, post)
+
+    def _check_pending(self, requests: Iterable[int]) -> list[int]:
+        """The requests as a list, if all are pending and the rank may make a call."""
+        some = list(requests)
+        for request in some:
+            if request not in self._requests:
+                raise InputError(
+                    f"rank {self.number} has no pending request {request!r}; a request is what "
+                    "isend or irecv gave, until it has been waited for or freed"
+                )
+        if len(set(some)) < len(some):
+            raise InputError(f"rank {self.number} names a request twice in one call")
+        self._check_free()
+        return some
 
     def _check_free(self) -> None:
         if self._retired:

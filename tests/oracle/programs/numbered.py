@@ -14,8 +14,8 @@ from tests.oracle.programs.program import Message, Request, Word
 class NumberedAuthor(CollectiveAuthor):
     """As its base, with a number for each request; free numbers are used again."""
 
-    #: Whether waits name several requests at once, not one or all.
-    lists = True
+    #: Waits for one or some of several requests.
+    some_waits: tuple[str, ...] = ("waitany", "waitsome")
 
     def remember(self, message: Message, rank: int, key: tuple[Word, Word, int]) -> None:
         taken = {request.number for request in self.pending[rank]}
@@ -42,7 +42,7 @@ class NumberedAuthor(CollectiveAuthor):
     def waitall(self) -> None:
         rank = self.any_rank()
         met = [request for request in self.pending[rank] if request.met]
-        if not self.lists or not met or self.rng.random() < 0.2:
+        if not met or self.rng.random() < 0.2:
             super().waitall()
             return
         some = self.rng.sample(met, self.rng.randint(1, len(met)))
@@ -50,7 +50,7 @@ class NumberedAuthor(CollectiveAuthor):
         if self.rng.random() < 0.4:
             # Whatever is complete afterwards, all of them may be named again.
             self.pause(self.event, rank)
-            self.write_list(rank, self.rng.choice(["waitany", "waitsome"]), some)
+            self.write_list(rank, self.rng.choice(self.some_waits), some)
             return
         self.write_list(rank, "waitall", some)
         for request in some:

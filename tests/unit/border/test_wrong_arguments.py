@@ -171,6 +171,14 @@ def test_a_rank_in_a_call_takes_no_other_one(core: Simulation) -> None:
 def test_requests_are_checked(core: Simulation) -> None:
     for request in (-1, 0, 5):
         with pytest.raises(IndexError, match="no pending request"):
-            core.post_wait(0, request)
+            core.post_request(0, _core.Kind.WAIT, request)
+        with pytest.raises(IndexError, match="no pending request"):
+            core.post_requests(0, _core.Kind.WAITALL, [request])
+    with pytest.raises(ValueError, match="listed twice"):
+        core.post_requests(0, _core.Kind.WAITANY, [1, 1])
+    with pytest.raises(ValueError, match="not about one request"):
+        core.post_request(0, _core.Kind.TEST, 0)
+    with pytest.raises(ValueError, match="not about several"):
+        core.post_requests(0, _core.Kind.TESTALL, [])
     with pytest.raises(ValueError, match="no message"):
         core.post_message(0, _core.Kind.COLLECTIVE, 0, 0, 0)

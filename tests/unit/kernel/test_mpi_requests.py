@@ -1,0 +1,135 @@
+"""What SimPy processes do with several requests, cancelled and freed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tisim
+from tisim.kernel import PROC_NULL, Environment, MpiRank
+
+ROOT = Path(__file__).resolve().parents[3]
+BACKBONE = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")
+HOSTS = ["c-0.me", "c-1.me"]
+
+Process = Generator[Any, Any, Any]
+
+
+def run(receiver: Callable[[MpiRank], Process], sender: Callable[[MpiRank], Process]) -> Any:
+    """Run two processes; what the first one returns."""
+    env = Environment(BACKBONE)
+    first, second = env.mpi(HOSTS)
+    process = env.process(receiver(first))
+    env.process(sender(second))
+    env.run()
+    return process.value
+
+
+def in_seconds(*tags: int) -> Callable[[MpiRank], Process]:
+    """A process that sends each tag after as many seconds, in their order."""
+
+    def sender(rank: MpiRank) -> Process:
+        for tag in tags:
+            yield rank.sleep(tag - rank.env.now)
+            yield rank.send(0, 100, tag)
+
+    return sender
+
+
+def receives(rank: MpiRank, *tags: int) -> Process:
+    """Post a receive of each tag; the requests."""
+    requests = []
+    for tag in tags:
+        requests.append((yield rank.irecv(1, 100, tag)))
+    return requests
+
+
+def test_waitall_waits_for_the_requests_that_it_lists() -> None:
+    def receiver(rank: MpiRank) -> Process:
+        one, two, three = yield from receives(rank, 1, 2, 3)
+        yield rank.waitall([two, one])
+        after_two = rank.env.now
+        with pytest.raises(tisim.InputError, match="no pending request"):
+            rank.wait(one)
+        yield rank.waitall([])
+        assert rank.env.now == after_two
+        yield rank.waitall()
+        with pytest.raises(tisim.InputError, match="no pending request"):
+            rank.waitall([three])
+        return after_two, rank.env.now
+
+    after_two, after_three = run(receiver, in_seconds(1, 2, 3))
+    assert 2 < after_two < 2.1
+    assert 3 < after_three < 3.1
+
+
+def test_waitany_says_which_request_is_complete() -> None:
+    def receiver(rank: MpiRank) -> Process:
+        three, one, two = yield from receives(rank, 3, 1, 2)
+        nobody = yield rank.irecv(PROC_NULL, 1)
+        assert (yield rank.waitany([three, nobody])) == nobody
+        assert rank.env.now == 0
+        assert (yield rank.waitany([three, two, one])) == one
+        assert 1 < rank.env.now < 1.1
+        yield rank.sleep(2)
+        # Both have arrived: the one that is listed first.
+        assert (yield rank.waitany([two, three])) == two
+        assert (yield rank.waitany([three])) == three
+        for wrong, words in (([three], "no pending request"), ([], "one request or more")):
+            with pytest.raises(tisim.InputError, match=words):
+                rank.waitany(wrong)
+        return rank.env.now
+
+    assert run(receiver, in_seconds(1, 2, 3)) < 3.2
+
+
+def test_a_request_is_listed_once() -> None:
+    def receiver(rank: MpiRank) -> Process:
+        request = yield rank.irecv(1, 100, 1)
+        with pytest.raises(tisim.InputError, match="names a request twice"):
+            rank.waitany([request, request])
+        yield rank.wait(request)
+
+    run(receiver, in_seconds(1))
+
+
+def test_a_cancelled_receive_leaves_its_message_to_the_next_one() -> None:
+    def receiver(rank: MpiRank) -> Process:
+        cancelled = yield rank.irecv(1, 100, 1)
+        yield rank.cancel(cancelled)
+        yield rank.wait(cancelled)
+        at_once = rank.env.now
+        yield rank.recv(1, 100, 1)
+        return at_once, rank.env.now
+
+    at_once, received = run(receiver, in_seconds(1))
+    assert at_once == 0
+    assert 1 < received < 1.1
+
+
+def test_a_receive_that_has_a_message_is_not_cancelled() -> None:
+    def receiver(rank: MpiRank) -> Process:
+        request = yield rank.irecv(1, 100, 1)
+        yield rank.sleep(2)
+        yield rank.cancel(request)
+        yield rank.wait(request)
+        return rank.env.driver.core.rank_results(0).messages_sent[1]
+
+    assert run(receiver, in_seconds(1)) == 1
+
+
+def test_nobody_names_a_freed_request() -> None:
+    def receiver(rank: MpiRank) -> Process:
+        request = yield rank.irecv(1, 100, 1)
+        yield rank.request_free(request)
+        with pytest.raises(tisim.InputError, match="no pending request"):
+            rank.cancel(request)
+        yield rank.waitall()
+        assert rank.env.now == 0
+        yield rank.recv(1, 100, 2)
+        return rank.env.now
+
+    assert 2 < run(receiver, in_seconds(1, 2)) < 2.1
