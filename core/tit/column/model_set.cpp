@@ -1,7 +1,6 @@
 #include "tit/column/model_set.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <numeric>
@@ -23,15 +22,10 @@ double bits_of(const SiteModel& model, const Histogram& values) {
   return model.own_bits() + model.coded_bits(values);
 }
 
-// About how many bits more the values take with a model that was made for others.
-double misfit(const SiteModel& model, const Histogram& values) {
+// About how many bits the values take with a model that was made for others.
+double misfit(const SiteModel& model, const Histogram& values, double most) {
   constexpr double kUnknown = 24;  // for a value that the model would have to learn
-  double bits = 0;
-  for (const ValueCount& value : values.counts()) {
-    const double needed = model.coded_bits(value);
-    bits += std::isinf(needed) ? kUnknown + static_cast<double>(value.count) : needed;
-  }
-  return bits;
+  return model.coded_bits(values, kUnknown, most);
 }
 
 // Finds a cluster for each site.
@@ -81,18 +75,25 @@ class Clustering {
       double bits;
       std::size_t cluster;
     };
-    std::vector<Candidate> candidates;
+    std::vector<Candidate> candidates;  // that take the fewest bits, ascending
     const std::size_t first =
         clusters.size() > kMostCandidates ? clusters.size() - kMostCandidates : 0;
     for (std::size_t i = first; i < clusters.size(); ++i) {
       if (clusters[i].values.counts().size() > kLargeHistogram) continue;
-      candidates.push_back({misfit(clusters[i].model, own.values), i});
+      const double most = candidates.size() == kMostTrials
+                              ? candidates.back().bits
+                              : std::numeric_limits<double>::infinity();
+      const double bits = misfit(clusters[i].model, own.values, most);
+      if (bits >= most) continue;
+      if (candidates.size() == kMostTrials) candidates.pop_back();
+      const auto behind = std::upper_bound(
+          candidates.begin(), candidates.end(), bits,
+          [](double bound, const Candidate& candidate) { return bound < candidate.bits; });
+      candidates.insert(behind, {bits, i});
     }
-    std::sort(candidates.begin(), candidates.end(),
-              [](const Candidate& a, const Candidate& b) { return a.bits < b.bits; });
     double least = own.bits - kNameBits;
     std::size_t best = clusters.size();
-    for (std::size_t i = 0; i < std::min(candidates.size(), kMostTrials); ++i) {
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
       const Cluster& cluster = clusters[candidates[i].cluster];
       Cluster trial;
       trial.values = cluster.values;

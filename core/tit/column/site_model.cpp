@@ -50,10 +50,16 @@ std::size_t SiteModel::bin_of(std::uint64_t value) const {
   return place == 0 ? 0 : place - 1;
 }
 
-double SiteModel::coded_bits(const ValueCount& value) const {
-  const std::size_t place = bin_of(value.value);
-  if (!holds(tree_.bins[place], value.value)) return std::numeric_limits<double>::infinity();
-  return bin_bits_[place] * static_cast<double>(value.count);
+double SiteModel::coded_bits(const Histogram& values, double unknown_bits, double most) const {
+  double bits = 0;
+  std::size_t place = 0;
+  for (const ValueCount& value : values.counts()) {
+    while (place + 1 < tree_.bins.size() && tree_.bins[place + 1].low <= value.value) ++place;
+    const auto times = static_cast<double>(value.count);
+    bits += holds(tree_.bins[place], value.value) ? bin_bits_[place] * times : unknown_bits + times;
+    if (bits > most) break;
+  }
+  return bits;
 }
 
 double SiteModel::coded_bits(const Histogram& values) const {

@@ -121,7 +121,9 @@ class SiteModel {
   // many when it has no bin for one of them.
   double own_bits() const { return tree_.own_bits(); }
   double coded_bits(const Histogram& values) const;
-  double coded_bits(const ValueCount& value) const;
+  // The same, but a value for which it has no bin takes so many bits once, and one each time that
+  // it occurs. Stops when there are more than `most`.
+  double coded_bits(const Histogram& values, double unknown_bits, double most) const;
 
   // In ascending order, and the frequency of each.
   const std::vector<Bin>& bins() const { return tree_.bins; }

@@ -191,7 +191,8 @@ void TraceTables::read_trace(ByteReader& in) {
   layout.index_text = std::string(in.text());
   const std::size_t names = in.count("the number of names");
   layout.name_of = RankVector::read(in, ranks);
-  const RankPlaces named = places_of(layout.name_of, ranks, static_cast<std::uint32_t>(names));
+  const std::vector<std::uint32_t> named =
+      sizes_of_classes(layout.name_of, ranks, static_cast<std::uint32_t>(names));
   for (std::size_t i = 0; i < names; ++i) {
     NameShape name;
     name.text = std::string(in.text());
@@ -199,7 +200,7 @@ void TraceTables::read_trace(ByteReader& in) {
     if (!fault.empty()) throw FormatError(fault);
     for (const Hole& hole : holes_of(name.text)) {
       if (hole.mark == kVolumeMark) throw FormatError("a name has a volume");
-      name.numbers.push_back(RankVector::read(in, named.ranks[i].size()));
+      name.numbers.push_back(RankVector::read(in, named[i]));
     }
     layout.names.push_back(std::move(name));
   }
@@ -327,24 +328,45 @@ void CodedColumns::read_coded(ByteReader& in, std::size_t sites_count, std::uint
   }
 }
 
+namespace {
+
+// Calls `take(rank, class)` for each rank. A file of a few bytes may have tens of millions of
+// ranks, so that nothing is kept of each.
+template <class Take>
+void for_each_class(const RankVector& class_of, std::uint32_t ranks, std::uint32_t classes,
+                    const Take& take) {
+  class_of.for_each(ranks, [&](std::uint32_t rank, std::int64_t number) {
+    if (number < 0 || number >= static_cast<std::int64_t>(classes)) {
+      throw FormatError("a rank is in no class");
+    }
+    take(rank, static_cast<std::uint32_t>(number));
+  });
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> sizes_of_classes(const RankVector& class_of, std::uint32_t ranks,
+                                            std::uint32_t classes) {
+  std::vector<std::uint32_t> sizes(classes, 0);
+  for_each_class(class_of, ranks, classes,
+                 [&](std::uint32_t, std::uint32_t number) { ++sizes[number]; });
+  return sizes;
+}
+
 RankPlaces places_of(const RankVector& class_of, std::uint32_t ranks, std::uint32_t classes) {
+  const std::vector<std::uint32_t> sizes = sizes_of_classes(class_of, ranks, classes);
   RankPlaces places;
   places.class_of.reserve(ranks);
   places.position.reserve(ranks);
   places.ranks.resize(classes);
-  std::vector<std::int32_t> all(ranks);
-  std::iota(all.begin(), all.end(), 0);
-  const std::vector<std::int64_t> numbers = class_of.all(all);
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const std::int64_t number = numbers[rank];
-    if (number < 0 || number >= static_cast<std::int64_t>(classes)) {
-      throw FormatError("a rank is in no class");
-    }
-    const auto at = static_cast<std::uint32_t>(number);
-    places.class_of.push_back(at);
-    places.position.push_back(static_cast<std::uint32_t>(places.ranks[at].size()));
-    places.ranks[at].push_back(static_cast<std::int32_t>(rank));
+  for (std::uint32_t number = 0; number < classes; ++number) {
+    places.ranks[number].reserve(sizes[number]);
   }
+  for_each_class(class_of, ranks, classes, [&](std::uint32_t rank, std::uint32_t number) {
+    places.class_of.push_back(number);
+    places.position.push_back(static_cast<std::uint32_t>(places.ranks[number].size()));
+    places.ranks[number].push_back(static_cast<std::int32_t>(rank));
+  });
   return places;
 }
 

@@ -143,6 +143,9 @@ struct RankPlaces {
   std::vector<std::uint32_t> position;
   std::vector<std::vector<std::int32_t>> ranks;  // of each class, ascending
 };
+// How many ranks each class has. Throws FormatError when a rank is in none.
+std::vector<std::uint32_t> sizes_of_classes(const RankVector& class_of, std::uint32_t ranks,
+                                            std::uint32_t classes);
 RankPlaces places_of(const RankVector& class_of, std::uint32_t ranks, std::uint32_t classes);
 
 }  // namespace tit

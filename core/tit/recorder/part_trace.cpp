@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "tit/codec/numbers.hpp"
-#include "tit/file/expansion.hpp"
 #include "tit/file/shape.hpp"
 #include "tit/file/volume_code.hpp"
+#include "tit/grammar/expansion.hpp"
 #include "tit/recorder/distinct_calls.hpp"
 #include "tit/recorder/value_block.hpp"
 #include "tit/writer/rank_part.hpp"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tit/codec/bytes.hpp"
+#include "tit/grammar/expansion.hpp"
 #include "tit/grammar/grammar.hpp"
 #include "tit/vector/indexed_sequence.hpp"
 
@@ -25,6 +26,26 @@ class RankVector {
   std::int64_t at(std::size_t position, std::int32_t rank) const;
   // The values of all ranks; faster than one by one.
   std::vector<std::int64_t> all(const std::vector<std::int32_t>& ranks) const;
+  // Calls `take(rank, value)` for the ranks below `count`, which all have a value.
+  template <class Take>
+  void for_each(std::uint32_t count, const Take& take) const {
+    if (!is_sequence()) {
+      for (std::uint32_t rank = 0; rank < count; ++rank) {
+        take(rank, at(rank, static_cast<std::int32_t>(rank)));
+      }
+      return;
+    }
+    Expansion terminals(grammar_);
+    std::uint64_t sum = 0;  // modulo 2^64
+    for (std::uint32_t rank = 0; rank < count; ++rank) {
+      std::uint32_t terminal = 0;
+      terminals.next(terminal);
+      const Code code = codes_[terminal];
+      sum += static_cast<std::uint64_t>(code.value);
+      take(rank, form_ == Form::sequence_steps ? static_cast<std::int64_t>(sum)
+                                               : decoded(code, static_cast<std::int32_t>(rank)));
+    }
+  }
   // Whether all ranks have this value, and which.
   bool is_constant() const { return form_ == Form::constant; }
 

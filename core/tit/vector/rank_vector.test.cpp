@@ -25,6 +25,14 @@ bool gives(const RankVector& vector, const Values& values, const Ranks& ranks) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (vector.at(i, ranks[i]) != values[i]) return false;
   }
+  if (ranks == first_ranks(ranks.size())) {
+    Values one_by_one;
+    vector.for_each(static_cast<std::uint32_t>(ranks.size()),
+                    [&](std::uint32_t rank, std::int64_t value) {
+                      if (rank == one_by_one.size()) one_by_one.push_back(value);
+                    });
+    if (one_by_one != values) return false;
+  }
   return vector.all(ranks) == values;
 }
 

@@ -7,7 +7,7 @@
 #include "tit/codec/numbers.hpp"
 #include "tit/column/encoder.hpp"
 #include "tit/column/precision.hpp"
-#include "tit/file/expansion.hpp"
+#include "tit/grammar/expansion.hpp"
 #include "tit/writer/computed_volumes.hpp"
 #include "tit/writer/number_table.hpp"
 #include "tit/writer/rank_part.hpp"

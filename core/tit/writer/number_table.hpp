@@ -16,7 +16,7 @@ class NumberTable {
   // The number of a key, the next one from 0 if it is new.
   std::uint32_t number(std::uint64_t key) {
     std::size_t at = place_of(key);
-    for (; slots_[at] != 0; at = (at + 1) & mask()) {
+    for (; slots_[at] != 0; at = (at + 1) & mask_) {
       if (keys_[slots_[at] - 1] == key) return slots_[at] - 1;
     }
     keys_.push_back(key);
@@ -33,22 +33,23 @@ class NumberTable {
  private:
   static constexpr std::size_t kFewestSlots = 64;
 
-  std::size_t mask() const { return slots_.size() - 1; }
   std::size_t place_of(std::uint64_t key) const {
     const std::uint64_t hash = (key ^ (key >> 29)) * 0x9e3779b97f4a7c15U;
-    return static_cast<std::size_t>(hash ^ (hash >> 32)) & mask();
+    return static_cast<std::size_t>(hash ^ (hash >> 32)) & mask_;
   }
   void grow() {
     slots_.assign(2 * slots_.size(), 0);
+    mask_ = slots_.size() - 1;
     for (std::uint32_t i = 0; i < keys_.size(); ++i) {
       std::size_t at = place_of(keys_[i]);
-      while (slots_[at] != 0) at = (at + 1) & mask();
+      while (slots_[at] != 0) at = (at + 1) & mask_;
       slots_[at] = i + 1;
     }
   }
 
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint32_t> slots_;  // a number plus 1; 0: free
+  std::size_t mask_ = kFewestSlots - 1;
 };
 
 }  // namespace tit

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "tit/file/expansion.hpp"
 #include "tit/file/tables.hpp"
+#include "tit/grammar/expansion.hpp"
 
 namespace tisim {
 namespace tit {

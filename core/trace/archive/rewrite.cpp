@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tit/codec/error.hpp"
-#include "tit/file/expansion.hpp"
+#include "tit/grammar/expansion.hpp"
 #include "tit/writer/trace_writer.hpp"
 #include "trace/compressed/attributes.hpp"
 #include "trace/compressed/column_stream.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tit/file/attributes.hpp"
-#include "tit/file/expansion.hpp"
+#include "tit/grammar/expansion.hpp"
 #include "trace/compressed/column_stream.hpp"
 #include "trace/compressed/file.hpp"
 

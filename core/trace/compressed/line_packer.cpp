@@ -13,7 +13,6 @@ namespace tisim {
 
 namespace {
 
-constexpr std::string_view kComputePrefix = "compute ";
 constexpr std::string_view kHistogramPrefix = "histogram=";
 
 std::uint64_t hash_of_text(std::string_view text) {
@@ -39,6 +38,7 @@ LinePacker::LinePacker(tit::TraceWriter& writer, const Vocabulary& vocabulary, s
     : writer_(writer),
       vocabulary_(vocabulary),
       prefix_(std::to_string(rank) + " "),
+      compute_prefix_(prefix_ + "compute "),
       merged_(merged),
       part_(static_cast<std::uint32_t>(rank)),
       slots_(256, 0) {}
@@ -63,9 +63,8 @@ std::uint32_t LinePacker::number_of(std::string_view text) {
 
 // Whether the line is a plain computation.
 bool LinePacker::take_volume(std::string_view text) {
-  const std::size_t start = prefix_.size() + kComputePrefix.size();
-  if (text.size() <= start || text.compare(0, prefix_.size(), prefix_) != 0 ||
-      text.compare(prefix_.size(), kComputePrefix.size(), kComputePrefix) != 0) {
+  const std::size_t start = compute_prefix_.size();
+  if (text.size() <= start || std::memcmp(text.data(), compute_prefix_.data(), start) != 0) {
     return false;
   }
   if (writer_.draws_volumes()) return take_drawn_volume(text.substr(start));
@@ -94,19 +93,31 @@ bool LinePacker::take_drawn_volume(std::string_view text) {
 }
 
 std::uint32_t LinePacker::text_number(std::string_view text, bool& is_new) {
+  // In a loop the line is the one that came after the line before the last time, too.
+  if (last_ < texts_.size() && has_text(texts_[last_].next, text)) {
+    return last_ = texts_[last_].next;
+  }
+  const std::uint32_t number = find_text(text, is_new);
+  if (last_ < texts_.size()) texts_[last_].next = number;
+  return last_ = number;
+}
+
+bool LinePacker::has_text(std::uint32_t number, std::string_view text) const {
+  return texts_[number].size == text.size() &&
+         std::memcmp(characters_.data() + texts_[number].offset, text.data(), text.size()) == 0;
+}
+
+std::uint32_t LinePacker::find_text(std::string_view text, bool& is_new) {
   const std::uint64_t hash = hash_of_text(text);
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = hash & mask;
   for (; slots_[at] != 0; at = (at + 1) & mask) {
     const std::uint32_t number = slots_[at] - 1;
-    if (hashes_[number] == hash && texts_[number].size == text.size() &&
-        std::memcmp(characters_.data() + texts_[number].offset, text.data(), text.size()) == 0) {
-      return number;
-    }
+    if (hashes_[number] == hash && has_text(number, text)) return number;
   }
   is_new = true;
   const auto number = static_cast<std::uint32_t>(texts_.size());
-  texts_.push_back({characters_.size(), static_cast<std::uint32_t>(text.size()), 0});
+  texts_.push_back({characters_.size(), static_cast<std::uint32_t>(text.size()), 0, 0});
   hashes_.push_back(hash);
   characters_ += text;
   slots_[at] = number + 1;

@@ -34,9 +34,12 @@ class LinePacker {
     std::size_t offset;
     std::uint32_t size;
     std::uint32_t call;  // its number in the part
+    std::uint32_t next;  // the text that came after it the last time, if one did
   };
 
   std::uint32_t text_number(std::string_view text, bool& is_new);
+  std::uint32_t find_text(std::string_view text, bool& is_new);
+  bool has_text(std::uint32_t number, std::string_view text) const;
   void grow();
   bool take_volume(std::string_view text);
   bool take_drawn_volume(std::string_view text);
@@ -46,12 +49,14 @@ class LinePacker {
 
   tit::TraceWriter& writer_;
   const Vocabulary& vocabulary_;
-  std::string prefix_;
+  std::string prefix_;          // of the rank's lines
+  std::string compute_prefix_;  // of its computations
   bool merged_;
   tit::RankPart part_;
   // The different lines, in a hash table.
   std::string characters_;
   std::vector<Text> texts_;
+  std::uint32_t last_ = ~std::uint32_t{0};  // the text before, none at first
   std::vector<std::uint64_t> hashes_;
   std::vector<std::uint32_t> slots_;  // number of a text plus 1, or 0
   // In a merged file: each line, and how far behind the one before it stands.

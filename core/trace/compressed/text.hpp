@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "tit/file/expansion.hpp"
+#include "tit/grammar/expansion.hpp"
 #include "trace/compressed/column_stream.hpp"
 #include "trace/compressed/file.hpp"
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "tit/file/expansion.hpp"
 #include "tit/file/volume_code.hpp"
+#include "tit/grammar/expansion.hpp"
 #include "trace/compressed/column_stream.hpp"
 
 namespace tisim {
