@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ import pytest
 import tisim
 from tests.oracle.cases import Case
 from tests.oracle.compare import AGREES, BAD, ORACLE_FAILED, judge
+from tests.oracle.programs.call_programs import draw_calls
+from tests.oracle.programs.communicators import PENDING_TAG
 from tests.oracle.programs.numbered import NumberedAuthor
+from tests.oracle.programs.numbered_calls import with_numbers
 from tests.oracle.simgrid_exec import run_oracle
 
 pytestmark = pytest.mark.oracle
@@ -91,3 +95,30 @@ def test_a_fresh_program_agrees(draw: int) -> None:
     assert verdict.kind not in (*BAD, ORACLE_FAILED), (
         f"Case.draw({seed}, author=NumberedAuthor): {verdict}"
     )
+
+
+#: Together they have a collective and a persistent request with a number, and name them.
+NUMBERED_CALLS = (12, 61, 100, 102)
+
+
+def numbered_calls(seed: int) -> Case:
+    case = draw_calls(seed)
+    return replace(case, program=with_numbers(case.program))
+
+
+@pytest.mark.parametrize("seed", NUMBERED_CALLS)
+def test_calls_of_all_kinds_whose_requests_have_numbers_agree(seed: int) -> None:
+    case = numbered_calls(seed)
+    verdict = judge(case)
+    assert verdict.kind == AGREES, f"{case.label}: {verdict}"
+
+
+def test_collectives_and_persistent_requests_have_numbers() -> None:
+    words = {
+        str(line.words[0])
+        for seed in NUMBERED_CALLS
+        for line in numbered_calls(seed).program.lines
+        if str(line.words[-1]).startswith("request=")
+    }
+    assert words >= {"wait", "test", "start", "isend", "irecv", "send_init", "recv_init"}
+    assert any(word[1:] in PENDING_TAG for word in words)
