@@ -15,6 +15,7 @@ from tisim.formats.call_sites import Module, modules_of, named_paths
 from tisim.formats.inspection_parts import CallPath
 from tisim.viz.application import application_page
 
+# In the trace, nobody receives the last message.
 PROGRAM = """\
 #include <mpi.h>
 static int rank, ranks, value;
@@ -37,6 +38,11 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   for (int i = 0; i < 20; ++i) recurse(i % 2);
   if (rank == 0) MPI_Send(&value, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+  if (rank == 1) {
+    MPI_Pcontrol(0);
+    MPI_Recv(&value, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Pcontrol(1);
+  }
   MPI_Finalize();
   return 0;
 }
@@ -64,7 +70,7 @@ def test_calls_are_named_by_functions_and_lines(recorded: Trace) -> None:
         CallPath(once, "isend", 30),
         CallPath(twice, "isend", 30),
     }
-    assert CallPath("main (program.c:22)", "finalize", 3) in paths
+    assert CallPath("main (program.c:27)", "finalize", 3) in paths
     page = application_page(inspect(recorded.file))
     assert "recurse (program.c:13) &gt; exchange (program.c:4)" in page
 

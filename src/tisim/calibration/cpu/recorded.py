@@ -55,7 +55,7 @@ def _rows(trace: Trace, run: str) -> list[tuple[float, float, int, str]]:
     rows = []
     for rank in range(trace.ranks):
         nanoseconds = dict(counts_of(trace, rank, "time"))
-        for batch in trace.operations(rank):
+        for batch in trace.operations(rank, custom_actions=["unsupported"]):
             computes = batch[batch["kind"] == Kind.COMPUTE]
             for line, volume in zip(computes["line"], computes["amount"], strict=True):
                 took = nanoseconds.get(int(line), 0)
