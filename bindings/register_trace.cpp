@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -48,12 +49,11 @@ std::shared_ptr<TraceSet> with_options(const TraceSet& set, bool mistaken_null_i
                                        bool sources_are_matched,
                                        std::vector<std::string> custom_actions,
                                        double compute_noise, std::uint64_t noise_seed,
-                                       std::unordered_map<std::string, double> speedups) {
-  const TraceOptions options{mistaken_null_is_any,
-                             sources_are_matched,
-                             std::move(custom_actions),
-                             {compute_noise, noise_seed},
-                             std::move(speedups)};
+                                       std::unordered_map<std::string, double> speedups,
+                                       std::unordered_map<double, double> volume_factors) {
+  const TraceOptions options{mistaken_null_is_any,      sources_are_matched,
+                             std::move(custom_actions), {compute_noise, noise_seed},
+                             std::move(speedups),       std::move(volume_factors)};
   return std::const_pointer_cast<TraceSet>(set.with(options));
 }
 
@@ -76,6 +76,13 @@ void write_scripts_of(const TraceSet& set, const nb::bytes& directory, nb::objec
   ProgressReporter reporter(std::move(progress));
   const nb::gil_scoped_release unlocked;
   write_scripts(set, path, reporter.progress());
+}
+
+// What an optional section says that the core does not read; none: there is no such section.
+std::optional<nb::bytes> trace_section(const TraceSet& set, const std::string& name) {
+  const std::optional<std::string> found = set.section(name);
+  if (!found) return std::nullopt;
+  return nb::bytes(found->data(), found->size());
 }
 
 // The names of attributes, and whether the values of each are numbers of texts.
@@ -186,7 +193,7 @@ void register_trace(nb::module_& m) {
           },
           "rank"_a, nb::sig("def file(self, rank: int) -> str"))
       .def("with_options", &with_options, "mistaken_null_is_any"_a, "sources_are_matched"_a,
-           "custom_actions"_a, "compute_noise"_a, "noise_seed"_a, "speedups"_a)
+           "custom_actions"_a, "compute_noise"_a, "noise_seed"_a, "speedups"_a, "volume_factors"_a)
       .def(
           "open",
           [](const TraceSet& set, std::int32_t rank, CallTable& calls) {
@@ -198,6 +205,7 @@ void register_trace(nb::module_& m) {
   m.attr("NUMBERED") = kNumbered;
   m.attr("SCRIPT_VERSION") = kScriptVersion;
   m.attr("SCRIPT_KEPT_INSTRUCTIONS") = kMostKeptInstructions;
+  m.def("trace_section", &trace_section, "set"_a, "name"_a);
   m.def("write_scripts", &write_scripts_of, "set"_a, "directory"_a, "progress"_a.none());
   m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a, "progress"_a.none());
 }

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tisim.actions.registry import Registry, action, collective, default_registry
     from tisim.config import Config
     from tisim.errors import InputError, SimulationError, TisimError
+    from tisim.extrapolation import extrapolation
     from tisim.formats import Trace
     from tisim.platform import Platform, PlatformBuilder
     from tisim.platform.deployment import Deployment
@@ -37,6 +38,7 @@ _HOME_OF = {
     "action": "tisim.actions.registry",
     "collective": "tisim.actions.registry",
     "default_registry": "tisim.actions.registry",
+    "extrapolation": "tisim.extrapolation",
     "replay": "tisim.replay",
     "sweep": "tisim.sweep",
 }
@@ -56,6 +58,7 @@ __all__ = [
     "action",
     "collective",
     "default_registry",
+    "extrapolation",
     "replay",
     "sweep",
 ]

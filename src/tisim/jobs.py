@@ -34,8 +34,16 @@ def readable(trace: Trace, settings: Settings) -> TraceSet:
         sources_are_matched=settings.protocol.sources == "matched",
         custom_actions=tuple(settings.registry.actions),
         speedups=settings.speedups,
+        volume_factors=_volume_factors(trace, settings),
     )
     return core
+
+
+def _volume_factors(trace: Trace, settings: Settings) -> Mapping[float, float]:
+    """What the volumes of an extrapolated trace are multiplied with, where they are drawn."""
+    seed = settings.cpu.volume_seed
+    made = trace.extrapolated if seed else None
+    return {} if made is None else made.factors(seed)
 
 
 def lives(placements: Deployment) -> tuple[Sequence[float], Mapping[int, float]]:
@@ -112,13 +120,16 @@ def start_replay(
 
 
 def _inexact(trace: Trace) -> list[str]:
-    """What a trace says that was packed with less exact volumes."""
+    """What a trace says that was extrapolated, or packed with less exact volumes."""
     level = trace.precision
+    made = trace.extrapolated
+    notes = [] if made is None else [f"{trace.name} is {made.text()}"]
     if level == "exact":
-        return []
+        return notes
     if level == "histogram":
         return [
-            f"{trace.name} has histograms of computed volumes only; volumes are drawn from them"
+            *notes,
+            f"{trace.name} has histograms of computed volumes only; volumes are drawn from them",
         ]
     kept = "as the means of their sites" if level == "mean" else f"to {level} of each"
-    return [f"{trace.name} keeps the volumes of computations {kept}"]
+    return [*notes, f"{trace.name} keeps the volumes of computations {kept}"]

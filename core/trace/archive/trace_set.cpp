@@ -29,6 +29,7 @@ TraceSet::TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const Tr
       vocabulary_(options.custom_actions),
       compute_noise_(options.compute_noise),
       speedups_(options.speedups),
+      volume_factors_(options.volume_factors),
       sources_are_matched_(options.sources_are_matched) {
   grammar_.ranks = files_->ranks();
   grammar_.dialect = dialect;
@@ -141,10 +142,11 @@ std::unique_ptr<RankReader> TraceSet::open(std::int32_t rank, CallTable& calls) 
                                           files_->split, buffer, calls);
   }
   const ComputeNoiseStream noise(compute_noise_, rank);
-  if (!noise.is_on() && speedups_.empty()) return reader;
+  if (!noise.is_on() && speedups_.empty() && volume_factors_.empty()) return reader;
   std::optional<SpeedupStream> speedups;
   if (!speedups_.empty()) speedups.emplace(speedups_, calls);
-  return std::make_unique<AdjustedReader>(std::move(reader), noise, std::move(speedups));
+  return std::make_unique<AdjustedReader>(std::move(reader), noise, std::move(speedups),
+                                          volume_factors_);
 }
 
 }  // namespace tisim

@@ -18,6 +18,7 @@
 #include "trace/vocabulary/vocabulary.hpp"
 #include "trace/volumes/compute_noise.hpp"
 #include "trace/volumes/speedups.hpp"
+#include "trace/volumes/volume_factors.hpp"
 
 namespace tisim {
 
@@ -30,6 +31,7 @@ struct TraceOptions {
   std::vector<std::string> custom_actions = {};
   ComputeNoise compute_noise = {};
   Speedups speedups = {};
+  VolumeFactors volume_factors = {};
 };
 
 // Immutable: any number of simulations and threads read it at once.
@@ -60,6 +62,12 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   // How exactly its file keeps the volumes of computations: "exact", or a level of
   // tit/column/precision.hpp.
   std::string precision() const;
+
+  // What an optional section that the core does not read says; none: it has no such section.
+  // Throws TraceError.
+  std::optional<std::string> section(const std::string& name) const {
+    return files_->compressed ? files_->compressed->unknown_section(name) : std::nullopt;
+  }
 
   // Its attributes of calls (tit/file/attributes.hpp); nullptr when it has none. Throws TraceError.
   const CompressedAttributes* attributes() const {
@@ -96,6 +104,7 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   TraceGrammar grammar_;
   ComputeNoise compute_noise_;
   Speedups speedups_;
+  VolumeFactors volume_factors_;
   bool sources_are_matched_;
 };
 

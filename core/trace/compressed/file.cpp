@@ -133,6 +133,18 @@ std::vector<tit::Section> CompressedFile::unknown_sections() const {
   return sections;
 }
 
+std::optional<std::string> CompressedFile::unknown_section(const std::string& name) const {
+  for (const tit::Section& section : container_) {
+    if (is_known(section) || section.name != name) continue;
+    try {
+      return tit::read_section(FileSource(file_), section);
+    } catch (const tit::FormatError& error) {
+      damaged(error.what());
+    }
+  }
+  return std::nullopt;
+}
+
 std::string CompressedFile::bytes() const {
   const FileSource source(file_);
   return source.read(0, source.size());

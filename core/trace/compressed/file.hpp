@@ -51,6 +51,7 @@ class CompressedFile {
   // The optional ones that are not known here, with what they say, and all bytes of the file.
   // Throw TraceError.
   std::vector<tit::Section> unknown_sections() const;
+  std::optional<std::string> unknown_section(const std::string& name) const;
   std::string bytes() const;
   const tit::TraceTables& tables() const { return tables_; }
   const Site& site(std::uint32_t number) const { return sites_[number]; }

@@ -101,6 +101,8 @@ def _print(report: CheckReport) -> None:
         f"{_count(report.actions, 'action')}, {_count(report.messages, 'message')} of "
         f"{format_bytes(report.bytes)} from rank to rank, {report.flops:.6g} flops"
     )
+    if report.extrapolated:
+        click.echo(report.extrapolated)
     if report.counters:
         click.echo(f"counters beside the volumes: {', '.join(report.counters)}")
     rows: list[tuple[str, ...]] = [("action", "number", "messages", "bytes", "amount")]

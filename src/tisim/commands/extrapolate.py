@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,10 @@ from tisim.commands.written import report_written
 from tisim.files import check_writable
 from tisim.formats.writer import PACKED_SUFFIX
 from tisim.quantities import format_bytes
+
+if TYPE_CHECKING:
+    from tisim.extrapolation import Extrapolation
+    from tisim.extrapolation.scaling.curves import ScalingCurves
 
 
 @click.command(
@@ -19,6 +24,8 @@ Examples:
   tisim extrapolate a.16.tit b.32.tit c.64.tit --to 1024 -o big.tit
   tisim extrapolate halo.*.tit --to 1000000 --show -o million.tit
   tisim extrapolate a.16.tit b.32.tit c.64.tit --to 128 -o big.tit --check d.128.tit
+  tisim extrapolate lu.*.tit --to 1024 -o big.tit --platform p.xml --report lu.html --plot lu.svg
+  tisim replay --platform p.xml --uncertainty 20 big.tit   # volumes drawn from their intervals
 """,
 )
 @click.option("--to", "ranks", type=int, required=True, help="The number of ranks to predict.")
@@ -42,13 +49,14 @@ Examples:
 @click.option(
     "--approximate",
     multiple=True,
-    metavar="ACTION",
-    help="Take the means of the numbers of this action, such as alltoallv, which are data.",
+    metavar="ACTION[:means]",
+    help="The numbers of this action, such as alltoallv, are data: draw those for ranks from a "
+    "distribution, or take their means.",
 )
 @click.option(
     "--families",
     metavar="FILE.py",
-    help="Run this file first, which adds families with @tisim.extrapolation.family.",
+    help="Run this file first, which adds families with @tisim.extrapolation.",
 )
 @click.option(
     "--check",
@@ -57,7 +65,23 @@ Examples:
     help="Compare with a trace recorded on as many ranks: calls one by one, and volumes.",
 )
 @click.option(
-    "--platform", metavar="FILE", help="With --check: compare the simulated times on it, too."
+    "--platform",
+    metavar="FILE",
+    help="With --check: compare the simulated times on it, too. With --report and --plot: show "
+    "times on it instead of volumes.",
+)
+@click.option(
+    "--report",
+    "report_file",
+    metavar="FILE",
+    help="Write one .html page, to be read offline: costs by call site over the number of ranks "
+    "with intervals, what dominates from which number on, all functions.",
+)
+@click.option(
+    "--plot",
+    "plot_file",
+    metavar="FILE",
+    help="Draw the costs by call site over the number of ranks, as .svg or .png.",
 )
 @click.option("--show", is_flag=True, help="Print the function of every parameter.")
 @click.argument("traces", nargs=-1, required=True)
@@ -70,6 +94,8 @@ def extrapolate_command(
     families: str | None,
     recorded: str | None,
     platform: str | None,
+    report_file: str | None,
+    plot_file: str | None,
     show: bool,
     traces: tuple[str, ...],
 ) -> None:
@@ -81,18 +107,19 @@ def extrapolate_command(
     of ranks that is asked for, is an error. Only volumes of computations that vary are fitted by
     least squares.
     """
-    from runpy import run_path
-
     from tisim.errors import InputError
     from tisim.extrapolation import extrapolate
+    from tisim.extrapolation.recordings import Recordings
+    from tisim.platform import Platform
 
     if Path(output).suffix != PACKED_SUFFIX:
         raise InputError(f"the output is a packed trace: call it {Path(output).stem}.tit")
-    if platform is not None and recorded is None:
-        raise InputError("--platform is for --check TRACE, whose simulated time it compares")
+    if platform is not None and recorded is None and report_file is None and plot_file is None:
+        raise InputError("--platform is for --check, --report or --plot, which show times on it")
     check_writable(output)
+    _check_pictures(report_file, plot_file)
     if families is not None:
-        run_path(families)
+        _run(families)
     made = extrapolate(
         traces, ranks, output, prefer=prefer, scaling=scaling, approximate=approximate
     )
@@ -123,10 +150,63 @@ def extrapolate_command(
             f"are predicted within {worst:.1%}"
         )
     if made.approximate:
-        click.echo(f"approximate, as means: the numbers of {', '.join(made.approximate)}")
+        listed = ", ".join(f"{action} ({how})" for action, how in made.approximate.items())
+        click.echo(f"the numbers of calls that are data are approximate: {listed}")
     report_written(output)
+    if report_file is not None or plot_file is not None:
+        from tisim.extrapolation.scaling.curves import scaling_curves
+
+        recordings = Recordings.read(traces, scaling=scaling, approximate=approximate)
+        machine = None if platform is None else Platform.load(platform)
+        curves = scaling_curves(recordings, ranks, prefer=prefer, platform=machine)
+        _draw(made, curves, report_file, plot_file)
     if recorded is not None and not _checked(output, recorded, platform):
         raise SystemExit(1)
+
+
+def _check_pictures(report: str | None, plot: str | None) -> None:
+    """Check the names of files before anything is computed."""
+    if report is not None:
+        from tisim.viz.report import check_report
+
+        check_report(report)
+        check_writable(report)
+    if plot is not None:
+        from tisim.extrapolation.scaling.picture import check_scaling_picture
+
+        check_scaling_picture(plot)
+        check_writable(plot)
+
+
+def _draw(made: Extrapolation, curves: ScalingCurves, report: str | None, plot: str | None) -> None:
+    """Say what dominates, and write the page and the picture."""
+    for ranks, curve in curves.dominating():
+        click.echo(f"from {ranks:,} ranks on most is {curve.text}")
+    if report is not None:
+        from tisim.extrapolation.scaling.report import write_scaling_report
+
+        write_scaling_report(made, curves, report)
+        report_written(report)
+    if plot is not None:
+        from tisim.extrapolation.scaling.picture import draw_scaling
+
+        draw_scaling(curves, plot)
+        report_written(plot)
+
+
+def _run(families: str) -> None:
+    """Run a file that adds families."""
+    from runpy import run_path
+
+    from tisim.errors import InputError, TisimError
+
+    try:
+        run_path(families)
+    except TisimError:
+        raise
+    except Exception as error:
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        raise InputError(f"this file of families cannot be run: {reason}", file=families) from None
 
 
 def _checked(output: str, recorded: str, platform: str | None) -> bool:

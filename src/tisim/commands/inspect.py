@@ -106,6 +106,8 @@ def _head(found: Inspection) -> Iterator[str]:
         f"of ranks, {_count(found.actions, 'action')}, {found.dialect} dialect; "
         f"{found.nbytes:,} bytes as .tit version 2{how}"
     )
+    if found.extrapolated:
+        yield found.extrapolated
     if found.precision != "exact":
         yield f"volumes are kept at the precision {found.precision}"
     if found.complete:

@@ -149,7 +149,8 @@ Examples:
     type=click.IntRange(min=2),
     metavar="N",
     help="Replay with N other sets of parameters too, on all cores: those that 'tisim calibrate' "
-    "has stored beside the platform. Shows the interval of nine tenths of the times.",
+    "has stored beside the platform. Fitted volumes of an extrapolated trace are drawn anew for "
+    "each. Shows the interval of nine tenths of the times.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --uncertainty."
@@ -206,7 +207,6 @@ def replay_command(
     if json_file not in (None, "-"):
         check_writable(json_file)
     pictures = Pictures(gantt_files, report_file)
-    sets = None if uncertainty is None else _parameter_sets(platform_file)
     start = time.perf_counter()
     chosen = () if sources is None else (f"tisim/sources={sources}",)
     config = Config.from_items((*items, *chosen))
@@ -215,6 +215,7 @@ def replay_command(
         platform = platform.scaled(bandwidth=bandwidth, latency=latency, speed=speed)
     with ProgressBar("open") as bar:
         trace = Trace.open(traces[0] if len(traces) == 1 else list(traces), progress=bar.show)
+    sets = None if uncertainty is None else _parameter_sets(platform_file, trace)
     deployment = _deployment(deployment_file, hostfile, mapping_rule, platform, trace.ranks)
     with ProgressBar("replay") as bar:
         result = replay(
@@ -232,7 +233,7 @@ def replay_command(
         )
     result.wall_time = time.perf_counter() - start
     interval = None
-    if uncertainty is not None and sets is not None:
+    if uncertainty is not None:
         from tisim.uncertainty import replay_with_sets
 
         interval = replay_with_sets(
@@ -311,7 +312,12 @@ def _mapped(rule: str, deployment: Deployment | None, platform: Platform, ranks:
     return mapping.place(platform, ranks, ())
 
 
-def _parameter_sets(platform_file: str) -> ParameterSets:
+def _parameter_sets(platform_file: str, trace: Trace) -> ParameterSets | None:
+    """Those beside the platform; None: there are none, but volumes can be drawn."""
     from tisim.uncertainty import ParameterSets
 
+    made = trace.extrapolated
+    has_file = ParameterSets.path_beside(platform_file).exists()
+    if made is not None and made.volumes and not has_file:
+        return None
     return ParameterSets.beside(platform_file)

@@ -4,7 +4,7 @@
 >>> extrapolate(["a.16.tit", "b.32.tit", "c.64.tit"], 1024, "big.tit")  # doctest: +SKIP
 """
 
-from tisim.extrapolation.extrapolation import Extrapolation, extrapolate
-from tisim.extrapolation.families import family
+from tisim.extrapolation.families import extrapolation
+from tisim.extrapolation.prediction import Extrapolation, extrapolate
 
-__all__ = ["Extrapolation", "extrapolate", "family"]
+__all__ = ["Extrapolation", "extrapolate", "extrapolation"]

@@ -86,18 +86,24 @@ _SIDE = "side"
 _SIDES = ("P^(1/2)", "P^(-1/2)", "P^(1/3)", "P^(-1/3)")
 
 
-def family(name: str) -> Callable[[FamilyTerm], FamilyTerm]:
-    """Add a term t, so that the functions a t and a t + c are tried, too.
+def extrapolation(name: str) -> Callable[[FamilyTerm], FamilyTerm]:
+    """Add a family of functions of the number of ranks: a t and a t + c of a term t.
 
     Parameters
     ----------
     name
         What messages and ``--prefer`` call it.
 
+    Raises
+    ------
+    InputError
+        When there is a family of that name. When a term fails, or has a value that is not exact,
+        `extrapolate` raises it.
+
     Examples
     --------
-    >>> from tisim.extrapolation import family
-    >>> @family("links of a ring of rings")
+    >>> import tisim
+    >>> @tisim.extrapolation("links of a ring of rings")
     ... def ring_of_rings(ranks):
     ...     return ranks + ranks // 8
     """
@@ -106,7 +112,18 @@ def family(name: str) -> Callable[[FamilyTerm], FamilyTerm]:
 
     def add(term: FamilyTerm) -> FamilyTerm:
         def exact(ranks: int) -> Fraction | None:
-            value = term(ranks)
+            try:
+                value = term(ranks)
+            except Exception as error:
+                raise InputError(
+                    f"the family {name!r} fails at {ranks} ranks: {type(error).__name__}: {error}; "
+                    "it may return None where it has no value"
+                ) from error
+            if value is not None and not isinstance(value, int | Fraction):
+                raise InputError(
+                    f"the family {name!r} is {value!r} at {ranks} ranks; its values are int, "
+                    "Fraction or None, so that they are exact"
+                )
             return None if value is None else Fraction(value)
 
         TERMS[name] = exact

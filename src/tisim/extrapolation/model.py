@@ -79,7 +79,7 @@ class Model:
                     self._numbers(node, hole, present, at) for hole in range(len(node.shape.marks))
                 ]
                 volume = self._volume(described(node, at), [node])
-                made.append(TargetCall(node, present, numbers, volume))
+                made.append(TargetCall(node, present, numbers, volume, described(node, at)))
         return made
 
     def _present(self, node: Site | Loop, domain: list[Mask], among: Mask, at: str) -> Mask:
@@ -158,7 +158,7 @@ class Model:
             for stage, mask in enumerate(by_stage):
                 site = sites[min(stage, len(sites) - 1)]
                 numbers = [of_stages[stage] for of_stages in holes]
-                made[stage].append(TargetCall(site, mask, numbers, volume))
+                made[stage].append(TargetCall(site, mask, numbers, volume, name))
         order = reversed(made) if stages.falls else made
         return [call for stage in order for call in stage]
 

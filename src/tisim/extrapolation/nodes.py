@@ -56,6 +56,15 @@ class Site:
         ]
 
     @cached_property
+    def constants(self) -> dict[int, tuple[int, ...]]:
+        """Of each trace that has the call, its numbers but ranks, where none of them differ."""
+        if self.varying:
+            return {}
+        known = [of for hole, of in enumerate(self.firsts) if hole not in self.forms]
+        sizes = [size for size, mask in enumerate(self.present) if mask.any()]
+        return {size: tuple(of[size] for of in known) for size in sizes}
+
+    @cached_property
     def ranges(self) -> list[tuple[int, int]]:
         """Of each hole, the least and the largest number."""
         made = []

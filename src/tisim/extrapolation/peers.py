@@ -6,8 +6,8 @@ set of forms that give its numbers; calls are the same one only if they have a f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from tisim.extrapolation.grids import Place, Ranks
 _NEAR = 2
 
 
-@dataclass(frozen=True, order=True)
-class PeerForm:
+class PeerForm(NamedTuple):  # in sets, which compare tuples quickly
     """A formula for a rank.
 
     Attributes

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim.errors import InputError
+from tisim.extrapolation.data.approximation import Approximation
+from tisim.extrapolation.data.vector_calls import collapsed
 from tisim.extrapolation.loops import Item, leaves, loops_of, places
 from tisim.extrapolation.shapes import Numbers, Shape
-from tisim.extrapolation.vector_calls import Approximation, collapsed
 from tisim.extrapolation.volume_codes import value_of
 from tisim.formats import pack, unpack
 from tisim.formats.packed import is_packed

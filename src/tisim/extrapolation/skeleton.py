@@ -18,7 +18,7 @@ from tisim.extrapolation.loops import places as count_places
 from tisim.extrapolation.nodes import Loop, Mask, Node, Site
 from tisim.extrapolation.peers import peer_forms
 from tisim.extrapolation.program import ClassCall, ClassProgram
-from tisim.extrapolation.shapes import Numbers
+from tisim.extrapolation.shapes import Numbers, Shape
 
 # What a pair of equal calls is worth, and what each number that differs between traces takes off.
 # Numbers that differ within a trace are of different calls.
@@ -93,6 +93,8 @@ def _parted(made: ClassProgram, place: Place) -> list[ClassProgram]:
 class _Merger:
     def __init__(self, places: Sequence[Place]) -> None:
         self._places = places
+        # Equal ones are one object, so that they are compared quickly.
+        self._shapes: dict[Shape, Shape] = {}
 
     def nodes(self, made: ClassProgram, items: Sequence[Item], first: int = 0) -> list[Node]:
         """The program of one class; `first` is the number of its first place."""
@@ -126,7 +128,8 @@ class _Merger:
         if made.volumes is not None:
             volumes[made.size][made.ranks] = made.volumes[at]
         mask = self._mask(made)
-        return Site(call.shape, mask, numbers, forms, volumes, call.varying)
+        shape = self._shapes.setdefault(call.shape, call.shape)
+        return Site(shape, mask, numbers, forms, volumes, call.varying)
 
     def merge(self, left: list[Node], right: list[Node]) -> list[Node]:
         """Lay two sequences beside each other."""
@@ -195,7 +198,12 @@ class _Merger:
         if isinstance(left, Loop) and isinstance(right, Loop):
             pairs = self._pairs(left.body, right.body)
             return sum(self._worth(left.body[i], right.body[j]) for i, j in pairs)
-        if not (isinstance(left, Site) and isinstance(right, Site)) or left.shape != right.shape:
+        if not (isinstance(left, Site) and isinstance(right, Site)):
+            return 0
+        if left.shape is not right.shape:
+            return 0
+        mine, theirs = left.constants, right.constants
+        if any(mine[size] != theirs[size] for size in mine.keys() & theirs.keys()):
             return 0
         worth = _SAME_CALL
         for hole in range(len(left.shape.marks)):
@@ -210,11 +218,11 @@ class _Merger:
                 (least, most), (lower, upper) = left.ranges[hole], right.ranges[hole]
                 worth -= 0 if lower <= most and least <= upper else _OTHER_NUMBER
                 continue
-            mine, theirs = left.firsts[hole], right.firsts[hole]
-            both = mine.keys() & theirs.keys()
-            if any(mine[size] != theirs[size] for size in both):
+            first, other = left.firsts[hole], right.firsts[hole]
+            both = first.keys() & other.keys()
+            if any(first[size] != other[size] for size in both):
                 return 0
-            if not both and mine[max(mine)] != theirs[max(theirs)]:
+            if not both and first[max(first)] != other[max(other)]:
                 worth -= _OTHER_NUMBER
         return max(worth, 1)
 

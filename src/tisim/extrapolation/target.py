@@ -10,10 +10,11 @@ from itertools import pairwise
 import numpy as np
 
 from tisim.errors import InputError
+from tisim.extrapolation.data.approximation import Approximation
+from tisim.extrapolation.data.vector_calls import spelled_out
 from tisim.extrapolation.nodes import Loop, Mask, Site, described
 from tisim.extrapolation.shapes import Numbers
 from tisim.extrapolation.target_nodes import TargetLoop, TargetNode
-from tisim.extrapolation.vector_calls import spelled_out
 from tisim.extrapolation.volume_codes import COMPUTE, code_of
 from tisim.formats.class_writer import ClassCalls, ClassTraceWriter
 from tisim.formats.program import Rule
@@ -27,6 +28,7 @@ def write_program(
     legacy: bool = False,
     precision: str = "",
     comments: Sequence[str] = (),
+    approximation: Approximation | None = None,
 ) -> int:
     """Write a program at the target.
 
@@ -44,6 +46,8 @@ def write_program(
         How exact the volumes are; empty: they are exact.
     comments
         Lines before those of each rank.
+    approximation
+        How numbers that are data are drawn; None: they are means.
 
     Returns
     -------
@@ -54,7 +58,7 @@ def write_program(
     order = _SeenOrder()
     classes = _classes([node.present for node in _all(program)], ranks)
     for members in classes:
-        made = _Class(members, order)
+        made = _Class(members, order, approximation)
         for comment in comments:
             made.add_comment(comment)
         made.add(program, 0)
@@ -123,6 +127,7 @@ class _Class:
 
     members: Numbers
     order: _SeenOrder
+    approximation: Approximation | None = None
     calls: ClassCalls = field(default_factory=list)
     rules: list[Rule] = field(default_factory=lambda: [[]])
 
@@ -140,7 +145,11 @@ class _Class:
                 self._call(rule, COMPUTE, 0, [volume])
             numbers = [of if len(of) == 1 else of[self.members] for of in node.numbers]
             ranks = len(node.present)
-            self._call(rule, *spelled_out(node.site.shape, numbers, ranks))
+            drawn = None
+            if self.approximation is not None and node.site.shape.vectors:
+                mean = int(node.numbers[node.site.shape.vectors[0]][0])
+                drawn = self.approximation.drawn(id(node), node.site.shape, mean, ranks)
+            self._call(rule, *spelled_out(node.site.shape, numbers, ranks, self.members, drawn))
 
     def add_comment(self, line: str) -> None:
         """Add a line that is no call."""

@@ -22,12 +22,15 @@ class TargetCall:
         Of each hole, the number of each rank, or one for all.
     volume
         Of the computation before it, where it was fitted.
+    name
+        What messages call it: the same at all numbers of ranks.
     """
 
     site: Site
     present: Mask
     numbers: list[Numbers]
     volume: int = 0
+    name: str = ""
 
 
 @dataclass(eq=False)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tisim.formats.extrapolated import LeftOut
+
 #: How volumes may scale with the number of ranks.
 SCALINGS = ("auto", "strong", "weak")
 #: Sizes that are needed to check a function.
@@ -29,6 +31,19 @@ _STEADY: dict[str, Callable[[float], float]] = {
 
 
 @dataclass(frozen=True)
+class Curve:
+    """A volume as a function a t + c of the number of ranks."""
+
+    term: Callable[[float], float]
+    factor: float
+    offset: float
+
+    def at(self, ranks: float) -> float:
+        """The volume at a number of ranks."""
+        return self.factor * self.term(ranks) + self.offset
+
+
+@dataclass(frozen=True)
 class VolumeFit:
     """A function for a volume.
 
@@ -40,11 +55,30 @@ class VolumeFit:
         What it says of the target.
     error
         The largest relative error for a size, from the other ones.
+    curve
+        The function.
+    means
+        Numbers of ranks, and the mean volume there, that were fitted.
+    without
+        The same function fitted without each of these sizes.
+    errors
+        How much more than that the volume is at this size, relative to what it says.
     """
 
     family: str
     value: float
     error: float
+    curve: Curve
+    means: tuple[tuple[int, float], ...]
+    without: tuple[Curve, ...]
+    errors: tuple[float, ...]
+
+    def left_out(self, ranks: int) -> tuple[LeftOut, ...]:
+        """What the fits without each of the sizes say of a number of ranks."""
+        return tuple(
+            LeftOut(size, max(curve.at(ranks), 0.0), error)
+            for (size, _), curve, error in zip(self.means, self.without, self.errors, strict=True)
+        )
 
 
 def fit_volumes(means: Sequence[tuple[int, float]], target: int, scaling: str) -> VolumeFit:
@@ -59,8 +93,6 @@ def fit_volumes(means: Sequence[tuple[int, float]], target: int, scaling: str) -
     scaling
         One of `SCALINGS`.
     """
-    ranks = np.array([p for p, _ in means], dtype=np.float64)
-    volumes = np.array([volume for _, volume in means])
     terms = {
         "auto": {**_STEADY, **_FALLING},
         "strong": _FALLING,
@@ -68,32 +100,45 @@ def fit_volumes(means: Sequence[tuple[int, float]], target: int, scaling: str) -
     }[scaling]
     found: list[VolumeFit] = []
     for name, term in terms.items():
-        points = np.array([term(p) for p in ranks])
-        at = term(float(target))
         for with_offset in (False, True):
             if with_offset and (name == "constant" or len(means) <= FEWEST_SIZES - 1):
                 continue
-            matrix = np.column_stack([points, np.ones_like(points)] if with_offset else [points])
-            row = np.array([at, 1.0] if with_offset else [at])
-            value = float(row @ _solved(matrix, volumes))
-            if value < 0:
-                continue
-            family = f"{name} + c" if with_offset else name
-            found.append(VolumeFit(family, value, _left_out(matrix, volumes)))
+            fit = _fitted(name, term, with_offset, means, target)
+            if fit.value >= 0:
+                found.append(fit)
     # Of functions that are as good, the one that comes first has the fewest constants.
     return min(found, key=lambda fit: round(fit.error, 3))
 
 
-def _solved(matrix: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.linalg.lstsq(matrix, values, rcond=None)[0], dtype=np.float64)
+def _fitted(
+    name: str,
+    term: Callable[[float], float],
+    with_offset: bool,
+    means: Sequence[tuple[int, float]],
+    target: int,
+) -> VolumeFit:
+    points = np.array([term(float(p)) for p, _ in means])
+    volumes = np.array([volume for _, volume in means])
 
+    def curve(kept: NDArray[np.bool_]) -> Curve:
+        columns = [points[kept], np.ones(int(kept.sum()))][: 1 + with_offset]
+        solved = np.linalg.lstsq(np.column_stack(columns), volumes[kept], rcond=None)[0]
+        return Curve(term, float(solved[0]), float(solved[1]) if with_offset else 0.0)
 
-def _left_out(matrix: NDArray[np.float64], values: NDArray[np.float64]) -> float:
-    """The largest relative error of a size that is predicted from the others."""
-    worst = 0.0
-    for out in range(len(values)):
-        kept = np.arange(len(values)) != out
-        predicted = float(matrix[out] @ _solved(matrix[kept], values[kept]))
-        scale = max(abs(float(values[out])), 1.0)
-        worst = max(worst, abs(predicted - float(values[out])) / scale)
-    return worst
+    places = np.arange(len(means))
+    whole = curve(np.ones(len(means), dtype=np.bool_))
+    without = tuple(curve(places != out) for out in places)
+    worst, errors = 0.0, []
+    for (ranks, volume), other in zip(means, without, strict=True):
+        predicted = other.at(ranks)
+        worst = max(worst, abs(predicted - volume) / max(abs(volume), 1.0))
+        errors.append((volume - predicted) / max(abs(predicted), 1.0))
+    return VolumeFit(
+        f"{name} + c" if with_offset else name,
+        whole.at(target),
+        worst,
+        whole,
+        tuple(means),
+        without,
+        tuple(errors),
+    )

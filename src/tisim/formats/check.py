@@ -96,6 +96,8 @@ class CheckReport:
         How many of these findings there are in all; notes are not counted.
     counters
         The counters that a recorded trace has beside that of its volumes.
+    extrapolated
+        How an extrapolated trace was made, in words; empty for others.
     """
 
     name: str
@@ -107,6 +109,7 @@ class CheckReport:
     errors: int
     warnings: int
     counters: tuple[str, ...] = ()
+    extrapolated: str = ""
 
     @property
     def sound(self) -> bool:
@@ -164,6 +167,7 @@ def check(
         When there is no such trace, or when a file of it cannot be read at all.
     """
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
+    made = opened.extrapolated
     found = _core.check(opened.core_with(custom_actions=custom_actions), progress)
     return CheckReport(
         name=opened.name,
@@ -175,6 +179,7 @@ def check(
         errors=found["errors"],
         warnings=found["warnings"],
         counters=counter_names(opened),
+        extrapolated="" if made is None else made.text(),
     )
 
 

@@ -13,6 +13,7 @@ from tisim import _core
 from tisim.formats.call_sites import modules_of, named_paths
 from tisim.formats.check import ActionCount
 from tisim.formats.counts import CounterTotal, counter_names, counter_totals
+from tisim.formats.extrapolated import SECTION
 from tisim.formats.inspection_parts import (
     CallPath,
     CallSite,
@@ -78,6 +79,8 @@ class Inspection:
         with samples have paths of computations.
     counters
         The counters beside that of the volumes; their sums are 0 without `statistics`.
+    extrapolated
+        How an extrapolated trace was made, in words; empty for others.
     """
 
     name: str
@@ -107,6 +110,7 @@ class Inspection:
     computed_paths: tuple[ComputedPath, ...] = ()
     computed_path_count: int = 0
     counters: tuple[CounterTotal, ...] = ()
+    extrapolated: str = ""
 
     @property
     def messages(self) -> int:
@@ -169,7 +173,11 @@ def inspect(
         version = _core.packed_version(only.for_core()) if len(found.parts) == 1 else 0
         if version == _VERSION:
             inspected = _inspected(found.name, only, True, statistics, progress)
-            return replace(inspected, counters=_counters(source, inspected, statistics))
+            return replace(
+                inspected,
+                counters=_counters(source, inspected, statistics),
+                extrapolated=_extrapolated(source, inspected),
+            )
         with tempfile.TemporaryDirectory(prefix="tisim-") as room:
             text: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = source
             if version:
@@ -200,6 +208,15 @@ def _counters(
     if statistics:
         return counter_totals(trace)
     return tuple(CounterTotal(name) for name in counter_names(trace))
+
+
+def _extrapolated(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], inspected: Inspection
+) -> str:
+    if all(section.name != SECTION for section in inspected.sections):
+        return ""
+    made = Trace.open(source).extrapolated
+    return "" if made is None else made.text()
 
 
 def is_inspected_as_it_is(path: str | os.PathLike[str]) -> bool:

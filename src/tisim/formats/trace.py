@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 from tisim import _core
 from tisim.errors import InputError
+from tisim.formats.extrapolated import SECTION, Extrapolated
 from tisim.formats.progress import Progress, part_of
 from tisim.formats.sources import find_source
 from tisim.formats.spool import Spool
@@ -64,7 +65,7 @@ class Trace:
         self._noise = noise
         self._variants: dict[tuple[object, ...], _core.TraceSet] = {}
         if noise == NO_NOISE:
-            self._variants[True, False, (), ()] = core
+            self._variants[True, False, (), (), ()] = core
 
     @classmethod
     def open(
@@ -154,6 +155,12 @@ class Trace:
         return str(self._core.precision)
 
     @property
+    def extrapolated(self) -> Extrapolated | None:
+        """How it was made, if it is a file that ``tisim extrapolate`` has written; else None."""
+        content = _core.trace_section(self._core, SECTION)
+        return None if content is None else Extrapolated.decoded(content, self._name)
+
+    @property
     def source(self) -> str | list[str]:
         """What it was opened from, with absolute paths."""
         return self._opening[0]
@@ -218,6 +225,7 @@ class Trace:
         sources_are_matched: bool = False,
         custom_actions: Sequence[str] = (),
         speedups: Mapping[str, float] | None = None,
+        volume_factors: Mapping[float, float] | None = None,
     ) -> _core.TraceSet:
         """Return the core's `TraceSet` for reading with other options.
 
@@ -234,6 +242,8 @@ class Trace:
         speedups
             Divisors of the volumes computed between two calls, by ``file:line:file:line`` of these,
             which ``location`` lines name.
+        volume_factors
+            What computed volumes are multiplied with, by the volume.
 
         Raises
         ------
@@ -248,7 +258,8 @@ class Trace:
                 file=self._name,
             )
         factors = tuple(sorted((speedups or {}).items()))
-        key = (mistaken_null_is_any, sources_are_matched, tuple(custom_actions), factors)
+        drawn = tuple((volume_factors or {}).items())
+        key = (mistaken_null_is_any, sources_are_matched, tuple(custom_actions), factors, drawn)
         if key not in self._variants:
             try:
                 self._variants[key] = self._core.with_options(
@@ -257,6 +268,7 @@ class Trace:
                     list(custom_actions),
                     *self._noise,
                     dict(factors),
+                    dict(drawn),
                 )
             except ValueError as error:
                 raise InputError(str(error)) from None

@@ -94,6 +94,8 @@ class Settings:
             return f"network/ordering is {self.network.ordering}"
         if any(burst > 0 for burst in self.routes.floats("link_burst")):
             return "links pass bursts"
+        if self.cpu.volume_seed:
+            return "volumes are drawn (tisim/volume-seed)"
         if self.speedups:
             return "smpi/comp-adjustment-file changes computations"
         return None

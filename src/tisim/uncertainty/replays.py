@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,8 @@ class Interval:
         Of the choice among the sets.
     cases
         How many validated programs' errors the interval counts in.
+    varied
+        What differs from replay to replay.
     """
 
     low: float
@@ -43,9 +45,16 @@ class Interval:
     times: tuple[float, ...]
     seed: int
     cases: int = 0
+    varied: str = "sets of parameters"
 
     @classmethod
-    def of(cls, times: tuple[float, ...], seed: int, errors: tuple[float, ...] = ()) -> Interval:
+    def of(
+        cls,
+        times: tuple[float, ...],
+        seed: int,
+        errors: tuple[float, ...] = (),
+        varied: str = "sets of parameters",
+    ) -> Interval:
         """The interval of some times, each with each of the errors of validated programs.
 
         The errors of programs that were not used for the calibration say what the parameters do
@@ -60,10 +69,12 @@ class Interval:
             Of the choice among the sets.
         errors
             Natural logarithms of real over predicted times; none: the parameters alone.
+        varied
+            What differs from replay to replay.
         """
         spread = np.multiply.outer(times, np.exp(errors)).ravel() if errors else times
         low, high = np.quantile(spread, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        return cls(float(low), float(high), times, seed, len(errors))
+        return cls(float(low), float(high), times, seed, len(errors), varied)
 
     def holds(self, seconds: float) -> bool:
         """Whether a time lies in the interval."""
@@ -74,7 +85,7 @@ class Interval:
         digits = max(2, 1 - round(np.log10(max(self.high / self.low - 1, 1e-8))))
         low, high = (f"{seconds:.{digits}g} s" for seconds in (self.low, self.high))
         errors = f" and the errors of {self.cases} validated programs" if self.cases else ""
-        return f"{low} to {high} with {len(self.times)} sets of parameters{errors}"
+        return f"{low} to {high} with {len(self.times)} {self.varied}{errors}"
 
     def to_dict(self) -> dict[str, object]:
         """The interval as plain numbers, for JSON."""
@@ -85,12 +96,13 @@ class Interval:
             "times_s": list(self.times),
             "seed": self.seed,
             "validated_programs": self.cases,
+            "varied": self.varied,
         }
 
 
 def replay_with_sets(
     trace: Trace | str | os.PathLike[str],
-    sets: ParameterSets,
+    sets: ParameterSets | None,
     count: int,
     *,
     platform: Platform,
@@ -102,13 +114,16 @@ def replay_with_sets(
 ) -> Interval:
     """Replay a trace with some sets of parameters, on all cores.
 
+    Volumes of an extrapolated trace that were fitted are drawn anew for each replay, too.
+
     Parameters
     ----------
     trace, platform, deployment, config, ranks
         As for `tisim.replay`. The options of a set win over those of the platform, and `config`
         over both.
     sets
-        From `ParameterSets.beside` or `tisim.uncertainty.bootstrap.draw_sets`.
+        From `ParameterSets.beside` or `tisim.uncertainty.bootstrap.draw_sets`. None: only volumes
+        differ.
     count
         Number of replays: of so many different sets, or of all if there are fewer.
     seed
@@ -119,25 +134,37 @@ def replay_with_sets(
     Raises
     ------
     InputError
-        If `count` is less than 2, or an input is not as `tisim.replay` needs it.
+        If `count` is less than 2, an input is not as `tisim.replay` needs it, or without sets
+        nothing differs from replay to replay.
     TisimError
         If a replay fails.
     """
     from tisim.config import Config
+    from tisim.formats import Trace
     from tisim.sweep import sweep
 
     if count < 2:
         raise InputError(f"an interval needs 2 replays or more, not {count}")
-    chosen = np.random.default_rng(seed).permutation(len(sets.sets))[:count]
+    opened = trace if isinstance(trace, Trace) else Trace.open(trace)
+    made = opened.extrapolated
+    draws = made is not None and bool(made.volumes)
+    if sets is None and not draws:
+        raise InputError("there are no sets of parameters, and no fitted volumes", file=opened.name)
+    all_sets: Sequence[Mapping[str, str]] = ({},) * count if sets is None else sets.sets
+    if draws:  # each of the sets as often as others, so that there are as many replays
+        all_sets = [all_sets[number % len(all_sets)] for number in range(count)]
+    chosen = np.random.default_rng(seed).permutation(len(all_sets))[:count]
     fixed = Config(config) if not isinstance(config, Config) else config
     # What the user has set himself is not varied.
     points = []
     for number in sorted(chosen.tolist()):
         # The seed has an effect where the configuration has a jitter of starts or sizes.
-        varied = {**sets.sets[number], "tisim/jitter-seed": str(number + 1)}
+        varied = {**all_sets[number], "tisim/jitter-seed": str(number + 1)}
+        if draws:
+            varied["tisim/volume-seed"] = str(seed * count + number + 1)
         points.append({key: value for key, value in varied.items() if key not in fixed})
     frame = sweep(
-        trace,
+        opened,
         platform=platform,
         vary=points,
         deployment=deployment,
@@ -148,4 +175,6 @@ def replay_with_sets(
     failed = frame["error"].dropna()
     if len(failed):
         raise TisimError(f"a replay with another set of parameters failed: {failed.iloc[0]}")
-    return Interval.of(tuple(float(t) for t in frame["simulated_time"]), seed, sets.errors)
+    words = ["sets of parameters"] * (sets is not None) + ["draws of volumes"] * draws
+    times = tuple(float(t) for t in frame["simulated_time"])
+    return Interval.of(times, seed, sets.errors if sets is not None else (), " and ".join(words))

@@ -44,6 +44,7 @@ def application_page(found: Inspection | None) -> str:
             ("classes of ranks that do the same", f"{found.class_count:,}"),
             ("actions", f"{found.actions:,}"),
             ("bytes of the packed trace", f"{found.nbytes:,}"),
+            *([("how it was made", found.extrapolated)] if found.extrapolated else []),
         ]
     )
     return (

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.unit.command_line import CommandLine
 from tests.unit.extrapolation.test_solvers import written
+from tisim import Trace
 from tisim.errors import InputError
 from tisim.extrapolation import extrapolate
 from tisim.extrapolation.checking import check
@@ -46,8 +48,8 @@ def test_data_are_refused_or_approximated(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--approximate"):
         extrapolate(traces, 32, made)
     assert not made.exists()
-    found = extrapolate(traces, 32, made, approximate=["alltoallv"])
-    assert found.approximate == ("alltoallv",)
+    found = extrapolate(traces, 32, made, approximate=["alltoallv:means"])
+    assert found.approximate == {"alltoallv": "means"}
     lines = [line.decode().split() for line in TitTrace(made).lines(31)]
     assert lines[0] == ["#", "approximate:", "alltoallv,", "means"]
     calls = [line for line in lines if line[1] == "alltoallv"]
@@ -57,6 +59,44 @@ def test_data_are_refused_or_approximated(tmp_path: Path) -> None:
     assert int(calls[0][3]) == pytest.approx(KEYS / 32 / 32, abs=2)
     with pytest.raises(InputError, match="no gatherv"):
         extrapolate(traces, 32, made, approximate=["alltoallv", "gatherv"])
+    with pytest.raises(InputError, match="ACTION:means"):
+        extrapolate(traces, 32, made, approximate=["alltoallv:guesses"])
+
+
+def test_data_are_drawn_from_a_distribution(tmp_path: Path) -> None:
+    traces = [written(sorted_keys, ranks, tmp_path) for ranks in SIZES]
+    made = tmp_path / "made.tit"
+    extrapolate(traces, 32, made, approximate=["alltoallv"])
+    calls = []
+    for rank in range(32):
+        lines = [line.decode().split() for line in TitTrace(made).lines(rank)]
+        calls += [[int(word) for word in line[2:]] for line in lines if line[1] == "alltoallv"][:1]
+    table = np.array(calls)
+    sent, received = table[:, 1:33], table[:, 34:66]
+    # What one sends is what the other receives.
+    assert (sent == received.T).all()
+    # The recorded numbers are -2 to 2 around the mean.
+    assert len(np.unique(sent)) > 1
+    assert abs(sent - KEYS / 32 / 32).max() <= 3
+    assert Trace.open(made).actions
+    with pytest.raises(InputError, match="alltoallv:means"):
+        extrapolate(traces, 1 << 13, made, approximate=["alltoallv"])
+
+
+def shared_out(rank: int, ranks: int) -> list[str]:
+    """Parts of other sizes for each rank, which all ranks know."""
+    parts = [100 + (7 * other) % 5 for other in range(ranks)]
+    return ["barrier", " ".join(map(str, ["allgatherv", parts[rank], *parts, 1, 1]))]
+
+
+def test_drawn_parts_are_those_of_their_ranks(tmp_path: Path) -> None:
+    traces = [written(shared_out, ranks, tmp_path) for ranks in SIZES]
+    made = tmp_path / "made.tit"
+    extrapolate(traces, 32, made, approximate=["allgatherv"])
+    lines = [list(TitTrace(made).lines(rank))[-1].split() for rank in range(32)]
+    assert {line[1] for line in lines} == {b"allgatherv"}
+    assert len({tuple(line[3:35]) for line in lines}) == 1
+    assert [line[2] for line in lines] == lines[0][3:35]
 
 
 def test_the_summary_names_what_is_approximate(
@@ -68,4 +108,4 @@ def test_the_summary_names_what_is_approximate(
         *("-o", str(tmp_path / "made.tit")),
     )
     assert outcome.status == 0
-    assert "approximate, as means: the numbers of alltoallv" in outcome.out
+    assert "data are approximate: alltoallv (distributions)" in outcome.out

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import tisim
 from tests.unit.command_line import CommandLine
 from tests.unit.extrapolation.test_solvers import written
 from tisim.errors import InputError
-from tisim.extrapolation import extrapolate, family
+from tisim.extrapolation import extrapolate
 from tisim.extrapolation.families import TERMS, fits
 
 SIZES = (4, 9, 16, 36)
@@ -44,8 +45,8 @@ def test_users_add_families(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         extrapolate(traces, 64, made)
     source = tmp_path / "own.py"
     source.write_text(
-        "from tisim.extrapolation import family\n"
-        '@family("P and a rest")\n'
+        "import tisim\n"
+        '@tisim.extrapolation("P and a rest")\n'
         "def rest(ranks: int) -> int:\n"
         "    return ranks + ranks**2 % 7\n"
     )
@@ -57,6 +58,6 @@ def test_users_add_families(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         assert outcome.status == 0
         assert "P and a rest = 65" in outcome.out
         with pytest.raises(InputError, match="already"):
-            family("P and a rest")
+            tisim.extrapolation("P and a rest")
     finally:
         TERMS.pop("P and a rest", None)

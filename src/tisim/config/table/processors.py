@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tisim.config.kinds import FLAG, TEXT
+from tisim.config.kinds import COUNT, FLAG, TEXT
 from tisim.config.parameter import Record, row
 
 _SECTION: Final = "Processors"
@@ -35,4 +35,13 @@ class CpuModel(Record):
         doc="computations between two calls are divided by a factor, where `location` lines name "
         'the calls. The file has a header line, then lines such as `"a.c:30:b.c:130",1.2`; source '
         "files with or without their directories",
+    )
+    volume_seed: int = row(
+        "tisim/volume-seed",
+        COUNT,
+        "0",
+        section=_SECTION,
+        core=False,
+        doc="draws the fitted volumes of an extrapolated trace from what their fits leave open; 0: "
+        "they are as the trace says. `tisim replay --uncertainty N` sets it",
     )
