@@ -197,7 +197,9 @@ class Model:
             ],
         )
         mark = sites[0].shape.marks[hole]
-        values = self.numbers.by_rank(name, f"number {hole + 1}", mark, seen, targets)
+        values = self.numbers.by_rank(
+            name, f"number {hole + 1}", mark, seen, targets, np.concatenate(present)
+        )
         return [values] * len(present) if len(values) == 1 else np.split(values, len(present))
 
     def _times(self, loop: Loop, at: str) -> int:
@@ -232,6 +234,7 @@ class Model:
             mark,
             seen,
             [Scene(self.target)],
+            present,
             is_data=site.shape.is_data,
         )
 

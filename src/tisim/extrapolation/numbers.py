@@ -81,6 +81,7 @@ class NumberFitter:
         mark: int,
         seen: Sequence[Seen],
         targets: Sequence[Scene],
+        present: Mask,
         *,
         is_data: bool = False,
     ) -> Numbers:
@@ -96,6 +97,8 @@ class NumberFitter:
             What the traces show, where they have the call.
         targets
             The scenes at the target.
+        present
+            Who makes the call in them, one after the other.
         is_data
             Whether it is a mean, which no exact function has to explain.
         """
@@ -107,7 +110,11 @@ class NumberFitter:
                 return np.array([self._mean(site, what, sizes, means)], dtype=np.int64)
             value = self._same(site, what, mark, sizes, [int(values[0]) for values in chosen])
             return np.array([value], dtype=np.int64)
-        found = [] if mark == VOLUME else RankNumbers(seen, targets, self.findings.prefer).fits()
+        found = (
+            []
+            if mark == VOLUME
+            else RankNumbers(seen, targets, present, self.findings.prefer).fits()
+        )
         if not found:
             one, values = next(
                 (one, values)

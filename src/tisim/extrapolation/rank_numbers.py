@@ -67,16 +67,23 @@ class RankNumbers:
         The traces that have the call.
     targets
         The scenes at the target.
+    present
+        Who makes the call in them, one after the other. The numbers of others do not matter.
     prefer
         Grids whose functions are taken where several fit.
     """
 
     def __init__(
-        self, seen: Sequence[Seen], targets: Sequence[Scene], prefer: Sequence[str] = ()
+        self,
+        seen: Sequence[Seen],
+        targets: Sequence[Scene],
+        present: Mask,
+        prefer: Sequence[str] = (),
     ) -> None:
         self._seen = seen
         self._prefer = prefer
         self._targets = targets
+        self._present = present
         place, staged = seen[-1].place, targets[0].stage is not None
         self._plain = plain_features(place, staged)
         self._edges = edge_features(place, staged)
@@ -147,7 +154,7 @@ class RankNumbers:
             for values in zip(*solutions.values(), strict=True)
         ]
         columns = [
-            np.concatenate([feature.values(scene) for scene in self._targets])
+            np.concatenate([feature.values(scene) for scene in self._targets])[self._present]
             for feature in features
         ]
         matrix = np.stack([np.ones_like(columns[0]), *columns], axis=1)
@@ -157,7 +164,9 @@ class RankNumbers:
                 values = _evaluated(chosen, matrix, target.ranks)
                 if values is not None:
                     confirmed = min(fit.confirmed for fit in chosen)
-                    yield RankFit(_shown(chosen, features), values, confirmed)
+                    everyone = np.zeros(len(self._present), dtype=np.int64)
+                    everyone[self._present] = values
+                    yield RankFit(_shown(chosen, features), everyone, confirmed)
 
     def _gives(self, chosen: Sequence[Fit], features: Sequence[Feature], one: Seen) -> bool:
         found = _evaluated(chosen, self._matrix(features, one), one.place.ranks)

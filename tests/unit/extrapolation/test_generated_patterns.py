@@ -11,6 +11,7 @@ from tisim.errors import InputError
 from tisim.extrapolation import extrapolate
 from tisim.formats.tit import TitTrace
 from tisim.generate import PATTERNS
+from tisim.generate.io import ACCESSES
 
 
 def generated(directory: Path, name: str, ranks: int, **parameters: Any) -> Path:
@@ -49,6 +50,17 @@ def test_patterns_are_exact(
     assert made.ranks == target
     assert min(parameter.confirmed for parameter in made.parameters) >= 1
     assert_equal_lines(tmp_path / "made.tit", generated(tmp_path, name, target, **parameters))
+
+
+@pytest.mark.parametrize("read_back", [False, True])
+@pytest.mark.parametrize("access", ACCESSES)
+def test_files_are_exact_at_64_times_the_ranks(
+    tmp_path: Path, access: str, read_back: bool
+) -> None:
+    parameters = {"access": access, "read_back": read_back, "iterations": 2, "file": "ckpt"}
+    traces = [generated(tmp_path, "io", ranks, **parameters) for ranks in (4, 8, 16)]
+    extrapolate(traces, 1024, tmp_path / "made.tit")
+    assert_equal_lines(tmp_path / "made.tit", generated(tmp_path, "io", 1024, **parameters))
 
 
 @pytest.mark.parametrize(
