@@ -125,6 +125,12 @@ def test_perturbations_are_not_ignored(seed: int, tmp_path: Path) -> None:
     outcome_of(case_of(seed, QUICK), tmp_path)
 
 
+# floor(8/P) explains a number of one rank of eight that no rank of sixteen has.
+@pytest.mark.parametrize("seed", [60, 117, 156])
+def test_perturbations_that_were_once_ignored(seed: int, tmp_path: Path) -> None:
+    assert outcome_of(case_of(seed, len(PROGRAMS)), tmp_path) == "refused"
+
+
 def test_a_perturbation_that_is_a_function_is_predicted(tmp_path: Path) -> None:
     def lines(ranks: int, count: int) -> Lines:
         own: Lines = [["init", "finalize"] for _ in range(ranks)]

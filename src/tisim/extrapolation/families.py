@@ -285,7 +285,6 @@ def _rounded(sizes: Sequence[int], wanted: list[Fraction], target: int) -> list[
     if any(w.denominator != 1 or w < 0 for w in wanted) or len(set(sizes)) < 2:
         return []
     pairs = [(p, int(w)) for p, w in zip(sizes, wanted, strict=True)]
-    confirmed = len(set(sizes)) - 1
     found: list[Fit] = []
     for name, round_to, least, most in (
         (
@@ -299,6 +298,9 @@ def _rounded(sizes: Sequence[int], wanted: list[Fraction], target: int) -> list[
         for n in {least, most} if least <= most else ():
             at = _part(round_to, n)
             text = f"{name}({n}/P)"
+            # The smallest value is that of many n, on any number of ranks beyond: it confirms none.
+            smallest = 0 if name == "floor" else 1
+            confirmed = len({p for p, w in pairs if w > smallest}) - 1
             found.append(Fit(f"{name}(n/P)", text, _whole(at(target)), confirmed, at))
     return found
 

@@ -33,6 +33,16 @@ def test_products_of_sides(values: list[int], target: int | None, expected: int 
         assert [fit.at(ranks) for ranks in SIZES] == [Fraction(value) for value in values]
 
 
+@pytest.mark.parametrize(
+    ("values", "confirmed"), [([0, 1, 0], None), ([4, 2, 1], 2), ([2, 1, 0], 1), ([1, 0, 0], 0)]
+)
+def test_values_that_many_functions_have_confirm_none(
+    values: list[int], confirmed: int | None
+) -> None:
+    found = {fit.confirmed for fit in fits((4, 8, 16), values, 64, []) if "floor(n" in fit.family}
+    assert found == (set() if confirmed is None else {confirmed})
+
+
 def ringed(rank: int, ranks: int) -> list[str]:
     return ["barrier", f"allreduce {ranks + ranks**2 % 7} 0"]
 
