@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,13 @@ from tisim.extrapolation.volumes import FEWEST_SIZES, fit_volumes
 
 # Numbers of ranks that a call must have been seen at.
 _FEWEST_WITH_CALL = 2
+
+
+class _StageVolume(NamedTuple):
+    """The volume of a call in a stage, and what messages call it."""
+
+    name: str
+    value: int
 
 
 @dataclass
@@ -78,8 +86,9 @@ class Model:
                 numbers = [
                     self._numbers(node, hole, present, at) for hole in range(len(node.shape.marks))
                 ]
-                volume = self._volume(described(node, at), [node])
-                made.append(TargetCall(node, present, numbers, volume, described(node, at)))
+                name = described(node, at)
+                volume = self._volume(name, [[node]] * len(self.places))
+                made.append(TargetCall(node, present, numbers, volume, name))
         return made
 
     def _present(self, node: Site | Loop, domain: list[Mask], among: Mask, at: str) -> Mask:
@@ -149,7 +158,7 @@ class Model:
             masks = self._guarded(name, evidence, targets, among_stages, seen, among)
             if masks is None:
                 raise InputError(f"{name}: no rule says which ranks make this call in which stage")
-            volume = self._volume(name, sites)
+            volumes = self._stage_volumes(name, stages, sites, count)
             by_stage = np.split(masks, count)
             holes = [
                 self._stage_numbers(name, stages, number, hole, by_stage, targets)
@@ -158,9 +167,30 @@ class Model:
             for stage, mask in enumerate(by_stage):
                 site = sites[min(stage, len(sites) - 1)]
                 numbers = [of_stages[stage] for of_stages in holes]
-                made[stage].append(TargetCall(site, mask, numbers, volume, name))
+                computed = volumes[stage]
+                made[stage].append(TargetCall(site, mask, numbers, computed.value, computed.name))
         order = reversed(made) if stages.falls else made
         return [call for stage in order for call in stage]
+
+    def _stage_volumes(
+        self, name: str, stages: Stages, sites: Sequence[Site], count: int
+    ) -> list[_StageVolume]:
+        """The volume of a call in each stage.
+
+        What is computed before all stages is no volume of each of them.
+        """
+        made, later = [], []
+        for known in stages.counts:
+            in_turn = list(reversed(sites[:known])) if stages.falls else sites[:known]
+            made.append(in_turn[:1])
+            later.append(in_turn[1:])
+        first = f"{name}, the first"
+        volumes = [_StageVolume(first, self._volume(first, made))]
+        if count > 1:
+            others = f"{name}, the others"
+            volume = self._volume(others, later, FEWEST_SIZES - 1)
+            volumes += [_StageVolume(others, volume)] * (count - 1)
+        return volumes[::-1] if stages.falls else volumes
 
     def _stage_numbers(
         self,
@@ -260,18 +290,20 @@ class Model:
         everyone[ranks] = values
         return everyone
 
-    def _volume(self, name: str, sites: Sequence[Site]) -> int:
-        """The mean over the ranks, and the stages, fitted over the sizes."""
+    def _volume(
+        self, name: str, sites: Sequence[Sequence[Site]], fewest: int = FEWEST_SIZES
+    ) -> int:
+        """The mean over the ranks and the sites that each trace has, fitted over the sizes."""
         means = []
         for size, place in enumerate(self.places):
-            volumes = np.concatenate([site.volumes[size][site.present[size]] for site in sites])
-            if len(volumes):
-                means.append((place.ranks, float(volumes.mean())))
+            volumes = [site.volumes[size][site.present[size]] for site in sites[size]]
+            if any(len(of_site) for of_site in volumes):
+                means.append((place.ranks, float(np.concatenate(volumes).mean())))
         if not any(mean for _, mean in means):
             return 0
-        if len(means) < FEWEST_SIZES:
+        if len(means) < fewest:
             raise InputError(
-                f"{name}: its volumes are known at {len(means)} sizes; {FEWEST_SIZES} are needed"
+                f"{name}: its volumes are known at {len(means)} sizes; {fewest} are needed"
             )
         fitted = fit_volumes(means, self.target.ranks, self.scaling)
         self.findings.volumes.append(FittedVolume(name, fitted))

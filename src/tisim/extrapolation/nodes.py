@@ -27,7 +27,8 @@ class Site:
     numbers
         Of each trace and hole, the number of each rank.
     forms
-        Of each hole that takes a rank, the formulas that hold so far.
+        Of each hole that takes a rank, the formulas that hold so far; below 0, of the holes of the
+        calls that started the requests that it names.
     volumes
         Of each trace, what each rank computes before the call on average; where it is fitted.
     varying
@@ -45,6 +46,11 @@ class Site:
     def support(self) -> int:
         """How many ranks of all traces make it."""
         return sum(int(mask.sum()) for mask in self.present)
+
+    @cached_property
+    def plain_holes(self) -> list[int]:
+        """The holes that take no ranks."""
+        return [hole for hole in range(len(self.shape.marks)) if hole not in self.forms]
 
     @cached_property
     def firsts(self) -> list[dict[int, int]]:

@@ -81,10 +81,9 @@ class PeerForm(NamedTuple):  # in sets, which compare tuples quickly
 
 
 def _highest_bit(ranks: Ranks) -> Ranks:
-    bits = np.zeros(len(ranks), dtype=np.int64)
-    for bit in range(31):
-        bits[ranks >> bit > 0] = 1 << bit
-    return bits
+    # Numbers below 2^53 are exact as floating-point ones, whose exponent this is.
+    bits = np.frexp(ranks)[1].astype(np.int64) - 1
+    return np.where(ranks > 0, np.int64(1) << np.maximum(bits, 0), 0)
 
 
 def peer_forms(place: Place, ranks: Ranks, values: Ranks) -> frozenset[PeerForm]:

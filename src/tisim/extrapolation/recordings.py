@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tisim.errors import InputError
 from tisim.extrapolation.data.approximation import Approximation
 from tisim.extrapolation.hypotheses import Explanation, explain
-from tisim.extrapolation.program import ClassProgram, read_trace
+from tisim.extrapolation.program import ClassProgram, read_trace, without_short_loops
 from tisim.extrapolation.target import write_program
 from tisim.extrapolation.volumes import SCALINGS
 from tisim.formats.extrapolated import Extrapolated, ExtrapolatedVolume, add_extrapolated
@@ -79,13 +79,13 @@ class Recordings:
         # Other volumes are parameters like any other, and exact.
         fit_volumes = any(trace.has_measured_volumes for trace in recorded)
         approximation = Approximation.parsed(approximate)
-        classes = tuple(
-            made for trace in recorded for made in trace.classes(fit_volumes, approximation)
+        classes = without_short_loops(
+            [made for trace in recorded for made in trace.classes(fit_volumes, approximation)]
         )
         known = {call.shape.action for made in classes for call in made.calls}
         if unknown := approximation.how.keys() - known:
             raise InputError(f"the traces have no {', '.join(sorted(unknown))} to approximate")
-        return cls(sizes, classes, fit_volumes, recorded[0].legacy, scaling, approximation)
+        return cls(sizes, tuple(classes), fit_volumes, recorded[0].legacy, scaling, approximation)
 
     def explained(self, ranks: int, prefer: Sequence[str] = ()) -> Explanation:
         """The program on a number of ranks.

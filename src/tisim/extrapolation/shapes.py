@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ class Shape:
         Which holes stand for a number for each rank.
     is_data
         Whether its numbers are means of what is data.
+    started_by
+        The texts of the calls that started the requests that it names.
     """
 
     text: bytes
@@ -33,6 +36,14 @@ class Shape:
     rank_holes: int
     vectors: tuple[int, ...] = ()
     is_data: bool = False
+    started_by: tuple[bytes, ...] = ()
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.text, self.started_by))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def is_rank(self, hole: int) -> bool:
         """Whether a hole takes a rank."""
@@ -46,3 +57,34 @@ class Shape:
     def shown(self) -> str:
         """The text with an N for each number."""
         return "".join("N" if ord(c) < 8 else c for c in self.text.decode("utf-8", "replace"))
+
+
+@dataclass(frozen=True)
+class ClassCall:
+    """A call of a class of ranks.
+
+    Attributes
+    ----------
+    shape
+        Its text.
+    numbers
+        For each hole a number for each rank of the class.
+    varying
+        The holes, but those that take ranks, whose numbers differ.
+    starters
+        The calls that started the requests that it names.
+    """
+
+    shape: Shape
+    numbers: tuple[Numbers, ...]
+    varying: frozenset[int]
+    starters: tuple[ClassCall, ...] = ()
+
+    def of_ranks(self, chosen: NDArray[np.bool_]) -> ClassCall:
+        """The same call of some of the ranks."""
+        return ClassCall(
+            self.shape,
+            tuple(numbers[chosen] for numbers in self.numbers),
+            self.varying,
+            tuple(starter.of_ranks(chosen) for starter in self.starters),
+        )

@@ -17,8 +17,8 @@ from tisim.extrapolation.loops import Item, Repeat
 from tisim.extrapolation.loops import places as count_places
 from tisim.extrapolation.nodes import Loop, Mask, Node, Site
 from tisim.extrapolation.peers import peer_forms
-from tisim.extrapolation.program import ClassCall, ClassProgram
-from tisim.extrapolation.shapes import Numbers, Shape
+from tisim.extrapolation.program import ClassProgram
+from tisim.extrapolation.shapes import ClassCall, Numbers, Shape
 
 # What a pair of equal calls is worth, and what each number that differs between traces takes off.
 # Numbers that differ within a trace are of different calls.
@@ -77,12 +77,7 @@ def _parted(made: ClassProgram, place: Place) -> list[ClassProgram]:
         ClassProgram(
             made.size,
             made.ranks[groups == part],
-            [
-                ClassCall(
-                    call.shape, tuple(of[groups == part] for of in call.numbers), call.varying
-                )
-                for call in made.calls
-            ],
+            [call.of_ranks(groups == part) for call in made.calls],
             made.items,
             None if made.volumes is None else made.volumes[:, groups == part],
         )
@@ -124,6 +119,12 @@ class _Merger:
             numbers[made.size][hole][made.ranks] = values
             if call.shape.is_rank(hole):
                 forms[hole] = peer_forms(self._places[made.size], made.ranks, values)
+        # Of what started the requests that it names, below those of the call itself.
+        for starter in call.starters:
+            for hole, values in enumerate(starter.numbers):
+                if starter.shape.is_rank(hole):
+                    place = self._places[made.size]
+                    forms[-1 - len(forms)] = peer_forms(place, made.ranks, values)
         volumes = [np.zeros(place.ranks) for place in self._places]
         if made.volumes is not None:
             volumes[made.size][made.ranks] = made.volumes[at]
@@ -187,33 +188,42 @@ class _Merger:
 
     def _pairs(self, left: Sequence[Node], right: Sequence[Node]) -> list[tuple[int, int]]:
         """Which nodes of two sequences are the same ones."""
-        worth = [[self._worth(a, b) * _SCALE for b in right] for a in left]
-        for node, row in zip(left, worth, strict=True):
+        return _best(self._worths(left, right))
+
+    def _worths(self, left: Sequence[Node], right: Sequence[Node]) -> list[list[int]]:
+        """What each pair of nodes is worth."""
+        of_shape: dict[Shape | None, list[int]] = {}
+        for j, node in enumerate(right):
+            of_shape.setdefault(_shape_of(node), []).append(j)
+        worths = []
+        for node in left:
             assert isinstance(node, (Site, Loop))
+            row = [0] * len(right)
             support = min(node.support, _SCALE // 10)
-            row[:] = [of and of + support for of in row]
-        return _best(worth)
+            for j in of_shape.get(_shape_of(node), ()):
+                worth = self._worth(node, right[j])
+                row[j] = worth and worth * _SCALE + support
+            worths.append(row)
+        return worths
 
     def _worth(self, left: Node, right: Node) -> int:
-        if isinstance(left, Loop) and isinstance(right, Loop):
-            pairs = self._pairs(left.body, right.body)
-            return sum(self._worth(left.body[i], right.body[j]) for i, j in pairs)
-        if not (isinstance(left, Site) and isinstance(right, Site)):
-            return 0
-        if left.shape is not right.shape:
-            return 0
+        """What two calls of one shape, or two loops, are worth as the same one."""
+        if isinstance(left, Loop):
+            assert isinstance(right, Loop)
+            worths = self._worths(left.body, right.body)
+            return sum(worths[i][j] // _SCALE for i, j in _best(worths))
+        assert isinstance(left, Site) and isinstance(right, Site)
         mine, theirs = left.constants, right.constants
         if any(mine[size] != theirs[size] for size in mine.keys() & theirs.keys()):
             return 0
         worth = _SAME_CALL
-        for hole in range(len(left.shape.marks)):
-            if hole in left.forms:
-                common = left.forms[hole] & right.forms[hole]
-                if not common:
-                    return 0
-                if len(common) < min(len(left.forms[hole]), len(right.forms[hole])):
-                    worth -= _FEWER_FORMS
-                continue
+        for hole, known in left.forms.items():
+            common = known & right.forms[hole]
+            if not common:
+                return 0
+            if len(common) < min(len(known), len(right.forms[hole])):
+                worth -= _FEWER_FORMS
+        for hole in left.plain_holes:
             if hole in left.varying | right.varying:
                 (least, most), (lower, upper) = left.ranges[hole], right.ranges[hole]
                 worth -= 0 if lower <= most and least <= upper else _OTHER_NUMBER
@@ -250,6 +260,11 @@ def _sum(left: list[Mask], right: list[Mask]) -> list[Mask]:
 
 def _added(left: list[Numbers], right: list[Numbers]) -> list[Numbers]:
     return [a + b for a, b in zip(left, right, strict=True)]
+
+
+def _shape_of(node: Node) -> Shape | None:
+    """The shape of a call; None: it is a loop."""
+    return node.shape if isinstance(node, Site) else None
 
 
 def _alike(left: Node, right: Node) -> int:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tisim.extrapolation.loops import Repeat, loops_of, normalized
+import numpy as np
+
+from tisim.extrapolation.loops import Item, Repeat, loops_of, normalized, spelled_out
+from tisim.extrapolation.requests import with_starters
+from tisim.extrapolation.shapes import ClassCall, Shape
 from tisim.formats.tit.grammar import Grammar
 
 
@@ -28,3 +32,45 @@ def test_rules_that_are_no_loops_are_spelled_out() -> None:
     ]
     grammar = Grammar(rules, [6, 2])
     assert loops_of(grammar, [0, 1, 2, 3]) == (0, Repeat(2, (1, 2)), 3)
+
+
+def test_short_loops_of_one_call_can_be_spelled_out() -> None:
+    loops = (5, Repeat(2, (7,)), Repeat(3, (6, Repeat(2, (7,)))))
+    assert spelled_out(loops, {7}) == ((5, 7, 7, Repeat(3, (6, 7, 7))), [0, 1, 1, 2, 3, 3])
+
+
+def call(text: bytes, *numbers: int) -> ClassCall:
+    """A call of two ranks with the same numbers."""
+    shape = Shape(text, (1,) * len(numbers), 1)
+    return ClassCall(shape, tuple(np.full(2, n, dtype=np.int64) for n in numbers), frozenset())
+
+
+CALLS = [
+    call(b"irecv \1 \1 request=\1", 1, 5, 0),
+    call(b"irecv \1 \1 request=\1", 2, 5, 0),
+    call(b"wait request=\1", 0),
+    call(b"waitall requests=\1,\1", 0, 1),
+]
+
+
+def shown(items: tuple[Item, ...], calls: list[ClassCall]) -> list[tuple[int, ...]]:
+    """Of each place, the peers of the calls that started its requests."""
+    made: list[tuple[int, ...]] = []
+    for item in items:
+        if isinstance(item, Repeat):
+            made += [(-item.times,), *shown(item.body, calls)]
+        else:
+            made.append(tuple(int(of.numbers[0][0]) for of in calls[item].starters))
+    return made
+
+
+def test_a_wait_knows_what_started_its_request() -> None:
+    assert shown(*with_starters((0, 2, 1, 2), CALLS)) == [(), (1,), (), (2,)]
+    # The numbers of a list that nobody has started say nothing.
+    assert shown(*with_starters((0, 3), CALLS)) == [(), ()]
+
+
+def test_a_loop_whose_first_wait_is_of_another_call_begins_elsewhere() -> None:
+    loop = Repeat(3, (2, 0))  # after the receive of another rank
+    items = (1, loop, 2)
+    assert shown(*with_starters(items, CALLS)) == [(), (2,), (-3,), (), (1,)]

@@ -57,17 +57,44 @@ def diagonals(rank: int, ranks: int) -> list[str]:
     return [*lines, "barrier"]
 
 
-def edges(rank: int, ranks: int) -> list[str]:
-    """LU: faces of 2560 / side bytes, which lack a line of points at the edges of the grid."""
+def sweeps(rank: int, ranks: int) -> list[str]:
+    """LU: sweeps over planes, faces in both directions, and sums between messages of some ranks.
+
+    Messages have 2560 / side bytes, and lack a line of points at the edges of the grid.
+    """
     bits = ranks.bit_length() - 1
     width, height = 1 << (bits + 1) // 2, 1 << bits // 2
     x, y = rank % width, rank // width
-    lines = []
-    for at, side, step, other in ((x, width, 1, (y, height)), (y, height, width, (x, width))):
-        size = 2560 // other[1] - (40 if other[0] in (0, other[1] - 1) else 0)
-        lines += [f"recv {rank - step} {step > 1:d} {size}"] if at > 0 else []
-        lines += [f"send {rank + step} {step > 1:d} {size}"] if at < side - 1 else []
-    return ["barrier", *lines * 3, "barrier"]
+    west, east = rank - 1 if x else None, rank + 1 if x < width - 1 else None
+    north, south = rank - width if y else None, rank + width if y < height - 1 else None
+    across = 2560 // height - 40 * (y in (0, height - 1))
+    along = 2560 // width - 40 * (x in (0, width - 1))
+    below = [(east, 0, across), (south, 1, along)]
+    above = [(west, 0, across), (north, 1, along)]
+    down = [*_calls("recv", above), *_calls("send", below)]
+    up = [*_calls("recv", below), *_calls("send", above)]
+    faces: list[str] = []
+    for one, other, size in ((west, east, 81920 // height), (north, south, 81920 // width)):
+        for source, target in ((one, other), (other, one)):
+            waits = [] if source is None else ["wait request=0"]
+            faces += _received(source, size)[:1] + _calls("send", [(target, 2, size)]) + waits
+    sums = "allreduce 5 0 0"
+    last = [
+        *(*_received(south, 1024 // width), *_calls("send", [(north, 2, 1024 // width)]), sums),
+        *(_received(south, 512) if x == 0 else []),
+        *(_calls("send", [(north, 2, 512)]) if x == 0 else []),
+    ]
+    return [*faces, *faces, sums, "barrier", *[*down * 5, *up * 5, *faces] * 3, *last, sums, sums]
+
+
+def _calls(action: str, peers: list[tuple[int | None, int, int]]) -> list[str]:
+    return [f"{action} {peer} {tag} {size}" for peer, tag, size in peers if peer is not None]
+
+
+def _received(source: int | None, size: int) -> list[str]:
+    if source is None:
+        return []
+    return [f"irecv {source} 2 {size} request=0", "wait request=0"]
 
 
 def written(program: Program, ranks: int, directory: Path) -> Path:
@@ -84,7 +111,7 @@ def written(program: Program, ranks: int, directory: Path) -> Path:
         (slabs, (4, 8, 16), (32, 64)),
         (row_sums, (4, 16, 64), (256,)),
         (diagonals, (9, 16, 36), (64,)),
-        (edges, (16, 32, 64), (128, 256)),
+        (sweeps, (16, 32, 64), (128,)),
     ],
 )
 def test_they_are_exact(
