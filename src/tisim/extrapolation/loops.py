@@ -227,6 +227,11 @@ def _moved_left(items: list[Item]) -> list[Item]:
         while made[at + 1 : at + 1 + size] == body:
             del made[at + 1 : at + 1 + size]
             times += 1
+        before = made[at - 1] if at else None
+        if isinstance(before, Repeat) and before.body == tuple(body):
+            times += before.times
+            del made[at]
+            at -= 1
         made[at] = Repeat(times, tuple(body))
         at += 1
     return made

@@ -25,6 +25,11 @@ def test_loops_of_loops_are_one() -> None:
     assert normalized((Repeat(3, (Repeat(4, (7,)),)),)) == (Repeat(12, (7,)),)
 
 
+def test_loops_of_equal_bodies_in_a_row_are_one() -> None:
+    assert normalized((0, Repeat(4, (1, 2)), Repeat(7, (1, 2)))) == (0, Repeat(11, (1, 2)))
+    assert normalized((Repeat(4, (1, 2)), 1, Repeat(7, (2, 1)))) == (Repeat(11, (1, 2)), 1)
+
+
 def test_rules_that_are_no_loops_are_spelled_out() -> None:
     rules = [
         [(False, 0, 1), (True, 1, 1), (True, 1, 1), (False, 3, 1)],
