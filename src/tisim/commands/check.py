@@ -10,7 +10,7 @@ import click
 from tisim.commands.written import report_written
 from tisim.files import check_writable, write_file
 from tisim.formats import CheckReport, Trace, check
-from tisim.formats.trace import DIALECTS
+from tisim.formats.dialects import DIALECTS
 from tisim.progress import ProgressBar
 from tisim.quantities import format_bytes
 from tisim.tables import align

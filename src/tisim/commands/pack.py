@@ -11,8 +11,8 @@ from tisim.commands.recording_summary import report_recording
 from tisim.commands.written import report_written
 from tisim.files import check_writable
 from tisim.formats import Trace, pack, unpack
+from tisim.formats.dialects import DIALECTS
 from tisim.formats.packed import PRECISIONS, is_packed
-from tisim.formats.trace import DIALECTS
 from tisim.progress import ProgressBar
 from tisim.quantities import format_bytes
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from tisim import _core
 from tisim.errors import InputError
 from tisim.files import new_directory, replacing
+from tisim.formats.dialects import dialect_number
 from tisim.formats.progress import Progress, part_of
 from tisim.formats.sources import Part, Source, find_source
 from tisim.formats.spool import Spool
-from tisim.formats.trace import Trace, dialect_number
+from tisim.formats.trace import Trace
 
 # Finding and unpacking files is shown as the first half of the work, packing them as the second.
 _FOUND = 0.5

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 from tisim import _core
 from tisim.errors import InputError
+from tisim.formats.dialects import dialect_number
 from tisim.formats.extrapolated import SECTION, Extrapolated
 from tisim.formats.progress import Progress, part_of
 from tisim.formats.sources import find_source
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 #: What `Trace.open` was given: source (with absolute paths), ranks and dialect.
 Opening = tuple[str | list[str], int | None, str]
 
-DIALECTS = {
-    "auto": _core.Dialect.AUTOMATIC,
-    "modern": _core.Dialect.MODERN,
-    "legacy": _core.Dialect.LEGACY,
-}
 #: Noise that changes nothing: coefficient of variation and seed.
 NO_NOISE = (0.0, 0)
 _SEEDS = 2**64
@@ -371,20 +367,6 @@ class Trace:
 
     def __reduce__(self) -> tuple[object, ...]:
         return _open, (type(self), *self._opening, self._noise)
-
-
-def dialect_number(name: str) -> _core.Dialect:
-    """Return the core's number of a dialect.
-
-    Raises
-    ------
-    InputError
-        When there is no dialect of that name.
-    """
-    if name not in DIALECTS:
-        known = ", ".join(DIALECTS)
-        raise InputError(f"there is no dialect '{name}' of traces; there are {known}")
-    return DIALECTS[name]
 
 
 def _open(

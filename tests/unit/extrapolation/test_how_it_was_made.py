@@ -93,7 +93,7 @@ def test_uncertainty_counts_volumes_in(noisy: Path, tisim_command: CommandLine) 
     platform = noisy.parent / "p.xml"
     platform.write_text(PLATFORM.read_text())
     outcome = tisim_command(
-        *("replay", "--platform", str(platform), "--uncertainty", "5", "--json", "r.json"),
+        *("replay", "--platform", str(platform), "--uncertainty", "5"),
         str(noisy),
     )
     assert outcome.status == 0

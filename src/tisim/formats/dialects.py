@@ -1,0 +1,27 @@
+"""The dialects of traces."""
+
+from __future__ import annotations
+
+from tisim import _core
+from tisim.errors import InputError
+
+#: By the names that users write.
+DIALECTS = {
+    "auto": _core.Dialect.AUTOMATIC,
+    "modern": _core.Dialect.MODERN,
+    "legacy": _core.Dialect.LEGACY,
+}
+
+
+def dialect_number(name: str) -> _core.Dialect:
+    """Return the core's number of a dialect.
+
+    Raises
+    ------
+    InputError
+        When there is no dialect of that name.
+    """
+    if name not in DIALECTS:
+        known = ", ".join(DIALECTS)
+        raise InputError(f"there is no dialect '{name}' of traces; there are {known}")
+    return DIALECTS[name]
