@@ -62,6 +62,14 @@ void FileTable::truncate(std::int32_t file) {
   truncated.room = truncated.length = 0;
 }
 
+void FileTable::set_length(std::int32_t file, std::int64_t length) {
+  File& changed = (*this)[file];
+  const std::int64_t lost = std::max<std::int64_t>(changed.room - length, 0);
+  used_[static_cast<std::size_t>(changed.disk)] -= static_cast<double>(lost);
+  changed.room -= lost;
+  changed.length = length;
+}
+
 void FileTable::unlink(std::int32_t file) {
   const std::string key = *(*this)[file].key;
   (*this)[file].key = nullptr;

@@ -44,6 +44,8 @@ class FileTable {
   // Bytes are written from an offset on. False: the disk has no room for them.
   bool write(std::int32_t file, std::int64_t offset, std::int64_t bytes);
   void truncate(std::int32_t file);
+  // Cuts the file, or lets it end with a hole, which takes no room.
+  void set_length(std::int32_t file, std::int64_t length);
   // Nobody finds it any more; it is there until its last handle is closed.
   void unlink(std::int32_t file);
   // A handle of it is closed.

@@ -34,7 +34,10 @@ Files::Files(const Runtime& runtime, OperationSource& source, const PlatformData
       table_(capacities_) {}
 
 bool Files::begin(Rank& rank, std::int32_t index) {
-  switch (file_call_of(rank.op)) {
+  const Operation call = file_call_of(rank.op);
+  // A call that synchronises: a barrier follows, then what the rank itself does.
+  if (file_traits_of(call).synchronises && (rank.op.flags & kContinuation) == 0) return true;
+  switch (own_part_of(call)) {
     case Operation::open:
       return open(rank, index);
     case Operation::read:
@@ -46,6 +49,10 @@ bool Files::begin(Rank& rank, std::int32_t index) {
       return close(rank, index);
     case Operation::lseek:
       seek(rank, index);
+      return true;
+    case Operation::file_set_size:
+    case Operation::file_preallocate:
+      resize(rank, index);
       return true;
     case Operation::fsync:
       return synchronise(rank, index);
@@ -94,6 +101,7 @@ bool Files::name(Rank& rank, std::int32_t index) {
 bool Files::close(Rank& rank, std::int32_t index) {
   OpenFile& closed = checked_handle(rank, index);
   closed.handle.close(rank.op.line);
+  shared_positions_.erase(closed.file);
   const std::int32_t disk = table_[closed.file].disk;
   table_.release(std::exchange(closed.file, FileTable::kNone));
   ++sums_of(index).calls;
@@ -110,41 +118,61 @@ bool Files::synchronise(Rank& rank, std::int32_t index) {
 void Files::seek(Rank& rank, std::int32_t index) {
   const auto from = static_cast<SeekFrom>(runtime_.jobs.call_of(rank).arguments.front());
   OpenFile& opened = checked_handle(rank, index);
+  std::int64_t& position = position_of(rank, opened);
   const std::int64_t distance = source_.next(rank).bytes;
   std::int64_t base = 0;
-  if (from == SeekFrom::position) base = opened.position;
+  if (from == SeekFrom::position) base = position;
   if (from == SeekFrom::end) base = table_[opened.file].length;
   if (from == SeekFrom::end && base == kUnknownSize) {
     fail(rank, "lseek from the end of " + table_.name(opened.file) +
                    ", whose length is not known; its open says it by size=BYTES");
   }
-  if (__builtin_add_overflow(base, distance, &opened.position) || opened.position < 0) {
+  if (__builtin_add_overflow(base, distance, &position) || position < 0) {
     fail(rank, "lseek by " + std::to_string(distance) + " from " + std::to_string(base) +
                    " does not end in a file");
   }
   ++sums_of(index).calls;
 }
 
+// The length that all ranks of a file give it.
+void Files::resize(Rank& rank, std::int32_t index) {
+  const OpenFile& opened = checked_handle(rank, index);
+  const std::int64_t length = table_[opened.file].length;
+  const std::int64_t bytes = rank.op.bytes;
+  ++sums_of(index).calls;
+  if (file_call_of(rank.op) == Operation::file_set_size) {
+    if (length != bytes) table_.set_length(opened.file, bytes);
+  } else if (length != kUnknownSize && length < bytes) {
+    write(rank, opened.file, length, bytes - length);
+  }
+}
+
+// Throws where the disk is full.
+void Files::write(const Rank& rank, std::int32_t file, std::int64_t offset, std::int64_t bytes) {
+  if (table_.write(file, offset, bytes)) return;
+  fail(rank,
+       std::string(is_file_system(table_[file].disk) ? "the file system of " : "the disk of ") +
+           table_.name(file) + " is full: there is no room for " + std::to_string(bytes) +
+           " bytes more");
+}
+
 bool Files::transfer(Rank& rank, std::int32_t index) {
-  const Operation call = file_call_of(rank.op);
+  const Operation call = own_part_of(file_call_of(rank.op));
   const std::int64_t bytes = rank.op.bytes;
   const bool writes = call == Operation::write || call == Operation::pwrite;
   const bool has_offset = call == Operation::pread || call == Operation::pwrite;
   OpenFile& opened = checked_handle(rank, index);
   const File& file = table_[opened.file];
-  std::int64_t offset = has_offset ? source_.next(rank).bytes : opened.position;
+  std::int64_t& position = position_of(rank, opened);
+  std::int64_t offset = has_offset ? source_.next(rank).bytes : position;
   if (writes && opened.handle.appends && file.length != kUnknownSize) offset = file.length;
   if (!writes && file.length != kUnknownSize && bytes > file.length - offset) {
     fail(rank, "reads " + std::to_string(bytes) + " bytes from offset " + std::to_string(offset) +
                    " of " + table_.name(opened.file) + ", which ends at " +
                    std::to_string(file.length));
   }
-  if (writes && !table_.write(opened.file, offset, bytes)) {
-    fail(rank, std::string(is_file_system(file.disk) ? "the file system of " : "the disk of ") +
-                   table_.name(opened.file) + " is full: there is no room for " +
-                   std::to_string(bytes) + " bytes more");
-  }
-  if (!has_offset) opened.position = offset + bytes;
+  if (writes) write(rank, opened.file, offset, bytes);
+  if (!has_offset) position = offset + bytes;
   FileSums& sums = sums_of(index);
   (writes ? sums.bytes_written : sums.bytes_read) += bytes;
   ++sums.calls;
@@ -226,6 +254,11 @@ Files::OpenFile& Files::checked_handle(const Rank& rank, std::int32_t index) {
   const std::string fault = opened.handle.fault(file_call_of(rank.op), rank.op.peer);
   if (!fault.empty()) fail(rank, fault);
   return opened;
+}
+
+std::int64_t& Files::position_of(const Rank& rank, OpenFile& opened) {
+  const bool is_shared = file_traits_of(file_call_of(rank.op)).is_shared;
+  return is_shared ? shared_positions_[opened.file] : opened.position;
 }
 
 FileSums& Files::sums_of(std::int32_t index) {

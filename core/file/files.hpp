@@ -67,6 +67,8 @@ class Files {
   void seek(Rank& rank, std::int32_t index);
   bool synchronise(Rank& rank, std::int32_t index);
   bool transfer(Rank& rank, std::int32_t index);
+  void resize(Rank& rank, std::int32_t index);
+  void write(const Rank& rank, std::int32_t file, std::int64_t offset, std::int64_t bytes);
 
   // The time of a call begins. False: the rank waits for it; true: it takes none.
   bool ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request);
@@ -79,6 +81,8 @@ class Files {
   // The disk that Python has said; none: it is asked.
   bool has_answer(Rank& rank, std::int32_t index);
   OpenFile& checked_handle(const Rank& rank, std::int32_t index);
+  // The position that the rank's call moves.
+  std::int64_t& position_of(const Rank& rank, OpenFile& opened);
   FileSums& sums_of(std::int32_t index);
   [[noreturn]] void fail(const Rank& rank, const std::string& message) const;
 
@@ -90,8 +94,9 @@ class Files {
   std::int32_t disks_;              // further numbers are those of file systems
   std::vector<double> capacities_;  // bytes of each disk, then of each file system
   FileTable table_;
-  std::unordered_map<std::uint64_t, OpenFile> open_;         // by rank and handle
-  std::unordered_map<std::int32_t, std::int32_t> accessed_;  // disk that a rank waits for
+  std::unordered_map<std::uint64_t, OpenFile> open_;                 // by rank and handle
+  std::unordered_map<std::int32_t, std::int64_t> shared_positions_;  // by file, of MPI-IO
+  std::unordered_map<std::int32_t, std::int32_t> accessed_;          // disk that a rank waits for
   std::vector<FileSums> sums_;
   std::int32_t answer_ = kNoDisk;
   FileRequest asked_;  // for which a route is missing

@@ -238,7 +238,8 @@ std::size_t CompressedReader::make_cached(std::uint32_t call, const CallPlan& pl
     plans_->program().numbers(call, position_, shared_->numbers);
     const CallPlans* const before = plans_;
     count = make_from(call, plan, ops, step);
-    if (plans_ == before) {  // no `init` that has thrown the cache away
+    // Unless an `init` has thrown the cache away.
+    if (plans_ == before && count <= Cached::kMostOps) {
       cached.count = static_cast<std::int8_t>(count);
       cached.step = step;
       std::copy(ops, ops + count, cached.ops);

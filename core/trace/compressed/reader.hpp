@@ -52,7 +52,9 @@ class CompressedReader final : public RankReader {
   };
   // What a call that is not plain was on this rank.
   struct Cached {
-    Op ops[LineParser::kMostOps];
+    static constexpr std::size_t kMostOps = 2;  // those of calls with more are made each time
+
+    Op ops[kMostOps];
     std::uint64_t step = 1;
     std::int8_t count = -1;  // -1: not made yet
   };

@@ -15,9 +15,29 @@ constexpr std::string_view kSize = "size=";
 }  // namespace
 
 std::size_t LineParser::file(const Action& action, Op* out) {
-  const Words& words = calls_->scratch().words;
   out->tag = static_cast<std::int32_t>(action.operation);
-  switch (action.operation) {
+  const std::size_t made = own_part(action, out);
+  return file_traits_of(action.operation).synchronises ? synchronised(out, made) : made;
+}
+
+// The ranks wait for each other, then each does its part.
+std::size_t LineParser::synchronised(Op* out, std::size_t made) {
+  Call& call = calls_->scratch().call;
+  call = Call{};
+  call.operation = Operation::barrier;
+  call.comm = at_hand().comm;
+  std::copy_backward(out, out + made, out + 2 + made);
+  out[1] = Op{};
+  out[1].kind = Kind::collective;
+  out[1].comm = at_hand().comm;
+  out[1].call = calls_->intern(call);
+  return 2 + made;
+}
+
+// What a rank does in the call.
+std::size_t LineParser::own_part(const Action& action, Op* out) {
+  const Words& words = calls_->scratch().words;
+  switch (own_part_of(action.operation)) {
     case Operation::open:
       opened_file(action, *out);
       return 1;
@@ -28,6 +48,8 @@ std::size_t LineParser::file(const Action& action, Op* out) {
       return 1;
     case Operation::read:
     case Operation::write:
+    case Operation::file_set_size:
+    case Operation::file_preallocate:
       need(action, 2, 2);
       out->peer = handle(words[1]);
       out->bytes = count(words[2], "bytes");
@@ -77,7 +99,7 @@ void LineParser::opened_file(const Action& action, Op& op) {
 
 void LineParser::named_file(const Action& action, Op& op) {
   const Words& words = calls_->scratch().words;
-  const bool is_open = action.operation == Operation::open;
+  const bool is_open = own_part_of(action.operation) == Operation::open;
   if (!is_open) need(action, 1, 1);
   const std::string_view name = words[is_open ? 2 : 1];
   if (!is_file_name(name)) {
@@ -120,7 +142,7 @@ std::size_t LineParser::offset(Op* out, std::int64_t offset) {
   out[1] = Op{};
   out[1].kind = Kind::file_offset;
   out[1].bytes = offset;
-  if (out[0].tag != static_cast<std::int32_t>(Operation::lseek) &&
+  if (own_part_of(file_call_of(out[0])) != Operation::lseek &&
       out[0].bytes > std::numeric_limits<std::int64_t>::max() - offset) {
     fail("the offset and the bytes together do not fit into 64 bits");
   }

@@ -79,7 +79,9 @@ std::size_t LineParser::parse_words(Op* out) {
   hand.comm = 0;
   hand.request = -1;
   hand.requests = {};
-  if (is_communication(action->form)) take_named_arguments();
+  const bool synchronises =
+      action->form == Form::file && file_traits_of(action->operation).synchronises;
+  if (synchronises || is_communication(action->form)) take_named_arguments();
   if (hand.requests.data() != nullptr && action->form != Form::requests) {
     fail(std::string(action->name) + " takes no requests=: it is about one request at most");
   }

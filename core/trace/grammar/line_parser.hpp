@@ -19,7 +19,7 @@ namespace tisim {
 class LineParser {
  public:
   // A line makes at most so many operations.
-  static constexpr std::size_t kMostOps = 2;
+  static constexpr std::size_t kMostOps = 4;
 
   // `file` names the file in errors. All of them must outlive the parser.
   LineParser(const TraceGrammar& grammar, std::int32_t rank, const std::string& file,
@@ -65,6 +65,8 @@ class LineParser {
   void communicator_of_group(const Action& action, Op& op);
   void custom(const Action& action, Op& op);
   std::size_t file(const Action& action, Op* out);
+  std::size_t own_part(const Action& action, Op* out);
+  std::size_t synchronised(Op* out, std::size_t made);
   void opened_file(const Action& action, Op& op);
   void named_file(const Action& action, Op& op);
   std::size_t sought(const Action& action, Op* out);

@@ -17,6 +17,7 @@ namespace {
 
 // In a slot only: its line makes a second operation.
 constexpr std::uint8_t kHasSecond = 0x80;
+constexpr std::uint32_t kInLonger = std::numeric_limits<std::uint32_t>::max();
 
 std::uint32_t line_number(std::uint64_t line) {
   return static_cast<std::uint32_t>(
@@ -53,14 +54,7 @@ std::size_t PackedReader::read(Op* out, std::size_t capacity) {
     }
     Op ops[LineParser::kMostOps];
     const std::size_t more = read_token(ops);
-    if (more == 0) continue;
-    out[made++] = ops[0];
-    if (more == 1) continue;
-    if (made < capacity) {
-      out[made++] = ops[1];
-    } else {
-      left_over_.leave(ops[1]);
-    }
+    made += left_over_.put(ops, more, out + made, capacity - made);
   }
   return made;
 }
@@ -158,8 +152,15 @@ void PackedReader::fill_slot(std::size_t slot, const Op* ops, std::size_t count)
     if (slot == slots_.capacity()) slots_.reserve(slot + slot / 4 + 4);
     slots_.push_back(Op{});
   }
-  std::uint32_t place = slots_[slot].line;
+  std::uint32_t place = slots_[slot].line == kInLonger ? 0 : slots_[slot].line;
   slots_[slot] = ops[0];
+  if (count > 2) {
+    slots_[slot].flags |= kHasSecond;
+    slots_[slot].line = kInLonger;
+    if (!longer_) longer_ = std::make_unique<std::map<std::size_t, std::vector<Op>>>();
+    (*longer_)[slot].assign(ops + 1, ops + count);
+    return;
+  }
   if (count == 2) {
     slots_[slot].flags |= kHasSecond;
     if (place == 0) {
@@ -175,6 +176,7 @@ void PackedReader::fill_slot(std::size_t slot, const Op* ops, std::size_t count)
 void PackedReader::clear_slots() {
   slots_.clear();
   seconds_.clear();
+  longer_.reset();
   next_slot_ = 0;
 }
 
@@ -185,6 +187,14 @@ std::size_t PackedReader::from_slot(std::size_t slot, Op* out) {
   out[0].line = line_number(line_);
   if ((out[0].flags & kHasSecond) == 0) return 1;
   out[0].flags = static_cast<std::uint8_t>(out[0].flags & ~kHasSecond);
+  if (slots_[slot].line == kInLonger) {
+    const std::vector<Op>& rest = longer_->at(slot);
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      out[1 + i] = rest[i];
+      out[1 + i].line = out[0].line;
+    }
+    return 1 + rest.size();
+  }
   out[1] = seconds_[slots_[slot].line - 1];
   out[1].line = out[0].line;
   return 2;

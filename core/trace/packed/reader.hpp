@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "support/stack.hpp"
 #include "trace/grammar/line_parser.hpp"
@@ -44,12 +46,14 @@ class PackedReader final : public RankReader {
   std::shared_ptr<const void> owner_;
   LineParser parser_;
   PackedBlocks blocks_;
-  LeftOverOp left_over_;
+  LeftOverOps left_over_;
   const char* next_ = nullptr;  // of the payload at hand
   const char* end_ = nullptr;
   // In place of its line a slot has the number of its place in `seconds_` plus 1, once it had one.
   Stack<Op> slots_;
   Stack<Op> seconds_;  // of the slots whose lines make two operations
+  // What follows the first of more than two, by slot; those have kInLonger for their place.
+  std::unique_ptr<std::map<std::size_t, std::vector<Op>>> longer_;
   std::uint64_t line_ = 0;
   std::uint64_t stride_ = 1;
   std::uint32_t next_slot_ = 0;

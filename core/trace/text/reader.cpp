@@ -66,13 +66,7 @@ std::size_t TextReader::read_numbered(const char*& p, std::uint32_t line, Op* ou
   p = behind;
   ops[0].line = line;
   ops[1].line = line;
-  out[0] = ops[0];
-  if (made == 2 && capacity == 1) {
-    left_over_.leave(ops[1]);
-    return 1;
-  }
-  if (made == 2) out[1] = ops[1];
-  return made;
+  return left_over_.put(ops, made, out, capacity);
 }
 
 std::size_t TextReader::read_line(Op* out, std::size_t capacity) {
@@ -88,15 +82,7 @@ std::size_t TextReader::read_line(Op* out, std::size_t capacity) {
   const bool cut = lines_.is_cut(line.data() + line.size());
   const std::size_t made = parser_.parse(line, line_, cut, ops);
   quick_.set_default_width(parser_.double_default() ? kDoubleWidth : kByteWidth);
-  if (made == 0) return 0;
-  out[0] = ops[0];
-  if (made == 1) return 1;
-  if (capacity == 1) {
-    left_over_.leave(ops[1]);
-    return 1;
-  }
-  out[1] = ops[1];
-  return 2;
+  return left_over_.put(ops, made, out, capacity);
 }
 
 }  // namespace tisim

@@ -40,7 +40,7 @@ class TextReader final : public RankReader {
   LineParser parser_;
   LineBuffer lines_;
   QuickLine quick_;
-  LeftOverOp left_over_;
+  LeftOverOps left_over_;
   const char* next_ = nullptr;
   std::uint64_t line_ = 0;  // of the line before `next_`
   bool may_be_quick_;

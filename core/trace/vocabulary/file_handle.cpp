@@ -19,7 +19,8 @@ void Handle::close(std::uint32_t line) {
 std::string Handle::fault(Operation call, std::int32_t number) const {
   const std::string handle = "handle " + std::to_string(number);
   const auto opener = [this] { return "line " + std::to_string(opened); };
-  if (call == Operation::open) {
+  const Operation does = own_part_of(call);
+  if (does == Operation::open) {
     if (!is_open) return {};
     return "opens " + handle + ", which is open since " + opener() + "; close it first";
   }
@@ -28,8 +29,8 @@ std::string Handle::fault(Operation call, std::int32_t number) const {
     if (closed == 0) return what + ", which no line has opened; an open goes before";
     return what + ", which line " + std::to_string(closed) + " has closed; open it again";
   }
-  const bool is_read = call == Operation::read || call == Operation::pread;
-  const bool is_write = call == Operation::write || call == Operation::pwrite;
+  const bool is_read = does == Operation::read || does == Operation::pread;
+  const bool is_write = does == Operation::write || does == Operation::pwrite;
   if (is_read && !reads) return what + ", which " + opener() + " opens without the flag r";
   if (is_write && !writes) return what + ", which " + opener() + " opens without the flag w";
   return {};

@@ -50,7 +50,10 @@ inline constexpr std::uint8_t kIsFinalize = 32;
 //   collectives, comm_*     call: index into the CallTable; so has `custom`. kNumbered: tag is the
 //                           number of the request
 //   file                    tag: the Operation; peer: the handle; bytes of read, write, pread and
-//                           pwrite. A file_offset with kContinuation follows the last two and lseek
+//                           pwrite. A file_offset with kContinuation follows the last two and
+//                           lseek. Calls of MPI-IO are like those of POSIX. One that synchronises
+//                           only says so; a barrier and, with kContinuation, what each rank does
+//                           follow
 //     open, stat,           call: words: the name as the trace has it, of open also the flags;
 //     unlink, mkdir         arguments: of open the size of the file, -1: not known
 //     lseek                 call: arguments: a SeekFrom

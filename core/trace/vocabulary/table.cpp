@@ -25,7 +25,7 @@ static_assert(all_are_complete(), "a row lacks its name, its usage or the tag of
 
 std::string_view name_of(Kind kind, Operation operation) {
   if (kind == Kind::file && is_file_call(operation)) {
-    return kFileTraits[static_cast<std::size_t>(operation) - kFirstFileCall].name;
+    return file_traits_of(operation).name;
   }
   if (!has_collective_call(kind)) return traits_of(kind).name;
   const CollectiveTraits& collective = traits_of(operation);

@@ -164,8 +164,12 @@ enum class Form : std::uint8_t {
   ROW(scan, .usage = "count flops [type]", .request_tag = -889)                                    \
   ROW(exscan, .usage = "count flops [type]", .request_tag = -889)
 
-// ROW(operation, properties): what is done with files, in the words of POSIX. The kind of their
-// operations is `file`.
+// ROW(operation, properties): what is done with files, in the words of POSIX and of MPI-IO. The kind
+// of their operations is `file`.
+//
+// `like`: the call of POSIX that a rank's own part of a call of MPI-IO is. `synchronises`: the ranks
+// of the communicator, an argument `comm=`, wait for each other before it. `is_shared`: the position
+// is that of all ranks that have opened the file together.
 #define TISIM_FILE_CALLS(ROW)                                                                      \
   ROW(open, .usage = "handle name [flags] [size=bytes]",                                           \
       .effect = "the handle stands for that file until `close`")                                   \
@@ -179,7 +183,38 @@ enum class Form : std::uint8_t {
   ROW(fsync, .usage = "handle", .effect = "does nothing: what is written is on the disk")          \
   ROW(stat, .usage = "name", .effect = "does nothing, but the file's disk must exist")             \
   ROW(unlink, .usage = "name", .effect = "removes the file")                                       \
-  ROW(mkdir, .usage = "name", .effect = "does nothing, but the directory's disk must exist")
+  ROW(mkdir, .usage = "name", .effect = "does nothing, but the directory's disk must exist")       \
+  ROW(file_open, .usage = "handle name [flags] [size=bytes]", .like = Operation::open,             \
+      .synchronises = true, .effect = "all ranks of the communicator open the file")               \
+  ROW(file_close, .usage = "handle", .like = Operation::close, .synchronises = true)               \
+  ROW(file_read, .usage = "handle bytes", .like = Operation::read)                                 \
+  ROW(file_write, .usage = "handle bytes", .like = Operation::write)                               \
+  ROW(file_read_at, .usage = "handle bytes offset", .like = Operation::pread)                      \
+  ROW(file_write_at, .usage = "handle bytes offset", .like = Operation::pwrite)                    \
+  ROW(file_read_all, .usage = "handle bytes", .like = Operation::read, .synchronises = true)       \
+  ROW(file_write_all, .usage = "handle bytes", .like = Operation::write, .synchronises = true)     \
+  ROW(file_read_at_all, .usage = "handle bytes offset", .like = Operation::pread,                  \
+      .synchronises = true)                                                                        \
+  ROW(file_write_at_all, .usage = "handle bytes offset", .like = Operation::pwrite,                \
+      .synchronises = true)                                                                        \
+  ROW(file_read_shared, .usage = "handle bytes", .like = Operation::read, .is_shared = true,       \
+      .effect = "at the position that all ranks share")                                            \
+  ROW(file_write_shared, .usage = "handle bytes", .like = Operation::write, .is_shared = true,     \
+      .effect = "at the position that all ranks share")                                            \
+  ROW(file_read_ordered, .usage = "handle bytes", .like = Operation::read, .synchronises = true,   \
+      .is_shared = true, .effect = "the same, all ranks together")                                 \
+  ROW(file_write_ordered, .usage = "handle bytes", .like = Operation::write,                       \
+      .synchronises = true, .is_shared = true, .effect = "the same, all ranks together")           \
+  ROW(file_seek, .usage = "handle offset [set or cur or end]", .like = Operation::lseek)           \
+  ROW(file_seek_shared, .usage = "handle offset [set or cur or end]", .like = Operation::lseek,    \
+      .synchronises = true, .is_shared = true)                                                     \
+  ROW(file_sync, .usage = "handle", .like = Operation::fsync, .synchronises = true)                \
+  ROW(file_set_view, .usage = "handle", .like = Operation::fsync, .synchronises = true,            \
+      .effect = "synchronises; positions and offsets are bytes of the file")                       \
+  ROW(file_set_size, .usage = "handle bytes", .synchronises = true,                                \
+      .effect = "cuts the file, or makes it longer by a hole")                                     \
+  ROW(file_preallocate, .usage = "handle bytes", .synchronises = true,                             \
+      .effect = "makes the file so long at least, and takes the room")
 
 // ROW(action, properties): actions whose operation is a `nop`.
 #define TISIM_MARKERS(ROW)                                                                         \
@@ -232,6 +267,9 @@ struct CollectiveTraits {
 struct FileTraits {
   std::string_view name;
   std::string_view usage = {};
+  Operation like = Operation::barrier;  // none: what the operation itself is
+  bool synchronises = false;
+  bool is_shared = false;
   std::string_view effect = {};
 };
 
@@ -267,6 +305,15 @@ constexpr bool is_collective(Operation operation) {
 }
 constexpr bool is_file_call(Operation operation) {
   return static_cast<std::size_t>(operation) >= kFirstFileCall;
+}
+// Of a call on files.
+constexpr const FileTraits& file_traits_of(Operation call) {
+  return kFileTraits[static_cast<std::size_t>(call) - kFirstFileCall];
+}
+// What a rank itself does in a call on files, in the words of POSIX where these have one.
+constexpr Operation own_part_of(Operation call) {
+  const Operation like = file_traits_of(call).like;
+  return like == Operation::barrier ? call : like;
 }
 // Whether the operation's call says which collective it is.
 constexpr bool has_collective_call(Kind kind) {

@@ -62,15 +62,16 @@ constexpr auto list_actions() {
 
 constexpr auto kActions = list_actions();
 
-// Names of at most 16 characters as two numbers, in lower case.
+// Names of at most 24 characters as three numbers, in lower case.
 struct Key {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
+  std::uint64_t rest = 0;
 
   friend constexpr bool operator==(const Key&, const Key&) = default;
 };
 
-constexpr std::size_t kLongestName = 16;
+constexpr std::size_t kLongestName = 24;
 
 constexpr Key key_of(std::string_view word) {
   Key key;
@@ -78,8 +79,10 @@ constexpr Key key_of(std::string_view word) {
     const auto c = static_cast<std::uint64_t>(static_cast<unsigned char>(lower(word[i])));
     if (i < 8) {
       key.low |= c << (8 * i);
-    } else {
+    } else if (i < 16) {
       key.high |= c << (8 * (i - 8));
+    } else {
+      key.rest |= c << (8 * (i - 16));
     }
   }
   return key;
@@ -88,7 +91,8 @@ constexpr Key key_of(std::string_view word) {
 constexpr std::size_t kSlots = 256;
 
 constexpr std::size_t slot_of(const Key& key) {
-  return static_cast<std::size_t>(((key.low ^ (key.high << 7)) * 0x9e3779b97f4a7c15U) >> 56);
+  return static_cast<std::size_t>(
+      ((key.low ^ (key.high << 7) ^ (key.rest << 13)) * 0x9e3779b97f4a7c15U) >> 56);
 }
 
 static_assert(2 * kActions.size() < kSlots);
@@ -179,7 +183,7 @@ const Action* Vocabulary::find(std::string_view word) const {
 }
 
 std::string Vocabulary::nearest(std::string_view word) const {
-  if (word.size() > 2 * kLongestName) return "";
+  if (word.size() > kLongestName + 8) return "";
   std::vector<std::pair<std::size_t, std::string_view>> near;
   const auto consider = [&](std::string_view name) {
     const std::size_t edits = distance(word, name);

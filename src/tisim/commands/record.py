@@ -14,7 +14,7 @@ from tisim.quantities import parse_size
 
 if TYPE_CHECKING:
     from tisim.record.parts import Recording
-    from tisim.record.settings import Settings
+    from tisim.record.settings import Io, Settings
 
 
 @click.command(
@@ -29,6 +29,7 @@ Examples:
   tisim record -o run.tit --mpicc mpicc.mpich -- mpiexec.mpich -n 4 ./program
   tisim record -o run.tit --call-sites -- mpirun -n 4 ./program   # compiled with -g
   tisim record -o run.tit --times --timeline run.tir -- mpirun -n 4 ./program   # tisim view run.tir
+  tisim record -o run.tit --io both -- mpirun -n 4 ./program      # its files too
   tisim record -o run.tit --sample -- mpirun -n 4 ./program       # compiled with -g
   tisim record --print-source recorder/      # for machines without Python
   tisim record -o run.tit --ranks 0-3 --max-size 100MB -- mpirun -n 64 ./program
@@ -58,6 +59,14 @@ Examples:
     default="successful",
     show_default=True,
     help="Which calls of MPI_Test and MPI_Iprobe to record; how many fail depends on the machine.",
+)
+@click.option(
+    "--io",
+    type=click.Choice(["none", "mpi", "posix", "both"]),
+    default="none",
+    show_default=True,
+    help="What to record of files: the calls of MPI-IO (mpi); those of POSIX, also where MPI-IO "
+    "and standard I/O make them (posix); or both, of MPI-IO its own calls only.",
 )
 @click.option(
     "--call-sites",
@@ -130,6 +139,7 @@ def record_command(
     counter: str,
     speed: float,
     tests: str,
+    io: Io,
     call_sites: bool,
     sample: bool,
     times: bool,
@@ -153,7 +163,7 @@ def record_command(
     if print_source is not None:
         from tisim.record.compiler import write_source
 
-        write_source(Path(print_source))
+        write_source(Path(print_source), posix=io in ("posix", "both"))
         report_written(print_source)
         return 0
     if output is None:
@@ -172,6 +182,7 @@ def record_command(
         sample=sample,
         times=times,
         timeline=timeline,
+        io=io,
         limits=Limits(ranks, _bytes(memory), _bytes(max_size)),
     )
     return _record(command, output, settings, repeat, mpicc)

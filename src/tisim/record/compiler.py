@@ -36,11 +36,15 @@ TISIM_RECORD_TIMES     1: calls say how long they take
 TISIM_RECORD_TIMELINE  1: parts/rank-N.times say when calls began and ended
 TISIM_RECORD_RANKS     the ranks that are recorded, such as 0-3,7; all by default
 TISIM_RECORD_MEMORY    bytes that recording may take of a rank, 1048576 by default
+TISIM_RECORD_IO        mpi: the calls of MPI-IO are recorded; posix: those of POSIX, by which it
+                       works too, if the source has been written with --io posix; both
 TISIM_RECORD_MAX_SIZE  bytes that the parts of all ranks may take
 """
 
 
-def compiled_recorder(library: MpiLibrary, directory: Path | None = None) -> Path:
+def compiled_recorder(
+    library: MpiLibrary, directory: Path | None = None, *, posix: bool = False
+) -> Path:
     """The recorder's shared library for an MPI library, compiled on first use.
 
     Parameters
@@ -49,32 +53,37 @@ def compiled_recorder(library: MpiLibrary, directory: Path | None = None) -> Pat
         What `tisim.mpi_compiler.find_library` has found.
     directory
         Where compiled recorders are kept; ``tisim/record`` in the user's cache by default.
+    posix
+        Whether it records files in the words of POSIX.
 
     Raises
     ------
     InputError
         When it cannot be compiled or kept.
     """
-    return mpi_compiler.compiled(recorder_code(), library, directory or cache_directory())
+    code = recorder_code(posix=posix)
+    return mpi_compiler.compiled(code, library, directory or cache_directory())
 
 
-def write_source(directory: Path) -> list[Path]:
+def write_source(directory: Path, *, posix: bool = False) -> list[Path]:
     """Write the recorder's source into a directory, for machines without Python.
+
+    With `posix`, it records files in the words of POSIX.
 
     Raises
     ------
     InputError
         When the directory cannot be written.
     """
-    return mpi_compiler.write_source(recorder_code(), directory)
+    return mpi_compiler.write_source(recorder_code(posix=posix), directory)
 
 
-def recorder_code() -> SourceCode:
+def recorder_code(*, posix: bool = False) -> SourceCode:
     """The recorder's source, and how it is compiled."""
     return SourceCode(
         name="recorder",
         product="libtisim_record.so",
-        files=recorder_source(),
+        files=recorder_source(posix=posix),
         options=(*C_OPTIONS, *_reserved_register()),
         link_options=LINK_OPTIONS,
         readme=_README,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 
 from tisim.record.table import Function, Parameter
+from tisim.record.wrappers import entering
 
 _HEADER = """\
 /* Written by tisim from its table of MPI functions: the entries of Fortran. */
@@ -23,6 +24,7 @@ _CONVERSIONS = {
     "MPI_Datatype": "PMPI_Type_f2c",
     "MPI_Request": "PMPI_Request_f2c",
     "MPI_Message": "PMPI_Message_f2c",
+    "MPI_File": "PMPI_File_f2c",
 }
 
 
@@ -45,7 +47,7 @@ def _wrapper(function: Function) -> str:
         f"static void {name}_wrapped(void (*perform)({types}), const void *caller, "
         f"bool has_descriptors, {declared}) {{",
         "  (void)has_descriptors;",
-        f'  if (!tisim_enter("{function.name}", caller)) {{',
+        f'  if (!{entering(function)}("{function.name}", caller)) {{',
         f"    perform({arguments});",
         "    return;",
         "  }",
@@ -166,6 +168,8 @@ def _conversion(parameter: Parameter) -> str:
     if parameter.is_array and kind == "MPI_Datatype":
         side = 0 if name.startswith("send") else 1
         return f"const MPI_Datatype *const {name} = tisim_fortran_types(f_{name}, comm, {side});"
+    if kind == "MPI_Offset":
+        return f"const MPI_Offset {name} = *f_{name};"
     convert = _CONVERSIONS[kind]
     if parameter.depth == 0:
         return f"const {kind} {name} = {convert}(*f_{name});"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from tisim.errors import InputError
 from tisim.record.limits import Limits
+
+Io: TypeAlias = Literal["none", "mpi", "posix", "both"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,10 @@ class Settings:
     timeline
         Where to write when each call began and ended, ``.csv``, ``.parquet`` or ``.tir``; needs
         `times`.
+    io
+        What is recorded of files: the calls of MPI-IO (``mpi``); those of POSIX and of C's standard
+        I/O, also those by which MPI-IO works (``posix``); both, but of MPI-IO only its own calls
+        (``both``); or ``none``.
     limits
         What of the run is recorded; all of it by default.
 
@@ -47,11 +54,17 @@ class Settings:
     sample: bool = False
     times: bool = False
     timeline: str | os.PathLike[str] | None = None
+    io: Io = "none"
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         if self.timeline is not None and not self.times:
             raise InputError("a timeline says when something happened, which needs times: --times")
+
+    @property
+    def records_posix(self) -> bool:
+        """Whether calls of POSIX are recorded."""
+        return self.io in ("posix", "both")
 
     def variables(self) -> dict[str, str]:
         """The environment that tells the recorder, but for the counters."""
@@ -64,6 +77,7 @@ class Settings:
         return {
             "TISIM_RECORD_SPEED": repr(self.reference_speed),
             "TISIM_RECORD_TESTS": "all" if self.failed_tests else "successful",
+            "TISIM_RECORD_IO": self.io,
             **{name: "1" for name, wanted in asked.items() if wanted},
             **self.limits.variables(),
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from tisim.record.fortran import fortran_wrappers
+from tisim.record.posix_wrappers import posix_wrappers
 from tisim.record.table import read_table
 from tisim.record.trace_library import library_header
 from tisim.record.wrappers import c_wrappers
@@ -20,10 +21,16 @@ LINK_OPTIONS = ("-shared", "-pthread", "-ldl")
 
 # Of the library, beside its own folder.
 _FOLDERS = ("counting", "places", "writing")
+_POSIX = "posix"
 
 
-def recorder_source() -> dict[str, str]:
+def recorder_source(*, posix: bool = False) -> dict[str, str]:
     """The text of each file, by name.
+
+    Parameters
+    ----------
+    posix
+        Whether it records files in the words of POSIX. Without, it has nothing of that.
 
     Raises
     ------
@@ -31,9 +38,10 @@ def recorder_source() -> dict[str, str]:
         When this installation has no trace library, whose header is one of them.
     """
     library = files("tisim.record").joinpath("library")
+    folders = (*_FOLDERS, _POSIX) if posix else _FOLDERS
     texts = {
         file.name: file.read_text(encoding="utf-8")
-        for folder in (library, *(library.joinpath(name) for name in _FOLDERS))
+        for folder in (library, *(library.joinpath(name) for name in folders))
         for file in folder.iterdir()
         if file.name.endswith((".c", ".h"))
     }
@@ -41,4 +49,6 @@ def recorder_source() -> dict[str, str]:
     table = read_table()
     texts["wrappers.c"] = c_wrappers(table)
     texts["fortran_wrappers.c"] = fortran_wrappers(table)
+    if posix:
+        texts["posix_wrappers.c"] = posix_wrappers()
     return dict(sorted(texts.items()))

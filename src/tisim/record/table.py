@@ -95,11 +95,11 @@ class Function:
 def read_table() -> list[Function]:
     """Every function of the table, and the variants of them that are not listed."""
     text = files("tisim.record").joinpath("functions.txt").read_text(encoding="utf-8")
-    functions = [function for entry in _entries(text) for function in _functions(entry)]
+    functions = [function for entry in table_entries(text) for function in _functions(entry)]
     return [*functions, *(large for f in functions if (large := _with_large_counts(f)) is not None)]
 
 
-def _entries(text: str) -> Iterator[list[str]]:
+def table_entries(text: str) -> Iterator[list[str]]:
     """The lines of each entry: a prototype, then its indented lines; long lines joined."""
     entry: list[str] = []
     for line in text.splitlines():

@@ -38,13 +38,18 @@ def c_statement(statement: str) -> str:
     return re.sub(r"\bfirst\b", "0", statement)
 
 
+def entering(function: Function) -> str:
+    """What a wrapper asks first: whether its call is recorded."""
+    return "tisim_enter_mpi_io" if function.name.startswith("MPI_File_") else "tisim_enter"
+
+
 def _wrapper(function: Function) -> str:
     parameters = ", ".join(parameter.declaration for parameter in function.parameters)
     name = function.name
     arguments = _arguments(function.parameters)
     lines = [
         f"EXPORTED int {name}({parameters}) {{",
-        f'  if (!tisim_enter("{name}", TISIM_CALLER)) return P{name}({arguments});',
+        f'  if (!{entering(function)}("{name}", TISIM_CALLER)) return P{name}({arguments});',
     ]
     if function.is_counted:
         lines.append("  tisim_unsupported();")

@@ -8,7 +8,8 @@ namespace tisim {
 
 void OpenFiles::take(const RankWalk& walk, Findings& findings) {
   const Op& op = walk.op();
-  if (op.kind != Kind::file) return;
+  // The part of a rank in a call that synchronises has been looked at with its call.
+  if (op.kind != Kind::file || (op.flags & kContinuation) != 0) return;
   const Operation call = file_call_of(op);
   if (!has_handle(call)) return;
   Handle& handle = handles_[op.peer];
@@ -16,8 +17,9 @@ void OpenFiles::take(const RankWalk& walk, Findings& findings) {
   if (!fault.empty()) {
     findings.add({Severity::error, rank_, walk.reader().file(), op.line, fault});
   }
-  if (call == Operation::open) handle.open(walk.call().words[1], op.line);
-  if (call == Operation::close && handle.is_open) handle.close(op.line);
+  const Operation does = own_part_of(call);
+  if (does == Operation::open) handle.open(walk.call().words[1], op.line);
+  if (does == Operation::close && handle.is_open) handle.close(op.line);
 }
 
 std::uint64_t OpenFiles::signature(const LoopLines& lines) const {

@@ -32,4 +32,11 @@ TEST("check of files: what is not open, or for other calls") {
   CHECK(says("0 open 3 a wc\n0 pread 3 8 0\n", 2, "without the flag r"));
 }
 
+TEST("check of files: calls of MPI-IO are said once, though they make several operations") {
+  CHECK(said_of("0 file_open 3 a rwc\n0 file_write_all 3 8\n0 file_close 3\n").empty());
+  CHECK(says("0 file_write_at_all 3 8 0\n", 1, "which no line has opened"));
+  CHECK(says("0 file_open 3 a\n0 file_write_ordered 3 8\n", 2, "without the flag w"));
+  CHECK(says("0 file_open 3 a\n0 file_close 3\n0 file_close 3\n", 3, "which line 2 has closed"));
+}
+
 }  // namespace tisim

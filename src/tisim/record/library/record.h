@@ -22,6 +22,10 @@
  * and where nothing is recorded: then the wrapper only performs the call. The work of the recorder
  * and of MPI between tisim_enter and tisim_leave is in no volume. */
 bool tisim_enter(const char *function, const void *caller);
+/* The same of a function of MPI-IO, unless what it does in the words of POSIX is recorded instead. */
+bool tisim_enter_mpi_io(const char *function, const void *caller);
+/* Whether calls of MPI-IO are written; if not, they are counted. */
+bool tisim_records_mpi_io(void);
 void tisim_leave(void);
 /* After MPI_Init, with the level of thread support that MPI provides. */
 void tisim_start(int threads, const void *caller);
@@ -91,6 +95,15 @@ void tisim_counter_resume(uint64_t before);
 
 /* qemu.c: the count of QEMU's plug-in; NULL where the program does not run under it. */
 extern const volatile uint64_t *tisim_qemu_count;
+
+/* file_names.c: the name of a file as a trace has it, until the next call. NULL: it is none of the
+ * program's data but of the kernel, or a library. `directory`: that of a relative path, as openat has
+ * it. `of_rank`: a number in the name that is the rank becomes `%d`. */
+const char *tisim_name_of_file(int directory, const char *path, bool of_rank);
+
+/* handles.c: the numbers of open files, the lowest that is free; -1: there is no memory. */
+int64_t tisim_take_handle(void);
+void tisim_free_handle(int64_t handle);
 
 /* communicators.c */
 struct tisim_comm {
@@ -241,5 +254,22 @@ void tisim_after_alltoallw(enum tisim_word word, const void *send_buffer, const 
                            const MPI_Datatype *send_types, const int *counts,
                            const MPI_Datatype *types, MPI_Comm comm,
                            const struct tisim_posted *posted);
+
+/* mpi_io.c */
+void tisim_after_file_open(MPI_Comm comm, const char *name, int mode, MPI_File file);
+void tisim_before_file_close(MPI_File file);
+/* `bytes` of a count of elements of a type; a read says by its status how many there were. The first
+ * two functions are called before a call that moves a position: they find where it is. */
+void tisim_before_file_transfer(MPI_File file);
+void tisim_before_file_transfer_at(MPI_File file, MPI_Offset offset);
+void tisim_after_file_transfer(enum tisim_word word, MPI_File file, int count, MPI_Datatype type,
+                               const MPI_Status *status);
+void tisim_after_file_shared(enum tisim_word word, MPI_File file, int count, MPI_Datatype type,
+                             const MPI_Status *status);
+void tisim_after_file_seek_shared(MPI_File file, MPI_Offset offset, int from);
+/* A call without further arguments, and one with a number of bytes. */
+void tisim_after_file_call(enum tisim_word word, MPI_File file);
+void tisim_after_file_size(enum tisim_word word, MPI_File file, MPI_Offset bytes);
+void tisim_after_file_view(MPI_File file);
 
 #endif

@@ -59,6 +59,12 @@ bool tisim_enter(const char *function, const void *caller) {
   return true;
 }
 
+bool tisim_enter_mpi_io(const char *function, const void *caller) {
+  return !settings.is_posix_only && tisim_enter(function, caller);
+}
+
+bool tisim_records_mpi_io(void) { return settings.has_mpi_io; }
+
 void tisim_add_volume(uint64_t more) {
   if (is_first_thread()) {
     volume += more;
@@ -295,7 +301,7 @@ void tisim_pause(bool pause, const void *caller) {
 }
 
 struct tisim_named tisim_on(int64_t comm) {
-  const struct tisim_named named = {.comm = comm, .request = -1, .source = -1};
+  const struct tisim_named named = {.comm = comm, .request = -1, .source = -1, .size = -1};
   return named;
 }
 

@@ -25,6 +25,7 @@ struct tisim_settings tisim_read_settings(void) {
   const char *const counter = value_of("TISIM_RECORD_COUNTER");
   const char *const speed = value_of("TISIM_RECORD_SPEED");
   const char *const tests = value_of("TISIM_RECORD_TESTS");
+  const char *const io = value_of("TISIM_RECORD_IO");
   const struct tisim_settings settings = {
       .directory = value_of("TISIM_RECORD_DIRECTORY"),
       .output = value_of("TISIM_RECORD_OUTPUT"),
@@ -37,6 +38,8 @@ struct tisim_settings tisim_read_settings(void) {
       .has_samples = is_asked_for("TISIM_RECORD_SAMPLE"),
       .has_times = is_asked_for("TISIM_RECORD_TIMES"),
       .has_timeline = is_asked_for("TISIM_RECORD_TIMELINE"),
+      .has_mpi_io = io != NULL && (strcmp(io, "mpi") == 0 || strcmp(io, "both") == 0),
+      .is_posix_only = io != NULL && strcmp(io, "posix") == 0,
       .memory = (size_t)whole_number("TISIM_RECORD_MEMORY"),
       .most_bytes = whole_number("TISIM_RECORD_MAX_SIZE"),
       .ranks = value_of("TISIM_RECORD_RANKS"),

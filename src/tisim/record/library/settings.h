@@ -18,6 +18,8 @@ struct tisim_settings {
   bool has_samples;    /* call paths of the computation are sampled */
   bool has_times;    /* calls say how long they take */
   bool has_timeline; /* and when they began and ended */
+  bool has_mpi_io;   /* the calls of MPI-IO are recorded */
+  bool is_posix_only; /* what MPI-IO does is recorded in the words of POSIX */
   size_t memory;       /* bytes a rank; 0: the library's own bound */
   uint64_t most_bytes; /* of all parts; 0: any size */
   const char *ranks;   /* those that are recorded, "0-3,7"; NULL: all */

@@ -34,7 +34,17 @@
   WORD(allgatherv, "nvnn") WORD(iallgatherv, "nvnn") WORD(gather, "nnrnn")               \
   WORD(igather, "nnrnn") WORD(gatherv, "nvrnn") WORD(igatherv, "nvrnn")                  \
   WORD(scatter, "nnrnn") WORD(iscatter, "nnrnn") WORD(scatterv, "vnrnn")                 \
-  WORD(iscatterv, "vnrnn")
+  WORD(iscatterv, "vnrnn")                                                               \
+  WORD(open, "n") WORD(close, "n") WORD(read, "nn") WORD(write, "nn")                    \
+  WORD(pread, "nnn") WORD(pwrite, "nnn") WORD(lseek, "nn") WORD(fsync, "n")              \
+  WORD(stat, "") WORD(unlink, "") WORD(mkdir, "")                                        \
+  WORD(file_open, "n") WORD(file_close, "n") WORD(file_read, "nn") WORD(file_write, "nn") \
+  WORD(file_read_at, "nnn") WORD(file_write_at, "nnn") WORD(file_read_all, "nn")         \
+  WORD(file_write_all, "nn") WORD(file_read_at_all, "nnn") WORD(file_write_at_all, "nnn") \
+  WORD(file_read_shared, "nn") WORD(file_write_shared, "nn")                             \
+  WORD(file_read_ordered, "nn") WORD(file_write_ordered, "nn") WORD(file_seek, "nn")     \
+  WORD(file_seek_shared, "nn") WORD(file_sync, "n") WORD(file_set_view, "n")             \
+  WORD(file_set_size, "nn") WORD(file_preallocate, "nn")
 
 enum tisim_word {
 #define TISIM_ENUMERATOR(name, roles) TISIM_##name,
@@ -52,6 +62,8 @@ struct tisim_named {
   int64_t source; /* of the message that a receive from any source matched; -1: unknown */
   int64_t threads; /* of a computation of several: how many, and what all of them did */
   int64_t sum;
+  const char *text; /* words behind the numbers, without braces: of calls on files; NULL: none */
+  int64_t size;     /* of a file that is opened; -1: unknown */
 };
 
 /* One call of a rank. */

@@ -136,6 +136,11 @@ static int64_t write_call(tisim_sink *base, const struct tisim_call *call) {
   for (size_t i = 0; i < call->count; ++i) {
     put_named(sink, " ", call->arguments[i]);
   }
+  if (named->text != NULL) {
+    put_text(sink, " ", 1);
+    put_text(sink, named->text, strlen(named->text));
+  }
+  if (named->size >= 0) put_named(sink, " size=", named->size);
   if (named->comm != 0) put_named(sink, " comm=", named->comm);
   if (named->request >= 0) put_named(sink, " request=", named->request);
   for (size_t i = 0; i < named->request_count; ++i) {

@@ -19,6 +19,7 @@
 /* A line of the trace without its numbers: which of them it has. */
 struct line {
   uint64_t key; /* 0: the entry is free */
+  char *text;   /* of the call; NULL: none */
   int word;     /* of libtisim_trace */
 };
 
@@ -92,18 +93,21 @@ static uint64_t ranks_among(const struct tisim_call *call) {
 }
 
 static size_t numbers_in(const struct tisim_call *call) {
-  return call->count + call->named->request_count + 5;
+  return call->count + call->named->request_count + 6;
 }
 
 /* Writes the line's text and returns its word; a status below 0 if it cannot be made. */
 static int make_word(struct trace_sink *sink, const struct tisim_call *call) {
   const struct tisim_named *const named = call->named;
-  char *const text = malloc(64 + 64 + 3 * numbers_in(call) + 64);
+  const size_t longer = named->text == NULL ? 0 : strlen(named->text);
+  char *const text = malloc(64 + 64 + 3 * numbers_in(call) + longer + 64);
   if (text == NULL) return TT_MEMORY;
   uint64_t ranks = ranks_among(call);
   size_t place = call->count;
   char *end = text + sprintf(text, "%s", names[call->word]);
   for (size_t i = 0; i < call->count; ++i) end += sprintf(end, " {}");
+  if (named->text != NULL) end += sprintf(end, " %s", named->text);
+  if (named->size >= 0) end += sprintf(end, " size={}"), ++place;
   if (named->comm != 0) end += sprintf(end, " comm={}"), ++place;
   if (named->request >= 0) end += sprintf(end, " request={}"), ++place;
   for (size_t i = 0; i < named->request_count; ++i) {
@@ -119,9 +123,14 @@ static int make_word(struct trace_sink *sink, const struct tisim_call *call) {
   return word;
 }
 
-static struct line *place_of(struct line *lines, size_t room, uint64_t key) {
+static bool is_line(const struct line *line, uint64_t key, const char *text) {
+  if (line->key != key || (line->text == NULL) != (text == NULL)) return false;
+  return text == NULL || strcmp(line->text, text) == 0;
+}
+
+static struct line *place_of(struct line *lines, size_t room, uint64_t key, const char *text) {
   size_t place = (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (room - 1);
-  while (lines[place].key != 0 && lines[place].key != key) place = (place + 1) & (room - 1);
+  while (lines[place].key != 0 && !is_line(&lines[place], key, text)) place = (place + 1) & (room - 1);
   return &lines[place];
 }
 
@@ -130,7 +139,8 @@ static bool grow_lines(struct trace_sink *sink) {
   struct line *const lines = calloc(room, sizeof *lines);
   if (lines == NULL) return false;
   for (size_t i = 0; i < sink->line_room; ++i) {
-    if (sink->lines[i].key != 0) *place_of(lines, room, sink->lines[i].key) = sink->lines[i];
+    const struct line *const line = &sink->lines[i];
+    if (line->key != 0) *place_of(lines, room, line->key, line->text) = *line;
   }
   free(sink->lines);
   sink->lines = lines;
@@ -138,17 +148,26 @@ static bool grow_lines(struct trace_sink *sink) {
   return true;
 }
 
+/* Spreads the keys of calls on different files. */
+static uint64_t with_text(uint64_t key, const struct tisim_named *named) {
+  uint64_t hash = named->size >= 0 ? 1 : 0;
+  for (const char *c = named->text; *c != '\0'; ++c) hash = 31 * hash + (unsigned char)*c;
+  return key ^ hash << 12;
+}
+
 static int word_of(struct trace_sink *sink, const struct tisim_call *call) {
   const struct tisim_named *const named = call->named;
   const uint64_t has = (named->comm != 0) | (uint64_t)(named->request >= 0) << 1 |
                        (uint64_t)(named->source >= 0) << 2 | 8;
-  const uint64_t key = has | (uint64_t)call->word << 4 | (uint64_t)call->count << 12 |
-                       (uint64_t)named->request_count << 38;
+  const uint64_t plain = has | (uint64_t)call->word << 4 | (uint64_t)call->count << 12 |
+                         (uint64_t)named->request_count << 38;
+  const uint64_t key = named->text == NULL ? plain : with_text(plain, named);
   if (2 * sink->line_count >= sink->line_room && !grow_lines(sink)) return TT_MEMORY;
-  struct line *const line = place_of(sink->lines, sink->line_room, key);
+  struct line *const line = place_of(sink->lines, sink->line_room, key, named->text);
   if (line->key == 0) {
     const int word = make_word(sink, call);
     if (word < 0) return word;
+    if (named->text != NULL && (line->text = strdup(named->text)) == NULL) return TT_MEMORY;
     line->key = key;
     line->word = word;
     ++sink->line_count;
@@ -167,6 +186,7 @@ static const int64_t *numbers_of(struct trace_sink *sink, const struct tisim_cal
   }
   int64_t *end = sink->numbers;
   for (size_t i = 0; i < call->count; ++i) *end++ = call->arguments[i];
+  if (named->size >= 0) *end++ = named->size;
   if (named->comm != 0) *end++ = named->comm;
   if (named->request >= 0) *end++ = named->request;
   for (size_t i = 0; i < named->request_count; ++i) *end++ = named->requests[i];
@@ -285,6 +305,7 @@ static const char *error_of(const tisim_sink *base) {
 
 static void free_sink(struct trace_sink *sink) {
   tisim_trace.rank_close(sink->rank);
+  for (size_t i = 0; i < sink->line_room; ++i) free(sink->lines[i].text);
   free(sink->lines);
   free(sink->numbers);
   free(sink);

@@ -1,0 +1,185 @@
+"""Recording the calls of MPI-IO, with Open MPI and MPICH."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.unit.record.programs import Mpi, Trace, compile_body, record_program
+from tisim.formats import check
+
+# Every blocking call, without a view.
+CALLS = """
+  MPI_File file;
+  MPI_Status status;
+  char data[1000] = {0};
+  CHECK(MPI_File_open(MPI_COMM_WORLD, "shared.0", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                      &file) == MPI_SUCCESS);
+  MPI_File_preallocate(file, 4000);
+  MPI_File_write_at_all(file, 1000 * rank, data, 1000, MPI_BYTE, &status);
+  MPI_File_write_at(file, 2000 + 100 * rank, data, 25, MPI_INT, &status);
+  MPI_File_seek(file, 500, MPI_SEEK_SET);
+  MPI_File_read(file, data, 100, MPI_BYTE, &status);
+  MPI_File_read_all(file, data, 100, MPI_BYTE, &status);
+  MPI_File_sync(file);
+  MPI_File_read_at(file, 3990, data, 1000, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_read_at_all(file, 10, data, 20, MPI_BYTE, &status);
+  MPI_File_write(file, data, 10, MPI_BYTE, &status);
+  MPI_File_write_all(file, data, 10, MPI_BYTE, &status);
+  MPI_File_set_size(file, 3000);
+  MPI_File_close(&file);
+"""
+
+ACTIONS = """
+file_open 0 shared.0 rwc
+file_preallocate 0 4000
+file_write_at_all 0 1000 {first}
+file_write_at 0 100 {second}
+file_seek 0 500
+file_read 0 100
+file_read_all 0 100
+file_sync 0
+file_read_at 0 10 3990
+file_read_at_all 0 20 10
+file_write 0 10
+file_write_all 0 10
+file_set_size 0 3000
+file_close 0
+"""
+
+SHARED = """
+  MPI_File file;
+  char data[100] = {0};
+  CHECK(MPI_File_open(MPI_COMM_WORLD, "shared", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                      &file) == MPI_SUCCESS);
+  MPI_File_write_shared(file, data, 50, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_write_ordered(file, data, 10, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_seek_shared(file, 8, MPI_SEEK_SET);
+  MPI_File_read_ordered(file, data, 5, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_read_shared(file, data, 5, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+"""
+
+# Blocks of 4 integers, in turn.
+VIEW = """
+  MPI_File file;
+  MPI_Datatype blocks;
+  int data[12] = {0};
+  CHECK(MPI_File_open(MPI_COMM_WORLD, "blocks", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                      &file) == MPI_SUCCESS);
+  MPI_Type_create_resized(MPI_INT, 0, 4, &blocks);
+  MPI_Type_vector(1, 4, 1, MPI_INT, &blocks);
+  MPI_Type_create_resized(blocks, 0, 32, &blocks);
+  MPI_Type_commit(&blocks);
+  MPI_File_set_view(file, 100 + 16 * rank, MPI_INT, blocks, "native", MPI_INFO_NULL);
+  MPI_File_write_all(file, data, 4, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_write_all(file, data, 8, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_write_at_all(file, 5, data, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+"""
+
+
+def _record(
+    body: str, directory: Path, mpi: Mpi, cache: Path, monkeypatch: pytest.MonkeyPatch, io: str
+) -> Trace:
+    monkeypatch.chdir(directory)
+    program = compile_body(body, directory, mpi, headers=("fcntl.h",))
+    return record_program(program, directory, mpi, ranks=2, options=("--io", io), cache=cache)
+
+
+def _of_files(trace: Trace, rank: int) -> list[str]:
+    return [call for call in trace.calls(rank) if call not in ("init", "finalize")]
+
+
+@pytest.mark.parametrize("io", ["mpi", "both"])
+def test_calls_of_mpi_io(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, io: str
+) -> None:
+    trace = _record(CALLS, tmp_path, mpi, cache, monkeypatch, io)
+    for rank in range(2):
+        expected = ACTIONS.format(first=1000 * rank, second=2000 + 100 * rank).split("\n")[1:-1]
+        assert _of_files(trace, rank) == expected
+    assert check(tisim.Trace.open(trace.file)).sound
+
+
+def test_the_position_that_ranks_share(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = _record(SHARED, tmp_path, mpi, cache, monkeypatch, "mpi")
+    for rank in range(2):
+        assert _of_files(trace, rank) == [
+            *("file_open 0 shared rwc", "file_write_shared 0 50", "file_write_ordered 0 10"),
+            *("file_seek_shared 0 8", "file_read_ordered 0 5", "file_read_shared 0 5"),
+            "file_close 0",
+        ]
+
+
+def test_offsets_of_views_are_bytes_of_the_file(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = _record(VIEW, tmp_path, mpi, cache, monkeypatch, "mpi")
+    for rank in range(2):
+        first = 100 + 16 * rank
+        assert _of_files(trace, rank) == [
+            *("file_open 0 blocks rwc", "file_set_view 0"),
+            *(f"file_seek 0 {first}", "file_write_all 0 16"),
+            # Two blocks, of which the second ends at 80 bytes.
+            *(f"file_seek 0 {first + 80 - 32}", "file_write_all 0 32"),
+            f"file_write_at_all 0 4 {first + 32 + 4}",
+            "file_close 0",
+        ]
+
+
+def test_files_of_parts_of_the_ranks(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = """
+      MPI_Comm part;
+      MPI_File file;
+      char name[32], data[8] = {0};
+      MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &part);
+      snprintf(name, sizeof name, "part.%d", rank);
+      MPI_File_open(part, name, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+      MPI_File_write_all(file, data, 8, MPI_BYTE, MPI_STATUS_IGNORE);
+      MPI_File_close(&file);
+      CHECK(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &file) == 0);
+      MPI_File_read_all(file, data, 8, MPI_BYTE, MPI_STATUS_IGNORE);
+      MPI_File_close(&file);
+    """
+    monkeypatch.chdir(tmp_path)
+    program = compile_body(body, tmp_path, mpi, headers=("stdio.h",))
+    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--io", "mpi"), cache=cache)
+    for rank in range(2):
+        calls = _of_files(trace, rank)
+        assert calls[0].startswith("comm_split 0 1 ")
+        assert calls[1:] == [
+            *("file_open 0 part.%d wc comm=1", "file_write_all 0 8 comm=1", "file_close 0 comm=1"),
+            *("open 0 part.%d r size=8", "file_read 0 8", "close 0"),
+        ]
+
+
+def test_calls_that_do_not_block_are_counted(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = """
+      MPI_File file;
+      MPI_Request request;
+      char data[8] = {0};
+      CHECK(MPI_File_open(MPI_COMM_WORLD, "later", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
+                          &file) == MPI_SUCCESS);
+      CHECK(MPI_File_iwrite_at(file, 8 * rank, data, 8, MPI_BYTE, &request) == MPI_SUCCESS);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      MPI_File_close(&file);
+    """
+    trace = _record(body, tmp_path, mpi, cache, monkeypatch, "mpi")
+    assert "warning: 2 calls of MPI_File_iwrite_at are not in the trace" in trace.run.stderr
+
+
+def test_without_being_asked_for_files_are_counted(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = _record(SHARED, tmp_path, mpi, cache, monkeypatch, "none")
+    assert "warning: 2 calls of MPI_File_write_shared are not in the trace" in trace.run.stderr
+    assert _of_files(trace, 1) == []

@@ -1,0 +1,274 @@
+"""Recording what programs do with files in the words of POSIX, and replaying it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.unit.record.programs import (
+    Mpi,
+    Trace,
+    compile_body,
+    compile_program,
+    need_fortran,
+    record_program,
+)
+from tisim.formats import check
+from tisim.record.source import recorder_source
+
+HEADERS = ("fcntl.h", "stdio.h", "string.h", "sys/socket.h", "sys/stat.h")
+
+CALLS = """
+  char name[64], data[4096] = {0};
+  snprintf(name, sizeof name, "out.%05d", rank);
+  const int file = open(name, O_CREAT | O_TRUNC | O_RDWR, 0644);
+  CHECK(write(file, data, 1000) == 1000);
+  CHECK(pwrite(file, data, 500, 2000) == 500);
+  CHECK(lseek(file, 0, SEEK_SET) == 0);
+  CHECK(read(file, data, 4096) == 2500 && read(file, data, 4096) == 0);
+  CHECK(lseek(file, -100, SEEK_CUR) == 2400);
+  CHECK(lseek(file, -500, SEEK_END) == 2000);
+  CHECK(pread(file, data, 10, 20) == 10 && pread(file, data, 10, 1 << 20) == 0);
+  const int copy = dup(file);
+  CHECK(fsync(file) == 0 && close(file) == 0);
+  CHECK(write(copy, data, 7) == 7 && close(copy) == 0);
+  CHECK(open("nowhere/at all", O_RDONLY) < 0);
+  struct stat found;
+  CHECK(stat(name, &found) == 0 && unlink(name) == 0 && stat(name, &found) != 0);
+  snprintf(name, sizeof name, "made by %d #", rank);
+  CHECK(mkdir(name, 0777) == 0);
+"""
+
+ACTIONS = """
+open 0 out.%05d rwct
+write 0 1000
+pwrite 0 500 2000
+lseek 0 0
+read 0 2500
+lseek 0 -100 cur
+lseek 0 2000
+pread 0 10 20
+fsync 0
+write 0 7
+close 0
+stat out.%05d
+unlink out.%05d
+mkdir made_by_%d__
+"""
+
+# None of these is a file of the program's data.
+LEFT_OUT = """
+  char data[64];
+  int ends[2];
+  CHECK(pipe(ends) == 0 && write(ends[1], data, 8) == 8 && read(ends[0], data, 8) == 8);
+  CHECK(close(ends[0]) == 0 && close(ends[1]) == 0);
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 && write(ends[1], data, 8) == 8);
+  CHECK(read(ends[0], data, 8) == 8 && close(ends[0]) == 0 && close(ends[1]) == 0);
+  const char *const names[] = {"/proc/self/stat", "/dev/zero", NULL};
+  for (const char *const *name = names; *name != NULL; ++name) {
+    const int file = open(*name, O_RDONLY);
+    CHECK(file >= 0 && read(file, data, 8) == 8 && close(file) == 0);
+    FILE *const stream = fopen(*name, "r");
+    CHECK(stream != NULL && fread(data, 1, 8, stream) == 8 && fclose(stream) == 0);
+  }
+  struct stat found;
+  CHECK(stat("/proc/self", &found) == 0);
+  printf("to standard output\\n");
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int file = open("of a child", O_CREAT | O_WRONLY, 0644);
+    _exit(file < 0 || write(file, data, 8) != 8 || close(file) != 0);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+"""
+
+# 8,000 bytes through buffers of 4,096.
+STREAMS = """
+  char name[64], data[8001];
+  snprintf(name, sizeof name, "text.%d", rank);
+  FILE *stream = fopen(name, "w");
+  CHECK(stream != NULL && setvbuf(stream, NULL, _IOFBF, 4096) == 0);
+  for (int i = 0; i < 1000; ++i) CHECK(fprintf(stream, "%07d\\n", i) == 8);
+  CHECK(fclose(stream) == 0);
+  CHECK((stream = fopen(name, "r")) != NULL && setvbuf(stream, NULL, _IOFBF, 4096) == 0);
+  for (int i = 0; i < 1000; ++i) CHECK(fgets(data, 100, stream) != NULL);
+  CHECK(fgets(data, 100, stream) == NULL && fclose(stream) == 0);
+  CHECK((stream = fopen(name, "a")) != NULL);
+  CHECK(fputs("more", stream) >= 0 && fflush(stream) == 0 && fputc('!', stream) == '!');
+  CHECK(fclose(stream) == 0 && (stream = fopen(name, "r+")) != NULL);
+  CHECK(fread(data, 1, 8001, stream) == 8001);
+  CHECK(fseek(stream, 4, SEEK_SET) == 0 && fwrite("here", 1, 4, stream) == 4);
+  CHECK(fclose(stream) == 0);
+"""
+
+STREAM_ACTIONS = """
+open 0 text.%d wct
+write 0 4096
+write 0 3904
+close 0
+open 0 text.%d r
+read 0 4096
+read 0 3904
+close 0
+open 0 text.%d wca
+write 0 4
+write 0 1
+close 0
+"""
+
+FORTRAN = """\
+program files
+  use mpi
+  implicit none
+  integer :: error, rank
+  real(8) :: values(1000)
+  character(16) :: name
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  write(name, '(a,i3.3)') 'data.', rank
+  values = rank
+  open(unit=10, file=name, form='unformatted', access='stream', status='replace')
+  write(10) values
+  close(10)
+  call MPI_Finalize(error)
+end program
+"""
+
+COLLECTIVE = """
+  MPI_File file;
+  char data[1000] = {0};
+  MPI_File_open(MPI_COMM_WORLD, "shared", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  MPI_File_write_at_all(file, 1000 * rank, data, 1000, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+"""
+
+
+def _record(
+    body: str, directory: Path, mpi: Mpi, cache: Path, monkeypatch: pytest.MonkeyPatch, **more: int
+) -> Trace:
+    monkeypatch.chdir(directory)
+    program = compile_body(body, directory, mpi, headers=HEADERS)
+    return record_program(program, directory, mpi, options=("--io", "posix"), cache=cache, **more)
+
+
+def _of_files(trace: Trace, rank: int) -> list[str]:
+    return [call for call in trace.calls(rank) if call not in ("init", "finalize")]
+
+
+def _bytes_written(trace: Trace, name: str, ranks: int) -> int:
+    """By all ranks, into the file of that name."""
+    written = 0
+    for rank in range(ranks):
+        handles: dict[str, bool] = {}
+        for action, *words in map(str.split, trace.calls(rank)):
+            if action == "open":
+                handles[words[0]] = words[1].endswith(name)
+            elif action in ("write", "pwrite") and handles[words[0]]:
+                written += int(words[1])
+    return written
+
+
+def test_calls_of_posix(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = _record(CALLS, tmp_path, mpi, cache, monkeypatch, ranks=2)
+    for rank in range(2):
+        assert _of_files(trace, rank) == ACTIONS.split("\n")[1:-1]
+    assert check(tisim.Trace.open(trace.file)).sound
+
+
+def test_what_is_no_data_is_left_out(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = _record(LEFT_OUT, tmp_path, mpi, cache, monkeypatch, ranks=2)
+    assert [_of_files(trace, rank) for rank in range(2)] == [[], []]
+
+
+def test_streams_write_what_their_buffers_do(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = _record(STREAMS, tmp_path, mpi, cache, monkeypatch, ranks=2)
+    expected = STREAM_ACTIONS.split("\n")[1:-1]
+    for rank in range(2):
+        calls = _of_files(trace, rank)
+        assert calls[: len(expected)] == expected
+        updated = calls[len(expected) :]
+        assert updated[0] == "open 0 text.%d rw"
+        assert updated[-2:] == ["write 0 4", "close 0"]
+    assert check(tisim.Trace.open(trace.file)).sound
+
+
+def test_files_of_fortran(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_fortran(mpi)
+    monkeypatch.chdir(tmp_path)
+    source = tmp_path / "files.f90"
+    source.write_text(FORTRAN)
+    program = compile_program(source, tmp_path, mpi)
+    trace = record_program(program, tmp_path, mpi, ranks=2, options=("--io", "posix"), cache=cache)
+    for rank in range(2):
+        calls = _of_files(trace, rank)
+        assert any(re.fullmatch(r"open 0 data.%03d rwct?", call) for call in calls), calls
+        assert calls[-1] == "close 0"
+    assert _bytes_written(trace, "data.%03d", 2) == 2 * 8000
+
+
+def test_mpi_io_is_recorded_as_what_it_does(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = _record(COLLECTIVE, tmp_path, mpi, cache, monkeypatch, ranks=2)
+    assert _bytes_written(trace, "shared", 2) == 2000
+    assert "MPI_File" not in trace.run.stderr
+
+
+def test_a_file_that_was_there_has_its_length(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "input").write_bytes(bytes(100))
+    body = """
+      char data[100];
+      const int file = open("input", O_RDONLY);
+      CHECK(read(file, data, 100) == 100);
+    """
+    trace = _record(body, tmp_path, mpi, cache, monkeypatch, ranks=2)
+    assert _of_files(trace, 0) == ["open 0 input r size=100", "read 0 100"]
+
+
+def test_a_recording_is_replayed_on_a_disk(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = """
+      static char data[1 << 20];
+      char name[64];
+      snprintf(name, sizeof name, "%s/out.%d", argv[1], rank);
+      const int file = open(name, O_CREAT | O_WRONLY, 0644);
+      for (int i = 0; i < 4; ++i) CHECK(write(file, data, sizeof data) == sizeof data);
+      CHECK(close(file) == 0);
+    """
+    monkeypatch.chdir(tmp_path)
+    program = compile_body(body, tmp_path, mpi, headers=HEADERS)
+    options = ("--io", "posix", "--speed", "1")
+    trace = record_program(
+        program, tmp_path, mpi, str(tmp_path), ranks=2, options=options, cache=cache
+    )
+    builder = tisim.PlatformBuilder("two hosts with disks")
+    with builder.zone("world"):
+        for host in "ab":
+            builder.host(host, "1Gf", disks={"ssd": ("8MiBps", "4MiBps", "/")})
+        builder.link("l", "1Gbps", "1us")
+        builder.route("a", "b", ["l"])
+    result = tisim.replay(trace.file, platform=builder.build(), hosts=["a", "b"])
+    assert result.simulated_time == pytest.approx(1.0, rel=1e-3)
+
+
+def test_a_recorder_that_is_not_asked_for_files_has_nothing_of_them() -> None:
+    without, with_files = recorder_source(), recorder_source(posix=True)
+    assert {*with_files} - {*without} >= {"posix_wrappers.c", "descriptors.c", "streams.c"}
+    assert without.items() <= with_files.items()
+    assert "ssize_t tisim_posix_read(" in with_files["posix_wrappers.c"]
