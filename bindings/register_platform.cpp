@@ -155,6 +155,10 @@ void check_profile(const ResourceProfile& profile, std::size_t hosts, std::size_
 
 void check_file_system(const FileSystemData& system, std::size_t disks, std::size_t hosts) {
   check_indices(system.servers, disks, "disk", false);
+  check_indices(system.buffers, disks, "disk", false);
+  if (!system.buffers.empty()) {
+    check_length(system.buffers.size(), system.servers.size(), "servers and their caches");
+  }
   check_index(system.metadata_host, hosts, "host");
   if (system.count < 1 || static_cast<std::size_t>(system.count) > system.servers.size()) {
     throw std::invalid_argument("a file lies on one server of its file system, or on more");
@@ -227,12 +231,14 @@ constexpr double kMostBytesInARow = 1ULL << 40;
 void make_file_system(FileSystemData* self, const Array<std::int32_t>& servers, double stripe,
                       std::int32_t count, std::int32_t metadata_host, double metadata_latency,
                       double metadata_service, double request, std::int32_t window, double header,
-                      double size) {
+                      double size, double client_cache, double server_cache,
+                      const Array<std::int32_t>& buffers, bool flushes_on_close) {
   for (const double bytes : {stripe, request}) {
     if (!(bytes >= 1 && bytes <= kMostBytesInARow && bytes == std::floor(bytes))) {
       throw std::invalid_argument("stripes and requests have 1 to 2^40 bytes, a whole number");
     }
   }
+  for (const double bytes : {client_cache, server_cache}) checked_bytes(bytes);
   check_amount(metadata_latency, "the latency of a metadata server");
   check_amount(metadata_service, "the time of service of a metadata server");
   check_amount(header, "the header of a request");
@@ -247,7 +253,11 @@ void make_file_system(FileSystemData* self, const Array<std::int32_t>& servers, 
                             .request = static_cast<std::int64_t>(request),
                             .window = window,
                             .header = header,
-                            .size = size};
+                            .size = size,
+                            .client_cache = static_cast<std::int64_t>(client_cache),
+                            .server_cache = static_cast<std::int64_t>(server_cache),
+                            .buffers = copy(buffers),
+                            .flushes_on_close = flushes_on_close};
 }
 
 }  // namespace
@@ -284,10 +294,13 @@ void register_platform(nb::module_& m) {
   nb::class_<FileSystemData>(m, "FileSystemData", "A file system on some of the disks.")
       .def("__init__", &make_file_system, nb::kw_only(), "servers"_a, "stripe"_a, "count"_a,
            "metadata_host"_a, "metadata_latency"_a, "metadata_service"_a, "request"_a, "window"_a,
-           "header"_a, "size"_a,
+           "header"_a, "size"_a, "client_cache"_a, "server_cache"_a, "buffers"_a,
+           "flushes_on_close"_a,
            nb::sig("def __init__(self, *, servers: array.array[int], stripe: float, count: int, "
                    "metadata_host: int, metadata_latency: float, metadata_service: float, "
-                   "request: float, window: int, header: float, size: float) -> None"));
+                   "request: float, window: int, header: float, size: float, "
+                   "client_cache: float, server_cache: float, buffers: array.array[int], "
+                   "flushes_on_close: bool) -> None"));
   nb::class_<LinkColumns>(m, "LinkColumns", "One value for each link in every column.")
       .def("__init__", &make_links,
            nb::sig("def __init__(self, **kwargs: array.array[int] | array.array[float]) -> None"))

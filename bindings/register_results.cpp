@@ -69,6 +69,24 @@ std::optional<FileResults> file_results(const Simulation& s, std::int32_t index)
   return results;
 }
 
+// What the servers of a file system were asked for, a value for each, that of metadata last.
+struct ServerResults {
+  std::vector<double> seconds;
+  std::vector<std::int64_t> requests, bytes_read, bytes_written;
+};
+
+ServerResults server_results(const Simulation& s, std::int32_t file_system) {
+  check_index(file_system, s.platform().file_systems.size(), "file system");
+  ServerResults results;
+  for (const ServerSums& sums : s.file_systems().sums(file_system)) {
+    results.seconds.push_back(sums.seconds);
+    results.requests.push_back(sums.requests);
+    results.bytes_read.push_back(sums.bytes_read);
+    results.bytes_written.push_back(sums.bytes_written);
+  }
+  return results;
+}
+
 // Bytes in each bin of time, of the links that were used.
 struct LinkLoadTable {
   double width = 0.0;  // of a bin, in seconds
@@ -111,6 +129,13 @@ void register_results(nb::module_& m, SimulationClass& simulation) {
       .def_prop_ro("bytes_sent", column<&RankResults::bytes_sent, RankResults>())
       .def_prop_ro("messages_sent", column<&RankResults::messages_sent, RankResults>());
 
+  nb::class_<ServerResults>(m, "ServerResults",
+                            "What servers were asked for, a value for each; metadata last.")
+      .def_prop_ro("seconds", column<&ServerResults::seconds, ServerResults>(),
+                   "From the arrival of each request to its reply.")
+      .def_prop_ro("requests", column<&ServerResults::requests, ServerResults>())
+      .def_prop_ro("bytes_read", column<&ServerResults::bytes_read, ServerResults>())
+      .def_prop_ro("bytes_written", column<&ServerResults::bytes_written, ServerResults>());
   nb::class_<FileResults>(m, "FileResults", "What ranks did with files, a value for each rank.")
       .def_prop_ro("seconds", column<&FileResults::seconds, FileResults>(), "In reads and writes.")
       .def_prop_ro("bytes_read", column<&FileResults::bytes_read, FileResults>())
@@ -174,6 +199,7 @@ void register_results(nb::module_& m, SimulationClass& simulation) {
           "bins"_a)
       .def("load", &load_of)
       .def("rank_results", &rank_results, "job"_a)
+      .def("server_results", &server_results, "file_system"_a)
       .def("file_results", &file_results, "job"_a);
 }
 

@@ -105,7 +105,7 @@ bool Files::close(Rank& rank, std::int32_t index) {
   const std::int32_t disk = table_[closed.file].disk;
   table_.release(std::exchange(closed.file, FileTable::kNone));
   ++sums_of(index).calls;
-  return ask_metadata(rank, index, disk);
+  return ask(rank, index, disk, {.type = FileRequest::Type::close});
 }
 
 bool Files::synchronise(Rank& rank, std::int32_t index) {

@@ -19,6 +19,10 @@ struct FileSystemData {
   std::int32_t window = 1;        // requests of a call that are at a server or on their way
   double header = 0.0;            // bytes of a request and of a reply beside the data
   double size = 0.0;              // bytes that it holds, perhaps infinite
+  std::int64_t client_cache = 0;  // bytes that a host may have written and no server has; 0: none
+  std::int64_t server_cache = 0;  // bytes that a server may have and its disk has not; 0: none
+  std::vector<std::int32_t> buffers;  // the disk that is the cache of each server; empty: memory
+  bool flushes_on_close = false;      // what the cache of a client holds
 };
 
 }  // namespace tisim

@@ -7,6 +7,11 @@
 // server, a read carries them back; at the server they are an access of its disk. A call ends when
 // all its streams have.
 //
+// Caches hold what is written, up to a limit (storage/write_behind.hpp). Where hosts have them, a
+// write ends as soon as the cache of its host takes it, and its streams go on; a sync first waits
+// for all streams of the writes before it. Where servers have them, a server replies as soon as its
+// cache takes the data, and the access of its disk goes on.
+//
 // Everything that takes time is an activity: a flow of the network, an access of a disk, a date.
 //
 // The class promises: each request under way has one activity; each stream has as many requests
@@ -15,6 +20,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <unordered_map>
 #include <vector>
 
 #include "clock/clock.hpp"
@@ -22,6 +28,7 @@
 #include "network/network.hpp"
 #include "platform/routes.hpp"
 #include "storage/metadata_server.hpp"
+#include "storage/write_behind.hpp"
 #include "support/pool.hpp"
 #include "transfer/activities.hpp"
 
@@ -29,7 +36,7 @@ namespace tisim {
 
 // What a client asks of a file system.
 struct FileRequest {
-  enum class Type : std::uint8_t { metadata, sync, read, write };
+  enum class Type : std::uint8_t { metadata, close, sync, read, write };
   std::int32_t file_system = -1;
   Type type = Type::metadata;
   std::int32_t first_server = 0;  // of the file
@@ -86,15 +93,18 @@ class FileSystems {
     const FileSystemData* data;
     MetadataServer metadata;
     std::vector<ServerSums> sums;
-    std::int64_t files = 0;  // that have been placed
+    std::vector<WriteBehind> servers;                       // caches; empty: they have none
+    std::unordered_map<std::int32_t, WriteBehind> clients;  // caches of hosts
+    std::int64_t files = 0;                                 // that have been placed
   };
   struct Call {
     std::int32_t owner = kNobody;
-    std::int32_t file_system = kNone;
+    FileRequest request;
     std::int32_t client = 0;  // host
     std::int32_t last_stream = kNone;
-    std::int32_t streams = 0;  // that have not ended
-    FileRequest::Type type = FileRequest::Type::metadata;
+    std::int32_t streams = 0;    // that have not ended
+    std::int64_t write = kNone;  // in the cache of the client
+    bool is_accepted = true;     // by that cache
   };
   struct Stream {
     std::int32_t call = kNone;
@@ -104,22 +114,34 @@ class FileSystems {
     std::int32_t under_way = 0;     // requests
     std::int64_t left = 0;          // bytes that no request has asked for
   };
-  enum class Step : std::uint8_t { to_server, at_server, to_client };
+  enum class Step : std::uint8_t { to_server, to_cache, at_server, to_client, to_disk };
   struct Request {
     std::int32_t stream = kNone;
     Step step = Step::to_server;
     std::int64_t bytes = 0;
     double arrival = 0.0;  // at the server, seconds
+    // Of what goes from the cache of a server to its disk:
+    std::int32_t file_system = kNone;
+    std::int32_t server = kNone;
+    std::int64_t write = kNone;
   };
 
   System& system(std::int32_t i) { return systems_[static_cast<std::size_t>(i)]; }
   bool has_routes(const FileRequest& request, std::int32_t client);
   template <class F>
   void for_each_server(const FileRequest& request, F f) const;
+  WriteBehind* client_cache(const FileRequest& request, std::int32_t client);
+  void add_streams(std::int32_t call);
   void add_stream(std::int32_t call, std::int32_t server, std::int64_t bytes);
   void send(std::int32_t stream, std::int64_t bytes);
   void go_on(std::int32_t request);
   void serve(std::int32_t request);
+  void access_disk(std::int32_t request);
+  void take_into_cache(std::int32_t request);
+  void end_on_disk(std::int32_t request);
+  void wake_owner(std::int32_t call);
+  void collect_of_client(WriteBehind& cache);
+  void collect_of_server(WriteBehind& cache);
   void reply(std::int32_t request);
   void end(std::int32_t request);
   void end_call(std::int32_t call);
@@ -137,6 +159,7 @@ class FileSystems {
   Pool<Request> requests_;
   std::vector<std::int32_t> request_of_;  // each activity; shorter where the last ones have none
   std::vector<std::int32_t> call_of_;     // each rank, likewise
+  Stack<std::int32_t> tickets_;           // scratch
 };
 
 }  // namespace tisim

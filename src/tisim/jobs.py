@@ -86,7 +86,7 @@ def job_result(
         config=settings.config.as_dict(),
         warnings=notes,
     )
-    result.io = file_sums(core, job)
+    result.io = file_sums(core, job, settings.server_names())
     return result
 
 

@@ -50,7 +50,7 @@ _COMMON = (
         help="A parallel file system on the last hosts: N servers, then a metadata server. Also: "
         "mount= (/scratch), name=, stripe= (1MiB), count= servers of a file (1; all), "
         "metadata-rate= operations a second, metadata-latency=, request= (4MiB), window= requests "
-        "at a time (8), header= (256B), size=.",
+        "at a time (8), header= (256B), size=, client-cache=, server-cache=, server-cache-rate=.",
     ),
     click.option(
         "-o",

@@ -11,6 +11,7 @@ from tisim.quantities import format_bytes, format_seconds
 from tisim.tables import align
 
 if TYPE_CHECKING:
+    from tisim.kernel.file_sums import ServersDict
     from tisim.result import Result
     from tisim.result_json import TimeName
 
@@ -75,7 +76,30 @@ def _io_rows(result: Result) -> list[tuple[str, str, str]]:
         f"{format_bytes(sum(io['bytes_written']))} written"
     )
     note = f"mean over ranks; {moved} in {sum(io['calls']):,} calls"
-    return [("reading and writing", format_seconds(mean), note)]
+    rows = [("reading and writing", format_seconds(mean), note)]
+    for name, servers in io.get("file_systems", {}).items():
+        rows.append((f"on {name}", *_server_words(servers)))
+    return rows
+
+
+def _server_words(servers: ServersDict) -> tuple[str, str]:
+    """How long requests to a file system took, and what they were."""
+    *data, metadata = zip(
+        *(servers[key] for key in ("requests", "bytes_read", "bytes_written")), strict=True
+    )
+    moved = [read + written for _, read, written in data]
+    requests = sum(count for count, *_ in data)
+    most = max(range(len(data)), key=moved.__getitem__)
+    share = (
+        f", most on {servers['hosts'][most]} ({moved[most] / sum(moved):.1%})" if any(moved) else ""
+    )
+    plural = "s" if len(data) > 1 else ""
+    text = (
+        f"mean of a request; {format_bytes(sum(moved))} in {requests:,} requests to {len(data):,} "
+        f"server{plural}{share.replace('%', ' %')}; {metadata[0]:,} of metadata"
+    )
+    total = math.fsum(servers["seconds"]) / max(sum(servers["requests"]), 1)
+    return format_seconds(total), text
 
 
 def _steady_rows(result: Result) -> list[tuple[str, str, str]]:

@@ -130,6 +130,26 @@ class FileSystemLike(Protocol):
         """Bytes that it holds."""
         ...
 
+    @property
+    def client_cache(self) -> float:
+        """Bytes that a host may have written and no server has; 0: there is no cache."""
+        ...
+
+    @property
+    def server_cache(self) -> float:
+        """Bytes that a server may have and its disk has not; 0: there is no cache."""
+        ...
+
+    @property
+    def buffers(self) -> tuple[int, ...]:
+        """Indices of the disks that are these caches; empty: they are memory."""
+        ...
+
+    @property
+    def flushes_on_close(self) -> bool:
+        """Whether a close waits for the cache of its host."""
+        ...
+
 
 class PlatformLike(Protocol):
     """A platform (`tisim.Platform`), as far as a simulation needs one."""

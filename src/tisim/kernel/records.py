@@ -92,6 +92,10 @@ def core_platform(
                 window=system.window,
                 header=system.header,
                 size=system.size,
+                client_cache=system.client_cache,
+                server_cache=system.server_cache,
+                buffers=array("i", system.buffers),
+                flushes_on_close=system.flushes_on_close,
             )
             for system in file_systems
         ],

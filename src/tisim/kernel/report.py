@@ -125,11 +125,11 @@ class _Blocked:
         state = self._state
         names = sorted({self._settings.host_name(host) for host in state.servers})
         more = f" and {len(names) - _NAMED} more" if names[_NAMED:] else ""
-        return (
-            f"{state.file_call} waits for the file system "
-            f"{self._settings.file_system_name(state.file_system)!r}: no reply of "
-            f"{', '.join(names[:_NAMED])}{more}"
-        )
+        what = f"no reply of {', '.join(names[:_NAMED])}{more}"
+        if not names:
+            what = "its servers lack data of this host's cache"
+        name = self._settings.file_system_name(state.file_system)
+        return f"{state.file_call} waits for the file system {name!r}: {what}"
 
     def _awaited(self) -> str:
         state = self._state

@@ -175,6 +175,17 @@ class Settings:
         """Name of a file system."""
         return self.platform.file_systems[index].name
 
+    def server_names(self) -> dict[str, list[str]]:
+        """Names of the hosts of the servers of each file system, that of metadata last."""
+        hosts = self.routes.integers("disk_host")
+        return {
+            system.name: [
+                *(self.host_name(hosts[disk]) for disk in system.servers),
+                self.host_name(system.metadata),
+            ]
+            for system in self.platform.file_systems
+        }
+
     def host_name(self, index: int) -> str:
         """Name of a host."""
         return self.routes.host_name(index)

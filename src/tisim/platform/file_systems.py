@@ -44,6 +44,11 @@ class FileSystem:
         Bytes that a request and a reply carry beside the data.
     size
         How many bytes it holds; infinite: any number.
+    client_cache, server_cache
+        How many bytes a host may have written that no server has, and a server may have that its
+        disk has not; 0: there is no cache.
+    buffers
+        Indices of the disks that are the caches of the servers; empty: they are memory.
     index
         Position in ``platform.file_systems``.
     """
@@ -61,7 +66,15 @@ class FileSystem:
     window: int
     header: float
     size: float
+    client_cache: float
+    server_cache: float
+    buffers: tuple[int, ...]
     index: int
+
+    @property
+    def flushes_on_close(self) -> bool:
+        """Whether a close waits for the cache of its host, as NFS does."""
+        return self.type == NFS
 
 
 @dataclass(slots=True)

@@ -46,6 +46,17 @@ def machine(folder: Path, hosts: int, **file_systems: str) -> Path:
 
 
 @pytest.fixture
+def machine_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 0.1 s on, the hosts c-9 and c-15 are off."""
+    off = "".join(
+        f'<trace id="t{host}" periodicity="-1">0.1 0</trace>'
+        f'<trace_connect trace="t{host}" element="c-{host}"/>'
+        for host in (9, 15)
+    )
+    monkeypatch.setattr(f"{__name__}.CLUSTER", CLUSTER.replace("</zone>", "</zone>" + off))
+
+
+@pytest.fixture
 def store(tmp_path: Path) -> StorageReplay:
     def run(line: str, *ranks: str, hosts: int = 16, **options: object) -> Result:
         trace = tmp_path / "trace.txt"

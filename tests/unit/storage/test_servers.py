@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.storage.conftest import BANDWIDTH, LATENCY, StorageReplay
+from tisim.commands.replay_summary import print_summary
 from tisim.errors import InputError, SimulationError
+from tisim.result import Result
 
 HEADER = 100.0
 ONE = (
@@ -104,18 +106,28 @@ def test_a_full_file_system(store: StorageReplay) -> None:
         store(ONE + ",size=99kB", "open 3 /p/f wc; write 3 1e5")
 
 
-def test_a_server_that_is_off(store: StorageReplay, tmp_path: object) -> None:
+def test_a_server_that_is_off(store: StorageReplay, machine_off: None) -> None:
     """Whoever waits for it waits for ever: the report names the file system and the server."""
-    import tests.unit.storage.conftest as machines
+    with pytest.raises(
+        SimulationError,
+        match=r"rank 0: write waits for the file system 'pfs': no reply of c-9$",
+    ):
+        store(STRIPED, "open 3 /p/f wc; write 3 4e5")
 
-    off = '<trace id="t" periodicity="-1">0.1 0</trace><trace_connect trace="t" element="c-9"/>'
-    cluster = machines.CLUSTER
-    try:
-        machines.CLUSTER = cluster.replace("</zone>", "</zone>" + off)
-        with pytest.raises(
-            SimulationError,
-            match=r"rank 0: write waits for the file system 'pfs': no reply of c-9$",
-        ):
-            store(STRIPED, "open 3 /p/f wc; write 3 4e5")
-    finally:
-        machines.CLUSTER = cluster
+
+def test_what_servers_were_asked_for(
+    store: StorageReplay, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = store(STRIPED, "open 3 /p/f wcr; write 3 2e5; pread 3 1e3 0; fsync 3")
+    assert result.io is not None
+    servers = result.io["file_systems"]["pfs"]
+    assert servers["hosts"] == [*(f"c-{number}" for number in range(8, 16)), "c-7"]
+    assert servers["requests"] == [3, 2, 2, 2, 0, 0, 0, 0, 1]
+    assert servers["bytes_written"] == [50_000] * 4 + [0] * 5
+    assert servers["bytes_read"] == [1000] + [0] * 8
+    assert servers["seconds"][1] == pytest.approx(5e4 / 5e5, rel=1e-9)
+    assert Result.from_json(result.to_json()) == result
+    print_summary(result, "")
+    text = capsys.readouterr().out
+    assert "on pfs" in text
+    assert "201 kB in 9 requests to 8 servers, most on c-8 (25.4 %); 1 of metadata" in text

@@ -34,15 +34,19 @@ _COMMON: Final[Mapping[str, str]] = {
     "metadata-rate": "inf",
     "header": "256B",
     "size": "inf",
+    "client-cache": "0",
+    "server-cache": "0",
 }
 #: What `tisim platform new --pfs` takes of the words of a file system.
 PFS_WORDS: Final = (
     *("servers", "read", "write", "mount", "stripe", "count", "metadata-latency"),
-    *("metadata-rate", "request", "window", "header", "size"),
+    *("metadata-rate", "request", "window", "header", "size", "client-cache"),
+    *("server-cache", "server-cache-rate"),
 )
 _WORDS: Final = ("type", "disk", "metadata", *PFS_WORDS)
 # Bytes: the core multiplies them with numbers of servers in 64 bits.
 _MOST_BYTES_IN_A_ROW: Final = 2**40
+_MOST_BYTES_OF_A_CACHE: Final = 2**53
 
 
 def read_words(text: str, known: tuple[str, ...], what: str) -> dict[str, str]:
@@ -142,6 +146,9 @@ class _FileSystemReader:
             window=self._whole("window"),
             header=parse_size(words["header"], "header"),
             size=self._or_infinite("size", lambda text: parse_size(text, "size")),
+            client_cache=self._cache("client-cache"),
+            server_cache=self._cache("server-cache"),
+            buffers=self._buffers(hosts),
             index=len(self._topology.file_systems),
         )
 
@@ -199,9 +206,7 @@ class _FileSystemReader:
     def _disk(self, host: int) -> int:
         """The disk of a server that the file system lies on."""
         if self._rates is not None:
-            node = make_node("disk", {"id": self._name, "read_bw": "1", "write_bw": "1"})
-            self._topology.disks.add(host, node, *self._rates)
-            return self._topology.disks.disks[-1].index
+            return self._add_disk(host, self._name, self._rates)
         wanted = self._words.get("disk")
         disks = self._topology.disks.of_host(host)
         chosen = [disk for disk in disks if wanted in (None, disk.name)]
@@ -211,6 +216,31 @@ class _FileSystemReader:
         if wanted is None:
             raise InputError(f"the server {name!r} has no disk; give it a <disk>")
         raise InputError(f"disk={wanted}: the server {name!r} has no disk of that name")
+
+    def _add_disk(self, host: int, name: str, rates: tuple[float, float]) -> int:
+        node = make_node("disk", {"id": name, "read_bw": "1", "write_bw": "1"})
+        self._topology.disks.add(host, node, *rates)
+        return self._topology.disks.disks[-1].index
+
+    def _buffers(self, hosts: list[int]) -> tuple[int, ...]:
+        """The disks that are the caches of servers."""
+        text = self._words.get("server-cache-rate")
+        if text is None:
+            return ()
+        rate = parse_bandwidth(text, "server-cache-rate")
+        if rate <= 0 or self._cache("server-cache") == 0:
+            raise InputError(
+                "server-cache-rate is above zero, and how fast a cache takes data; server-cache= "
+                "says how many bytes"
+            )
+        name = f"cache of {self._name}"
+        return tuple(self._add_disk(host, name, (rate, rate)) for host in hosts)
+
+    def _cache(self, word: str) -> float:
+        size = parse_size(self._words[word], word)
+        if not (size <= _MOST_BYTES_OF_A_CACHE and size == math.floor(size)):
+            raise InputError(f"{word} is a whole number of bytes, not {self._words[word]!r}")
+        return size
 
     def _whole(self, word: str) -> int:
         text = self._words[word]
