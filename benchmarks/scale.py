@@ -70,6 +70,7 @@ def studies() -> list[Study]:
         ),
         Study("halo exchanges out of step", _out_of_step, quick=False),
         Study("length of traces", _length, quick=False),
+        Study("a shared file", _shared_file, quick=False),
         Study("a million ranks", _million, quick=False, large=True),
     ]
 
@@ -194,6 +195,22 @@ def _length() -> Iterator[Goal]:
     # A few kB a rank; but two runs of one trace differ by some pages of the interpreter's too.
     more = max(peaks[1] - peaks[0], 0) / MB
     yield Goal(f"the same, more than with {counts[0] / 1e6:.0f} M actions", more, 1, "MB")
+
+
+def _shared_file() -> Iterator[Goal]:
+    """100,000 ranks on 1,563 hosts of 64 cores write 1 MiB each to one file on 64 servers."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    trace, platform = CACHE / "shared.100000.tit", CACHE / "servers.xml"
+    pattern = ("--pattern", "shared", "--iterations", "1")
+    run([*TISIM, "generate", "io", "--ranks", "100000", *pattern, "-o", trace])
+    hosts = ("--nodes", "1628", "--cores", "64", "--speed", "3Gf")
+    links = ("--bandwidth", "100Gbps", "--latency", "1us")
+    pfs = "servers=64,read=5GBps,write=3GBps,count=all,metadata-rate=50000,metadata-latency=100us"
+    run([*TISIM, "platform", "new", "cluster", *hosts, *links, "--pfs", pfs, "-o", platform])
+    places = ("--hostfile", str(platform.with_suffix(".hosts")))
+    _, ran = timed_replay(trace, platform, *places)
+    name = "100,000 ranks write a shared file on 64 servers, processor time"
+    yield Goal(name, ran.cpu_seconds, 60, "s")
 
 
 def _million() -> Iterator[Goal]:
