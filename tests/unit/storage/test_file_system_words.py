@@ -135,7 +135,7 @@ def test_new_platforms(kind: Any, tmp_path: Path) -> None:
     assert [read.disks[disk].host for disk in system.servers] == [7, 8, 9, 10]
     assert files[1].read_text().split() == [f"node-{number}" for number in range(7)]
     for words, message in (
-        ("read=1,write=1", "servers= is missing"),
+        ("read=1,write=1", "it needs servers="),
         ("servers=11,read=1,write=1", "12 of the hosts; at least one more is for ranks"),
         ("servers=x,read=1,write=1", "servers is a whole number above zero"),
     ):

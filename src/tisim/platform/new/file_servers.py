@@ -29,7 +29,7 @@ def file_servers(text: str, nodes: int, prefix: str) -> dict[str, str]:
         words = read_words(text, ("name", *PFS_WORDS), "a parallel file system")
         missing = [word for word in ("servers", "read", "write") if word not in words]
         if missing:
-            raise InputError(f"{' and '.join(f'{word}=' for word in missing)} is missing")
+            raise InputError(f"it needs {' and '.join(f'{word}=' for word in missing)}")
         count = words.pop("servers")
         if not (count.isascii() and count.isdigit() and int(count) > 0):
             raise InputError(f"servers is a whole number above zero, not {count!r}")
