@@ -109,7 +109,7 @@ def _gains(result: Result) -> Iterator[Row]:
 def _links(result: Result) -> Iterator[Row]:
     table = result.links.table
     words = result.require_event_log().link_words
-    yield ("link", "of host", "bandwidth", "carried", "mean use", "peak")
+    yield ("link", "where", "bandwidth", "carried", "mean use", "peak")
     for row in table.head(_ROWS).itertuples():
         name = f"{row.link} (not shared)" if row.fatpipe else row.link
         speed = f"{format_bytes(row.bandwidth)}/s"

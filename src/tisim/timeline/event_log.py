@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tisim import _core
+from tisim.platform import Platform
+from tisim.platform.cable_words import cable_words
 from tisim.timeline.breakdown import Breakdown
 from tisim.timeline.columns import categories, frame, structured
 from tisim.timeline.critical_path import CriticalPath
@@ -146,9 +148,14 @@ class EventLog:
 
     @cached_property
     def link_words(self) -> Mapping[str, str]:
-        """Whose link a link is, by its name: ``node-3, up``; links between switches have none."""
+        """What a used link is, by its name: ``node-3, up``; ``switch 3 of level 1 to ...``.
+
+        Links that neither belong to a host nor join two parts of a cluster have no words.
+        """
         settings = self.run.settings
         words = link_words(settings, self.run.hosts)
+        if isinstance(settings.platform, Platform):
+            words = cable_words(settings.platform.root, self.links.index.tolist()) | words
         return {settings.routes.link_name(link): text for link, text in words.items()}
 
     @property

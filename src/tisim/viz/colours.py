@@ -8,11 +8,11 @@ from __future__ import annotations
 
 #: Colour of each state, by its name (`tisim.timeline.names.STATES`).
 COLOURS = {
-    "compute": "#E0EFE3",
-    "sleep": "#DFDE66",
+    "compute": "#A5D6A0",
+    "sleep": "#F4EFC0",
     "custom": "#0A0A0A",
     "overhead": "#F3A71F",
-    "polling": "#81D2F7",
+    "polling": "#BDE3F7",
     "I/O": "#140060",
     "transfer": "#0170A9",
     "late sender": "#D25B00",

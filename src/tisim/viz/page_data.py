@@ -11,6 +11,7 @@ from tisim.timeline.names import STATES, kind_names
 from tisim.viz.colours import COLOURS
 from tisim.viz.lanes import Lanes
 from tisim.viz.page_advice import label_of
+from tisim.viz.typical import typical_part
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -37,8 +38,10 @@ def page_data(result: Result) -> str:
     log = result.require_event_log()
     lanes = lanes_of(log)
     used = used_states(log)
+    begin, end = typical_part(log)
     data = {
         "end": log.run.end or 1.0,
+        "typical": [begin, end] if end > begin else [0.0, 1.0],
         "states": [{"name": STATES[number], "colour": COLOURS[STATES[number]]} for number in used],
         "kinds": kind_names(),
         "lanes": _lanes(lanes),

@@ -6,12 +6,14 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from tisim.quantities import format_bytes, format_time
+from tisim.tables import time_column
 from tisim.timeline.names import STATES
 from tisim.viz.colours import MEANINGS
 from tisim.viz.html import bar, facts, legend, percent, table
 from tisim.viz.lanes import Lanes
 from tisim.viz.page_advice import findings, headline, listed, next_steps, outlier_table
 from tisim.viz.page_data import BLOCKS, bins_of, is_exact, lanes_of
+from tisim.viz.typical import typical_part
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,6 +80,16 @@ class PageParts:
         )
 
     def gantt_note(self) -> str:
+        """What is shown first, and how the chart is made."""
+        begin, end = typical_part(self._log)
+        if (begin, end) == (0.0, self._log.run.end):
+            return self._how_drawn()
+        return (
+            f"Shown first: {format_time(end - begin, 3)} in which the shares of the states are "
+            f"most like those of the whole run. {self._how_drawn()}"
+        )
+
+    def _how_drawn(self) -> str:
         """How the chart is made."""
         end = self._log.run.end
         if is_exact(self._log):
@@ -119,18 +131,20 @@ class PageParts:
     def _kinds(self) -> str:
         by_kind = self._result.breakdown.by_kind
         used = list(self._shares)
+        spent = by_kind[by_kind["seconds"] > 0]
+        mean, *times = time_column("mean", [*(spent["seconds"] / self._ranks)])
         rows = [
             (
                 escape(str(kind)),
                 f"{row['actions']:,.0f}",
-                format_time(row["seconds"] / self._ranks),
+                time,
                 percent(row["seconds"] / self._whole),
                 bar({state: row[state] for state in used}, self._whole, small=True),
                 *(percent(row[state] / self._whole) for state in used),
             )
-            for kind, row in by_kind[by_kind["seconds"] > 0].iterrows()
+            for time, (kind, row) in zip(times, spent.iterrows(), strict=True)
         ]
-        return table(["kind", "actions", "mean", "share", "", *used], rows)
+        return table(["kind", "actions", mean, "share", "", *used], rows)
 
     def _meanings(self) -> str:
         rows = [(escape(state), escape(MEANINGS[state])) for state in self._shares]
@@ -152,57 +166,56 @@ class PageParts:
 
     def _wait_states(self, waits: pd.DataFrame) -> str:
         sums = waits.groupby("state", observed=True)[["seconds", "count"]].sum()
+        sums = sums.sort_values("seconds", ascending=False)
+        mean, *times = time_column("mean", [*(sums["seconds"] / self._ranks)])
         rows = [
             (
                 str(state),
                 MEANINGS[str(state)],
-                format_time(row["seconds"] / self._ranks),
+                time,
                 percent(row["seconds"] / self._whole),
                 f"{row['count']:,.0f}",
             )
-            for state, row in sums.sort_values("seconds", ascending=False).iterrows()
+            for time, (state, row) in zip(times, sums.iterrows(), strict=True)
         ]
-        return table(["wait state", "the rank is", "mean", "share", "times"], rows, 2)
+        return table(["wait state", "the rank is", mean, "share", "times"], rows, 2)
 
     def _causes(self, waits: pd.DataFrame) -> str:
         by_state = waits.pivot_table(
             index="cause", columns="state", values="seconds", aggfunc="sum", observed=True
         ).fillna(0.0)
         totals = by_state.sum(axis=1).sort_values(ascending=False, kind="stable")
+        name, *times = time_column("others wait for it, sum", [*totals.head(_ROWS)])
         rows = [
             (
                 str(cause),
                 escape(self._result.hosts[int(cause)]),
-                format_time(total),
+                time,
                 percent(total / self._whole),
                 bar(by_state.loc[cause].to_dict(), float(totals.iloc[0]), small=True),
             )
-            for cause, total in totals.head(_ROWS).items()
+            for time, (cause, total) in zip(times, totals.head(_ROWS).items(), strict=True)
         ]
-        head = ["rank", "host", "others wait for it", "share", ""]
+        head = ["rank", "host", name, "share", ""]
         return table(head, rows, 2) + _rest(len(totals), _ROWS)
 
     def _wait_pairs(self, waits: pd.DataFrame) -> str:
+        shown = waits.head(_ROWS)
+        name, *times = time_column("sum", [*shown["seconds"]])
         rows = [
-            (
-                row.state,
-                row.kind,
-                str(row.rank),
-                str(row.cause),
-                format_time(row.seconds),
-                f"{row.count:,}",
-            )
-            for row in waits.head(_ROWS).itertuples()
+            (row.state, row.kind, str(row.rank), str(row.cause), time, f"{row.count:,}")
+            for time, row in zip(times, shown.itertuples(), strict=True)
         ]
-        head = ["wait state", "in", "rank", "waits for rank", "sum", "times"]
+        head = ["wait state", "in", "rank", "waits for rank", name, "times"]
         return table(head, rows, 2) + _rest(len(waits), _ROWS)
 
     def path(self) -> str:
         """What the simulated time consists of, and what could be gained."""
         path = self._result.critical_path
+        gain, *times = time_column("gain", [*path.gains["seconds"]])
         gains = [
-            (change, format_time(row["seconds"]), percent(row["share"]), f"{row['speedup']:.4g}")
-            for change, row in path.gains.iterrows()
+            (change, time, percent(row["share"]), f"{row['speedup']:.4g}")
+            for time, (change, row) in zip(times, path.gains.iterrows(), strict=True)
         ]
         return (
             '<p class="note">The chain of computations and transfers that ends with rank '
@@ -210,7 +223,7 @@ class PageParts:
             "simulated time. Shortening anything else gains nothing. The Gantt chart draws it as a "
             "black line.</p>"
             "<h2>What better machines could gain at most</h2>"
-            f"{table(['if there were', 'gain', 'share', 'speedup'], gains)}"
+            f"{table(['if there were', gain, 'share', 'speedup'], gains)}"
             '<p class="note">As if that cost nothing at all; another chain may become the longest '
             "before.</p>"
             f"<h2>What it consists of</h2>{self._path_kinds(path)}"
@@ -219,50 +232,56 @@ class PageParts:
         )
 
     def _path_kinds(self, path: CriticalPath) -> str:
+        name, *times = time_column("sum", [*path.by_kind["seconds"]])
         rows = [
             (
                 row.state,
                 row.kind,
-                format_time(row.seconds),
+                time,
                 percent(row.share),
                 bar({row.state: row.seconds}, path.length, small=True),
                 f"{row.parts:,}",
             )
-            for row in path.by_kind.itertuples()
+            for time, row in zip(times, path.by_kind.itertuples(), strict=True)
         ]
-        return table(["state", "in", "sum", "share", "", "parts"], rows, 2)
+        return table(["state", "in", name, "share", "", "parts"], rows, 2)
 
     def _path_ranks(self, path: CriticalPath) -> str:
         by_rank = path.by_rank
         order = by_rank.sum(axis=1).sort_values(ascending=False, kind="stable")
         order = order[order > 0]
+        shown = order.head(_ROWS)
+        acting, *acts = time_column("acting", [*by_rank["seconds"][shown.index]])
+        sending, *sends = time_column("sending", [*by_rank["transfers"][shown.index]])
         rows = [
             (
                 str(rank),
                 escape(self._result.hosts[int(rank)]),
-                format_time(by_rank["seconds"][rank]),
-                format_time(by_rank["transfers"][rank]),
+                acts[place],
+                sends[place],
                 percent(total / path.length),
             )
-            for rank, total in order.head(_ROWS).items()
+            for place, (rank, total) in enumerate(shown.items())
         ]
-        head = ["rank", "host", "acting", "sending", "share"]
+        head = ["rank", "host", acting, sending, "share"]
         return table(head, rows, 2) + _rest(len(order), _ROWS)
 
     def _path_links(self, path: CriticalPath) -> str:
         links, words = path.links, self._log.link_words
+        shown = links.head(_ROWS)
+        name, *times = time_column("sum", [*shown["seconds"]])
         rows = [
             (
                 escape(row.link),
                 escape(words.get(row.link, "")),
-                format_time(row.seconds),
+                time,
                 percent(row.seconds / path.length),
                 format_bytes(row.bytes),
                 f"{row.transfers:,}",
             )
-            for row in links.head(_ROWS).itertuples()
+            for time, row in zip(times, shown.itertuples(), strict=True)
         ]
-        head = ["link", "of host", "sum", "share", "bytes", "transfers"]
+        head = ["link", "where", name, "share", "bytes", "transfers"]
         return table(head, rows, 2) + _rest(len(links), _ROWS)
 
     def matrix(self) -> str:
@@ -306,7 +325,7 @@ class PageParts:
             )
             for row in links.head(_ROWS).itertuples()
         ]
-        head = ["link", "of host", "bandwidth", "carried", "mean use", "peak", "in use"]
+        head = ["link", "where", "bandwidth", "carried", "mean use", "peak", "in use"]
         note = (
             '<p class="note">What a message takes of a link: its bytes divided by the bandwidth '
             "factor of its size, and 5 % of it on the way back where the model has cross traffic. "

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import tisim
 from tisim.platform import new
+from tisim.platform.cable_words import cable_words
 from tisim.timeline.link_words import link_words
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,6 +36,28 @@ def test_links_between_switches_are_of_no_host() -> None:
     # Every link of a torus carries what others send to each other, too.
     torus = new.torus(27, bandwidth="1GBps", latency="1us", speed="1Gf")
     assert words_of(torus, 27) == {}
+
+
+def cables_of(platform: tisim.Platform) -> dict[str, str]:
+    found = cable_words(platform.root, range(len(platform.links)))
+    return {platform.links[link].name: text for link, text in found.items()}
+
+
+def test_what_cables_join() -> None:
+    numbers = {"bandwidth": "1GBps", "latency": "1us", "speed": "1Gf"}
+    tree = cables_of(new.fat_tree(16, radix=4, **numbers))
+    assert tree["link_from_3_30_3_UP"] == "node-3 to switch 1 of level 1"
+    assert tree["link_from_3_30_3_DOWN"] == "switch 1 of level 1 to node-3"
+    assert "switch 7 of level 1 to switch 7 of level 2" in tree.values()
+    torus = cables_of(new.torus(27, **numbers))
+    assert torus["node_link_from_0_to_1_UP"] == "node-0 to node-1"
+    dragonfly = cables_of(new.dragonfly(72, **numbers))
+    blue = next(name for name in dragonfly if name.startswith("blue_link_between_group_0_and_1"))
+    assert dragonfly[blue] == "blade 1 of chassis 0 in group 0 to blade 0 of chassis 0 in group 1"
+    graphene = cables_of(tisim.Platform.load(ROOT / "platforms/graphene.xml"))
+    host = "graphene-3.nancy.grid5000.fr"
+    assert graphene["AS_sgraphene1_link_3_UP"] == f"{host} to the switch of AS_sgraphene1"
+    assert graphene["AS_sgraphene1_link_3_limiter"] == f"all that passes {host}"
 
 
 def test_few_hosts_have_no_words() -> None:

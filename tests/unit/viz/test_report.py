@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tisim
@@ -16,6 +17,7 @@ from tests.unit.viz import browser as chromium
 from tisim.formats import pack
 from tisim.generate import Ring
 from tisim.viz import write_report
+from tisim.viz.typical import typical_part
 
 ROOT = Path(__file__).resolve().parents[3]
 GRAPHENE = ROOT / "platforms/graphene.xml"
@@ -219,6 +221,7 @@ def test_the_gantt_chart_zooms(driver: Any, which: str, request: pytest.FixtureR
 
     page = Page(driver, request.getfixturevalue(which))
     page.open_tab("gantt")
+    page.find("#zoom-all").click()
     begin, end = whole = page.seen()
     assert begin == 0
     page.find("#zoom-in").click()
@@ -250,6 +253,7 @@ def test_the_gantt_chart_answers_questions(driver: Any, lu: Path) -> None:
 
     page = Page(driver, lu)
     page.open_tab("gantt")
+    page.find("#zoom-all").click()
     chart = page.find("#gantt-chart")
     height = chart.size["height"]
     ActionChains(driver).move_to_element_with_offset(chart, 0, -height // 2 + 30).perform()
@@ -268,6 +272,51 @@ def test_the_gantt_chart_answers_questions(driver: Any, lu: Path) -> None:
     page.find("input[value=messages]").click()
     assert "585 messages" in page.find("#matrix-ramp").text
     assert page.complaints() == []
+
+
+@with_browser
+def test_a_typical_part_is_shown_first(driver: Any, lu: Path) -> None:
+    page = Page(driver, lu)
+    page.open_tab("gantt")
+    begin, end = part = page.seen()
+    assert 0 < begin < end < 0.079
+    assert f"Shown first: {1e6 * (end - begin):.3g} us in which" in page.find("#gantt").text
+    page.find("#zoom-all").click()
+    assert page.seen()[0] == 0
+    page.find("#zoom-typical").click()
+    assert page.seen() == pytest.approx(part)
+    assert page.complaints() == []
+
+
+def test_the_typical_part_is_like_the_whole(tmp_path: Path) -> None:
+    """A run that starts by computing, and then mostly waits for messages."""
+    (tmp_path / "p.xml").write_text(CLUSTER)
+    lines = [f"{rank} compute 1000000" for rank in range(2) for _ in range(200)]
+    for _ in range(2000):
+        lines += ["0 compute 10000", "0 send 1 0 1000", "1 recv 0 0 1000", "1 compute 10000"]
+    (tmp_path / "t.txt").write_text("\n".join(lines) + "\n")
+    result = tisim.replay(tmp_path / "t.txt", platform=tmp_path / "p.xml", event_log=True)
+    log = result.require_event_log()
+    begin, end = typical_part(log)
+    assert (begin, end) == typical_part(log)
+    assert 0.0 <= begin < end <= result.simulated_time
+    assert end - begin < result.simulated_time / 10
+    together = np.zeros(2, np.int32)
+
+    def shares(of: tuple[float, float]) -> Any:
+        seconds = log.seconds_by_state(together, 1, 1, *of)[0, 0]
+        return seconds / seconds.sum()
+
+    whole = shares((0.0, result.simulated_time))
+    length = end - begin
+    others = np.arange(20) * (result.simulated_time - length) / 19
+    apart = [np.abs(shares((one, one + length)) - whole).sum() for one in others]
+    assert np.abs(shares((begin, end)) - whole).sum() <= min(apart) + 0.02
+
+
+def test_a_short_run_is_shown_whole(late: Path) -> None:
+    assert '"typical": [0.0, 0.' in late.read_text()
+    assert "Shown first" not in late.read_text()
 
 
 @pytest.fixture(scope="module")

@@ -170,6 +170,16 @@ class ClusterZone(Zone, ABC):
     def label(self, local: int) -> str:
         return f"{self.spec.prefix}{self.spec.radical[local]}{self.spec.suffix}"
 
+    def vertex_name(self, vertex: int) -> str:
+        """Name of a vertex of the `wiring`: of a host, or which switch it is, in words."""
+        if vertex < self.hosts:
+            return self.label(vertex)
+        return self.switch_name(vertex - self.hosts)
+
+    def switch_name(self, switch: int) -> str:
+        """Which switch it is, in words; the first one is 0."""
+        return f"the switch of {self.name}"
+
     def with_spec(self, spec: ClusterSpec) -> Self:
         """A copy whose links have other numbers."""
         changed = copy.copy(self)

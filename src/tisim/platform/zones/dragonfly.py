@@ -132,6 +132,11 @@ class DragonflyCluster(ClusterZone):
         prefixes = (f"{spec.name}_link_", "local_link_", "green_link_", "black_link_", "blue_link_")
         return BandedLinks(bands, prefixes)
 
+    def switch_name(self, switch: int) -> str:
+        rest, blade = divmod(switch, self.shape.blades)
+        group, chassis = divmod(rest, self.shape.chassis)
+        return f"blade {blade} of chassis {chassis} in group {group}"
+
     def wiring(self) -> Wiring:
         import numpy as np
 

@@ -123,6 +123,10 @@ class FatTreeCluster(ClusterZone):
         ]
         return BandedLinks(bands, (f"{spec.name}_link_", "link_from_"))
 
+    def switch_name(self, switch: int) -> str:
+        level = next(i for i, below in enumerate(self._switches_below[1:], 1) if switch < below)
+        return f"switch {switch - self._switches_below[level - 1]} of level {level}"
+
     def wiring(self) -> Wiring:
         import numpy as np
 

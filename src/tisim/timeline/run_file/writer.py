@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 import zipfile
@@ -66,12 +67,9 @@ class RunFileWriter:
     """
 
     def __init__(self, path: Path, ranks: int) -> None:
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError:
-            raise InputError(
-                "a run file needs pyarrow: pip install 'tisim[view]'", file=path
-            ) from None
+        # It is imported by the thread that writes: that takes as long as a small simulation.
+        if importlib.util.find_spec("pyarrow") is None:
+            raise InputError("a run file needs pyarrow: pip install 'tisim[view]'", file=path)
         self._path = path
         self._keys: set[int] = set()
         self._tables: dict[str, RecordTable] = {}

@@ -9,7 +9,8 @@ class Gantt {
     this.canvas = canvas;
     this.page = page;
     this.lanes = page.lanes;
-    this.view = { begin: 0, end: page.end, first: 0, last: page.lanes.count }; // lanes, without last
+    const [begin, end] = page.typical;
+    this.view = { begin, end, first: 0, last: page.lanes.count }; // lanes, without last
     const exact = page.gantt.mode === "exact";
     this.source = exact
       ? new AllStates(page.gantt, page.lanes)
@@ -296,6 +297,7 @@ class Gantt {
         "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5),
         "*": () => this.zoomLanes(2), "/": () => this.zoomLanes(0.5),
         0: () => this.look(0, this.page.end, 0, this.lanes.count),
+        t: () => this.look(...this.page.typical, 0, this.lanes.count),
         ArrowUp: () => this.moveLanes(-0.2), ArrowDown: () => this.moveLanes(0.2),
         ArrowLeft: () => this.move(-0.2), ArrowRight: () => this.move(0.2),
       };

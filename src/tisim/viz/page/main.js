@@ -29,8 +29,7 @@ function keepWindow(gantt) {
   let waiting = 0;
   gantt.canvas.addEventListener("looked", ({ detail: { begin, end, first, last } }) => {
     clearTimeout(waiting);
-    const whole = begin === 0 && end === gantt.page.end && last - first === gantt.lanes.count;
-    const hash = whole ? "#gantt" : `#gantt?t=${begin}..${end}&r=${first}..${last - 1}`;
+    const hash = `#gantt?t=${begin}..${end}&r=${first}..${last - 1}`;
     waiting = setTimeout(() => { if (namedTab() === "gantt") history.replaceState(null, "", hash); }, 200);
   });
 }
@@ -41,6 +40,7 @@ function wireTools(gantt, matrix) {
   on("zoom-out", () => gantt.zoom(0.5));
   on("lanes-in", () => gantt.zoomLanes(2));
   on("lanes-out", () => gantt.zoomLanes(0.5));
+  on("zoom-typical", () => gantt.look(...gantt.page.typical, 0, gantt.lanes.count));
   on("zoom-all", () => gantt.look(0, gantt.page.end, 0, gantt.lanes.count));
   for (const what of ["messages", "path"]) {
     const box = document.getElementById(`show-${what}`);
