@@ -14,7 +14,8 @@ from tisim.viz.page_advice import label_of
 from tisim.viz.typical import typical_part
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
     from tisim.result import Result
     from tisim.timeline.event_log import EventLog
@@ -27,6 +28,10 @@ _CELLS = 200_000
 _MESSAGES = 15_000
 _TURNS = 15_000
 _LINKS = 40
+# Steps of shares in a part that is shown first, at least.
+_FEWEST_BINS = 100
+# Rows of the event log that are looked at together.
+_ROWS_AT_ONCE = 1 << 20
 # Outliers are labelled if others wait for them for this part of the time of the worst.
 _LABELLED = 0.1
 #: Rows and columns of the matrix.
@@ -38,7 +43,7 @@ def page_data(result: Result) -> str:
     log = result.require_event_log()
     lanes = lanes_of(log)
     used = used_states(log)
-    begin, end = typical_part(log)
+    begin, end = first_part(log)
     data = {
         "end": log.run.end or 1.0,
         "typical": [begin, end] if end > begin else [0.0, 1.0],
@@ -46,6 +51,7 @@ def page_data(result: Result) -> str:
         "kinds": kind_names(),
         "lanes": _lanes(lanes),
         "gantt": _all_states(log, used) if is_exact(log) else _shares(log, lanes),
+        "detail": _detail(log, used, begin, end),
         "messages": _messages(log),
         "outliers": [
             {"rank": one.rank, "begin": one.start, "end": one.end, "text": label_of(one)}
@@ -99,15 +105,49 @@ def _lanes(lanes: Lanes) -> dict[str, object]:
 
 
 def _all_states(log: EventLog, used: list[int]) -> dict[str, object]:
+    return {"mode": "exact", **_packed_states(log, log.store.read("states"), used)}
+
+
+def first_part(log: EventLog) -> tuple[float, float]:
+    """The part of the time that a page shows first; lanes of many ranks have wide columns."""
+    known = is_exact(log) or has_detail(log)
+    return typical_part(log, 0.0 if known else _FEWEST_BINS * log.run.end / bins_of(log))
+
+
+def has_detail(log: EventLog) -> bool:
+    """Whether a page has every state of the typical part, where it has not those of the whole."""
+    return lanes_of(log).size == 1 and not is_exact(log)
+
+
+def _detail(log: EventLog, used: list[int], begin: float, end: float) -> object:
+    """Every state of the typical part and as much around it, to move and zoom out a little."""
     import numpy as np
 
+    if not has_detail(log):
+        return None
+    around = end - begin
+    low, high = max(begin - around, 0.0), min(end + around, log.run.end)
     rows = log.store.read("states")
+    parts = []
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        block = rows[first : first + _ROWS_AT_ONCE]
+        parts.append(block[(block["end"] >= low) & (block["start"] <= high)])
+    found = np.concatenate(parts)
+    starts = np.full(log.run.ranks, high)
+    np.minimum.at(starts, found["rank"], found["start"])
+    states = {**_packed_states(log, found, used), "from": _packed(starts, "f8")}
+    return {"begin": low, "end": high, "states": states}
+
+
+def _packed_states(log: EventLog, rows: NDArray[np.void], used: list[int]) -> dict[str, object]:
+    """States by rank and time; those of a rank follow one another without a gap."""
+    import numpy as np
+
     order = np.argsort(rows["rank"], kind="stable")
     place = np.zeros(len(STATES), dtype=np.uint8)
     place[used] = np.arange(len(used))
     ranks = np.arange(log.run.ranks + 1)
     return {
-        "mode": "exact",
         "first": _packed(np.searchsorted(rows["rank"][order], ranks), "i4"),
         "end": _packed(rows["end"][order], "f8"),
         "state": _packed(place[rows["state"][order]], "u1"),

@@ -12,8 +12,7 @@ from tisim.viz.colours import MEANINGS
 from tisim.viz.html import bar, facts, legend, percent, table
 from tisim.viz.lanes import Lanes
 from tisim.viz.page_advice import findings, headline, listed, next_steps, outlier_table
-from tisim.viz.page_data import BLOCKS, bins_of, is_exact, lanes_of
-from tisim.viz.typical import typical_part
+from tisim.viz.page_data import BLOCKS, bins_of, first_part, has_detail, is_exact, lanes_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,12 +80,13 @@ class PageParts:
 
     def gantt_note(self) -> str:
         """What is shown first, and how the chart is made."""
-        begin, end = typical_part(self._log)
+        begin, end = first_part(self._log)
         if (begin, end) == (0.0, self._log.run.end):
             return self._how_drawn()
+        detail = ", with every state" if has_detail(self._log) else ""
         return (
             f"Shown first: {format_time(end - begin, 3)} in which the shares of the states are "
-            f"most like those of the whole run. {self._how_drawn()}"
+            f"most like those of the whole run{detail}. {self._how_drawn()}"
         )
 
     def _how_drawn(self) -> str:
@@ -101,7 +101,7 @@ class PageParts:
         lanes = lanes_of(self._log)
         who = "its rank spends" if lanes.size == 1 else f"its {lanes.size} ranks spend"
         return (
-            f"There are too many states to show each: a column of a lane shows the shares of the "
+            f"The whole has too many states to show each: a column of a lane shows the shares of the "
             f"time that {who} in each state, one upon the other, in steps of {width}."
         )
 

@@ -14,8 +14,10 @@ _STEPS = 4
 _MOST_STEPS = 1 << 14
 
 
-def typical_part(log: EventLog) -> tuple[float, float]:
+def typical_part(log: EventLog, least: float = 0.0) -> tuple[float, float]:
     """Begin and end, in seconds, of the part whose shares of states are most like the whole's.
+
+    It lasts `least` seconds at least, or else as long as a rank has about 60 states on average.
 
     Of equal ones the earliest. Shares are those of all ranks together, and differ by the sum of
     their absolute differences.
@@ -24,9 +26,11 @@ def typical_part(log: EventLog) -> tuple[float, float]:
 
     end = log.run.end
     states = log.store.count("states") / log.run.ranks
-    if states <= 2 * _STATES or end <= 0.0:
+    if states <= 2 * _STATES or 2 * least >= end:
         return 0.0, end
     bins = min(int(_STEPS * states / _STATES), _MOST_STEPS)
+    if least > 0.0:
+        bins = min(bins, int(_STEPS * end / least))
     together = np.zeros(log.run.ranks, np.int32)
     seconds = log.seconds_by_state(together, 1, bins)[0].astype(np.float64)
     sums = np.concatenate([np.zeros((1, seconds.shape[1])), np.cumsum(seconds, axis=0)])

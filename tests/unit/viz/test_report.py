@@ -288,6 +288,30 @@ def test_a_typical_part_is_shown_first(driver: Any, lu: Path) -> None:
     assert page.complaints() == []
 
 
+@with_browser
+def test_a_long_run_has_every_state_of_its_typical_part(driver: Any, tmp_path: Path) -> None:
+    from selenium.webdriver import ActionChains
+
+    (tmp_path / "p.xml").write_text(CLUSTER)
+    lines = []
+    for _ in range(13_000):
+        for rank in range(2):
+            lines += [f"{rank} compute 10000", f"{rank} allreduce 100 0"]
+    (tmp_path / "t.txt").write_text("\n".join(lines) + "\n")
+    result = tisim.replay(tmp_path / "t.txt", platform=tmp_path / "p.xml", event_log=True)
+    assert len(result.states) > 100_000
+    write_report(result, tmp_path / "long.html")
+    page = Page(driver, tmp_path / "long.html")
+    page.open_tab("gantt")
+    assert "Columns are means" not in page.find("#gantt-note").text
+    chart = page.find("#gantt-chart")
+    ActionChains(driver).move_to_element_with_offset(chart, 5, -20).perform()
+    assert re.match(r"rank 0: [a-z ]+, in (compute|allreduce)", page.find("#tip").text)
+    page.find("#zoom-all").click()
+    assert "Columns are means over" in page.find("#gantt-note").text
+    assert page.complaints() == []
+
+
 def test_the_typical_part_is_like_the_whole(tmp_path: Path) -> None:
     """A run that starts by computing, and then mostly waits for messages."""
     (tmp_path / "p.xml").write_text(CLUSTER)

@@ -15,6 +15,7 @@ class Gantt {
     this.source = exact
       ? new AllStates(page.gantt, page.lanes)
       : new Shares(page.gantt, page.lanes, page.end);
+    if (page.detail) this.source = new Detailed(this.source, page.detail, page.lanes);
     this.plotHeight = this.lanes.count * Math.max(8, Math.min(110, Math.floor(620 / this.lanes.count)));
     this.left = 74;
     this.top = 6;
@@ -43,7 +44,7 @@ class Gantt {
   // Show this part of the time and of the lanes, as far as there is anything.
   look(begin, end, first = this.view.first, last = this.view.last) {
     const whole = this.page.end;
-    const least = Math.max(this.source.least, whole * 1e-9);
+    const least = Math.max(this.source.finest((begin + end) / 2), whole * 1e-9);
     const length = Math.min(Math.max(end - begin, least), whole);
     const from = Math.min(Math.max(begin + (end - begin - length) / 2, 0), whole - length);
     const lanes = Math.max(1, Math.min(Math.round(last - first), this.lanes.count));
@@ -110,7 +111,8 @@ class Gantt {
     document.getElementById("range").textContent =
       `${shown[0]} to ${shown[1]} ${unit} (${timeText(end - begin)}, ${percentText((end - begin) / this.page.end)})${this.laneText()}`;
     const perPixel = (end - begin) / this.plotWidth;
-    if (this.source.width > perPixel) notes.push(`Columns are means over ${timeText(this.source.width)}.`);
+    const width = this.source.step(this.view);
+    if (width > perPixel) notes.push(`Columns are means over ${timeText(width)}.`);
     document.getElementById("gantt-note").textContent = notes.join(" ");
   }
 

@@ -16,8 +16,11 @@ class AllStates {
   constructor(data, lanes) {
     Object.assign(this, data);
     this.lanes = lanes;
-    this.least = 0;
   }
+
+  finest() { return 0; }
+
+  step() { return 0; }
 
   // The state of a rank at a time, by its place.
   find(rank, time) {
@@ -32,7 +35,7 @@ class AllStates {
   }
 
   begin(rank, place) {
-    return place > this.first[rank] ? this.end[place - 1] : 0;
+    return place > this.first[rank] ? this.end[place - 1] : this.from ? this.from[rank] : 0;
   }
 
   add(lane, view, columns, kinds, sums) {
@@ -62,8 +65,13 @@ class Shares {
     Object.assign(this, data);
     this.lanes = lanes;
     this.width = end / data.bins;
-    this.least = 8 * this.width; // there is no more to see in less
   }
+
+  // The length of a part in which there is no more to see than in a longer one around a time.
+  finest() { return 8 * this.width; }
+
+  // What columns are means over.
+  step() { return this.width; }
 
   at(state, lane, bin) {
     return this.share[(state * this.lanes.count + lane) * this.bins + bin] / 255;
@@ -92,4 +100,22 @@ class Shares {
     const span = `${timeText(from, 7)} to ${timeText(from + this.width, 7)}`;
     return [`${this.lanes.size > 1 ? "ranks" : "rank"} ${page.lanes.labels[lane]}, ${span}`, ...parts].join("\n");
   }
+}
+
+// Shares of the whole run, and every state of a part of it.
+class Detailed {
+  constructor(shares, part, lanes) {
+    Object.assign(this, { shares, begin: part.begin, end: part.end });
+    this.states = new AllStates(part.states, lanes);
+  }
+
+  of(begin, end) { return begin >= this.begin && end <= this.end ? this.states : this.shares; }
+
+  finest(time) { return this.of(time, time).finest(); }
+
+  step(view) { return this.of(view.begin, view.end).step(); }
+
+  add(lane, view, ...more) { this.of(view.begin, view.end).add(lane, view, ...more); }
+
+  describe(lane, time, page) { return this.of(time, time).describe(lane, time, page); }
 }
