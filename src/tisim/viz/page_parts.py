@@ -101,8 +101,8 @@ class PageParts:
         lanes = lanes_of(self._log)
         who = "its rank spends" if lanes.size == 1 else f"its {lanes.size} ranks spend"
         return (
-            f"The whole has too many states to show each: a column of a lane shows the shares of the "
-            f"time that {who} in each state, one upon the other, in steps of {width}."
+            "The whole has too many states to show each: a column of a lane shows the shares of "
+            f"the time that {who} in each state, one upon the other, in steps of {width}."
         )
 
     def breakdown(self) -> str:

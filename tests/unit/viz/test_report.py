@@ -8,16 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import tisim
 from tests.unit.command_line import CommandLine
 from tests.unit.viz import browser as chromium
+from tests.unit.viz.report_page import Page
 from tisim.formats import pack
 from tisim.generate import Ring
 from tisim.viz import write_report
-from tisim.viz.typical import typical_part
 
 ROOT = Path(__file__).resolve().parents[3]
 GRAPHENE = ROOT / "platforms/graphene.xml"
@@ -123,62 +122,6 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield opened
 
 
-class Page:
-    """A report in a browser."""
-
-    def __init__(self, driver: Any, file: Path, tab: str = "") -> None:
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        self.driver = driver
-        driver.get_log("browser"), driver.get_log("performance")
-        driver.get("about:blank")  # another tab of the same page would not load it again
-        driver.get(file.as_uri() + tab)
-        body = "return document.body.dataset.ready"
-        WebDriverWait(driver, 60).until(lambda d: d.execute_script(body) == "yes")
-
-    def find(self, selector: str) -> Any:
-        return self.driver.find_element("css selector", selector)
-
-    def open_tab(self, name: str) -> None:
-        self.find(f"[data-tab={name}]").click()
-
-    def seen(self) -> tuple[float, float]:
-        """The part of the time that the Gantt chart shows."""
-        chart = self.find("#gantt-chart")
-        return float(chart.get_attribute("data-begin")), float(chart.get_attribute("data-end"))
-
-    def colours(self, canvas: str) -> int:
-        """How many colours there are in a picture."""
-        return int(
-            self.driver.execute_script(
-                "const c = document.querySelector(arguments[0]);"
-                "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
-                "return new Set(new Uint32Array(d.buffer)).size",
-                canvas,
-            )
-        )
-
-    def picture(self, canvas: str) -> str:
-        script = "return document.querySelector(arguments[0]).toDataURL()"
-        return str(self.driver.execute_script(script, canvas))
-
-    def complaints(self) -> list[str]:
-        return [entry["message"] for entry in self.driver.get_log("browser")]
-
-    def requests(self) -> list[str]:
-        """What the page has asked for."""
-        events = [json.loads(e["message"])["message"] for e in self.driver.get_log("performance")]
-        asked = [
-            event["params"]["request"]["url"]
-            for event in events
-            if event["method"] == "Network.requestWillBeSent"
-        ]
-        # A new window begins with the browser's own page, which may still be loading.
-        return [
-            url for url in asked if not url.startswith(("data:", "chrome:", "chrome-untrusted:"))
-        ]
-
-
 @with_browser
 @pytest.mark.parametrize("which", ["lu", "many"])
 def test_every_tab_opens(driver: Any, which: str, request: pytest.FixtureRequest) -> None:
@@ -272,70 +215,6 @@ def test_the_gantt_chart_answers_questions(driver: Any, lu: Path) -> None:
     page.find("input[value=messages]").click()
     assert "585 messages" in page.find("#matrix-ramp").text
     assert page.complaints() == []
-
-
-@with_browser
-def test_a_typical_part_is_shown_first(driver: Any, lu: Path) -> None:
-    page = Page(driver, lu)
-    page.open_tab("gantt")
-    begin, end = part = page.seen()
-    assert 0 < begin < end < 0.079
-    assert f"Shown first: {1e6 * (end - begin):.3g} us in which" in page.find("#gantt").text
-    page.find("#zoom-all").click()
-    assert page.seen()[0] == 0
-    page.find("#zoom-typical").click()
-    assert page.seen() == pytest.approx(part)
-    assert page.complaints() == []
-
-
-@with_browser
-def test_a_long_run_has_every_state_of_its_typical_part(driver: Any, tmp_path: Path) -> None:
-    from selenium.webdriver import ActionChains
-
-    (tmp_path / "p.xml").write_text(CLUSTER)
-    lines = []
-    for _ in range(13_000):
-        for rank in range(2):
-            lines += [f"{rank} compute 10000", f"{rank} allreduce 100 0"]
-    (tmp_path / "t.txt").write_text("\n".join(lines) + "\n")
-    result = tisim.replay(tmp_path / "t.txt", platform=tmp_path / "p.xml", event_log=True)
-    assert len(result.states) > 100_000
-    write_report(result, tmp_path / "long.html")
-    page = Page(driver, tmp_path / "long.html")
-    page.open_tab("gantt")
-    assert "Columns are means" not in page.find("#gantt-note").text
-    chart = page.find("#gantt-chart")
-    ActionChains(driver).move_to_element_with_offset(chart, 5, -20).perform()
-    assert re.match(r"rank 0: [a-z ]+, in (compute|allreduce)", page.find("#tip").text)
-    page.find("#zoom-all").click()
-    assert "Columns are means over" in page.find("#gantt-note").text
-    assert page.complaints() == []
-
-
-def test_the_typical_part_is_like_the_whole(tmp_path: Path) -> None:
-    """A run that starts by computing, and then mostly waits for messages."""
-    (tmp_path / "p.xml").write_text(CLUSTER)
-    lines = [f"{rank} compute 1000000" for rank in range(2) for _ in range(200)]
-    for _ in range(2000):
-        lines += ["0 compute 10000", "0 send 1 0 1000", "1 recv 0 0 1000", "1 compute 10000"]
-    (tmp_path / "t.txt").write_text("\n".join(lines) + "\n")
-    result = tisim.replay(tmp_path / "t.txt", platform=tmp_path / "p.xml", event_log=True)
-    log = result.require_event_log()
-    begin, end = typical_part(log)
-    assert (begin, end) == typical_part(log)
-    assert 0.0 <= begin < end <= result.simulated_time
-    assert end - begin < result.simulated_time / 10
-    together = np.zeros(2, np.int32)
-
-    def shares(of: tuple[float, float]) -> Any:
-        seconds = log.seconds_by_state(together, 1, 1, *of)[0, 0]
-        return seconds / seconds.sum()
-
-    whole = shares((0.0, result.simulated_time))
-    length = end - begin
-    others = np.arange(20) * (result.simulated_time - length) / 19
-    apart = [np.abs(shares((one, one + length)) - whole).sum() for one in others]
-    assert np.abs(shares((begin, end)) - whole).sum() <= min(apart) + 0.02
 
 
 def test_a_short_run_is_shown_whole(late: Path) -> None:
