@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tisim.commands.written import report_written
+from tisim.errors import InputError
 from tisim.files import check_writable
+from tisim.quantities import parse_time
 
 if TYPE_CHECKING:
     from tisim.result import Result
@@ -21,16 +23,28 @@ class Pictures:
         Files of Gantt charts.
     report
         The file of a page with everything; None: it is not wanted.
+    begin, end
+        The part of the time that charts show (in a page: first), with units; None: no bound.
 
     Raises
     ------
     InputError
-        When a file cannot be written, or its suffix is another than it must be.
+        When a file cannot be written, its suffix is another than it must be, or a time is none.
     """
 
-    def __init__(self, gantts: Sequence[str], report: str | None) -> None:
+    def __init__(
+        self,
+        gantts: Sequence[str],
+        report: str | None,
+        begin: str | None = None,
+        end: str | None = None,
+    ) -> None:
         self._gantts = gantts
         self._report = report
+        self._begin = None if begin is None else parse_time(begin, "--begin")
+        self._end = None if end is None else parse_time(end, "--end")
+        if (begin or end) and not self.wanted:
+            raise InputError("--begin and --end are a part of --gantt or --report: give one too")
         if gantts:
             from tisim.viz.gantt import check_picture
 
@@ -54,10 +68,10 @@ class Pictures:
             from tisim.viz.gantt import draw_gantt
 
             for gantt in self._gantts:
-                draw_gantt(result, gantt)
+                draw_gantt(result, gantt, begin=self._begin or 0.0, end=self._end)
                 report_written(gantt)
         if self._report is not None:
             from tisim.viz.report import write_report
 
-            write_report(result, self._report)
+            write_report(result, self._report, begin=self._begin, end=self._end)
             report_written(self._report)

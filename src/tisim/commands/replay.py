@@ -55,6 +55,7 @@ Examples:
   tisim replay --platform p.xml --json - trace.index | jq .simulated_time
   tisim replay --platform p.xml --breakdown traces/
   tisim replay --platform p.xml --gantt run.svg --report run.html traces/
+  tisim replay --platform p.xml --gantt part.svg --begin 2.25s --end 2.26s traces/
   tisim replay --platform p.xml --bandwidth x2 --latency x0.5 --speed 3.2Gf traces/   # what if?
   tisim replay --platform p.xml --mapping random:7 traces/
   tisim replay --platform calibrated.xml --uncertainty 20 traces/   # 3.88 s, 3.7 s to 4.1 s
@@ -125,6 +126,12 @@ Examples:
     "the communication matrix, the load of links, the configuration.",
 )
 @click.option(
+    "--begin",
+    metavar="TIME",
+    help="Of --gantt and --report: draw, or show first, what happens from then on, such as 2.25s.",
+)
+@click.option("--end", metavar="TIME", help="Of --gantt and --report: up to then.")
+@click.option(
     "--ignore-unsupported",
     is_flag=True,
     help="Replay a recorded trace without the calls that a trace cannot express.",
@@ -182,6 +189,8 @@ def replay_command(
     breakdown: bool,
     gantt_files: tuple[str, ...],
     report_file: str | None,
+    begin: str | None,
+    end: str | None,
     ignore_unsupported: bool,
     bandwidth: str | None,
     latency: str | None,
@@ -206,7 +215,7 @@ def replay_command(
         raise InputError("give --deploy or --hostfile, not both")
     if json_file not in (None, "-"):
         check_writable(json_file)
-    pictures = Pictures(gantt_files, report_file)
+    pictures = Pictures(gantt_files, report_file, begin, end)
     start = time.perf_counter()
     chosen = () if sources is None else (f"tisim/sources={sources}",)
     config = Config.from_items((*items, *chosen))

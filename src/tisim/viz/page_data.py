@@ -7,6 +7,7 @@ import json
 import zlib
 from typing import TYPE_CHECKING
 
+from tisim.errors import InputError
 from tisim.timeline.names import STATES, kind_names
 from tisim.viz.colours import COLOURS
 from tisim.viz.lanes import Lanes
@@ -38,12 +39,15 @@ _LABELLED = 0.1
 BLOCKS = 100
 
 
-def page_data(result: Result) -> str:
-    """Everything that the scripts of a report need, as JSON that can stand in HTML."""
+def page_data(result: Result, part: tuple[float, float]) -> str:
+    """Everything that the scripts of a report need, as JSON that can stand in HTML.
+
+    `part`: begin and end of what its chart shows first, in seconds.
+    """
     log = result.require_event_log()
     lanes = lanes_of(log)
     used = used_states(log)
-    begin, end = first_part(log)
+    begin, end = part
     data = {
         "end": log.run.end or 1.0,
         "typical": [begin, end] if end > begin else [0.0, 1.0],
@@ -108,6 +112,23 @@ def _all_states(log: EventLog, used: list[int]) -> dict[str, object]:
     return {"mode": "exact", **_packed_states(log, log.store.read("states"), used)}
 
 
+def chosen_part(log: EventLog, begin: float | None, end: float | None) -> tuple[float, float]:
+    """The part of the time that someone wants to see first; `first_part` if nobody says so.
+
+    Raises
+    ------
+    InputError
+        When nothing is simulated in that time.
+    """
+    if begin is None and end is None:
+        return first_part(log)
+    whole = log.run.end
+    first, last = begin or 0.0, whole if end is None else min(end, whole)
+    if not 0.0 <= first < last:
+        raise InputError(f"the simulation lasts from 0 to {whole:.9g} s; show a part of that")
+    return first, last
+
+
 def first_part(log: EventLog) -> tuple[float, float]:
     """The part of the time that a page shows first; lanes of many ranks have wide columns."""
     known = is_exact(log) or has_detail(log)
@@ -127,16 +148,27 @@ def _detail(log: EventLog, used: list[int], begin: float, end: float) -> object:
         return None
     around = end - begin
     low, high = max(begin - around, 0.0), min(end + around, log.run.end)
+    found = _states_between(log, low, high)
+    if len(found) > _STATES:
+        low, high = begin, end
+        found = _states_between(log, low, high)
+    if len(found) > _STATES:
+        return None
+    starts = np.full(log.run.ranks, high)
+    np.minimum.at(starts, found["rank"], found["start"])
+    states = {**_packed_states(log, found, used), "from": _packed(starts, "f8")}
+    return {"begin": low, "end": high, "states": states}
+
+
+def _states_between(log: EventLog, low: float, high: float) -> NDArray[np.void]:
+    import numpy as np
+
     rows = log.store.read("states")
     parts = []
     for first in range(0, len(rows), _ROWS_AT_ONCE):
         block = rows[first : first + _ROWS_AT_ONCE]
         parts.append(block[(block["end"] >= low) & (block["start"] <= high)])
-    found = np.concatenate(parts)
-    starts = np.full(log.run.ranks, high)
-    np.minimum.at(starts, found["rank"], found["start"])
-    states = {**_packed_states(log, found, used), "from": _packed(starts, "f8")}
-    return {"begin": low, "end": high, "states": states}
+    return np.concatenate(parts)
 
 
 def _packed_states(log: EventLog, rows: NDArray[np.void], used: list[int]) -> dict[str, object]:

@@ -33,10 +33,13 @@ class PageParts:
     ----------
     result
         A result with an event log.
+    part
+        Begin and end of what the Gantt chart shows first, in seconds.
     """
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Result, part: tuple[float, float]) -> None:
         self._result = result
+        self._part = part
         self._log = result.require_event_log()
         self._ranks = self._log.run.ranks
         spent = result.breakdown.by_rank.sum()
@@ -80,8 +83,10 @@ class PageParts:
 
     def gantt_note(self) -> str:
         """What is shown first, and how the chart is made."""
-        begin, end = first_part(self._log)
+        begin, end = self._part
         if (begin, end) == (0.0, self._log.run.end):
+            return self._how_drawn()
+        if self._part != first_part(self._log):
             return self._how_drawn()
         detail = ", with every state" if has_detail(self._log) else ""
         return (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tisim.errors import InputError
 from tisim.files import write_file
 from tisim.viz.application import application_of, application_page, application_tab
-from tisim.viz.page_data import page_data
+from tisim.viz.page_data import chosen_part, page_data
 from tisim.viz.page_parts import PageParts
 
 if TYPE_CHECKING:
@@ -42,7 +42,13 @@ def check_report(path: str | os.PathLike[str]) -> None:
         raise InputError("a report is a page: call it .html", file=path)
 
 
-def write_report(result: Result, path: str | os.PathLike[str]) -> None:
+def write_report(
+    result: Result,
+    path: str | os.PathLike[str],
+    *,
+    begin: float | None = None,
+    end: float | None = None,
+) -> None:
     """Write one self-contained page: summary, Gantt, breakdown, waits, critical path, and so on.
 
     Where the trace is a packed one of version 2, a part of the page says what the application does.
@@ -56,22 +62,27 @@ def write_report(result: Result, path: str | os.PathLike[str]) -> None:
         A result with an event log.
     path
         File whose suffix is ``.html``.
+    begin, end
+        The part of the simulated time that the Gantt chart shows first, in seconds; by default a
+        typical part that can be read.
 
     Raises
     ------
     InputError
-        When the suffix is another, or the file cannot be written.
+        When the suffix is another, the file cannot be written, or nothing is simulated in that
+        time.
     TisimError
         When the result has no event log.
     """
     check_report(path)
-    parts = PageParts(result)
+    part = chosen_part(result.require_event_log(), begin, end)
+    parts = PageParts(result, part)
     application = application_of(result.trace)
     page = Template(_read("page.html")).substitute(
         title=parts.title,
         style=_read("style.css"),
         script="\n".join(_read(name) for name in _SCRIPTS),
-        data=page_data(result),
+        data=page_data(result, part),
         legend=parts.legend(),
         summary=parts.summary(),
         application_tab=application_tab(application),

@@ -194,3 +194,36 @@ def test_dark_mode(page: Any) -> None:
         assert ground == "rgb(23, 25, 28)"
     finally:
         page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_windows_are_kept_and_come_back(page: Any, viewer: Viewer) -> None:
+    whole = page.execute_script("return document.getElementById('window').textContent")
+
+    def shown() -> str:
+        return str(page.execute_script("return document.getElementById('window').textContent"))
+
+    keys(page, "w", "w")
+    near = shown()
+    assert near != whole
+    keys(page, "b", "0")
+    assert shown() == whole
+    keys(page, "Backspace")
+    assert shown() == near
+    page.find_element("css selector", "#redo").click()
+    assert shown() == whole
+    name = page.find_element("css selector", ".bookmarks input")
+    assert name.get_attribute("value") == "window 1"
+    page.execute_script("arguments[0].select()", name)
+    name.send_keys("slow @ start\n")
+    page.find_element("css selector", ".bookmarks button").click()
+    assert shown() == near
+    wait_for(page, "return location.hash.includes('slow')")
+    kept = page.execute_script("return location.hash")
+    page.get("about:blank")
+    page.get(viewer.address + kept)
+    wait_for(page, "return document.getElementById('chart').dataset.drawn")
+    assert shown() == near
+    name = page.find_element("css selector", ".bookmarks input")
+    assert name.get_attribute("value") == "slow @ start"
+    page.find_element("css selector", ".bookmarks button[title]").click()
+    wait_for(page, "return !location.hash.includes('slow')")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tisim
+from tests.unit.command_line import CommandLine
 from tests.unit.viz import browser as chromium
 from tests.unit.viz.report_page import Page
 from tisim.viz import write_report
@@ -110,3 +111,21 @@ def test_the_typical_part_is_like_the_whole(tmp_path: Path) -> None:
     others = np.arange(20) * (result.simulated_time - length) / 19
     apart = [np.abs(shares((one, one + length)) - whole).sum() for one in others]
     assert np.abs(shares((begin, end)) - whole).sum() <= min(apart) + 0.02
+
+
+def test_a_part_of_pictures_can_be_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = CommandLine(tmp_path, capsys)
+    ring = str(ROOT / "traces/ring.4")
+    page, chart = str(tmp_path / "r.html"), str(tmp_path / "r.svg")
+    chosen = ["--begin", "1ms", "--end", "2ms"]
+    assert run.replay("--report", page, "--gantt", chart, *chosen, ring).status == 0
+    assert '"typical": [0.001, 0.002]' in Path(page).read_text()
+    assert "Percentages are those of the whole simulation" in Path(chart).read_text()
+    outcome = run.replay(*chosen, ring)
+    assert (outcome.status, "give one too" in outcome.err) == (2, True)
+    outcome = run.replay("--report", page, "--begin", "2h", ring)
+    assert (outcome.status, "the simulation lasts from 0 to" in outcome.err) == (2, True)
+    outcome = run.replay("--report", page, "--begin", "soon", ring)
+    assert (outcome.status, "--begin" in outcome.err) == (2, True)

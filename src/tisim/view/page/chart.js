@@ -227,7 +227,7 @@ export class Chart {
           begin: Math.min(start.point.time, point.time), end: Math.max(start.point.time, point.time),
           first: Math.min(start.point.rank, point.rank), last: Math.max(start.point.rank, point.rank),
         });
-      } else view.past.push(start.window);
+      } else view.remember(start.window);
     });
     canvas.addEventListener("pointercancel", () => { from = null; this.box = null; });
   }

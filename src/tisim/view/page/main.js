@@ -70,6 +70,7 @@ function showLegend(run, view, tile) {
 function listen(view, panels) {
   $("all").addEventListener("click", () => view.show({ begin: 0, end: view.run.end, first: 0, last: view.run.ranks - 1 }));
   $("undo").addEventListener("click", () => view.back());
+  $("redo").addEventListener("click", () => view.forward());
   $("in").addEventListener("click", () => view.zoomTime(0.5));
   $("out").addEventListener("click", () => view.zoomTime(2));
   $("by").addEventListener("change", (event) => view.set({ by: event.target.value }));
@@ -86,7 +87,8 @@ function listen(view, panels) {
     ArrowLeft: () => view.move(-0.1), ArrowRight: () => view.move(0.1),
     ArrowUp: () => view.move(0, -0.1), ArrowDown: () => view.move(0, 0.1),
     "+": () => view.zoomTime(0.5), "-": () => view.zoomTime(2), 0: () => $("all").click(),
-    Backspace: () => view.back(), m: () => view.set({ arrows: !view.arrows }), c: () => panels.toCause(),
+    Backspace: (event) => (event.shiftKey ? view.forward() : view.back()), b: () => panels.bookmarks.add(),
+    m: () => view.set({ arrows: !view.arrows }), c: () => panels.toCause(),
     n: () => panels.step(1), p: () => panels.step(-1), "/": () => $("search").focus(),
     Escape: () => view.select(null), "?": () => $("help").click(),
   };
@@ -95,7 +97,7 @@ function listen(view, panels) {
     const act = keys[event.key];
     if (!act) return;
     event.preventDefault();
-    act();
+    act(event);
   });
 }
 

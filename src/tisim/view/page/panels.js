@@ -1,6 +1,7 @@
 // What stands beside the picture: the selected state, and tables of the window.
 
 import { ask, Asker } from "./ask.js";
+import { Bookmarks } from "./bookmarks.js";
 import { Differences } from "./differences.js";
 import { bytes, instant, percent, time, whole } from "./format.js";
 import { CallSites } from "./sites.js";
@@ -13,6 +14,7 @@ export class Panels {
   constructor(box, tabs, view, run, chart, say, second = null) {
     Object.assign(this, { box, tabs, view, run, chart, say, second });
     this.differences = new Differences(box, view, say);
+    this.bookmarks = new Bookmarks(box, view);
     this.sites = new CallSites(box, view, say);
     this.sums = new Asker((answer) => this.showSums(answer), say);
     this.found = new Asker((answer) => this.showFound(answer), say);
@@ -35,6 +37,7 @@ export class Panels {
       this.box.replaceChildren(element("p", { class: "note" }, "Click a state in the picture: its call, its message and its cause are shown here."));
     } else if (tab === "statistics" || tab === "ranks") this.sums.ask("statistics", this.view.window());
     else if (tab === "messages") this.askMessages();
+    else if (tab === "bookmarks") this.bookmarks.show();
     else if (tab === "sites") this.sites.request();
     else if (tab === "differences" && this.second) this.differences.request();
     else if (tab === "found") {

@@ -1,12 +1,15 @@
 // What is shown: the window, the selection and the rest of what the address of the page holds.
 
 const KEPT = 100; // windows that can be gone back to
+const MARKS = 30; // bookmarks that the address holds
 
 export class View extends EventTarget {
   constructor(run) {
     super();
     this.run = run;
     this.past = [];
+    this.future = []; // windows that were gone back from
+    this.marks = []; // bookmarks: windows with a name
     this.by = "state";
     this.arrows = false;
     this.tab = "statistics";
@@ -36,18 +39,27 @@ export class View extends EventTarget {
     const low = Math.max(0, Math.min(Math.round(first), this.run.ranks - count));
     const now = { begin: from, end: from + length, first: low, last: low + count - 1 };
     if (Object.keys(now).every((name) => now[name] === before[name])) return;
-    if (remember) {
-      this.past.push(before);
-      if (this.past.length > KEPT) this.past.shift();
-    }
+    if (remember) this.remember(before);
     Object.assign(this, now);
     this.changed("window");
   }
 
-  back() {
-    const before = this.past.pop();
-    if (!before) return;
-    Object.assign(this, before);
+  // "Back" leads to this window.
+  remember(window) {
+    this.past.push(window);
+    if (this.past.length > KEPT) this.past.shift();
+    this.future = [];
+  }
+
+  back() { this.exchange(this.past, this.future); }
+
+  forward() { this.exchange(this.future, this.past); }
+
+  exchange(from, to) {
+    const other = from.pop();
+    if (!other) return;
+    to.push(this.window());
+    Object.assign(this, other);
     this.changed("window");
   }
 
@@ -94,6 +106,13 @@ export class View extends EventTarget {
 
   changed(what) { this.dispatchEvent(new CustomEvent("changed", { detail: what })); }
 
+  // A bookmark as the address has it.
+  markOf(text) {
+    const [, begin, end, first, last, name] = /^([-+.\de]+?)\.\.([-+.\de]+)@(\d+)\.\.(\d+)@(.*)$/s.exec(text) || [];
+    const mark = { name, begin: Number(begin), end: Number(end), first: Number(first), last: Number(last) };
+    return name && mark.begin < mark.end && mark.first <= mark.last ? mark : null;
+  }
+
   // The part of the address after #.
   toHash() {
     const hash = new URLSearchParams();
@@ -105,6 +124,9 @@ export class View extends EventTarget {
     if (this.query) hash.set("q", this.query);
     if (this.mode !== "call") hash.set("mode", this.mode);
     if (this.selected) hash.set("s", `${this.selected.of === "b" ? "b:" : ""}${this.selected.rank}@${this.selected.time}`);
+    for (const { name, begin, end, first, last } of this.marks.slice(0, MARKS)) {
+      hash.append("mark", `${begin}..${end}@${first}..${last}@${name}`);
+    }
     return `#${hash}`;
   }
 
@@ -120,6 +142,7 @@ export class View extends EventTarget {
     this.arrows = hash.get("m") === "1";
     this.query = hash.get("q") || "";
     if (hash.get("mode") === "time") this.mode = "time";
+    this.marks = hash.getAll("mark").slice(0, MARKS).map((one) => this.markOf(one)).filter(Boolean);
     const [, of, rank, time] = /^(b:)?(\d+)@([-+.\de]+)$/.exec(hash.get("s") || "") || [];
     const known = Number.isFinite(Number(time)) && Number(rank) < this.run.ranks;
     this.selected = known ? { rank: Number(rank), time: Number(time), of: of ? "b" : "a" } : null;
