@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
 _NUMBERS = ("rank", "cause", "peer", "bytes", "line")
 _TIMES = ("wait", "time", "start", "end")
 _NAMES = ("call", "state")
+_HOST = "host"
 _CONDITION = re.compile(r"\s*(\w+)\s*(<=|>=|!=|<|>|=|\bin\b)\s*(.+?)\s*")
 _RANGE = re.compile(r"(\d{1,18})\s*\.\.\s*(\d{1,18})")
 _EXAMPLE = "such as: wait > 1ms and rank in 100..200 and call = MPI_Allreduce"
 _LONGEST = 500
+_SHOWN_HOSTS = 3
 
 
 class Search:
@@ -37,8 +40,9 @@ class Search:
         The run.
     text
         Conditions, joined by ``and``: ``wait`` (seconds of a wait state), ``time`` (of any state),
-        ``start``, ``end``, ``rank``, ``cause``, ``peer``, ``bytes``, ``line``, ``call`` or
-        ``state``; one of ``< <= > >= = !=``, or ``in`` with a range as ``1..9``; a value.
+        ``start``, ``end``, ``rank``, ``cause``, ``peer``, ``bytes``, ``line``, ``call``, ``state``
+        or ``host`` (a name or a pattern such as ``node-1*``); one of ``< <= > >= = !=``, or ``in``
+        with a range as ``1..9``; a value.
 
     Raises
     ------
@@ -87,11 +91,13 @@ class Search:
         name, sign, value = parsed[1].lower(), parsed[2], parsed[3]
         if name in _NAMES:
             return self._named(name, sign, value)
+        if name == _HOST:
+            return self._on_hosts(sign, value)
         if name in _TIMES:
             return self._timed(name, sign, value)
         if name in _NUMBERS:
             return self._counted(name, sign, value)
-        known = ", ".join((*_TIMES, *_NUMBERS, *_NAMES))
+        known = ", ".join((*_TIMES, *_NUMBERS, *_NAMES, _HOST))
         raise InputError(f"{name!r} is nothing to search for; there are {known}")
 
     def _named(self, name: str, sign: str, value: str) -> Test:
@@ -106,6 +112,20 @@ class Search:
         if not places:
             raise InputError(f"this run has no {name} {value!r}; it has {_list_of(names)}")
         return lambda rows: np.isin(rows.numbers(column), places) == (sign == "=")
+
+    def _on_hosts(self, sign: str, value: str) -> Test:
+        """States of ranks on hosts whose names match a pattern."""
+        import numpy as np
+
+        if sign not in ("=", "!="):
+            raise InputError(f"host is = or != a name, not {sign}")
+        hosts, pattern = self._run.info["hosts"], value.strip("'\"")
+        places = [place for place, name in enumerate(hosts) if fnmatchcase(name, pattern)]
+        if not places:
+            some = ", ".join(hosts[:_SHOWN_HOSTS])
+            raise InputError(f"no rank of this run is on a host {value!r}; hosts are {some}, ...")
+        chosen = np.isin(np.array(self._run.info["host_of"]), places)
+        return lambda rows: chosen[rows.numbers("rank")] == (sign == "=")
 
     def _timed(self, name: str, sign: str, value: str) -> Test:
         import numpy as np

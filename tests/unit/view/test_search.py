@@ -34,6 +34,20 @@ def test_calls_have_their_names_of_mpi(run_file: Path) -> None:
     assert {one["kind"] for one in states} == {"allreduce"}
 
 
+def test_hosts_are_named_by_patterns(run_file: Path) -> None:
+    run = RunFile(run_file)
+    few = "line in 5..20"
+    hosts = [run.info["hosts"][place] for place in run.info["host_of"]]
+    states = found(run_file, f"{few} and host = {hosts[1]}")
+    assert {hosts[int(str(one["rank"]))] for one in states} == {hosts[1]}
+    every = len(found(run_file, f"{few} and host = *"))
+    assert len(found(run_file, f"{few} and host != {hosts[1]}")) == every - len(states) > 0
+    with pytest.raises(InputError, match="no rank of this run is on a host 'mars'; hosts are"):
+        found(run_file, "host = mars")
+    with pytest.raises(InputError, match="host is = or != a name, not <"):
+        found(run_file, "host < 3")
+
+
 @pytest.mark.parametrize(
     ("text", "fits"),
     [
