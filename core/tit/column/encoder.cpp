@@ -45,15 +45,15 @@ const ColumnEncoder::CodingTable& ColumnEncoder::table_of(std::uint32_t model) {
   }
   const DecodingTable decoding = its.table();
   table.slots.resize(kAllFrequencies);
-  const CodedBin* bin = table.bins.data();
+  const CodedBin* last = table.bins.data();
   for (std::uint32_t slot = 0; slot < kAllFrequencies; ++slot) {
     std::uint64_t number;
     const BinChoice choice = decoding.find(slot, number);
     const std::uint64_t low =
         choice.width() == BinChoice::kLarge ? decoding.large_bins[choice.low()].low : choice.low();
     // As a rule that of the slot before.
-    if (bin->low != low) bin = &table.bins[its.bin_of(low)];
-    table.slots[bin->first_number + number] = static_cast<std::uint16_t>(slot);
+    if (last->low != low) last = &table.bins[its.bin_of(low)];
+    table.slots[last->first_number + number] = static_cast<std::uint16_t>(slot);
   }
   const std::uint64_t lowest = table.bins.front().low;
   if (its.largest() - lowest < kMostValues) {
