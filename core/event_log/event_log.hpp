@@ -35,6 +35,11 @@ class EventLog {
   void stop_rank(std::int32_t rank, double now) { stopped_[at(rank)].since = now; }
   // `message` is what the rank waits for, and wakes it.
   void note_waker(std::int32_t rank, std::int32_t message) { stopped_[at(rank)].waker = message; }
+  // What has woken the rank, if that was this message, is no message but the access of a file.
+  void mark_access(std::int32_t rank, std::int32_t message) {
+    if (stopped_[at(rank)].waker == message) stopped_[at(rank)].waker = kAccess;
+  }
+  bool was_woken_by_access(std::int32_t rank) const { return stopped_[at(rank)].waker == kAccess; }
   // The rank goes on; until now it was in `phase` (Phase).
   void continue_rank(std::int32_t rank, std::uint8_t phase, double now);
 
@@ -56,6 +61,8 @@ class EventLog {
   void close_messages();
 
  private:
+  static constexpr std::int32_t kAccess = -2;
+
   struct Stopped {
     double since = 0.0;  // when the rank stopped going on
     std::int32_t waker = -1;

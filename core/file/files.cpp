@@ -24,11 +24,12 @@ bool has_flag(const Call& call, char flag) { return call.words[1].find(flag) != 
 
 }  // namespace
 
-Files::Files(const Runtime& runtime, OperationSource& source, const PlatformData& platform,
-             FileSystems& file_systems)
+Files::Files(const Runtime& runtime, Mpi& mpi, const PlatformData& platform,
+             FileSystems& file_systems, Activities& activities)
     : runtime_(runtime),
-      source_(source),
+      source_(mpi.source),
       file_systems_(file_systems),
+      started_(runtime, activities, mpi.matcher, mpi.requests, mpi.messages),
       disks_(static_cast<std::int32_t>(platform.disk_host.size())),
       capacities_(capacities_of(platform)),
       table_(capacities_) {}
@@ -176,12 +177,30 @@ bool Files::transfer(Rank& rank, std::int32_t index) {
   FileSums& sums = sums_of(index);
   (writes ? sums.bytes_written : sums.bytes_read) += bytes;
   ++sums.calls;
-  if (bytes == 0) return true;
-  return ask(rank, index, file.disk,
-             {.type = writes ? FileRequest::Type::write : FileRequest::Type::read,
-              .first_server = file.first_server,
-              .offset = offset,
-              .bytes = bytes});
+  const bool starts = file_traits_of(file_call_of(rank.op)).makes_request;
+  if (bytes == 0) {
+    if (starts) started_.begin_nothing(rank);
+    return true;
+  }
+  const FileRequest request{.type = writes ? FileRequest::Type::write : FileRequest::Type::read,
+                            .first_server = file.first_server,
+                            .offset = offset,
+                            .bytes = bytes};
+  return starts ? start(rank, index, file.disk, request) : ask(rank, index, file.disk, request);
+}
+
+bool Files::start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request) {
+  const std::int32_t owner = ~started_.begin(rank, index);
+  if (is_file_system(disk)) {
+    asked_ = request;
+    asked_.file_system = disk - disks_;
+    asked_owner_ = owner;
+    return ask_servers(rank, index);
+  }
+  const bool writes = request.type == FileRequest::Type::write;
+  runtime_.disks.start(disk, writes ? Access::write : Access::read,
+                       static_cast<double>(request.bytes), owner, runtime_.clock.now());
+  return true;
 }
 
 bool Files::ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request) {
@@ -189,6 +208,7 @@ bool Files::ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest r
   if (is_file_system(disk)) {
     asked_ = request;
     asked_.file_system = disk - disks_;
+    asked_owner_ = index;
     return ask_servers(rank, index);
   }
   if (request.bytes == 0) return true;
@@ -201,9 +221,13 @@ bool Files::ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest r
 }
 
 bool Files::ask_servers(Rank& rank, std::int32_t index) {
-  const bool begun = file_systems_.begin(asked_, rank.host, index);
-  rank.phase = begun ? Phase::accessing : Phase::needs_server;
-  if (!begun) runtime_.interruption.ask_route(index);
+  if (!file_systems_.begin(asked_, rank.host, asked_owner_)) {
+    rank.phase = Phase::needs_server;
+    runtime_.interruption.ask_route(index);
+    return false;
+  }
+  if (asked_owner_ < 0) return true;
+  rank.phase = Phase::accessing;
   return false;
 }
 

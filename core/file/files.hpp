@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "file/file_table.hpp"
+#include "file/started_accesses.hpp"
 #include "host/disks.hpp"
-#include "mpi/rank/operation_source.hpp"
+#include "mpi/mpi.hpp"
 #include "mpi/rank/runtime.hpp"
 #include "platform/routes.hpp"
 #include "storage/file_systems.hpp"
@@ -27,8 +28,8 @@ struct FileSums {
 
 class Files {
  public:
-  Files(const Runtime& runtime, OperationSource& source, const PlatformData& platform,
-        FileSystems& file_systems);
+  Files(const Runtime& runtime, Mpi& mpi, const PlatformData& platform, FileSystems& file_systems,
+        Activities& activities);
   Files(const Files&) = delete;
   Files& operator=(const Files&) = delete;
 
@@ -38,6 +39,8 @@ class Files {
   bool ask_servers(Rank& rank, std::int32_t index);
   // The read or write of the rank, or its call to a file system, is over.
   void finish(Rank& rank, std::int32_t index);
+  // An activity has ended. False: it is no read or write that its rank does not wait for.
+  bool end_started(std::int32_t activity, bool failed) { return started_.end(activity, failed); }
   // The rank dies in a read or write.
   void abandon(std::int32_t index);
 
@@ -52,7 +55,10 @@ class Files {
   // Of the ranks that have called anything here, by their numbers; shorter where the last have not.
   const std::vector<FileSums>& sums() const { return sums_; }
   // Throws BrokenInvariant.
-  void verify() const { table_.verify(); }
+  void verify() const {
+    table_.verify();
+    started_.verify();
+  }
 
  private:
   struct OpenFile {
@@ -72,6 +78,8 @@ class Files {
 
   // The time of a call begins. False: the rank waits for it; true: it takes none.
   bool ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request);
+  // The same without waiting, unless a route is missing.
+  bool start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request);
   bool ask_metadata(Rank& rank, std::int32_t index, std::int32_t disk) {
     return ask(rank, index, disk, {.type = FileRequest::Type::metadata});
   }
@@ -91,6 +99,7 @@ class Files {
   Runtime runtime_;
   OperationSource& source_;
   FileSystems& file_systems_;
+  StartedAccesses started_;
   std::int32_t disks_;              // further numbers are those of file systems
   std::vector<double> capacities_;  // bytes of each disk, then of each file system
   FileTable table_;
@@ -99,7 +108,8 @@ class Files {
   std::unordered_map<std::int32_t, std::int32_t> accessed_;          // disk that a rank waits for
   std::vector<FileSums> sums_;
   std::int32_t answer_ = kNoDisk;
-  FileRequest asked_;  // for which a route is missing
+  FileRequest asked_;              // for which a route is missing
+  std::int32_t asked_owner_ = -1;  // who is told of its end
 };
 
 }  // namespace tisim

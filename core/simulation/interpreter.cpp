@@ -50,7 +50,9 @@ bool Interpreter::run(std::int32_t index) {
 
 bool Interpreter::resume(Rank& rank, std::int32_t index) {
   if (runtime_.log.is_open()) {
-    runtime_.log.continue_rank(index, static_cast<std::uint8_t>(rank.phase), runtime_.clock.now());
+    const bool accessed = runtime_.log.was_woken_by_access(index);
+    const Phase phase = accessed ? Phase::accessing : rank.phase;
+    runtime_.log.continue_rank(index, static_cast<std::uint8_t>(phase), runtime_.clock.now());
   }
   return proceed(rank, index);
 }

@@ -38,7 +38,7 @@ Simulation::Simulation(Model model, std::shared_ptr<const PlatformData> platform
       runtime_{model_, clock_, cpu_, disks_, ranks_, jobs_, log_, interruption_},
       mpi_(runtime_, *platform_, network_, transfers_),
       file_systems_(*platform_, clock_, network_, activities_),
-      files_(runtime_, mpi_.source, *platform_, file_systems_),
+      files_(runtime_, mpi_, *platform_, file_systems_, activities_),
       failures_(runtime_, transfers_, activities_, mpi_.matcher, files_),
       changes_(*platform_, clock_, cpu_, network_, transfers_, failures_),
       instant_(clock_, cpu_, disks_, network_, transfers_, changes_, mpi_.messages),
@@ -73,7 +73,7 @@ Stop Simulation::run(double until, double wall_clock_limit, bool including) {
 bool Simulation::act(std::int32_t owner, Stop* stop) {
   if (owner < 0) {
     const bool failed = activities_.finish(~owner);
-    if (file_systems_.advance(~owner, failed)) return true;
+    if (file_systems_.advance(~owner, failed) || files_.end_started(~owner, failed)) return true;
     completions_.push_back(
         {failed ? CompletionType::failed_activity : CompletionType::activity, ~owner});
   } else if (!interpreter_.run(owner)) {

@@ -41,6 +41,19 @@ void RequestTable::add(Rank& rank, Side side, std::int32_t message) {
   }
 }
 
+void RequestTable::add_access(Rank& rank, std::int32_t message) {
+  const std::int32_t index = requests_.acquire();
+  Request& request = requests_[index];
+  request.message = message;
+  request.order = rank.request_order++;
+  request.source = rank.number;
+  request.destination = rank.op.peer;
+  request.tag = kFileRequestTag;
+  request.complete = message < 0;
+  if (message >= 0) matcher_.message(message).request[kSender] = index;
+  list(rank, index);
+}
+
 void RequestTable::add_collective(Rank& rank, std::int32_t tag,
                                   std::span<const std::int32_t> parts) {
   const std::int32_t index = requests_.acquire();

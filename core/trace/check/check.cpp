@@ -58,6 +58,7 @@ class Pass {
     warn();
     sums_.messages().report(findings_);
     sums_.collectives().report(findings_);
+    sums_.written().report(set_, findings_);
     // What does not match has been said; a rank that waits for it is no other mistake.
     if (findings_.errors() == 0) {
       find_deadlocks(set_, communicators_, loops_, progress_, findings_);

@@ -25,6 +25,7 @@ void RankCheck::take() {
       walk_.op().kind == Kind::cancel ? requests_.cancelled(walk_) : std::nullopt;
   requests_.take(walk_, findings_);
   files_.take(walk_, findings_);
+  writes_.take(walk_);
   check_communicator();
   Repetition* const record = records_ ? &repetition_ : nullptr;
   sums_.take(walk_, rank_, messages_, findings_, record);
@@ -51,6 +52,7 @@ void RankCheck::at_turn(LoopTurn turn) {
       const SkippedLines skipped{begin_, turn.left * (turn.line - line_)};
       requests_.skip(skipped, turn.left * (complete - complete_somewhere_));
       files_.skip(skipped);
+      writes_.repeat(turn.left);
       end_.skip(skipped);
       walk_.skip_repetitions(turn.left);
     }
@@ -62,6 +64,7 @@ void RankCheck::at_turn(LoopTurn turn) {
   records_ = records_ && in_loop_;
   line_ = turn.line;
   repetition_.clear();
+  writes_.begin_repetition();
 }
 
 std::uint64_t RankCheck::signature(LoopTurn turn) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support/progress.hpp"
+#include "trace/check/files/file_writes.hpp"
 #include "trace/check/files/open_files.hpp"
 #include "trace/check/program_end.hpp"
 #include "trace/check/requests/requests.hpp"
@@ -29,6 +30,7 @@ class RankCheck {
         findings_(findings),
         requests_(rank, legacy),
         files_(rank),
+        writes_(rank, sums.written()),
         end_(rank) {}
 
   // Goes to the next operation; false at the end. Throws TraceError.
@@ -50,6 +52,7 @@ class RankCheck {
   MessageReader reader_;
   Requests requests_;
   OpenFiles files_;
+  FileWrites writes_;
   ProgramEnd end_;
   std::vector<TraceMessage> messages_;  // of the operation at hand
 

@@ -8,6 +8,7 @@
 #include "trace/check/action_counter.hpp"
 #include "trace/check/balance.hpp"
 #include "trace/check/collective_order.hpp"
+#include "trace/check/files/written_ranges.hpp"
 #include "trace/check/message_ledger.hpp"
 
 namespace tisim {
@@ -49,6 +50,7 @@ class TraceSums {
   const ActionCounter& counter() const { return counter_; }
   MessageLedger& messages() { return messages_; }
   CollectiveOrder& collectives() { return collectives_; }
+  WrittenRanges& written() { return written_; }
   const Balance& balance() const { return balance_; }
 
  private:
@@ -56,6 +58,7 @@ class TraceSums {
   CollectiveOrder collectives_;
   Balance balance_;
   ActionCounter counter_;
+  WrittenRanges written_;
   bool ignores_messages_ = false;
 };
 

@@ -79,9 +79,10 @@ std::size_t LineParser::parse_words(Op* out) {
   hand.comm = 0;
   hand.request = -1;
   hand.requests = {};
-  const bool synchronises =
-      action->form == Form::file && file_traits_of(action->operation).synchronises;
-  if (synchronises || is_communication(action->form)) take_named_arguments();
+  const bool is_of_several =
+      action->form == Form::file && (file_traits_of(action->operation).synchronises ||
+                                     file_traits_of(action->operation).makes_request);
+  if (is_of_several || is_communication(action->form)) take_named_arguments();
   if (hand.requests.data() != nullptr && action->form != Form::requests) {
     fail(std::string(action->name) + " takes no requests=: it is about one request at most");
   }

@@ -54,13 +54,16 @@ std::size_t LineParser::number_request(const Action& action, Op* out, std::size_
     case Kind::recv_init:
       kind = Kind::number_persistent;
       break;
+    case Kind::file:
+      if (file_traits_of(action.operation).makes_request) break;
+      [[fallthrough]];
     default:
       fail(std::string(action.name) + " takes no request=: it neither makes nor names a request");
   }
-  out[1] = Op{};
-  out[1].kind = kind;
-  out[1].bytes = at_hand().request;
-  return 2;
+  out[made] = Op{};
+  out[made].kind = kind;
+  out[made].bytes = at_hand().request;
+  return made + 1;
 }
 
 void LineParser::request(const Action& action, Op& op) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "trace/vocabulary/table.hpp"
 
@@ -12,6 +13,9 @@ namespace tisim {
 inline constexpr std::int32_t kAnySource = -555;
 inline constexpr std::int32_t kAnyTag = -444;
 inline constexpr std::int32_t kProcNull = -666;
+
+// The tag of the request of a call on a file, which no message has: only its number names it.
+inline constexpr std::int32_t kFileRequestTag = std::numeric_limits<std::int32_t>::min();
 
 // Where the offset of an lseek is counted from.
 enum class SeekFrom : std::uint8_t { beginning, position, end };
@@ -53,7 +57,7 @@ inline constexpr std::uint8_t kIsFinalize = 32;
 //                           pwrite. A file_offset with kContinuation follows the last two and
 //                           lseek. Calls of MPI-IO are like those of POSIX. One that synchronises
 //                           only says so; a barrier and, with kContinuation, what each rank does
-//                           follow
+//                           follow. Behind one that makes a request a number_request may follow
 //     open, stat,           call: words: the name as the trace has it, of open also the flags;
 //     unlink, mkdir         arguments: of open the size of the file, -1: not known
 //     lseek                 call: arguments: a SeekFrom

@@ -169,7 +169,7 @@ enum class Form : std::uint8_t {
 //
 // `like`: the call of POSIX that a rank's own part of a call of MPI-IO is. `synchronises`: the ranks
 // of the communicator, an argument `comm=`, wait for each other before it. `is_shared`: the position
-// is that of all ranks that have opened the file together.
+// is that of all ranks that have opened the file together. `makes_request`: the rank goes on.
 #define TISIM_FILE_CALLS(ROW)                                                                      \
   ROW(open, .usage = "handle name [flags] [size=bytes]",                                           \
       .effect = "the handle stands for that file until `close`")                                   \
@@ -214,7 +214,21 @@ enum class Form : std::uint8_t {
   ROW(file_set_size, .usage = "handle bytes", .synchronises = true,                                \
       .effect = "cuts the file, or makes it longer by a hole")                                     \
   ROW(file_preallocate, .usage = "handle bytes", .synchronises = true,                             \
-      .effect = "makes the file so long at least, and takes the room")
+      .effect = "makes the file so long at least, and takes the room")                             \
+  ROW(file_iread, .usage = "handle bytes", TISIM_FILE_REQUEST(read, false))                        \
+  ROW(file_iwrite, .usage = "handle bytes", TISIM_FILE_REQUEST(write, false))                      \
+  ROW(file_iread_at, .usage = "handle bytes offset", TISIM_FILE_REQUEST(pread, false))             \
+  ROW(file_iwrite_at, .usage = "handle bytes offset", TISIM_FILE_REQUEST(pwrite, false))           \
+  ROW(file_iread_all, .usage = "handle bytes", TISIM_FILE_REQUEST(read, false))                    \
+  ROW(file_iwrite_all, .usage = "handle bytes", TISIM_FILE_REQUEST(write, false))                  \
+  ROW(file_iread_at_all, .usage = "handle bytes offset", TISIM_FILE_REQUEST(pread, false))         \
+  ROW(file_iwrite_at_all, .usage = "handle bytes offset", TISIM_FILE_REQUEST(pwrite, false))       \
+  ROW(file_iread_shared, .usage = "handle bytes", TISIM_FILE_REQUEST(read, true))                  \
+  ROW(file_iwrite_shared, .usage = "handle bytes", TISIM_FILE_REQUEST(write, true))
+
+#define TISIM_FILE_REQUEST(call, shared)                                                           \
+  .like = Operation::call, .is_shared = shared, .makes_request = true,                             \
+  .effect = "the same, and nobody waits; a request is pending until it is over"
 
 // ROW(action, properties): actions whose operation is a `nop`.
 #define TISIM_MARKERS(ROW)                                                                         \
@@ -270,6 +284,7 @@ struct FileTraits {
   Operation like = Operation::barrier;  // none: what the operation itself is
   bool synchronises = false;
   bool is_shared = false;
+  bool makes_request = false;
   std::string_view effect = {};
 };
 

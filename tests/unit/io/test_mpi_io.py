@@ -77,7 +77,7 @@ def _findings(tmp_path: Path, *ranks: str) -> list[str]:
 
 
 def test_a_check_follows_handles_and_the_order_of_collective_calls(tmp_path: Path) -> None:
-    sound = f"{OPEN}; file_write_all 0 50; file_close 0"
+    sound = f"{OPEN}; file_write_ordered 0 50; file_close 0"
     assert _findings(tmp_path, sound, sound) == []
     twice = _findings(tmp_path, f"{sound}; file_close 0", f"{sound}; file_close 0")
     assert len(twice) == 2

@@ -113,10 +113,13 @@ bool PermissiveRun::take(RankState& state, std::int32_t rank) {
     case Kind::testsome:
     case Kind::comm_group:
     case Kind::comm_free:
-    case Kind::file:
     case Kind::file_offset:
     case Kind::wait_icollective:
       return true;
+    case Kind::file:
+      if (!file_traits_of(file_call_of(op)).makes_request) return true;
+      post(state, me, op.peer, kFileRequestTag).done = true;
+      return state.requests.size() < kMostRequests;
     case Kind::send:
     case Kind::ssend:
     case Kind::bsend:

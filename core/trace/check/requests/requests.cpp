@@ -47,6 +47,10 @@ void Requests::take(const RankWalk& walk, Findings& findings) {
     case Kind::start:
       post({op.comm, op.peer, op.bytes, op.tag}, op.line, op.bytes == me);
       break;
+    case Kind::file:
+      if (!file_traits_of(file_call_of(op)).makes_request) break;
+      post({op.comm, me, op.peer, kFileRequestTag}, op.line, false);
+      break;
     case Kind::icollective:
       collectives_.push_back(op.line);
       break;

@@ -59,6 +59,16 @@ static enum tisim_word alone(enum tisim_word word) {
 
 static bool synchronises(enum tisim_word word) {
   switch (word) {
+    case TISIM_file_iread:
+    case TISIM_file_iwrite:
+    case TISIM_file_iread_at:
+    case TISIM_file_iwrite_at:
+    case TISIM_file_iread_all:
+    case TISIM_file_iwrite_all:
+    case TISIM_file_iread_at_all:
+    case TISIM_file_iwrite_at_all:
+    case TISIM_file_iread_shared:
+    case TISIM_file_iwrite_shared:
     case TISIM_file_read:
     case TISIM_file_write:
     case TISIM_file_read_at:
@@ -72,12 +82,19 @@ static bool synchronises(enum tisim_word word) {
   }
 }
 
-static void write_call(enum tisim_word word, const struct file *file, const int64_t *numbers,
-                       size_t count) {
+/* `request`: the number of the one that the call makes, -1: none. */
+static void write_posted(enum tisim_word word, const struct file *file, const int64_t *numbers,
+                         size_t count, int64_t request) {
   const bool is_collective = synchronises(word) && !file->is_self;
-  const struct tisim_named named = tisim_on(is_collective ? file->comm : 0);
+  struct tisim_named named = tisim_on(is_collective ? file->comm : 0);
+  named.request = request;
   const bool always = word == TISIM_file_close;
   tisim_write(file->is_self ? alone(word) : word, numbers, count, &named, always);
+}
+
+static void write_call(enum tisim_word word, const struct file *file, const int64_t *numbers,
+                       size_t count) {
+  write_posted(word, file, numbers, count, -1);
 }
 
 /* The length that all ranks find before one of them can write; -1: the file is new. */
@@ -174,10 +191,8 @@ static int64_t place_of(const struct file *file, int64_t bytes) {
   return last + file->unit - bytes;
 }
 
-void tisim_after_file_transfer(enum tisim_word word, MPI_File moved, int count, MPI_Datatype type,
-                               const MPI_Status *status) {
-  struct file *const file = file_of(moved);
-  if (file == NULL || first_element < 0) return;
+static void write_transfer(enum tisim_word word, struct file *file, int count, MPI_Datatype type,
+                           const MPI_Status *status, int64_t request) {
   const int64_t bytes = bytes_of(count, type, status);
   const int64_t place = place_of(file, bytes);
   const int64_t numbers[] = {file->handle, bytes, place};
@@ -187,7 +202,23 @@ void tisim_after_file_transfer(enum tisim_word word, MPI_File moved, int count, 
     }
     file->position = place + bytes;
   }
-  write_call(word, file, numbers, has_offset ? 3 : 2);
+  write_posted(word, file, numbers, has_offset ? 3 : 2, request);
+}
+
+void tisim_after_file_transfer(enum tisim_word word, MPI_File moved, int count, MPI_Datatype type,
+                               const MPI_Status *status) {
+  struct file *const file = file_of(moved);
+  if (file == NULL || first_element < 0) return;
+  write_transfer(word, file, count, type, status, -1);
+}
+
+void tisim_after_file_post(enum tisim_word word, MPI_File moved, int count, MPI_Datatype type,
+                           MPI_Request request, const void *variable) {
+  struct file *const file = file_of(moved);
+  if (file == NULL || first_element < 0 || !tisim_is_active()) return;
+  struct tisim_request *const made = tisim_request_add(request, variable);
+  made->active = true;
+  write_transfer(word, file, count, type, NULL, made->number);
 }
 
 void tisim_after_file_shared(enum tisim_word word, MPI_File moved, int count, MPI_Datatype type,
@@ -196,6 +227,16 @@ void tisim_after_file_shared(enum tisim_word word, MPI_File moved, int count, MP
   if (file == NULL) return;
   const int64_t numbers[] = {file->handle, bytes_of(count, type, status)};
   write_call(word, file, numbers, 2);
+}
+
+void tisim_after_file_shared_post(enum tisim_word word, MPI_File moved, int count,
+                                  MPI_Datatype type, MPI_Request request, const void *variable) {
+  const struct file *const file = file_of(moved);
+  if (file == NULL || !tisim_is_active()) return;
+  struct tisim_request *const made = tisim_request_add(request, variable);
+  made->active = true;
+  const int64_t numbers[] = {file->handle, bytes_of(count, type, NULL)};
+  write_posted(word, file, numbers, 2, made->number);
 }
 
 /* The library is not asked for the position: another rank may have moved it on. */

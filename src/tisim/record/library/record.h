@@ -266,6 +266,11 @@ void tisim_after_file_transfer(enum tisim_word word, MPI_File file, int count, M
                                const MPI_Status *status);
 void tisim_after_file_shared(enum tisim_word word, MPI_File file, int count, MPI_Datatype type,
                              const MPI_Status *status);
+/* Of calls that do not block. */
+void tisim_after_file_post(enum tisim_word word, MPI_File file, int count, MPI_Datatype type,
+                           MPI_Request request, const void *variable);
+void tisim_after_file_shared_post(enum tisim_word word, MPI_File file, int count,
+                                  MPI_Datatype type, MPI_Request request, const void *variable);
 void tisim_after_file_seek_shared(MPI_File file, MPI_Offset offset, int from);
 /* A call without further arguments, and one with a number of bytes. */
 void tisim_after_file_call(enum tisim_word word, MPI_File file);

@@ -28,6 +28,7 @@ CALLS = """
   MPI_File_read_at_all(file, 10, data, 20, MPI_BYTE, &status);
   MPI_File_write(file, data, 10, MPI_BYTE, &status);
   MPI_File_write_all(file, data, 10, MPI_BYTE, &status);
+  MPI_Barrier(MPI_COMM_WORLD);
   MPI_File_set_size(file, 3000);
   MPI_File_close(&file);
 """
@@ -45,6 +46,7 @@ file_read_at 0 10 3990
 file_read_at_all 0 20 10
 file_write 0 10
 file_write_all 0 10
+barrier
 file_set_size 0 3000
 file_close 0
 """
@@ -160,21 +162,61 @@ def test_files_of_parts_of_the_ranks(
         ]
 
 
-def test_calls_that_do_not_block_are_counted(
+# Of two writes under way, the second is waited for first.
+STARTED = """
+  MPI_File file;
+  MPI_Request requests[2];
+  char data[64] = {0};
+  CHECK(MPI_File_open(MPI_COMM_WORLD, "later", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                      &file) == MPI_SUCCESS);
+  CHECK(MPI_File_iwrite_at(file, 64 * rank, data, 8, MPI_BYTE, &requests[0]) == MPI_SUCCESS);
+  MPI_File_seek(file, 64 * rank + 8, MPI_SEEK_SET);
+  CHECK(MPI_File_iwrite(file, data, 2, MPI_INT, &requests[1]) == MPI_SUCCESS);
+  MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+  MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  MPI_File_sync(file);
+  MPI_File_iread_at(file, 64 * rank, data, 4, MPI_BYTE, &requests[0]);
+  MPI_File_iwrite_shared(file, data + 32, 1, MPI_BYTE, &requests[1]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  MPI_File_iwrite_at_all(file, 64 * rank + 32, data, 8, MPI_BYTE, &requests[0]);
+  MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+"""
+
+
+def test_calls_that_do_not_block(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = _record(STARTED, tmp_path, mpi, cache, monkeypatch, "mpi")
+    for rank in range(2):
+        first = 64 * rank
+        assert _of_files(trace, rank) == [
+            "file_open 0 later rwc",
+            f"file_iwrite_at 0 8 {first} request=0",
+            f"file_seek 0 {first + 8}",
+            *("file_iwrite 0 8 request=1", "wait request=1", "wait request=0", "file_sync 0"),
+            f"file_iread_at 0 4 {first} request=0",
+            *("file_iwrite_shared 0 1 request=1", "waitall requests=0,1"),
+            f"file_iwrite_at_all 0 8 {first + 32} request=0",
+            *("wait request=0", "file_close 0"),
+        ]
+    assert check(tisim.Trace.open(trace.file)).sound
+
+
+def test_calls_in_two_steps_are_counted(
     mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = """
       MPI_File file;
-      MPI_Request request;
       char data[8] = {0};
       CHECK(MPI_File_open(MPI_COMM_WORLD, "later", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
                           &file) == MPI_SUCCESS);
-      CHECK(MPI_File_iwrite_at(file, 8 * rank, data, 8, MPI_BYTE, &request) == MPI_SUCCESS);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      MPI_File_write_at_all_begin(file, 8 * rank, data, 8, MPI_BYTE);
+      MPI_File_write_at_all_end(file, data, MPI_STATUS_IGNORE);
       MPI_File_close(&file);
     """
     trace = _record(body, tmp_path, mpi, cache, monkeypatch, "mpi")
-    assert "warning: 2 calls of MPI_File_iwrite_at are not in the trace" in trace.run.stderr
+    assert "warning: 2 calls of MPI_File_write_at_all_begin are not in" in trace.run.stderr
 
 
 def test_without_being_asked_for_files_are_counted(
