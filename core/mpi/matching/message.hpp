@@ -18,7 +18,8 @@ inline constexpr std::int32_t kBlockingCall = -1;  // a rank waits for the messa
 inline constexpr std::int32_t kNoRequest = -2;     // that end does not wait
 
 // There may be millions of them. A read or write of a file that its rank does not wait for is a
-// message to nobody: it is matched, and no pair of the network carries it (file/started_accesses.hpp).
+// message to nobody: it is matched, and no pair of the network carries it
+// (file/started_accesses.hpp).
 struct Message {
   std::int64_t bytes = 0;  // of the send once it is known, of the buffer before
   std::int32_t source = kAnySource;
