@@ -56,9 +56,9 @@ def compare_command(a: Path, b: Path, json_file: str | None, report_file: str | 
     A and B are what tisim replay --json has written. Differences are those from A to B.
     """
     if report_file is not None:
-        from tisim.compare.report import check_comparison_report
+        from tisim.viz.report import check_report
 
-        check_comparison_report(report_file)
+        check_report(report_file)
     comparison = compare(read_result(a), read_result(b))
     if report_file is not None:
         from tisim.compare.report import write_comparison_report

@@ -111,9 +111,9 @@ class _Report:
 
     def __init__(self, file: str, study: Path) -> None:
         from tisim.sweep.prices import Prices
-        from tisim.sweep.report import check_sweep_report
+        from tisim.viz.report import check_report
 
-        check_sweep_report(file)
+        check_report(file)
         check_writable(file)
         prices = read_prices(study)
         self._file, self._name = file, study.stem

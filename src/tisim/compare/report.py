@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from html import escape
-from pathlib import Path
 
 from tisim.compare.comparison import Comparison, Difference, RankDifference
 from tisim.compare.reasons import shorten
-from tisim.errors import InputError
 from tisim.files import write_file
 from tisim.quantities import format_time, unit_of_time
 from tisim.viz.charts import Bar, Curve, curves, diverging_bars
 from tisim.viz.html import table
+from tisim.viz.report import check_report
 from tisim.viz.static_page import figure, figures, numbers, said, static_page
 
-_SUFFIXES = (".html", ".htm")
 _BARS, _RANKS, _DETAILS = 12, 1000, 200
 # A smaller part of the time comes from adding it up in another order.
 _ROUNDING = 1e-6
@@ -26,18 +24,6 @@ _NAMES = {
     "other": "other actions, mean over ranks",
     "finish": "end of a rank, mean",
 }
-
-
-def check_comparison_report(path: str | os.PathLike[str]) -> None:
-    """Check that a file has the suffix of a report.
-
-    Raises
-    ------
-    InputError
-        When it has not.
-    """
-    if Path(path).suffix.lower() not in _SUFFIXES:
-        raise InputError("a report is a page: call it .html", file=path)
 
 
 def write_comparison_report(
@@ -59,7 +45,7 @@ def write_comparison_report(
     InputError
         If the suffix is another, or the file cannot be written.
     """
-    check_comparison_report(path)
+    check_report(path)
     sections = [("Summary", _summary(comparison, a, b))]
     least = _ROUNDING * (comparison.simulated_time.a or 0.0)
     charts = [

@@ -6,7 +6,6 @@ import itertools
 import os
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
@@ -16,28 +15,16 @@ from tisim.sweep.prices import Offer, Prices, pareto_front
 from tisim.sweep.report.effects import Effect, Run, effects
 from tisim.viz.charts import Bar, Curve, curves, diverging_bars, front, heat_map
 from tisim.viz.html import table
+from tisim.viz.report import check_report
 from tisim.viz.static_page import figure, figures, numbers, said, static_page
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_SUFFIXES = (".html", ".htm")
 # Heat maps of so many pairs of axes, with so many values an axis; so many curves in a chart.
 _PAIRS, _VALUES, _CURVES = 6, 24, 60
 _ROWS = 2000
 _TIME = "simulated time"
-
-
-def check_sweep_report(path: str | os.PathLike[str]) -> None:
-    """Check that a file has the suffix of a report.
-
-    Raises
-    ------
-    InputError
-        When it has not.
-    """
-    if Path(path).suffix.lower() not in _SUFFIXES:
-        raise InputError("a report is a page: call it .html", file=path)
 
 
 def write_sweep_report(
@@ -66,7 +53,7 @@ def write_sweep_report(
         If the suffix is another, the file cannot be written, no scenario succeeded, or the prices
         do not fit the sweep.
     """
-    check_sweep_report(path)
+    check_report(path)
     write_file(path, static_page(title, _Page(frame, prices).sections()))
 
 
