@@ -130,7 +130,7 @@ def _conversions(function: Function, statement: str) -> list[str]:
     # How many requests or types there are.
     used += [p for p in function.parameters if p.name in _counts(used, function) - names]
     order = {parameter.name: place for place, parameter in enumerate(function.parameters)}
-    first = [p for p in used if p.type in ("int", "MPI_Comm")]
+    first = [p for p in used if p.type in ("int", "MPI_Count", "MPI_Comm")]
     rest = [p for p in used if p not in first]
     lines = []
     for parameter in (
@@ -159,10 +159,10 @@ def _conversion(parameter: Parameter) -> str:
         return ""  # see the caller
     if kind == "void":
         return f"const void *const {name} = tisim_fortran_buffer(f_{name}, has_descriptors);"
-    if kind == "int":
+    if kind in ("int", "MPI_Count"):
         if parameter.depth == 0:
-            return f"const int {name} = (int)*f_{name};"
-        return f"const int *const {name} = (const int *)f_{name};"
+            return f"const {kind} {name} = ({kind})*f_{name};"
+        return f"const {kind} *const {name} = (const {kind} *)f_{name};"
     if parameter.is_array and kind == "MPI_Request":
         return f"const MPI_Request *const {name} = tisim_fortran_requests(f_{name}, count);"
     if parameter.is_array and kind == "MPI_Datatype":

@@ -167,18 +167,22 @@ def _persistent(collective: Function) -> Function:
 
 
 def _with_large_counts(function: Function) -> Function | None:
-    """The variant with large counts; None if there is none.
+    """The variant with large counts, recorded the same way; None if there is none.
 
-    Partitioned communication and files have only one kind.
+    Partitioned communication has only one kind.
     """
     parameters = tuple(map(_with_large_count, function.parameters))
     kinds = {parameter.type for parameter in function.parameters}
     if parameters == function.parameters or not kinds & {"MPI_Datatype", "MPI_Win"}:
         return None
-    if "MPI_File" in kinds or "MPI_Count" in kinds:
+    if "MPI_Count" in kinds:
         return None
-    return Function(
-        f"{function.name}_c", parameters, is_counted=True, since="4", has_large_counts=True
+    return replace(
+        function,
+        name=f"{function.name}_c",
+        parameters=parameters,
+        since="4",
+        has_large_counts=True,
     )
 
 

@@ -12,7 +12,8 @@ _HEADER = """\
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* Open MPI 5.0 is of version 3.1, but has the functions of 4.0, except those of large counts. */
+/* Open MPI 5.0 is of version 3.1, but has the functions of 4.0, except those of large counts. MPICH
+ * 4.0 has large counts, but not of files. */
 #if MPI_VERSION >= 4
 #define HAS_MPI_4 1
 #define HAS_LARGE_COUNTS 1
@@ -22,6 +23,11 @@ _HEADER = """\
 #else
 #define HAS_MPI_4 0
 #define HAS_LARGE_COUNTS 0
+#endif
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+#define HAS_LARGE_FILES 0
+#else
+#define HAS_LARGE_FILES HAS_LARGE_COUNTS
 #endif
 """
 
@@ -70,9 +76,15 @@ def _wrapper(function: Function) -> str:
         lines.append(f"  if (error == MPI_SUCCESS) {{ {after} }}")
     lines += ["  tisim_leave();", "  return error;", "}"]
     if function.since:
-        condition = "HAS_LARGE_COUNTS" if function.has_large_counts else "HAS_MPI_4"
-        lines = [f"#if {condition}", *lines, "#endif"]
+        lines = [f"#if {_condition(function)}", *lines, "#endif"]
     return "\n".join([*lines, ""])
+
+
+def _condition(function: Function) -> str:
+    """When the MPI library has a function that is newer than version 3.1."""
+    if not function.has_large_counts:
+        return "HAS_MPI_4"
+    return "HAS_LARGE_FILES" if function.name.startswith("MPI_File_") else "HAS_LARGE_COUNTS"
 
 
 def _arguments(parameters: tuple[Parameter, ...]) -> str:

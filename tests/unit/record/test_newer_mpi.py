@@ -1,4 +1,4 @@
-"""Functions that came with MPI 4.0: what a trace cannot express of them is named."""
+"""Functions that came with MPI 4.0 are recorded, or named where a trace cannot express them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.record.programs import Mpi, compile_body, record_program
+from tests.unit.record.programs import (
+    Mpi,
+    compile_body,
+    compile_program,
+    need_fortran,
+    record_program,
+)
 from tisim.record.table import read_table
 
 FUNCTIONS = """
@@ -29,10 +35,40 @@ FUNCTIONS = """
   MPI_Barrier(copy);
 """
 LARGE = """
-  double values[4] = {0};
+  double values[8] = {0};
+  MPI_Count counts[2] = {1, 3}; MPI_Aint places[2] = {0, 1};
   if (rank == 0) MPI_Send_c(values, (MPI_Count)4, MPI_DOUBLE, 1, 5, MPI_COMM_WORLD);
   if (rank == 1) MPI_Recv_c(values, 4, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Allgatherv_c(MPI_IN_PLACE, 0, MPI_DOUBLE, values, counts, places, MPI_DOUBLE,
+                   MPI_COMM_WORLD);
+  MPI_Aint bytes = 8; void *base; MPI_Win window;
+  MPI_Win_allocate_c(bytes, bytes, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
+  MPI_Win_free(&window);
+"""
+FORTRAN = """
+program large
+  use mpi_f08
+  implicit none
+  integer :: rank
+  integer(kind=MPI_COUNT_KIND) :: count, counts(2)
+  integer(kind=MPI_ADDRESS_KIND) :: places(2)
+  double precision :: values(8)
+  type(MPI_Request) :: request
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  count = 4
+  values = rank
+  if (rank == 0) call MPI_Send(values, count, MPI_DOUBLE_PRECISION, 1, 5, MPI_COMM_WORLD)
+  if (rank == 1) then
+    call MPI_Irecv(values, count, MPI_DOUBLE_PRECISION, 0, 5, MPI_COMM_WORLD, request)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+  end if
+  counts = (/ 1, 3 /)
+  places = (/ 0, 1 /)
+  call MPI_Allgatherv(MPI_IN_PLACE, count, MPI_DOUBLE_PRECISION, values, counts, places, &
+                      MPI_DOUBLE_PRECISION, MPI_COMM_WORLD)
+  call MPI_Finalize()
+end program
 """
 
 
@@ -56,9 +92,24 @@ def test_functions_of_mpi_4(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
 def test_functions_with_large_counts(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     program = compiled(LARGE, tmp_path, mpi)
     trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
-    assert "1 calls of MPI_Send_c are not in the trace" in trace.run.stderr
-    assert "1 calls of MPI_Recv_c are not in the trace" in trace.run.stderr
-    assert trace.calls(1) == ["init", "barrier", "finalize"]
+    assert "2 calls of MPI_Win_allocate_c are not in the trace" in trace.run.stderr
+    calls = [call for call in trace.calls(1) if not call.startswith("unsupported")]
+    assert calls == ["init", "recv 0 5 32", "allgatherv 3 1 3 0 0", "finalize"]
+
+
+def test_large_counts_in_fortran(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    need_fortran(mpi)
+    source = tmp_path / "large.f90"
+    source.write_text(FORTRAN)
+    try:
+        program = compile_program(source, tmp_path, mpi)
+    except subprocess.CalledProcessError:
+        pytest.skip(f"{mpi.name} does not have these functions")
+    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    assert trace.calls(1) == [
+        *("init", "irecv 0 5 32 request=0", "wait request=0"),
+        *("allgatherv 3 1 3 0 0", "finalize"),
+    ]
 
 
 def test_variants_that_are_not_listed() -> None:
@@ -74,4 +125,8 @@ def test_variants_that_are_not_listed() -> None:
     assert declared["rdispls"] == "const MPI_Aint rdispls[]"
     large = {name for name, function in functions.items() if function.has_large_counts}
     assert {"MPI_Send_c", "MPI_Ibcast_c", "MPI_Scan_init_c", "MPI_Put_c"} <= large
+    assert "MPI_File_write_c" in large
+    counted = {name for name in large if functions[name].is_counted}
+    assert {"MPI_Scan_init_c", "MPI_Put_c"} <= counted
+    assert not {"MPI_Send_c", "MPI_Ibcast_c", "MPI_File_write_c"} & counted
     assert not {"MPI_Waitall_c", "MPI_Barrier_c", "MPI_Psend_init_c"} & large

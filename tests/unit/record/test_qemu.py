@@ -108,7 +108,7 @@ def test_no_qemu(mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.Monk
     for name in (mpi.cc, mpi.run, "true", "gcc", "cc", "as", "ld", "sh"):
         found = shutil.which(name)
         if found is not None:
-            (folder / name).symlink_to(found)
+            (folder / Path(name).name).symlink_to(found)
     run = tisim_record(
         *("-o", tmp_path / "a.tit", "--counter", "qemu", "--mpicc", shutil.which(mpi.cc) or ""),
         *("--", shutil.which(mpi.run) or "", "-n", "2", "/bin/true"),

@@ -17,15 +17,32 @@ from tests.unit.record.random_programs.program import Author
 PROGRAMS = int(os.environ.get("TISIM_RANDOM_PROGRAMS", "2"))
 
 
-@pytest.mark.parametrize("seed", range(PROGRAMS))
-def test_random_program(seed: int, mpi: Mpi, tmp_path: Path, cache: Path) -> None:
-    ranks = 2 + seed % 4
-    author = Author(seed, ranks, events=60)
-    source = tmp_path / "program.c"
-    source.write_text(author.source())
-    program = tmp_path / "program"
-    subprocess.run([mpi.cc, "-std=c11", "-w", source, "-o", program], check=True)
-    trace = record_program(program, tmp_path, mpi, ranks=ranks, cache=cache)
+def recorded_as_written(
+    author: Author, source: str, directory: Path, mpi: Mpi, cache: Path
+) -> None:
+    """Compile and record a program, whose trace must be the expected one."""
+    file = directory / "program.c"
+    file.write_text(source)
+    program = directory / "program"
+    subprocess.run([mpi.cc, "-std=c11", "-w", file, "-o", program], check=True)
+    ranks = len(author.ranks)
+    trace = record_program(program, directory, mpi, ranks=ranks, cache=cache)
     for rank in range(ranks):
         assert trace.calls(rank) == author.expected(rank)
     replay_on_graphene(trace)
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_random_program(seed: int, mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    author = Author(seed, ranks=2 + seed % 4, events=60)
+    recorded_as_written(author, author.source(), tmp_path, mpi, cache)
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_random_program_with_large_counts(seed: int, mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    """The same with functions such as MPI_Send_c, where the MPI library has them."""
+    author = Author(seed, ranks=2 + seed % 4, events=60)
+    try:
+        recorded_as_written(author, author.source(large_counts=True), tmp_path, mpi, cache)
+    except subprocess.CalledProcessError:
+        pytest.skip(f"{mpi.name} has no large counts")

@@ -50,8 +50,9 @@ static void put(struct arguments *arguments, int64_t value) {
   arguments->values[arguments->count++] = value;
 }
 
-static void put_vector(struct arguments *arguments, const int *counts, int64_t unit, int size) {
-  for (int i = 0; i < size; ++i) put(arguments, counts == NULL ? 0 : counts[i] * unit);
+static void put_vector(struct arguments *arguments, struct tisim_counts counts, int64_t unit,
+                       int size) {
+  for (int i = 0; i < size; ++i) put(arguments, tisim_count(&counts, i) * unit);
 }
 
 /* The communicator of a call that is to be written. Collectives of one rank alone send nothing. */
@@ -74,8 +75,8 @@ void tisim_after_barrier(enum tisim_word word, MPI_Comm comm, const struct tisim
   write_call(word, &none, on, posted);
 }
 
-void tisim_after_bcast(enum tisim_word word, int count, MPI_Datatype type, int root, MPI_Comm comm,
-                       const struct tisim_posted *posted) {
+void tisim_after_bcast(enum tisim_word word, MPI_Count count, MPI_Datatype type, int root,
+                       MPI_Comm comm, const struct tisim_posted *posted) {
   const struct tisim_comm *const on = written_on(comm);
   if (on == NULL) return;
   const struct amount amount = amount_of(type);
@@ -86,8 +87,8 @@ void tisim_after_bcast(enum tisim_word word, int count, MPI_Datatype type, int r
   write_call(word, &arguments, on, posted);
 }
 
-void tisim_after_reduce(enum tisim_word word, int count, MPI_Datatype type, int root, MPI_Comm comm,
-                        const struct tisim_posted *posted) {
+void tisim_after_reduce(enum tisim_word word, MPI_Count count, MPI_Datatype type, int root,
+                        MPI_Comm comm, const struct tisim_posted *posted) {
   const struct tisim_comm *const on = written_on(comm);
   if (on == NULL) return;
   const struct amount amount = amount_of(type);
@@ -99,7 +100,7 @@ void tisim_after_reduce(enum tisim_word word, int count, MPI_Datatype type, int 
   write_call(word, &arguments, on, posted);
 }
 
-void tisim_after_allreduce(enum tisim_word word, int count, MPI_Datatype type, MPI_Comm comm,
+void tisim_after_allreduce(enum tisim_word word, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
                            const struct tisim_posted *posted) {
   const struct tisim_comm *const on = written_on(comm);
   if (on == NULL) return;
@@ -111,25 +112,23 @@ void tisim_after_allreduce(enum tisim_word word, int count, MPI_Datatype type, M
   write_call(word, &arguments, on, posted);
 }
 
-void tisim_after_reducescatter(enum tisim_word word, const int *counts, int count,
+void tisim_after_reducescatter(enum tisim_word word, struct tisim_counts counts,
                                MPI_Datatype type, MPI_Comm comm,
                                const struct tisim_posted *posted) {
   const struct tisim_comm *const on = written_on(comm);
   if (on == NULL) return;
   const struct amount amount = amount_of(type);
   struct arguments arguments = room_for(on, 1);
-  for (int i = 0; i < on->size; ++i) {
-    put(&arguments, (counts == NULL ? count : counts[i]) * amount.unit);
-  }
+  put_vector(&arguments, counts, amount.unit, on->size);
   put(&arguments, 0);
   put(&arguments, amount.type);
   write_call(word, &arguments, on, posted);
 }
 
-void tisim_after_exchange(enum tisim_word word, const void *send_buffer, int send_count,
-                          MPI_Datatype send_type, const void *receive_buffer, int receive_count,
-                          MPI_Datatype receive_type, int root, MPI_Comm comm,
-                          const struct tisim_posted *posted) {
+void tisim_after_exchange(enum tisim_word word, const void *send_buffer, MPI_Count send_count,
+                          MPI_Datatype send_type, const void *receive_buffer,
+                          MPI_Count receive_count, MPI_Datatype receive_type, int root,
+                          MPI_Comm comm, const struct tisim_posted *posted) {
   const struct tisim_comm *const on = written_on(comm);
   if (on == NULL) return;
   /* Where the arguments of one side have no meaning, those of the other are written twice. */
@@ -151,9 +150,9 @@ void tisim_after_exchange(enum tisim_word word, const void *send_buffer, int sen
   write_call(word, &arguments, on, posted);
 }
 
-void tisim_after_gatherv(enum tisim_word word, const void *send_buffer, int send_count,
-                         MPI_Datatype send_type, const int *counts, MPI_Datatype type, int root,
-                         MPI_Comm comm, const struct tisim_posted *posted) {
+void tisim_after_gatherv(enum tisim_word word, const void *send_buffer, MPI_Count send_count,
+                         MPI_Datatype send_type, struct tisim_counts counts, MPI_Datatype type,
+                         int root, MPI_Comm comm, const struct tisim_posted *posted) {
   const struct tisim_comm *const on = written_on(comm);
   if (on == NULL) return;
   const bool is_root = on->rank == root;
@@ -161,17 +160,18 @@ void tisim_after_gatherv(enum tisim_word word, const void *send_buffer, int send
   const struct amount sent = amount_of(in_place ? type : send_type);
   const struct amount received = amount_of(is_root ? type : send_type);
   struct arguments arguments = room_for(on, 1);
-  put(&arguments, (in_place ? counts[on->rank] : send_count) * sent.unit);
-  put_vector(&arguments, is_root ? counts : NULL, received.unit, on->size);
+  put(&arguments, (in_place ? tisim_count(&counts, on->rank) : send_count) * sent.unit);
+  put_vector(&arguments, is_root ? counts : tisim_same_count(0), received.unit, on->size);
   put(&arguments, root);
   put(&arguments, sent.type);
   put(&arguments, received.type);
   write_call(word, &arguments, on, posted);
 }
 
-void tisim_after_scatterv(enum tisim_word word, const int *counts, MPI_Datatype type,
-                          const void *receive_buffer, int receive_count, MPI_Datatype receive_type,
-                          int root, MPI_Comm comm, const struct tisim_posted *posted) {
+void tisim_after_scatterv(enum tisim_word word, struct tisim_counts counts, MPI_Datatype type,
+                          const void *receive_buffer, MPI_Count receive_count,
+                          MPI_Datatype receive_type, int root, MPI_Comm comm,
+                          const struct tisim_posted *posted) {
   const struct tisim_comm *const on = written_on(comm);
   if (on == NULL) return;
   const bool is_root = on->rank == root;
@@ -179,16 +179,16 @@ void tisim_after_scatterv(enum tisim_word word, const int *counts, MPI_Datatype 
   const struct amount sent = amount_of(is_root ? type : receive_type);
   const struct amount received = amount_of(in_place ? type : receive_type);
   struct arguments arguments = room_for(on, 1);
-  put_vector(&arguments, is_root ? counts : NULL, sent.unit, on->size);
-  put(&arguments, (in_place ? counts[on->rank] : receive_count) * received.unit);
+  put_vector(&arguments, is_root ? counts : tisim_same_count(0), sent.unit, on->size);
+  put(&arguments, (in_place ? tisim_count(&counts, on->rank) : receive_count) * received.unit);
   put(&arguments, root);
   put(&arguments, sent.type);
   put(&arguments, received.type);
   write_call(word, &arguments, on, posted);
 }
 
-void tisim_after_allgatherv(enum tisim_word word, const void *send_buffer, int send_count,
-                            MPI_Datatype send_type, const int *counts, MPI_Datatype type,
+void tisim_after_allgatherv(enum tisim_word word, const void *send_buffer, MPI_Count send_count,
+                            MPI_Datatype send_type, struct tisim_counts counts, MPI_Datatype type,
                             MPI_Comm comm, const struct tisim_posted *posted) {
   const struct tisim_comm *const on = written_on(comm);
   if (on == NULL) return;
@@ -196,7 +196,7 @@ void tisim_after_allgatherv(enum tisim_word word, const void *send_buffer, int s
   const struct amount received = amount_of(type);
   const struct amount sent = in_place ? received : amount_of(send_type);
   struct arguments arguments = room_for(on, 1);
-  put(&arguments, (in_place ? counts[on->rank] : send_count) * sent.unit);
+  put(&arguments, (in_place ? tisim_count(&counts, on->rank) : send_count) * sent.unit);
   put_vector(&arguments, counts, received.unit, on->size);
   put(&arguments, sent.type);
   put(&arguments, received.type);
@@ -209,9 +209,10 @@ static int64_t sum(const struct arguments *arguments, size_t first) {
   return total;
 }
 
-void tisim_after_alltoallv(enum tisim_word word, const void *send_buffer, const int *send_counts,
-                           MPI_Datatype send_type, const int *counts, MPI_Datatype type,
-                           MPI_Comm comm, const struct tisim_posted *posted) {
+void tisim_after_alltoallv(enum tisim_word word, const void *send_buffer,
+                           struct tisim_counts send_counts, MPI_Datatype send_type,
+                           struct tisim_counts counts, MPI_Datatype type, MPI_Comm comm,
+                           const struct tisim_posted *posted) {
   const struct tisim_comm *const on = written_on(comm);
   if (on == NULL) return;
   const bool in_place = send_buffer == MPI_IN_PLACE;
@@ -230,9 +231,9 @@ void tisim_after_alltoallv(enum tisim_word word, const void *send_buffer, const 
   write_call(word, &arguments, on, posted);
 }
 
-void tisim_after_alltoallw(enum tisim_word word, const void *send_buffer, const int *send_counts,
-                           const MPI_Datatype *send_types, const int *counts,
-                           const MPI_Datatype *types, MPI_Comm comm,
+void tisim_after_alltoallw(enum tisim_word word, const void *send_buffer,
+                           struct tisim_counts send_counts, const MPI_Datatype *send_types,
+                           struct tisim_counts counts, const MPI_Datatype *types, MPI_Comm comm,
                            const struct tisim_posted *posted) {
   const struct tisim_comm *const on = written_on(comm);
   if (on == NULL) return;
@@ -243,8 +244,8 @@ void tisim_after_alltoallw(enum tisim_word word, const void *send_buffer, const 
     const size_t buffer = arguments.count;
     put(&arguments, 0);
     for (int i = 0; i < on->size; ++i) {
-      put(&arguments, receives ? tisim_bytes(counts[i], types[i])
-                               : tisim_bytes(send_counts[i], send_types[i]));
+      put(&arguments, receives ? tisim_bytes(tisim_count(&counts, i), types[i])
+                               : tisim_bytes(tisim_count(&send_counts, i), send_types[i]));
     }
     arguments.values[buffer] = sum(&arguments, buffer + 1);
   }

@@ -169,7 +169,7 @@ void tisim_before_file_transfer_at(MPI_File file, MPI_Offset offset) {
   first_element = offset;
 }
 
-static int64_t bytes_of(int count, MPI_Datatype type, const MPI_Status *status) {
+static int64_t bytes_of(MPI_Count count, MPI_Datatype type, const MPI_Status *status) {
   int64_t bytes = tisim_bytes(count, type);
   MPI_Count read = 0;
   if (status != NULL && PMPI_Get_elements_x(status, MPI_BYTE, &read) == MPI_SUCCESS &&
@@ -191,8 +191,8 @@ static int64_t place_of(const struct file *file, int64_t bytes) {
   return last + file->unit - bytes;
 }
 
-static void write_transfer(enum tisim_word word, struct file *file, int count, MPI_Datatype type,
-                           const MPI_Status *status, int64_t request) {
+static void write_transfer(enum tisim_word word, struct file *file, MPI_Count count,
+                           MPI_Datatype type, const MPI_Status *status, int64_t request) {
   const int64_t bytes = bytes_of(count, type, status);
   const int64_t place = place_of(file, bytes);
   const int64_t numbers[] = {file->handle, bytes, place};
@@ -205,15 +205,15 @@ static void write_transfer(enum tisim_word word, struct file *file, int count, M
   write_posted(word, file, numbers, has_offset ? 3 : 2, request);
 }
 
-void tisim_after_file_transfer(enum tisim_word word, MPI_File moved, int count, MPI_Datatype type,
-                               const MPI_Status *status) {
+void tisim_after_file_transfer(enum tisim_word word, MPI_File moved, MPI_Count count,
+                               MPI_Datatype type, const MPI_Status *status) {
   struct file *const file = file_of(moved);
   if (file == NULL || first_element < 0) return;
   write_transfer(word, file, count, type, status, -1);
 }
 
-void tisim_after_file_post(enum tisim_word word, MPI_File moved, int count, MPI_Datatype type,
-                           MPI_Request request, const void *variable) {
+void tisim_after_file_post(enum tisim_word word, MPI_File moved, MPI_Count count,
+                           MPI_Datatype type, MPI_Request request, const void *variable) {
   struct file *const file = file_of(moved);
   if (file == NULL || first_element < 0 || !tisim_is_active()) return;
   struct tisim_request *const made = tisim_request_add(request, variable);
@@ -221,15 +221,15 @@ void tisim_after_file_post(enum tisim_word word, MPI_File moved, int count, MPI_
   write_transfer(word, file, count, type, NULL, made->number);
 }
 
-void tisim_after_file_shared(enum tisim_word word, MPI_File moved, int count, MPI_Datatype type,
-                             const MPI_Status *status) {
+void tisim_after_file_shared(enum tisim_word word, MPI_File moved, MPI_Count count,
+                             MPI_Datatype type, const MPI_Status *status) {
   const struct file *const file = file_of(moved);
   if (file == NULL) return;
   const int64_t numbers[] = {file->handle, bytes_of(count, type, status)};
   write_call(word, file, numbers, 2);
 }
 
-void tisim_after_file_shared_post(enum tisim_word word, MPI_File moved, int count,
+void tisim_after_file_shared_post(enum tisim_word word, MPI_File moved, MPI_Count count,
                                   MPI_Datatype type, MPI_Request request, const void *variable) {
   const struct file *const file = file_of(moved);
   if (file == NULL || !tisim_is_active()) return;

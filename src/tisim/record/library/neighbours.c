@@ -100,7 +100,7 @@ static bool find(MPI_Comm comm, struct neighbours *all) {
 }
 
 static int64_t bytes_of(const struct tisim_side *side, int neighbour, size_t stride) {
-  const int count = side->counts == NULL ? side->count : side->counts[neighbour];
+  const int64_t count = tisim_count(&side->counts, neighbour);
   if (side->types == NULL) return tisim_bytes(count, side->type);
   if (stride == sizeof(MPI_Datatype)) {
     return tisim_bytes(count, ((const MPI_Datatype *)side->types)[neighbour]);

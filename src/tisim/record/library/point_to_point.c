@@ -45,7 +45,7 @@ static void set_source(struct tisim_named *named, int source, const MPI_Status *
   if (source == MPI_ANY_SOURCE && status != NULL) named->source = peer_of(status->MPI_SOURCE, comm);
 }
 
-void tisim_after_send(enum tisim_word word, int count, MPI_Datatype type, int peer, int tag,
+void tisim_after_send(enum tisim_word word, MPI_Count count, MPI_Datatype type, int peer, int tag,
                       MPI_Comm comm) {
   const struct tisim_comm *const on = tisim_comm_of_messages(comm);
   if (on == NULL) return;
@@ -54,7 +54,7 @@ void tisim_after_send(enum tisim_word word, int count, MPI_Datatype type, int pe
   tisim_write(word, arguments, 3, &named, false);
 }
 
-void tisim_after_recv(int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+void tisim_after_recv(MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                       const MPI_Status *status) {
   const struct tisim_comm *const on = tisim_comm_of_messages(comm);
   if (on == NULL) return;
@@ -65,9 +65,9 @@ void tisim_after_recv(int count, MPI_Datatype type, int peer, int tag, MPI_Comm 
 }
 
 /* A trace's sendrecv has no tags: the call is written as its two halves and the wait for both. */
-void tisim_after_sendrecv(int send_count, MPI_Datatype send_type, int destination, int send_tag,
-                          int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                          const MPI_Status *status) {
+void tisim_after_sendrecv(MPI_Count send_count, MPI_Datatype send_type, int destination,
+                          int send_tag, MPI_Count count, MPI_Datatype type, int source, int tag,
+                          MPI_Comm comm, const MPI_Status *status) {
   const struct tisim_comm *const on = tisim_comm_of_messages(comm);
   if (on == NULL || !tisim_is_active()) return;
   const int64_t sent[] = {peer_of(destination, on), tag_of(send_tag),
@@ -92,7 +92,7 @@ void tisim_after_sendrecv(int send_count, MPI_Datatype send_type, int destinatio
   tisim_request_done(halves[1]);
 }
 
-void tisim_after_post(enum tisim_word word, int count, MPI_Datatype type, int peer, int tag,
+void tisim_after_post(enum tisim_word word, MPI_Count count, MPI_Datatype type, int peer, int tag,
                       MPI_Comm comm, MPI_Request request, const void *variable) {
   const bool persistent = word == TISIM_send_init || word == TISIM_ssend_init ||
                           word == TISIM_bsend_init || word == TISIM_recv_init;
@@ -183,7 +183,7 @@ void tisim_after_mprobe(int source, int tag, MPI_Comm comm, const MPI_Status *st
   found_messages = kept;
 }
 
-void tisim_before_mrecv(int count, MPI_Datatype type, MPI_Message message) {
+void tisim_before_mrecv(MPI_Count count, MPI_Datatype type, MPI_Message message) {
   struct found_message **link = &found_messages;
   while (*link != NULL && (*link)->handle != (uintptr_t)message) link = &(*link)->next;
   struct found_message *const kept = *link;

@@ -19,9 +19,11 @@
 /* session.c: whether a rank records, and what it writes.
  *
  * Each wrapper calls tisim_enter first. It is false for calls that MPI makes inside another call,
- * and where nothing is recorded: then the wrapper only performs the call. The work of the recorder
+ * and where nothing is recorded: then the wrapper only performs the call, and tisim_leave_unrecorded
+ * follows. The calls of other threads than the recorded one are counted. The work of the recorder
  * and of MPI between tisim_enter and tisim_leave is in no volume. */
 bool tisim_enter(const char *function, const void *caller);
+void tisim_leave_unrecorded(void);
 /* The same of a function of MPI-IO, unless what it does in the words of POSIX is recorded instead. */
 bool tisim_enter_mpi_io(const char *function, const void *caller);
 /* Whether calls of MPI-IO are written; if not, they are counted. */
@@ -169,15 +171,15 @@ void tisim_request_forget(struct tisim_request *request);
 
 /* point_to_point.c */
 int64_t tisim_bytes(int64_t count, MPI_Datatype type);
-void tisim_after_send(enum tisim_word word, int count, MPI_Datatype type, int peer, int tag,
+void tisim_after_send(enum tisim_word word, MPI_Count count, MPI_Datatype type, int peer, int tag,
                       MPI_Comm comm);
-void tisim_after_recv(int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+void tisim_after_recv(MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                       const MPI_Status *status);
-void tisim_after_sendrecv(int send_count, MPI_Datatype send_type, int destination, int send_tag,
-                          int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                          const MPI_Status *status);
+void tisim_after_sendrecv(MPI_Count send_count, MPI_Datatype send_type, int destination,
+                          int send_tag, MPI_Count count, MPI_Datatype type, int source, int tag,
+                          MPI_Comm comm, const MPI_Status *status);
 /* Sends and receives that do not block, and persistent ones. */
-void tisim_after_post(enum tisim_word word, int count, MPI_Datatype type, int peer, int tag,
+void tisim_after_post(enum tisim_word word, MPI_Count count, MPI_Datatype type, int peer, int tag,
                       MPI_Comm comm, MPI_Request request, const void *variable);
 void tisim_after_start(MPI_Request request, const void *variable);
 void tisim_after_startall(int count, const MPI_Request *requests, const void *variables,
@@ -185,7 +187,7 @@ void tisim_after_startall(int count, const MPI_Request *requests, const void *va
 void tisim_after_probe(int source, int tag, MPI_Comm comm, const MPI_Status *status, bool found);
 void tisim_after_mprobe(int source, int tag, MPI_Comm comm, const MPI_Status *status,
                         MPI_Message message, bool found);
-void tisim_before_mrecv(int count, MPI_Datatype type, MPI_Message message);
+void tisim_before_mrecv(MPI_Count count, MPI_Datatype type, MPI_Message message);
 void tisim_after_mrecv(void);
 void tisim_after_imrecv(MPI_Request request, const void *variable);
 
@@ -205,6 +207,32 @@ void tisim_after_cancel(MPI_Request request, const void *variable);
 MPI_Status *tisim_statuses(MPI_Status *statuses, const MPI_Status *ignored, int count, bool needed);
 bool tisim_needs_statuses(void);
 
+/* How many elements a call names of each rank or neighbour: an array of the program, whose counts
+ * are large in functions such as MPI_Scatterv_c, or the same count of all. */
+struct tisim_counts {
+  const int *small;
+  const MPI_Count *large;
+  MPI_Count same; /* where there is no array */
+};
+static inline struct tisim_counts tisim_small_counts(const int *counts) {
+  return (struct tisim_counts){counts, NULL, 0};
+}
+static inline struct tisim_counts tisim_large_counts(const MPI_Count *counts) {
+  return (struct tisim_counts){NULL, counts, 0};
+}
+static inline struct tisim_counts tisim_same_count(MPI_Count count) {
+  return (struct tisim_counts){NULL, NULL, count};
+}
+/* Of an array of either type. */
+#define tisim_counts_of(counts)           \
+  _Generic((counts),                      \
+      const int *: tisim_small_counts,    \
+      const MPI_Count *: tisim_large_counts)(counts)
+static inline int64_t tisim_count(const struct tisim_counts *counts, int place) {
+  if (counts->small != NULL) return counts->small[place];
+  return counts->large != NULL ? counts->large[place] : counts->same;
+}
+
 /* collectives.c. `request` is NULL in blocking ones. */
 struct tisim_posted {
   MPI_Request request;
@@ -213,8 +241,7 @@ struct tisim_posted {
 
 /* neighbours.c. What a collective of neighbours sends or receives. */
 struct tisim_side {
-  const int *counts; /* of each neighbour; NULL: `count` of all */
-  int count;
+  struct tisim_counts counts; /* of each neighbour */
   MPI_Datatype type; /* of all, unless there are `types` */
   const void *types; /* of each neighbour: handles as the program's language has them */
 };
@@ -222,37 +249,38 @@ void tisim_after_neighbours(struct tisim_side sent, struct tisim_side received, 
                             MPI_Comm comm, const struct tisim_posted *posted);
 
 void tisim_after_barrier(enum tisim_word word, MPI_Comm comm, const struct tisim_posted *posted);
-void tisim_after_bcast(enum tisim_word word, int count, MPI_Datatype type, int root, MPI_Comm comm,
-                       const struct tisim_posted *posted);
-void tisim_after_reduce(enum tisim_word word, int count, MPI_Datatype type, int root, MPI_Comm comm,
-                        const struct tisim_posted *posted);
+void tisim_after_bcast(enum tisim_word word, MPI_Count count, MPI_Datatype type, int root,
+                       MPI_Comm comm, const struct tisim_posted *posted);
+void tisim_after_reduce(enum tisim_word word, MPI_Count count, MPI_Datatype type, int root,
+                        MPI_Comm comm, const struct tisim_posted *posted);
 /* Also of scans. */
-void tisim_after_allreduce(enum tisim_word word, int count, MPI_Datatype type, MPI_Comm comm,
+void tisim_after_allreduce(enum tisim_word word, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
                            const struct tisim_posted *posted);
-/* `counts` is NULL if all ranks receive `count`. */
-void tisim_after_reducescatter(enum tisim_word word, const int *counts, int count,
+void tisim_after_reducescatter(enum tisim_word word, struct tisim_counts counts,
                                MPI_Datatype type, MPI_Comm comm,
                                const struct tisim_posted *posted);
 /* Gather, scatter, allgather, alltoall. `root` is -1 without one. */
-void tisim_after_exchange(enum tisim_word word, const void *send_buffer, int send_count,
-                          MPI_Datatype send_type, const void *receive_buffer, int receive_count,
+void tisim_after_exchange(enum tisim_word word, const void *send_buffer, MPI_Count send_count,
+                          MPI_Datatype send_type, const void *receive_buffer,
+                          MPI_Count receive_count, MPI_Datatype receive_type, int root,
+                          MPI_Comm comm, const struct tisim_posted *posted);
+void tisim_after_gatherv(enum tisim_word word, const void *send_buffer, MPI_Count send_count,
+                         MPI_Datatype send_type, struct tisim_counts counts, MPI_Datatype type,
+                         int root, MPI_Comm comm, const struct tisim_posted *posted);
+void tisim_after_scatterv(enum tisim_word word, struct tisim_counts counts, MPI_Datatype type,
+                          const void *receive_buffer, MPI_Count receive_count,
                           MPI_Datatype receive_type, int root, MPI_Comm comm,
                           const struct tisim_posted *posted);
-void tisim_after_gatherv(enum tisim_word word, const void *send_buffer, int send_count,
-                         MPI_Datatype send_type, const int *counts, MPI_Datatype type, int root,
-                         MPI_Comm comm, const struct tisim_posted *posted);
-void tisim_after_scatterv(enum tisim_word word, const int *counts, MPI_Datatype type,
-                          const void *receive_buffer, int receive_count, MPI_Datatype receive_type,
-                          int root, MPI_Comm comm, const struct tisim_posted *posted);
-void tisim_after_allgatherv(enum tisim_word word, const void *send_buffer, int send_count,
-                            MPI_Datatype send_type, const int *counts, MPI_Datatype type,
+void tisim_after_allgatherv(enum tisim_word word, const void *send_buffer, MPI_Count send_count,
+                            MPI_Datatype send_type, struct tisim_counts counts, MPI_Datatype type,
                             MPI_Comm comm, const struct tisim_posted *posted);
-void tisim_after_alltoallv(enum tisim_word word, const void *send_buffer, const int *send_counts,
-                           MPI_Datatype send_type, const int *counts, MPI_Datatype type,
-                           MPI_Comm comm, const struct tisim_posted *posted);
-void tisim_after_alltoallw(enum tisim_word word, const void *send_buffer, const int *send_counts,
-                           const MPI_Datatype *send_types, const int *counts,
-                           const MPI_Datatype *types, MPI_Comm comm,
+void tisim_after_alltoallv(enum tisim_word word, const void *send_buffer,
+                           struct tisim_counts send_counts, MPI_Datatype send_type,
+                           struct tisim_counts counts, MPI_Datatype type, MPI_Comm comm,
+                           const struct tisim_posted *posted);
+void tisim_after_alltoallw(enum tisim_word word, const void *send_buffer,
+                           struct tisim_counts send_counts, const MPI_Datatype *send_types,
+                           struct tisim_counts counts, const MPI_Datatype *types, MPI_Comm comm,
                            const struct tisim_posted *posted);
 
 /* mpi_io.c */
@@ -262,14 +290,14 @@ void tisim_before_file_close(MPI_File file);
  * two functions are called before a call that moves a position: they find where it is. */
 void tisim_before_file_transfer(MPI_File file);
 void tisim_before_file_transfer_at(MPI_File file, MPI_Offset offset);
-void tisim_after_file_transfer(enum tisim_word word, MPI_File file, int count, MPI_Datatype type,
-                               const MPI_Status *status);
-void tisim_after_file_shared(enum tisim_word word, MPI_File file, int count, MPI_Datatype type,
-                             const MPI_Status *status);
+void tisim_after_file_transfer(enum tisim_word word, MPI_File file, MPI_Count count,
+                               MPI_Datatype type, const MPI_Status *status);
+void tisim_after_file_shared(enum tisim_word word, MPI_File file, MPI_Count count,
+                             MPI_Datatype type, const MPI_Status *status);
 /* Of calls that do not block. */
-void tisim_after_file_post(enum tisim_word word, MPI_File file, int count, MPI_Datatype type,
-                           MPI_Request request, const void *variable);
-void tisim_after_file_shared_post(enum tisim_word word, MPI_File file, int count,
+void tisim_after_file_post(enum tisim_word word, MPI_File file, MPI_Count count,
+                           MPI_Datatype type, MPI_Request request, const void *variable);
+void tisim_after_file_shared_post(enum tisim_word word, MPI_File file, MPI_Count count,
                                   MPI_Datatype type, MPI_Request request, const void *variable);
 void tisim_after_file_seek_shared(MPI_File file, MPI_Offset offset, int from);
 /* A call without further arguments, and one with a number of bytes. */

@@ -78,13 +78,13 @@ class Collectives(Ranks):
         table = [[self.rng.randrange(20) for _ in group.ranks] for _ in group.ranks]
         zeros = ["0"] * n
 
-        def array(values: list[int]) -> str:
-            return f"(const int[]){{{', '.join(map(str, values))}}}"
+        def array(values: list[int], kind: str = "count_type") -> str:
+            return f"(const {kind}[]){{{', '.join(map(str, values))}}}"
 
         def text(values: list[int], factor: int) -> str:
             return " ".join(str(value * factor) for value in values)
 
-        none = array([0] * n)
+        none = array([0] * n, "displacement_type")
         for place, rank in enumerate(group.ranks):
             mine = table[0][place]
             row, column = table[place], [table[other][place] for other in range(n)]

@@ -11,11 +11,13 @@ from collections.abc import Callable
 from tests.unit.record.random_programs.collectives import Collectives
 from tests.unit.record.random_programs.messages import Messages
 from tests.unit.record.random_programs.ranks import Group
+from tisim.record.table import read_table
 
 _PROGRAM = """\
 #include <mpi.h>
 #include <stdlib.h>
 
+{counts}
 static char in[1 << 16], out[1 << 16], buffered[1 << 22];
 static MPI_Comm comm[64];
 static MPI_Request request[256];
@@ -78,6 +80,26 @@ int main(int argc, char **argv) {{
 }}
 """
 
+_SMALL_COUNTS = """\
+typedef int count_type;
+typedef int displacement_type;
+"""
+
+_LARGE_COUNTS = """\
+#if MPI_VERSION < 4
+#error "large counts came with MPI 4.0"
+#endif
+typedef MPI_Count count_type;
+typedef MPI_Aint displacement_type;
+"""
+
+
+def _large_counts() -> str:
+    """Makes a program call the variants with large counts of all functions that have one."""
+    functions = [function.name for function in read_table() if function.has_large_counts]
+    renamed = [f"#define {name.removesuffix('_c')} {name}\n" for name in functions]
+    return _LARGE_COUNTS + "".join(renamed)
+
 
 class Author(Messages, Collectives):
     """Writes a program of `ranks` ranks with `events` events."""
@@ -104,7 +126,7 @@ class Author(Messages, Collectives):
             while rank.pending:
                 self.wait_for(rank)
 
-    def source(self) -> str:
+    def source(self, *, large_counts: bool = False) -> str:
         functions = "".join(
             f"static void run{number}(void) {{\n  "
             + "\n  ".join(rank.statements or ["/* nothing */"])
@@ -112,7 +134,8 @@ class Author(Messages, Collectives):
             for number, rank in enumerate(self.ranks)
         )
         names = ", ".join(f"run{number}" for number in range(len(self.ranks)))
-        return _PROGRAM.format(functions=functions, names=names)
+        counts = _large_counts() if large_counts else _SMALL_COUNTS
+        return _PROGRAM.format(counts=counts, functions=functions, names=names)
 
     def expected(self, rank: int) -> list[str]:
         return ["init", *self.ranks[rank].lines, "finalize"]
