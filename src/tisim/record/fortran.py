@@ -49,6 +49,7 @@ def _wrapper(function: Function) -> str:
         "  (void)has_descriptors;",
         f'  if (!{entering(function)}("{function.name}", caller)) {{',
         f"    perform({arguments});",
+        "    tisim_leave_unrecorded();",
         "    return;",
         "  }",
     ]

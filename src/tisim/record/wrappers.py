@@ -55,7 +55,11 @@ def _wrapper(function: Function) -> str:
     arguments = _arguments(function.parameters)
     lines = [
         f"EXPORTED int {name}({parameters}) {{",
-        f'  if (!{entering(function)}("{name}", TISIM_CALLER)) return P{name}({arguments});',
+        f'  if (!{entering(function)}("{name}", TISIM_CALLER)) {{',
+        f"    const int error = P{name}({arguments});",
+        "    tisim_leave_unrecorded();",
+        "    return error;",
+        "  }",
     ]
     if function.is_counted:
         lines.append("  tisim_unsupported();")

@@ -13,8 +13,10 @@ import pytest
 import tisim
 from tests.unit.record.programs import (
     ENVIRONMENT,
+    ROOT,
     Mpi,
     compile_program,
+    need_fortran,
     record_program,
     replay_on_graphene,
 )
@@ -81,6 +83,81 @@ def test_threads_that_count_themselves(mpi: Mpi, tmp_path: Path, cache: Path) ->
     assert sum(item[2] for item in region) / alone == pytest.approx(2, rel=0.02)
     assert trace.calls(0)[1:-1] == ["barrier"] * 4
     replay_on_graphene(trace)
+
+
+MULTIPLE = """
+#include <mpi.h>
+#include <pthread.h>
+static MPI_Comm copy;
+static int rank;
+static void *exchange(void *unused) {
+  int value = rank, other = -1;
+  for (int i = 0; i < 3; ++i)
+    MPI_Sendrecv(&value, 1, MPI_INT, 1 - rank, 0, &other, 1, MPI_INT, 1 - rank, 0, copy,
+                 MPI_STATUS_IGNORE);
+  if (other != 1 - rank) MPI_Abort(MPI_COMM_WORLD, 1);
+  return unused;
+}
+int main(int argc, char **argv) {
+  int provided;
+  pthread_t thread;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  if (provided != MPI_THREAD_MULTIPLE) return 77;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  pthread_create(&thread, NULL, exchange, NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  pthread_join(thread, NULL);
+  MPI_Finalize();
+  return 0;
+}
+"""
+MULTIPLE_IN_FORTRAN = """
+program threads
+  use mpi
+  use omp_lib
+  implicit none
+  integer :: provided, copy, ierror
+  call MPI_Init_thread(MPI_THREAD_MULTIPLE, provided, ierror)
+  if (provided /= MPI_THREAD_MULTIPLE) call exit(77)
+  call MPI_Comm_dup(MPI_COMM_WORLD, copy, ierror)
+!$omp parallel num_threads(2) private(ierror)
+  if (omp_get_thread_num() == 1) call MPI_Barrier(copy, ierror)
+!$omp end parallel
+  call MPI_Barrier(MPI_COMM_WORLD, ierror)
+  call MPI_Finalize(ierror)
+end program
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "uncounted"),
+    [(MULTIPLE, ".c", "MPI_Sendrecv 6"), (MULTIPLE_IN_FORTRAN, ".f90", "MPI_Barrier 2")],
+)
+def test_calls_of_several_threads_at_a_time(
+    text: str, suffix: str, uncounted: str, mpi: Mpi, tmp_path: Path, cache: Path
+) -> None:
+    """The calls of the thread that began are recorded; those of others are told, once each."""
+    source = tmp_path / f"multiple{suffix}"
+    source.write_text(text)
+    if suffix == ".f90":
+        need_fortran(mpi)
+    program = compile_program(source, tmp_path, mpi, "-fopenmp", "-pthread")
+    alone = subprocess.run(
+        [mpi.run, "-n", "2", program], env={**os.environ, **ENVIRONMENT}, capture_output=True
+    )
+    if alone.returncode == 77:
+        pytest.skip(f"{mpi.name} has no MPI_THREAD_MULTIPLE")
+    trace = record_program(program, tmp_path, mpi, ranks=2, cache=cache)
+    function, calls = uncounted.split()
+    told = f"{calls} calls of {function}-by-other-threads are not in the trace"
+    assert told in trace.run.stderr
+    assert trace.calls(0) == [
+        f"unsupported {function}-by-other-threads {calls}",
+        *("init", "comm_dup 0 1", "barrier", "finalize"),
+    ]
+    with pytest.raises(tisim.InputError, match=f"called {function}-by-other-threads {calls} times"):
+        tisim.replay(trace.file, platform=ROOT / "platforms" / "graphene.xml")
 
 
 ACCELERATED = """

@@ -37,6 +37,7 @@ static uint64_t begin_time; /* of the call of MPI at hand; 0: times are not reco
 static uint64_t end_time;   /* 0: it has not ended */
 static const char *current; /* the function whose wrapper runs */
 static _Thread_local int depth;
+static _Thread_local int unrecorded; /* calls of this thread, each inside the one before */
 static int64_t *numbers;
 static size_t numbers_size;
 
@@ -44,9 +45,20 @@ static void message(const char *text) { fprintf(stderr, "tisim record: %s\n", te
 
 static bool is_first_thread(void) { return pthread_equal(pthread_self(), first_thread) != 0; }
 
+/* A trace has one sequence of calls for each rank. */
+static void count_of_other_thread(const char *function) {
+  char name[128];
+  snprintf(name, sizeof name, "%s-by-other-threads", function);
+  tisim_count_unsupported(name, 1);
+}
+
 bool tisim_enter(const char *function, const void *caller) {
-  if (state != STATE_RECORDING || depth != 0) return false;
-  if (many_threads && !is_first_thread()) return false;
+  const bool is_outermost = state == STATE_RECORDING && depth == 0;
+  if (!is_outermost || (many_threads && !is_first_thread())) {
+    if (is_outermost && unrecorded == 0) count_of_other_thread(function);
+    ++unrecorded;
+    return false;
+  }
   depth = 1; /* from here on nothing is sampled */
   tisim_add_volume(tisim_counter_take(caller));
   if (is_first_thread()) tisim_take_further_counts();
@@ -60,8 +72,12 @@ bool tisim_enter(const char *function, const void *caller) {
 }
 
 bool tisim_enter_mpi_io(const char *function, const void *caller) {
-  return !settings.is_posix_only && tisim_enter(function, caller);
+  if (!settings.is_posix_only) return tisim_enter(function, caller);
+  ++unrecorded;
+  return false;
 }
+
+void tisim_leave_unrecorded(void) { --unrecorded; }
 
 bool tisim_records_mpi_io(void) { return settings.has_mpi_io; }
 
@@ -284,6 +300,7 @@ void tisim_finish(const void *caller) {
 }
 
 void tisim_give_up(void) {
+  if (sink != NULL) write_unsupported();
   tisim_close_timeline();
   close_sink(false);
 }
