@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
+
+import pytest
 
 import tisim
 from tests.unit.record.programs import (
+    ENVIRONMENT,
     ROOT,
     Mpi,
     Trace,
@@ -87,6 +92,26 @@ def test_a_program_that_forks_and_starts_others(mpi: Mpi, tmp_path: Path, cache:
     CHECK(status == 0 && system("exit 3") != 0);
     MPI_Barrier(MPI_COMM_WORLD);"""
     trace = recorded(body, tmp_path, mpi, cache)
+    for rank in range(2):
+        assert trace.calls(rank) == ["init", "barrier", "barrier", "finalize"]
+
+
+def test_a_program_that_starts_another_mpi_program(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+    """The other one is no rank of this one: it has the recorder, but writes nothing."""
+    inner = compile_body("MPI_Barrier(MPI_COMM_WORLD);", tmp_path, mpi, "inner")
+    # Without the variables by which it would take itself for a rank.
+    kept = "^(TISIM_|LD_|PATH=|HOME=|OMPI_ALLOW)"
+    start = tmp_path / "start.sh"
+    start.write_text(f'#!/bin/sh\nexec env -i $(env | grep -E "{kept}") {inner}\n')
+    start.chmod(0o755)
+    variables = {**os.environ, **ENVIRONMENT}
+    if subprocess.run([start], env=variables, capture_output=True).returncode != 0:
+        pytest.skip(f"{mpi.name} starts no program without mpirun here")
+    body = f"""MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(rank == 0 || system("{start}") == 0);
+    MPI_Barrier(MPI_COMM_WORLD);"""
+    trace = recorded(body, tmp_path, mpi, cache)
+    assert "cannot write" not in trace.run.stderr
     for rank in range(2):
         assert trace.calls(rank) == ["init", "barrier", "barrier", "finalize"]
 

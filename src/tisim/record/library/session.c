@@ -196,6 +196,7 @@ void tisim_start(int threads, const void *caller) {
   int rank = 0;
   int size = 0;
   settings = tisim_read_settings();
+  unsetenv("TISIM_RECORD_DIRECTORY"); /* programs that this one starts are none of its ranks */
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   const bool compressed = all_load_trace_library();
