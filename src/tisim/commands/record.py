@@ -161,11 +161,7 @@ def record_command(
     The exit status is the program's.
     """
     if print_source is not None:
-        from tisim.record.compiler import write_source
-
-        write_source(Path(print_source), posix=io in ("posix", "both"))
-        report_written(print_source)
-        return 0
+        return _print_source(print_source, io)
     if output is None:
         raise InputError("-o FILE.tit is missing: where the trace goes")
     if parts is not None:
@@ -186,6 +182,14 @@ def record_command(
         limits=Limits(ranks, _bytes(memory), _bytes(max_size)),
     )
     return _record(command, output, settings, repeat, mpicc)
+
+
+def _print_source(directory: str, io: Io) -> int:
+    from tisim.record.compiler import write_source
+
+    write_source(Path(directory), posix=io in ("posix", "both"))
+    report_written(directory)
+    return 0
 
 
 def _record(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from tisim.record.table import Function, Parameter
+from tisim.record.table import Function, Parameter, Statuses
 from tisim.record.wrappers import entering
 
 _HEADER = """\
@@ -52,41 +52,13 @@ def _wrapper(function: Function) -> str:
         "    tisim_leave_unrecorded();",
         "    return;",
         "  }",
+        *(["  tisim_unsupported();"] if function.is_counted else []),
+        *_before(function),
+        *_performing(function, arguments),
+        *_after(function),
+        "  tisim_leave();",
+        "}",
     ]
-    if function.is_counted:
-        lines.append("  tisim_unsupported();")
-    if function.before:
-        lines += [
-            "  {",
-            *_conversions(function, function.before),
-            f"    {_fortran(function.before)}",
-        ]
-        lines.append("  }")
-    performed = arguments
-    if function.statuses is not None:
-        status = function.statuses.name
-        condition = function.statuses.condition
-        lines += ["  bool needed;", "  {", *_conversions(function, condition)]
-        lines += [f"    needed = {condition};", "  }"]
-        count = function.statuses.count
-        count = count if count.isdigit() else f"*f_{count}"
-        lines.append(
-            f"  MPI_Fint *const passed = tisim_fortran_statuses(f_{status}, {count}, needed);"
-        )
-        performed = re.sub(rf"\bf_{status}\b", "passed", performed)
-    lines.append(f"  perform({performed});")
-    if function.after:
-        after = _fortran(function.after)
-        lines += ["  {", *_conversions(function, function.after)]
-        if function.statuses is not None and function.statuses.name in after:
-            count = function.statuses.count
-            count = count if count.isdigit() else f"*f_{count}"
-            lines.append(
-                f"    const MPI_Status *const {function.statuses.name} = "
-                f"tisim_statuses_from_fortran(passed, {count}, needed);"
-            )
-        lines += [f"    {after}", "  }"]
-    lines += ["  tisim_leave();", "}"]
     for entry in _entries(function):
         has_descriptors = "true" if "_f08ts_" in entry else "false"
         lines += [
@@ -97,6 +69,49 @@ def _wrapper(function: Function) -> str:
             "}",
         ]
     return "\n".join([*lines, ""])
+
+
+def _before(function: Function) -> list[str]:
+    """What the recorder does before the subroutine."""
+    if not function.before:
+        return []
+    done = f"    {_fortran(function.before)}"
+    return ["  {", *_conversions(function, function.before), done, "  }"]
+
+
+def _performing(function: Function, arguments: str) -> list[str]:
+    """The call of the subroutine, with statuses of its own where the program ignores them."""
+    statuses = function.statuses
+    if statuses is None:
+        return [f"  perform({arguments});"]
+    needed = statuses.condition
+    passed = f"tisim_fortran_statuses(f_{statuses.name}, {_status_count(statuses)}, needed)"
+    performed = re.sub(rf"\bf_{statuses.name}\b", "passed", arguments)
+    return [
+        *("  bool needed;", "  {", *_conversions(function, needed)),
+        *(f"    needed = {needed};", "  }"),
+        f"  MPI_Fint *const passed = {passed};",
+        f"  perform({performed});",
+    ]
+
+
+def _after(function: Function) -> list[str]:
+    """What the recorder does after the subroutine."""
+    if not function.after:
+        return []
+    after = _fortran(function.after)
+    lines = ["  {", *_conversions(function, function.after)]
+    statuses = function.statuses
+    if statuses is not None and statuses.name in after:
+        lines.append(
+            f"    const MPI_Status *const {statuses.name} = "
+            f"tisim_statuses_from_fortran(passed, {_status_count(statuses)}, needed);"
+        )
+    return [*lines, f"    {after}", "  }"]
+
+
+def _status_count(statuses: Statuses) -> str:
+    return statuses.count if statuses.count.isdigit() else f"*f_{statuses.count}"
 
 
 def _entries(function: Function) -> list[str]:
