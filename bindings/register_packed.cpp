@@ -146,7 +146,8 @@ void add_program(CompressedWriter& writer, const nb::bytes& name,
 
 void add_calls(CompressedWriter& writer, const nb::bytes& name, const std::vector<nb::bytes>& texts,
                const Array<std::uint32_t>& offsets, const Array<std::uint32_t>& places,
-               const Array<std::uint32_t>& calls, const Array<std::int64_t>& volumes) {
+               const Array<std::uint32_t>& calls, const Array<std::int64_t>& volumes,
+               std::vector<std::string> paths, const Array<std::int32_t>& path_of) {
   CompressedWriter::Calls made;
   made.lines.reserve(texts.size());
   for (const nb::bytes& line : texts) made.lines.emplace_back(line.c_str(), line.size());
@@ -154,9 +155,17 @@ void add_calls(CompressedWriter& writer, const nb::bytes& name, const std::vecto
   made.places = copy(places);
   made.calls = copy(calls);
   made.volumes = copy(volumes);
+  made.paths = std::move(paths);
+  made.path_of = copy(path_of);
   const std::string_view called(name.c_str(), name.size());
   const nb::gil_scoped_release unlocked;
   writer.add_calls(called, made);
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> parents_and_regions(const CallTree& tree) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> nodes;
+  for (const CallTree::Node& node : tree.nodes()) nodes.emplace_back(node.parent, node.region);
+  return nodes;
 }
 
 void register_otf2(nb::module_& m) {
@@ -174,6 +183,13 @@ void register_otf2(nb::module_& m) {
     return callbacks;
   });
   using Numbers = std::vector<std::uint32_t>;
+  nb::class_<CallTree>(m, "CallTree", "The functions that a rank is in.")
+      .def(nb::init<>())
+      .def("enter", &CallTree::enter, "region"_a)
+      .def("leave", &CallTree::leave, "region"_a)
+      .def_prop_ro("here", &CallTree::here)
+      .def_prop_ro("nodes", &parents_and_regions);
+
   nb::class_<Otf2Calls>(m, "Otf2Calls", "The calls of one rank in an OTF2 trace.")
       .def(
           "__init__",
@@ -209,6 +225,8 @@ void register_otf2(nb::module_& m) {
           [](const Otf2Calls& calls, const Array<std::uint32_t>& lines, double per_second,
              double speed) { return to_numpy(calls.volumes(copy(lines), per_second, speed)); },
           "lines"_a, "per_second"_a, "speed"_a)
+      .def_prop_ro("call_tree",
+                   [](const Otf2Calls& calls) { return parents_and_regions(calls.call_tree()); })
       .def_prop_ro("losses", [](const Otf2Calls& calls) {
         std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>> losses;
         for (std::size_t kind = 0; kind < kMostOtf2Losses; ++kind) {
@@ -279,7 +297,7 @@ void register_packed(nb::module_& m) {
       .def("add_rank", &add_rank, "name"_a, "pieces"_a)
       .def("add_program", &add_program, "name"_a, "lines"_a, "rules"_a, "volumes"_a)
       .def("add_calls", &add_calls, "name"_a, "lines"_a, "offsets"_a, "places"_a, "calls"_a,
-           "volumes"_a)
+           "volumes"_a, "paths"_a, "path_of"_a)
       .def("finish", &finish_file, "path"_a);
 
   nb::class_<tit::ClassWriter>(m, "ClassWriter",

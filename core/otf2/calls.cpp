@@ -44,8 +44,12 @@ Otf2Calls::Otf2Calls(const Otf2Definitions& definitions)
 
 void Otf2Calls::enter(std::uint64_t time, std::uint32_t region) {
   ++event_;
-  if (!is_call(region)) return;
-  if (open_.empty()) {
+  if (!is_call(region)) {
+    if (open_.empty()) functions_.enter(region);
+    return;
+  }
+  const bool is_outermost = open_.empty();
+  if (is_outermost) {
     first_event_ = event_;
     computed_before_ = kNotComputed;
     if (computes_) {
@@ -57,12 +61,18 @@ void Otf2Calls::enter(std::uint64_t time, std::uint32_t region) {
   }
   open_.push_back(region);
   add(RecordKind::enter, {region});
+  if (is_outermost && functions_.here() != CallTree::kRoot) {
+    add(RecordKind::called_from, {functions_.here()});
+  }
   if (ends_of_mpi_.count(region) != 0) has_ended_ = true;
 }
 
 void Otf2Calls::leave(std::uint64_t time, std::uint32_t region) {
   ++event_;
-  if (open_.empty() || !is_call(region)) return;
+  if (open_.empty() || !is_call(region)) {
+    if (open_.empty()) functions_.leave(region);
+    return;
+  }
   open_.pop_back();
   if (!open_.empty()) {
     add(RecordKind::leave, {region});

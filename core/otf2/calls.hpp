@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "otf2/call_tree.hpp"
+
 namespace tisim {
 
 // What a record consists of: a kind, and its fields. Names and numbers of fields: kRecordKinds.
@@ -34,16 +36,17 @@ enum class RecordKind : std::uint8_t {
   cancel,
   exchange,
   completed,
+  called_from,  // the node of the function around it, where there is one
 };
 struct RecordKindInfo {
   const char* name;
   std::uint32_t fields;
 };
 constexpr RecordKindInfo kRecordKinds[] = {
-    {"nothing", 8},    {"enter", 1}, {"leave", 1},          {"send", 4},
-    {"receive", 4},    {"isend", 5}, {"posted_receive", 8}, {"posted_collective", 8},
-    {"collective", 6}, {"probe", 4}, {"cancel", 1},         {"exchange", 2},
-    {"completed", 1},
+    {"nothing", 8},    {"enter", 1},       {"leave", 1},          {"send", 4},
+    {"receive", 4},    {"isend", 5},       {"posted_receive", 8}, {"posted_collective", 8},
+    {"collective", 6}, {"probe", 4},       {"cancel", 1},         {"exchange", 2},
+    {"completed", 1},  {"called_from", 1},
 };
 
 // A number that no request has.
@@ -129,6 +132,8 @@ class Otf2Calls {
   const std::vector<std::uint64_t>& begins() const { return begins_; }
   const std::vector<std::uint64_t>& ends() const { return ends_; }
   bool has_ended() const { return has_ended_; }
+  // The call paths that records name.
+  const CallTree& call_tree() const { return functions_; }
   // There was not enough memory.
   bool failed() const { return failed_; }
   void fail() { failed_ = true; }
@@ -185,6 +190,7 @@ class Otf2Calls {
 
   bool failed_ = false;
   std::uint64_t event_ = 0;
+  CallTree functions_;  // that are no calls of MPI, around the outermost one that is
   // The regions of calls around this event, outermost first.
   std::vector<std::uint32_t> open_;
   std::vector<std::uint64_t> words_;  // of the call at hand

@@ -13,6 +13,9 @@
 
 namespace tisim {
 
+// The name of the attribute that says where in the program a call was made.
+constexpr std::string_view kCallSiteAttribute = "call_site";
+
 // The section `attributes` of a file, opened. Immutable.
 class CompressedAttributes {
  public:

@@ -7,6 +7,7 @@
 
 #include "tit/file/volume_code.hpp"
 #include "tit/grammar/sequence_encoder.hpp"
+#include "trace/compressed/attributes.hpp"
 
 namespace tisim {
 
@@ -132,7 +133,7 @@ void CompressedWriter::add_calls(std::string_view name, const Calls& made) {
   std::vector<std::uint32_t> numbers;
   numbers.reserve(made.lines.size());
   for (const std::string_view line : made.lines) numbers.push_back(packer.number_of(line));
-  tit::RankPart part = packer.finish();
+  tit::RankPart part = with_call_sites(packer.finish(), made, numbers);
   for (std::size_t i = 0; i < made.calls.size(); ++i) {
     const std::size_t call = made.calls[i];
     require(call + 1 < made.offsets.size() && made.offsets[call + 1] <= made.places.size());
@@ -144,6 +145,39 @@ void CompressedWriter::add_calls(std::string_view name, const Calls& made) {
   }
   ++next_rank_;
   writer_.add(tit::program_of(part, volumes_in_column_), name, true);
+}
+
+// The same calls, those with a call path once for each; `numbers`: those of the lines' calls.
+tit::RankPart CompressedWriter::with_call_sites(const tit::RankPart& plain, const Calls& made,
+                                                std::vector<std::uint32_t>& numbers) {
+  if (made.paths.empty()) return plain;
+  if (made.path_of.size() != numbers.size()) {
+    throw std::invalid_argument("each line has a call path, or none has");
+  }
+  const std::uint32_t attribute =
+      writer_.attribute({std::string(kCallSiteAttribute), tit::AttributeKind::text});
+  std::vector<std::int64_t> texts;
+  for (const std::string& path : made.paths) {
+    const std::string fault = tit::Attribute::fault_of_text(path);
+    if (!fault.empty()) throw std::invalid_argument(fault);
+    texts.push_back(writer_.text(path));
+  }
+  tit::RankPart part(plain.rank());
+  std::map<std::pair<std::uint32_t, std::int32_t>, std::uint32_t> known;
+  for (std::size_t line = 0; line < numbers.size(); ++line) {
+    const std::int32_t path = std::max(made.path_of[line], -1);
+    if (path >= static_cast<std::int32_t>(texts.size())) {
+      throw std::invalid_argument("a line has a call path that is not there");
+    }
+    const auto [number, is_new] = known.emplace(std::make_pair(numbers[line], path), 0U);
+    if (is_new) {
+      tit::Call call = plain.calls()[numbers[line]];
+      if (path >= 0) call.attributes = {{attribute, texts[static_cast<std::size_t>(path)]}};
+      number->second = part.define(std::move(call));
+    }
+    numbers[line] = number->second;
+  }
+  return part;
 }
 
 // What stands in a column for a volume that is a whole number, or for a histogram.

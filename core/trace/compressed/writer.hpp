@@ -68,6 +68,9 @@ class CompressedWriter {
     std::vector<std::uint32_t> places;
     std::vector<std::uint32_t> calls;
     std::vector<std::int64_t> volumes;
+    // Call paths, and the number of that of each line, below 0: none. Empty: no line has one.
+    std::vector<std::string> paths;
+    std::vector<std::int32_t> path_of;
   };
   void add_calls(std::string_view name, const Calls& made);
 
@@ -82,6 +85,8 @@ class CompressedWriter {
   }
 
   std::uint64_t volume_code_of(std::int64_t volume);
+  tit::RankPart with_call_sites(const tit::RankPart& plain, const Calls& made,
+                                std::vector<std::uint32_t>& numbers);
 
   const Vocabulary vocabulary_;
   tit::TraceWriter writer_;

@@ -12,9 +12,6 @@
 
 namespace tisim {
 
-// The attribute of a call that says where it is made.
-constexpr std::string_view kCallSiteAttribute = "call_site";
-
 // Numbers the sites of a trace: calls of one kind with the same call path. A path that differs from
 // rank to rank of a class counts as none.
 class CallSites {

@@ -70,12 +70,20 @@ class CallSequence:
     volumes
         For each of them the volume that is computed before its first line, a whole number; below
         0, as before a call without lines: none.
+    call_paths
+        Where in the program calls are made, callers first: ``main (ring.c:3) > pass_on``. Only a
+        packed trace keeps them.
+    path_of
+        For each of `lines` its place in `call_paths`, below 0: not known; empty where there are no
+        call paths.
     """
 
     lines: Sequence[str]
     places: Sequence[Sequence[int]]
     calls: NDArray[np.uint32]
     volumes: NDArray[np.int64]
+    call_paths: Sequence[str] = ()
+    path_of: Sequence[int] = ()
 
     def spelled_out(self, rank: int) -> Iterator[str]:
         """Yield all lines, each with its newline."""

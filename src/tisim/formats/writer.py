@@ -208,10 +208,25 @@ class _PackedFile:
             if isinstance(program, Program):
                 self._writer.add_program(name, lines, program.rules, program.volumes)
             else:
-                offsets, places = _flattened(program.places)
-                self._writer.add_calls(name, lines, offsets, places, program.calls, program.volumes)
+                self._write_calls(name, lines, program)
         except ValueError as error:
             raise InputError(f"rank {rank}: {error}") from None
+
+    def _write_calls(self, name: bytes, lines: list[bytes], program: CallSequence) -> None:
+        import numpy as np  # slow to load
+
+        offsets, places = _flattened(program.places)
+        path_of = np.array(program.path_of, np.int32)
+        self._writer.add_calls(
+            name,
+            lines,
+            offsets,
+            places,
+            program.calls,
+            program.volumes,
+            list(program.call_paths),
+            path_of,
+        )
 
 
 class _Directory:

@@ -23,20 +23,22 @@ class LineQueue:
     """
 
     def __init__(self) -> None:
-        self._lines: deque[str | Slot] = deque()
+        self._lines: deque[tuple[str | Slot, int]] = deque()
         #: How many lines have been added or reserved.
         self.count = 0
+        #: Where in the program the lines are made that are added now: a number of the reader's own.
+        self.site = 0
 
     def add(self, line: str) -> None:
         """Append a line."""
         self.count += 1
-        self._lines.append(line)
+        self._lines.append((line, self.site))
 
     def reserve(self) -> Slot:
         """Append the place of a line; `fill` gives it its text."""
         slot = Slot()
         self.count += 1
-        self._lines.append(slot)
+        self._lines.append((slot, self.site))
         return slot
 
     @staticmethod
@@ -46,16 +48,20 @@ class LineQueue:
 
     def ready(self) -> Iterator[str]:
         """Take the lines that stand before the first unknown one."""
+        return (line for line, _ in self.ready_with_sites())
+
+    def ready_with_sites(self) -> Iterator[tuple[str, int]]:
+        """Take the same lines, each with its `site`."""
         lines = self._lines
         while lines:
-            head = lines[0]
+            head, site = lines[0]
             if isinstance(head, Slot):
                 if head.line is None:
                     return
                 head = head.line
             lines.popleft()
             if head:
-                yield head
+                yield head, site
 
     def __len__(self) -> int:
         return len(self._lines)

@@ -14,6 +14,7 @@ from tisim.errors import InputError
 from tisim.formats.importers.communicators import Communicator
 from tisim.formats.importers.notes import Notes
 from tisim.formats.importers.otf2.complaints import complaints
+from tisim.formats.importers.otf2.functions import function_name
 from tisim.formats.importers.words import COLLECTIVES
 
 
@@ -29,6 +30,8 @@ class Definitions:
         By OTF2's reference: those that connect ranks.
     calls
         The name of each region that is an MPI call, by reference.
+    functions
+        How call paths name each other region, by reference: ``solve (solver.c:40)``.
     ticks_per_second
         Resolution of the clock.
     counter
@@ -40,6 +43,7 @@ class Definitions:
     locations: list[int] = field(default_factory=list)
     communicators: dict[int, Communicator] = field(default_factory=dict)
     calls: dict[int, str] = field(default_factory=dict)
+    functions: dict[int, str] = field(default_factory=dict)
     ticks_per_second: float = 1.0
     counter: tuple[int, int] | None = None
     operations: dict[int, str] = field(default_factory=dict)
@@ -109,6 +113,10 @@ def _collected(
         name = region.name
         if region.paradigm == Paradigm.MPI or name.startswith("MPI_"):
             found.calls[region._ref] = name
+        else:
+            found.functions[region._ref] = function_name(
+                name, region.source_file, region.begin_line_number
+            )
     for name in map(str.upper, COLLECTIVES):
         found.operations[getattr(CollectiveOp, name).value] = name
     for name in ("CREATE_HANDLE", "DESTROY_HANDLE"):

@@ -7,8 +7,9 @@ from tisim.formats.importers.communicators import Communicators
 from tisim.formats.importers.importer import ImportOptions
 from tisim.formats.importers.notes import Notes
 from tisim.formats.importers.otf2.definitions import Definitions
+from tisim.formats.importers.otf2.functions import CallPaths
 from tisim.formats.importers.otf2.rank_reader import LOSSES
-from tisim.formats.importers.otf2.records import RecordReader, region_of
+from tisim.formats.importers.otf2.records import RecordReader, node_of, region_of
 from tisim.formats.importers.vectors import VectorSizes
 from tisim.formats.program import CallSequence
 
@@ -46,12 +47,15 @@ def call_sequence(
     reader = RecordReader(rank, definitions, communicators, vectors, options, notes)
     begin = [f"{rank} init", *(f"{rank} {words}" for words in communicators.declarations(rank))]
     lines = [*begin, f"{rank} finalize"]
+    paths = CallPaths(collected.call_tree, definitions.functions)
+    path_of = [-1] * len(lines)
     places: list[list[int]] = []
     for number in range(collected.records):
         record = collected.record(number)
         spelled = reader.lines_of(record, collected.first_event(number), int(counts[number]))
         places.append(list(range(len(lines), len(lines) + len(spelled))))
         lines += spelled
+        path_of += [paths.number(node_of(record)) if spelled else -1] * len(spelled)
     sizes = np.array([len(call) for call in places], np.uint32)
     has_counter = definitions.counter is not None
     speed = 1.0 if has_counter else options.volume_of(1.0)
@@ -69,6 +73,8 @@ def call_sequence(
         places,
         np.concatenate(([first], calls, [last])).astype(np.uint32),
         np.concatenate(([-1], volumes)),
+        paths.paths,
+        path_of if paths.paths else (),
     )
 
 

@@ -14,6 +14,8 @@ from tisim.formats.program import CallSequence
 if TYPE_CHECKING:
     from tisim.formats.importers.communicators import Communicators
     from tisim.formats.importers.otf2.definitions import Definitions
+    from tisim.formats.importers.otf2.events import LocationEvents
+    from tisim.formats.importers.otf2.rank_reader import RankReader
     from tisim.formats.importers.vectors import VectorSizes
 
 
@@ -72,13 +74,18 @@ class _Otf2Trace(ForeignTrace):
         return len(self._definitions.locations)
 
     def program(self, rank: int) -> CallSequence | None:
+        known = self._definitions
         try:
             from tisim.formats.importers.otf2.fast_events import collect_calls
-        except ImportError:
-            return None  # another package gives no access to the functions of the library
+        except ImportError:  # another package gives no access to the functions of the library
+            if not known.functions:
+                return None
+            from tisim.formats.importers.otf2.sited_rank import sited_sequence
+
+            return sited_sequence(rank, self._reader(rank), self._events(rank), known.functions)
         from tisim.formats.importers.otf2.fast_rank import call_sequence
 
-        known, times = self._definitions, self._options.times
+        times = self._options.times
         collected = collect_calls(self._anchor, rank, known, self._communicators, times is not None)
         return call_sequence(
             rank,
@@ -91,10 +98,12 @@ class _Otf2Trace(ForeignTrace):
         )
 
     def lines(self, rank: int) -> Iterator[str]:
-        from tisim.formats.importers.otf2.events import LocationEvents
+        return (line for line, _ in self._reader(rank).lines(self._events(rank)))
+
+    def _reader(self, rank: int) -> RankReader:
         from tisim.formats.importers.otf2.rank_reader import RankReader
 
-        reader = RankReader(
+        return RankReader(
             rank,
             self._definitions,
             self._communicators,
@@ -102,7 +111,11 @@ class _Otf2Trace(ForeignTrace):
             self._options,
             self._notes,
         )
-        yield from reader.lines(LocationEvents(self._anchor, self._definitions.locations[rank]))
+
+    def _events(self, rank: int) -> LocationEvents:
+        from tisim.formats.importers.otf2.events import LocationEvents
+
+        return LocationEvents(self._anchor, self._definitions.locations[rank])
 
 
 def _anchor_in(path: Path) -> Path | None:

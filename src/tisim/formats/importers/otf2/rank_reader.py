@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from tisim import _core
 from tisim.formats.importers.collectives import VECTORS, uniform_collective
 from tisim.formats.importers.communicators import Communicators
 from tisim.formats.importers.importer import ImportOptions
@@ -86,9 +87,11 @@ class RankReader:
         self._ended = False
         self._posted: dict[int, tuple[Slot, int]] = {}
         self._entered = 0
+        #: The functions around the calls.
+        self.functions = _core.CallTree()
 
-    def lines(self, events: Iterable[Event]) -> Iterator[str]:
-        """Yield the lines of the rank."""
+    def lines(self, events: Iterable[Event]) -> Iterator[tuple[str, int]]:
+        """Yield the lines of the rank, each with the node of the function that made the call."""
         calls = self._calls
         calls.action("init")
         for declaration in self._communicators.declarations(self._rank):
@@ -105,13 +108,14 @@ class RankReader:
                 self._lose(kind)
             elif handler is not None:
                 handler(time, numbers)
-                yield from calls.ready()
+                yield from calls.lines.ready_with_sites()
         for request, posted in list(self._posted.items()):
             self._lose("never_completed")
             calls.withdraw(posted, request)
         if not self._ended:
+            calls.lines.site = 0
             calls.action("finalize")
-        yield from calls.ready()
+        yield from calls.lines.ready_with_sites()
 
     def _lose(self, kind: str) -> None:
         self._notes.add(LOSSES[kind], self._place())
@@ -122,11 +126,14 @@ class RankReader:
     def _on_enter(self, time: int, numbers: tuple[int, ...]) -> None:
         name = self._definitions.calls.get(numbers[0])
         if name is None:
+            if not self._open:
+                self.functions.enter(numbers[0])
             return
         if not self._open and self._began is not None:
             self._calls.compute(self._volume(time))
         if not self._open:
             self._entered = time
+            self._calls.lines.site = self.functions.here
         self._open.append(name)
         if name == "MPI_Finalize":
             self._calls.action("finalize")
@@ -135,11 +142,14 @@ class RankReader:
     def _on_leave(self, time: int, numbers: tuple[int, ...]) -> None:
         name = self._definitions.calls.get(numbers[0])
         if name is None or not self._open:
+            if not self._open:
+                self.functions.leave(numbers[0])
             return
         self._open.pop()
         if self._open:
             return
         self._write_call(name)
+        self._calls.lines.site = 0
         self._keep_times(name, time)
         self._began = None if self._ended else time
         self._started_count = self._counted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from tisim import _core
 from tisim.formats.importers.communicators import Communicators
@@ -90,7 +91,7 @@ class RecordReader(RankReader):
         """
         self._number = event - 1
         for kind, fields in _parts(record):
-            self._number += 1
+            self._number += kind != "called_from"
             self._take(kind, fields)
         self._open.clear()
         self._completed.clear()
@@ -119,7 +120,7 @@ class RecordReader(RankReader):
             self._completed = list(fields)
         elif kind == "cancel":
             self._calls.cancel(fields[0])
-        elif kind != "nothing":
+        elif kind not in ("nothing", "called_from"):
             getattr(self, f"_on_{_HANDLERS.get(kind, kind)}")(0, fields)
 
 
@@ -131,6 +132,12 @@ def region_of(record: Sequence[int]) -> int:
     """The region of the call that a record stands for; -1: it stands outside of all calls."""
     kind, fields = next(_parts(record))
     return fields[0] if kind == "enter" else -1
+
+
+def node_of(record: Sequence[int]) -> int:
+    """The node of the function around the call that a record stands for; 0: there is none."""
+    head = dict(islice(_parts(record), 2))
+    return head["called_from"][0] if "called_from" in head else 0
 
 
 def _parts(record: Sequence[int]) -> Iterator[tuple[str, tuple[int, ...]]]:
