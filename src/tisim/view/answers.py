@@ -12,6 +12,8 @@ from tisim.timeline.names import WAITS
 from tisim.timeline.run_file import RunFile
 from tisim.view.causes import Causes
 from tisim.view.comparison import Comparison
+from tisim.view.network import RunNetwork
+from tisim.view.path import RunPath
 from tisim.view.questions import MOST_COLUMNS, MOST_LANES, MOST_ROWS, count, number, window
 from tisim.view.search import Search
 from tisim.view.site_sums import site_sums
@@ -73,6 +75,8 @@ class _RunAnswers:
     def __init__(self, run: RunFile) -> None:
         self.run = run
         self._causes = Causes(run)
+        self._network = RunNetwork(run)
+        self._path = RunPath(run)
         self.questions: Mapping[str, Callable[[Mapping[str, str]], Row | bytes]] = {
             "run": self._run,
             "tile": self._tile,
@@ -81,6 +85,8 @@ class _RunAnswers:
             "messages": self._messages,
             "search": self._search,
             "sites": self._sites,
+            "links": self._links,
+            "path": self._path_of,
         }
 
     def _run(self, query: Mapping[str, str]) -> Row:
@@ -192,7 +198,19 @@ class _RunAnswers:
     def _record(self, query: Mapping[str, str]) -> Row:
         """All that is known of what a rank does at a time."""
         rank = count(query, "rank", self.run.ranks - 1)
-        return self._causes.details(rank, number(query, "time"))
+        found = self._causes.details(rank, number(query, "time"))
+        message, others = found["message"], found["messages"]
+        if message is None and isinstance(others, list) and len(others) == 1:
+            message = found["message"] = others[0]
+        found["route"] = self._network.route_of(message) if isinstance(message, dict) else None
+        return found
+
+    def _links(self, query: Mapping[str, str]) -> Row:
+        part = window(self.run, query)
+        return self._network.used(part.begin, part.end)
+
+    def _path_of(self, query: Mapping[str, str]) -> Row:
+        return self._path.within(window(self.run, query))
 
     def _messages(self, query: Mapping[str, str]) -> Row:
         part = window(self.run, query)

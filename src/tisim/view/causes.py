@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _LONGEST_CHAIN = 64
 # Blocks of messages that are looked through for the arrows of a window.
 _MOST_BLOCKS = 64
+# Messages of a call that are listed.
+_MOST_OF_CALL = 200
 
 
 class Causes:
@@ -53,6 +55,7 @@ class Causes:
             "state": shown,
             "call": None if call is None else self._call(call),
             "message": self._message_of(state, call),
+            "messages": [] if call is None else self._messages_in(call),
             "chain": self._chain(state),
             "site": self.sites.path(rank, line) or self._between(rank, state),
             "host": self._run.info["hosts"][self._run.info["host_of"][rank]],
@@ -160,6 +163,26 @@ class Causes:
         rows = Block.joined(found)
         first = int(np.argmin(rows.reals("arrived")))
         return _messages(rows.rows(slice(first, first + 1)))[0]
+
+    def _messages_in(self, call: Block) -> list[Row]:
+        """The messages whose send or receive a call posted, also inside a collective."""
+        import numpy as np
+
+        rank = int(call.numbers("rank")[0])
+        start, end = float(call.reals("start")[0]), float(call.reals("end")[0])
+        table = self._run.messages
+        found = [table.none()]
+        for side, time in (("source", "posted"), ("destination", "received")):
+            blocks = table.overlapping(start, end, time, time)
+            for block in blocks if len(blocks) <= _MOST_BLOCKS else ():
+                rows = table.read(block)
+                at = rows.reals(time)
+                # What is posted at the end belongs to the next call.
+                inside = (at >= start) & ((at < end) if end > start else (at == start))
+                found.append(rows.rows(inside & (rows.numbers(side) == rank)))
+        rows = Block.joined(found)
+        rows = rows.rows(np.argsort(rows.reals("posted"), kind="stable")[:_MOST_OF_CALL])
+        return _messages(rows)
 
     def _chain(self, state: Block) -> list[Row]:
         """What was waited for: the longest state of the cause meanwhile, and so on.

@@ -227,3 +227,38 @@ def test_windows_are_kept_and_come_back(page: Any, viewer: Viewer) -> None:
     assert name.get_attribute("value") == "slow @ start"
     page.find_element("css selector", ".bookmarks button[title]").click()
     wait_for(page, "return !location.hash.includes('slow')")
+
+
+def open_tab(page: Any, name: str) -> None:
+    page.execute_script(f"document.querySelector('[data-tab={name}]').click()")
+
+
+def test_the_critical_path_leads_to_the_long_computation(page: Any, viewer: Viewer) -> None:
+    page.get("about:blank")
+    page.get(viewer.address + "#t=0.03..0.0305&r=0..3&tab=path&k=1")
+    panel_says(page, "Ranks that it is on")
+    drawn = "return document.getElementById('chart').dataset.path"
+    wait_for(page, f"{drawn} === '44'")
+    # Of its longest parts, that of rank 3.
+    rows = "[...document.querySelectorAll('#panel tr.clickable')]"
+    page.execute_script(f"{rows}.find((one) => /compute/.test(one.textContent)).click()")
+    panel_says(page, "compute, 105.2 us")
+    keys(page, "k")
+    wait_for(page, f"{drawn} === '0'")
+
+
+def test_links_are_drawn_on_the_platform(page: Any, viewer: Viewer) -> None:
+    page.get("about:blank")
+    page.get(viewer.address + "#t=0.03..0.0305&tab=links")
+    panel_says(page, "Links that are used in this time: 12")
+    size = wait_for(page, "return document.querySelector('#panel img.platform').naturalWidth")
+    assert size > 300
+
+
+def test_a_selected_receive_has_its_message_and_its_route(page: Any, viewer: Viewer) -> None:
+    page.get("about:blank")
+    # Of a receive whose message is there already, and of one that waits for it.
+    for at in ("2@0.0302", "0@0.03005"):
+        page.get(viewer.address + f"#t=0.03..0.0305&tab=selected&s={at}")
+        panel_says(page, "Its route: 4 links")
+        panel_says(page, "graphene-1, " if at.startswith("0") else "graphene-3, ")

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim import _core
+from tisim.errors import InputError
+from tisim.platform import Platform
 from tisim.timeline.run_file.writer import RunDescription, RunFileWriter
 
 if TYPE_CHECKING:
+    from tisim.config.platform_like import PlatformLike
     from tisim.timeline.run import Run
 
 
@@ -64,4 +67,15 @@ class RunFileOutput:
             host_of=[place[int(host)] for host in run.hosts],
             trace=run.trace,
             config=run.settings.config.as_dict(),
+            platform_xml=_xml_of(run.settings.platform),
         )
+
+
+def _xml_of(platform: PlatformLike) -> str | None:
+    """The platform as a file; None where the format cannot say it, or nothing describes it."""
+    if not isinstance(platform, Platform):
+        return None
+    try:
+        return platform.to_xml()
+    except InputError:
+        return None

@@ -6,12 +6,22 @@ import json
 import mmap
 import os
 import zipfile
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tisim.errors import InputError
 from tisim.timeline.run_file.blocks import Block, BlockTable
-from tisim.timeline.run_file.schema import COLUMNS, FORMAT, INFO, LEVEL_COLUMNS, VERSION, RunInfo
+from tisim.timeline.run_file.schema import (
+    COLUMNS,
+    FORMAT,
+    INFO,
+    LEVEL_COLUMNS,
+    PATH_COLUMNS,
+    PLATFORM,
+    VERSION,
+    RunInfo,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +46,8 @@ class RunFile:
         What ``run.json`` says.
     states, actions, messages, levels
         The tables.
+    platform_xml
+        The platform, as the text of a platform file; None where it is not known.
 
     Raises
     ------
@@ -59,6 +71,10 @@ class RunFile:
                     BlockTable(self._member(archive.getinfo(f"{name}.parquet")), columns)
                     for name, columns in {**COLUMNS, "levels": LEVEL_COLUMNS}.items()
                 ]
+                self._states_member = archive.getinfo("states.parquet")
+                names = archive.namelist()
+                xml = archive.read(PLATFORM).decode() if PLATFORM in names else None
+                self.platform_xml: str | None = xml
         except OSError as error:
             if isinstance(error, pa.ArrowException):
                 raise _damaged(self.path, error) from None
@@ -76,6 +92,12 @@ class RunFile:
     def end(self) -> float:
         """Simulated seconds."""
         return self.info["end"]
+
+    @cached_property
+    def path_states(self) -> BlockTable | None:
+        """The states with what the critical path needs; None where the file lacks that."""
+        whole = BlockTable(self._member(self._states_member))
+        return whole if PATH_COLUMNS.keys() <= {*whole.columns} else None
 
     def states_of(self, rows: Block) -> list[dict[str, object]]:
         """States in words: a dict for each row of the table of states."""

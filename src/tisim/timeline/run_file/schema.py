@@ -19,6 +19,9 @@ VERSION = 1
 #: The member that describes the others, JSON.
 INFO = "run.json"
 
+#: The member that has the platform, where that can be written: a platform file.
+PLATFORM = "platform.xml"
+
 #: Rows of a block (a row group of Parquet). A window of a picture reads whole blocks.
 BLOCK = 1 << 17
 
@@ -48,6 +51,9 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "messages": MESSAGE_COLUMNS,
 }
+
+#: More columns of the table of states, which only the critical path needs.
+PATH_COLUMNS = {"started": "started", "receives": "receives", "by_peer": "by_peer"}
 
 #: Columns of the table of sums. A row is one of the cells that are not empty.
 LEVEL_COLUMNS = ("group", "parts", "part", "lane", "key", "seconds", "longest", "count")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tisim.files import OutputFile
-from tisim.timeline.run_file.schema import BLOCK, COLUMNS
+from tisim.timeline.run_file.schema import BLOCK, COLUMNS, PATH_COLUMNS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +98,7 @@ class RecordTable:
 
     def __init__(self, name: str, path: Path, row_type: np.dtype[np.void], ranks: int) -> None:
         self.file = TableFile(path)
-        self._columns = COLUMNS[name]
+        self._columns = COLUMNS[name] | (PATH_COLUMNS if name == "states" else {})
         self._type = row_type
         self._ranks = ranks
         self._waiting: list[bytes] = []
@@ -138,7 +138,7 @@ class RecordTable:
         import pyarrow as pa
 
         values = np.ascontiguousarray(rows[field])
-        if field == "collective":
+        if field in ("collective", "receives", "by_peer"):
             return pa.array(values.astype(bool))
         if field in ("sent", "received", "started", "arrived"):
             return pa.array(values, mask=values < 0)

@@ -16,7 +16,7 @@ from tisim.errors import InputError
 from tisim.files import OutputFile
 from tisim.timeline.names import STATES
 from tisim.timeline.run_file.levels import write_levels
-from tisim.timeline.run_file.schema import FORMAT, INFO, VERSION, LevelInfo, RunInfo
+from tisim.timeline.run_file.schema import FORMAT, INFO, PLATFORM, VERSION, LevelInfo, RunInfo
 from tisim.timeline.run_file.tables import RecordTable, TableFile
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class RunDescription:
     trace: str | None
     config: Mapping[str, object] = field(default_factory=dict)
     is_measured: bool = False
+    platform_xml: str | None = None
 
 
 def row_types() -> dict[str, np.dtype[np.void]]:
@@ -106,6 +107,10 @@ class RunFileWriter:
             zipfile.ZipFile(self._file.stream, "w", zipfile.ZIP_STORED) as archive,
         ):
             archive.writestr(zipfile.ZipInfo(INFO, _DATE), json.dumps(info, indent=1))
+            if run.platform_xml is not None:
+                member = zipfile.ZipInfo(PLATFORM, _DATE)
+                member.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(member, run.platform_xml)
             for name, table in members.items():
                 member = zipfile.ZipInfo(f"{name}.parquet", _DATE)
                 with (

@@ -26,6 +26,12 @@ export class Chart {
       canvas.dispatchEvent(new CustomEvent("messages", { detail: answer }));
       this.draw();
     }, say);
+    this.path = null; // the critical path of the window
+    this.paths = new Asker((answer) => {
+      if (answer.unknown) say(new Error(answer.unknown));
+      this.path = answer.unknown ? null : answer.drawn;
+      this.draw();
+    }, say);
     new ResizeObserver(() => this.request()).observe(canvas);
     this.listen();
   }
@@ -55,6 +61,8 @@ export class Chart {
     this.tiles.ask("tile", { of: this.of, ...this.view.window(), columns: Math.min(width, MOST.columns), lanes, by: this.view.by });
     if (this.view.arrows) this.arrows.ask("messages", { of: this.of, ...this.view.window(), most: ARROWS });
     else this.messages = [];
+    if (this.view.path) this.paths.ask("path", { of: this.of, ...this.view.window() });
+    else this.path = null;
   }
 
   use(answer) {
@@ -115,6 +123,9 @@ export class Chart {
       context.drawImage(this.image, x, y, right - x, bottom - y);
     }
     this.drawArrows(context, colour);
+    const { path } = this;
+    this.canvas.dataset.path = path && this.view.path ? path.start.length : 0; // parts that are drawn
+    if (path && this.view.path) this.drawPath(context, colour);
     this.drawSelection(context, colour);
     context.restore();
     this.drawAxes(context, colour);
@@ -139,6 +150,22 @@ export class Chart {
         context.lineTo(to[0] - 7 * ratio * Math.cos(angle + side), to[1] - 7 * ratio * Math.sin(angle + side));
       }
       context.fill();
+    }
+  }
+
+  // A line along each part, with a border of the ground's colour so that it is seen on any state.
+  drawPath(context, colour) {
+    const { ratio } = this.area();
+    const { start, end, source, destination } = this.path;
+    for (const [width, name] of [[5, "--ground"], [2.5, "--path"]]) {
+      context.lineWidth = width * ratio;
+      context.strokeStyle = colour(name);
+      context.beginPath();
+      for (let i = 0; i < start.length; i += 1) {
+        context.moveTo(this.x(start[i]), this.y(source[i] + 0.5));
+        context.lineTo(this.x(end[i]), this.y(destination[i] + 0.5));
+      }
+      context.stroke();
     }
   }
 

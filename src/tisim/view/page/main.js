@@ -75,6 +75,7 @@ function listen(view, panels) {
   $("out").addEventListener("click", () => view.zoomTime(2));
   $("by").addEventListener("change", (event) => view.set({ by: event.target.value }));
   $("arrows").addEventListener("change", (event) => view.set({ arrows: event.target.checked }));
+  $("path").addEventListener("change", (event) => view.set({ path: event.target.checked }));
   $("help").addEventListener("click", () => { $("keys").hidden = !$("keys").hidden; });
   $("search-form").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -88,7 +89,7 @@ function listen(view, panels) {
     ArrowUp: () => view.move(0, -0.1), ArrowDown: () => view.move(0, 0.1),
     "+": () => view.zoomTime(0.5), "-": () => view.zoomTime(2), 0: () => $("all").click(),
     Backspace: (event) => (event.shiftKey ? view.forward() : view.back()), b: () => panels.bookmarks.add(),
-    m: () => view.set({ arrows: !view.arrows }), c: () => panels.toCause(),
+    m: () => view.set({ arrows: !view.arrows }), k: () => view.set({ path: !view.path }), c: () => panels.toCause(),
     n: () => panels.step(1), p: () => panels.step(-1), "/": () => $("search").focus(),
     Escape: () => view.select(null), "?": () => $("help").click(),
   };
@@ -118,7 +119,7 @@ async function start() {
   let waiting = 0;
   view.addEventListener("changed", (event) => {
     say(null);
-    [$("by").value, $("arrows").checked, $("search").value] = [view.by, view.arrows, view.query];
+    [$("by").value, $("arrows").checked, $("path").checked, $("search").value] = [view.by, view.arrows, view.path, view.query];
     const step = (view.end - view.begin) / 1000;
     $("window").textContent = `${instant(view.begin, step, view.end)} to ${instant(view.end, step)}, ranks ${view.first} to ${view.last}`;
     written = view.toHash();

@@ -4,6 +4,8 @@ import { ask, Asker } from "./ask.js";
 import { Bookmarks } from "./bookmarks.js";
 import { Differences } from "./differences.js";
 import { bytes, instant, percent, time, whole } from "./format.js";
+import { NetworkPanel, route } from "./network.js";
+import { PathPanel } from "./path.js";
 import { CallSites } from "./sites.js";
 import { element, table } from "./table.js";
 
@@ -15,6 +17,8 @@ export class Panels {
     Object.assign(this, { box, tabs, view, run, chart, say, second });
     this.differences = new Differences(box, view, say);
     this.bookmarks = new Bookmarks(box, view);
+    this.path = new PathPanel(box, view, say);
+    this.links = new NetworkPanel(box, view, say);
     this.sites = new CallSites(box, view, say);
     this.sums = new Asker((answer) => this.showSums(answer), say);
     this.found = new Asker((answer) => this.showFound(answer), say);
@@ -38,6 +42,8 @@ export class Panels {
     } else if (tab === "statistics" || tab === "ranks") this.sums.ask("statistics", this.view.window());
     else if (tab === "messages") this.askMessages();
     else if (tab === "bookmarks") this.bookmarks.show();
+    else if (tab === "path") this.path.request();
+    else if (tab === "links") this.links.request();
     else if (tab === "sites") this.sites.request();
     else if (tab === "differences" && this.second) this.differences.request();
     else if (tab === "found") {
@@ -173,7 +179,7 @@ export class Panels {
     chart.record = answer;
     chart.draw();
     if (this.view.tab !== "selected") return;
-    const { state, call, message, chain, host } = answer;
+    const { state, call, message, messages, chain, host } = answer;
     const step = Math.max((state.end - state.start) / 100, 1e-12);
     const list = (pairs) => element("dl", {}, ...pairs.filter(([, value]) => value !== "").flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
     const parts = [
@@ -205,6 +211,8 @@ export class Panels {
         ["under way", message.started === null ? "" : `${instant(message.started, step)} to ${instant(message.arrived, step)}`],
       ]));
     }
+    if (messages.length > 1) parts.push(...this.messagesOf(state.rank, messages));
+    if (answer.route) parts.push(...route(answer.route));
     if (chain.length) {
       const items = chain.map((one) => {
         const text = `rank ${one.rank}: ${one.state} in ${one.kind} (line ${one.line}), ${time(one.within)} of it meanwhile, ${time(one.end - one.start)} in all`;
@@ -217,6 +225,28 @@ export class Panels {
         : `The origin: rank ${origin.rank} was in ${origin.state}.`));
     }
     this.box.replaceChildren(...parts);
+  }
+
+  // Those of one call: a collective, or a receive and a send.
+  messagesOf(rank, messages) {
+    const first = Math.min(...messages.map((one) => one.posted ?? Infinity));
+    return [
+      element("h3", {}, `Messages of this call: ${whole(messages.length)}`),
+      table([
+        { name: "from", value: (one) => one.source },
+        { name: "to", value: (one) => one.destination },
+        { name: "size", value: (one) => one.bytes, text: bytes },
+        { name: "sent after", value: (one) => (one.posted ?? first) - first, text: (value) => time(value) },
+        { name: "under way", value: (one) => (one.arrived ?? 0) - (one.started ?? one.arrived ?? 0), text: (value) => time(value) },
+      ], messages, { sorted: 4, filter: false, click: (one) => this.toOtherEnd(rank, one) }),
+    ];
+  }
+
+  // Selects what the other end of a message does when it posts it.
+  toOtherEnd(rank, one) {
+    const sends = one.source !== rank;
+    const at = sends ? one.posted : one.received;
+    if (at !== null) this.selectedChart().view.select({ rank: sends ? one.source : one.destination, time: at }, { bring: true });
   }
 
   goTo(state) { this.selectedChart().view.select({ rank: state.rank, time: (state.start + state.end) / 2 }, { bring: true }); }

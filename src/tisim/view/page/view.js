@@ -12,6 +12,7 @@ export class View extends EventTarget {
     this.marks = []; // bookmarks: windows with a name
     this.by = "state";
     this.arrows = false;
+    this.path = false; // whether the critical path is drawn
     this.tab = "statistics";
     this.query = "";
     this.mode = "call"; // how a second run is aligned, or "time"
@@ -121,6 +122,7 @@ export class View extends EventTarget {
     hash.set("by", this.by);
     hash.set("tab", this.tab);
     if (this.arrows) hash.set("m", "1");
+    if (this.path) hash.set("k", "1");
     if (this.query) hash.set("q", this.query);
     if (this.mode !== "call") hash.set("mode", this.mode);
     if (this.selected) hash.set("s", `${this.selected.of === "b" ? "b:" : ""}${this.selected.rank}@${this.selected.time}`);
@@ -140,6 +142,7 @@ export class View extends EventTarget {
     if (["state", "kind"].includes(hash.get("by"))) this.by = hash.get("by");
     this.tab = hash.get("tab") || this.tab;
     this.arrows = hash.get("m") === "1";
+    this.path = hash.get("k") === "1";
     this.query = hash.get("q") || "";
     if (hash.get("mode") === "time") this.mode = "time";
     this.marks = hash.getAll("mark").slice(0, MARKS).map((one) => this.markOf(one)).filter(Boolean);
