@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tisim import _core
-from tisim.timeline.columns import structured
 from tisim.timeline.run_file import RunFile, Window
-from tisim.timeline.run_file.writer import row_types
+from tisim.timeline.run_file.path_parts import path_parts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +16,6 @@ if TYPE_CHECKING:
 
 # States of a run whose path is followed: they are copied to a temporary file of 1 GB at most.
 _MOST_STATES = 20_000_000
-_CHUNK = 65536
 # Parts that are drawn, and that are listed.
 _MOST_DRAWN = 4000
 _MOST_ROWS = 200
@@ -117,35 +112,7 @@ class RunPath:
 
     @cached_property
     def _parts(self) -> NDArray[np.void]:
-        """All parts, the earliest first."""
-        import numpy as np
-
-        table = self._run.path_states
-        assert table is not None
-        # Rows of a block are sorted by rank, and the core looks for them in the order of their
-        # ends.
-        with tempfile.TemporaryDirectory(prefix="tisim-") as folder:
-            path = Path(folder) / "states"
-            last = 0
-            with path.open("wb") as file:
-                for block in range(table.blocks):
-                    columns = table.read(block)
-                    end = columns.reals("end")
-                    order = np.argsort(end, kind="stable")
-                    rows = np.zeros(len(end), row_types()["states"])
-                    for name in columns.names:
-                        real = name in ("start", "end", "started")
-                        values = columns.reals(name) if real else columns.numbers(name)
-                        rows[name] = np.nan_to_num(values[order], nan=-1.0)
-                    file.write(rows.tobytes())
-                    at_end = rows["rank"][rows["end"] == self._run.end]
-                    last = int(at_end.min()) if len(at_end) else last
-            walk = _core.CriticalPath(str(path), last, self._run.end, 0.0)
-            chunks = [structured(walk.take(0))]
-            while len(found := structured(walk.take(_CHUNK))):
-                chunks.append(found)
-        parts: NDArray[np.void] = np.concatenate(chunks)[::-1]
-        return parts
+        return path_parts(self._run)
 
 
 def _seen(rows: NDArray[np.void], seconds: NDArray[np.float64], window: Window) -> NDArray[np.intp]:
