@@ -45,7 +45,7 @@ def page(driver: Any, viewer: Viewer) -> Iterator[Any]:
 
 
 def wait_for(driver: Any, script: str) -> Any:
-    for _ in range(200):
+    for _ in range(1200):
         if value := driver.execute_script(script):
             return value
         time.sleep(0.05)
