@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from tisim import _core
 from tisim.errors import InputError
 from tisim.files import OutputFile
+from tisim.timeline.arrow import arrow_array
 from tisim.timeline.formats.names import files_of
 
 if TYPE_CHECKING:
@@ -166,10 +167,10 @@ class _Table:
             # Several kinds go by one name, and Arrow writes a dictionary that says a name twice
             # with bytes at its end that nobody has set.
             names, numbers = np.unique(self._kinds, return_inverse=True)
-            indices = pa.array(numbers[values].astype(np.int16))
+            indices = arrow_array(numbers[values].astype(np.int16))
             return pa.DictionaryArray.from_arrays(indices, pa.array(names.tolist()))
         if field == "collective":
-            return pa.array(values.astype(bool))
+            return arrow_array(values.astype(bool))
         if field in ("sent", "received", "started", "arrived"):
-            return pa.array(values, mask=values < 0)
-        return pa.array(values)
+            return arrow_array(values, values < 0)
+        return arrow_array(values)

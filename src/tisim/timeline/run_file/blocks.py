@@ -6,6 +6,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import IO, TYPE_CHECKING
 
+from tisim.timeline.arrow import numpy_array
+
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
@@ -135,9 +137,7 @@ class BlockTable:
             self._kept.move_to_end(block)
             return self._kept[block]
         table = self._file.read_row_group(block, columns=list(self.columns), use_threads=False)
-        rows = Block(
-            {name: table.column(name).to_numpy(zero_copy_only=False) for name in self.columns}
-        )
+        rows = Block({name: numpy_array(table.column(name)) for name in self.columns})
         self._kept[block] = rows
         self._size += rows.nbytes
         while self._size > _KEPT and len(self._kept) > 1:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tisim import _core
+from tisim.timeline.arrow import arrow_array
 from tisim.timeline.run_file.schema import LEVEL_COLUMNS, LevelInfo
 
 if TYPE_CHECKING:
@@ -202,11 +203,10 @@ class _Buffer:
 
 def _columns(group: int, parts: int, cells: Sequence[NDArray[np.generic]]) -> dict[str, pa.Array]:
     import numpy as np
-    import pyarrow as pa
 
     size = len(cells[0])
     values = (np.full(size, group, np.uint32), np.full(size, parts, np.uint32), *cells)
     return {
-        name: pa.array(np.ascontiguousarray(column))
+        name: arrow_array(column)
         for name, column in zip(LEVEL_COLUMNS, values, strict=True)
     }

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tisim.files import OutputFile
+from tisim.timeline.arrow import arrow_array
 from tisim.timeline.run_file.schema import BLOCK, COLUMNS, PATH_COLUMNS
 
 if TYPE_CHECKING:
@@ -135,11 +136,10 @@ class RecordTable:
     @staticmethod
     def _column(rows: NDArray[np.void], field: str) -> pa.Array:
         import numpy as np
-        import pyarrow as pa
 
         values = np.ascontiguousarray(rows[field])
         if field in ("collective", "receives", "by_peer"):
-            return pa.array(values.astype(bool))
+            return arrow_array(values.astype(bool))
         if field in ("sent", "received", "started", "arrived"):
-            return pa.array(values, mask=values < 0)
-        return pa.array(values)
+            return arrow_array(values, values < 0)
+        return arrow_array(values)
