@@ -4,7 +4,8 @@ usage: python -m benchmarks.run_files [--states 10_000_000] [--ranks 10_000] [--
 
 The run is made up: in each step every rank computes and then waits for its neighbour. The answers
 of the viewer's server are timed in a process of their own, without the browser; first they are
-checked: the shares of a picture add up to the time of its ranks.
+checked: the shares of a picture add up to the time of its ranks. Times are processor times of that
+process, which do not depend on what else the machine does; the first picture has its wall time too.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ _STEP = 1e-3
 
 
 def write(path: Path, states: int, ranks: int) -> float:
-    """Write a run of so many states; the seconds that it took."""
-    begin = time.perf_counter()
+    """Write a run of so many states; the seconds of processor time that it took."""
+    begin = time.process_time()
     steps = max(states // (2 * ranks), 1)
     writer = RunFileWriter(path, ranks)
     draw = np.random.default_rng(1)
@@ -57,28 +58,29 @@ def write(path: Path, states: int, ranks: int) -> float:
     end = steps * _STEP
     writer.finish(RunDescription("made up", ranks, end, hosts, range(ranks), None))
     writer.commit()
-    return time.perf_counter() - begin
+    return time.process_time() - begin
 
 
 def measure(path: Path, pictures: int) -> dict[str, float]:
     """Time the answers of the server, and how much memory this process has taken."""
-    begin = time.perf_counter()
+    begin, wall = time.process_time(), time.perf_counter()
     run = RunFile(path)
     answers = Answers([run])
     _check(_picture(answers, 0.0, run.end, 0, run.ranks - 1), run.ranks)
-    first = time.perf_counter() - begin
+    first, first_wall = time.process_time() - begin, time.perf_counter() - wall
     draw, times = random.Random(2), []
     for _ in range(pictures):
         length = run.end * 10 ** -draw.uniform(0, 5)
         ranks = max(int(run.ranks * 10 ** -draw.uniform(0, 4)), 1)
         start, low = draw.uniform(0, run.end - length), draw.randint(0, run.ranks - ranks)
-        begin = time.perf_counter()
+        begin = time.process_time()
         _picture(answers, start, start + length, low, low + ranks - 1)
-        times.append(time.perf_counter() - begin)
+        times.append(time.process_time() - begin)
     usage = resource.getrusage(resource.RUSAGE_SELF)
     median, most = np.quantile(times, [0.5, 0.95]).tolist()
     return {
         "first": first,
+        "first, wall": first_wall,
         "median": median,
         "p95": most,
         "longest": max(times),
@@ -125,13 +127,14 @@ def main() -> None:
     print(f"written in {seconds:.1f} s, {given.states / seconds:,.0f} a second")
     for name, unit, factor, goal in (
         ("first", "s", 1.0, GOALS[0]),
+        ("first, wall", "s", 1.0, None),
         ("median", "ms", 1e3, None),
         ("p95", "ms", 1e3, GOALS[1]),
         ("longest", "ms", 1e3, None),
         ("memory", "MB", 1e-6, GOALS[2]),
     ):
         wanted = "" if goal is None else f", goal {goal * factor:g}"
-        print(f"{name:8} {found[name] * factor:.4g} {unit}{wanted}")
+        print(f"{name:12} {found[name] * factor:.4g} {unit}{wanted}")
 
 
 if __name__ == "__main__":

@@ -206,7 +206,4 @@ def _columns(group: int, parts: int, cells: Sequence[NDArray[np.generic]]) -> di
 
     size = len(cells[0])
     values = (np.full(size, group, np.uint32), np.full(size, parts, np.uint32), *cells)
-    return {
-        name: arrow_array(column)
-        for name, column in zip(LEVEL_COLUMNS, values, strict=True)
-    }
+    return {name: arrow_array(column) for name, column in zip(LEVEL_COLUMNS, values, strict=True)}
