@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tisim.timeline.breakdown import Breakdown
     from tisim.timeline.critical_path import CriticalPath
     from tisim.timeline.event_log import EventLog
+    from tisim.timeline.frames import Frames
     from tisim.timeline.links import Links
     from tisim.viz.plots import Plots
 
@@ -250,7 +251,9 @@ class Result:
         columns: dict[str, object] = {"rank": range(len(self.hosts)), "host": self.hosts}
         for name in COLUMNS[2:]:
             columns[name] = self.rank_actions if name == "actions" else getattr(self, name)
-        return pd.DataFrame(columns)
+        from tisim.timeline.units import with_units
+
+        return with_units(pd.DataFrame(columns))
 
     @property
     def timeline(self) -> pd.DataFrame:
@@ -304,6 +307,13 @@ class Result:
     def links(self) -> Links:
         """What each link carried over time."""
         return self.require_event_log().links
+
+    @property
+    def frames(self) -> Frames:
+        """The run as Hatchet and Pipit read it: `frames.hatchet()`, `frames.pipit()`."""
+        from tisim.timeline.frames import Frames
+
+        return Frames(self.require_event_log())
 
     @property
     def plot(self) -> Plots:

@@ -41,7 +41,7 @@ def _bits(values: NDArray[np.generic]) -> pa.Buffer:
     import numpy as np
     import pyarrow as pa
 
-    return pa.py_buffer(np.packbits(values, bitorder="little"))
+    return pa.py_buffer(np.packbits(values.astype(np.bool_), bitorder="little"))
 
 
 def numpy_array(column: pa.ChunkedArray) -> NDArray[np.generic]:

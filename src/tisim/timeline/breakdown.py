@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tisim import _core
 from tisim.timeline.names import STATES
+from tisim.timeline.units import with_units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +53,7 @@ class Breakdown:
                 )
             )
         empty = pd.DataFrame({"rank": [], "kind": [], "state": [], "seconds": []})
-        return pd.concat(parts, ignore_index=True) if parts else empty
+        return with_units(pd.concat(parts, ignore_index=True) if parts else empty)
 
     @cached_property
     def by_rank(self) -> pd.DataFrame:
@@ -64,7 +65,7 @@ class Breakdown:
         for state, _, seconds in self._profile.columns():
             sums[:, state] += seconds
         index = pd.RangeIndex(self._ranks, name="rank")
-        return pd.DataFrame(sums, index=index, columns=list(STATES))
+        return with_units(pd.DataFrame(sums, index=index, columns=list(STATES)))
 
     @cached_property
     def by_kind(self) -> pd.DataFrame:
@@ -85,7 +86,7 @@ class Breakdown:
         frame = pd.DataFrame([sums[kind] for kind in order], index=index, columns=list(STATES))
         frame.insert(0, "seconds", frame.sum(axis=1))
         frame.insert(0, "actions", [counts.get(kind, 0) for kind in order])
-        return frame
+        return with_units(frame)
 
     def __repr__(self) -> str:
         return f"<Breakdown of {self._ranks} ranks: .by_rank, .by_kind, .table>"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+from tisim.timeline.units import with_units
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
@@ -36,13 +38,15 @@ def categories(numbers: NDArray[np.uint8], names: Sequence[str]) -> pd.Categoric
 
 
 def frame(columns: Mapping[str, object]) -> pd.DataFrame:
-    """A data frame whose columns are copied out of structured arrays."""
+    """A data frame whose columns are copied out of structured arrays, with their units."""
     import numpy as np
     import pandas as pd
 
-    return pd.DataFrame(
-        {
-            name: np.ascontiguousarray(column) if isinstance(column, np.ndarray) else column
-            for name, column in columns.items()
-        }
+    return with_units(
+        pd.DataFrame(
+            {
+                name: np.ascontiguousarray(column) if isinstance(column, np.ndarray) else column
+                for name, column in columns.items()
+            }
+        )
     )

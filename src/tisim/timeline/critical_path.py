@@ -11,6 +11,7 @@ from tisim import _core
 from tisim.timeline.columns import categories, frame, structured
 from tisim.timeline.names import STATES
 from tisim.timeline.routes import RouteTable
+from tisim.timeline.units import with_units
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,7 +127,8 @@ class CriticalPath:
         ]
         table = pd.DataFrame(rows, columns=["state", "kind", "seconds", "parts"])
         table["share"] = table["seconds"] / (self.length or 1.0)
-        return table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
+        ordered = table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
+        return with_units(ordered)
 
     @cached_property
     def by_rank(self) -> pd.DataFrame:
@@ -136,7 +138,7 @@ class CriticalPath:
         acts, sends = self._sums.acts, self._sums.sends
         table = pd.DataFrame({"seconds": acts, "transfers": sends})
         table.index.name = "rank"
-        return table
+        return with_units(table)
 
     @cached_property
     def links(self) -> pd.DataFrame:
@@ -152,7 +154,8 @@ class CriticalPath:
             columns=["link", "seconds", "bytes", "transfers"],
         )
         table["link"] = [self._routes.link_name(link) for link in table["link"]]
-        return table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
+        ordered = table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
+        return with_units(ordered, transfers="")
 
     @cached_property
     def gains(self) -> pd.DataFrame:
@@ -174,7 +177,7 @@ class CriticalPath:
         # Less than rounding leaves nothing.
         left = (1.0 - table["share"]).where(table["share"] < 1 - 1e-12, 0.0)
         table["speedup"] = (1.0 / left).where(left > 0, float("inf"))
-        return table
+        return with_units(table)
 
     def turns(self, most: int) -> tuple[NDArray[np.float64], NDArray[np.int32], float]:
         """The path as a line from rank to rank, with about `most` points or fewer.

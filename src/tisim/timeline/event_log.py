@@ -16,6 +16,7 @@ from tisim.timeline.link_words import link_words
 from tisim.timeline.names import STATES
 from tisim.timeline.outliers import Outlier, SlowRanks, find_outliers, find_slow_ranks
 from tisim.timeline.routes import RouteTable
+from tisim.timeline.units import with_units
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +66,8 @@ class EventLog:
                 "count": rows["count"],
             }
         )
-        return table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
+        ordered = table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
+        return with_units(ordered)
 
     @cached_property
     def matrix(self) -> pd.DataFrame:

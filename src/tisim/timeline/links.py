@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tisim.timeline.units import with_units
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
@@ -78,7 +80,8 @@ class Links:
         import pandas as pd
 
         index = pd.Index(self.times, name="start")
-        return pd.DataFrame(self.utilisation.T, index=index, columns=self.names)
+        table = pd.DataFrame(self.utilisation.T, index=index, columns=self.names)
+        return with_units(table, **dict.fromkeys(self.names, "1"))
 
     def _lengths(self) -> NDArray[np.float64]:
         """Seconds of each part that belong to the simulation."""
@@ -111,7 +114,8 @@ class Links:
                 "fatpipe": self._settings.routes.link_fatpipe[self.index].astype(bool),
             }
         )
-        return frame.sort_values(["mean", "link"], ascending=[False, True], ignore_index=True)
+        ordered = frame.sort_values(["mean", "link"], ascending=[False, True], ignore_index=True)
+        return with_units(ordered)
 
     def most_loaded(self, count: int) -> NDArray[np.intp]:
         """The places of the links with the highest mean utilisation, the highest first."""
