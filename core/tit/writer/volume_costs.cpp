@@ -1,5 +1,6 @@
 #include "tit/writer/volume_costs.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -13,6 +14,9 @@ namespace {
 
 constexpr double kBitsPerColumn = 160;
 constexpr double kBitsPerSite = 40;
+// What a value in a column takes at least. All ranks share the models of columns: where each rank
+// has one volume only, others have other ones.
+constexpr double kLeastBitsPerValue = 1;
 
 // A number for two numbers below 2^32; its low bits are as good as random.
 std::uint64_t pair_of(std::uint64_t a, std::uint64_t b) {
@@ -60,11 +64,13 @@ bool measure_volumes(const RankPart& part, std::size_t most_distinct, VolumeCost
   std::vector<std::uint32_t> uses_of(totals.size(), 0);
   for (const std::uint64_t key : uses.keys()) ++uses_of[static_cast<std::size_t>(key >> 32)];
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const auto of = static_cast<std::size_t>(uses.keys()[i] >> 32);
-    if (uses_of[of] == 1) continue;
+    const std::uint64_t use = uses.keys()[i];
+    const auto of = static_cast<std::size_t>(use >> 32);
+    const bool is_nothing = static_cast<std::uint32_t>(use) == 0;
+    if (uses_of[of] == 1 && is_nothing) continue;
     const auto times = static_cast<double>(counts[i]);
-    costs.column_bits += times * std::log2(static_cast<double>(totals[of]) / times);
-    costs.column_bits += kBitsPerVolume;
+    const double bits = std::log2(static_cast<double>(totals[of]) / times);
+    costs.column_bits += times * std::max(bits, kLeastBitsPerValue) + kBitsPerVolume;
   }
   for (const std::uint32_t count : uses_of) costs.column_bits += count > 1 ? kBitsPerSite : 0;
   // A volume with its call is a rule of two items where it comes again; behind one another they

@@ -118,3 +118,23 @@ def test_unknown_levels_are_refused(text: Path) -> None:
         pack(text, text.parent / "x.tit", volumes="1e-4")
     with pytest.raises(InputError, match="version 1 of packed traces keeps volumes exactly"):
         pack(text, text.parent / "x.tit", volumes="mean", version=1)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_volumes_that_repeat_themselves_take_no_column(tmp_path: Path, shared: bool) -> None:
+    """What a rank computes in each iteration, as exact counts of instructions are."""
+    source = random.Random(3)
+    directory = tmp_path / "text"
+    directory.mkdir()
+    sizes = {}
+    for iterations in (10, 1000):
+        for rank in range(16):
+            draw = random.Random(5) if shared else source
+            steps = [f"compute {draw.randrange(10**4, 10**6)}\n{rank} barrier" for _ in range(20)]
+            last = [f"compute {rank}", "finalize"]
+            lines = ["init", *steps * iterations, *last]
+            text = "".join(f"{rank} {line}\n" for line in lines)
+            (directory / f"rank-{rank}.txt").write_text(text)
+        pack(directory, tmp_path / "x.tit", version=2)
+        sizes[iterations] = (tmp_path / "x.tit").stat().st_size
+    assert sizes[1000] <= sizes[10] + 16
