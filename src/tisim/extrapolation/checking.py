@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.extrapolation.program import read_trace
+from tisim.extrapolation.recorded.program import read_trace
 from tisim.formats.tit import TitTrace
 
 

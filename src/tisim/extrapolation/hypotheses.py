@@ -17,7 +17,7 @@ from tisim.errors import InputError
 from tisim.extrapolation.findings import Findings
 from tisim.extrapolation.grids import Grid, Place, known_grids
 from tisim.extrapolation.model import Model
-from tisim.extrapolation.program import ClassProgram
+from tisim.extrapolation.recorded.program import ClassProgram
 from tisim.extrapolation.skeleton import merged
 from tisim.extrapolation.stages import staged
 from tisim.extrapolation.target import write_program

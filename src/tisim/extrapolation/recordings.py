@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from tisim.errors import InputError
 from tisim.extrapolation.data.approximation import Approximation
 from tisim.extrapolation.hypotheses import Explanation, explain
-from tisim.extrapolation.program import ClassProgram, read_trace, without_short_loops
+from tisim.extrapolation.recorded.accidental_loops import without_accidental_loops
+from tisim.extrapolation.recorded.program import ClassProgram, read_trace
 from tisim.extrapolation.target import write_program
 from tisim.extrapolation.volumes import SCALINGS
 from tisim.formats.extrapolated import Extrapolated, ExtrapolatedVolume, add_extrapolated
@@ -79,7 +80,7 @@ class Recordings:
         # Other volumes are parameters like any other, and exact.
         fit_volumes = any(trace.has_measured_volumes for trace in recorded)
         approximation = Approximation.parsed(approximate)
-        classes = without_short_loops(
+        classes = without_accidental_loops(
             [made for trace in recorded for made in trace.classes(fit_volumes, approximation)]
         )
         known = {call.shape.action for made in classes for call in made.calls}

@@ -80,8 +80,8 @@ class ClassCall:
     varying: frozenset[int]
     starters: tuple[ClassCall, ...] = ()
 
-    def of_ranks(self, chosen: NDArray[np.bool_]) -> ClassCall:
-        """The same call of some of the ranks."""
+    def of_ranks(self, chosen: NDArray[np.bool_] | Numbers) -> ClassCall:
+        """The same call of some of the ranks, or of all in another order."""
         return ClassCall(
             self.shape,
             tuple(numbers[chosen] for numbers in self.numbers),

@@ -13,11 +13,11 @@ from functools import reduce
 import numpy as np
 
 from tisim.extrapolation.grids import Place
-from tisim.extrapolation.loops import Item, Repeat
-from tisim.extrapolation.loops import places as count_places
+from tisim.extrapolation.recorded.loops import Item, Repeat
+from tisim.extrapolation.recorded.loops import places as count_places
 from tisim.extrapolation.nodes import Loop, Mask, Node, Site
 from tisim.extrapolation.peers import peer_forms
-from tisim.extrapolation.program import ClassProgram
+from tisim.extrapolation.recorded.program import ClassProgram
 from tisim.extrapolation.shapes import ClassCall, Numbers, Shape
 
 # What a pair of equal calls is worth, and what each number that differs between traces takes off.

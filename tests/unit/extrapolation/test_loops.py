@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tisim.extrapolation.loops import Item, Repeat, loops_of, normalized, spelled_out
-from tisim.extrapolation.requests import with_starters
+from tisim.extrapolation.recorded.loops import Item, Repeat, loops_of, normalized, spelled_out
+from tisim.extrapolation.recorded.requests import with_starters
 from tisim.extrapolation.shapes import ClassCall, Shape
 from tisim.formats.tit.grammar import Grammar
 

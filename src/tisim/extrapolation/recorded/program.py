@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +14,8 @@ from numpy.typing import NDArray
 from tisim.errors import InputError
 from tisim.extrapolation.data.approximation import Approximation
 from tisim.extrapolation.data.vector_calls import collapsed
-from tisim.extrapolation.loops import (
-    Item,
-    leaves,
-    loops_of,
-    loops_of_one_call,
-    places,
-    spelled_out,
-)
-from tisim.extrapolation.requests import with_starters
+from tisim.extrapolation.recorded.loops import Item, leaves, loops_of, places
+from tisim.extrapolation.recorded.requests import with_starters
 from tisim.extrapolation.shapes import ClassCall, Numbers, Shape
 from tisim.extrapolation.volume_codes import value_of
 from tisim.formats import pack, unpack
@@ -42,8 +34,6 @@ from tisim.formats.tit.tables import (
 # The shape of computations, which every file has, and where a file says its version.
 _COMPUTE = 0
 _VERSION_AT = 8
-# So many equal calls in a row may be no loop.
-_SHORT = 4
 # A comment says how a trace was made, and nothing of the program.
 _COMMENT = bytes([NO_RANK]) + b"#"
 
@@ -129,40 +119,6 @@ class RecordedTrace:
             ]
         except InputError as error:
             raise InputError(error.message, file=Path(self.name)) from None
-
-
-def without_short_loops(classes: Sequence[ClassProgram]) -> list[ClassProgram]:
-    """The same programs, but calls that only some ranks repeat a few times are no loops.
-
-    Three sums in a row are a loop, unless messages stand between them, as at the edges of a grid.
-    """
-    seen: dict[Shape, dict[int, set[tuple[int, ...]]]] = {}
-    loops: list[dict[Shape, list[int]]] = []
-    for made in classes:
-        of_class: dict[Shape, list[int]] = {}
-        for call, times in loops_of_one_call(made.items):
-            of_class.setdefault(made.calls[call].shape, []).append(times)
-        loops.append(of_class)
-    for shape in {shape for of_class in loops for shape in of_class}:
-        for made, of_class in zip(classes, loops, strict=True):
-            known = seen.setdefault(shape, {}).setdefault(made.size, set())
-            known.add(tuple(of_class.get(shape, ())))
-    chosen = {
-        shape
-        for shape, sizes in seen.items()
-        if any(len(known) > 1 for known in sizes.values())
-        and all(times <= _SHORT for known in sizes.values() for times in chain(*known))
-    }
-    return [_spelled_out(made, chosen) for made in classes]
-
-
-def _spelled_out(made: ClassProgram, chosen: Container[Shape]) -> ClassProgram:
-    calls = {number for number, call in enumerate(made.calls) if call.shape in chosen}
-    if not calls:
-        return made
-    items, were = spelled_out(made.items, calls)
-    volumes = None if made.volumes is None else made.volumes[were]
-    return replace(made, items=items, volumes=volumes)
 
 
 def read_trace(path: str | os.PathLike[str], size: int) -> RecordedTrace:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tisim.extrapolation.loops import Item, Repeat, normalized
+from tisim.extrapolation.recorded.loops import Item, Repeat, normalized
 from tisim.extrapolation.shapes import ClassCall
 from tisim.formats.tit.shapes import HOLES
 

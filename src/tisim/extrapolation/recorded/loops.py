@@ -83,56 +83,6 @@ def places(item: Item) -> int:
     return sum(map(places, item.body)) if isinstance(item, Repeat) else 1
 
 
-def loops_of_one_call(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
-    """The loops that repeat one call: the call, and how often."""
-    for item in items:
-        if isinstance(item, int):
-            continue
-        if len(item.body) == 1 and isinstance(item.body[0], int):
-            yield item.body[0], item.times
-        else:
-            yield from loops_of_one_call(item.body)
-
-
-def spelled_out(
-    items: Sequence[Item], chosen: Container[int], first: int = 0
-) -> tuple[tuple[Item, ...], list[int]]:
-    """The same sequence without the loops that repeat one of these calls.
-
-    Parameters
-    ----------
-    items
-        The sequence.
-    chosen
-        The calls.
-    first
-        The number of its first place.
-
-    Returns
-    -------
-    tuple of Item
-        The sequence.
-    list of int
-        Which place each of its places was.
-    """
-    made: list[Item] = []
-    were: list[int] = []
-    for item in items:
-        count = places(item)
-        if isinstance(item, int):
-            made.append(item)
-            were.append(first)
-        elif len(item.body) == 1 and item.body[0] in chosen:
-            made += item.body * item.times
-            were += [first] * item.times
-        else:
-            body, inside = spelled_out(item.body, chosen, first)
-            made.append(Repeat(item.times, body))
-            were += inside
-        first += count
-    return tuple(made), were
-
-
 def _used_first(grammar: Grammar) -> list[int]:
     """The rules, each behind those that it uses."""
     order: list[int] = []

@@ -1,0 +1,1 @@
+"""What traces show of the programs of their ranks."""
