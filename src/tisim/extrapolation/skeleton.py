@@ -13,10 +13,10 @@ from functools import reduce
 import numpy as np
 
 from tisim.extrapolation.grids import Place
-from tisim.extrapolation.recorded.loops import Item, Repeat
-from tisim.extrapolation.recorded.loops import places as count_places
 from tisim.extrapolation.nodes import Loop, Mask, Node, Site
 from tisim.extrapolation.peers import peer_forms
+from tisim.extrapolation.recorded.loops import Item, Repeat
+from tisim.extrapolation.recorded.loops import places as count_places
 from tisim.extrapolation.recorded.program import ClassProgram
 from tisim.extrapolation.shapes import ClassCall, Numbers, Shape
 

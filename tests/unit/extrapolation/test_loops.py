@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tisim.extrapolation.recorded.loops import Item, Repeat, loops_of, normalized, spelled_out
+from tisim.extrapolation.recorded.loops import Item, Repeat, loops_of, normalized
 from tisim.extrapolation.recorded.requests import with_starters
 from tisim.extrapolation.shapes import ClassCall, Shape
 from tisim.formats.tit.grammar import Grammar
@@ -37,11 +37,6 @@ def test_rules_that_are_no_loops_are_spelled_out() -> None:
     ]
     grammar = Grammar(rules, [6, 2])
     assert loops_of(grammar, [0, 1, 2, 3]) == (0, Repeat(2, (1, 2)), 3)
-
-
-def test_short_loops_of_one_call_can_be_spelled_out() -> None:
-    loops = (5, Repeat(2, (7,)), Repeat(3, (6, Repeat(2, (7,)))))
-    assert spelled_out(loops, {7}) == ((5, 7, 7, Repeat(3, (6, 7, 7))), [0, 1, 1, 2, 3, 3])
 
 
 def call(text: bytes, *numbers: int) -> ClassCall:

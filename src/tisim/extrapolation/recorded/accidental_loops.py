@@ -133,7 +133,7 @@ def _without_uneven_loops(classes: Sequence[ClassProgram]) -> list[ClassProgram]
     totals = [of.totals(made.items) for of, made in zip(loops, classes, strict=True)]
     uneven: set[_Root] = set()
     for root in {root for of_class in found for root in of_class}:
-        seen: dict[tuple[int, ...], object] = {}
+        seen: dict[tuple[int, ...], list[tuple[int, int]] | None] = {}
         for made, total, of_class in zip(classes, totals, found, strict=True):
             key = (made.size, *(total[shape] for shape in root))
             if seen.setdefault(key, of_class.get(root)) != of_class.get(root):
@@ -170,18 +170,19 @@ class _Loops:
                 return min(tuple(shapes[at:length] + shapes[:at]) for at in range(length))
         return None
 
-    def of(self, items: Sequence[Item]) -> dict[_Root, list[object]]:
-        """Of each root that has several calls, how often which parts are repeated."""
-        found: dict[_Root, list[object]] = {}
+    def of(self, items: Sequence[Item]) -> dict[_Root, list[tuple[int, int]]]:
+        """Of each root of several calls: how often loops repeat how many calls."""
+        found: dict[_Root, list[tuple[int, int]]] = {}
         for item in items:
             if isinstance(item, int):
                 continue
             root = self.root(item)
-            if root is None:
+            if root is not None and len(root) > 1:
+                found.setdefault(root, []).append((item.times, _count(item) // item.times))
+            # A body that repeats nothing itself may have loops of other calls.
+            if root is None or len(root) == _count(item) // item.times:
                 for inner, times in self.of(item.body).items():
                     found.setdefault(inner, []).extend(times)
-            elif len(root) > 1:
-                found.setdefault(root, []).append(_times(item))
         return found
 
     def totals(self, items: Sequence[Item]) -> Counter[int]:
@@ -198,8 +199,3 @@ class _Loops:
 
 def _count(item: Item) -> int:
     return item.times * sum(map(_count, item.body)) if isinstance(item, Repeat) else 1
-
-
-def _times(loop: Repeat) -> tuple[object, ...]:
-    inner = [_times(item) for item in loop.body if isinstance(item, Repeat)]
-    return (loop.times, *inner)

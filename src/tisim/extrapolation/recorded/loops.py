@@ -7,7 +7,7 @@ found again, and a loop begins as far to the left as it can.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
