@@ -319,6 +319,8 @@ Examples:
   fio --name=w --rw=write --bs=1M --size=4G --direct=1 --output-format=json --output=w.json
   fio --name=r --rw=read --bs=1M --size=4G --direct=1 --output-format=json --output=r.json
   tisim calibrate disk w.json r.json --mount /scratch
+  mpirun -n 16 ior -a POSIX --posix.odirect -w -r -t 4m -b 1g > ior.txt
+  tisim calibrate disk ior.txt --mount /scratch
 """,
 )
 @click.argument("files", nargs=-1, required=True, type=_FILE)
@@ -326,7 +328,7 @@ Examples:
 @click.option("--size", metavar="BYTES", help="What the disk holds, as 1TB.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 def _disk(files: tuple[Path, ...], mount: str | None, size: str | None, as_json: bool) -> None:
-    """Find the bandwidths of a disk from results of fio (JSON).
+    """Find the bandwidths of a disk from results of fio (JSON) and IOR (JSON, or as it prints).
 
     Of runs with calls of several sizes the fastest size counts. What is printed last is what
     'tisim platform new --disk' takes, and the property tisim/disk of a <host> or <cluster>.

@@ -1,4 +1,4 @@
-"""The bandwidths of a disk from results of fio."""
+"""The bandwidths of a disk from results of fio and IOR."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ def test_what_does_not_measure_the_disk_is_said(tmp_path: Path) -> None:
     found = calibrate_disk([fio(tmp_path / "x", *jobs)])
     assert (found.read, found.write) == (3e9, 1e9)
     assert "reads and writes at once; it is left out" in found.remarks[0]
-    assert "reads without direct=1 or an fsync" in found.remarks[1]
+    assert "reads without direct I/O or an fsync" in found.remarks[1]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("no JSON", "is no result of fio"),
-        ("{}", "is no result of fio"),
-        ('{"jobs": [{"read": 1, "write": 2}]}', "is no result of fio"),
+        ("no JSON", "has no results of fio or IOR"),
+        ("{}", "has no results of fio or IOR"),
+        ('{"jobs": [{"read": 1, "write": 2}]}', "has no results of fio or IOR"),
         ('{"jobs": [{"jobname": "j", "error": 5}]}', r"the job 'j' has failed \(error 5\)"),
     ],
 )
@@ -79,6 +79,104 @@ def test_other_files_are_refused(tmp_path: Path, text: str, message: str) -> Non
     file = tmp_path / "x.json"
     file.write_text(text)
     with pytest.raises(InputError, match=message):
+        calibrate_disk([file])
+
+
+IOR_TEXT = """IOR-4.0.0: MPI Coordinated Test of Parallel I/O
+Began               : Mon Nov 23 10:00:00 2026
+Command line        : ior -a POSIX -w -r -e -C -t 1m -b 64m -i 2 -o /scratch/file
+Machine             : Linux node-1
+
+Options:
+api                 : POSIX
+test filename       : /scratch/file
+tasks               : 4
+xfersize            : 1 MiB
+
+Results:
+
+access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
+------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
+write     1000.00    1000.5     0.004       65536      1024.00    0.000020   0.256      0.000010   0.256      0
+read      4000.00    4000.1     0.001       65536      1024.00    0.000020   0.064      0.000010   0.064      0
+remove    -          -          -           -          -          -          -          -          0.000100   0
+write     1100.00    1100.5     0.004       65536      1024.00    0.000020   0.233      0.000010   0.233      1
+read      4200.00    4200.1     0.001       65536      1024.00    0.000020   0.061      0.000010   0.061      1
+Max Write: 1100.00 MiB/sec (1153.43 MB/sec)
+
+Summary of all tests:
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)
+write        1100.00    1000.00    1050.00      50.00    1100.00
+"""  # noqa: E501
+# IOR 3.0 to 3.2 had other columns.
+OLD_IOR_TEXT = """IOR-3.0.1: MPI Coordinated Test of Parallel I/O
+Command line used: ./ior -B
+access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
+------    ---------  ---------- ---------  --------   --------   --------   --------   ----
+write     200.00     65536      256.00     0.000020   0.256      0.000010   0.256      0
+read      400.00     65536      256.00     0.000020   0.064      0.000010   0.064      0
+"""
+
+
+def ior_json(*rows: tuple[str, float], command: str = "ior -w -r", fsync: int = 0) -> str:
+    """What IOR 4 writes: the results of each repetition in a list of their own."""
+    results = [
+        [{"access": access, "bwMiB": rate, "blockKiB": 65536.0, "xferKiB": 1024.0}]
+        for access, rate in rows
+    ]
+    parameters = {"testFileName": "/scratch/file", "fsync": fsync, "fsyncperwrite": 0}
+    test = {"Parameters": parameters, "Options": {"tasks": "4"}, "Results": results}
+    return json.dumps({"Version": "4.0.0", "Command line": command, "tests": [test]})
+
+
+def test_bandwidths_of_what_ior_prints(tmp_path: Path) -> None:
+    file = tmp_path / "ior.txt"
+    file.write_text(IOR_TEXT)
+    found = calibrate_disk([file])
+    assert (found.read, found.write) == (4100 * 2**20, 1050 * 2**20)
+    assert [(rate.direction, rate.block, rate.runs) for rate in found.rates] == [
+        ("read", "1M", 2),
+        ("write", "1M", 2),
+    ]
+    # The fsync of -e is for what is written; what is read may be in memory.
+    assert len(found.remarks) == 2
+    assert all("'/scratch/file' reads without direct I/O" in remark for remark in found.remarks)
+
+
+def test_bandwidths_of_older_iors(tmp_path: Path) -> None:
+    file = tmp_path / "ior.txt"
+    file.write_text(OLD_IOR_TEXT.replace("Command line used", "Command line     "))
+    found = calibrate_disk([file])
+    assert (found.read, found.write) == (400 * 2**20, 200 * 2**20)
+    assert not found.remarks
+    assert found.rates[0].block == "256K"
+
+
+def test_bandwidths_of_iors_json(tmp_path: Path) -> None:
+    file = tmp_path / "ior.json"
+    file.write_text(ior_json(("write", 900.0), ("read", 1800.0), fsync=1))
+    found = calibrate_disk([file])
+    assert (found.read, found.write) == (1800 * 2**20, 900 * 2**20)
+    assert [remark.partition(": ")[2].split()[1] for remark in found.remarks] == ["reads"]
+    command = "ior --posix.odirect -w -r"
+    file.write_text(ior_json(("write", 900.0), ("read", 1800.0), command=command))
+    assert not calibrate_disk([file]).remarks
+
+
+def test_results_of_both_programs_count_together(tmp_path: Path) -> None:
+    file = tmp_path / "ior.json"
+    file.write_text(ior_json(("write", 900.0)))
+    found = calibrate_disk([file, fio(tmp_path / "fio.json", job(2e9))])
+    assert (found.read, found.write) == (2e9, 900 * 2**20)
+
+
+@pytest.mark.parametrize(
+    "text", [IOR_TEXT[:700], IOR_TEXT[: IOR_TEXT.index("1000.5")], ior_json(), '{"tests": [1]}']
+)
+def test_cut_results_of_ior_are_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "ior"
+    file.write_text(text)
+    with pytest.raises(InputError, match="has no results of fio or IOR"):
         calibrate_disk([file])
 
 

@@ -1,6 +1,6 @@
 """The bandwidths of a disk from measurements.
 
-`fio` reads what fio has measured, `rates` finds the bandwidths.
+`fio` and `ior` read what these programs have measured, `rates` finds the bandwidths.
 """
 
 from tisim.calibration.disk.rates import DiskCalibration, calibrate_disk

@@ -7,7 +7,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tisim.calibration.disk.fio import DIRECTIONS, DiskRun, read_fio
+from tisim.calibration.disk.results import read_results
+from tisim.calibration.disk.runs import DIRECTIONS, DiskRun
 from tisim.errors import InputError
 
 
@@ -20,7 +21,7 @@ class DiskRate:
     direction
         ``read`` or ``write``.
     block
-        Size of a call, in fio's words.
+        Size of a call, such as ``1M``.
     bandwidth
         The median of the runs, bytes/s.
     spread
@@ -69,22 +70,22 @@ def calibrate_disk(files: Sequence[str | os.PathLike[str]]) -> DiskCalibration:
     Parameters
     ----------
     files
-        What fio has written, as JSON.
+        What fio has written, as JSON, and IOR, as JSON or as it prints.
 
     Raises
     ------
     InputError
         If a file is something else, or nothing has read or written alone.
     """
-    runs = [(os.fspath(file), run) for file in files for run in read_fio(file)]
+    runs = [(os.fspath(file), run) for file in files for run in read_results(file)]
     remarks = [
         f"{file}: the job {run.name!r} reads and writes at once; it is left out"
         for file, run in runs
         if run.mixed and run.direction == "read"
     ]
     remarks += [
-        f"{file}: the job {run.name!r} {run.direction}s without direct=1 or an fsync, perhaps from "
-        "or to memory"
+        f"{file}: {run.name!r} {run.direction}s without direct I/O or an fsync, perhaps from or to "
+        "memory"
         for file, run in runs
         if run.cached and not run.mixed
     ]
@@ -97,7 +98,7 @@ def calibrate_disk(files: Sequence[str | os.PathLike[str]]) -> DiskCalibration:
     if missing:
         raise InputError(
             f"no job only {' and none only '.join(f'{word}s' for word in missing)}; measure both: "
-            "fio --rw=read and fio --rw=write"
+            "fio --rw=read and fio --rw=write, or ior -w -r"
         )
     return DiskCalibration(best["read"], best["write"], rates, remarks)
 

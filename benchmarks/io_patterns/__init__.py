@@ -1,0 +1,1 @@
+"""Checkpoints on this machine's disk, beside their predictions (``make validate-io``)."""
