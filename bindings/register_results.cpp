@@ -1,9 +1,12 @@
 // What a simulation has measured: sums of each rank, the load of links, recorded events.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "arrays.hpp"
 #include "checks.hpp"
@@ -87,6 +90,76 @@ ServerResults server_results(const Simulation& s, std::int32_t file_system) {
   return results;
 }
 
+// What is read and what is written in each bin of time; empty: nothing is.
+using Moved = std::pair<std::vector<double>, std::vector<double>>;
+
+Moved moved(const Simulation& s, std::size_t series) {
+  const TimeBins& bins = s.file_systems().moved();
+  return {bins.of(series), bins.of(series + 1)};
+}
+
+Moved moved_of_files(const Simulation& s, std::int32_t use) {
+  const std::vector<std::size_t>& series = s.files().series();
+  check_index(use, series.size() / 2, "use of files");
+  const TimeBins& bins = s.file_systems().moved();
+  const auto place = 2 * static_cast<std::size_t>(use);
+  return {bins.of(series[place]), bins.of(series[place + 1])};
+}
+
+Moved moved_of_server(const Simulation& s, std::int32_t file_system, std::int32_t server) {
+  check_index(file_system, s.platform().file_systems.size(), "file system");
+  check_index(server, s.file_systems().sums(file_system).size(), "server");
+  return moved(s, s.file_systems().series_of(file_system, static_cast<std::size_t>(server)));
+}
+
+std::vector<ServerWait> waits_of_servers(const Simulation& s, std::int32_t file_system) {
+  check_index(file_system, s.platform().file_systems.size(), "file system");
+  return s.file_systems().waits(file_system);
+}
+
+std::vector<ServerWait> longest_waits(const Simulation& s, std::int32_t file_system,
+                                      std::size_t most) {
+  check_index(file_system, s.platform().file_systems.size(), "file system");
+  return s.file_systems().longest_waits(file_system, most);
+}
+
+void register_file_use(nb::module_& m, SimulationClass& simulation) {
+  nb::class_<AccessHabits>(m, "AccessHabits", "Reads, or writes, of files with one name.")
+      .def_ro("calls", &AccessHabits::calls)
+      .def_ro("bytes", &AccessHabits::bytes)
+      .def_ro("sequential", &AccessHabits::sequential,
+              "Calls that begin where the one before of the handle has ended, or behind.")
+      .def_ro("consecutive", &AccessHabits::consecutive, "Those that begin just there.")
+      .def_ro("aligned", &AccessHabits::aligned, "Calls at a multiple of the alignment.")
+      .def_prop_ro(
+          "sizes",
+          [](const AccessHabits& habits) {
+            return std::vector<std::int64_t>(habits.sizes.begin(), habits.sizes.end());
+          },
+          "How many calls have sizes of each class.");
+  nb::class_<FileUse>(m, "FileUse", "Files with one name on one file system.")
+      .def_ro("name", &FileUse::name, "As the trace has it; empty: all further files.")
+      .def_ro("file_system", &FileUse::file_system, "-1: they are on disks of hosts.")
+      .def_ro("alignment", &FileUse::alignment, "Bytes.")
+      .def_ro("opens", &FileUse::opens)
+      .def_ro("seconds", &FileUse::seconds, "That ranks waited for reads and writes.")
+      .def_ro("reads", &FileUse::reads)
+      .def_ro("writes", &FileUse::writes);
+  nb::class_<ServerWait>(m, "ServerWait", "How long a rank waited for a server.")
+      .def_ro("rank", &ServerWait::rank, "In the simulation.")
+      .def_ro("server", &ServerWait::server, "Of the file system; that of metadata is the last.")
+      .def_ro("calls", &ServerWait::calls)
+      .def_ro("seconds", &ServerWait::seconds);
+  m.def("file_size_bounds",
+        [] { return std::vector<std::int64_t>(kSizeBounds.begin(), kSizeBounds.end()); });
+  simulation.def("file_uses", [](const Simulation& s) { return s.files().habits().uses(); })
+      .def("file_bin_width", [](const Simulation& s) { return s.file_systems().moved().width(); })
+      .def("moved_of_files", &moved_of_files, "use"_a)
+      .def("moved_of_server", &moved_of_server, "file_system"_a, "server"_a)
+      .def("waits_of_servers", &waits_of_servers, "file_system"_a)
+      .def("longest_waits", &longest_waits, "file_system"_a, "most"_a);
+}
+
 // Bytes in each bin of time, of the links that were used.
 struct LinkLoadTable {
   double width = 0.0;  // of a bin, in seconds
@@ -96,10 +169,10 @@ struct LinkLoadTable {
 
 LinkLoadTable load_of(Simulation& s) {
   if (!s.records_load()) throw std::logic_error("the load of links is not recorded");
-  const LinkLoad& load = s.load();
+  const TimeBins& load = s.load();
   LinkLoadTable table;
   table.width = load.width();
-  for (std::size_t i = 0; i < load.links(); ++i) {
+  for (std::size_t i = 0; i < load.size(); ++i) {
     if (load.of(i).empty()) continue;
     table.links.push_back(static_cast<std::int32_t>(i));
     table.bytes.insert(table.bytes.end(), load.of(i).begin(), load.of(i).end());
@@ -201,6 +274,7 @@ void register_results(nb::module_& m, SimulationClass& simulation) {
       .def("rank_results", &rank_results, "job"_a)
       .def("server_results", &server_results, "file_system"_a)
       .def("file_results", &file_results, "job"_a);
+  register_file_use(m, simulation);
 }
 
 }  // namespace tisim

@@ -20,6 +20,9 @@ std::vector<double> capacities_of(const PlatformData& platform) {
   return capacities;
 }
 
+// Reads and writes on a disk of a host are aligned to its pages.
+constexpr std::int64_t kPage = 4096;
+
 bool has_flag(const Call& call, char flag) { return call.words[1].find(flag) != std::string::npos; }
 
 }  // namespace
@@ -83,6 +86,7 @@ bool Files::open(Rank& rank, std::int32_t index) {
   opened.file = file;
   opened.position = 0;
   opened.handle.open(call.words[1], rank.op.line);
+  opened.ends = habits_of(call, disk);
   ++sums_of(index).calls;
   return ask_metadata(rank, index, disk);
 }
@@ -177,6 +181,7 @@ bool Files::transfer(Rank& rank, std::int32_t index) {
   FileSums& sums = sums_of(index);
   (writes ? sums.bytes_written : sums.bytes_read) += bytes;
   ++sums.calls;
+  habits_.access(opened.ends, writes, offset, bytes);
   const bool starts = file_traits_of(file_call_of(rank.op)).makes_request;
   if (bytes == 0) {
     if (starts) started_.begin_nothing(rank);
@@ -186,20 +191,35 @@ bool Files::transfer(Rank& rank, std::int32_t index) {
                             .first_server = file.first_server,
                             .offset = offset,
                             .bytes = bytes};
-  return starts ? start(rank, index, file.disk, request) : ask(rank, index, file.disk, request);
+  const Moving moving{opened.ends.use, writes, bytes};
+  if (starts) return start(rank, index, file.disk, request, moving);
+  if (moving_.size() <= static_cast<std::size_t>(index)) moving_.resize(runtime_.ranks.size());
+  moving_[static_cast<std::size_t>(index)] = moving;
+  return ask(rank, index, file.disk, request);
 }
 
-bool Files::start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request) {
-  const std::int32_t owner = ~started_.begin(rank, index);
+bool Files::start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request,
+                  const Moving& moving) {
+  const std::int32_t activity = started_.begin(rank, index);
+  const std::int32_t owner = ~activity;
+  going_on_.emplace(activity, std::pair{moving, runtime_.clock.now()});
   if (is_file_system(disk)) {
     asked_ = request;
     asked_.file_system = disk - disks_;
     asked_owner_ = owner;
     return ask_servers(rank, index);
   }
-  const bool writes = request.type == FileRequest::Type::write;
-  runtime_.disks.start(disk, writes ? Access::write : Access::read,
+  runtime_.disks.start(disk, moving.writes ? Access::write : Access::read,
                        static_cast<double>(request.bytes), owner, runtime_.clock.now());
+  return true;
+}
+
+bool Files::end_started(std::int32_t activity, bool failed) {
+  if (!started_.end(activity, failed)) return false;
+  const auto found = going_on_.find(activity);
+  const auto [moved, since] = found->second;
+  going_on_.erase(found);
+  if (!failed) note_moved(moved, since);
   return true;
 }
 
@@ -252,6 +272,27 @@ void Files::finish(Rank& rank, std::int32_t index) {
   rank.other += seconds;
   sums_of(index).seconds += seconds;
   accessed_.erase(index);
+  const auto place = static_cast<std::size_t>(index);
+  if (place < moving_.size()) note_moved(std::exchange(moving_[place], {}), rank.since);
+}
+
+void Files::note_moved(const Moving& moved, double since) {
+  if (moved.use < 0) return;
+  const double now = runtime_.clock.now();
+  habits_.take_seconds(moved.use, now - since);
+  const std::size_t series = static_cast<std::size_t>(moved.use) * 2 + (moved.writes ? 1 : 0);
+  file_systems_.moved().spread(series_[series], since, now, static_cast<double>(moved.bytes));
+}
+
+// A file that a rank opens is one of those with its name.
+FileHabits::Ends Files::habits_of(const Call& call, std::int32_t disk) {
+  const std::int32_t file_system = is_file_system(disk) ? disk - disks_ : -1;
+  const std::int64_t alignment = is_file_system(disk) ? file_systems_.stripe(file_system) : kPage;
+  const FileHabits::Ends ends = habits_.open(call.words.front(), file_system, alignment);
+  while (series_.size() < 2 * habits_.uses().size()) {
+    series_.push_back(file_systems_.moved().add_series());
+  }
+  return ends;
 }
 
 void Files::abandon(std::int32_t index) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "file/file_table.hpp"
@@ -14,6 +15,7 @@
 #include "mpi/rank/runtime.hpp"
 #include "platform/routes.hpp"
 #include "storage/file_systems.hpp"
+#include "trace/habits/file_habits.hpp"
 #include "trace/vocabulary/file_handle.hpp"
 
 namespace tisim {
@@ -40,7 +42,7 @@ class Files {
   // The read or write of the rank, or its call to a file system, is over.
   void finish(Rank& rank, std::int32_t index);
   // An activity has ended. False: it is no read or write that its rank does not wait for.
-  bool end_started(std::int32_t activity, bool failed) { return started_.end(activity, failed); }
+  bool end_started(std::int32_t activity, bool failed);
   // The rank dies in a read or write.
   void abandon(std::int32_t index);
 
@@ -54,6 +56,10 @@ class Files {
 
   // Of the ranks that have called anything here, by their numbers; shorter where the last have not.
   const std::vector<FileSums>& sums() const { return sums_; }
+  // Of files by name, with the series of `FileSystems::moved` that have their bytes over time: of
+  // each use what is read, and behind it what is written.
+  const FileHabits& habits() const { return habits_; }
+  const std::vector<std::size_t>& series() const { return series_; }
   // Throws BrokenInvariant.
   void verify() const {
     table_.verify();
@@ -65,6 +71,13 @@ class Files {
     Handle handle;
     std::int32_t file = FileTable::kNone;
     std::int64_t position = 0;
+    FileHabits::Ends ends;
+  };
+  // What a rank reads or writes, while that goes on.
+  struct Moving {
+    std::int32_t use = -1;
+    bool writes = false;
+    std::int64_t bytes = 0;
   };
 
   bool open(Rank& rank, std::int32_t index);
@@ -79,7 +92,8 @@ class Files {
   // The time of a call begins. False: the rank waits for it; true: it takes none.
   bool ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request);
   // The same without waiting, unless a route is missing.
-  bool start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request);
+  bool start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request,
+             const Moving& moving);
   bool ask_metadata(Rank& rank, std::int32_t index, std::int32_t disk) {
     return ask(rank, index, disk, {.type = FileRequest::Type::metadata});
   }
@@ -92,6 +106,8 @@ class Files {
   // The position that the rank's call moves.
   std::int64_t& position_of(const Rank& rank, OpenFile& opened);
   FileSums& sums_of(std::int32_t index);
+  FileHabits::Ends habits_of(const Call& call, std::int32_t disk);
+  void note_moved(const Moving& moved, double since);
   [[noreturn]] void fail(const Rank& rank, const std::string& message) const;
 
   static constexpr std::int32_t kNoDisk = -1;
@@ -107,6 +123,11 @@ class Files {
   std::unordered_map<std::int32_t, std::int64_t> shared_positions_;  // by file, of MPI-IO
   std::unordered_map<std::int32_t, std::int32_t> accessed_;          // disk that a rank waits for
   std::vector<FileSums> sums_;
+  std::vector<Moving> moving_;  // of each rank; shorter where the last have moved nothing
+  // Of each activity that its rank does not wait for, since when.
+  std::unordered_map<std::int32_t, std::pair<Moving, double>> going_on_;
+  FileHabits habits_;
+  std::vector<std::size_t> series_;
   std::int32_t answer_ = kNoDisk;
   FileRequest asked_;              // for which a route is missing
   std::int32_t asked_owner_ = -1;  // who is told of its end

@@ -79,7 +79,7 @@ class Flows final : public max_min::ShareListener {
   void move_all(std::int32_t from, std::int32_t to);
 
   void record_load(std::size_t bins) { load_ = std::make_unique<LoadRecorder>(system_, bins); }
-  const LinkLoad& load() { return load_->load(); }
+  const TimeBins& load() { return load_->load(); }
 
   std::int32_t pair_of(std::int32_t flow) const { return flows_[flow].pair; }
   std::int32_t owner_of(std::int32_t flow) const { return flows_[flow].owner; }

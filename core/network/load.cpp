@@ -4,17 +4,6 @@
 
 namespace tisim {
 
-void LinkLoad::widen() {
-  width_ *= 2;
-  for (std::vector<double>& load : loads_) {
-    if (load.empty()) continue;
-    for (std::size_t i = 0; i < bins_; ++i) {
-      const double merged = 2 * i + 1 < bins_ ? load[2 * i] + load[2 * i + 1] : 0.0;
-      load[i] = merged;
-    }
-  }
-}
-
 void LoadRecorder::charge(std::int32_t pair, double share, double since, double now) {
   const std::int32_t count = system_.variable(pair).count;
   if (now <= since || count == 0 || share <= 0) return;
@@ -49,7 +38,7 @@ void LoadRecorder::add_to_links(std::int32_t pair) {
   pending.bytes = 0.0;
 }
 
-const LinkLoad& LoadRecorder::load() {
+const TimeBins& LoadRecorder::load() {
   const std::size_t count = std::min(pending_.size(), system_.variables());
   for (std::size_t i = 0; i < count; ++i) add_to_links(static_cast<std::int32_t>(i));
   return load_;

@@ -90,7 +90,7 @@ class Network {
 
   // Notes what each link carries from now on, in that many bins, an even number.
   void record_load(std::size_t bins) { flows_.record_load(bins); }
-  const LinkLoad& load() { return flows_.load(); }
+  const TimeBins& load() { return flows_.load(); }
 
   // Appends the active flows, in no particular order; to be called when everything is solved.
   void list_ends(double now, std::vector<FlowEnd>& ends) const { flows_.list_ends(now, ends); }

@@ -72,7 +72,7 @@ class Simulation {
     records_load_ = true;
   }
   bool records_load() const { return records_load_; }
-  const LinkLoad& load() { return network_.load(); }
+  const TimeBins& load() { return network_.load(); }
 
   // Leaves out iterations of programs in a steady state from now on (ADR 31). To be called before
   // jobs are added; nothing may be logged, change, fail, or be posted from outside.
@@ -148,6 +148,7 @@ class Simulation {
   std::uint64_t trace_bytes() { return jobs_.trace_bytes(); }
   std::string file_of(const Rank& rank) const { return jobs_.file_of(rank); }
   const std::vector<FileSums>& file_sums() const { return files_.sums(); }
+  const Files& files() const { return files_; }
   const FileSystems& file_systems() const { return file_systems_; }
   const Schedules& schedules() const { return mpi_.schedules; }
   const Message& message(std::int32_t index) const { return mpi_.matcher.message(index); }

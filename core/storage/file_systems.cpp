@@ -1,6 +1,7 @@
 #include "storage/file_systems.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "storage/striping.hpp"
@@ -16,7 +17,10 @@ FileSystems::FileSystems(const PlatformData& platform, Clock& clock, Network& ne
                         .metadata = MetadataServer(data.metadata_service),
                         .sums = std::vector<ServerSums>(data.servers.size() + 1),
                         .servers = {},
-                        .clients = {}});
+                        .clients = {},
+                        .first_series = moved_.size(),
+                        .waits = {}});
+    for (std::size_t i = 0; i < 2 * (data.servers.size() + 1); ++i) moved_.add_series();
     if (data.server_cache > 0) {
       systems_.back().servers.resize(data.servers.size(), WriteBehind(data.server_cache));
     }
@@ -75,7 +79,7 @@ WriteBehind* FileSystems::client_cache(const FileRequest& request, std::int32_t 
 bool FileSystems::begin(const FileRequest& request, std::int32_t client, std::int32_t owner) {
   if (!has_routes(request, client)) return false;
   const std::int32_t call = calls_.acquire();
-  calls_[call] = {.owner = owner, .request = request, .client = client};
+  calls_[call] = {.owner = owner, .request = request, .client = client, .since = clock_.now()};
   if (owner >= 0) {
     const auto place = static_cast<std::size_t>(owner);
     if (call_of_.size() <= place) call_of_.resize(place + 1, kNone);
@@ -125,8 +129,67 @@ void FileSystems::collect_of_client(WriteBehind& cache) {
 void FileSystems::wake_owner(std::int32_t call) {
   const std::int32_t owner = std::exchange(calls_[call].owner, kNobody);
   if (owner == kNobody) return;
-  if (owner >= 0) call_of_[static_cast<std::size_t>(owner)] = kNone;
+  if (owner >= 0) {
+    call_of_[static_cast<std::size_t>(owner)] = kNone;
+    note_wait(owner, calls_[call]);
+  }
   clock_.wake(owner);
+}
+
+void FileSystems::note_wait(std::int32_t rank, const Call& call) {
+  const double seconds = clock_.now() - call.since;
+  if (last_.empty() || seconds <= 0) return;
+  for (const std::int32_t server : last_) {
+    const std::uint64_t key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 32 |
+                              static_cast<std::uint32_t>(server);
+    ServerWait& wait = system(call.request.file_system).waits[key];
+    wait.rank = rank;
+    wait.server = server;
+    ++wait.calls;
+    wait.seconds += seconds / static_cast<double>(last_.size());
+  }
+}
+
+// The server of a stream in the order of sums.
+std::int32_t FileSystems::place_of(const Stream& stream) const {
+  if (stream.server != kNone) return stream.server;
+  const Call& call = calls_[stream.call];
+  const System& asked = systems_[static_cast<std::size_t>(call.request.file_system)];
+  return static_cast<std::int32_t>(asked.data->servers.size());
+}
+
+std::vector<ServerWait> FileSystems::longest_waits(std::int32_t file_system,
+                                                   std::size_t most) const {
+  std::vector<ServerWait> waits;
+  for (const auto& [key, wait] : systems_[static_cast<std::size_t>(file_system)].waits) {
+    waits.push_back(wait);
+  }
+  const auto is_longer = [](const ServerWait& a, const ServerWait& b) {
+    return std::tuple(-a.seconds, a.rank, a.server) < std::tuple(-b.seconds, b.rank, b.server);
+  };
+  const std::size_t count = std::min(most, waits.size());
+  std::partial_sort(waits.begin(), waits.begin() + static_cast<std::ptrdiff_t>(count), waits.end(),
+                    is_longer);
+  waits.resize(count);
+  return waits;
+}
+
+std::vector<ServerWait> FileSystems::waits(std::int32_t file_system) const {
+  // In the order of ranks, so that sums are the same in every run.
+  std::vector<ServerWait> all;
+  for (const auto& [key, wait] : systems_[static_cast<std::size_t>(file_system)].waits) {
+    all.push_back(wait);
+  }
+  std::sort(all.begin(), all.end(),
+            [](const ServerWait& a, const ServerWait& b) { return a.rank < b.rank; });
+  std::vector<ServerWait> waits(sums(file_system).size());
+  for (const ServerWait& wait : all) {
+    ServerWait& sum = waits[static_cast<std::size_t>(wait.server)];
+    sum.server = wait.server;
+    sum.calls += wait.calls;
+    sum.seconds += wait.seconds;
+  }
+  return waits;
 }
 
 void FileSystems::add_stream(std::int32_t call, std::int32_t server, std::int64_t bytes) {
@@ -280,6 +343,10 @@ void FileSystems::reply(std::int32_t number) {
   ++sums.requests;
   (reads ? sums.bytes_read : sums.bytes_written) += request.bytes;
   sums.seconds += clock_.now() - request.arrival;
+  if (request.bytes > 0) {
+    moved_.spread(served.first_series + 2 * place + (reads ? 0 : 1), request.arrival, clock_.now(),
+                  static_cast<double>(request.bytes));
+  }
   request.step = Step::to_client;
   const double carried = served.data->header + (reads ? static_cast<double>(request.bytes) : 0.0);
   follow(activities_.transfer(stream.host, call.client, carried), number);
@@ -290,6 +357,7 @@ void FileSystems::end(std::int32_t number) {
   const std::int64_t bytes = requests_[number].bytes;
   requests_.release(number);
   Stream& stream = streams_[index];
+  const std::int32_t server = place_of(stream);
   const Call& call = calls_[stream.call];
   --stream.under_way;
   WriteBehind* const cache =
@@ -299,14 +367,20 @@ void FileSystems::end(std::int32_t number) {
     const std::int64_t part = std::min(stream.left, system(call.request.file_system).data->request);
     stream.left -= part;
     send(index, part);
-  } else if (stream.under_way == 0 && --calls_[stream.call].streams == 0) {
-    end_call(stream.call);
+  } else if (stream.under_way == 0) {
+    stream.ended = clock_.now();
+    if (--calls_[stream.call].streams == 0) end_call(stream.call);
   }
-  if (cache != nullptr) collect_of_client(*cache);
+  if (cache == nullptr) return;
+  last_.assign(1, server);
+  collect_of_client(*cache);
+  last_.clear();
 }
 
 void FileSystems::end_call(std::int32_t number) {
+  last_.clear();
   for (std::int32_t stream = calls_[number].last_stream; stream != kNone;) {
+    if (streams_[stream].ended == clock_.now()) last_.push_back(place_of(streams_[stream]));
     streams_.release(stream);
     stream = std::exchange(streams_[stream], Stream{}).previous;
   }
@@ -315,6 +389,7 @@ void FileSystems::end_call(std::int32_t number) {
   calls_[number].last_stream = kNone;
   if (!calls_[number].is_accepted) return;  // its cache still tells of it
   wake_owner(number);
+  last_.clear();
   calls_.release(number);
 }
 

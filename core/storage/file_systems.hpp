@@ -30,6 +30,7 @@
 #include "storage/metadata_server.hpp"
 #include "storage/write_behind.hpp"
 #include "support/pool.hpp"
+#include "support/time_bins.hpp"
 #include "transfer/activities.hpp"
 
 namespace tisim {
@@ -50,6 +51,15 @@ struct ServerSums {
   std::int64_t bytes_read = 0;
   std::int64_t bytes_written = 0;
   double seconds = 0.0;  // from the arrival of each request at the server to its reply, added up
+};
+
+// What a rank has waited for a server: the last one that replied to each of its calls. Those that
+// replied last at one instant share the seconds.
+struct ServerWait {
+  std::int32_t rank = 0;
+  std::int32_t server = 0;  // in the order of `FileSystems::sums`
+  std::int64_t calls = 0;
+  double seconds = 0.0;
 };
 
 class FileSystems {
@@ -82,11 +92,29 @@ class FileSystems {
     return systems_[static_cast<std::size_t>(file_system)].sums;
   }
 
+  // Who has waited longest for which server of a file system, so many of them at most.
+  std::vector<ServerWait> longest_waits(std::int32_t file_system, std::size_t most) const;
+  // Seconds that ranks have waited for each server, and in how many calls.
+  std::vector<ServerWait> waits(std::int32_t file_system) const;
+
+  // Bytes over time: of the servers of each file system in the order of `sums` what is read, and
+  // behind it what is written; further series are its users'.
+  TimeBins& moved() { return moved_; }
+  const TimeBins& moved() const { return moved_; }
+  // The series of what a server reads.
+  std::size_t series_of(std::int32_t file_system, std::size_t server) const {
+    return systems_[static_cast<std::size_t>(file_system)].first_series + 2 * server;
+  }
+  std::int64_t stripe(std::int32_t file_system) const {
+    return systems_[static_cast<std::size_t>(file_system)].data->stripe;
+  }
+
   // Throws BrokenInvariant.
   void verify() const;
 
  private:
   static constexpr std::int32_t kNone = -1;
+  static constexpr std::size_t kBins = 128;  // of time
   static constexpr std::int32_t kNobody = std::numeric_limits<std::int32_t>::min();
 
   struct System {
@@ -96,6 +124,8 @@ class FileSystems {
     std::vector<WriteBehind> servers;                       // caches; empty: they have none
     std::unordered_map<std::int32_t, WriteBehind> clients;  // caches of hosts
     std::int64_t files = 0;                                 // that have been placed
+    std::size_t first_series = 0;                           // of `moved_`
+    std::unordered_map<std::uint64_t, ServerWait> waits;    // by rank and server
   };
   struct Call {
     std::int32_t owner = kNobody;
@@ -105,6 +135,7 @@ class FileSystems {
     std::int32_t streams = 0;    // that have not ended
     std::int64_t write = kNone;  // in the cache of the client
     bool is_accepted = true;     // by that cache
+    double since = 0.0;          // seconds
   };
   struct Stream {
     std::int32_t call = kNone;
@@ -113,6 +144,7 @@ class FileSystems {
     std::int32_t host = 0;          // of the server
     std::int32_t under_way = 0;     // requests
     std::int64_t left = 0;          // bytes that no request has asked for
+    double ended = 0.0;             // when its last reply came, seconds
   };
   enum class Step : std::uint8_t { to_server, to_cache, at_server, to_client, to_disk };
   struct Request {
@@ -140,6 +172,8 @@ class FileSystems {
   void take_into_cache(std::int32_t request);
   void end_on_disk(std::int32_t request);
   void wake_owner(std::int32_t call);
+  void note_wait(std::int32_t rank, const Call& call);
+  std::int32_t place_of(const Stream& stream) const;
   void collect_of_client(WriteBehind& cache);
   void collect_of_server(WriteBehind& cache);
   void reply(std::int32_t request);
@@ -160,6 +194,8 @@ class FileSystems {
   std::vector<std::int32_t> request_of_;  // each activity; shorter where the last ones have none
   std::vector<std::int32_t> call_of_;     // each rank, likewise
   Stack<std::int32_t> tickets_;           // scratch
+  TimeBins moved_{0, kBins};
+  std::vector<std::int32_t> last_;  // servers whose replies end a call now, in the order of sums
 };
 
 }  // namespace tisim

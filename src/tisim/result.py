@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, get_args, overload
 
 from tisim.deprecation import warn_of_old_name
 from tisim.errors import InputError, TisimError
+from tisim.file_tables import bandwidth_frame, files_frame, servers_frame, waits_frame
 from tisim.quantities import format_seconds
 from tisim.result_json import (
     COLUMNS,
@@ -254,6 +255,44 @@ class Result:
         from tisim.timeline.units import with_units
 
         return with_units(pd.DataFrame(columns))
+
+    @property
+    def files(self) -> pd.DataFrame:
+        """What was done with files: a row for each name and each of reads and writes.
+
+        Columns: `files` (the name as the trace has it), `file_system`, `opens`, `seconds` that
+        ranks waited, `way` (``reads`` or ``writes``), and of these `calls`, `bytes`, and how many
+        calls were `sequential`, `consecutive`, `aligned` and of each class of `sizes`
+        (`tisim.kernel.file_use.AccessesDict`).
+        """
+        return files_frame(self.io)
+
+    @property
+    def servers(self) -> pd.DataFrame:
+        """What the servers of file systems did.
+
+        Columns: `file_system`, `server`, `host`, `is_metadata`, `seconds` from the arrival of each
+        request to its reply, `requests`, `bytes_read`, `bytes_written`, `waited`: seconds that
+        ranks waited for it, and in how many calls, `awaited`.
+        """
+        return servers_frame(self.io)
+
+    @property
+    def file_bandwidth(self) -> pd.DataFrame:
+        """Bytes over time, a row for each bin of time in which some moved.
+
+        Columns: `of` (``file system``, ``files`` or ``server``), `name`, `way` (``read`` or
+        ``written``), `begin`, `end` (s), `bytes`, `bandwidth` (bytes/s).
+        """
+        return bandwidth_frame(self.io)
+
+    @property
+    def server_waits(self) -> pd.DataFrame:
+        """Who waited longest for which server, of each file system the first hundred.
+
+        Columns: `rank`, `file_system`, `server`, `host`, `calls`, `seconds`.
+        """
+        return waits_frame(self.io)
 
     @property
     def timeline(self) -> pd.DataFrame:

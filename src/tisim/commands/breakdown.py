@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tisim.file_tables import habit_rows, server_rows, wait_rows
 from tisim.quantities import format_bytes
 from tisim.tables import align, time_column
 from tisim.timeline.names import STATES
@@ -30,6 +31,14 @@ def print_breakdown(result: Result) -> None:
     _print("The critical path, which the simulated time consists of", _path(result), 2)
     _print("What better machines could gain at most", _gains(result), 1)
     _print("The busiest links", _links(result), 2)
+    if result.io is not None:
+        _print("How files are used", habit_rows(result.io.get("files", []), _ROWS), 3)
+        _print(
+            "Servers, longest waited for first",
+            server_rows(result.io, _ROWS),
+            2,
+        )
+        _print("Who waits for which server, longest first", wait_rows(result.io, _ROWS), (1, 2))
 
 
 def _print(title: str, rows: Iterator[Row], left: int | tuple[int, ...]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tisim.file_tables import short_habits
 from tisim.quantities import format_bytes, format_seconds
 from tisim.tables import align
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from tisim.kernel.file_sums import ServersDict
     from tisim.result import Result
     from tisim.result_json import TimeName
+
+# Of so many names of files, those with the most bytes, the summary says how they were used.
+_FILES = 3
 
 
 def print_summary(result: Result, interval: str) -> None:
@@ -77,6 +81,7 @@ def _io_rows(result: Result) -> list[tuple[str, str, str]]:
     )
     note = f"mean over ranks; {moved} in {sum(io['calls']):,} calls"
     rows = [("reading and writing", format_seconds(mean), note)]
+    rows += short_habits(io.get("files", []), _FILES)
     for name, servers in io.get("file_systems", {}).items():
         rows.append((f"on {name}", *_server_words(servers)))
     return rows

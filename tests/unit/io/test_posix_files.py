@@ -21,12 +21,10 @@ CHECKPOINT = """mkdir out; open 3 out/%05d rwct; write 3 80; pread 3 40 10; lsee
 def test_reads_and_writes_take_their_time(replay: Replay) -> None:
     result = replay(CHECKPOINT)
     assert result.simulated_time == pytest.approx(1.4, rel=1e-12)
-    assert result.io == {
-        "seconds": [pytest.approx(1.4, rel=1e-12)],
-        "bytes_read": [80],
-        "bytes_written": [80],
-        "calls": [10],
-    }
+    assert result.io is not None
+    assert result.io["seconds"] == [pytest.approx(1.4, rel=1e-12)]
+    assert (result.io["bytes_read"], result.io["bytes_written"]) == ([80], [80])
+    assert result.io["calls"] == [10]
     assert result.other.tolist() == [pytest.approx(1.4, rel=1e-12)]
     assert Result.from_json(result.to_json()) == result
 

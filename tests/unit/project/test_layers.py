@@ -32,6 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             "environment",
+            "file_tables",
             "jitter",
             "jobs",
             "replay",

@@ -13,7 +13,7 @@ _MIB, _KIB = 1 << 20, 1 << 10
 _DIRECT = re.compile(r"\s(-B|--posix\.odirect)\b")
 _SYNCHRONISED = re.compile(r"\s-(?!-)\w*[eY]\b")
 # Above each test, what its name and its number of processes are.
-_OPTION = re.compile(r"^(test filename|tasks|Command line)\s*:\s*(.*?)\s*$")
+_OPTION = re.compile(r"^(test filename|tasks|Command line)(?: used)?\s*:\s*(.*?)\s*$")
 _HEADER = ("access", "bw(MiB/s)")
 
 

@@ -1,0 +1,104 @@
+// How programs use files, in the terms of Darshan: how large their reads and writes are, and
+// whether each one begins where the one before has ended.
+//
+// Files that a trace names alike are summed up together: a million files `out.%05d` are one.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tisim {
+
+// Of each class of sizes but the last, bytes that are in the next one (as in Darshan's counters
+// SIZE_READ_0_100 to SIZE_READ_1G_PLUS).
+inline constexpr std::array<std::int64_t, 9> kSizeBounds{
+    100, 1'000, 10'000, 100'000, 1'000'000, 4'000'000, 10'000'000, 100'000'000, 1'000'000'000,
+};
+
+// Reads, or writes.
+struct AccessHabits {
+  std::int64_t calls = 0;
+  std::int64_t bytes = 0;
+  std::int64_t sequential =
+      0;  // that begin where the one before of the handle has ended, or behind
+  std::int64_t consecutive = 0;  // that begin just there
+  std::int64_t aligned = 0;      // that begin at a multiple of the alignment
+  std::array<std::int64_t, kSizeBounds.size() + 1> sizes{};  // calls of each class
+};
+
+// Files with one name on one file system.
+struct FileUse {
+  std::string name;               // as the trace has it; empty: all files beyond the most
+  std::int32_t file_system = -1;  // -1: on disks of hosts
+  std::int64_t alignment = 0;     // bytes
+  std::int64_t opens = 0;
+  double seconds = 0.0;  // that reads and writes took
+  AccessHabits reads, writes;
+};
+
+class FileHabits {
+ public:
+  // So many names are told apart; the files of further ones are one use.
+  static constexpr std::size_t kMost = 256;
+
+  // Where the last accesses of an open file have ended.
+  struct Ends {
+    std::int32_t use = -1;
+    std::int64_t read = -1, written = -1;
+  };
+
+  // A file is opened.
+  Ends open(const std::string& name, std::int32_t file_system, std::int64_t alignment) {
+    const std::string key = name + '\0' + std::to_string(file_system);
+    auto found = numbers_.find(key);
+    if (found == numbers_.end()) {
+      const bool is_known = numbers_.size() < kMost;
+      if (!is_known && other_ < 0) other_ = add("", file_system, alignment);
+      if (!is_known) {
+        ++uses_[static_cast<std::size_t>(other_)].opens;
+        return {.use = other_};
+      }
+      found = numbers_.emplace(key, add(name, file_system, alignment)).first;
+    }
+    ++uses_[static_cast<std::size_t>(found->second)].opens;
+    return {.use = found->second};
+  }
+
+  void access(Ends& ends, bool writes, std::int64_t offset, std::int64_t bytes) {
+    if (ends.use < 0) return;
+    FileUse& use = uses_[static_cast<std::size_t>(ends.use)];
+    AccessHabits& habits = writes ? use.writes : use.reads;
+    std::int64_t& end = writes ? ends.written : ends.read;
+    ++habits.calls;
+    habits.bytes += bytes;
+    if (end >= 0 && offset >= end) ++habits.sequential;
+    if (end >= 0 && offset == end) ++habits.consecutive;
+    if (offset % use.alignment == 0) ++habits.aligned;
+    std::size_t size = 0;
+    while (size < kSizeBounds.size() && bytes >= kSizeBounds[size]) ++size;
+    ++habits.sizes[size];
+    end = offset + bytes;
+  }
+
+  void take_seconds(std::int32_t use, double seconds) {
+    uses_[static_cast<std::size_t>(use)].seconds += seconds;
+  }
+
+  const std::vector<FileUse>& uses() const { return uses_; }
+
+ private:
+  std::int32_t add(const std::string& name, std::int32_t file_system, std::int64_t alignment) {
+    uses_.push_back({.name = name, .file_system = file_system, .alignment = alignment});
+    return static_cast<std::int32_t>(uses_.size() - 1);
+  }
+
+  std::vector<FileUse> uses_;
+  std::unordered_map<std::string, std::int32_t> numbers_;  // by name and file system
+  std::int32_t other_ = -1;
+};
+
+}  // namespace tisim

@@ -1,0 +1,52 @@
+#include "trace/habits/file_habits.hpp"
+
+#include "core/test.hpp"
+
+namespace tisim {
+
+TEST("file habits: accesses in a row, behind a gap, and backwards") {
+  FileHabits habits;
+  FileHabits::Ends ends = habits.open("out.%d", 0, 1000);
+  habits.access(ends, true, 0, 99);      // the first one follows nothing
+  habits.access(ends, true, 99, 901);    // consecutive
+  habits.access(ends, true, 2000, 100);  // sequential
+  habits.access(ends, true, 0, 2000);    // neither
+  habits.access(ends, false, 5, 2'000'000'000);
+  const FileUse& use = habits.uses().front();
+  CHECK(use.writes.calls == 4);
+  CHECK(use.writes.bytes == 3100);
+  CHECK(use.writes.consecutive == 1);
+  CHECK(use.writes.sequential == 2);
+  CHECK(use.writes.aligned == 3);
+  CHECK(use.writes.sizes[0] == 1);
+  CHECK(use.writes.sizes[1] == 2);
+  CHECK(use.writes.sizes[2] == 1);
+  CHECK(use.reads.sequential == 0);
+  CHECK(use.reads.sizes.back() == 1);
+  CHECK(use.reads.aligned == 0);
+}
+
+TEST("file habits: handles are apart, names on one file system together") {
+  FileHabits habits;
+  FileHabits::Ends one = habits.open("a", -1, 4096);
+  FileHabits::Ends other = habits.open("a", -1, 4096);
+  habits.access(one, false, 0, 10);
+  habits.access(other, false, 10, 10);  // the first one of its handle
+  CHECK(habits.uses().size() == 1);
+  CHECK(habits.uses().front().opens == 2);
+  CHECK(habits.uses().front().reads.consecutive == 0);
+  CHECK(habits.open("a", 0, 4096).use == 1);
+}
+
+TEST("file habits: names beyond the most are one use") {
+  FileHabits habits;
+  for (std::size_t i = 0; i < FileHabits::kMost + 10; ++i) {
+    habits.open("f" + std::to_string(i), -1, 4096);
+  }
+  CHECK(habits.uses().size() == FileHabits::kMost + 1);
+  CHECK(habits.uses().back().name.empty());
+  CHECK(habits.uses().back().opens == 10);
+  CHECK(habits.open("f3", -1, 4096).use == 3);
+}
+
+}  // namespace tisim
