@@ -53,6 +53,12 @@ def test_ranks_that_make_the_same_calls_in_other_loops_are_one_class() -> None:
 def test_ranks_that_make_other_calls_keep_their_loops() -> None:
     classes = [program(0, (Repeat(2, (0, 1)), 2, 3)), program(1, (Repeat(4, (0, 1)),))]
     assert without_accidental_loops(classes) == classes
+    # A sweep there and back: as many sends and receives in two corners, in another order.
+    classes = [
+        program(0, (Repeat(2, (0, 2)), 4, Repeat(2, (1, 3)))),
+        program(1, (Repeat(2, (0, 1)), 4, Repeat(2, (2, 3)))),
+    ]
+    assert without_accidental_loops(classes) == classes
 
 
 PROBLEM = 144

@@ -7,7 +7,6 @@ one and then two equal ones. Neither is a loop of the program.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -22,11 +21,15 @@ _SHORT = 4
 # What may be spelled out of one loop, and of calls that it repeats.
 _MOST_CALLS = 1_000
 _LONGEST_ROOT = 16
+# Sequences are hashed modulo a prime, so that loops need not be unfolded.
+_PRIME, _BASE = 2**61 - 1, 1_000_003
 
 #: Whether a loop is none.
 _Choice = Callable[[Repeat], bool]
 #: The calls that loops repeat, begun with the first of them in an order that means nothing.
 _Root = tuple[int, ...]
+#: A hash of a sequence, and the power of its base for what stands before it.
+_Order = tuple[int, int]
 
 
 def without_accidental_loops(classes: Sequence[ClassProgram]) -> list[ClassProgram]:
@@ -34,7 +37,8 @@ def without_accidental_loops(classes: Sequence[ClassProgram]) -> list[ClassProgr
 
     Calls that only some ranks make several times in a row are spelled out if there are few of them:
     three sums in a row are a loop, unless messages stand between them, as at the edges of a grid.
-    So are loops of several calls that other ranks make just as often, but in other loops.
+    So are loops of several calls where other ranks make all calls of the program in the same order,
+    but for their numbers, in other loops.
     """
     short = _short_calls(classes)
     return _without_uneven_loops([_without_short_loops(made, short) for made in classes])
@@ -123,20 +127,20 @@ def _loops_of_one_call(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
 
 
 def _without_uneven_loops(classes: Sequence[ClassProgram]) -> list[ClassProgram]:
-    """The same programs without loops that ranks which make the same calls as often do not have."""
+    """The same programs without loops that ranks which make the same calls do not have."""
     shapes: dict[Shape, int] = {}
     numbers = [
         [shapes.setdefault(call.shape, len(shapes)) for call in made.calls] for made in classes
     ]
     loops = [_Loops(own) for own in numbers]
     found = [of.of(made.items) for of, made in zip(loops, classes, strict=True)]
-    totals = [of.totals(made.items) for of, made in zip(loops, classes, strict=True)]
+    orders = [of.order(made.items) for of, made in zip(loops, classes, strict=True)]
     uneven: set[_Root] = set()
     for root in {root for of_class in found for root in of_class}:
-        seen: dict[tuple[int, ...], list[tuple[int, int]] | None] = {}
-        for made, total, of_class in zip(classes, totals, found, strict=True):
-            key = (made.size, *(total[shape] for shape in root))
-            if seen.setdefault(key, of_class.get(root)) != of_class.get(root):
+        seen: dict[tuple[int, _Order], list[tuple[int, int]] | None] = {}
+        for made, order, of_class in zip(classes, orders, found, strict=True):
+            own = of_class.get(root)
+            if seen.setdefault((made.size, order), own) != own:
                 uneven.add(root)
     if not uneven:
         return list(classes)
@@ -185,16 +189,28 @@ class _Loops:
                     found.setdefault(inner, []).extend(times)
         return found
 
-    def totals(self, items: Sequence[Item]) -> Counter[int]:
-        """How often the calls of each shape are made."""
-        found: Counter[int] = Counter()
+    def order(self, items: Sequence[Item]) -> _Order:
+        """What tells the calls in their order, without their numbers, from those of others."""
+        made: _Order = (0, 1)
         for item in items:
             if isinstance(item, int):
-                found[self._shapes[item]] += 1
+                made = _behind(made, (self._shapes[item] + 1, _BASE))
             else:
-                for shape, count in self.totals(item.body).items():
-                    found[shape] += item.times * count
-        return found
+                made = _behind(made, _repeated(self.order(item.body), item.times))
+        return made
+
+
+def _behind(one: _Order, other: _Order) -> _Order:
+    return (one[0] * other[1] + other[0]) % _PRIME, one[1] * other[1] % _PRIME
+
+
+def _repeated(one: _Order, times: int) -> _Order:
+    made: _Order = (0, 1)
+    while times:
+        made = _behind(made, one) if times % 2 else made
+        one = _behind(one, one)
+        times //= 2
+    return made
 
 
 def _count(item: Item) -> int:
