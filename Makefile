@@ -139,5 +139,8 @@ validate: $(BUILT) ## real runs on namespaces beside their predictions, into doc
 validate-quick: $(BUILT) ## ten cases of these; only gross errors fail
 	$(PY) -m benchmarks.validation --few
 
+validate-io: $(BUILT) ## checkpoints on this disk beside their predictions, into docs (needs Open MPI, fio)
+	$(PY) -m benchmarks.io_patterns --write
+
 clean: ## remove what was built, and the virtual environment
 	rm -rf build .venv

@@ -114,13 +114,13 @@ Moved moved_of_server(const Simulation& s, std::int32_t file_system, std::int32_
 
 std::vector<ServerWait> waits_of_servers(const Simulation& s, std::int32_t file_system) {
   check_index(file_system, s.platform().file_systems.size(), "file system");
-  return s.file_systems().waits(file_system);
+  return s.file_systems().waits(file_system).by_server(s.file_systems().sums(file_system).size());
 }
 
 std::vector<ServerWait> longest_waits(const Simulation& s, std::int32_t file_system,
                                       std::size_t most) {
   check_index(file_system, s.platform().file_systems.size(), "file system");
-  return s.file_systems().longest_waits(file_system, most);
+  return s.file_systems().waits(file_system).longest(most);
 }
 
 void register_file_use(nb::module_& m, SimulationClass& simulation) {

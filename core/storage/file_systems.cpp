@@ -1,11 +1,9 @@
 #include "storage/file_systems.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "storage/striping.hpp"
-#include "support/invariant.hpp"
 
 namespace tisim {
 
@@ -131,23 +129,10 @@ void FileSystems::wake_owner(std::int32_t call) {
   if (owner == kNobody) return;
   if (owner >= 0) {
     call_of_[static_cast<std::size_t>(owner)] = kNone;
-    note_wait(owner, calls_[call]);
+    const Call& ended = calls_[call];
+    system(ended.request.file_system).waits.add(owner, last_, clock_.now() - ended.since);
   }
   clock_.wake(owner);
-}
-
-void FileSystems::note_wait(std::int32_t rank, const Call& call) {
-  const double seconds = clock_.now() - call.since;
-  if (last_.empty() || seconds <= 0) return;
-  for (const std::int32_t server : last_) {
-    const std::uint64_t key = static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 32 |
-                              static_cast<std::uint32_t>(server);
-    ServerWait& wait = system(call.request.file_system).waits[key];
-    wait.rank = rank;
-    wait.server = server;
-    ++wait.calls;
-    wait.seconds += seconds / static_cast<double>(last_.size());
-  }
 }
 
 // The server of a stream in the order of sums.
@@ -156,40 +141,6 @@ std::int32_t FileSystems::place_of(const Stream& stream) const {
   const Call& call = calls_[stream.call];
   const System& asked = systems_[static_cast<std::size_t>(call.request.file_system)];
   return static_cast<std::int32_t>(asked.data->servers.size());
-}
-
-std::vector<ServerWait> FileSystems::longest_waits(std::int32_t file_system,
-                                                   std::size_t most) const {
-  std::vector<ServerWait> waits;
-  for (const auto& [key, wait] : systems_[static_cast<std::size_t>(file_system)].waits) {
-    waits.push_back(wait);
-  }
-  const auto is_longer = [](const ServerWait& a, const ServerWait& b) {
-    return std::tuple(-a.seconds, a.rank, a.server) < std::tuple(-b.seconds, b.rank, b.server);
-  };
-  const std::size_t count = std::min(most, waits.size());
-  std::partial_sort(waits.begin(), waits.begin() + static_cast<std::ptrdiff_t>(count), waits.end(),
-                    is_longer);
-  waits.resize(count);
-  return waits;
-}
-
-std::vector<ServerWait> FileSystems::waits(std::int32_t file_system) const {
-  // In the order of ranks, so that sums are the same in every run.
-  std::vector<ServerWait> all;
-  for (const auto& [key, wait] : systems_[static_cast<std::size_t>(file_system)].waits) {
-    all.push_back(wait);
-  }
-  std::sort(all.begin(), all.end(),
-            [](const ServerWait& a, const ServerWait& b) { return a.rank < b.rank; });
-  std::vector<ServerWait> waits(sums(file_system).size());
-  for (const ServerWait& wait : all) {
-    ServerWait& sum = waits[static_cast<std::size_t>(wait.server)];
-    sum.server = wait.server;
-    sum.calls += wait.calls;
-    sum.seconds += wait.seconds;
-  }
-  return waits;
 }
 
 void FileSystems::add_stream(std::int32_t call, std::int32_t server, std::int64_t bytes) {
@@ -423,29 +374,6 @@ FileSystems::Wait FileSystems::wait_of(std::int32_t rank) const {
     if (streams_[i].under_way > 0) wait.hosts.push_back(streams_[i].host);
   }
   return wait;
-}
-
-void FileSystems::verify() const {
-  ensure(calls_.is_consistent() && streams_.is_consistent() && requests_.is_consistent(),
-         "a call, stream or request is released once");
-  std::vector<std::int32_t> under_way(streams_.capacity(), 0);
-  std::size_t followed = 0;
-  for (const std::int32_t request : request_of_) {
-    if (request == kNone) continue;
-    ++followed;
-    if (requests_[request].stream == kNone) continue;  // from a cache to a disk
-    ++under_way[static_cast<std::size_t>(requests_[request].stream)];
-  }
-  ensure(followed <= requests_.in_use(), "a request has one activity at most");
-  for (std::size_t i = 0; i < streams_.capacity(); ++i) {
-    const Stream& stream = streams_[static_cast<std::int32_t>(i)];
-    if (stream.call == kNone) continue;
-    const FileSystemData& data =
-        *systems_[static_cast<std::size_t>(calls_[stream.call].request.file_system)].data;
-    ensure(under_way[i] <= stream.under_way, "a stream knows its requests");
-    ensure(stream.under_way <= data.window, "a stream has no more requests under way than it may");
-    ensure(stream.left == 0 || stream.under_way == data.window, "a stream waits for nothing");
-  }
 }
 
 }  // namespace tisim

@@ -28,6 +28,7 @@
 #include "network/network.hpp"
 #include "platform/routes.hpp"
 #include "storage/metadata_server.hpp"
+#include "storage/server_waits.hpp"
 #include "storage/write_behind.hpp"
 #include "support/pool.hpp"
 #include "support/time_bins.hpp"
@@ -51,15 +52,6 @@ struct ServerSums {
   std::int64_t bytes_read = 0;
   std::int64_t bytes_written = 0;
   double seconds = 0.0;  // from the arrival of each request at the server to its reply, added up
-};
-
-// What a rank has waited for a server: the last one that replied to each of its calls. Those that
-// replied last at one instant share the seconds.
-struct ServerWait {
-  std::int32_t rank = 0;
-  std::int32_t server = 0;  // in the order of `FileSystems::sums`
-  std::int64_t calls = 0;
-  double seconds = 0.0;
 };
 
 class FileSystems {
@@ -92,10 +84,9 @@ class FileSystems {
     return systems_[static_cast<std::size_t>(file_system)].sums;
   }
 
-  // Who has waited longest for which server of a file system, so many of them at most.
-  std::vector<ServerWait> longest_waits(std::int32_t file_system, std::size_t most) const;
-  // Seconds that ranks have waited for each server, and in how many calls.
-  std::vector<ServerWait> waits(std::int32_t file_system) const;
+  const ServerWaits& waits(std::int32_t file_system) const {
+    return systems_[static_cast<std::size_t>(file_system)].waits;
+  }
 
   // Bytes over time: of the servers of each file system in the order of `sums` what is read, and
   // behind it what is written; further series are its users'.
@@ -125,7 +116,7 @@ class FileSystems {
     std::unordered_map<std::int32_t, WriteBehind> clients;  // caches of hosts
     std::int64_t files = 0;                                 // that have been placed
     std::size_t first_series = 0;                           // of `moved_`
-    std::unordered_map<std::uint64_t, ServerWait> waits;    // by rank and server
+    ServerWaits waits;
   };
   struct Call {
     std::int32_t owner = kNobody;
@@ -172,7 +163,6 @@ class FileSystems {
   void take_into_cache(std::int32_t request);
   void end_on_disk(std::int32_t request);
   void wake_owner(std::int32_t call);
-  void note_wait(std::int32_t rank, const Call& call);
   std::int32_t place_of(const Stream& stream) const;
   void collect_of_client(WriteBehind& cache);
   void collect_of_server(WriteBehind& cache);

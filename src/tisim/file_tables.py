@@ -181,58 +181,81 @@ def bandwidth_series(io: IoDict) -> Iterator[tuple[str, str, str, list[float]]]:
                     yield "server", host, way, series
 
 
-def files_frame(io: IoDict | None) -> pd.DataFrame:
-    """One row for each name of files and each of reads and writes."""
+class FileTables:
+    """What was done with files, as frames; they are empty where nothing was.
+
+    Parameters
+    ----------
+    io
+        Of a result (`tisim.Result.io`).
+    """
+
+    def __init__(self, io: IoDict | None) -> None:
+        self._io: IoDict = io or {"seconds": [], "bytes_read": [], "bytes_written": [], "calls": []}
+
+    @property
+    def files(self) -> pd.DataFrame:
+        """One row for each name of files and each of reads and writes.
+
+        Columns: `files` (the name as the trace has it), `file_system`, `opens`, `seconds` that
+        ranks waited, `way` (``reads`` or ``writes``), and of these `calls`, `bytes`, and how many
+        calls were `sequential`, `consecutive`, `aligned` and of each class of `sizes`
+        (`tisim.kernel.file_use.AccessesDict`).
+        """
+        rows = [
+            (*_use_cells(use), way, *(accesses[key] for key in _COUNTED))
+            for use in self._io.get("files", [])
+            for way, accesses in (("reads", use["reads"]), ("writes", use["writes"]))
+            if accesses["calls"]
+        ]
+        return _frame(rows, ["files", "file_system", "opens", "seconds", "way", *_COUNTED])
+
+    @property
+    def servers(self) -> pd.DataFrame:
+        """One row for each server of each file system; that of metadata is the last of its own.
+
+        Columns: `file_system`, `server`, `host`, `is_metadata`, `seconds` from the arrival of each
+        request to its reply, `requests`, `bytes_read`, `bytes_written`, `waited`: seconds that
+        ranks waited for it, and in how many calls, `awaited`.
+        """
+        rows = [
+            (name, i, host, _is_metadata(servers, i), *(servers[key][i] for key in _SERVED))
+            for name, servers in self._io.get("file_systems", {}).items()
+            for i, host in enumerate(servers["hosts"])
+        ]
+        return _frame(rows, ["file_system", "server", "host", "is_metadata", *_SERVED])
+
+    @property
+    def bandwidth(self) -> pd.DataFrame:
+        """Bytes over time: a row for each bin of time of each series in which some moved.
+
+        Columns: `of` (``file system``, ``files`` or ``server``), `name`, `way` (``read`` or
+        ``written``), `begin`, `end` (s), `bytes`, `bandwidth` (bytes/s).
+        """
+        width = self._io.get("bin_seconds", 0.0)
+        rows = [
+            (of, name, way, i * width, (i + 1) * width, moved, moved / width)
+            for of, name, way, series in bandwidth_series(self._io)
+            for i, moved in enumerate(series)
+            if moved
+        ]
+        return _frame(rows, ["of", "name", "way", "begin", "end", "bytes", "bandwidth"])
+
+    @property
+    def waits(self) -> pd.DataFrame:
+        """Who waited longest for which server: of each file system a hundred, longest first.
+
+        Columns: `rank`, `file_system`, `server`, `host`, `calls`, `seconds`.
+        """
+        columns = ["rank", "file_system", "server", "host", "calls", "seconds"]
+        rows = [tuple(wait.values()) for wait in self._io.get("waits", [])]
+        return _frame(rows, columns)
+
+
+def _frame(rows: Sequence[tuple[object, ...]], columns: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
-    columns = ["files", "file_system", "opens", "seconds", "way", *_COUNTED]
-    uses = io.get("files", []) if io else []
-    rows = [
-        (*_use_cells(use), way, *(accesses[key] for key in _COUNTED))
-        for use in uses
-        for way, accesses in (("reads", use["reads"]), ("writes", use["writes"]))
-        if accesses["calls"]
-    ]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def servers_frame(io: IoDict | None) -> pd.DataFrame:
-    """One row for each server of each file system; that of metadata is the last of its own."""
-    import pandas as pd
-
-    systems = io.get("file_systems", {}) if io else {}
-    rows = [
-        (name, place, host, _is_metadata(servers, place), *(servers[key][place] for key in _SERVED))
-        for name, servers in systems.items()
-        for place, host in enumerate(servers["hosts"])
-    ]
-    columns = ["file_system", "server", "host", "is_metadata", *_SERVED]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def bandwidth_frame(io: IoDict | None) -> pd.DataFrame:
-    """One row for each bin of time of each series of `bandwidth_series` in which bytes moved."""
-    import pandas as pd
-
-    columns = ["of", "name", "way", "begin", "end", "bytes", "bandwidth"]
-    if io is None:
-        return pd.DataFrame(columns=columns)
-    width = io.get("bin_seconds", 0.0)
-    rows = [
-        (of, name, way, number * width, (number + 1) * width, moved, moved / width)
-        for of, name, way, series in bandwidth_series(io)
-        for number, moved in enumerate(series)
-        if moved
-    ]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def waits_frame(io: IoDict | None) -> pd.DataFrame:
-    """The longest waits of ranks for servers, longest first."""
-    import pandas as pd
-
-    columns = ["rank", "file_system", "server", "host", "calls", "seconds"]
-    return pd.DataFrame(io.get("waits", []) if io else [], columns=columns)
+    return pd.DataFrame(rows, columns=list(columns))
 
 
 def _use_cells(use: FileUseDict) -> tuple[str, str, int, float]:

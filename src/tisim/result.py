@@ -6,22 +6,25 @@ import os
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, get_args, overload
+from itertools import chain
+from typing import TYPE_CHECKING, get_args, overload
 
 from tisim.deprecation import warn_of_old_name
 from tisim.errors import InputError, TisimError
-from tisim.file_tables import bandwidth_frame, files_frame, servers_frame, waits_frame
+from tisim.file_tables import FileTables
 from tisim.quantities import format_seconds
 from tisim.result_json import (
     COLUMNS,
     COUNTS,
+    MEASURED_TIMES,
     CountName,
+    RankBuffer,
     TimeName,
+    columns_of,
     json_pieces,
     parse,
     rank_row,
     read_file,
-    time_of,
 )
 from tisim.tables import html_facts
 
@@ -40,15 +43,6 @@ if TYPE_CHECKING:
     from tisim.timeline.frames import Frames
     from tisim.timeline.links import Links
     from tisim.viz.plots import Plots
-
-# The columns of seconds that the core measures.
-_MEASURED_TIMES: tuple[TimeName, ...] = ("finish", "compute", "other")
-
-
-class _Buffer(Protocol):
-    """One number a rank, as the core or numpy has it."""
-
-    def tobytes(self) -> bytes: ...
 
 
 class Result:
@@ -98,7 +92,7 @@ class Result:
 
     def __init__(
         self,
-        columns: Mapping[str, _Buffer],
+        columns: Mapping[str, RankBuffer],
         hosts: Sequence[str],
         *,
         start: float = 0.0,
@@ -111,9 +105,9 @@ class Result:
         from tisim import __version__
 
         # Plain arrays: a replay that asks for no frame needs no numpy.
-        self._times: dict[str, array[float]] = {name: array("d") for name in _MEASURED_TIMES}
+        self._times: dict[str, array[float]] = {name: array("d") for name in MEASURED_TIMES}
         self._counts: dict[str, array[int]] = {name: array("q") for name in COUNTS}
-        for time in _MEASURED_TIMES:
+        for time in MEASURED_TIMES:
             self._times[time].frombytes(columns[time].tobytes())
         for count in COUNTS:
             self._counts[count].frombytes(columns[count].tobytes())
@@ -121,8 +115,7 @@ class Result:
             self._times["finish"] = array("d", (t - start for t in self._times["finish"]))
         self.hosts, self.wall_time = list(hosts), wall_time
         self.trace, self.platform = trace, platform
-        self.config, self.warnings = dict(config), list(warnings)
-        self.version = __version__
+        self.config, self.warnings, self.version = dict(config), list(warnings), __version__
         self.event_log: EventLog | None = None
         self.uncertainty: dict[str, object] | None = None
         self.jitter: JitterDict | None = None
@@ -149,12 +142,8 @@ class Result:
         written = parse(str(source)) if path is None else read_file(path)
         rows = written["ranks"]
         try:
-            columns: dict[str, _Buffer] = {
-                name: array("d", (time_of(row, name) for row in rows)) for name in _MEASURED_TIMES
-            }
-            columns |= {name: array("q", (row.get(name, 0) for row in rows)) for name in COUNTS}
             result = cls(
-                columns,
+                columns_of(rows),
                 [str(row["host"]) for row in rows],
                 wall_time=float(written.get("wall_time", 0.0)),
                 trace=str(written.get("trace", "")),
@@ -241,58 +230,20 @@ class Result:
             return self._counts[name]
         if name != "communication":
             return self._times[name]
-        times = zip(*(self._times[part] for part in _MEASURED_TIMES), strict=True)
+        times = zip(*(self._times[part] for part in MEASURED_TIMES), strict=True)
         return array("d", (finish - compute - other for finish, compute, other in times))
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
         """One row a rank, with the columns `rank`, `host`, `finish`, ... (`COLUMNS`)."""
-        import pandas as pd
+        from tisim.timeline.units import frame_of
 
-        columns: dict[str, object] = {"rank": range(len(self.hosts)), "host": self.hosts}
-        for name in COLUMNS[2:]:
-            columns[name] = self.rank_actions if name == "actions" else getattr(self, name)
-        from tisim.timeline.units import with_units
-
-        return with_units(pd.DataFrame(columns))
+        return frame_of(dict(zip(COLUMNS, self._columns(), strict=True)))
 
     @property
-    def files(self) -> pd.DataFrame:
-        """What was done with files: a row for each name and each of reads and writes.
-
-        Columns: `files` (the name as the trace has it), `file_system`, `opens`, `seconds` that
-        ranks waited, `way` (``reads`` or ``writes``), and of these `calls`, `bytes`, and how many
-        calls were `sequential`, `consecutive`, `aligned` and of each class of `sizes`
-        (`tisim.kernel.file_use.AccessesDict`).
-        """
-        return files_frame(self.io)
-
-    @property
-    def servers(self) -> pd.DataFrame:
-        """What the servers of file systems did.
-
-        Columns: `file_system`, `server`, `host`, `is_metadata`, `seconds` from the arrival of each
-        request to its reply, `requests`, `bytes_read`, `bytes_written`, `waited`: seconds that
-        ranks waited for it, and in how many calls, `awaited`.
-        """
-        return servers_frame(self.io)
-
-    @property
-    def file_bandwidth(self) -> pd.DataFrame:
-        """Bytes over time, a row for each bin of time in which some moved.
-
-        Columns: `of` (``file system``, ``files`` or ``server``), `name`, `way` (``read`` or
-        ``written``), `begin`, `end` (s), `bytes`, `bandwidth` (bytes/s).
-        """
-        return bandwidth_frame(self.io)
-
-    @property
-    def server_waits(self) -> pd.DataFrame:
-        """Who waited longest for which server, of each file system the first hundred.
-
-        Columns: `rank`, `file_system`, `server`, `host`, `calls`, `seconds`.
-        """
-        return waits_frame(self.io)
+    def file_tables(self) -> FileTables:
+        """Frames of `io`: `files`, `servers`, `bandwidth` and `waits`."""
+        return FileTables(self.io)
 
     @property
     def timeline(self) -> pd.DataFrame:
@@ -423,13 +374,11 @@ class Result:
 
     def _rows(self) -> Iterator[RankValues]:
         """`COLUMNS` of each rank, as plain numbers and texts."""
-        return zip(
-            range(len(self.hosts)),
-            self.hosts,
-            *map(self.column, get_args(TimeName)),
-            *self._counts.values(),
-            strict=True,
-        )
+        return zip(*self._columns(), strict=True)
+
+    def _columns(self) -> Iterator[Sequence[int | float | str]]:
+        times = map(self.column, get_args(TimeName))
+        return chain((range(len(self.hosts)), self.hosts), times, self._counts.values())
 
     def __eq__(self, other: object) -> bool:
         """Whether all numbers and texts are the same, the wall time included."""
@@ -440,8 +389,8 @@ class Result:
         return {**self.__dict__, "_breakdown": self._summary().get("breakdown"), "event_log": None}
 
     def __repr__(self) -> str:
-        simulated = f"{self.simulated_time:.9g} s simulated, {len(self.hosts)} ranks"
-        return f"<Result: {simulated}, {self.actions:,} actions>"
+        whole = f"{len(self.hosts)} ranks, {self.actions:,} actions"
+        return f"<Result: {self.simulated_time:.9g} s simulated, {whole}>"
 
     def _repr_html_(self) -> str:
         rows = [("simulated time", format_seconds(self.simulated_time))]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NotRequired, Required, TypedDict, cast
+from typing import Literal, NotRequired, Protocol, Required, TypedDict, cast
 
 from tisim.errors import InputError
 from tisim.jitter import JitterDict
@@ -34,9 +35,17 @@ TimeName = Literal["finish", "compute", "communication", "other"]
 #: The columns of numbers of things.
 CountName = Literal["actions", "bytes_sent", "messages_sent"]
 COUNTS: tuple[CountName, ...] = ("actions", "bytes_sent", "messages_sent")
+#: The columns of seconds that the core measures.
+MEASURED_TIMES: tuple[TimeName, ...] = ("finish", "compute", "other")
 
 # So many ranks become text at once.
 _RANKS_AT_ONCE = 4096
+
+
+class RankBuffer(Protocol):
+    """One number a rank, as the core or numpy has it."""
+
+    def tobytes(self) -> bytes: ...
 
 
 class RankRow(TypedDict):
@@ -201,6 +210,20 @@ def time_of(row: RankRow | WrittenRow, name: TimeName) -> float:
     if name == "other" and "other" not in row:
         return float(row["finish"] - row["compute"] - row["communication"])
     return row[name]
+
+
+def columns_of(rows: Sequence[WrittenRow]) -> dict[str, RankBuffer]:
+    """The columns of a result, by name.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        When one has no numbers, or too large ones.
+    """
+    columns: dict[str, RankBuffer] = {
+        name: array("d", (time_of(row, name) for row in rows)) for name in MEASURED_TIMES
+    }
+    return columns | {name: array("q", (row.get(name, 0) for row in rows)) for name in COUNTS}
 
 
 def json_pieces(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tisim.errors import InputError
 from tisim.files import write_file
 from tisim.viz.application import application_of, application_page, application_tab
+from tisim.viz.file_page import file_page, file_tab
 from tisim.viz.page_data import chosen_part, page_data
 from tisim.viz.page_parts import PageParts
 
@@ -80,7 +81,7 @@ def write_report(
     application = application_of(result.trace)
     page = Template(_read("page.html")).substitute(
         title=parts.title,
-        style=_read("style.css"),
+        style=_read("style.css") + _read("charts.css"),
         script="\n".join(_read(name) for name in _SCRIPTS),
         data=page_data(result, part),
         legend=parts.legend(),
@@ -93,6 +94,8 @@ def write_report(
         path=parts.path(),
         matrix=parts.matrix(),
         links=parts.links(),
+        file_tab=file_tab(result.io),
+        files=file_page(result),
         config=parts.config(),
     )
     write_file(path, page)

@@ -28,6 +28,7 @@ ROOMS = (
     "core/tit/writer",
     "core/tit/recorder",
     "core/trace/vocabulary",
+    "core/trace/habits",
     "core/trace",
     "core/trace/storage",
     "core/trace/grammar",

@@ -16,7 +16,7 @@ def test_habits_of_a_name_on_all_ranks(store: StorageReplay) -> None:
     """Files that differ by the rank alone are one row; a handle's calls follow each other."""
     line = "open 3 /p/f.%d wrc; write 3 1e4; write 3 1e4; pwrite 3 500 5; pread 3 2e4 0; close 3"
     result = store(SCRATCH, line, line)
-    table = result.files.set_index("way")
+    table = result.file_tables.files.set_index("way")
     assert list(table["files"]) == ["/p/f.%d"] * 2
     assert list(table["file_system"]) == ["pfs", "pfs"]
     writes, reads = table.loc["writes"], table.loc["reads"]
@@ -28,7 +28,7 @@ def test_habits_of_a_name_on_all_ranks(store: StorageReplay) -> None:
 
 def test_bytes_over_time_are_those_that_moved(store: StorageReplay) -> None:
     result = store(SCRATCH, "open 3 /p/f wc; write 3 1e5; compute 3e9; write 3 2e5")
-    table = result.file_bandwidth
+    table = result.file_tables.bandwidth
     assert set(table["way"]) == {"written"}
     for of, name in (("file system", "pfs"), ("files", "/p/f")):
         rows = table[(table["of"] == of) & (table["name"] == name)]
@@ -53,21 +53,21 @@ def test_bytes_on_disks_of_hosts(tmp_path: Path) -> None:
     trace.write_text("0 open 3 data wrc\n0 write 3 2000000\n0 pread 3 1000000 0\n")
     result = replay(trace, platform=platform, hosts=["a"])
     assert result.simulated_time == pytest.approx(2.5)
-    table = result.file_bandwidth
+    table = result.file_tables.bandwidth
     total = table[table["of"] == "file system"]
     assert set(total["name"]) == {"disks of hosts"}
     assert total.groupby("way")["bytes"].sum().to_dict() == pytest.approx(
         {"read": 1e6, "written": 2e6}
     )
     assert total["bandwidth"].max() == pytest.approx(2e6)
-    assert result.server_waits.empty and result.servers.empty
+    assert result.file_tables.waits.empty and result.file_tables.servers.empty
 
 
 def test_ranks_wait_for_the_server_that_replies_last(store: StorageReplay) -> None:
     """Of two servers one has three times the bytes: all wait for it."""
     result = store(SCRATCH, "open 3 /p/f wc; pwrite 3 20000 0", "open 3 /p/f w; pwrite 3 10000 0")
-    servers = result.servers.set_index("server")
-    waits = result.server_waits
+    servers = result.file_tables.servers.set_index("server")
+    waits = result.file_tables.waits
     assert list(servers["is_metadata"]) == [False, False, True]
     assert waits["seconds"].sum() == pytest.approx(servers["waited"].sum())
     last = waits[waits["rank"] == 1].set_index("server")["seconds"]
@@ -79,7 +79,7 @@ def test_ranks_wait_for_the_server_that_replies_last(store: StorageReplay) -> No
 
 def test_servers_that_reply_at_one_instant_share_the_wait(store: StorageReplay) -> None:
     result = store(SCRATCH, "open 3 /p/f wc; write 3 20000")
-    waited = result.servers["waited"]
+    waited = result.file_tables.servers["waited"]
     assert waited[0] == pytest.approx(waited[1])
     assert waited[0] > 0
 
@@ -87,18 +87,19 @@ def test_servers_that_reply_at_one_instant_share_the_wait(store: StorageReplay) 
 def test_a_cache_of_the_host_is_waited_for_through_its_server(store: StorageReplay) -> None:
     result = store(SCRATCH + ",client-cache=10kB", "open 3 /p/f wc; write 3 50000; fsync 3")
     assert result.io is not None
-    assert result.servers["waited"].sum() == pytest.approx(sum(result.io["seconds"]))
+    assert result.file_tables.servers["waited"].sum() == pytest.approx(sum(result.io["seconds"]))
 
 
 def test_results_in_json_keep_what_was_done_with_files(store: StorageReplay) -> None:
     result = store(SCRATCH, "open 3 /p/f wc; write 3 20000")
     again = Result.from_json(result.to_json())
     assert again.io == result.io
-    assert again.file_bandwidth.equals(result.file_bandwidth)
+    assert again.file_tables.bandwidth.equals(result.file_tables.bandwidth)
 
 
 def test_results_without_files_have_empty_tables(store: StorageReplay) -> None:
     result = store(SCRATCH, "compute 1e9")
     assert result.io is None
-    for table in (result.files, result.servers, result.file_bandwidth, result.server_waits):
-        assert table.empty
+    tables = result.file_tables
+    assert all(table.empty for table in (tables.files, tables.servers, tables.bandwidth))
+    assert tables.waits.empty

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tisim.viz.charts.svg import picture, shorten, text, titled
+from tisim.viz.charts.svg import blend, picture, shorten, text, titled
 
 _CELL_WIDTH, _CELL_HEIGHT = 74.0, 26.0
 _WIDEST = 22
@@ -53,7 +53,7 @@ def heat_map(
                 continue
             x = left + column * _CELL_WIDTH
             part = (value - low) / (high - low) if high > low else 0.0
-            red, green, blue = _colour(part)
+            red, green, blue = blend(_RAMP, part)
             cell = (
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{_CELL_WIDTH - 1}" '
                 f'height="{_CELL_HEIGHT - 1}" fill="rgb({red},{green},{blue})"/>'
@@ -68,13 +68,3 @@ def heat_map(
             )
     width = left + len(columns) * _CELL_WIDTH
     return picture(width, top + len(rows) * _CELL_HEIGHT, parts, f"{row_label} and {column_label}")
-
-
-def _colour(part: float) -> tuple[int, int, int]:
-    at = part * (len(_RAMP) - 1)
-    first = min(int(at), len(_RAMP) - 2)
-    weight = at - first
-    red, green, blue = (
-        round(a + weight * (b - a)) for a, b in zip(_RAMP[first], _RAMP[first + 1], strict=True)
-    )
-    return red, green, blue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 #: Okabe and Ito's colours, which colour-blind readers tell apart.
@@ -34,6 +34,17 @@ def titled(element: str, title: str) -> str:
     """An element that ends with ``/>``, with a tooltip."""
     tag = element[1:].split(" ", 1)[0]
     return f"{element.removesuffix('/>')}><title>{escape(title)}</title></{tag}>"
+
+
+def blend(ramp: Sequence[tuple[int, int, int]], part: float) -> tuple[int, int, int]:
+    """The colour (red, green, blue) at a part, 0 to 1, of the way along a ramp."""
+    at = min(part, 1.0) * (len(ramp) - 1)
+    first = min(int(at), len(ramp) - 2)
+    weight = at - first
+    red, green, blue = (
+        round(a + weight * (b - a)) for a, b in zip(ramp[first], ramp[first + 1], strict=True)
+    )
+    return red, green, blue
 
 
 def shorten(words: str, most: int) -> str:
