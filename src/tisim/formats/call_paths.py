@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,10 +35,35 @@ def call_paths(trace: Trace, wanted: Mapping[int, Set[int]]) -> dict[tuple[int, 
     paths = {
         (rank, line): path
         for rank, lines in wanted.items()
-        for line, path in _recorded_paths(trace, rank, lines)
+        for line, path in recorded_paths(trace, rank, max(lines, default=0))
+        if line in lines
     }
-    names = named_paths({*paths.values()}, modules_of(_comments(trace)))
+    names = names_of_paths(trace, {*paths.values()})
     return {place: names[path] for place, path in paths.items()}
+
+
+def recorded_paths(trace: Trace, rank: int, last: int | None = None) -> Iterator[tuple[int, str]]:
+    """Line and call path of each call of a rank that has one, as the recorder wrote it.
+
+    Parameters
+    ----------
+    trace
+        The trace.
+    rank
+        The rank.
+    last
+        The last line to read; all when not given.
+    """
+    for line, attributes in trace.attributes_of(rank):
+        if last is not None and line > last:
+            return
+        if "call_site" in attributes:
+            yield line, str(attributes["call_site"])
+
+
+def names_of_paths(trace: Trace, paths: Collection[str]) -> dict[str, str]:
+    """Recorded call paths with functions and lines of the source, where they can be found."""
+    return named_paths(paths, modules_of(_comments(trace)))
 
 
 def call_paths_of(trace: str, wanted: Mapping[int, Set[int]]) -> dict[tuple[int, int], str]:
@@ -53,15 +78,6 @@ def call_paths_of(trace: str, wanted: Mapping[int, Set[int]]) -> dict[tuple[int,
         return call_paths(opened, known)
     except InputError:
         return {}
-
-
-def _recorded_paths(trace: Trace, rank: int, lines: Set[int]) -> Iterator[tuple[int, str]]:
-    last = max(lines)
-    for line, attributes in trace.attributes_of(rank):
-        if line in lines and "call_site" in attributes:
-            yield line, str(attributes["call_site"])
-        if line >= last:
-            return
 
 
 def _comments(trace: Trace) -> list[str]:

@@ -9,14 +9,25 @@ from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
 from tisim.timeline.names import WAITS
-from tisim.timeline.run_file import RunFile
+from tisim.timeline.run_file import RecordClasses, RunFile
 from tisim.view.causes import Causes
 from tisim.view.comparison import Comparison
+from tisim.view.depth import CallPathView
 from tisim.view.network import RunNetwork
 from tisim.view.path import RunPath
-from tisim.view.questions import MOST_COLUMNS, MOST_LANES, MOST_ROWS, count, number, window
+from tisim.view.questions import (
+    MOST_COLUMNS,
+    MOST_DEPTH,
+    MOST_LANES,
+    MOST_ROWS,
+    count,
+    number,
+    window,
+)
+from tisim.view.rank_orders import RankOrders
 from tisim.view.search import Search
 from tisim.view.site_sums import site_sums
+from tisim.view.state_colours import RECORD_COLOURS, StateColours
 from tisim.viz.colours import COLOURS, MEANINGS
 
 if TYPE_CHECKING:
@@ -41,8 +52,10 @@ class Answers:
     """
 
     def __init__(self, runs: Sequence[RunFile]) -> None:
-        self._of = {name: _RunAnswers(run) for name, run in zip("ab", runs, strict=False)}
-        self._of_both = Comparison(runs[0], runs[1]).questions if len(runs) == 2 else {}
+        # Two runs have the same order of ranks, which the first one gives.
+        orders = RankOrders(runs[0], RunNetwork(runs[0]))
+        self._of = {name: _RunAnswers(run, orders) for name, run in zip("ab", runs, strict=False)}
+        self._of_both = Comparison(runs[0], runs[1], orders).questions if len(runs) == 2 else {}
         # Tables keep blocks in memory, and requests come on several threads.
         self._lock = threading.Lock()
 
@@ -72,9 +85,12 @@ class Answers:
 class _RunAnswers:
     """Answers what the page asks of a run."""
 
-    def __init__(self, run: RunFile) -> None:
+    def __init__(self, run: RunFile, orders: RankOrders) -> None:
         self.run = run
+        self._orders = orders
         self._causes = Causes(run)
+        self._colours = StateColours(run, self._causes.sites)
+        self._call_paths = CallPathView(run, self._causes.sites)
         self._network = RunNetwork(run)
         self._path = RunPath(run)
         self.questions: Mapping[str, Callable[[Mapping[str, str]], Row | bytes]] = {
@@ -87,6 +103,8 @@ class _RunAnswers:
             "sites": self._sites,
             "links": self._links,
             "path": self._path_of,
+            "order": self._order,
+            "depth": self._depth,
         }
 
     def _run(self, query: Mapping[str, str]) -> Row:
@@ -110,6 +128,8 @@ class _RunAnswers:
             "kinds": info["kinds"],
             "keys": info["keys"],
             "records": info["records"],
+            "orders": self._orders.names(),
+            "sites": self._causes.sites.are_known,
         }
 
     def _classes(self, query: Mapping[str, str]) -> NDArray[np.int32]:
@@ -121,17 +141,29 @@ class _RunAnswers:
         if by == "key":
             return np.arange(len(keys), dtype=np.int32)
         if by not in ("state", "kind"):
-            raise InputError(f"by is state, kind or key, not {by[:40]!r}")
+            known = ", ".join(("state", "kind", "key", *RECORD_COLOURS))
+            raise InputError(f"by is one of {known}, not {by[:40]!r}")
         return np.ascontiguousarray(keys[:, 0 if by == "state" else 1])
 
     def _tile(self, query: Mapping[str, str]) -> bytes:
         """Cells: see `page/tile.js`, which reads them."""
         import numpy as np
 
-        part = window(self.run, query)
+        part = window(self.run, query, self._orders)
         columns = max(count(query, "columns", MOST_COLUMNS), 1)
         lanes = max(min(count(query, "lanes", MOST_LANES), part.ranks), 1)
-        tile = part.tile(columns, lanes, self._classes(query))
+        by, note, legend = query.get("by", "state"), None, None
+        classes: NDArray[np.int32] | RecordClasses
+        if by in RECORD_COLOURS:
+            found = self._colours.classes(part, by, count(query, "depth", MOST_DEPTH, 0))
+            if isinstance(found, str):
+                by, note, classes = "state", found, self._classes({})
+            else:
+                legend = [{"name": one.name, "colour": one.colour} for one in found[0]]
+                classes = found[1]
+        else:
+            classes = self._classes(query)
+        tile = part.tile(columns, lanes, classes)
         width = (part.end - part.begin) / columns
         ranks = np.bincount(np.arange(part.ranks) * lanes // part.ranks, minlength=lanes)
         whole = np.maximum(width * ranks[tile.lane], np.finfo(float).tiny)
@@ -146,7 +178,10 @@ class _RunAnswers:
             "end": part.end,
             "first": part.first,
             "last": part.last,
-            "level": None if level is None else level["parts"],
+            "level": None if level is None or legend else level["parts"],
+            "by": by,
+            "note": note,
+            "legend": legend,
         }
         text = json.dumps(head).encode()
         text += b" " * (-len(text) % 4)
@@ -165,7 +200,7 @@ class _RunAnswers:
         """Sums over the window by state and kind of action, and by lane and state."""
         import numpy as np
 
-        part = window(self.run, query)
+        part = window(self.run, query, self._orders)
         keys = self.run.info["keys"]
         tile = part.sums(1, np.arange(len(keys), dtype=np.int32))
         by_key = [
@@ -193,7 +228,7 @@ class _RunAnswers:
         return {"seconds": (part.end - part.begin) * part.ranks, "keys": by_key, "lanes": rows}
 
     def _sites(self, query: Mapping[str, str]) -> Row:
-        return site_sums(window(self.run, query), self._causes.sites)
+        return site_sums(window(self.run, query, self._orders), self._causes.sites)
 
     def _record(self, query: Mapping[str, str]) -> Row:
         """All that is known of what a rank does at a time."""
@@ -205,19 +240,31 @@ class _RunAnswers:
         found["route"] = self._network.route_of(message) if isinstance(message, dict) else None
         return found
 
+    def _order(self, query: Mapping[str, str]) -> Row:
+        order = self._orders.order(query.get("name", "rank"))
+        return {"ranks": order.ranks.tolist(), "groups": [list(one) for one in order.groups]}
+
+    def _depth(self, query: Mapping[str, str]) -> Row:
+        part = window(self.run, query, self._orders)
+        return self._call_paths.within(part, count(query, "rank", self.run.ranks - 1))
+
     def _links(self, query: Mapping[str, str]) -> Row:
-        part = window(self.run, query)
+        part = window(self.run, query, self._orders)
         return self._network.used(part.begin, part.end)
 
     def _path_of(self, query: Mapping[str, str]) -> Row:
-        return self._path.within(window(self.run, query))
+        return self._path.within(window(self.run, query, self._orders))
 
     def _messages(self, query: Mapping[str, str]) -> Row:
-        part = window(self.run, query)
-        return self._causes.messages(part, count(query, "most", MOST_ROWS, 500))
+        part = window(self.run, query, self._orders)
+        cells = None
+        if "columns" in query:
+            columns = max(count(query, "columns", MOST_COLUMNS), 1)
+            cells = columns, max(count(query, "lanes", MOST_LANES), 1)
+        return self._causes.messages(part, count(query, "most", MOST_ROWS, 500), cells)
 
     def _search(self, query: Mapping[str, str]) -> Row:
-        part = window(self.run, query)
+        part = window(self.run, query, self._orders)
         return Search(self.run, query.get("q", "")).found(
             part, count(query, "most", MOST_ROWS, 200)
         )

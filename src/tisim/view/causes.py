@@ -11,6 +11,9 @@ from tisim.timeline.run_file.blocks import Block
 from tisim.view.sites import Sites
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tisim.timeline.run_file.blocks import BlockTable
 
     Row = dict[str, object]
@@ -211,8 +214,12 @@ class Causes:
             chain.append(shown)
         return chain
 
-    def messages(self, window: Window, most: int) -> Row:
-        """Messages that are posted or under way in a window, the longest waits for them first."""
+    def messages(self, window: Window, most: int, cells: tuple[int, int] | None = None) -> Row:
+        """Messages that are posted or under way in a window, the longest waits for them first.
+
+        With `cells`, columns and lanes of a picture: of the messages that begin in one cell and end
+        in one cell, the one that was waited for longest.
+        """
         import numpy as np
 
         table = self._run.messages
@@ -224,12 +231,30 @@ class Causes:
             rows = table.read(block)
             inside = (rows.reals("arrived") >= window.begin) & (rows.reals("posted") <= window.end)
             ends = (rows.numbers("source"), rows.numbers("destination"))
-            seen = [(rank >= window.first) & (rank <= window.last) for rank in ends]
+            seen = [window.holds(rank) for rank in ends]
             parts.append(rows.rows(inside & (seen[0] | seen[1])))
         rows = Block.joined(parts)
         waited = np.nan_to_num(rows.reals("arrived") - rows.reals("received"), nan=0.0)
-        order = np.argsort(-waited, kind="stable")[:most]
+        order = np.argsort(-waited, kind="stable")
+        if cells is not None:
+            places = _cells_of(rows.rows(order), window, *cells)
+            order = order[np.sort(np.unique(places, axis=0, return_index=True)[1])]
+        order = order[:most]
         return {"messages": _messages(rows.rows(order)), "all": len(rows)}
+
+
+def _cells_of(rows: Block, window: Window, columns: int, lanes: int) -> NDArray[np.int64]:
+    """The cells of a picture in which messages begin and end; shape (messages, 4)."""
+    import numpy as np
+
+    width = (window.end - window.begin) / columns
+    places = []
+    for rank, time in (("source", "started"), ("destination", "arrived")):
+        column = np.nan_to_num((rows.reals(time) - window.begin) / width, nan=-1.0)
+        places.append(np.clip(np.floor(column), -columns, 2 * columns).astype(np.int64))
+        position = window.positions(rows.numbers(rank)) - window.first
+        places.append(position * lanes // window.ranks)
+    return np.stack(places, axis=1)
 
 
 def _messages(rows: Block) -> list[Row]:

@@ -9,6 +9,7 @@ from tisim.errors import InputError
 from tisim.timeline.run_file import RunFile, Window
 from tisim.view.alignment import Alignment
 from tisim.view.questions import MOST_COLUMNS, count, number, window
+from tisim.view.rank_orders import RankOrders
 
 if TYPE_CHECKING:
     Row = dict[str, object]
@@ -27,6 +28,8 @@ class Comparison:
     ----------
     first, second
         The runs.
+    orders
+        The orders of ranks of both.
 
     Raises
     ------
@@ -34,8 +37,9 @@ class Comparison:
         When they cannot be aligned.
     """
 
-    def __init__(self, first: RunFile, second: RunFile) -> None:
+    def __init__(self, first: RunFile, second: RunFile, orders: RankOrders) -> None:
         self._runs = first, second
+        self._orders = orders
         self._alignment = Alignment(first, second)
         self.questions: Mapping[str, Callable[[Mapping[str, str]], Row]] = {
             "match": self._match,
@@ -94,9 +98,10 @@ class Comparison:
 
     def _differences(self, query: Mapping[str, str]) -> Row:
         """Seconds by state and call of a window of the first run, and of the same calls."""
-        first = window(self._runs[0], query)
+        first = window(self._runs[0], query, self._orders)
         begin, end = (self._alignment.time(at, to_second=True) for at in (first.begin, first.end))
-        second = Window(self._runs[1], begin, max(end, begin + 1e-15), first.first, first.last)
+        later = {**query, "begin": str(begin), "end": str(max(end, begin + 1e-15))}
+        second = window(self._runs[1], later, self._orders)
         sums = [_sums(one) for one in (first, second)]
         return {
             "a": {"begin": first.begin, "end": first.end},

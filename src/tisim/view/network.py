@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tisim.platform import Platform
 from tisim.platform.cable_words import cable_words
+from tisim.platform.zones.cluster import ClusterZone
 from tisim.timeline.link_words import link_words
 from tisim.timeline.run_file import RunFile
 
@@ -84,6 +85,20 @@ class RunNetwork:
         words = cable_words(self._platform.root, every) | words
         domain = _common_domain(self._run.info["hosts"])
         return {link: text.replace(domain, "") if domain else text for link, text in words.items()}
+
+    def switches(self) -> list[str]:
+        """The switch of the host of each rank; where hosts have none, their zone."""
+        names: dict[int, str] = {}
+        for zone in self._platform.root.walk():
+            if not isinstance(zone, ClusterZone):
+                continue
+            wiring = zone.wiring()
+            up = (wiring.tails < zone.hosts) & (wiring.heads >= zone.hosts)
+            ends = zip(wiring.tails[up].tolist(), wiring.heads[up].tolist(), strict=True)
+            own = {tail: zone.vertex_name(head) for tail, head in reversed([*ends])}
+            for host in range(zone.hosts):
+                names[zone.first_host + host] = own.get(host, zone.name)
+        return [names.get(int(host), "no switch") for host in self._host_of]
 
     def _route(self, pair: int) -> list[int]:
         if pair not in self._routes:

@@ -7,11 +7,14 @@ from collections.abc import Mapping
 
 from tisim.errors import InputError
 from tisim.timeline.run_file import RunFile, Window
+from tisim.view.rank_orders import RankOrders
 
 #: The most columns and lanes of a picture, and the most rows of an answer.
 MOST_COLUMNS = 4096
 MOST_LANES = 2048
 MOST_ROWS = 5000
+#: The deepest function that states are coloured by.
+MOST_DEPTH = 1000
 
 
 def number(query: Mapping[str, str], name: str, default: float | None = None) -> float:
@@ -41,8 +44,11 @@ def count(query: Mapping[str, str], name: str, most: int, default: int | None = 
     return value
 
 
-def window(run: RunFile, query: Mapping[str, str]) -> Window:
-    """The window of a request: ``begin``, ``end`` (s), ``first`` and ``last`` rank."""
+def window(run: RunFile, query: Mapping[str, str], orders: RankOrders) -> Window:
+    """The window of a request: ``begin``, ``end`` (s), ``first`` and ``last`` rank.
+
+    With ``order``, `first` and `last` are positions in an order of `orders`.
+    """
     begin, end = number(query, "begin", 0.0), number(query, "end", run.end)
     last = run.ranks - 1
     ranks = count(query, "first", last, 0), count(query, "last", last, last)
@@ -50,4 +56,6 @@ def window(run: RunFile, query: Mapping[str, str]) -> Window:
         raise InputError(f"begin and end are a part of 0 to {run.end} s")
     if ranks[0] > ranks[1]:
         raise InputError("first is at most last")
-    return Window(run, begin, end, *ranks)
+    name = query.get("order", "rank")
+    order = None if name == "rank" else orders.order(name).ranks
+    return Window(run, begin, end, *ranks, order)

@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Set
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
 from tisim.formats import Trace
-from tisim.formats.call_paths import call_paths
+from tisim.formats.call_paths import names_of_paths, recorded_paths
 from tisim.timeline.run_file import RunFile
 
-# Call paths that are remembered.
-_KEPT = 10_000
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Lines whose call sites are remembered, of all ranks together.
+_KEPT = 10_000_000
+
+
+@dataclass(frozen=True)
+class RankSites:
+    """The call sites of a rank.
+
+    Attributes
+    ----------
+    line
+        Lines of the trace of calls with a call site, ascending; shape (calls,).
+    path
+        The place of the call path of each in `Sites.names`; shape (calls,).
+    """
+
+    line: NDArray[np.int64]
+    path: NDArray[np.int32]
+
+    def of(self, line: int) -> int:
+        """The call path of a line; -1: it has none."""
+        import numpy as np
+
+        place = int(np.searchsorted(self.line, line))
+        found = place < len(self.line) and int(self.line[place]) == line
+        return int(self.path[place]) if found else -1
 
 
 class Sites:
@@ -22,31 +53,63 @@ class Sites:
     ----------
     run
         The run, which names its trace: from here, or beside the run file.
+
+    Attributes
+    ----------
+    names
+        Call paths that were met so far, such as ``main (ring.c:12) > pass_on (ring.c:40)``.
     """
 
     def __init__(self, run: RunFile) -> None:
         self._run = run
-        self._known: dict[tuple[int, int], str | None] = {}
-
-    def path(self, rank: int, line: int) -> str | None:
-        """The call path of a line of the trace of a rank; None where none is known."""
-        if self._trace is None:
-            return None
-        place = rank, line
-        if place not in self._known:
-            if len(self._known) >= _KEPT:
-                self._known.clear()
-            self._known[place] = call_paths(self._trace, {rank: {line}}).get(place)
-        return self._known[place]
+        self.names: list[str] = []
+        self._places: dict[str, int] = {}
+        self._ranks: OrderedDict[int, RankSites] = OrderedDict()
+        self._size = 0
 
     @property
     def are_known(self) -> bool:
         """Whether there is a trace with call sites."""
         return self._trace is not None and "call_site" in self._trace.attributes
 
+    def of_rank(self, rank: int) -> RankSites:
+        """The call sites of a rank, which are read once."""
+        if rank in self._ranks:
+            self._ranks.move_to_end(rank)
+            return self._ranks[rank]
+        found = self._read(rank)
+        self._ranks[rank] = found
+        self._size += len(found.line)
+        while self._size > _KEPT and len(self._ranks) > 1:
+            _, oldest = self._ranks.popitem(last=False)
+            self._size -= len(oldest.line)
+        return found
+
+    def path(self, rank: int, line: int) -> str | None:
+        """The call path of a line of the trace of a rank; None where none is known."""
+        place = self.of_rank(rank).of(line)
+        return None if place < 0 else self.names[place]
+
     def paths(self, wanted: Mapping[int, Set[int]]) -> dict[tuple[int, int], str]:
         """The call paths of lines, by rank and line, as far as they are known."""
-        return {} if self._trace is None else call_paths(self._trace, wanted)
+        found = {(rank, line): self.path(rank, line) for rank in wanted for line in wanted[rank]}
+        return {place: path for place, path in found.items() if path is not None}
+
+    def _read(self, rank: int) -> RankSites:
+        import numpy as np
+
+        lines: list[int] = []
+        raw: list[str] = []
+        if self._trace is not None and self.are_known:
+            for line, path in recorded_paths(self._trace, rank):
+                lines.append(line)
+                raw.append(path)
+            new = {path for path in raw if path not in self._places}
+            for path, name in names_of_paths(self._trace, new).items():
+                self._places[path] = len(self.names)
+                self.names.append(name)
+        places = [self._places[path] for path in raw]
+        return RankSites(np.array(lines, np.int64), np.array(places, np.int32))
 
     @cached_property
     def _trace(self) -> Trace | None:

@@ -217,7 +217,8 @@ def test_windows_are_kept_and_come_back(page: Any, viewer: Viewer) -> None:
     name.send_keys("slow @ start\n")
     page.find_element("css selector", ".bookmarks button").click()
     assert shown() == near
-    wait_for(page, "return location.hash.includes('slow')")
+    # The address follows a little later.
+    wait_for(page, "return /slow/.test(location.hash) && !/t=0[.][.]/.test(location.hash)")
     kept = page.execute_script("return location.hash")
     page.get("about:blank")
     page.get(viewer.address + kept)
@@ -262,3 +263,42 @@ def test_a_selected_receive_has_its_message_and_its_route(page: Any, viewer: Vie
         page.get(viewer.address + f"#t=0.03..0.0305&tab=selected&s={at}")
         panel_says(page, "Its route: 4 links")
         panel_says(page, "graphene-1, " if at.startswith("0") else "graphene-3, ")
+
+
+def test_colours_orders_and_the_call_path(page: Any, viewer: Viewer) -> None:
+    page.get("about:blank")
+    page.get(viewer.address + "#t=0.03..0.0305&r=0..3&by=cause&o=wait&c=1")
+    legend = "return document.getElementById('legend').textContent.includes('for rank')"
+    wait_for(page, legend)
+    wait_for(page, "return document.getElementById('window').textContent.includes('positions')")
+    wait_for(page, "return document.getElementById('depth-chart').dataset.drawn === '1'")
+    order = json.loads(viewer.get("ask/order?name=wait")[1])["ranks"]
+    click_at(page, 0.5, 0.1)
+    panel_says(page, "of the trace of rank" if order else "")
+    panel_says(page, f"{order[0]} on graphene-{order[0]}")
+    says = f"return document.getElementById('depth-name').textContent.includes('Rank {order[0]}:')"
+    wait_for(page, says)
+    page.execute_script(
+        """const order = document.getElementById('order');
+        order.value = 'host'; order.dispatchEvent(new Event('change'));"""
+    )
+    wait_for(page, "return location.hash.includes('o=host')")
+    page.execute_script(
+        """const by = document.getElementById('by');
+        by.value = 'procedure'; by.dispatchEvent(new Event('change'));"""
+    )
+    # This trace has no call sites.
+    wait_for(page, "return document.getElementById('said').textContent.startsWith('Coloured by')")
+
+
+def test_arrows_are_those_that_can_be_told_apart(viewer: Viewer) -> None:
+    few = json.loads(viewer.get("ask/messages?most=5000&columns=20&lanes=4")[1])
+    every = json.loads(viewer.get("ask/messages?most=5000")[1])
+    assert every["all"] == few["all"] == len(every["messages"]) > 10 * len(few["messages"])
+
+    def waited(one: dict[str, Any]) -> float:
+        return float(one["arrived"] or 0) - float(one["received"] or 0)
+
+    waits = [waited(one) for one in few["messages"]]
+    assert waits == sorted(waits, reverse=True)
+    assert waits[0] == waited(every["messages"][0])

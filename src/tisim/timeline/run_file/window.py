@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -49,6 +49,23 @@ class Tile:
 
 
 @dataclass(frozen=True)
+class RecordClasses:
+    """Classes that only records know, not their sums.
+
+    Attributes
+    ----------
+    count
+        Number of classes.
+    of
+        The class of each row of a part of the table of states, from 0. It is asked once for each
+        block of the window, in their order.
+    """
+
+    count: int
+    of: Callable[[Block], NDArray[np.int32]]
+
+
+@dataclass(frozen=True)
 class _Spans:
     """Spans of time of some ranks: records, or cells of a level."""
 
@@ -71,20 +88,56 @@ class Window:
     begin, end
         Seconds.
     first, last
-        The ranks, `last` included.
+        The ranks, `last` included; with an order, the positions in it.
+    order
+        The rank at each position; by their numbers when not given.
     """
 
-    def __init__(self, run: RunFile, begin: float, end: float, first: int, last: int) -> None:
+    def __init__(
+        self,
+        run: RunFile,
+        begin: float,
+        end: float,
+        first: int,
+        last: int,
+        order: NDArray[np.int64] | None = None,
+    ) -> None:
         self.run = run
         self.begin, self.end = max(begin, 0.0), min(end, run.end)
         self.first, self.last = max(first, 0), min(last, run.ranks - 1)
+        self._order = order
 
     @cached_property
     def ranks(self) -> int:
         """Number of ranks."""
         return self.last - self.first + 1
 
-    def tile(self, columns: int, lanes: int, classes: NDArray[np.int32]) -> Tile:
+    @cached_property
+    def _positions(self) -> NDArray[np.int64] | None:
+        """The position of each rank; None: its number."""
+        import numpy as np
+
+        if self._order is None:
+            return None
+        positions = np.empty(len(self._order), np.int64)
+        positions[self._order] = np.arange(len(self._order))
+        return positions
+
+    def positions(self, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where ranks stand, counted as `first` and `last` are."""
+        return ranks if self._positions is None else self._positions[ranks]
+
+    def holds(self, ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which ranks are in the window."""
+        positions = self.positions(ranks)
+        inside: NDArray[np.bool_] = (positions >= self.first) & (positions <= self.last)
+        return inside
+
+    def rank_at(self, position: int) -> int:
+        """The rank that stands at a position."""
+        return position if self._order is None else int(self._order[position])
+
+    def tile(self, columns: int, lanes: int, classes: NDArray[np.int32] | RecordClasses) -> Tile:
         """The window as a picture.
 
         No state that is longer than a column of the picture is lost: each cell that it touches has
@@ -97,8 +150,11 @@ class Window:
         lanes
             Into how many lanes the ranks are divided, as equal as can be.
         classes
-            The class of each key of the run (`RunInfo.keys`), from 0; -1: it is left out.
+            The class of each key of the run (`RunInfo.keys`), from 0; -1: it is left out. Or what
+            only records know: then all records of the window are read.
         """
+        if isinstance(classes, RecordClasses):
+            return self._summed(columns, lanes, classes, None)
         return self._summed(columns, lanes, classes, self.level(columns, lanes))
 
     def sums(self, lanes: int, classes: NDArray[np.int32]) -> Tile:
@@ -110,19 +166,28 @@ class Window:
         return self._summed(1, lanes, classes, self.level(_PARTS_OF_SUMS, lanes))
 
     def _summed(
-        self, columns: int, lanes: int, classes: NDArray[np.int32], level: LevelInfo | None
+        self,
+        columns: int,
+        lanes: int,
+        classes: NDArray[np.int32] | RecordClasses,
+        level: LevelInfo | None,
     ) -> Tile:
         import numpy as np
 
-        keys = int(classes.max(initial=0)) + 1
+        if isinstance(classes, RecordClasses):
+            keys, by_key = classes.count, np.arange(classes.count, dtype=np.int32)
+            every = self._record_spans(classes.of)
+        else:
+            keys, by_key = int(classes.max(initial=0)) + 1, classes
+            every = self._record_spans() if level is None else self._level_spans(level)
         sums = _core.SpanSums(self.begin, self.end, lanes, columns, max(keys, 1))
-        for spans in self._record_spans() if level is None else self._level_spans(level):
-            lane = (spans.rank - self.first) * lanes // self.ranks
+        for spans in every:
+            lane = (self.positions(spans.rank) - self.first) * lanes // self.ranks
             sums.add(
                 spans.start,
                 spans.end,
                 np.ascontiguousarray(lane, np.int32),
-                np.ascontiguousarray(classes[spans.key], np.int32),
+                np.ascontiguousarray(by_key[spans.key], np.int32),
                 spans.seconds,
                 spans.longest,
                 spans.count,
@@ -149,9 +214,12 @@ class Window:
         return rows.rows(np.lexsort((rows.reals("end"), rows.numbers("rank"))))
 
     def rows_of(self, block: Block) -> Block:
-        """The rows of a block of states, which is sorted by rank, that lie in the window."""
+        """The rows of a block of states or actions, sorted by rank, that lie in the window."""
         import numpy as np
 
+        if self._order is not None:
+            inside = self.holds(block.numbers("rank")) & (block.reals("end") >= self.begin)
+            return block.rows(inside & (block.reals("start") <= self.end))
         low, high = np.searchsorted(block.numbers("rank"), [self.first, self.last + 1])
         cut = block.rows(slice(int(low), int(high)))
         return cut.rows((cut.reals("end") >= self.begin) & (cut.reals("start") <= self.end))
@@ -163,7 +231,7 @@ class Window:
             level
             for level in self.run.info["levels"]
             if self.run.end / level["parts"] <= width
-            and level["group"] <= max(self.ranks // lanes, 1)
+            and level["group"] <= (max(self.ranks // lanes, 1) if self._order is None else 1)
             and (level["group"] == 1 or self._on_borders(level["group"], lanes))
         ]
         return min(fine, key=lambda one: (-one["group"], one["parts"]), default=None)
@@ -182,7 +250,13 @@ class Window:
         place[keys[:, 0] << 8 | keys[:, 1]] = np.arange(len(keys), dtype=np.int32)
         return place
 
-    def _record_spans(self) -> Iterator[_Spans]:
+    def _keys_of(self, rows: Block) -> NDArray[np.int32]:
+        keys: NDArray[np.int32] = self._place[rows.numbers("state") << 8 | rows.numbers("kind")]
+        return keys
+
+    def _record_spans(
+        self, of: Callable[[Block], NDArray[np.int32]] | None = None
+    ) -> Iterator[_Spans]:
         import numpy as np
 
         table = self.run.states
@@ -194,7 +268,7 @@ class Window:
                 start,
                 end,
                 rows.numbers("rank"),
-                self._place[rows.numbers("state") << 8 | rows.numbers("kind")],
+                self._keys_of(rows) if of is None else of(rows),
                 seconds,
                 seconds,
                 np.ones(len(seconds), np.int64),
@@ -214,11 +288,16 @@ class Window:
             rows = table.read(block)
             lane = rows.numbers("lane")
             inside = (rows.numbers("part") >= low) & (rows.numbers("part") <= high)
-            inside &= (lane >= self.first // group) & (lane <= self.last // group)
+            if self._order is None:
+                inside &= (lane >= self.first // group) & (lane <= self.last // group)
+            else:  # of levels whose lanes are ranks
+                inside &= self.holds(lane)
             rows, lane = rows.rows(inside), lane[inside]
             part = rows.reals("part")
             # A lane of the level belongs to that of the picture in which its middle lies.
-            middle = np.clip(lane * group + group // 2, self.first, self.last)
+            middle = lane
+            if self._order is None:
+                middle = np.clip(lane * group + group // 2, self.first, self.last)
             yield _Spans(
                 part / parts * self.run.end,
                 (part + 1) / parts * self.run.end,

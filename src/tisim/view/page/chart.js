@@ -8,7 +8,8 @@ const LEFT = 64; // for the names of ranks
 const BOTTOM = 22; // for times
 const LEAST_LANE = 4; // pixels
 const MOST = { columns: 4096, lanes: 2048 };
-const ARROWS = 400;
+const ARROWS = 2000;
+const ARROW = 10; // pixels: of the arrows that begin and end in the same cells, one is drawn
 
 export class Chart {
   constructor(canvas, view, run, say, of = "a") {
@@ -58,8 +59,9 @@ export class Chart {
     this.draw();
     const { width, height, ratio } = this.area();
     const lanes = Math.min(this.view.ranks, Math.max(1, Math.floor(height / (LEAST_LANE * ratio))), MOST.lanes);
-    this.tiles.ask("tile", { of: this.of, ...this.view.window(), columns: Math.min(width, MOST.columns), lanes, by: this.view.by });
-    if (this.view.arrows) this.arrows.ask("messages", { of: this.of, ...this.view.window(), most: ARROWS });
+    this.tiles.ask("tile", { of: this.of, ...this.view.window(), columns: Math.min(width, MOST.columns), lanes, by: this.view.by, depth: this.view.depth });
+    const cells = { columns: Math.min(Math.ceil(width / (ARROW * ratio)), MOST.columns), lanes };
+    if (this.view.arrows) this.arrows.ask("messages", { of: this.of, ...this.view.window(), most: ARROWS, ...cells });
     else this.messages = [];
     if (this.view.path) this.paths.ask("path", { of: this.of, ...this.view.window() });
     else this.path = null;
@@ -77,7 +79,7 @@ export class Chart {
     this.canvas.dataset.drawn = String(Number(this.canvas.dataset.drawn || 0) + 1);
   }
 
-  colours() { return this.run.classes(this.view.by).map((one) => pixel(one.colour)); }
+  colours() { return this.run.legend(this.tile).map((one) => pixel(one.colour)); }
 
   ground() { return matchMedia("(prefers-color-scheme: dark)").matches ? "#202327" : "#f7f7f7"; }
 
@@ -86,7 +88,9 @@ export class Chart {
     return left + ((time - this.view.begin) / (this.view.end - this.view.begin)) * width;
   }
 
-  y(rank) { return ((rank - this.view.first) / this.view.ranks) * this.area().height; }
+  y(position) { return ((position - this.view.first) / this.view.ranks) * this.area().height; }
+
+  middle(rank) { return this.y(this.view.positionOf(rank) + 0.5); }
 
   // The point under the mouse.
   at(event) {
@@ -94,11 +98,12 @@ export class Chart {
     const box = this.canvas.getBoundingClientRect();
     const share = ((event.clientX - box.left) * ratio - left) / width;
     const down = ((event.clientY - box.top) * ratio) / height;
-    const rank = Math.floor(this.view.first + down * this.view.ranks);
+    const position = Math.max(this.view.first, Math.min(Math.floor(this.view.first + down * this.view.ranks), this.view.last));
     return {
       time: this.view.begin + share * (this.view.end - this.view.begin),
-      rank: Math.max(this.view.first, Math.min(rank, this.view.last)),
-      exactRank: this.view.first + down * this.view.ranks,
+      rank: this.view.rankAt(position),
+      position,
+      exactPosition: this.view.first + down * this.view.ranks,
       inside: share >= 0 && share <= 1 && down >= 0 && down <= 1,
     };
   }
@@ -135,10 +140,11 @@ export class Chart {
     const { ratio } = this.area();
     context.strokeStyle = context.fillStyle = colour("--ink");
     context.lineWidth = ratio;
-    for (const message of this.messages) {
+    // Those that were waited for longest are drawn last, on top.
+    for (const message of [...this.messages].reverse()) {
       if (message.arrived === null || message.started === null) continue;
-      const from = [this.x(message.started), this.y(message.source + 0.5)];
-      const to = [this.x(message.arrived), this.y(message.destination + 0.5)];
+      const from = [this.x(message.started), this.middle(message.source)];
+      const to = [this.x(message.arrived), this.middle(message.destination)];
       context.beginPath();
       context.moveTo(...from);
       context.lineTo(...to);
@@ -162,8 +168,8 @@ export class Chart {
       context.strokeStyle = colour(name);
       context.beginPath();
       for (let i = 0; i < start.length; i += 1) {
-        context.moveTo(this.x(start[i]), this.y(source[i] + 0.5));
-        context.lineTo(this.x(end[i]), this.y(destination[i] + 0.5));
+        context.moveTo(this.x(start[i]), this.middle(source[i]));
+        context.lineTo(this.x(end[i]), this.middle(destination[i]));
       }
       context.stroke();
     }
@@ -175,14 +181,15 @@ export class Chart {
     context.lineWidth = 2 * ratio;
     if (this.record) {
       const { rank, start, end } = this.record.state;
-      const [x, y] = [this.x(start), this.y(rank)];
-      context.strokeRect(x, y, Math.max(this.x(end) - x, 2 * ratio), Math.max(this.y(rank + 1) - y - 1, 3 * ratio));
+      const position = this.view.positionOf(rank);
+      const [x, y] = [this.x(start), this.y(position)];
+      context.strokeRect(x, y, Math.max(this.x(end) - x, 2 * ratio), Math.max(this.y(position + 1) - y - 1, 3 * ratio));
       context.setLineDash([4 * ratio, 3 * ratio]);
       let before = this.record.state;
       for (const step of this.record.chain) {
         context.beginPath();
-        context.moveTo(this.x((before.start + before.end) / 2), this.y(before.rank + 0.5));
-        context.lineTo(this.x((step.start + step.end) / 2), this.y(step.rank + 0.5));
+        context.moveTo(this.x((before.start + before.end) / 2), this.middle(before.rank));
+        context.lineTo(this.x((step.start + step.end) / 2), this.middle(step.rank));
         context.stroke();
         before = step;
       }
@@ -213,9 +220,32 @@ export class Chart {
     const every = Math.max(1, Math.round(rows.step));
     for (let rank = Math.ceil(first / every) * every; rank <= last; rank += every) {
       const y = this.y(rank + Math.min(0.5, ranks / 2));
-      context.fillText(every === 1 && ranks < 100 ? `rank ${rank}` : String(rank), left - 6 * ratio, Math.max(y, 7 * ratio));
+      const shown = this.view.rankAt(rank);
+      context.fillText(every === 1 && ranks < 100 ? `rank ${shown}` : String(shown), left - 6 * ratio, Math.max(y, 7 * ratio));
     }
+    this.drawGroups(context, colour);
     context.textAlign = "left";
+  }
+
+  // Where groups of ranks begin, with their names where there is room.
+  drawGroups(context, colour) {
+    const { groups } = this.view.arrangement || { groups: [] };
+    if (!groups.length) return;
+    const { ratio, left, width, height } = this.area();
+    context.textAlign = "left";
+    groups.forEach(([name, first], place) => {
+      const [top, next] = [this.y(first), this.y(place + 1 < groups.length ? groups[place + 1][1] : this.view.run.ranks)];
+      if (next < 0 || top > height || next - top < 4 * ratio) return;
+      context.fillStyle = colour("--ink");
+      context.fillRect(left, top, width, ratio);
+      const y = Math.max(top, 0) + 9 * ratio;
+      if (next - y < 6 * ratio) return;
+      const room = context.measureText(name).width + 8 * ratio;
+      context.fillStyle = colour("--ground");
+      context.fillRect(left, y - 8 * ratio, room, 16 * ratio);
+      context.fillStyle = colour("--ink");
+      context.fillText(name, left + 4 * ratio, y);
+    });
   }
 
   listen() {
@@ -224,7 +254,7 @@ export class Chart {
       event.preventDefault();
       const point = this.at(event);
       const factor = Math.exp(Math.max(-1, Math.min((event.deltaY || event.deltaX) / 300, 1)));
-      if (event.shiftKey) view.zoomRanks(factor, point.exactRank, false);
+      if (event.shiftKey) view.zoomRanks(factor, point.exactPosition, false);
       else view.zoomTime(factor, point.time, false);
     }, { passive: false });
     let from = null;
@@ -252,7 +282,7 @@ export class Chart {
         this.draw();
         view.show({
           begin: Math.min(start.point.time, point.time), end: Math.max(start.point.time, point.time),
-          first: Math.min(start.point.rank, point.rank), last: Math.max(start.point.rank, point.rank),
+          first: Math.min(start.point.position, point.position), last: Math.max(start.point.position, point.position),
         });
       } else view.remember(start.window);
     });

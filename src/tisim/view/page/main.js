@@ -1,6 +1,7 @@
 // The viewer: asks the server for the run, and connects the picture, the tables and the address.
 
 import { ask } from "./ask.js";
+import { DepthChart } from "./depth.js";
 import { Chart } from "./chart.js";
 import { instant, time, whole } from "./format.js";
 import { MiniMap } from "./minimap.js";
@@ -20,10 +21,10 @@ function say(error) {
   if (error) $("message").textContent = error instanceof TypeError ? "The server does not answer: has tisim view been stopped?" : error.message;
 }
 
-// What states can be coloured by, by their numbers.
-function classesOf(run, names) {
+// The names and colours of the classes of a picture.
+function legendOf(run, names) {
   const kinds = run.kinds.map((name) => ({ name, colour: CALLS[Math.max(names.indexOf(name), 0) % CALLS.length], meaning: "" }));
-  return (by) => (by === "kind" ? kinds : run.states);
+  return (tile) => tile.legend || (tile.by === "kind" ? kinds : run.states);
 }
 
 // The names of the calls of runs, which have one colour in all of them.
@@ -55,7 +56,7 @@ function addSecond(run, view) {
 
 function showLegend(run, view, tile) {
   const present = [...new Set(tile.key)].sort((a, b) => a - b);
-  const classes = run.classes(view.by);
+  const classes = run.legend(tile);
   $("legend").replaceChildren(...present.map((key) => {
     const swatch = element("i", { class: "swatch" });
     swatch.style.background = classes[key].colour;
@@ -64,7 +65,17 @@ function showLegend(run, view, tile) {
   const width = (tile.end - tile.begin) / tile.columns;
   const ranks = view.ranks / tile.lanes;
   const lanes = ranks > 1 ? `A lane is ${ranks.toFixed(ranks < 10 ? 1 : 0)} ranks` : "A lane is a rank";
-  $("said").textContent = `${lanes}, a column ${time(width, 3)}; a column of a lane is divided as its time is.`;
+  $("said").textContent = `${tile.note ? `${tile.note} ` : ""}${lanes}, a column ${time(width, 3)}; a column of a lane is divided as its time is.`;
+}
+
+// Asks for an order of ranks; `keep`: the window stays.
+async function arrange(view, name, keep) {
+  try {
+    view.arrange(name, name === "rank" ? null : await ask("order", { name }), keep);
+  } catch (error) {
+    view.arrange(view.order, view.arrangement, true);
+    say(error);
+  }
 }
 
 function listen(view, panels) {
@@ -74,6 +85,12 @@ function listen(view, panels) {
   $("in").addEventListener("click", () => view.zoomTime(0.5));
   $("out").addEventListener("click", () => view.zoomTime(2));
   $("by").addEventListener("change", (event) => view.set({ by: event.target.value }));
+  $("order").addEventListener("change", (event) => arrange(view, event.target.value, false));
+  $("stack").addEventListener("change", (event) => view.set({ stack: event.target.checked }));
+  $("depth").addEventListener("input", (event) => {
+    const { value, max } = event.target;
+    view.set({ depth: Number(value) < Number(max) ? Number(value) : 0 });
+  });
   $("arrows").addEventListener("change", (event) => view.set({ arrows: event.target.checked }));
   $("path").addEventListener("change", (event) => view.set({ path: event.target.checked }));
   $("help").addEventListener("click", () => { $("keys").hidden = !$("keys").hidden; });
@@ -89,7 +106,7 @@ function listen(view, panels) {
     ArrowUp: () => view.move(0, -0.1), ArrowDown: () => view.move(0, 0.1),
     "+": () => view.zoomTime(0.5), "-": () => view.zoomTime(2), 0: () => $("all").click(),
     Backspace: (event) => (event.shiftKey ? view.forward() : view.back()), b: () => panels.bookmarks.add(),
-    m: () => view.set({ arrows: !view.arrows }), k: () => view.set({ path: !view.path }), c: () => panels.toCause(),
+    m: () => view.set({ arrows: !view.arrows }), k: () => view.set({ path: !view.path }), v: () => view.set({ stack: !view.stack }), c: () => panels.toCause(),
     n: () => panels.step(1), p: () => panels.step(-1), "/": () => $("search").focus(),
     Escape: () => view.select(null), "?": () => $("help").click(),
   };
@@ -106,22 +123,27 @@ async function start() {
   const run = await ask("run");
   const other = run.runs === 2 ? await ask("run", { of: "b" }) : null;
   const names = namesOf(other ? [run, other] : [run]);
-  for (const one of [run, other]) if (one) one.classes = classesOf(one, names);
+  for (const one of [run, other]) if (one) one.legend = legendOf(one, names);
   document.title = `${run.title} - tisim view`;
   $("title").textContent = other ? "Two runs" : run.title;
   $("facts").textContent = other ? "" : factsOf(run);
   const view = new View(run);
   const chart = new Chart($("chart"), view, run, say);
   const mini = new MiniMap($("mini"), view, run, say);
+  const depth = new DepthChart($("depth-chart"), $("depth-name"), $("depth"), view, say);
+  $("order").replaceChildren(...run.orders.map(({ name, words }) => element("option", { value: name }, words)));
   const second = other ? addSecond(other, view) : null;
   const panels = new Panels($("panel"), [...document.querySelectorAll("[role=tab]")], view, run, chart, say, second);
   let written = "";
   let waiting = 0;
   view.addEventListener("changed", (event) => {
     say(null);
-    [$("by").value, $("arrows").checked, $("path").checked, $("search").value] = [view.by, view.arrows, view.path, view.query];
+    [$("by").value, $("order").value, $("search").value] = [view.by, view.order, view.query];
+    [$("arrows").checked, $("path").checked, $("stack").checked] = [view.arrows, view.path, view.stack];
+    $("depth-box").hidden = !view.stack;
+    if (view.wanted && view.wanted !== view.order) arrange(view, view.wanted, true);
     const step = (view.end - view.begin) / 1000;
-    $("window").textContent = `${instant(view.begin, step, view.end)} to ${instant(view.end, step)}, ranks ${view.first} to ${view.last}`;
+    $("window").textContent = `${instant(view.begin, step, view.end)} to ${instant(view.end, step)}, ${view.order === "rank" ? "ranks" : "positions"} ${view.first} to ${view.last}`;
     written = view.toHash();
     clearTimeout(waiting);
     waiting = setTimeout(() => history.replaceState(null, "", written), 150);
@@ -129,6 +151,7 @@ async function start() {
     if (event.detail === "settings" || event.detail === "all") mini.request();
     else mini.draw();
     panels.update(event.detail);
+    if (view.stack) depth.request();
   });
   chart.canvas.addEventListener("tile", (event) => showLegend(run, view, event.detail));
   window.addEventListener("hashchange", () => { if (location.hash !== written) view.fromHash(location.hash); });

@@ -28,8 +28,8 @@ export class MiniMap {
     [this.canvas.width, this.canvas.height] = [width, height];
     const lanes = Math.min(this.run.ranks, Math.max(1, height >> 2));
     try {
-      const whole = { begin: 0, end: this.run.end, first: 0, last: this.run.ranks - 1 };
-      this.tile = readTile(await ask("tile", { ...whole, columns: Math.min(width, 4096), lanes, by: this.view.by }));
+      const whole = { begin: 0, end: this.run.end, first: 0, last: this.run.ranks - 1, order: this.view.order };
+      this.tile = readTile(await ask("tile", { ...whole, columns: Math.min(width, 4096), lanes, by: this.view.by, depth: this.view.depth }));
       this.draw();
     } catch (error) {
       this.say(error);
@@ -41,7 +41,7 @@ export class MiniMap {
     const context = this.canvas.getContext("2d");
     const { width, height } = this.canvas;
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const colours = this.run.classes(this.view.by).map((one) => pixel(one.colour));
+    const colours = this.run.legend(this.tile).map((one) => pixel(one.colour));
     context.putImageData(paint(this.tile, height, colours, pixel(dark ? "#202327" : "#f7f7f7")), 0, 0);
     const { view, run } = this;
     const x = (view.begin / run.end) * width;

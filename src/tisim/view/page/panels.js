@@ -125,7 +125,7 @@ export class Panels {
     this.box.replaceChildren(
       element("h3", {}, "Ranks of the window"),
       table([
-        { name: "rank", value: (lane) => lane.first, text: (value, lane) => (lane.first === lane.last ? String(value) : `${value} to ${lane.last}`) },
+        { name: "rank", value: (lane) => lane.first, text: (value, lane) => (lane.first === lane.last ? String(this.view.rankAt(value)) : `${value} to ${lane.last}`) },
         { name: "computing", value: (lane) => lane.computing, text: (value) => time(value) },
         { name: "waiting", value: (lane) => lane.waiting, text: (value) => time(value) },
         { name: "longest wait", value: (lane) => lane.longest, text: (value) => time(value) },
@@ -194,7 +194,7 @@ export class Panels {
     if (call) {
       parts.push(element("h3", {}, `Call: ${call.kind}, ${time(call.end - call.start)}`), list([
         ["line", `${call.line} of the trace of rank ${state.rank}`],
-        ["source", answer.site || ""],
+        ["source", this.source(answer.site || "")],
         ["text", answer.text || ""],
         ["peer", call.peer < 0 ? "" : `rank ${call.peer}`],
         ["size", call.bytes < 0 ? "" : bytes(call.bytes)],
@@ -225,6 +225,12 @@ export class Panels {
         : `The origin: rank ${origin.rank} was in ${origin.state}.`));
     }
     this.box.replaceChildren(...parts);
+  }
+
+  // A call path: a function a line, the outermost first.
+  source(path) {
+    if (!path.includes(" > ") || /^(between|behind|before) /.test(path)) return path;
+    return element("ol", { class: "source" }, ...path.split(" > ").map((one) => element("li", {}, one)));
   }
 
   // Those of one call: a collective, or a receive and a send.

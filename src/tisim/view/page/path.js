@@ -21,7 +21,7 @@ export class PathPanel {
     const step = (this.view.end - this.view.begin) / 1000;
     const share = (row) => row.seconds / (answer.seconds || 1);
     const go = (row) => this.view.select({ rank: row.rank, time: (row.start + row.end) / 2 }, { bring: true });
-    const ofRank = (row) => this.view.show({ first: row.rank, last: row.rank });
+    const ofRank = (row) => this.view.show({ first: this.view.positionOf(row.rank), last: this.view.positionOf(row.rank) });
     this.box.replaceChildren(
       element("p", { class: "note" }, `The path has ${whole(answer.parts)} parts in this time, on all ranks. Only what makes one of them shorter makes the run shorter.`),
       element("h3", {}, "What it consists of"),

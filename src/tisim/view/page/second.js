@@ -23,7 +23,7 @@ export class SecondView extends View {
     }
     if (asked !== this.asked) return; // it has changed again meanwhile
     const length = Math.max(end - begin, this.run.end * 1e-12);
-    Object.assign(this, { begin, end: begin + length, first: main.first, last: main.last, by: main.by, arrows: main.arrows, path: main.path });
+    Object.assign(this, { begin, end: begin + length, first: main.first, last: main.last, by: main.by, arrows: main.arrows, path: main.path, order: main.order, arrangement: main.arrangement, depth: main.depth });
     this.changed("window");
   }
 

@@ -11,6 +11,10 @@ export class View extends EventTarget {
     this.future = []; // windows that were gone back from
     this.marks = []; // bookmarks: windows with a name
     this.by = "state";
+    this.depth = 0; // of the functions that are shown and coloured; 0: all, the innermost
+    this.stack = false; // whether the call path of a rank over time is shown
+    this.order = "rank"; // of ranks; first and last are positions in it
+    this.arrangement = null; // the ranks in that order, the position of each, and groups of them
     this.arrows = false;
     this.path = false; // whether the critical path is drawn
     this.tab = "statistics";
@@ -29,7 +33,23 @@ export class View extends EventTarget {
 
   get ranks() { return this.last - this.first + 1; }
 
-  window() { return { begin: this.begin, end: this.end, first: this.first, last: this.last }; }
+  window() { return { begin: this.begin, end: this.end, first: this.first, last: this.last, order: this.order }; }
+
+  rankAt(position) { return this.arrangement ? this.arrangement.ranks[position] : position; }
+
+  positionOf(rank) { return this.arrangement ? this.arrangement.positions[rank] : rank; }
+
+  // Puts ranks in an order, as the server has it; by their numbers without one.
+  arrange(name, answer, keep) {
+    let arrangement = null;
+    if (name !== "rank") {
+      const positions = new Array(answer.ranks.length);
+      answer.ranks.forEach((rank, position) => { positions[rank] = position; });
+      arrangement = { ...answer, positions };
+    }
+    const all = keep ? {} : { first: 0, last: this.run.ranks - 1 };
+    this.set({ order: name, wanted: name, arrangement, ...all });
+  }
 
   // Shows a window; `remember`: "back" leads to the one before.
   show({ begin = this.begin, end = this.end, first = this.first, last = this.last }, remember = true) {
@@ -38,7 +58,7 @@ export class View extends EventTarget {
     const from = Math.max(0, Math.min(begin, this.run.end - length));
     const count = Math.max(1, Math.min(Math.round(last - first + 1), this.run.ranks));
     const low = Math.max(0, Math.min(Math.round(first), this.run.ranks - count));
-    const now = { begin: from, end: from + length, first: low, last: low + count - 1 };
+    const now = { begin: from, end: from + length, first: low, last: low + count - 1, order: this.order };
     if (Object.keys(now).every((name) => now[name] === before[name])) return;
     if (remember) this.remember(before);
     Object.assign(this, now);
@@ -60,7 +80,7 @@ export class View extends EventTarget {
     const other = from.pop();
     if (!other) return;
     to.push(this.window());
-    Object.assign(this, other);
+    Object.assign(this, { ...other, order: this.order });
     this.changed("window");
   }
 
@@ -94,8 +114,9 @@ export class View extends EventTarget {
     const length = this.end - this.begin;
     const next = this.window();
     if (time < this.begin || time > this.end) Object.assign(next, { begin: time - length / 2, end: time + length / 2 });
-    if (rank < this.first || rank > this.last) {
-      Object.assign(next, { first: rank - (this.ranks >> 1), last: rank - (this.ranks >> 1) + this.ranks - 1 });
+    const position = this.positionOf(rank);
+    if (position < this.first || position > this.last) {
+      Object.assign(next, { first: position - (this.ranks >> 1), last: position - (this.ranks >> 1) + this.ranks - 1 });
     }
     this.show(next);
   }
@@ -122,6 +143,9 @@ export class View extends EventTarget {
     hash.set("by", this.by);
     hash.set("tab", this.tab);
     if (this.arrows) hash.set("m", "1");
+    if (this.order !== "rank") hash.set("o", this.order);
+    if (this.stack) hash.set("c", "1");
+    if (this.depth) hash.set("d", this.depth);
     if (this.path) hash.set("k", "1");
     if (this.query) hash.set("q", this.query);
     if (this.mode !== "call") hash.set("mode", this.mode);
@@ -139,7 +163,10 @@ export class View extends EventTarget {
     if (end > begin) this.show({ begin, end }, false);
     const [first, last] = pair("r");
     if (last >= first) this.show({ first, last }, false);
-    if (["state", "kind"].includes(hash.get("by"))) this.by = hash.get("by");
+    if (["state", "kind", "procedure", "distance", "cause"].includes(hash.get("by"))) this.by = hash.get("by");
+    this.wanted = hash.get("o") || "rank"; // the order that the server is asked for
+    this.stack = hash.get("c") === "1";
+    this.depth = Math.max(0, Math.min(Math.floor(Number(hash.get("d"))) || 0, 1000));
     this.tab = hash.get("tab") || this.tab;
     this.arrows = hash.get("m") === "1";
     this.path = hash.get("k") === "1";
