@@ -35,6 +35,12 @@ Examples:
     help="Port of 127.0.0.1; a free one if not given.",
 )
 @click.option("--browser", is_flag=True, help="Open the page in a browser.")
+@click.option(
+    "--notebook",
+    is_flag=True,
+    help="Let notebooks on this machine show the page in a frame; in a notebook itself, "
+    "tisim.view.NotebookView('run.tir') serves and shows it.",
+)
 @click.argument("run", metavar="RUN")
 @click.argument("other", metavar="[RUN2]", required=False)
 def view_command(
@@ -42,6 +48,7 @@ def view_command(
     hostfile: str | None,
     port: int,
     browser: bool,
+    notebook: bool,
     run: str,
     other: str | None,
 ) -> int:
@@ -60,12 +67,12 @@ def view_command(
             raise InputError(
                 "is a directory and no run file; --platform FILE replays a trace first", file=run
             )
-        _show([run, other], port, browser)
+        _show([run, other], port, browser, notebook)
         return 0
     with tempfile.TemporaryDirectory(prefix="tisim-") as folder:
         made = Path(folder) / "run.tir"
         _replay(run, platform_file, hostfile, made)
-        _show([str(made), other], port, browser)
+        _show([str(made), other], port, browser, notebook)
     return 0
 
 
@@ -86,7 +93,7 @@ def _replay(trace_file: str, platform_file: str, hostfile: str | None, made: Pat
         )
 
 
-def _show(paths: Sequence[str | None], port: int, browser: bool) -> None:
+def _show(paths: Sequence[str | None], port: int, browser: bool, notebook: bool) -> None:
     from tisim.timeline.run_file import RunFile
     from tisim.view import serve
 
@@ -95,12 +102,15 @@ def _show(paths: Sequence[str | None], port: int, browser: bool) -> None:
     def ready(address: str) -> None:
         click.echo(address)
         click.echo("tisim: open this address in a browser; Ctrl-C ends", err=True)
+        if notebook:
+            frame = f"IPython.display.IFrame({address!r}, '100%', 800)"
+            click.echo(f"tisim: or in a notebook: import IPython.display; {frame}", err=True)
         if browser:
             import webbrowser
 
             webbrowser.open(address)
 
     try:
-        serve(runs, port=port, ready=ready)
+        serve(runs, port=port, ready=ready, framed=notebook)
     except KeyboardInterrupt:
         click.echo("tisim: stopped", err=True)

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 
 # Longer addresses come from no page of ours.
 _LONGEST = 8192
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors "
+)
+# Notebooks on this machine, whatever their port is.
+_NOTEBOOKS = "http://127.0.0.1:* http://localhost:*"
 _HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -49,9 +52,12 @@ class Guard:
         Of the server.
     token
         The first part of all paths; a random one when not given.
+    framed
+        Whether notebooks on this machine may show the page in a frame.
     """
 
-    def __init__(self, port: int, token: str | None = None) -> None:
+    def __init__(self, port: int, token: str | None = None, *, framed: bool = False) -> None:
+        self._framed = framed
         self.token = secrets.token_urlsafe(24) if token is None else token
         self._hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
         self.address = f"http://127.0.0.1:{port}/{self.token}/"
@@ -59,7 +65,8 @@ class Guard:
     @property
     def headers(self) -> Mapping[str, str]:
         """Headers of every answer."""
-        return _HEADERS
+        ancestors = _NOTEBOOKS if self._framed else "'none'"
+        return {**_HEADERS, "Content-Security-Policy": _POLICY + ancestors}
 
     def refusal(self, method: str, path: str, headers: Mapping[str, str]) -> Refusal | None:
         """Why a request gets nothing; None: it is allowed.
@@ -78,7 +85,8 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
             return Refusal(403, "pages of other origins get nothing")
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        other_site = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+        if other_site and not self._is_frame(path, headers):
             return Refusal(403, "pages of other sites get nothing")
         if method not in ("GET", "HEAD"):
             return Refusal(405, "nothing can be changed here")
@@ -88,3 +96,8 @@ class Guard:
         if not secrets.compare_digest(token.encode(), self.token.encode()):
             return Refusal(404, "the address lacks the token that tisim view has printed")
         return None
+
+    def _is_frame(self, path: str, headers: Mapping[str, str]) -> bool:
+        """Whether a notebook asks for the page itself: all the rest is asked for by the page."""
+        asked = headers.get("sec-fetch-dest") == "iframe"
+        return self._framed and asked and path == f"/{self.token}/"

@@ -224,7 +224,8 @@ class RunNetwork:
             for name, link in drawn
         ]
         hosts = [self._platform.hosts[int(host)].name for host in self._host_of]
-        picture = paint(self._platform, RunLoad(self._platform, means, hosts)).svg()
+        load = RunLoad(self._platform, means, hosts, span="window")
+        picture = paint(self._platform, load).svg()
         return {"unknown": None, "rows": rows[:_MOST_LINKS], "all": len(rows), "picture": picture}
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+    from uvicorn import Server
 
     Scope = MutableMapping[str, object]
     Message = MutableMapping[str, object]
@@ -31,7 +32,13 @@ _LONGEST_HEAD = 16_384
 _CONNECTIONS = 32
 
 
-def serve(runs: Sequence[RunFile], *, port: int = 0, ready: Callable[[str], None] = print) -> None:
+def serve(
+    runs: Sequence[RunFile],
+    *,
+    port: int = 0,
+    ready: Callable[[str], None] = print,
+    framed: bool = False,
+) -> None:
     """Show a run in a browser, or two beside each other, until Ctrl-C.
 
     Parameters
@@ -42,6 +49,8 @@ def serve(runs: Sequence[RunFile], *, port: int = 0, ready: Callable[[str], None
         Of 127.0.0.1; a free one when 0.
     ready
         Is called with the address, once the server listens.
+    framed
+        Whether notebooks on this machine may show the page in a frame.
 
     Raises
     ------
@@ -49,36 +58,46 @@ def serve(runs: Sequence[RunFile], *, port: int = 0, ready: Callable[[str], None
         When the port is taken, two runs cannot be aligned, or Starlette or uvicorn are not
         installed.
     """
+    with listen(port) as listener:
+        guard = Guard(listener.getsockname()[1], framed=framed)
+        server = make_server(Answers(runs), guard, ready)
+        server.run(sockets=[listener])
+
+
+def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) -> Server:
+    """A server that has not been started.
+
+    Raises
+    ------
+    InputError
+        When uvicorn is not installed.
+    """
     try:
         import uvicorn
     except ImportError:
         raise InputError("the viewer needs uvicorn: pip install 'tisim[view]'") from None
-    answers = Answers(runs)
-    with listen(port) as listener:
-        guard = Guard(listener.getsockname()[1])
-        config = uvicorn.Config(
-            application(answers, guard),
-            log_level="error",
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-            limit_concurrency=_CONNECTIONS,
-            h11_max_incomplete_event_size=_LONGEST_HEAD,
-            http="h11",
-            ws="none",
-            timeout_graceful_shutdown=2,
-        )
+    config = uvicorn.Config(
+        application(answers, guard),
+        log_level="error",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        limit_concurrency=_CONNECTIONS,
+        h11_max_incomplete_event_size=_LONGEST_HEAD,
+        http="h11",
+        ws="none",
+        timeout_graceful_shutdown=2,
+    )
+    server = uvicorn.Server(config)
+    start_up = server.startup
 
-        server = uvicorn.Server(config)
-        start_up = server.startup
+    async def start_up_and_say(sockets: list[socket.socket] | None = None) -> None:
+        """The address is given out when Ctrl-C ends the server in order, not before."""
+        await start_up(sockets)
+        ready(guard.address)
 
-        async def start_up_and_say(sockets: list[socket.socket] | None = None) -> None:
-            """The address is given out when Ctrl-C ends the server in order, not before."""
-            await start_up(sockets)
-            ready(guard.address)
-
-        server.startup = start_up_and_say
-        server.run(sockets=[listener])
+    server.startup = start_up_and_say
+    return server
 
 
 def listen(port: int) -> socket.socket:

@@ -35,8 +35,6 @@ _PALETTE = (
     "#8A7A00",
     "#7A3B9A",
     "#A6761D",
-    "#1B9E77",
-    "#B2182B",
 )
 _OTHER = "#8C8C8C"
 _NONE = "#D8DADD"

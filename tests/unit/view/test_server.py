@@ -81,7 +81,7 @@ def test_no_other_file_is_sent(viewer: Viewer, path: str) -> None:
         ("tile?columns=x&lanes=4", "columns is a whole number, not 'x'"),
         ("tile?columns=10&lanes=4&begin=nan", "begin is a number, not 'nan'"),
         ("tile?columns=10&lanes=4&begin=2&end=1", "a part of 0 to"),
-        ("tile?columns=10&lanes=4&by=luck", "by is state, kind or key"),
+        ("tile?columns=10&lanes=4&by=luck", "by is one of state, kind, key, procedure"),
         ("tile?columns=10&lanes=4&first=3&last=1", "first is at most last"),
         ("record?rank=4&time=0", "rank is at most 3"),
         ("record?rank=1", "time is a number, not ''"),

@@ -185,9 +185,9 @@ class Colouring:
             canvas.add(Words(x, y + 4, f"and {more} other bandwidths", 10))
 
     def _legend_of_load(self, canvas: Canvas, y: float) -> float:
-        text = "Mean load of the run, % of a link's bandwidth:"
-        if self._merged:
-            text = "Mean load of the run, % of a link's bandwidth, of the busiest link of a line:"
+        assert self._load is not None
+        text = f"Mean load of the {self._load.span}, % of a link's bandwidth"
+        text += ", of the busiest link of a line:" if self._merged else ":"
         canvas.add(Words(12, y + 4, text, 10))
         x, y = 12.0, y + _LEGEND_STEP
         lower = 0.0

@@ -56,6 +56,8 @@ class RunLoad:
         Name of the host of each rank.
     source
         The file that this comes from, for messages.
+    span
+        Of what the load is the mean, for the legend.
 
     Attributes
     ----------
@@ -76,7 +78,9 @@ class RunLoad:
         links: Iterable[tuple[str, float]],
         hosts: Sequence[str],
         source: str | os.PathLike[str] | None = None,
+        span: str = "run",
     ) -> None:
+        self.span = span
         self.utilisation: NDArray[np.float64] = np.zeros(len(platform.links))
         self.ranks: dict[int, list[int]] = {}
         table = platform.topology
