@@ -273,15 +273,17 @@ void Files::finish(Rank& rank, std::int32_t index) {
   sums_of(index).seconds += seconds;
   accessed_.erase(index);
   const auto place = static_cast<std::size_t>(index);
-  if (place < moving_.size()) note_moved(std::exchange(moving_[place], {}), rank.since);
+  if (place >= moving_.size()) return;
+  const Moving moved = std::exchange(moving_[place], {});
+  if (moved.use >= 0) habits_.take_seconds(moved.use, seconds);
+  note_moved(moved, rank.since);
 }
 
 void Files::note_moved(const Moving& moved, double since) {
   if (moved.use < 0) return;
-  const double now = runtime_.clock.now();
-  habits_.take_seconds(moved.use, now - since);
   const std::size_t series = static_cast<std::size_t>(moved.use) * 2 + (moved.writes ? 1 : 0);
-  file_systems_.moved().spread(series_[series], since, now, static_cast<double>(moved.bytes));
+  file_systems_.moved().spread(series_[series], since, runtime_.clock.now(),
+                               static_cast<double>(moved.bytes));
 }
 
 // A file that a rank opens is one of those with its name.
