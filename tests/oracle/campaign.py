@@ -21,8 +21,9 @@ from tests.oracle import simgrid_exec
 from tests.oracle.cases import Case
 from tests.oracle.compare import AGREES, BAD, ORACLE_FAILED, Verdict, judge
 from tests.oracle.platforms.families import FAMILIES
-from tests.oracle.programs.call_programs import draw_calls
+from tests.oracle.programs.call_programs import CallAuthor, draw_calls
 from tests.oracle.programs.configs import SELECTORS
+from tests.oracle.programs.given_up import GivingUpAuthor
 from tests.oracle.shrink import Shrinker
 
 #: Numbers of cases between the first case of one seed and of the next.
@@ -38,9 +39,14 @@ class Plan:
     out: Path
 
     def case(self, number: int) -> Case:
-        """The case of a number: one in four has the calls beyond SimGrid's traces."""
-        draw = draw_calls if number % 4 == 3 else Case.draw
-        return draw(number, families=self.families, selectors=self.selectors)
+        """The case of a number: one in four has the calls beyond SimGrid's traces.
+
+        Half of these give requests up.
+        """
+        if number % 4 < 3:
+            return Case.draw(number, families=self.families, selectors=self.selectors)
+        author = GivingUpAuthor if number % 8 == 7 else CallAuthor
+        return draw_calls(number, families=self.families, selectors=self.selectors, author=author)
 
     def name(self) -> str:
         """What results of the same numbers have in common."""

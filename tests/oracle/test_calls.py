@@ -10,6 +10,7 @@ from tests.oracle.cases import Case
 from tests.oracle.compare import AGREES, BAD, ORACLE_FAILED, judge
 from tests.oracle.programs.call_programs import draw_calls
 from tests.oracle.programs.configs import SELECTORS
+from tests.oracle.programs.given_up import GivingUpAuthor
 
 pytestmark = pytest.mark.oracle
 
@@ -47,4 +48,36 @@ def test_a_fresh_program_agrees(draw: int) -> None:
             break
     assert verdict.kind not in (*BAD, ORACLE_FAILED), (
         f"draw_calls({seed}, selectors=SELECTORS): {verdict}"
+    )
+
+
+#: Together they cancel receives and sends, and free requests of sends.
+GIVEN_UP = (0, 7, 20)
+
+
+@pytest.mark.parametrize("seed", GIVEN_UP)
+def test_a_program_that_gives_requests_up_agrees(seed: int) -> None:
+    case = draw_calls(seed, author=GivingUpAuthor)
+    verdict = judge(case)
+    assert verdict.kind == AGREES, f"{case.label}: {verdict}"
+
+
+def test_the_known_programs_give_up_requests_of_each_kind() -> None:
+    begun = set()
+    for seed in GIVEN_UP:
+        words = [line.words for line in draw_calls(seed, author=GivingUpAuthor).program.lines]
+        tags = {word[3] for word in words if word[0] == "cancel"}
+        begun |= {word[0] for word in words if word[0] in {"irecv", "issend"} and word[2] in tags}
+        begun |= {word[0] for word in words if word[0] == "request_free"}
+    assert begun == {"irecv", "issend", "request_free"}
+
+
+def test_a_fresh_program_that_gives_requests_up_agrees() -> None:
+    for _ in range(10):
+        seed = random.SystemRandom().randrange(10**9)
+        verdict = judge(draw_calls(seed, author=GivingUpAuthor))
+        if verdict.kind != ORACLE_FAILED:
+            break
+    assert verdict.kind not in (*BAD, ORACLE_FAILED), (
+        f"draw_calls({seed}, author=GivingUpAuthor): {verdict}"
     )

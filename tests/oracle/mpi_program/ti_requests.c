@@ -218,6 +218,26 @@ static void do_testsome(rank_t* me, const line_t* line)
   some(me, MPI_Testsome);
 }
 
+/* -- Giving up -------------------------------------------------------------------------------- */
+
+static void do_cancel(rank_t* me, const line_t* line)
+{
+  const int i = find(me, line);
+  if (i < 0)
+    fail(line, "there is no such request");
+  MPI_Cancel(&me->pending.at[i].request);
+}
+
+static void do_request_free(rank_t* me, const line_t* line)
+{
+  const int i = find(me, line);
+  if (i < 0)
+    fail(line, "there is no such request");
+  MPI_Request request = me->pending.at[i].request;
+  forget(me, i);
+  MPI_Request_free(&request);
+}
+
 /* -- Persistent requests ---------------------------------------------------------------------- */
 
 static void do_start(rank_t* me, const line_t* line)
@@ -259,6 +279,7 @@ static void do_startall(rank_t* me, const line_t* line)
 }
 
 const named_action_t request_actions[] = {
+    {"cancel", do_cancel},     {"request_free", do_request_free},
     {"start", do_start},       {"startall", do_startall}, {"test", do_test},         {"testall", do_testall},
     {"testany", do_testany},   {"testsome", do_testsome}, {"wait", do_wait},         {"waitall", do_waitall},
     {"waitany", do_waitany},   {"waitsome", do_waitsome}, {NULL, NULL}};

@@ -6,7 +6,7 @@ As in `programs.py` the lines stand in an order in which the ranks could execute
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tests.oracle.cases import Case, keep_to_simgrid, place
 from tests.oracle.platforms.families import FAMILIES, draw_platform
@@ -15,13 +15,16 @@ from tests.oracle.programs.program import Program
 from tests.oracle.programs.request_author import RequestAuthor
 from tests.oracle.programs.sizes import Sizes
 
+#: Methods of an author that write a little, each with its weight, by the character of a program.
+Moves = dict[str, list[tuple[Callable[[], None], float]]]
+
 
 class CallAuthor(RequestAuthor):
     """An author that mixes calls of all kinds."""
 
-    def compose(self, steps: int) -> str:
-        """Write a program of a random character, whose name is returned."""
-        moves = {
+    def moves(self) -> Moves:
+        """What programs of each character do, with weights."""
+        return {
             "communicators": [(self.split, 2), (self.duplicate, 0.5), (self.free, 0.5)],
             "collectives": [(self.blocking, 3)],
             "nonblocking": [(self.nonblocking, 4)],
@@ -31,6 +34,10 @@ class CallAuthor(RequestAuthor):
             "tests": [(self.test, 5)],
             "several": [(self.several, 4)],
         }
+
+    def compose(self, steps: int) -> str:
+        """Write a program of a random character, whose name is returned."""
+        moves = self.moves()
         kinds = [kind for kind in moves if self.rng.random() < 0.5] or ["communicators"]
         chosen = [(self.compute, 2.0), (self.sleep, 0.3), (self.wait, 4.0)]
         chosen += [move for kind in kinds for move in moves[kind]]
@@ -46,6 +53,7 @@ def draw_calls(
     *,
     families: Sequence[str] = tuple(FAMILIES),
     selectors: Sequence[str] = ("default",),
+    author: type[CallAuthor] = CallAuthor,
 ) -> Case:
     """The case of a seed."""
     rng = random.Random(seed)
@@ -56,12 +64,12 @@ def draw_calls(
     config = draw_config(rng, hosts, selectors)
     double = rng.random() < 0.2
     eager = config.get("smpi/async-small-thresh", "0") != "0"
-    author = CallAuthor(rng, ranks, Sizes(rng, thresholds(config)), double=double, eager=eager)
-    keep_to_simgrid(author, config, hosts)
-    kinds = author.compose(rng.choice([5, 15, 40, 100]))
+    writer = author(rng, ranks, Sizes(rng, thresholds(config)), double=double, eager=eager)
+    keep_to_simgrid(writer, config, hosts)
+    kinds = writer.compose(rng.choice([5, 15, 40, 100]))
     return Case(
         label=f"calls, seed {seed}: {family}, {ranks} ranks, {kinds}",
-        program=Program(ranks, tuple(author.lines)),
+        program=Program(ranks, tuple(writer.lines)),
         init="init 1" if double else "init",
         platform=platform,
         hosts=hosts,
