@@ -68,6 +68,11 @@ class RankEvents:
         self._time += STEP
         self._writer.write(getattr(events, kind)(self._time, *arguments))  # type: ignore[attr-defined]
 
+    def at(self, time: int, kind: str, *arguments: object) -> None:
+        """An event at a time of its own, in ticks."""
+        self._time = time - STEP
+        self.event(kind, *arguments)
+
     def compute(self, ticks: int, counted: int = 0) -> None:
         self._time += ticks - STEP
         self._counted += counted

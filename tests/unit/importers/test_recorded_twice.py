@@ -1,14 +1,32 @@
-"""One program, recorded by tisim and, as liballprof would, by a library of this test's own."""
+"""One run, recorded by tisim and, as other tools would, by recorders of this test's own.
+
+A recorder is linked into the program, and calls the functions of tisim's, which is loaded next.
+"""
 
 from __future__ import annotations
 
-import os
-import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.unit.record.programs import ENVIRONMENT, Mpi, compile_program, libraries, record_program
+from tests.unit.importers.recorded_events import (
+    RECORDER as EVENT_RECORDER,
+)
+from tests.unit.importers.recorded_events import (
+    Recorded,
+    read_events,
+    write_otf2,
+    write_prv,
+)
+from tests.unit.record.programs import (
+    EXAMPLES,
+    Mpi,
+    Trace,
+    compile_program,
+    libraries,
+    record_program,
+)
 from tisim.formats.importers import convert
 
 PROGRAM = r"""
@@ -33,6 +51,7 @@ int main(int argc, char** argv) {
     if (rank == 1) MPI_Recv(values, 3, MPI_DOUBLE, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Allreduce(values, sums, 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   }
+  MORE
   MPI_Bcast(values, 5, MPI_DOUBLE, 1, MPI_COMM_WORLD);
   MPI_Reduce(values, sums, 4, MPI_DOUBLE, MPI_MAX, 2, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -42,10 +61,14 @@ int main(int argc, char** argv) {
 """
 # A recorder of the calls above, whose lines have the fields that liballprof's description gives.
 RECORDER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 static FILE* file;
 
@@ -75,7 +98,7 @@ static void line(const char* name, double start, const char* form, ...) {
 #define FIELDS(peer) count, bytes(type), bytes(type), peer, tag, place(comm)
 
 int MPI_Init(int* argc, char*** argv) {
-  int rank, error = PMPI_Init(argc, argv);
+  int rank, error = NEXT(MPI_Init)(argc, argv);
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   char name[512];
   snprintf(name, sizeof name, "%s/pmpi-trace-rank-%d.txt", getenv("RECORDED_TO"), rank);
@@ -86,62 +109,62 @@ int MPI_Init(int* argc, char*** argv) {
 int MPI_Finalize(void) {
   fprintf(file, "MPI_Finalize:%.0f:-\n", PMPI_Wtime() * 1e6);
   fclose(file);
-  return PMPI_Finalize();
+  return NEXT(MPI_Finalize)();
 }
 int MPI_Send(const void* b, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
   BEGIN;
-  int error = PMPI_Send(b, count, type, to, tag, comm);
+  int error = NEXT(MPI_Send)(b, count, type, to, tag, comm);
   line("MPI_Send", start, MESSAGE, FIELDS(to));
   return error;
 }
 int MPI_Ssend(const void* b, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
   BEGIN;
-  int error = PMPI_Ssend(b, count, type, to, tag, comm);
+  int error = NEXT(MPI_Ssend)(b, count, type, to, tag, comm);
   line("MPI_Ssend", start, MESSAGE, FIELDS(to));
   return error;
 }
 int MPI_Recv(void* b, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
              MPI_Status* status) {
   BEGIN;
-  int error = PMPI_Recv(b, count, type, from, tag, comm, status);
+  int error = NEXT(MPI_Recv)(b, count, type, from, tag, comm, status);
   line("MPI_Recv", start, MESSAGE ":1", FIELDS(from));
   return error;
 }
 int MPI_Isend(const void* b, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
   BEGIN;
-  int error = PMPI_Isend(b, count, type, to, tag, comm, request);
+  int error = NEXT(MPI_Isend)(b, count, type, to, tag, comm, request);
   line("MPI_Isend", start, MESSAGE ":%lu", FIELDS(to), (unsigned long)request);
   return error;
 }
 int MPI_Irecv(void* b, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
               MPI_Request* request) {
   BEGIN;
-  int error = PMPI_Irecv(b, count, type, from, tag, comm, request);
+  int error = NEXT(MPI_Irecv)(b, count, type, from, tag, comm, request);
   line("MPI_Irecv", start, MESSAGE ":%lu", FIELDS(from), (unsigned long)request);
   return error;
 }
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   BEGIN;
-  int error = PMPI_Wait(request, status);
+  int error = NEXT(MPI_Wait)(request, status);
   line("MPI_Wait", start, ":%lu:1", (unsigned long)request);
   return error;
 }
 int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   BEGIN;
-  int error = PMPI_Waitall(count, requests, statuses);
+  int error = NEXT(MPI_Waitall)(count, requests, statuses);
   line("MPI_Waitall", start, ":%d:%lu:1", count, (unsigned long)requests);
   return error;
 }
 int MPI_Barrier(MPI_Comm comm) {
   BEGIN;
-  int error = PMPI_Barrier(comm);
+  int error = NEXT(MPI_Barrier)(comm);
   line("MPI_Barrier", start, ":%s", place(comm));
   return error;
 }
 int MPI_Bcast(void* b, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   BEGIN;
-  int error = PMPI_Bcast(b, count, type, root, comm);
+  int error = NEXT(MPI_Bcast)(b, count, type, root, comm);
   line("MPI_Bcast", start, ":1:%d:1,%d,%d:%d:%s", count, bytes(type), bytes(type), root,
        place(comm));
   return error;
@@ -149,7 +172,7 @@ int MPI_Bcast(void* b, int count, MPI_Datatype type, int root, MPI_Comm comm) {
 int MPI_Reduce(const void* b, void* r, int count, MPI_Datatype type, MPI_Op op, int root,
                MPI_Comm comm) {
   BEGIN;
-  int error = PMPI_Reduce(b, r, count, type, op, root, comm);
+  int error = NEXT(MPI_Reduce)(b, r, count, type, op, root, comm);
   line("MPI_Reduce", start, ":1:2:%d:1,%d,%d:3:%d:%s", count, bytes(type), bytes(type), root,
        place(comm));
   return error;
@@ -157,60 +180,145 @@ int MPI_Reduce(const void* b, void* r, int count, MPI_Datatype type, MPI_Op op, 
 int MPI_Allreduce(const void* b, void* r, int count, MPI_Datatype type, MPI_Op op,
                   MPI_Comm comm) {
   BEGIN;
-  int error = PMPI_Allreduce(b, r, count, type, op, comm);
+  int error = NEXT(MPI_Allreduce)(b, r, count, type, op, comm);
   line("MPI_Allreduce", start, ":1:2:%d:1,%d,%d:3:%s", count, bytes(type), bytes(type),
        place(comm));
   return error;
 }
 """
+# Calls that the recorder for liballprof does not know.
+MORE = r"""
+  for (int step = 0; step < 3; step++) {
+    MPI_Request request;
+    int arrived = 0;
+    MPI_Sendrecv(numbers, 4, MPI_INT, next, 7, numbers + 8, 4, MPI_INT, before, 7, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Irecv(values, 2, MPI_DOUBLE, MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, &request);
+    MPI_Send(sums, 2, MPI_DOUBLE, before, 8, MPI_COMM_WORLD);
+    while (!arrived) MPI_Test(&request, &arrived, MPI_STATUS_IGNORE);
+  }
+  double gathered[64];
+  MPI_Gather(values, 5, MPI_DOUBLE, gathered, 5, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  MPI_Alltoall(values, 2, MPI_DOUBLE, gathered, 2, MPI_DOUBLE, MPI_COMM_WORLD);
+"""
 # Bytes of the types that tisim's recorder names: double, int.
 TYPES = {"0": 8, "1": 4}
 RANKS = 3
+# Where collectives have their sizes, and how many arguments they have without types.
+_SIZES = {"bcast": (1, 2), "reduce": (1, 3), "allreduce": (1, 2), "gather": (2, 3)}
+_SIZES["alltoall"] = (2, 2)
 
 
-def calls_of(lines: list[str]) -> list[str]:
-    """The calls of a rank with sizes in bytes."""
-    calls = []
+def calls_of(lines: list[str], *, knows_sources: bool) -> list[str]:
+    """The calls of a rank with sizes in bytes, without those to no rank.
+
+    Communicators of these programs have the world's ranks in its order, and count as the world.
+
+    Parameters
+    ----------
+    lines
+        Of a trace.
+    knows_sources
+        Whether a receive from any source is compared by the rank that it matched.
+    """
+    return list(_calls(lines, knows_sources))
+
+
+def _calls(lines: list[str], knows_sources: bool) -> Iterator[str]:
+    matched = ""
     for line in lines:
-        words = line.split("#")[0].split()[1:]
-        if not words or words[0] in ("compute", "init", "finalize", "comm_size", "location"):
+        if line.startswith("# @ "):
+            matched = line.partition("matched=")[2]
+        words = line.partition("#")[0].split()[1:]
+        if not words or words[0] in ("compute", "init", "finalize") or words[0].startswith("comm_"):
             continue
-        named = [word for word in words if "=" in word]
-        plain = [word for word in words if "=" not in word]
-        name, arguments = plain[0], plain[1:]
-        size = {"bcast": 0, "reduce": 0, "allreduce": 0}.get(name, 2)
-        usual = {"bcast": 2, "reduce": 3, "allreduce": 2}.get(name, 3)
-        if len(arguments) > usual:
-            arguments[size] = str(int(arguments[size]) * TYPES[arguments.pop()])
-        if name == "reduce" or name == "allreduce":
+        named = [word for word in words if "=" in word and not word.startswith("comm=")]
+        name, *arguments = [word for word in words if "=" not in word]
+        if name in _SIZES:
+            sizes, usual = _SIZES[name]
+            types = arguments[usual:]
+            for place in range(sizes):
+                each = types[min(place, len(types) - 1)] if types else None
+                arguments[place] = str(int(arguments[place]) * TYPES.get(each or "", 1))
+            del arguments[usual:]
+        elif len(arguments) > 3:
+            arguments[2] = str(int(arguments[2]) * TYPES[arguments.pop()])
+        if name in ("reduce", "allreduce"):
             arguments[1] = "0"  # what the reduction computes
-        calls.append(" ".join([name, *arguments, *named]))
-    return calls
+        if arguments[:1] == ["-666"]:
+            continue
+        if arguments[:1] == ["-555"] and knows_sources:
+            arguments[0] = matched
+        yield " ".join([name, *arguments, *named])
 
 
-@pytest.mark.parametrize(
+each_library = pytest.mark.parametrize(
     "mpi", libraries() or [None], ids=lambda mpi: mpi.name if mpi else "no MPI"
 )
-def test_both_recorders_have_the_same_calls(
-    mpi: Mpi | None, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+
+
+@pytest.fixture
+def recorders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where compiled recorders of tisim's are kept."""
+    return tmp_path_factory.getbasetemp().parent / "recorders"
+
+
+def recorded_twice(
+    source: Path, recorder: Path, mpi: Mpi | None, directory: Path, cache: Path, *arguments: str
+) -> Trace:
+    """Run a program with both recorders; what the other one wrote is in the directory."""
     if mpi is None:
         pytest.skip("no mpicc and mpirun are installed")
+    program = compile_program(source, directory, mpi, str(recorder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RECORDED_TO", str(directory))
+        return record_program(program, directory, mpi, *arguments, ranks=RANKS, cache=cache)
+
+
+@each_library
+def test_liballprof_has_the_calls_of_the_run(
+    mpi: Mpi | None, tmp_path: Path, recorders: Path
+) -> None:
     source, recorder = tmp_path / "program.c", tmp_path / "recorder.c"
-    source.write_text(PROGRAM)
+    source.write_text(PROGRAM.replace("MORE", ""))
     recorder.write_text(RECORDER)
-    program = compile_program(source, tmp_path, mpi)
-    cache = tmp_path_factory.getbasetemp().parent / "recorders"
-    recorded = record_program(program, tmp_path, mpi, ranks=RANKS, cache=cache)
-    traced = compile_program(source, tmp_path, mpi, str(recorder))
-    subprocess.run(
-        [mpi.run, "-n", str(RANKS), str(traced)],
-        env={**os.environ, **ENVIRONMENT, "RECORDED_TO": str(tmp_path)},
-        check=True,
-        capture_output=True,
-    )
+    recorded = recorded_twice(source, recorder, mpi, tmp_path, recorders)
     made = convert(tmp_path / "pmpi-trace-rank-0.txt", tmp_path / "other", speed=1e9)
     assert not made.notes
     for rank in range(RANKS):
         other = (tmp_path / "other" / f"rank-{rank}.txt").read_text().splitlines()
-        assert calls_of(other) == calls_of(recorded.lines[rank])
+        found = calls_of(other, knows_sources=False)
+        assert found == calls_of(recorded.lines[rank], knows_sources=False)
+
+
+def otf2_of(recorded: Recorded, directory: Path) -> Path:
+    pytest.importorskip("otf2", reason="the package otf2 is not installed")
+    write_otf2(recorded, directory / "scorep")
+    return directory / "scorep"
+
+
+def prv_of(recorded: Recorded, directory: Path) -> Path:
+    write_prv(recorded, directory / "run.prv")
+    return directory / "run.prv"
+
+
+@each_library
+@pytest.mark.parametrize("program", ["program.c", "wavefront.c", "task_pool.c"])
+def test_otf2_and_paraver_have_the_calls_of_the_run(
+    mpi: Mpi | None, program: str, tmp_path: Path, recorders: Path
+) -> None:
+    source = EXAMPLES / program
+    if program == "program.c":
+        source = tmp_path / program
+        source.write_text(PROGRAM.replace("MORE", MORE))
+    arguments = ("16", "4") if program == "wavefront.c" else ()
+    recorded = recorded_twice(source, EVENT_RECORDER, mpi, tmp_path, recorders, *arguments)
+    events = read_events(tmp_path, RANKS)
+    for name, written in (("paraver", prv_of), ("otf2", otf2_of)):
+        made = convert(written(events, tmp_path), tmp_path / name, speed=1e9)
+        assert made.format == name
+        for rank in range(RANKS):
+            other = (tmp_path / name / f"rank-{rank}.txt").read_text().splitlines()
+            calls = calls_of(recorded.lines[rank], knows_sources=True)
+            assert len(calls) > 10
+            assert calls_of(other, knows_sources=True) == calls
