@@ -66,6 +66,8 @@ def compare_command(a: Path, b: Path, json_file: str | None, report_file: str | 
         write_comparison_report(comparison, report_file, a=str(a), b=str(b))
         report_written(report_file)
     text = json.dumps({"a": str(a), "b": str(b), **comparison.to_dict()}, indent=1)
+    for which, warning in comparison.warnings:
+        click.echo(f"tisim: warning: {which}: {warning}", err=True)
     if json_file == "-":
         click.echo(text)
         return

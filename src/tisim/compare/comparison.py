@@ -84,6 +84,9 @@ class Comparison:
         The one result, ``a`` or ``b``, that has no breakdown where the other has one; else empty.
     reasons
         What explains the difference, in words.
+    warnings
+        What the results warn of, such as numbers of a trace that are approximate: which of the two
+        results, and the text.
     """
 
     simulated_time: Difference
@@ -97,6 +100,7 @@ class Comparison:
     causes: tuple[Difference, ...] = ()
     without_breakdown: str = ""
     reasons: tuple[str, ...] = field(default=())
+    warnings: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """All of it as plain numbers, lists and dicts; for JSON."""
@@ -104,6 +108,7 @@ class Comparison:
         return {
             "simulated_time": _pair(self.simulated_time) | {"ratio": b / a if a and b else None},
             "reasons": list(self.reasons),
+            "warnings": [{"of": which, "text": text} for which, text in self.warnings],
             "inputs": [{"name": name, "a": x, "b": y} for name, x, y in self.inputs],
             "times": {one.name: _pair(one) for one in self.times},
             "counts": {one.name: _pair(one) for one in self.counts},

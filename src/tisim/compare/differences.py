@@ -48,8 +48,16 @@ def compare(a: AnyResult, b: AnyResult) -> Comparison:
         states=by(state_times),
         causes=by(wait_times),
         without_breakdown="" if has_a == has_b else "b" if has_a else "a",
+        warnings=tuple(_warnings(a, b)),
     )
     return dataclasses.replace(comparison, reasons=find_reasons(comparison))
+
+
+def _warnings(a: AnyResult, b: AnyResult) -> Iterator[tuple[str, str]]:
+    """What the two warn of: such as numbers of a trace that are approximate."""
+    of_a, of_b = ([str(text) for text in one.get("warnings", ())] for one in (a, b))
+    for text in dict.fromkeys((*of_a, *of_b)):
+        yield ("both" if text in of_a and text in of_b else "a" if text in of_a else "b"), text
 
 
 def _end(rows: _Rows) -> float:

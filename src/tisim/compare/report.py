@@ -89,7 +89,7 @@ def _summary(comparison: Comparison, a: str, b: str) -> str:
     rows += [_cells(one.name.replace("_", " "), one, _plain) for one in comparison.counts]
     return (
         numbers(facts)
-        + said(comparison.reasons)
+        + said([*comparison.reasons, *(f"{of}: {text}" for of, text in comparison.warnings)])
         + table(("", "a", "b", "difference", "b / a"), rows)
     )
 

@@ -48,6 +48,19 @@ def test_equal_results_have_no_charts(tmp_path: Path) -> None:
     assert "<svg" not in page.read_text()
 
 
+def test_what_results_warn_of_is_said(tmp_path: Path) -> None:
+    made = tisim.replay(LU, platform=GRAPHENE)
+    a, b, page = (tmp_path / name for name in ("a.json", "b.json", "c.html"))
+    a.write_text(made.to_json())
+    made.warnings.append("the numbers of alltoallv are data, approximate: means")
+    b.write_text(made.to_json())
+    for first, which in ((a, "b"), (b, "both")):
+        arguments = [str(first), str(b), "--report", str(page)]
+        outcome = CliRunner().invoke(compare_command, arguments)
+        assert f"tisim: warning: {which}: the numbers of alltoallv" in outcome.output
+        assert f"{which}: the numbers of alltoallv are data" in page.read_text()
+
+
 def test_another_suffix(tmp_path: Path) -> None:
     outcome = CliRunner().invoke(compare_command, ["a", "b", "--report", str(tmp_path / "a.txt")])
     assert isinstance(outcome.exception, InputError)

@@ -41,6 +41,7 @@ def rows(times: dict[tuple[object, object], float]) -> pd.DataFrame:
             "communication_mean": 0.5,
             "baseline_time": 1.0,
             "error": None,
+            "warnings": None,
         }
     )
 
@@ -119,11 +120,13 @@ def test_replicates_become_ranges_and_failures_are_said(tmp_path: Path) -> None:
     frame = frame.reset_index(drop=True)
     frame["error"] = frame["error"].astype(object)
     frame.loc[4, "error"] = "SimulationError: <deadlock>"
+    frame["warnings"] = "the numbers of <alltoallv> are data"
     write_sweep_report(frame, tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text()
     assert "from the least to the greatest" in text
     assert "1 scenarios failed" in text
     assert "&lt;deadlock&gt;" in text
+    assert text.count("the numbers of &lt;alltoallv&gt; are data") == 1
 
 
 @pytest.mark.parametrize(

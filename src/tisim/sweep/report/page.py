@@ -140,6 +140,7 @@ class _Page:
         failures = int(self._frame["error"].notna().sum())
         if failures:
             sentences.append(f"{failures} scenarios failed; the table says why.")
+        sentences += [text for text in self._frame["warnings"].dropna().unique() if text]
         return numbers(facts) + said(sentences)
 
     def _tornado(self, found: Sequence[Effect]) -> str:
