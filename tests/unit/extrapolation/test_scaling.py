@@ -66,6 +66,13 @@ def test_the_page_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "What dominates" in text
     assert "data:image/svg+xml" in text
     assert "P^2" not in text  # the functions that were found, no others
+    timed = tmp_path / "times.html"
+    assert tisim(*command, "--platform", str(PLATFORM), "--report", str(timed)).status == 0
+    cells = timed.read_text().partition("the whole program")[2].partition("</table>")[0]
+    assert " us</td>" in cells
+    # Short numbers, and no intervals that have no extent.
+    assert "e-0" not in cells
+    assert " to " not in cells
     first = picture.read_bytes()
     assert tisim(*command, "--plot", str(picture)).status == 0
     assert picture.read_bytes() == first

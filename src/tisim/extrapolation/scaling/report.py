@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tisim.extrapolation.scaling.picture import scaling_picture
 from tisim.files import write_file
-from tisim.quantities import format_seconds
+from tisim.quantities import format_time
 from tisim.viz.html import facts, table
 from tisim.viz.report import check_report
 
@@ -136,13 +136,12 @@ def _curves(curves: ScalingCurves) -> str:
 
 def _cell(point: SitePoint, unit: str) -> str:
     def shown(value: float) -> str:
-        return format_seconds(value) if unit == "s" else f"{value:.4g}"
+        return format_time(value) if unit == "s" else f"{value:.4g}"
 
     if not point.high:
         return ""
-    if point.low == point.high:
-        return shown(point.value)
-    return f"{shown(point.value)} ({shown(point.low)} to {shown(point.high)})"
+    value, low, high = shown(point.value), shown(point.low), shown(point.high)
+    return value if value == low == high else f"{value} ({low} to {high})"
 
 
 def _volumes(made: Extrapolation) -> str:
