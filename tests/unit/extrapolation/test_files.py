@@ -1,0 +1,49 @@
+"""Calls of MPI-IO are extrapolated as any others: offsets, counts, names and handles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.extrapolation.test_solvers import Program, written
+from tisim.extrapolation import extrapolate
+from tisim.formats.tit import TitTrace
+
+FIELD = 1 << 24
+
+
+def checkpoints(rank: int, ranks: int) -> list[str]:
+    """All ranks share a field; each has a file of its own; rank 0 keeps a log of them."""
+    part = FIELD // ranks
+    lines = [
+        "file_open 0 field.dat wc",
+        f"file_set_size 0 {FIELD + 64 * ranks}",
+        *[f"file_write_at_all 0 {part} {rank * part}", "file_sync 0"] * 3,
+        f"file_write_at 0 64 {FIELD + 64 * (ranks - 1 - rank)}",
+        "file_write_ordered 0 512",
+        "file_close 0",
+    ]
+    if rank == 0:
+        lines += ["open 1 log.txt wc", f"write 1 {80 * ranks}", "close 1"]
+    return lines
+
+
+def strides(rank: int, ranks: int) -> list[str]:
+    """Blocks of all ranks in turn; the first and the last have headers of their own."""
+    lines = ["file_open 0 blocks.dat rwc"]
+    lines += [f"file_write_at 0 4096 {4096 * (ranks * block + rank)}" for block in range(4)]
+    if rank in (0, ranks - 1):
+        lines += [f"file_seek 0 {4096 * 4 * ranks} set", "file_write 0 128"]
+    return [*lines, "file_seek_shared 0 0 set", "file_read_shared 0 1024", "file_close 0"]
+
+
+@pytest.mark.parametrize("program", [checkpoints, strides])
+def test_calls_of_mpi_io_are_exact_at_64_times_the_ranks(program: Program, tmp_path: Path) -> None:
+    traces = [written(program, ranks, tmp_path) for ranks in (4, 8, 16)]
+    made = tmp_path / "made.tit"
+    extrapolate(traces, 1024, made)
+    expected = TitTrace(written(program, 1024, tmp_path))
+    found = TitTrace(made)
+    for rank in range(1024):
+        assert list(found.lines(rank)) == list(expected.lines(rank)), rank
