@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -69,11 +72,26 @@ def view_command(
             )
         _show([run, other], port, browser, notebook)
         return 0
-    with tempfile.TemporaryDirectory(prefix="tisim-") as folder:
+    with _ended_in_order(), tempfile.TemporaryDirectory(prefix="tisim-") as folder:
         made = Path(folder) / "run.tir"
         _replay(run, platform_file, hostfile, made)
         _show([str(made), other], port, browser, notebook)
     return 0
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Make signals that end the process unwind it, so that temporary files are removed."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _replay(trace_file: str, platform_file: str, hostfile: str | None, made: Path) -> None:

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    # Ranks, the ranks that are waited for, start and end.
+    WaitColumns = tuple[
+        NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]
+    ]
+
     from tisim.timeline.event_store import EventStore
     from tisim.timeline.run import Run
 
@@ -255,14 +260,43 @@ class _Waits:
 
     def due_to(self, rank: int, begin: float, end: float) -> tuple[float, int]:
         """Seconds that others wait for a rank in some time, also for those who do; how many."""
-        import numpy as np
+        waits = self._rank, self._cause, self._start, self._end
+        ranks, seconds = waits_due_to(rank, begin, end, waits)
+        return float(seconds.sum()), len(ranks)
 
-        inside = np.flatnonzero((self._start < end) & (self._end > begin) & (self._cause >= 0))
-        ranks, causes = self._rank[inside], self._cause[inside]
-        late, size = np.array([rank]), 0
-        while len(late) > size:
-            size = len(late)
-            late = np.union1d(late, ranks[np.isin(causes, late)])
-        due = np.isin(causes, late) & (ranks != rank)
-        meanwhile = np.minimum(self._end[inside], end) - np.maximum(self._start[inside], begin)
-        return float(meanwhile[due].sum()), len(np.unique(ranks[due]))
+
+def waits_due_to(
+    rank: int, begin: float, end: float, waits: WaitColumns
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Who waits for a rank in some time, or for those who do, and for how long in that time.
+
+    Parameters
+    ----------
+    rank
+        The rank.
+    begin, end
+        Seconds.
+    waits
+        Wait states: their ranks, the ranks that are waited for, start and end; shape (waits,).
+
+    Returns
+    -------
+    ranks
+        Those that wait, ascending.
+    seconds
+        Of each of them.
+    """
+    import numpy as np
+
+    of_rank, cause, start, stop = waits
+    inside = np.flatnonzero((start < end) & (stop > begin) & (cause >= 0))
+    ranks, causes = of_rank[inside], cause[inside]
+    late, size = np.array([rank]), 0
+    while len(late) > size:
+        size = len(late)
+        late = np.union1d(late, ranks[np.isin(causes, late)])
+    due = np.isin(causes, late) & (ranks != rank)
+    meanwhile = np.minimum(stop[inside], end) - np.maximum(start[inside], begin)
+    found, place = np.unique(ranks[due], return_inverse=True)
+    seconds = np.bincount(place, weights=meanwhile[due], minlength=len(found))
+    return found.astype(np.int64), seconds.astype(np.float64)

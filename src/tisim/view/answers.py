@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     Row = dict[str, object]
 
 
+# Questions that may read the platform or the trace.
+_LONG = frozenset({"record", "sites", "links", "path", "depth", "order"})
+
+
 class Answers:
     """Answers what the page asks of one run, or of two beside each other.
 
@@ -56,7 +61,8 @@ class Answers:
         orders = RankOrders(runs[0], RunNetwork(runs[0]))
         self._of = {name: _RunAnswers(run, orders) for name, run in zip("ab", runs, strict=False)}
         self._of_both = Comparison(runs[0], runs[1], orders).questions if len(runs) == 2 else {}
-        # Tables keep blocks in memory, and requests come on several threads.
+        # Requests come on several threads. Pictures and sums wait for no question that takes long
+        # when it is asked for the first time; those wait for each other.
         self._lock = threading.Lock()
 
     def answer(self, name: str, query: Mapping[str, str]) -> bytes | None:
@@ -75,7 +81,7 @@ class Answers:
         question = self._of_both.get(name) or self._of[of].questions.get(name)
         if question is None:
             return None
-        with self._lock:
+        with self._lock if name in _LONG else nullcontext():
             answer = question(query)
         if name == "run" and isinstance(answer, dict):
             answer["runs"] = len(self._of)

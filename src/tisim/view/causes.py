@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
 from tisim.timeline.names import WAITS
+from tisim.timeline.outliers import waits_due_to
 from tisim.timeline.run_file import RunFile, Window
 from tisim.timeline.run_file.blocks import Block
 from tisim.view.sites import Sites
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _LONGEST_CHAIN = 64
 # Blocks of messages that are looked through for the arrows of a window.
 _MOST_BLOCKS = 64
+# States that are looked through for those who wait for one.
+_MOST_RECORDS = 500_000
 # Messages of a call that are listed.
 _MOST_OF_CALL = 200
 
@@ -60,6 +63,7 @@ class Causes:
             "message": self._message_of(state, call),
             "messages": [] if call is None else self._messages_in(call),
             "chain": self._chain(state),
+            "waiting": self._waiting_for(state),
             "site": self.sites.path(rank, line) or self._between(rank, state),
             "host": self._run.info["hosts"][self._run.info["host_of"][rank]],
         }
@@ -213,6 +217,27 @@ class Causes:
             shown["within"] = float(inside[place])
             chain.append(shown)
         return chain
+
+    def _waiting_for(self, state: Block) -> list[Row] | None:
+        """Who waits for the rank during a state, or for those who do; None: too many states."""
+        import numpy as np
+
+        rank = int(state.numbers("rank")[0])
+        begin, end = float(state.reals("start")[0]), float(state.reals("end")[0])
+        rows = Window(self._run, begin, end, 0, self._run.ranks - 1).records(_MOST_RECORDS)
+        if rows is None:
+            return None
+        waits = [self._run.info["states"].index(name) for name in WAITS]
+        rows = rows.rows(np.isin(rows.numbers("state"), waits))
+        who = rows.numbers("rank"), rows.numbers("cause")
+        ranks, seconds = waits_due_to(
+            rank, begin, end, (*who, rows.reals("start"), rows.reals("end"))
+        )
+        order = np.argsort(-seconds, kind="stable")
+        return [
+            {"rank": int(ranks[place]), "seconds": float(seconds[place])}
+            for place in order.tolist()
+        ]
 
     def messages(self, window: Window, most: int, cells: tuple[int, int] | None = None) -> Row:
         """Messages that are posted or under way in a window, the longest waits for them first.

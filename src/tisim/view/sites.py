@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
@@ -66,6 +67,8 @@ class Sites:
         self._places: dict[str, int] = {}
         self._ranks: OrderedDict[int, RankSites] = OrderedDict()
         self._size = 0
+        # Pictures ask on other threads than the rest.
+        self._lock = threading.Lock()
 
     @property
     def are_known(self) -> bool:
@@ -74,6 +77,10 @@ class Sites:
 
     def of_rank(self, rank: int) -> RankSites:
         """The call sites of a rank, which are read once."""
+        with self._lock:
+            return self._of_rank(rank)
+
+    def _of_rank(self, rank: int) -> RankSites:
         if rank in self._ranks:
             self._ranks.move_to_end(rank)
             return self._ranks[rank]

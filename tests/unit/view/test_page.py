@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.unit.view import viewer as viewers
 from tests.unit.view.viewer import Viewer
 from tests.unit.viz import browser as chromium
 
@@ -302,3 +304,16 @@ def test_arrows_are_those_that_can_be_told_apart(viewer: Viewer) -> None:
     waits = [waited(one) for one in few["messages"]]
     assert waits == sorted(waits, reverse=True)
     assert waits[0] == waited(every["messages"][0])
+
+
+def test_a_killed_server_is_noticed(driver: Any, run_file: Path) -> None:
+    with viewers.viewer(run_file) as running:
+        driver.get(running.address)
+        wait_for(driver, "return document.getElementById('chart').dataset.drawn")
+        running.process.kill()
+        running.process.communicate(timeout=60)
+        keys(driver, "w")
+        says = "const message = document.getElementById('message'); return !message.hidden && "
+        wait_for(driver, says + "message.textContent.includes('has tisim view been stopped?')")
+    driver.get_log("browser")
+    driver.get_log("performance")

@@ -114,6 +114,32 @@ def test_ctrl_c_ends_it(run_file: Path) -> None:
     assert [path.name for path in run_file.parent.iterdir()] == [run_file.name]
 
 
+def test_a_killed_viewer_leaves_nothing_behind(run_file: Path) -> None:
+    with viewers.viewer(run_file) as running:
+        assert running.get("ask/run")[0] == 200
+        running.process.kill()
+        running.process.communicate(timeout=60)
+        port = urlsplit(running.address).port
+    assert [path.name for path in run_file.parent.iterdir()] == [run_file.name]
+    # The file and the port can be used again at once.
+    with viewers.viewer("--port", str(port), run_file) as again:
+        assert again.get("ask/run")[0] == 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_ended_viewer_removes_the_run_that_it_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    root = Path(__file__).resolve().parents[3]
+    arguments = ["--platform", root / "platforms/graphene.xml", root / "traces/ring.4"]
+    with viewers.viewer(*arguments) as running:
+        assert [path.name[:6] for path in tmp_path.iterdir()] == ["tisim-"]
+        running.process.send_signal(number)
+        running.process.communicate(timeout=60)
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_it_listens_on_loopback_only(viewer: Viewer) -> None:
     port = urlsplit(viewer.address).port
     with socket.socket() as other, pytest.raises(OSError):

@@ -76,3 +76,14 @@ def test_sums_by_call_site(tmp_path: Path) -> None:
     assert total == pytest.approx(sum(tisim.replay(trace, platform=PLATFORM).finish))
     trace.unlink()
     assert site_sums(window, Sites(run)) == {"known": False, "rows": []}
+
+
+def test_a_computation_says_who_waits_for_it(tmp_path: Path) -> None:
+    tisim.replay(recorded(tmp_path), platform=PLATFORM, timeline=tmp_path / "late.tir")
+    causes = Causes(RunFile(tmp_path / "late.tir"))
+    computation = causes.details(1, 1e-3)
+    wait = causes.details(0, 1e-3)["state"]
+    (waiting,) = computation["waiting"]
+    assert waiting["rank"] == 0
+    assert waiting["seconds"] == pytest.approx(computation["state"]["end"] - wait["start"])
+    assert causes.details(0, 1e-3)["waiting"] == []

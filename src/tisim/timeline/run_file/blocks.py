@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import IO, TYPE_CHECKING
@@ -95,6 +96,8 @@ class BlockTable:
         self._ranges: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         self._kept: OrderedDict[int, Block] = OrderedDict()
         self._size = 0
+        # A viewer answers on several threads.
+        self._lock = threading.Lock()
 
     def range_of(self, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The least and the greatest value of a column in each block."""
@@ -133,6 +136,10 @@ class BlockTable:
 
     def read(self, block: int) -> Block:
         """The rows of a block."""
+        with self._lock:
+            return self._read(block)
+
+    def _read(self, block: int) -> Block:
         if block in self._kept:
             self._kept.move_to_end(block)
             return self._kept[block]

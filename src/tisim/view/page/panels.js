@@ -224,7 +224,23 @@ export class Panels {
         ? "The chain ends here: nothing else is known of the last cause."
         : `The origin: rank ${origin.rank} was in ${origin.state}.`));
     }
+    if (answer.waiting === null) parts.push(element("p", { class: "note" }, "Too many states are under way meanwhile to find those that wait for it."));
+    else if (answer.waiting.length) parts.push(...this.waitingFor(answer));
     this.box.replaceChildren(...parts);
+  }
+
+  // Who waits for the selected state.
+  waitingFor({ state, waiting }) {
+    const all = waiting.reduce((sum, one) => sum + one.seconds, 0);
+    const go = (one) => this.selectedChart().view.select({ rank: one.rank, time: state.end - (state.end - state.start) * 1e-6 }, { bring: true });
+    return [
+      element("h3", {}, `Who waits meanwhile: ${whole(waiting.length)} rank${waiting.length === 1 ? "" : "s"}, ${time(all)} in all`),
+      table([
+        { name: "rank", value: (one) => one.rank },
+        { name: "waits", value: (one) => one.seconds, text: (value) => time(value) },
+      ], waiting, { sorted: 1, filter: false, click: go, most: 50 }),
+      element("p", { class: "note" }, "For this rank, or for one that waits for it, while the state lasts. A click shows what the rank does at its end."),
+    ];
   }
 
   // A call path: a function a line, the outermost first.
