@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+import tisim
 from tests.unit.view import viewer as viewers
+from tests.unit.view.late_rank import LATE, record_late_rank
 from tests.unit.view.viewer import Viewer
 from tests.unit.viz import browser as chromium
 
@@ -315,5 +317,36 @@ def test_a_killed_server_is_noticed(driver: Any, run_file: Path) -> None:
         keys(driver, "w")
         says = "const message = document.getElementById('message'); return !message.hidden && "
         wait_for(driver, says + "message.textContent.includes('has tisim view been stopped?')")
+    driver.get_log("browser")
+    driver.get_log("performance")
+
+
+def test_a_rank_that_is_once_late_is_found_by_clicks(driver: Any, tmp_path: Path) -> None:
+    platform = Path(__file__).resolve().parents[3] / "platforms/graphene.xml"
+    trace = record_late_rank(tmp_path)
+    tisim.replay(trace, platform=platform, timeline=tmp_path / "late.tir")
+    with viewers.viewer(tmp_path / "late.tir") as running:
+        driver.get(running.address + "#tab=statistics")
+        panel_says(driver, "By call and state")
+        # What computes: the longest first.
+        rows = "[...document.querySelectorAll('#panel tr.clickable')]"
+        driver.execute_script(f"{rows}.find((one) => /^compute/.test(one.textContent)).click()")
+        panel_says(driver, "the longest first")
+        driver.execute_script("document.querySelector('#panel tbody tr').click()")
+        panel_says(driver, f"{LATE} on graphene-{LATE}")
+        panel_says(driver, "exchange (lu.c:")
+        panel_says(driver, "Who waits meanwhile: 7 ranks")
+        # One of those that wait leads back to it, also through others that wait.
+        driver.execute_script("document.querySelectorAll('#panel tbody tr')[6].click()")
+        panel_says(driver, "What it waited for")
+        panel_says(driver, f"The origin: rank {LATE} was in compute.")
+        # By the critical path, too, and by who computes most.
+        driver.execute_script("document.querySelector('[data-tab=path]').click()")
+        panel_says(driver, "Its longest parts")
+        longest = "return [...document.querySelectorAll('#panel table')].at(-1).tBodies[0]"
+        text = driver.execute_script(f"{longest}.rows[0].textContent")
+        assert text.startswith(f"{LATE}compute")
+        order = json.loads(running.get("ask/order?name=state:compute")[1])["ranks"]
+        assert order[0] == LATE
     driver.get_log("browser")
     driver.get_log("performance")
