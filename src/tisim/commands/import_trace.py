@@ -80,7 +80,8 @@ def import_command(
 
     FILES is what the other tool calls its trace: the anchor file of OTF2 (Score-P, EZTrace, TAU),
     the .meta file of DUMPI, Paraver's .prv (Extrae), Dimemas's .dim, ScalaTrace's one file,
-    Pilgrim's directory, rank 0's file of liballprof, a GOAL schedule, a table of calls as CSV or
+    Pilgrim's directory, rank 0's file of liballprof, a GOAL schedule, what darshan-dxt-parser
+    prints, Recorder's directory with the texts of recorder2text, a table of calls as CSV or
     Parquet. What had to be guessed or left out is listed.
     """
     if Path(output).suffix == ".tit":

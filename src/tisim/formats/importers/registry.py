@@ -25,6 +25,8 @@ _OWN = {
     "dimemas": ("tisim.formats.importers.dimemas", "DimemasImporter"),
     "pilgrim": ("tisim.formats.importers.pilgrim", "PilgrimImporter"),
     "scalatrace": ("tisim.formats.importers.scalatrace", "ScalaTraceImporter"),
+    "darshan": ("tisim.formats.importers.darshan", "DarshanImporter"),
+    "recorder": ("tisim.formats.importers.recorder", "RecorderImporter"),
     "goal": ("tisim.formats.importers.goal", "GoalImporter"),
     "table": ("tisim.formats.importers.table", "TableImporter"),
 }

@@ -14,6 +14,7 @@ from tisim.errors import InputError
 from tisim.formats.importers.communicators import Communicator
 from tisim.formats.importers.notes import Notes
 from tisim.formats.importers.otf2.complaints import complaints
+from tisim.formats.importers.otf2.files import FileDefinitions, file_definitions
 from tisim.formats.importers.otf2.functions import function_name
 from tisim.formats.importers.words import COLLECTIVES
 
@@ -38,6 +39,8 @@ class Definitions:
         Reference of the metric and place in its record of the wanted counter; None: none wanted.
     operations
         The name of each collective operation, by OTF2's number.
+    files
+        Files, and handles on them.
     """
 
     locations: list[int] = field(default_factory=list)
@@ -47,6 +50,7 @@ class Definitions:
     ticks_per_second: float = 1.0
     counter: tuple[int, int] | None = None
     operations: dict[int, str] = field(default_factory=dict)
+    files: FileDefinitions = field(default_factory=FileDefinitions)
 
 
 def read_definitions(anchor: Path, counter: str | None, notes: Notes) -> Definitions:
@@ -121,6 +125,7 @@ def _collected(
         found.operations[getattr(CollectiveOp, name).value] = name
     for name in ("CREATE_HANDLE", "DESTROY_HANDLE"):
         found.operations[getattr(CollectiveOp, name).value] = name
+    found.files = file_definitions(known)
     if counter is not None:
         found.counter = _counter(known, anchor, counter)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import _otf2
 
@@ -37,11 +38,27 @@ _KINDS = {
     "rma_get": "RmaGet",
     "rma_atomic": "RmaAtomic",
     "io": "IoOperationBegin",
+    "io_complete": "IoOperationComplete",
+    "io_cancelled": "IoOperationCancelled",
+    "io_create": "IoCreateHandle",
+    "io_destroy": "IoDestroyHandle",
+    "io_duplicate": "IoDuplicateHandle",
+    "io_seek": "IoSeek",
+    "io_delete": "IoDeleteFile",
     "fork": "ThreadFork",
     "omp_fork": "OmpFork",
 }
 # Those that begin with an operation.
 _OPERATIONS = frozenset({"collective", "icollective"})
+
+
+class _Enumeration(Protocol):
+    """A value of one of the package's enumerations."""
+
+    value: int
+
+
+_Number = int | _Enumeration
 
 
 class LocationEvents:
@@ -89,6 +106,8 @@ class LocationEvents:
     def _taker(self, kind: str) -> object:
         if kind == "metric":
             return self._taking_metrics()
+        if kind.startswith("io"):
+            return self._taking_enumerations(kind)
         return self._taking_operations(kind) if kind in _OPERATIONS else self._taking(kind)
 
     def _taking(self, kind: str) -> object:
@@ -96,6 +115,15 @@ class LocationEvents:
             _location: int, time: int, _data: object, _attributes: object, *numbers: int
         ) -> None:
             self._batch.append((kind, time, numbers))
+
+        return take
+
+    def _taking_enumerations(self, kind: str) -> object:
+        def take(
+            _location: int, time: int, _data: object, _attributes: object, *fields: _Number
+        ) -> None:
+            numbers = (field if isinstance(field, int) else field.value for field in fields)
+            self._batch.append((kind, time, tuple(numbers)))
 
         return take
 

@@ -75,14 +75,12 @@ class _Otf2Trace(ForeignTrace):
 
     def program(self, rank: int) -> CallSequence | None:
         known = self._definitions
+        if known.files.handles:
+            return self._sited_program(rank)  # the core collects no events of files
         try:
             from tisim.formats.importers.otf2.fast_events import collect_calls
         except ImportError:  # another package gives no access to the functions of the library
-            if not known.functions:
-                return None
-            from tisim.formats.importers.otf2.sited_rank import sited_sequence
-
-            return sited_sequence(rank, self._reader(rank), self._events(rank), known.functions)
+            return self._sited_program(rank)
         from tisim.formats.importers.otf2.fast_rank import call_sequence
 
         times = self._options.times
@@ -100,10 +98,20 @@ class _Otf2Trace(ForeignTrace):
     def lines(self, rank: int) -> Iterator[str]:
         return (line for line, _ in self._reader(rank).lines(self._events(rank)))
 
+    def _sited_program(self, rank: int) -> CallSequence | None:
+        functions = self._definitions.functions
+        if not functions:
+            return None
+        from tisim.formats.importers.otf2.sited_rank import sited_sequence
+
+        return sited_sequence(rank, self._reader(rank), self._events(rank), functions)
+
     def _reader(self, rank: int) -> RankReader:
+        from tisim.formats.importers.otf2.file_rank_reader import FileRankReader
         from tisim.formats.importers.otf2.rank_reader import RankReader
 
-        return RankReader(
+        has_files = bool(self._definitions.files.handles)
+        return (FileRankReader if has_files else RankReader)(
             rank,
             self._definitions,
             self._communicators,
