@@ -1,5 +1,6 @@
 // `check`: what is wrong with a trace, and how much of what is in it.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "file_parts.hpp"
 #include "progress_reporter.hpp"
 #include "trace/check/check.hpp"
+#include "trace/inspect/traced_files.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -57,10 +59,17 @@ nb::dict check_trace(const TraceSet& set, nb::object progress, bool by_action) {
   return result;
 }
 
+std::vector<FileUse> files_of_trace(const TraceSet& set, nb::object progress) {
+  ProgressReporter reporter(std::move(progress));
+  const nb::gil_scoped_release unlocked;
+  return traced_files(set, reporter.progress());
+}
+
 }  // namespace
 
 void register_check(nb::module_& m) {
   m.def("check", &check_trace, "set"_a, "progress"_a.none() = nb::none(), "by_action"_a = false);
+  m.def("traced_files", &files_of_trace, "set"_a, "progress"_a.none() = nb::none());
 }
 
 }  // namespace tisim

@@ -8,34 +8,35 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.io_patterns.programs import Checkpoints
 from tisim import Platform, PlatformBuilder
 from tisim.calibration.disk import calibrate_disk
 from tisim.calibration.disk.results import read_results
 
-#: What is measured of a disk: the name of its results, and the options of fio.
+#: What is measured of a disk: the name of its results, and the options of fio. Those that end with
+#: `alone` are of one job, which writes what all others together write; a disk has no cost of a call
+#: in the simulation, and one writer reaches less than several.
 JOBS = {
     "direct-write": ("--rw=write", "--direct=1"),
+    "direct-write-alone": ("--rw=write", "--direct=1"),
     "direct-read": ("--rw=read", "--direct=1"),
-    "fsync-write": ("--rw=write", "--end_fsync=1"),
+    "fsync-write": ("--rw=write",),
+    "fsync-write-alone": ("--rw=write",),
 }
 _TIME_LIMIT = 120.0
 # A calm second: other processes leave at least so much of the processors idle.
 _IDLE = 0.9
 
 
-def measure_disk(job: str, block: int, size: int, jobs: int, directory: Path, result: Path) -> Path:
-    """Measure with fio.
+def measure_disk(job: str, checkpoints: Checkpoints, result: Path) -> Path:
+    """Measure with fio what a run writes: the same files again and again.
 
     Parameters
     ----------
     job
         One of `JOBS`.
-    block, size
-        MiB of a call, and of each job.
-    jobs
-        How many run side by side.
-    directory
-        Where the files are.
+    checkpoints
+        What each run writes.
     result
         The JSON to write.
 
@@ -44,10 +45,14 @@ def measure_disk(job: str, block: int, size: int, jobs: int, directory: Path, re
     subprocess.SubprocessError
         When fio fails.
     """
-    words = [f"--bs={block}M", f"--size={size}M", f"--numjobs={jobs}", "--fallocate=none"]
-    words += [f"--directory={directory}", "--group_reporting", "--output-format=json"]
+    jobs = 1 if job.endswith("alone") else checkpoints.ranks
+    size = checkpoints.rank_size * checkpoints.ranks // jobs
+    words = [f"--bs={checkpoints.block}M", f"--size={size}M", f"--loops={checkpoints.count}"]
+    if job.startswith("fsync"):
+        words.append(f"--fsync={size // checkpoints.block}")
+    words += [f"--numjobs={jobs}", f"--directory={checkpoints.directory}", "--group_reporting"]
     subprocess.run(
-        ["fio", "--name=disk", *JOBS[job], *words, f"--output={result}"],
+        ["fio", f"--name={jobs}", *JOBS[job], *words, "--output-format=json", f"--output={result}"],
         timeout=_TIME_LIMIT,
         check=True,
         stdout=subprocess.DEVNULL,

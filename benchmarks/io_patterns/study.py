@@ -130,10 +130,7 @@ def studied(
         study.load.append(os.getloadavg()[0])
         for job in JOBS:
             result = scratch / f"{job}-{number}.json"
-            block, size = checkpoints.block, checkpoints.rank_size * checkpoints.count
-            results.setdefault(job, []).append(
-                measure_disk(job, block, size, checkpoints.ranks, checkpoints.directory, result)
-            )
+            results.setdefault(job, []).append(measure_disk(job, checkpoints, result))
         gathered.append(checkpoints.seconds("gather", "cached"))
         for case in cases:
             wait_for_calm(patience)
@@ -144,6 +141,7 @@ def studied(
     study.memory = moved / statistics.median(gathered)
     for pattern, mode in cases:
         write = "direct-write" if mode == "direct" else "fsync-write"
+        write += "-alone" if pattern == "serial" else ""
         machine = platform(
             [*results[write], *results["direct-read"]],
             study.memory,

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterator, Sequence
 import click
 
 from tisim.commands.written import report_written
+from tisim.file_tables import habit_rows
 from tisim.files import check_writable, write_file
 from tisim.formats.inspection import Inspection, inspect
 from tisim.formats.inspection_text import actions_text, histogram_text, ranks_text, shown_call
@@ -83,6 +84,8 @@ def _report(found: Inspection, statistics: bool, rows: int) -> Iterator[str]:
     yield from _head(found)
     yield from _table("bytes by part", list(_parts(found)), {0})
     yield from _table("actions", list(_actions(found)), {0})
+    if found.files:
+        yield from _table("files", list(habit_rows(found.files, rows)), {0, 1, 2})
     if found.counters:
         yield from _table("counters beside the volumes", list(_counters(found)), {0})
     yield from _table("classes of ranks", _classes(found, rows), {1}, found.class_count)

@@ -14,6 +14,7 @@ from tisim.formats.call_sites import modules_of, named_paths
 from tisim.formats.check import ActionCount
 from tisim.formats.counts import CounterTotal, counter_names, counter_totals
 from tisim.formats.extrapolated import SECTION
+from tisim.formats.file_habits import has_transfers, traced_files
 from tisim.formats.inspection_parts import (
     CallPath,
     CallSite,
@@ -31,6 +32,7 @@ from tisim.formats.samples import Samples, read_samples
 from tisim.formats.sources import Part, find_source
 from tisim.formats.spool import Spool
 from tisim.formats.trace import Trace
+from tisim.kernel.file_use import FileUseDict
 
 _VERSION = 2
 # As the core cuts its lists.
@@ -81,6 +83,8 @@ class Inspection:
         The counters beside that of the volumes; their sums are 0 without `statistics`.
     extrapolated
         How an extrapolated trace was made, in words; empty for others.
+    files
+        How the ranks use files, by name (`tisim.formats.file_habits.traced_files`).
     """
 
     name: str
@@ -111,6 +115,7 @@ class Inspection:
     computed_path_count: int = 0
     counters: tuple[CounterTotal, ...] = ()
     extrapolated: str = ""
+    files: tuple[FileUseDict, ...] = ()
 
     @property
     def messages(self) -> int:
@@ -177,6 +182,7 @@ def inspect(
                 inspected,
                 counters=_counters(source, inspected, statistics),
                 extrapolated=_extrapolated(source, inspected),
+                files=_files(source, dialect, inspected),
             )
         with tempfile.TemporaryDirectory(prefix="tisim-") as room:
             text: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = source
@@ -193,7 +199,9 @@ def inspect(
                 progress=part_of(progress, 0.0, _PACKED),
             )
             part = Part(found.name, str(packed))
-            return _inspected(found.name, part, False, statistics, part_of(progress, _PACKED, 1.0))
+            rest = part_of(progress, _PACKED, 1.0)
+            inspected = _inspected(found.name, part, False, statistics, rest)
+            return replace(inspected, files=_files(source, dialect, inspected))
 
 
 def _counters(
@@ -208,6 +216,16 @@ def _counters(
     if statistics:
         return counter_totals(trace)
     return tuple(CounterTotal(name) for name in counter_names(trace))
+
+
+def _files(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    dialect: str,
+    found: Inspection,
+) -> tuple[FileUseDict, ...]:
+    if not has_transfers(found.by_action):
+        return ()
+    return traced_files(Trace.open(source, dialect=dialect))
 
 
 def _extrapolated(

@@ -1,0 +1,97 @@
+#include "trace/inspect/traced_files.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "trace/vocabulary/file_handle.hpp"
+#include "trace/walk/rank_walk.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::int64_t kPage = 4096;
+
+// The handles of one rank.
+class RankFiles {
+ public:
+  explicit RankFiles(FileHabits& habits) : habits_(habits) {}
+
+  // Takes the operation of a walk, and those behind it that belong to the same call.
+  void take(RankWalk& walk) {
+    const Op op = walk.op();
+    if (op.kind != Kind::file) return;
+    const Operation call = file_call_of(op);
+    const bool is_first_part = file_traits_of(call).synchronises && (op.flags & kContinuation) == 0;
+    if (!has_handle(call) || is_first_part) return;
+    switch (own_part_of(call)) {
+      case Operation::open:
+        handles_[op.peer] = {.ends = habits_.open(walk.call().words.front(), -1, kPage)};
+        return;
+      case Operation::close:
+        handles_.erase(op.peer);
+        return;
+      case Operation::lseek:
+        return seek(walk, handles_[op.peer]);
+      case Operation::read:
+      case Operation::write:
+      case Operation::pread:
+      case Operation::pwrite:
+        return transfer(walk, handles_[op.peer]);
+      default:
+        return;
+    }
+  }
+
+ private:
+  struct OpenFile {
+    FileHabits::Ends ends;
+    std::int64_t position = 0;
+    std::int64_t end = 0;  // of what the rank has read or written
+  };
+
+  static void seek(RankWalk& walk, OpenFile& file) {
+    const auto from = static_cast<SeekFrom>(walk.call().arguments.front());
+    if (!walk.next()) return;
+    std::int64_t base = 0;
+    if (from == SeekFrom::position) base = file.position;
+    if (from == SeekFrom::end) base = file.end;
+    if (__builtin_add_overflow(base, walk.op().bytes, &file.position)) file.position = 0;
+  }
+
+  void transfer(RankWalk& walk, OpenFile& file) {
+    const Operation call = own_part_of(file_call_of(walk.op()));
+    const bool writes = call == Operation::write || call == Operation::pwrite;
+    const std::int64_t bytes = walk.op().bytes;
+    std::int64_t offset = file.position;
+    if (call == Operation::pread || call == Operation::pwrite) {
+      if (!walk.next()) return;
+      offset = walk.op().bytes;
+    }
+    habits_.access(file.ends, writes, offset, bytes);
+    file.end = std::max(file.end, offset + bytes);
+    if (call == Operation::read || call == Operation::write) file.position = offset + bytes;
+  }
+
+  FileHabits& habits_;
+  std::map<std::int32_t, OpenFile> handles_;
+};
+
+}  // namespace
+
+std::vector<FileUse> traced_files(const TraceSet& set, const Progress& progress) {
+  FileHabits habits;
+  const auto ranks = static_cast<std::int32_t>(set.ranks());
+  const Communicators communicators = Communicators::of(set, part_of(progress, 0.0, 0.5));
+  const std::shared_ptr<CallTable> calls = RankWalk::shared_calls(set);
+  for (std::int32_t rank = 0; rank < ranks; ++rank) {
+    RankWalk walk(set, communicators, rank, nullptr, RankWalk::kUsualBatch, calls);
+    RankFiles files(habits);
+    while (walk.next()) files.take(walk);
+    tell(progress, 0.5 + 0.5 * static_cast<double>(rank + 1) / static_cast<double>(ranks));
+  }
+  return habits.uses();
+}
+
+}  // namespace tisim
