@@ -22,11 +22,13 @@
 #include "timeline/formats/paje.hpp"
 #include "timeline/formats/paraver.hpp"
 #include "timeline/formats/perfetto.hpp"
+#include "timeline/formats/perfetto_thin.hpp"
 #include "timeline/formats/rows.hpp"
 #include "timeline/names.hpp"
 #include "timeline/playback.hpp"
 #include "timeline/profile.hpp"
 #include "timeline/span_sums.hpp"
+#include "timeline/time_window.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -199,6 +201,20 @@ void register_formats(nb::module_& m) {
             w.counter(name, unit, {times.data(), times.size()}, {values.data(), values.size()});
           },
           "name"_a, "unit"_a, "times"_a, "values"_a, "A track of numbers over time.");
+  nb::class_<TimeWindow, Listener>(m, "TimeWindow",
+                                   "Passes on what reaches into a part of the time.")
+      .def(
+          "__init__",
+          [](TimeWindow* at, const std::shared_ptr<PerfettoWriter>& writer, double begin,
+             double end) { new (at) TimeWindow(writer, writer, begin, end); },
+          "writer"_a, "begin"_a, "end"_a)
+      .def("sink", &sink_of<TimeWindow>, "What takes the states.");
+  m.def("thin_perfetto", &thin_perfetto, "source"_a, "target"_a, "shortest"_a,
+        nb::call_guard<nb::gil_scoped_release>(),
+        "Copies a timeline without its slices of fewer nanoseconds than `shortest`.");
+  m.def("shortest_perfetto_slice", &shortest_perfetto_slice, "path"_a, "size"_a,
+        nb::call_guard<nb::gil_scoped_release>(),
+        "The nanoseconds that leave slices of at most `size` bytes.");
   nb::class_<PajeWriter, Writer>(m, "PajeWriter", "Writes Paje's format as SimGrid does.")
       .def(nb::init<std::int32_t>(), "ranks"_a);
   nb::class_<ParaverWriter, Writer>(m, "ParaverWriter", "Writes the records of Paraver.")

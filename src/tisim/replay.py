@@ -43,6 +43,7 @@ def replay(
     progress: Progress | None = None,
     event_log: bool = False,
     timeline: _Path | Sequence[_Path] = (),
+    timeline_part: tuple[float, float] | None = None,
     registry: Registry | None = None,
     record: bool | None = None,
     jitter: int | None = None,
@@ -73,6 +74,9 @@ def replay(
     timeline
         File, or files, that a timeline is written to; the suffix says how: `.perfetto-trace`,
         `.trace` (Paje), `.prv` (Paraver), `.parquet`, `.csv`, `.timed.csv`, `.tir`.
+    timeline_part
+        The seconds from and up to which timelines for Perfetto show what happens; all of it when
+        not given.
     registry
         Actions and collective algorithms of your own; the default registry, which `tisim.action`
         and `tisim.collective` fill, when not given.
@@ -117,7 +121,8 @@ def replay(
     spread = None
     if jitter is not None:
         settings, spread = _median(opened, settings, machine, placements, progress, jitter)
-    with _discarded_on_error(_capture(opened, settings, placements, keep, timeline)) as capture:
+    logged = _capture(opened, settings, placements, keep, timeline, timeline_part)
+    with _discarded_on_error(logged) as capture:
         result = _simulate(opened, settings, placements, progress, capture, skip_steady)
     result.jitter = spread
     result.wall_time = time.perf_counter() - start
@@ -185,6 +190,7 @@ def _capture(
     placements: Deployment,
     event_log: bool,
     timeline: _Path | Sequence[_Path],
+    part: tuple[float, float] | None,
 ) -> EventCapture | None:
     files = [timeline] if isinstance(timeline, (str, os.PathLike)) else list(timeline)
     if not event_log and not files:
@@ -193,8 +199,9 @@ def _capture(
 
     title = f"{Path(trace.name).name} on {Path(settings.platform.file).name}"
     hosts = placements.host_indices(settings.platform)
+    name = str(trace.name)
     return EventCapture(
-        title, settings, hosts, keep=event_log, timelines=files, trace=str(trace.name)
+        title, settings, hosts, keep=event_log, timelines=files, trace=name, part=part
     )
 
 
@@ -239,6 +246,7 @@ def _simulate(
     result = job_result(driver, job, trace, placements, settings)
     if capture is not None:
         result.event_log = capture.finish(driver.core, result.finish)
+        result.warnings += capture.warnings
     if skip_steady is not None:
         if unsteady is None:
             matched = trace.core.has_matched_sources and settings.protocol.sources != "matched"

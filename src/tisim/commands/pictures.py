@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ class Pictures:
         The file of a page with everything; None: it is not wanted.
     begin, end
         The part of the time that charts show (in a page: first), with units; None: no bound.
+    timelines
+        Files of timelines, which show that part too.
 
     Raises
     ------
@@ -38,13 +41,16 @@ class Pictures:
         report: str | None,
         begin: str | None = None,
         end: str | None = None,
+        timelines: Sequence[str] = (),
     ) -> None:
         self._gantts = gantts
         self._report = report
         self._begin = None if begin is None else parse_time(begin, "--begin")
         self._end = None if end is None else parse_time(end, "--end")
-        if (begin or end) and not self.wanted:
-            raise InputError("--begin and --end are a part of --gantt or --report: give one too")
+        if (begin or end) and not self.wanted and not timelines:
+            raise InputError(
+                "--begin and --end are a part of --gantt, --report or --timeline: give one too"
+            )
         if gantts:
             from tisim.viz.gantt import check_picture
 
@@ -56,6 +62,13 @@ class Pictures:
 
             check_report(report)
             check_writable(report)
+
+    @property
+    def part(self) -> tuple[float, float] | None:
+        """The part of the time, in seconds; None: all of it."""
+        if self._begin is None and self._end is None:
+            return None
+        return self._begin or 0.0, math.inf if self._end is None else self._end
 
     @property
     def wanted(self) -> bool:

@@ -62,6 +62,7 @@ Examples:
   tisim replay --platform p.xml --config network/ordering=fifo --jitter 9 traces/
   tisim replay --platform p.xml --skip-steady 1e-6 lu.tit   # 10,000 iterations as fast as 100
   tisim replay --platform p.xml --timeline run.perfetto-trace traces/   # open in ui.perfetto.dev
+  tisim replay --platform p.xml --timeline part.perfetto-trace --begin 2s --end 3s traces/
 """,
 )
 @click.option(
@@ -128,9 +129,10 @@ Examples:
 @click.option(
     "--begin",
     metavar="TIME",
-    help="Of --gantt and --report: draw, or show first, what happens from then on, such as 2.25s.",
+    help="Draw (--gantt), show first (--report) or write (--timeline for Perfetto) what happens "
+    "from then on, such as 2.25s.",
 )
-@click.option("--end", metavar="TIME", help="Of --gantt and --report: up to then.")
+@click.option("--end", metavar="TIME", help="Of the same: up to then.")
 @click.option(
     "--ignore-unsupported",
     is_flag=True,
@@ -215,7 +217,7 @@ def replay_command(
         raise InputError("give --deploy or --hostfile, not both")
     if json_file not in (None, "-"):
         check_writable(json_file)
-    pictures = Pictures(gantt_files, report_file, begin, end)
+    pictures = Pictures(gantt_files, report_file, begin, end, timelines)
     start = time.perf_counter()
     chosen = () if sources is None else (f"tisim/sources={sources}",)
     config = Config.from_items((*items, *chosen))
@@ -235,6 +237,7 @@ def replay_command(
             ranks=ranks,
             progress=bar.show_simulation if bar.is_shown else None,
             timeline=timelines,
+            timeline_part=pictures.part if timelines else None,
             event_log=breakdown or pictures.wanted,
             registry=ignoring_unsupported() if ignore_unsupported else None,
             jitter=jitter,

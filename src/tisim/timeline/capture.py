@@ -41,6 +41,8 @@ class EventCapture:
         Files to write, in the formats that their suffixes name (`tisim.timeline.formats`).
     trace
         Where the trace is, if there is one.
+    part
+        The part of the time that timelines show, in seconds; None: all of it.
 
     Raises
     ------
@@ -57,8 +59,9 @@ class EventCapture:
         keep: bool,
         timelines: Sequence[_Path],
         trace: str | None = None,
+        part: tuple[float, float] | None = None,
     ) -> None:
-        self._run = Run(title, settings, hosts, trace)
+        self._run = Run(title, settings, hosts, trace, part=part)
         outputs: list[Output] = []
         self._store: EventStore | None = None
         try:
@@ -73,6 +76,11 @@ class EventCapture:
                 output.discard()
             raise
         self._playback = EventPlayback(outputs, self._run.states)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What has been noticed and may matter."""
+        return self._run.warnings
 
     def start(self, core: _core.Simulation) -> None:
         """Make a simulation log its events from now on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tisim import _core
@@ -37,6 +37,11 @@ class Run:
         Simulated seconds, known once the simulation is over.
     links
         What the links carried, known then too; None unless `wants_links`.
+    part
+        The seconds from and up to which timelines show what happens, in formats that can; None:
+        all of it.
+    warnings
+        What outputs have noticed and may matter.
     """
 
     title: str
@@ -47,6 +52,8 @@ class Run:
     wants_links: bool = False
     end: float = 0.0
     links: Links | None = None
+    part: tuple[float, float] | None = None
+    warnings: list[str] = field(default_factory=list)
 
     def send_states_to(self, sink: _core.StateSink) -> None:
         """Send the states of all ranks to a sink (`tisim._core.StateSink`)."""

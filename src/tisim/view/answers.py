@@ -175,7 +175,7 @@ class _RunAnswers:
         whole = np.maximum(width * ranks[tile.lane], np.finfo(float).tiny)
         share = np.clip(np.rint(255 * tile.seconds / whole), 0, 255).astype(np.uint8)
         seen = (tile.longest >= width).astype(np.uint8)
-        level = part.level(columns, lanes)
+        level = part.level(columns, lanes, is_exact=False)
         head = {
             "cells": len(share),
             "columns": columns,

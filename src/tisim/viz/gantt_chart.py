@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from tisim.quantities import format_time, unit_of_time
 from tisim.timeline.names import STATES
+from tisim.viz.awaited import longest_awaited
 from tisim.viz.colours import COLOURS, rgb
 from tisim.viz.lanes import Lanes
-from tisim.viz.samples import sample
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from tisim.timeline.event_log import EventLog
 
 # With more lanes they cannot be distinguished, more bars are narrower than a pixel, and more arrows
-# hide the bars.
+# hide the bars. Of more messages than `_ARROWS`, those that were waited for longest are drawn.
 _LANES = 64
 _BARS = 2500
 _ARROWS = 200
+_AWAITED = 40
 # Resolution of a chart of shares: columns over the time, rows over the height of all lanes.
 _COLUMNS, _ROWS = 1200, 640
 _BAR = 0.86  # of a lane's height
@@ -149,8 +150,7 @@ class GanttChart:
         count = len(rows)
         if not count:
             return "No messages."
-        rows = sample(rows, _ARROWS)
-        rows = rows[rows["arrived"] >= 0]
+        rows = longest_awaited(rows, _ARROWS if count <= _ARROWS else _AWAITED)
         for row in rows:
             tail = (row["started"] * self._factor, self._height(row["source"]))
             head = (row["arrived"] * self._factor, self._height(row["destination"]))
@@ -161,7 +161,7 @@ class GanttChart:
             arrow.arrow_patch.set_clip_path(axes.patch)
         if count <= _ARROWS:
             return f"Arrows: all {count:,} messages, from the start to the end of their transfer."
-        return f"Arrows: {len(rows):,} of {count:,} messages, chosen at random."
+        return f"Arrows: the {len(rows):,} of {count:,} messages that were waited for longest."
 
     def _height(self, rank: int) -> float:
         """Where a rank is in its lane."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
 from tisim.timeline.names import STATES, kind_names
+from tisim.viz.awaited import longest_awaited
 from tisim.viz.colours import COLOURS
 from tisim.viz.lanes import Lanes
 from tisim.viz.page_advice import label_of
@@ -200,14 +201,9 @@ def _shares(log: EventLog, lanes: Lanes) -> dict[str, object]:
 
 def _messages(log: EventLog) -> dict[str, object]:
     """Messages that have arrived, those first that were waited for longest; not all of many."""
-    import numpy as np
-
     rows = log.store.read("messages")
     count = len(rows)
-    arrived, received = rows["arrived"], rows["received"]
-    waited = np.where((arrived >= 0) & (received >= 0), arrived - received, 0.0)
-    rows = rows[np.argsort(-waited, kind="stable")[:_MESSAGES]]
-    rows = rows[rows["arrived"] >= 0]
+    rows = longest_awaited(rows, _MESSAGES)
     return {
         "count": count,
         "part": min(1.0, _MESSAGES / max(count, 1)),

@@ -48,7 +48,7 @@ def test_many_actions_are_drawn_as_shares(lu: tisim.Result, tmp_path: Path) -> N
     draw_gantt(lu, tmp_path / "lu.svg")
     text = (tmp_path / "lu.svg").read_text()
     assert "Each column of 66.1 us shows the shares of that time that the rank spends" in text
-    assert "Arrows: 200 of 4,619 messages, chosen at random." in text
+    assert "Arrows: the 40 of 4,619 messages that were waited for longest." in text
     assert text.count("<image") == 1
     assert len(text) < 300_000
 

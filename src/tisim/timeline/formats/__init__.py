@@ -70,6 +70,9 @@ SUFFIXES = {
     ".timed.csv": "the timed trace: each action with its duration",
 }
 
+#: Suffixes of the formats that can show a part of the time.
+WITH_PARTS = (".perfetto-trace",)
+
 
 def timeline_output(path: str | os.PathLike[str], run: Run) -> Output:
     """What writes a timeline to a file, in the format that its suffix names.
@@ -87,7 +90,14 @@ def timeline_output(path: str | os.PathLike[str], run: Run) -> Output:
         When the suffix names no format, or the file cannot be made.
     """
     target = Path(path)
-    make = _FORMATS.get(target.suffix.lower())
+    suffix = target.suffix.lower()
+    make = _FORMATS.get(suffix)
     if make is None:
         raise InputError(f"a timeline's suffix is one of {', '.join(SUFFIXES)}", file=target)
+    if run.part is not None and suffix not in WITH_PARTS:
+        raise InputError(
+            f"holds all of the time; --begin and --end choose a part of {', '.join(WITH_PARTS)}, "
+            "--gantt and --report",
+            file=target,
+        )
     return make(target, run)

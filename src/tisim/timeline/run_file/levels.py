@@ -35,11 +35,11 @@ if TYPE_CHECKING:
         NDArray[np.uint32],
     ]
 
-_STATES_OF_A_CELL = 32
+_STATES_OF_A_CELL = 16
 # Lanes of a level hold this many times the ranks of those of the next finer one, and parts of the
 # time of a level are this many times as long as those of the next finer one.
-_RANKS_FACTOR = 8
-_TIME_FACTOR = 4
+_RANKS_FACTOR = 4
+_TIME_FACTOR = 2
 # Levels of fewer lanes or parts are not needed: pictures are larger.
 _FEWEST_LANES = 32
 _FEWEST_PARTS = 256
@@ -58,7 +58,7 @@ def grids(ranks: int, states: int) -> list[list[LevelInfo]]:
     while True:
         lanes = -(-ranks // group)
         wanted = max(states // (_STATES_OF_A_CELL * lanes), 1)
-        parts = min(1 << (wanted.bit_length() - 1), _MOST_PARTS)
+        parts = min(1 << (wanted - 1).bit_length(), _MOST_PARTS)
         of_group: list[LevelInfo] = []
         while parts >= _FEWEST_PARTS:
             of_group.append({"group": group, "parts": parts})

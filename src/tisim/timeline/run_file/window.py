@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tisim import _core
 from tisim.timeline.run_file.blocks import Block
-from tisim.timeline.run_file.schema import LevelInfo
+from tisim.timeline.run_file.schema import BLOCK, LevelInfo
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 _MOST_BLOCKS = 64
 # Sums over a window come from a level with so many parts in it, or from records.
 _PARTS_OF_SUMS = 1000
+# A picture of more records than these may have parts of a level that are so many columns wide:
+# there are too many records to be read for one picture.
+_MANY_RECORDS = 1_000_000
+_WIDEST_PART = 8
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,8 @@ class Window:
         """The window as a picture.
 
         No state that is longer than a column of the picture is lost: each cell that it touches has
-        it in `Tile.longest`.
+        it in `Tile.longest`. Where lanes are wide, a lane may show the ranks of a level's groups
+        whose middles lie in it, and where there are too many records, several columns may be one.
 
         Parameters
         ----------
@@ -155,7 +160,7 @@ class Window:
         """
         if isinstance(classes, RecordClasses):
             return self._summed(columns, lanes, classes, None)
-        return self._summed(columns, lanes, classes, self.level(columns, lanes))
+        return self._summed(columns, lanes, classes, self.level(columns, lanes, is_exact=False))
 
     def sums(self, lanes: int, classes: NDArray[np.int32]) -> Tile:
         """Sums over the time of the window, by lane: a picture of one column.
@@ -179,7 +184,7 @@ class Window:
             every = self._record_spans(classes.of)
         else:
             keys, by_key = int(classes.max(initial=0)) + 1, classes
-            every = self._record_spans() if level is None else self._level_spans(level)
+            every = self._record_spans() if level is None else self._level_spans(level, lanes)
         sums = _core.SpanSums(self.begin, self.end, lanes, columns, max(keys, 1))
         for spans in every:
             lane = (self.positions(spans.rank) - self.first) * lanes // self.ranks
@@ -224,17 +229,28 @@ class Window:
         cut = block.rows(slice(int(low), int(high)))
         return cut.rows((cut.reals("end") >= self.begin) & (cut.reals("start") <= self.end))
 
-    def level(self, columns: int, lanes: int) -> LevelInfo | None:
-        """The coarsest level that is fine enough; None: only the records are."""
+    def level(self, columns: int, lanes: int, *, is_exact: bool = True) -> LevelInfo | None:
+        """The coarsest level that is fine enough; None: only the records are.
+
+        `is_exact`: its groups are far smaller than the lanes, or fit them.
+        """
         width = (self.end - self.begin) / columns
-        fine = [
+        possible = [
             level
             for level in self.run.info["levels"]
-            if self.run.end / level["parts"] <= width
-            and level["group"] <= (max(self.ranks // lanes, 1) if self._order is None else 1)
-            and (level["group"] == 1 or self._on_borders(level["group"], lanes))
+            if level["group"] <= (max(self.ranks // lanes, 1) if self._order is None else 1)
+            and (level["group"] == 1 or not is_exact or self._on_borders(level["group"], lanes))
         ]
-        return min(fine, key=lambda one: (-one["group"], one["parts"]), default=None)
+        fine = [level for level in possible if self.run.end / level["parts"] <= width]
+        if fine or is_exact or self._records() <= _MANY_RECORDS:
+            return min(fine, key=lambda one: (-one["group"], one["parts"]), default=None)
+        wide = [one for one in possible if self.run.end / one["parts"] <= _WIDEST_PART * width]
+        return min(wide, key=lambda one: (-one["group"], -one["parts"]), default=None)
+
+    def _records(self) -> float:
+        """About how many states the window has."""
+        blocks = self.run.states.overlapping(self.begin, self.end)
+        return len(blocks) * BLOCK * self.ranks / self.run.ranks
 
     def _on_borders(self, group: int, lanes: int) -> bool:
         """Whether lanes of a level are far smaller than those of the picture, or fit them."""
@@ -274,10 +290,12 @@ class Window:
                 np.ones(len(seconds), np.int64),
             )
 
-    def _level_spans(self, level: LevelInfo) -> Iterator[_Spans]:
+    def _level_spans(self, level: LevelInfo, lanes: int) -> Iterator[_Spans]:
         import numpy as np
 
         group, parts = level["group"], level["parts"]
+        is_whole = group == 1 or self._on_borders(group, lanes)
+        scale = None if is_whole else self._scale(group, lanes)
         table = self.run.levels
         low = int(self.begin / self.run.end * parts)
         high = int(self.end / self.run.end * parts)
@@ -298,12 +316,27 @@ class Window:
             middle = lane
             if self._order is None:
                 middle = np.clip(lane * group + group // 2, self.first, self.last)
+            seconds = rows.reals("seconds")
+            if scale is not None:
+                seconds = seconds * scale[(middle - self.first) * lanes // self.ranks]
             yield _Spans(
                 part / parts * self.run.end,
                 (part + 1) / parts * self.run.end,
                 middle,
                 rows.numbers("key").astype(np.int32),
-                rows.reals("seconds"),
+                seconds,
                 rows.reals("longest"),
                 rows.numbers("count"),
             )
+
+    def _scale(self, group: int, lanes: int) -> NDArray[np.float64]:
+        """By lane of the picture, its ranks for each rank of the groups whose middles are there."""
+        import numpy as np
+
+        starts = np.arange(self.first // group, self.last // group + 1) * group
+        middles = np.clip(starts + group // 2, self.first, self.last)
+        sizes = np.minimum(starts + group, self.run.ranks) - starts
+        shown = np.bincount((middles - self.first) * lanes // self.ranks, sizes, lanes)
+        ranks = np.bincount(np.arange(self.ranks) * lanes // self.ranks, minlength=lanes)
+        scale: NDArray[np.float64] = ranks / np.maximum(shown, 1)
+        return scale
