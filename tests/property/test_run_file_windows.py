@@ -34,7 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
             timeline=folder / "run.tir",
         )
     opened = RunFile(folder / "run.tir")
-    assert {level["group"] for level in opened.info["levels"]} == {1, 8, 64}
+    assert {level["group"] for level in opened.info["levels"]} == {1, 4, 16, 64}
     return opened
 
 
@@ -71,3 +71,29 @@ def test_no_wait_longer_than_a_pixel_is_lost(run: RunFile, data: st.DataObject) 
         column = min(int((sum(inside) / 2 - window.begin) / width), columns - 1)
         seen = longest[sorted(near), column, rows.numbers("state")[i]].max()
         assert seen >= (stop[i] - start[i]) * (1 - 1e-6)
+
+
+@pytest.mark.parametrize(("first", "last", "lanes"), [(0, 299, 7), (0, 299, 60), (13, 250, 9)])
+def test_lanes_that_fit_no_group_are_full(run: RunFile, first: int, last: int, lanes: int) -> None:
+    window = Window(run, 0.1 * run.end, 0.7 * run.end, first, last)
+    level = window.level(10, lanes, is_exact=False)
+    assert level is not None and level["group"] > 1
+    exact = window.level(10, lanes)
+    assert exact is None or exact["group"] < level["group"]
+    states = np.array([state for state, _ in run.info["keys"]], np.int32)
+    tile = window.tile(10, lanes, states)
+    seconds = np.bincount(tile.lane, tile.seconds, lanes)
+    ranks = np.bincount(np.arange(window.ranks) * lanes // window.ranks, minlength=lanes)
+    assert seconds == pytest.approx(ranks * (window.end - window.begin), rel=1e-4)
+
+
+def test_many_records_are_drawn_from_wide_parts(
+    run: RunFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = Window(run, 0.0, run.end, 0, 299)
+    finest = max(one["parts"] for one in run.info["levels"] if one["group"] == 1)
+    assert window.level(4 * finest, 300, is_exact=False) is None
+    monkeypatch.setattr("tisim.timeline.run_file.window._MANY_RECORDS", 1)
+    assert window.level(4 * finest, 300, is_exact=False) == {"group": 1, "parts": finest}
+    assert window.level(9 * finest, 300, is_exact=False) is None
+    assert window.level(4 * finest, 300) is None
