@@ -12,7 +12,7 @@ from tisim.platform.cable_words import cable_words
 from tisim.timeline.breakdown import Breakdown
 from tisim.timeline.columns import categories, frame, structured
 from tisim.timeline.critical_path import CriticalPath
-from tisim.timeline.link_words import link_words
+from tisim.timeline.link_words import MOST_HOSTS, link_words
 from tisim.timeline.names import STATES
 from tisim.timeline.outliers import Outlier, SlowRanks, find_outliers, find_slow_ranks
 from tisim.timeline.routes import RouteTable
@@ -157,7 +157,10 @@ class EventLog:
         settings = self.run.settings
         words = link_words(settings, self.run.hosts)
         if isinstance(settings.platform, Platform):
-            words = cable_words(settings.platform.root, self.links.index.tolist()) | words
+            cables = cable_words(settings.platform.root, self.links.index.tolist())
+            # Of many hosts only some are asked for: all links of hosts are then called one way.
+            is_sampled = len({*map(int, self.run.hosts)}) > MOST_HOSTS
+            words = words | cables if is_sampled else cables | words
         return {settings.routes.link_name(link): text for link, text in words.items()}
 
     @property

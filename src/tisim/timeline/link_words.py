@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tisim.models.settings import Settings
 
-# Routes are asked for between so many hosts at most, evenly spaced among those of the ranks.
-_MOST_HOSTS = 2000
+#: Routes are asked for between so many hosts at most, evenly spaced among those of the ranks.
+MOST_HOSTS = 2000
 _FEWEST_HOSTS = 4
 
 
@@ -27,7 +27,7 @@ def link_words(settings: Settings, hosts: Sequence[int]) -> dict[int, str]:
         Index of the host of each rank.
     """
     used = list(dict.fromkeys(int(host) for host in hosts))
-    used = used[:: -(-len(used) // _MOST_HOSTS)]
+    used = used[:: -(-len(used) // MOST_HOSTS)]
     # With fewer hosts a link in the middle looks like one of theirs.
     if len(used) < _FEWEST_HOSTS:
         return {}

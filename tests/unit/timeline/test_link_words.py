@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import tisim
+from tisim.generate import Halo3D
 from tisim.platform import new
 from tisim.platform.cable_words import cable_words
 from tisim.timeline.link_words import link_words
@@ -63,3 +66,17 @@ def test_what_cables_join() -> None:
 def test_few_hosts_have_no_words() -> None:
     platform = tisim.Platform.load(ROOT / "platforms/graphene.xml")
     assert words_of(platform, 3) == {}
+
+
+def test_links_of_many_hosts_are_all_called_one_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = new.fat_tree(16, radix=4, bandwidth="1GBps", latency="1us", speed="1Gf")
+    Halo3D(ranks=16, iterations=1).write(tmp_path / "halo.tit")
+    result = tisim.replay(tmp_path / "halo.tit", platform=tree, event_log=True)
+    assert result.require_event_log().link_words["link_from_3_30_3_UP"] == "node-3, up"
+    monkeypatch.setattr("tisim.timeline.link_words.MOST_HOSTS", 4)
+    monkeypatch.setattr("tisim.timeline.event_log.MOST_HOSTS", 4)
+    result = tisim.replay(tmp_path / "halo.tit", platform=tree, event_log=True)
+    words = result.require_event_log().link_words.values()
+    assert words and all(" to " in text for text in words)

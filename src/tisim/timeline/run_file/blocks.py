@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING
 
 from tisim.timeline.arrow import numpy_array
@@ -16,6 +16,41 @@ if TYPE_CHECKING:
 
 # Bytes of blocks that a table keeps in memory, those used last.
 _KEPT = 96 << 20
+
+
+# Columns that are needed to know what lies in a window, and in which state: they are read together,
+# and the others together when one of them is asked for.
+_OFTEN = frozenset({"rank", "start", "end", "state", "kind"})
+
+
+class _Columns(Mapping[str, "NDArray[np.generic]"]):
+    """Columns that are made when they are asked for.
+
+    Parameters
+    ----------
+    names
+        The columns.
+    load
+        Makes some of them, the one of the name among them.
+    """
+
+    def __init__(
+        self, names: Sequence[str], load: Callable[[str], Mapping[str, NDArray[np.generic]]]
+    ) -> None:
+        self._names = names
+        self._load = load
+        self._known: dict[str, NDArray[np.generic]] = {}
+
+    def __getitem__(self, name: str) -> NDArray[np.generic]:
+        if name not in self._known:
+            self._known.update(self._load(name))
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class Block:
@@ -31,12 +66,7 @@ class Block:
         self._columns = columns
 
     def __len__(self) -> int:
-        return len(next(iter(self._columns.values())))
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return sum(column.nbytes for column in self._columns.values())
+        return len(self._columns[next(iter(self._columns))])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,7 +87,8 @@ class Block:
 
     def rows(self, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Block:
         """Some of the rows."""
-        return Block({name: column[chosen] for name, column in self._columns.items()})
+        columns = self._columns
+        return Block(_Columns(tuple(columns), lambda name: {name: columns[name][chosen]}))
 
     @staticmethod
     def joined(blocks: Iterable[Block]) -> Block:
@@ -143,14 +174,24 @@ class BlockTable:
         if block in self._kept:
             self._kept.move_to_end(block)
             return self._kept[block]
-        table = self._file.read_row_group(block, columns=list(self.columns), use_threads=False)
-        rows = Block({name: numpy_array(table.column(name)) for name in self.columns})
+        rows = Block(_Columns(self.columns, lambda name: self._read(block, name)))
         self._kept[block] = rows
-        self._size += rows.nbytes
+        self._size += self._room(block)
         while self._size > _KEPT and len(self._kept) > 1:
-            _, oldest = self._kept.popitem(last=False)
-            self._size -= oldest.nbytes
+            oldest, _ = self._kept.popitem(last=False)
+            self._size -= self._room(oldest)
         return rows
+
+    def _room(self, block: int) -> int:
+        """Bytes of a block in memory at most."""
+        return int(self._file.metadata.row_group(block).num_rows) * 8 * len(self.columns)
+
+    def _read(self, block: int, name: str) -> dict[str, NDArray[np.generic]]:
+        """A column of a block, and those that are read with it."""
+        often = name in _OFTEN
+        names = [one for one in self.columns if (one in _OFTEN) == often]
+        table = self._file.read_row_group(block, columns=names, use_threads=False)
+        return {one: numpy_array(table.column(one)) for one in names}
 
     def none(self) -> Block:
         """No rows, with the columns of the table."""

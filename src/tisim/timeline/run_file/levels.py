@@ -2,7 +2,7 @@
 
 A level is a grid: lanes of as many ranks each, and the time in equal parts. Its cells hold for each
 state and kind of action the seconds, the longest state that touches the cell, and how many end in
-it. The finest level of each group size has about one cell for `_STATES_OF_A_CELL` states, so that
+it. The finest level of each group size has one cell for at most `_STATES_OF_A_CELL` states, so that
 levels are small beside the records, and a window that is too narrow for them holds few records.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         NDArray[np.uint32],
     ]
 
-_STATES_OF_A_CELL = 16
+_STATES_OF_A_CELL = 32
 # Lanes of a level hold this many times the ranks of those of the next finer one, and parts of the
 # time of a level are this many times as long as those of the next finer one.
 _RANKS_FACTOR = 4
