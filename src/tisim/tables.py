@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 
-from tisim.quantities import unit_of_time
+from tisim.quantities import prefix_of, unit_of_time
 
 # Digits behind the point of times in a unit in which the largest is at least 1.
 _DECIMALS = 3
@@ -41,6 +41,14 @@ def time_column(name: str, seconds: Sequence[float]) -> list[str]:
     """Times in one unit, which the head names, so that they can be compared."""
     unit, factor = unit_of_time(max(map(abs, seconds), default=0.0))
     return [f"{name} ({unit})", *(f"{time * factor:.{_DECIMALS}f}" for time in seconds)]
+
+
+def quantity_column(name: str, unit: str, values: Sequence[float]) -> list[str]:
+    """Numbers with one prefix of their unit, which the head names: ``bandwidth (GB/s)``."""
+    power, prefix = prefix_of(max(map(abs, values), default=0.0))
+    decimals = _DECIMALS if prefix else 0
+    numbers = (f"{value / power:,.{decimals}f}" for value in values)
+    return [f"{name} ({prefix}{unit})", *numbers]
 
 
 def html_facts(title: str, rows: Iterable[tuple[str, str]]) -> str:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tisim.file_tables import habit_rows, server_rows, wait_rows
-from tisim.quantities import format_bytes
-from tisim.tables import align, time_column
+from tisim.tables import align, quantity_column, time_column
 from tisim.timeline.names import STATES
 from tisim.timeline.outliers import paths_of, place_of, ranges
 
@@ -118,12 +117,14 @@ def _gains(result: Result) -> Iterator[Row]:
 def _links(result: Result) -> Iterator[Row]:
     table = result.links.table
     words = result.require_event_log().link_words
-    yield ("link", "where", "bandwidth", "carried", "mean use", "peak")
-    for row in table.head(_ROWS).itertuples():
+    shown = table.head(_ROWS)
+    speeds = quantity_column("bandwidth", "B/s", [*shown["bandwidth"]])
+    carried = quantity_column("carried", "B", [*shown["bytes"]])
+    yield ("link", "where", speeds[0], carried[0], "mean use", "peak")
+    for speed, size, row in zip(speeds[1:], carried[1:], shown.itertuples(), strict=True):
         name = f"{row.link} (not shared)" if row.fatpipe else row.link
-        speed = f"{format_bytes(row.bandwidth)}/s"
         whose = words.get(row.link, "")
-        yield (name, whose, speed, format_bytes(row.bytes), _percent(row.mean), _percent(row.peak))
+        yield (name, whose, speed, size, _percent(row.mean), _percent(row.peak))
 
 
 def _percent(share: float) -> str:

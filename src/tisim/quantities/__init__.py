@@ -5,6 +5,7 @@ from tisim.quantities.formatting import (
     format_quantity,
     format_seconds,
     format_time,
+    prefix_of,
     unit_of_time,
 )
 from tisim.quantities.parsing import parse_bandwidth, parse_size, parse_speed, parse_time
@@ -18,5 +19,6 @@ __all__ = [
     "parse_size",
     "parse_speed",
     "parse_time",
+    "prefix_of",
     "unit_of_time",
 ]

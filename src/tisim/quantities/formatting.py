@@ -36,6 +36,14 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.9g} s"
 
 
+def prefix_of(value: float) -> tuple[float, str]:
+    """The factor and the name of the prefix that makes a number short: ``1e9``, ``G``."""
+    for power, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= power:
+            return power, prefix
+    return 1.0, ""
+
+
 def format_quantity(value: float, unit: str) -> str:
     """A number with the prefix of its unit that makes it short, such as ``1.25 GB/s``.
 
@@ -46,10 +54,8 @@ def format_quantity(value: float, unit: str) -> str:
     unit
         The unit without a prefix: ``B``, ``B/s``, ``flop/s``.
     """
-    for power, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= power:
-            return f"{value / power:.4g} {prefix}{unit}"
-    return f"{value:.4g} {unit}"
+    power, prefix = prefix_of(value)
+    return f"{value / power:.4g} {prefix}{unit}"
 
 
 def format_bytes(count: float) -> str:

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from tisim.quantities import format_bytes, format_time
-from tisim.tables import time_column
+from tisim.tables import quantity_column, time_column
 from tisim.timeline.names import STATES
 from tisim.viz.colours import MEANINGS
 from tisim.viz.html import bar, facts, legend, percent, table
@@ -275,35 +275,33 @@ class PageParts:
         links, words = path.links, self._log.link_words
         shown = links.head(_ROWS)
         name, *times = time_column("sum", [*shown["seconds"]])
+        size, *sizes = quantity_column("size", "B", [*shown["bytes"]])
         rows = [
             (
                 escape(row.link),
                 escape(words.get(row.link, "")),
                 time,
                 percent(row.seconds / path.length),
-                format_bytes(row.bytes),
+                moved,
                 f"{row.transfers:,}",
             )
-            for time, row in zip(times, shown.itertuples(), strict=True)
+            for time, moved, row in zip(times, sizes, shown.itertuples(), strict=True)
         ]
-        head = ["link", "where", name, "share", "bytes", "transfers"]
+        head = ["link", "where", name, "share", size, "transfers"]
         return table(head, rows, 2) + _rest(len(links), _ROWS)
 
     def matrix(self) -> str:
         """The pairs that exchange most."""
         matrix = self._result.matrix
         most = matrix.sort_values(["bytes", "messages"], ascending=False, kind="stable")
+        shown = most.head(_ROWS)
+        size, *sizes = quantity_column("size", "B", [*shown["bytes"]])
+        part, *parts = quantity_column("in collectives", "B", [*shown["collective_bytes"]])
         rows = [
-            (
-                str(row.source),
-                str(row.destination),
-                format_bytes(row.bytes),
-                f"{row.messages:,}",
-                format_bytes(row.collective_bytes),
-            )
-            for row in most.head(_ROWS).itertuples()
+            (str(row.source), str(row.destination), sent, f"{row.messages:,}", inside)
+            for sent, inside, row in zip(sizes, parts, shown.itertuples(), strict=True)
         ]
-        head = ["from rank", "to rank", "bytes", "messages", "bytes in collectives"]
+        head = ["from rank", "to rank", size, "messages", part]
         lanes = Lanes.at_most(self._ranks, BLOCKS)
         note = (
             ""
@@ -318,19 +316,22 @@ class PageParts:
     def links(self) -> str:
         """The most loaded links."""
         links, words = self._result.links.table, self._log.link_words
+        shown = links.head(_ROWS)
+        speed, *speeds = quantity_column("bandwidth", "B/s", [*shown["bandwidth"]])
+        size, *sizes = quantity_column("carried", "B", [*shown["bytes"]])
         rows = [
             (
                 escape(row.link) + (" (not shared)" if row.fatpipe else ""),
                 escape(words.get(row.link, "")),
-                f"{format_bytes(row.bandwidth)}/s",
-                format_bytes(row.bytes),
+                bandwidth,
+                carried,
                 percent(row.mean),
                 percent(row.peak),
                 percent(row.busy),
             )
-            for row in links.head(_ROWS).itertuples()
+            for bandwidth, carried, row in zip(speeds, sizes, shown.itertuples(), strict=True)
         ]
-        head = ["link", "where", "bandwidth", "carried", "mean use", "peak", "in use"]
+        head = ["link", "where", speed, size, "mean use", "peak", "in use"]
         note = (
             '<p class="note">What a message takes of a link: its bytes divided by the bandwidth '
             "factor of its size, and 5 % of it on the way back where the model has cross traffic. "

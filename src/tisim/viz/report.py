@@ -55,7 +55,7 @@ def write_report(
     Where the trace is a packed one of version 2, a part of the page says what the application does.
 
     The page needs no other file and no network. It holds every state and message of small replays
-    and shares and samples of large ones, and says so; it stays below five megabytes.
+    and shares and samples of large ones, and says so; it stays below two megabytes.
 
     Parameters
     ----------

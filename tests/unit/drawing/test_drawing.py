@@ -164,6 +164,15 @@ def test_png_has_two_pixels_a_point(tmp_path: Path) -> None:
     assert height == pytest.approx(2 * float(tree.get("height", 0)), abs=2)
 
 
+def test_boxes_of_hosts_are_in_the_legend(tmp_path: Path) -> None:
+    platform = cluster(tmp_path, "FAT_TREE", SHAPES["FAT_TREE"][10_000], 10_000)
+    tree = shapes(platform, tmp_path / "p.svg", RunLoad(platform, [], ["n-0"]))
+    words = {text.text: float(text.get("y", 0)) for text in tree.iter(f"{SVG}text")}
+    boxes = {float(rect.get("y", 0)) for rect in tree.iter(f"{SVG}rect")}
+    assert words["hosts with ranks"] - 9 in boxes
+    assert not [*tree.iter(f"{SVG}circle")]
+
+
 def test_the_load_of_a_replay(root: Path, tmp_path: Path) -> None:
     from tisim.commands.replay import replay_command
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tisim.quantities import format_bytes, format_quantity, format_seconds, format_time
-from tisim.tables import align
+from tisim.tables import align, quantity_column, time_column
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,14 @@ def test_columns_are_aligned() -> None:
     assert align(rows) == ["name   n  note", "a     10     x"]
     assert align(rows, left=(0, 2)) == ["name   n  note", "a     10  x"]
     assert align([]) == []
+
+
+def test_a_column_has_one_unit() -> None:
+    assert time_column("lasts", [0.0021, 0.4]) == ["lasts (ms)", "2.100", "400.000"]
+    assert quantity_column("bandwidth", "B/s", [125e6, 12.5e9]) == [
+        "bandwidth (GB/s)",
+        "0.125",
+        "12.500",
+    ]
+    assert quantity_column("size", "B", [0, 12.0]) == ["size (B)", "0", "12"]
+    assert quantity_column("size", "B", []) == ["size (B)"]

@@ -47,6 +47,7 @@ class Colouring:
         self._drawn: set[float] = set()
         self._merged = False
         self._is_used = [False, False]
+        self._has_boxes = False
 
     def cable(self, links: Integers, scale: float = 1.0) -> tuple[str, float, str]:
         """Colour, width (times `scale`) and tooltip of a line that stands for some links."""
@@ -152,7 +153,7 @@ class Colouring:
         if self._load is None:
             return _BOX_FILL
         used = self._used(hosts) > 0
-        self._is_used[used] = True
+        self._is_used[used] = self._has_boxes = True
         return _BOX_FILL if used else _IDLE_FILL
 
     def legend(self, canvas: Canvas, y: float, notes: Sequence[str]) -> None:
@@ -206,8 +207,12 @@ class Colouring:
         x = 12.0
         for is_used, label in ((True, "hosts with ranks"), (False, "hosts without ranks")):
             if self._is_used[is_used]:
-                fill = _HOST_FILL if is_used else _IDLE_FILL
-                canvas.add(Disc(x + 5, y, HOST, fill, _HOST_FILL))
+                if self._has_boxes:
+                    fill = _BOX_FILL if is_used else _IDLE_FILL
+                    canvas.add(Area(x, y - 5, 10, 10, fill, "#777777", 1.0))
+                else:
+                    fill = _HOST_FILL if is_used else _IDLE_FILL
+                    canvas.add(Disc(x + 5, y, HOST, fill, _HOST_FILL))
                 canvas.add(Words(x + 14, y + 4, label, 10))
                 x += 14 + text_width(label, 10) + 16
         return y
