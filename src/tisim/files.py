@@ -21,7 +21,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -129,30 +129,6 @@ class OutputFile:
             self._file.close()
             self._temporary.unlink()
             self._file = self._temporary.open("x+b")
-            os.fchmod(self._file.fileno(), mode)
-
-    def rewrite(self, change: Callable[[str, str], None]) -> None:
-        """Replace what has been written by what is made of it.
-
-        Parameters
-        ----------
-        change
-            Is called with the names of a file that has it, and of one to be written.
-        """
-        assert self._temporary is not None
-        changed = self._temporary.with_name(f"{self._temporary.name}.new")
-        with self.writing():
-            mode = stat.S_IMODE(os.fstat(self._file.fileno()).st_mode)
-            self._file.flush()
-            try:
-                change(str(self._temporary), str(changed))
-                self._file.close()
-                changed.replace(self._temporary)
-            except BaseException:
-                changed.unlink(missing_ok=True)
-                raise
-            self._file = self._temporary.open("r+b")
-            self._file.seek(0, os.SEEK_END)
             os.fchmod(self._file.fileno(), mode)
 
     def overwrite(self, offset: int, data: bytes) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, get_args, overload
 from tisim.deprecation import warn_of_old_name
 from tisim.errors import InputError, TisimError
 from tisim.file_tables import FileTables
+from tisim.logged_result import LoggedResult
 from tisim.quantities import format_seconds
 from tisim.result_json import (
     COLUMNS,
@@ -37,15 +38,10 @@ if TYPE_CHECKING:
     from tisim.kernel.file_sums import IoDict
     from tisim.kernel.steady import SteadyDict
     from tisim.result_json import BreakdownDict, RankValues, ResultDict, SummaryDict
-    from tisim.timeline.breakdown import Breakdown
-    from tisim.timeline.critical_path import CriticalPath
     from tisim.timeline.event_log import EventLog
-    from tisim.timeline.frames import Frames
-    from tisim.timeline.links import Links
-    from tisim.viz.plots import Plots
 
 
-class Result:
+class Result(LoggedResult):
     """The outcome of a replay.
 
     The seconds of a rank add up: its `compute`, `communication` and `other` together are its
@@ -59,11 +55,9 @@ class Result:
     columns
         By name, one number a rank: `finish`, `compute` and `other` in seconds, `actions`,
         `bytes_sent` and `messages_sent`.
-    hosts
-        Name of the host of each rank.
     start
         Simulated seconds at which the replay began; `finish` is counted from there.
-    wall_time, trace, platform, config, warnings
+    hosts, wall_time, trace, platform, config, warnings
         The attributes of these names.
 
     Attributes
@@ -236,81 +230,18 @@ class Result:
     @cached_property
     def ranks(self) -> pd.DataFrame:
         """One row a rank, with the columns `rank`, `host`, `finish`, ... (`COLUMNS`)."""
-        from tisim.timeline.units import frame_of
+        from tisim.timeline.columns import frame
 
-        return frame_of(dict(zip(COLUMNS, self._columns(), strict=True)))
+        every = (
+            self.rank_actions if one == "actions" else getattr(self, one) for one in COLUMNS[2:]
+        )
+        columns = zip(COLUMNS, (range(len(self.hosts)), self.hosts, *every), strict=True)
+        return frame(dict(columns))
 
     @property
     def file_tables(self) -> FileTables:
         """Frames of `io`: `files`, `servers`, `bandwidth` and `waits`."""
         return FileTables(self.io)
-
-    @property
-    def timeline(self) -> pd.DataFrame:
-        """What every rank did: one row an action. Like all that follows it needs the event log."""
-        return self.require_event_log().timeline
-
-    @property
-    def breakdown(self) -> Breakdown:
-        """Where the time of each rank went, by state and by kind of action."""
-        return self.require_event_log().breakdown
-
-    @property
-    def states(self) -> pd.DataFrame:
-        """What every rank was in at every time: one row a state, in the order of their ends.
-
-        Columns: `rank`, `state`, `kind` of action, `start`, `end` (s), `cause`, the rank that
-        was waited for (-1: none), and `line`, of the action in the trace.
-        """
-        return self.require_event_log().states
-
-    @property
-    def messages(self) -> pd.DataFrame:
-        """Every message: one row each, in the order in which their receivers went on."""
-        return self.require_event_log().messages
-
-    @property
-    def waits(self) -> pd.DataFrame:
-        """Who waited for whom, the longest first.
-
-        One row for each `rank`, `cause` (the rank that was waited for), `state` (the pattern, such
-        as `late sender`) and `kind` of action: `seconds` that the rank waited, and how often
-        (`count`).
-        """
-        return self.require_event_log().waits
-
-    @property
-    def matrix(self) -> pd.DataFrame:
-        """Who sent how much to whom: one row a pair of ranks that has exchanged messages.
-
-        Columns: `source`, `destination`, `bytes`, `messages`, and those among them that belong to
-        collectives, `collective_bytes` and `collective_messages`.
-        """
-        return self.require_event_log().matrix
-
-    @property
-    def critical_path(self) -> CriticalPath:
-        """What the simulated time consists of, and what better machines could gain."""
-        return self.require_event_log().critical_path
-
-    @property
-    def links(self) -> Links:
-        """What each link carried over time."""
-        return self.require_event_log().links
-
-    @property
-    def frames(self) -> Frames:
-        """The run as Hatchet and Pipit read it: `frames.hatchet()`, `frames.pipit()`."""
-        from tisim.timeline.frames import Frames
-
-        return Frames(self.require_event_log())
-
-    @property
-    def plot(self) -> Plots:
-        """Pictures on axes of matplotlib: `plot.gantt()`, `breakdown()`, `matrix()`, ..."""
-        from tisim.viz.plots import Plots
-
-        return Plots(self.require_event_log())
 
     def require_event_log(self) -> EventLog:
         """The event log.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tisim.timeline.names import STATES
@@ -37,24 +35,3 @@ def with_units(table: pd.DataFrame, **others: str) -> pd.DataFrame:
     units = {name: UNITS[name] for name in table.columns if name in UNITS} | others
     table.attrs["units"] = {name: unit for name, unit in units.items() if unit}
     return table
-
-
-def frame_of(columns: Mapping[str, Iterable[int | float | str]]) -> pd.DataFrame:
-    """A frame with units, whose plain arrays are copied as a whole.
-
-    Parameters
-    ----------
-    columns
-        Values by name, equally many each.
-    """
-    import numpy as np
-    import pandas as pd
-
-    return with_units(
-        pd.DataFrame(
-            {
-                name: np.asarray(values) if isinstance(values, array) else values
-                for name, values in columns.items()
-            }
-        )
-    )

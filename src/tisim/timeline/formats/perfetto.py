@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,15 +80,19 @@ class PerfettoOutput:
 
     def _thin(self) -> None:
         """Leave out short slices: of what was written since the last time, or more of them."""
-
-        def thin(source: str, target: str) -> None:
-            if self._size > _LIMIT:
-                found = _core.shortest_perfetto_slice(source, _LIMIT // 2)
-                self._shortest = max(self._shortest, found)
-            _core.thin_perfetto(source, target, self._shortest)
-            self._size = Path(target).stat().st_size
-
-        self._file.rewrite(thin)
+        thinner = OutputFile(self._file.path, random_access=True)
+        try:
+            with self._file.reader() as source, thinner.reader() as target, thinner.writing():
+                if self._size > _LIMIT:
+                    found = _core.shortest_perfetto_slice(source.name, _LIMIT // 2)
+                    self._shortest = max(self._shortest, found)
+                _core.thin_perfetto(source.name, target.name, self._shortest)
+                self._size = thinner.stream.seek(0, os.SEEK_END)
+        except BaseException:
+            thinner.discard()
+            raise
+        self._file.discard()
+        self._file = thinner
 
     def _say_what_is_missing(self) -> None:
         import numpy as np
