@@ -36,6 +36,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "jitter",
             "jobs",
             "replay",
+            "logged_result",
             "result",
             "result_json",
             "recording",
