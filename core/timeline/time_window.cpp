@@ -59,15 +59,15 @@ void TimeWindow::show(Rank& rank) {
 void TimeWindow::pass(const Event& event) {
   std::visit(
       [this](const auto& one) {
-        using Kind = std::decay_t<decltype(one)>;
-        if constexpr (std::is_same_v<Kind, Begin>) {
+        using What = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<What, Begin>) {
           listener_->begin(one.action);
-        } else if constexpr (std::is_same_v<Kind, End>) {
+        } else if constexpr (std::is_same_v<What, End>) {
           listener_->end(one.action);
-        } else if constexpr (std::is_same_v<Kind, Sent>) {
+        } else if constexpr (std::is_same_v<What, Sent>) {
           sent_.insert(one.record.message);
           listener_->sent(one.record, &one.action);
-        } else if constexpr (std::is_same_v<Kind, Received>) {
+        } else if constexpr (std::is_same_v<What, Received>) {
           if (sent_.erase(one.message.number) > 0) listener_->received(one.message, &one.action);
         } else {
           states_->row(one);
