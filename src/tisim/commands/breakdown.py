@@ -29,7 +29,8 @@ def print_breakdown(result: Result) -> None:
     _print("Who waits for whom, longest first", _waits(result), 4)
     _print("The critical path, which the simulated time consists of", _path(result), 2)
     _print("What better machines could gain at most", _gains(result), 1)
-    _print("The busiest links", _links(result), 2)
+    _print("The busiest links", _links(result, limiters=False), 2)
+    _print("The busiest limiters, which bound both directions", _links(result, limiters=True), 2)
     if result.io is not None:
         _print("How files are used", habit_rows(result.io.get("files", []), _ROWS), 3)
         _print(
@@ -114,8 +115,10 @@ def _gains(result: Result) -> Iterator[Row]:
         yield (str(change), seconds, _percent(row["share"]), f"{row['speedup']:.4g}")
 
 
-def _links(result: Result) -> Iterator[Row]:
+def _links(result: Result, *, limiters: bool) -> Iterator[Row]:
+    """Cables, or what is none of them."""
     table = result.links.table
+    table = table[table["link"].isin(result.require_event_log().limiters) == limiters]
     words = result.require_event_log().link_words
     shown = table.head(_ROWS)
     speeds = quantity_column("bandwidth", "B/s", [*shown["bandwidth"]])

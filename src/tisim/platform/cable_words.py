@@ -32,6 +32,20 @@ def cable_words(root: Zone, links: Collection[int]) -> dict[int, str]:
     return words
 
 
+def limiters_of(root: Zone, links: Collection[int]) -> set[int]:
+    """The links that are no cables, but limit what passes a host or switch both ways.
+
+    Parameters
+    ----------
+    root
+        The outermost zone of the platform.
+    links
+        The links that matter, by index.
+    """
+    clusters = [zone for zone in root.walk() if isinstance(zone, ClusterZone)]
+    return {*links} & {int(link) for zone in clusters for link in zone.wiring().limiters}
+
+
 def _words_of(zone: ClusterZone, wanted: Integers) -> dict[int, str]:
     wiring = zone.wiring()
     words: dict[int, str] = {}

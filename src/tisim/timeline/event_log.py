@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tisim import _core
 from tisim.platform import Platform
-from tisim.platform.cable_words import cable_words
+from tisim.platform.cable_words import cable_words, limiters_of
 from tisim.timeline.breakdown import Breakdown
 from tisim.timeline.columns import categories, frame, structured
 from tisim.timeline.critical_path import CriticalPath
@@ -162,6 +162,15 @@ class EventLog:
             is_sampled = len({*map(int, self.run.hosts)}) > MOST_HOSTS
             words = words | cables if is_sampled else cables | words
         return {settings.routes.link_name(link): text for link, text in words.items()}
+
+    @cached_property
+    def limiters(self) -> frozenset[str]:
+        """Names of the used links that are no cables: limiters of hosts and switches."""
+        settings = self.run.settings
+        if not isinstance(settings.platform, Platform):
+            return frozenset()
+        found = limiters_of(settings.platform.root, self.links.index.tolist())
+        return frozenset(map(settings.routes.link_name, found))
 
     @property
     def links(self) -> Links:

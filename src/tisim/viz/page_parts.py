@@ -315,7 +315,21 @@ class PageParts:
 
     def links(self) -> str:
         """The most loaded links."""
-        links, words = self._result.links.table, self._log.link_words
+        every = self._result.links.table
+        apart = every["link"].isin(self._log.limiters)
+        limiters = ""
+        if apart.any():
+            title = "The most loaded limiters, which bound both directions"
+            limiters = f"<h2>{title}</h2>{self._link_table(every[apart])}"
+        note = (
+            '<p class="note">What a message takes of a link: its bytes divided by the bandwidth '
+            "factor of its size, and 5 % of it on the way back where the model has cross traffic. "
+            "Mean use is over all the time, peak that of the busiest part of it.</p>"
+        )
+        return f"<h2>The most loaded links</h2>{self._link_table(every[~apart])}{limiters}{note}"
+
+    def _link_table(self, links: pd.DataFrame) -> str:
+        words = self._log.link_words
         shown = links.head(_ROWS)
         speed, *speeds = quantity_column("bandwidth", "B/s", [*shown["bandwidth"]])
         size, *sizes = quantity_column("carried", "B", [*shown["bytes"]])
@@ -332,14 +346,7 @@ class PageParts:
             for bandwidth, carried, row in zip(speeds, sizes, shown.itertuples(), strict=True)
         ]
         head = ["link", "where", speed, size, "mean use", "peak", "in use"]
-        note = (
-            '<p class="note">What a message takes of a link: its bytes divided by the bandwidth '
-            "factor of its size, and 5 % of it on the way back where the model has cross traffic. "
-            "Mean use is over all the time, peak that of the busiest part of it.</p>"
-        )
-        return (
-            f"<h2>The most loaded links</h2>{table(head, rows, 2)}{_rest(len(links), _ROWS)}{note}"
-        )
+        return table(head, rows, 2) + _rest(len(links), _ROWS)
 
     def config(self) -> str:
         """The options used, and where ranks ran."""

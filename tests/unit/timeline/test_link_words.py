@@ -80,3 +80,14 @@ def test_links_of_many_hosts_are_all_called_one_way(
     result = tisim.replay(tmp_path / "halo.tit", platform=tree, event_log=True)
     words = result.require_event_log().link_words.values()
     assert words and all(" to " in text for text in words)
+
+
+def test_limiters_are_told_apart_from_cables(tmp_path: Path) -> None:
+    Halo3D(ranks=8, iterations=1).write(tmp_path / "halo.tit")
+    graphene = ROOT / "platforms/graphene.xml"
+    result = tisim.replay(tmp_path / "halo.tit", platform=graphene, event_log=True)
+    limiters = result.require_event_log().limiters
+    assert limiters == {f"AS_sgraphene1_link_{host}_limiter" for host in range(8)}
+    tree = new.fat_tree(16, radix=4, bandwidth="1GBps", latency="1us", speed="1Gf")
+    result = tisim.replay(tmp_path / "halo.tit", platform=tree, event_log=True)
+    assert not result.require_event_log().limiters
