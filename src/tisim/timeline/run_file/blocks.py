@@ -129,6 +129,8 @@ class BlockTable:
         self._size = 0
         # A viewer answers on several threads.
         self._lock = threading.Lock()
+        # Columns are read when they are asked for, perhaps by several threads of a viewer.
+        self._loading = threading.Lock()
 
     def range_of(self, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The least and the greatest value of a column in each block."""
@@ -174,7 +176,7 @@ class BlockTable:
         if block in self._kept:
             self._kept.move_to_end(block)
             return self._kept[block]
-        rows = Block(_Columns(self.columns, lambda name: self._read(block, name)))
+        rows = Block(_Columns(self.columns, lambda name: self._load(block, name)))
         self._kept[block] = rows
         self._size += self._room(block)
         while self._size > _KEPT and len(self._kept) > 1:
@@ -186,11 +188,12 @@ class BlockTable:
         """Bytes of a block in memory at most."""
         return int(self._file.metadata.row_group(block).num_rows) * 8 * len(self.columns)
 
-    def _read(self, block: int, name: str) -> dict[str, NDArray[np.generic]]:
+    def _load(self, block: int, name: str) -> dict[str, NDArray[np.generic]]:
         """A column of a block, and those that are read with it."""
         often = name in _OFTEN
         names = [one for one in self.columns if (one in _OFTEN) == often]
-        table = self._file.read_row_group(block, columns=names, use_threads=False)
+        with self._loading:
+            table = self._file.read_row_group(block, columns=names, use_threads=False)
         return {one: numpy_array(table.column(one)) for one in names}
 
     def none(self) -> Block:
