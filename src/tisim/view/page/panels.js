@@ -202,17 +202,6 @@ export class Panels {
         ["communicator", call.communicator ? String(call.communicator) : ""],
       ]));
     }
-    if (message) {
-      parts.push(element("h3", {}, "The message"), list([
-        ["from", `rank ${message.source} to rank ${message.destination}`],
-        ["size", `${bytes(message.bytes)}, tag ${message.tag}${message.collective ? ", of a collective" : ""}`],
-        ["send posted", message.posted === null ? "never" : instant(message.posted, step)],
-        ["receive posted", message.received === null ? "never" : instant(message.received, step)],
-        ["under way", message.started === null ? "" : `${instant(message.started, step)} to ${instant(message.arrived, step)}`],
-      ]));
-    }
-    if (messages.length > 1) parts.push(...this.messagesOf(state.rank, messages));
-    if (answer.route) parts.push(...route(answer.route));
     if (chain.length) {
       const items = chain.map((one) => {
         const text = `rank ${one.rank}: ${one.state} in ${one.kind} (line ${one.line}), ${time(one.within)} of it meanwhile, ${time(one.end - one.start)} in all`;
@@ -224,6 +213,17 @@ export class Panels {
         ? "The chain ends here: nothing else is known of the last cause."
         : `The origin: rank ${origin.rank} was in ${origin.state}.`));
     }
+    if (message) {
+      parts.push(element("h3", {}, "The message"), list([
+        ["from", `rank ${message.source} to rank ${message.destination}`],
+        ["size", `${bytes(message.bytes)}, tag ${message.tag}${message.collective ? ", of a collective" : ""}`],
+        ["send posted", message.posted === null ? "never" : instant(message.posted, step)],
+        ["receive posted", message.received === null ? "never" : instant(message.received, step)],
+        ["under way", message.started === null ? "" : `${instant(message.started, step)} to ${instant(message.arrived, step)}`],
+      ]));
+    }
+    if (messages.length > 1) parts.push(...this.messagesOf(state.rank, messages));
+    if (answer.route) parts.push(...route(answer.route));
     if (answer.waiting === null) parts.push(element("p", { class: "note" }, "Too many states are under way meanwhile to find those that wait for it."));
     else if (answer.waiting.length) parts.push(...this.waitingFor(answer));
     this.box.replaceChildren(...parts);
