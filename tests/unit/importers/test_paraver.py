@@ -119,6 +119,21 @@ def test_sizes_of_vector_collectives_come_from_all_ranks(tmp_path: Path) -> None
     assert kept[1][1:] == ["gatherv 20 10 20 1", "reducescatter 10 20 0"]
 
 
+def test_old_traces_lack_their_collectives(tmp_path: Path) -> None:
+    """Their headers list no processors, and their global communications are records of kind 4."""
+    (tmp_path / "run.prv").write_text(
+        "#Paraver (26/01/04 at 16:35):1000:2:1:2(1:1,1:2)\nc:1:1:2:1:2\nc:1:2:1:-1\n"
+        + "".join(f"{record}\n" for record in EXCHANGE[:5])
+        + "4:1:1:1:1:90:1:32:0:8:0\n"
+        + "".join(f"{record}\n" for record in EXCHANGE[5:11])
+    )
+    made = convert(tmp_path / "run.prv", tmp_path / "trace", speed=1e9)
+    assert "0 send 1 3 8" in (tmp_path / "trace" / "rank-0.txt").read_text().splitlines()
+    [note] = made.notes
+    assert "global communications, which old traces have, are left out" in note.text
+    assert (note.count, note.first) == (1, "line 9")
+
+
 def test_what_is_lost_is_noted(tmp_path: Path) -> None:
     records = [*call(0, 10, 20, P2P, 1), *call(0, 30, 40, 50000004, 65)]
     kept, made = imported(tmp_path, records)

@@ -146,6 +146,30 @@ def test_sizes_stand_for_tags_that_were_not_kept(tmp_path: Path) -> None:
     assert any("are kept apart by tags" in note.text for note in made.notes)
 
 
+def test_receives_that_several_ranks_can_end_are_counted(tmp_path: Path) -> None:
+    """Ranks 1 and 2 send messages of one size to rank 0, which receives from any source."""
+    text = """\
+RANKS: 1 -1 0 1 1
+EVENT0: 1102 aa
+12 5
+14 16
+2b 2147483647
+LOOP0: iter: ( 4 )[ 1 -1 0 1 1 ] mem: ( 1 )[ 1 -1 0 1 1 ]
+
+RANKS: 1 -1 1 2 1
+EVENT1: 1113 bb
+12 5
+14 16
+1a ( 2 )[ 1 -1 1 1 1 ]
+1a ( 1 )[ 1 -1 2 1 1 ]
+LOOP0: iter: ( 2 )[ 1 -1 1 2 1 ] mem: ( 1 )[ 1 -1 1 2 1 ]
+"""
+    _, made = imported(tmp_path, text, speed=1e9)
+    [note] = [note for note in made.notes if "several ranks" in note.text]
+    assert note.count == 4
+    assert "a deadlock of the replay can come of that" in note.text
+
+
 def test_a_directory_has_no_histograms(tmp_path: Path) -> None:
     (tmp_path / "0").write_text(TRACE)
     with pytest.raises(InputError, match=r"give it a name that ends in \.tit"):

@@ -27,7 +27,8 @@ _FURTHER = {
 }
 _HEADER = re.compile(r"#Paraver \([^)]*\):(\d+)(?:_(ns|us))?:(.*)")
 # Two nodes of four processors, then one application of three tasks: 2(4,4):1:3(1:1,1:1,1:2),1
-_APPLICATION = re.compile(r"\d+\([\d,]*\):(\d+):(\d+)\(([\d:,]*)\)(?:,(\d+))?")
+# Older traces have only the number of processors: 4:1:3(1:1,1:2,1:3)
+_APPLICATION = re.compile(r"\d+(?:\([\d,]*\))?:(\d+):(\d+)\(([\d:,]*)\)(?:,(\d+))?")
 _EVENT_TYPE = re.compile(r"\s*\d+\s+(\d+)\s+(.*\S)")
 _VALUE = re.compile(r"\s*(\d+)\s+(.*\S)")
 # Callers of Paraver write a hardware counter's name in brackets behind what it counts.
@@ -75,8 +76,8 @@ def read_header(line: str, file: Path) -> Header:
     return Header(ranks, 1e-9 if found[2] == "ns" else 1e-6)
 
 
-def read_communicator(words: list[str], ranks: int) -> tuple[int, Communicator]:
-    """The number and the ranks of a communicator, of a line ``c:1:2:3:1:2:3``.
+def read_communicator(words: list[str], ranks: int) -> tuple[int, Communicator | None]:
+    """The number and the ranks of a communicator, of a line ``c:1:2:3:1:2:3``; -1: it has none.
 
     Raises
     ------
@@ -84,6 +85,8 @@ def read_communicator(words: list[str], ranks: int) -> tuple[int, Communicator]:
         If the line is another one.
     """
     number, count, *members = map(int, words[2:])
+    if members == [-1]:
+        return number, None  # MPI_COMM_NULL
     if len(members) != count or len(set(members)) != count or not count:
         raise ValueError(words)
     if not all(1 <= member <= ranks for member in members):

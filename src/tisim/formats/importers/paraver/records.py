@@ -92,7 +92,8 @@ class ParaverRecords:
         kind = words[0]
         if kind == "c":
             number, communicator = read_communicator(words, self.header.ranks)
-            self.header.communicators[number] = communicator
+            if communicator is not None:
+                self.header.communicators[number] = communicator
         elif kind == "1":
             rank = self._rank(words, 1)
             if rank is not None and int(words[7]) == _RUNNING:
@@ -101,6 +102,11 @@ class ParaverRecords:
             self._event(words)
         elif kind == "3":
             self._message(words)
+        elif kind == "4" and len(words) == 11:
+            self._notes.add(
+                "records of global communications, which old traces have, are left out",
+                f"line {self._line}",
+            )
         else:
             raise ValueError(kind)
 

@@ -24,7 +24,7 @@ from tisim.formats.importers.scalatrace.events import (
 from tisim.formats.importers.scalatrace.program import OverlappingLoopsError
 from tisim.formats.importers.scalatrace.rank_program import RankProgram
 from tisim.formats.importers.scalatrace.rank_reader import RankReader
-from tisim.formats.importers.scalatrace.tags import lack_tags, sizes_match
+from tisim.formats.importers.scalatrace.tags import compare_sizes, lack_tags
 from tisim.formats.program import Program
 
 _BEGINS = re.compile(rb"\s*RANKS: [-\d ]+\nEVENT\d+: \d+ ")
@@ -92,7 +92,7 @@ class _ScalaTrace(ForeignTrace):
         if not lack_tags(self._events):
             return False
         try:
-            are_sizes = sizes_match(self._events, self._ranks)
+            sizes = compare_sizes(self._events, self._ranks)
         except OverlappingLoopsError as error:
             raise InputError(
                 f"EVENT{error.args[0].number}: loops that do not nest", file=self._file
@@ -100,11 +100,18 @@ class _ScalaTrace(ForeignTrace):
         self._notes.add(
             "tags were not recorded, and receives are from any source: messages of other sizes are "
             "kept apart by tags"
-            if are_sizes
+            if sizes.match
             else "tags were not recorded: a receive from any source may take another message",
             "the whole trace",
         )
-        return are_sizes
+        if sizes.open_receives:
+            self._notes.add(
+                "a receive from any source gets messages of one size from several ranks, and may "
+                "take another one than in the run: a deadlock of the replay can come of that",
+                "the whole trace",
+                sizes.open_receives,
+            )
+        return sizes.match
 
     @property
     def ranks(self) -> int:
