@@ -33,6 +33,7 @@ struct MessageState {
   std::int32_t source = 0, destination = 0, tag = 0;
   std::int64_t bytes = 0;
   bool flowing = false;
+  bool is_access = false;    // of a file, which nobody receives
   std::string standing;      // what it waits for in its connection
   std::optional<Loss> loss;  // why it never arrives
 };
@@ -106,7 +107,8 @@ MessageState describe(Simulation& s, std::int32_t index, const Rank& rank, bool 
   state.tag = message.tag;
   state.bytes = message.bytes;
   state.flowing = message.flowing;
-  state.standing = standing_of(s, index, rank);
+  state.is_access = !receives && message.pair < 0;
+  if (!state.is_access) state.standing = standing_of(s, index, rank);
   if (const Loss* loss = s.loss_of(index)) state.loss = *loss;
   return state;
 }
@@ -165,7 +167,7 @@ RankState rank_state(Simulation& s, std::int32_t index) {
     FileSystems::Wait wait = s.file_systems().wait_of(index);
     state.file_system = wait.file_system;
     state.servers = std::move(wait.hosts);
-    state.file_call = name_of(Kind::file, file_call_of(call));
+    state.file_call = name_of(Kind::file, file_call_of(rank.op));
   }
   if (rank.phase == Phase::waiting) {
     state.message = describe(s, rank.waiting, rank, rank.waiting_side == kReceiver);
@@ -272,6 +274,7 @@ void register_rank_states(nb::module_& m) {
       .def_ro("tag", &MessageState::tag)
       .def_ro("bytes", &MessageState::bytes)
       .def_ro("flowing", &MessageState::flowing, "Its transfer has started.")
+      .def_ro("is_access", &MessageState::is_access, "It is a read or write of a file.")
       .def_ro("standing", &MessageState::standing,
               "What it waits for in its connection, where messages are in order.")
       .def_ro("loss", &MessageState::loss);

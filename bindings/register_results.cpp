@@ -99,7 +99,7 @@ Moved moved(const Simulation& s, std::size_t series) {
 }
 
 Moved moved_of_files(const Simulation& s, std::int32_t use) {
-  const std::vector<std::size_t>& series = s.files().series();
+  const std::vector<std::size_t>& series = s.files().transfers().series();
   check_index(use, series.size() / 2, "use of files");
   const TimeBins& bins = s.file_systems().moved();
   const auto place = 2 * static_cast<std::size_t>(use);
@@ -152,7 +152,8 @@ void register_file_use(nb::module_& m, SimulationClass& simulation) {
       .def_ro("seconds", &ServerWait::seconds);
   m.def("file_size_bounds",
         [] { return std::vector<std::int64_t>(kSizeBounds.begin(), kSizeBounds.end()); });
-  simulation.def("file_uses", [](const Simulation& s) { return s.files().habits().uses(); })
+  simulation
+      .def("file_uses", [](const Simulation& s) { return s.files().transfers().habits().uses(); })
       .def("file_bin_width", [](const Simulation& s) { return s.file_systems().moved().width(); })
       .def("moved_of_files", &moved_of_files, "use"_a)
       .def("moved_of_server", &moved_of_server, "file_system"_a, "server"_a)

@@ -41,6 +41,7 @@ struct NeededSchedule {
   std::optional<DecodedCall> call;  // of a collective
   Stage stage = Stage::none;
   bool joins = false;
+  std::int64_t transfer = -1;  // the number of a collective read or write
   std::vector<std::vector<std::int32_t>> groups;
 };
 
@@ -59,7 +60,9 @@ NeededSchedule needed_schedule(const Simulation& s) {
     const Op op = rank.schedule >= 0 ? rank.collective.op() : rank.op;
     needed.call.emplace(call, need.blocking, checked_communicator(s, need.comm).size,
                         s.file_of(rank), op.line);
-  } else {
+  } else if (need.stage == Stage::transfer) {
+    needed.transfer = s.asked_transfer().number;
+  } else if (need.stage != Stage::parts) {
     needed.joins = s.question_is_of_member();
   }
   if (need.stage == Stage::groups && need.number == 0) needed.groups = s.new_groups();
@@ -207,13 +210,27 @@ void register_schedules(nb::module_& m, SimulationClass& simulation) {
       .value("WAITALL", StepCode::waitall)
       .value("SENDRECV", StepCode::sendrecv)
       .value("RECV_HALF", StepCode::recv_half)
-      .value("COMPUTE", StepCode::compute);
+      .value("COMPUTE", StepCode::compute)
+      .value("FILE_READ", StepCode::file_read)
+      .value("FILE_WRITE", StepCode::file_write)
+      .value("FILE_IREAD", StepCode::file_iread)
+      .value("FILE_IWRITE", StepCode::file_iwrite)
+      .value("FILE_OFFSET", StepCode::file_offset);
 
-  nb::enum_<Stage>(m, "Stage", "What a rank does while a communicator is made.")
+  nb::enum_<Stage>(m, "Stage",
+                   "What a rank does while a communicator is made, or a file read or written.")
       .value("NONE", Stage::none, "The schedule is that of a collective.")
       .value("COLORS", Stage::colors, "Rank 0 gathers the colours and keys.")
       .value("GROUPS", Stage::groups, "Rank 0 tells the others their new communicators.")
-      .value("NUMBER", Stage::number, "The ranks of a new communicator agree on its number.");
+      .value("NUMBER", Stage::number, "The ranks of a new communicator agree on its number.")
+      .value("PARTS", Stage::parts, "The ranks tell each other what they want of a file.")
+      .value("TRANSFER", Stage::transfer, "They read or write it.");
+
+  nb::class_<CollectiveTransfer>(m, "CollectiveTransfer",
+                                 "What the ranks of a communicator want of a file.")
+      .def_ro("writes", &CollectiveTransfer::writes)
+      .def_ro("offsets", &CollectiveTransfer::offsets, "Of each rank, in bytes.")
+      .def_ro("bytes", &CollectiveTransfer::bytes, "Of each rank.");
 
   nb::class_<NeededSchedule>(m, "NeededSchedule", "A schedule that a rank needs to go on.")
       .def_ro("rank", &NeededSchedule::rank, "Index of the rank in the simulation.")
@@ -228,7 +245,9 @@ void register_schedules(nb::module_& m, SimulationClass& simulation) {
       .def_ro("stage", &NeededSchedule::stage)
       .def_ro("joins", &NeededSchedule::joins, "Whether the rank will be in a new communicator.")
       .def_ro("groups", &NeededSchedule::groups,
-              "The ranks of each new communicator, for rank 0 in the stage GROUPS.");
+              "The ranks of each new communicator, for rank 0 in the stage GROUPS.")
+      .def_ro("transfer", &NeededSchedule::transfer,
+              "The number of the collective read or write, in the stage TRANSFER; otherwise -1.");
 
   simulation
       .def("needed_schedule", &needed_schedule,
@@ -241,6 +260,15 @@ void register_schedules(nb::module_& m, SimulationClass& simulation) {
                    "last: bool) -> None"),
            "The columns of the schedule that was asked for; raises ScheduleError of a message and "
            "the row that is wrong (-1: all). `last`: equal calls from now on need other schedules.")
+      .def(
+          "asked_transfer",
+          [](const Simulation& s) {
+            if (s.stopped_by() != Stop::need_schedule || s.question().stage != Stage::transfer) {
+              throw std::logic_error("no schedule of a collective read or write is needed");
+            }
+            return s.asked_transfer();
+          },
+          "What the ranks want, in the stage TRANSFER.")
       .def("take_released", &Simulation::take_released, "Communicators that nobody is in any more.")
       .def("comm_hosts", &comm_hosts, "comm"_a,
            nb::sig("def comm_hosts(self, comm: int) -> range | list[int]"),

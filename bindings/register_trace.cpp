@@ -71,11 +71,12 @@ nb::object read_operations(RankReader& reader, std::size_t capacity) {
   return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(data, {bytes}, owner));
 }
 
-void write_scripts_of(const TraceSet& set, const nb::bytes& directory, nb::object progress) {
+void write_scripts_of(const TraceSet& set, const nb::bytes& directory, bool files,
+                      nb::object progress) {
   const std::string path = text_of(directory);
   ProgressReporter reporter(std::move(progress));
   const nb::gil_scoped_release unlocked;
-  write_scripts(set, path, reporter.progress());
+  write_scripts(set, path, files, reporter.progress());
 }
 
 // What an optional section says that the core does not read; none: there is no such section.
@@ -206,7 +207,7 @@ void register_trace(nb::module_& m) {
   m.attr("SCRIPT_VERSION") = kScriptVersion;
   m.attr("SCRIPT_KEPT_INSTRUCTIONS") = kMostKeptInstructions;
   m.def("trace_section", &trace_section, "set"_a, "name"_a);
-  m.def("write_scripts", &write_scripts_of, "set"_a, "directory"_a, "progress"_a.none());
+  m.def("write_scripts", &write_scripts_of, "set"_a, "directory"_a, "files"_a, "progress"_a.none());
   m.def("open_trace", &open_trace, "files"_a, "name"_a, "dialect"_a, "progress"_a.none());
 }
 

@@ -65,6 +65,7 @@ void register_kinds(nb::module_& m) {
   nb::enum_<Operation> operations(m, "Operation", nb::is_arithmetic(), "The operation of a call.");
 #define TISIM_VALUE(name, ...) operations.value(upper_case(#name).c_str(), Operation::name);
   TISIM_COLLECTIVES(TISIM_VALUE)
+  TISIM_FILE_CALLS(TISIM_VALUE)
 #undef TISIM_VALUE
   operations.value("COMM_SPLIT", Operation::comm_split)
       .value("COMM_DUP", Operation::comm_dup)

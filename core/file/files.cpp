@@ -1,5 +1,6 @@
 #include "file/files.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -23,6 +24,14 @@ std::vector<double> capacities_of(const PlatformData& platform) {
 // Reads and writes on a disk of a host are aligned to its pages.
 constexpr std::int64_t kPage = 4096;
 
+// Whether algorithms may carry out a call.
+bool may_be_two_phase(Operation call) {
+  if (file_traits_of(call).is_shared) return false;
+  const Operation does = own_part_of(call);
+  return does == Operation::read || does == Operation::write || does == Operation::pread ||
+         does == Operation::pwrite;
+}
+
 bool has_flag(const Call& call, char flag) { return call.words[1].find(flag) != std::string::npos; }
 
 }  // namespace
@@ -33,14 +42,20 @@ Files::Files(const Runtime& runtime, Mpi& mpi, const PlatformData& platform,
       source_(mpi.source),
       file_systems_(file_systems),
       started_(runtime, activities, mpi.matcher, mpi.requests, mpi.messages),
+      schedules_(mpi.schedules),
+      collective_(runtime, mpi),
       disks_(static_cast<std::int32_t>(platform.disk_host.size())),
       capacities_(capacities_of(platform)),
-      table_(capacities_) {}
+      table_(capacities_),
+      transfers_(file_systems.moved()) {}
 
 bool Files::begin(Rank& rank, std::int32_t index) {
+  if (rank.schedule >= 0) return move_part(rank, index);
   const Operation call = file_call_of(rank.op);
   // A call that synchronises: a barrier follows, then what the rank itself does.
-  if (file_traits_of(call).synchronises && (rank.op.flags & kContinuation) == 0) return true;
+  if (file_traits_of(call).synchronises && (rank.op.flags & kContinuation) == 0) {
+    return !runtime_.model.two_phase || !may_be_two_phase(call) || enter_transfer(rank, index);
+  }
   switch (own_part_of(call)) {
     case Operation::open:
       return open(rank, index);
@@ -171,17 +186,20 @@ bool Files::transfer(Rank& rank, std::int32_t index) {
   std::int64_t& position = position_of(rank, opened);
   std::int64_t offset = has_offset ? source_.next(rank).bytes : position;
   if (writes && opened.handle.appends && file.length != kUnknownSize) offset = file.length;
-  if (!writes && file.length != kUnknownSize && bytes > file.length - offset) {
-    fail(rank, "reads " + std::to_string(bytes) + " bytes from offset " + std::to_string(offset) +
-                   " of " + table_.name(opened.file) + ", which ends at " +
-                   std::to_string(file.length));
-  }
+  if (!writes) check_end(rank, opened.file, offset, bytes);
   if (writes) write(rank, opened.file, offset, bytes);
   if (!has_offset) position = offset + bytes;
   FileSums& sums = sums_of(index);
   (writes ? sums.bytes_written : sums.bytes_read) += bytes;
   ++sums.calls;
-  habits_.access(opened.ends, writes, offset, bytes);
+  return begin_access(rank, index, opened, writes, offset, bytes);
+}
+
+// The time of a read or write begins.
+bool Files::begin_access(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
+                         std::int64_t offset, std::int64_t bytes) {
+  const FileTransfers::Transfer transfer = transfers_.access(opened.ends, writes, offset, bytes);
+  const File& file = table_[opened.file];
   const bool starts = file_traits_of(file_call_of(rank.op)).makes_request;
   if (bytes == 0) {
     if (starts) started_.begin_nothing(rank);
@@ -191,35 +209,78 @@ bool Files::transfer(Rank& rank, std::int32_t index) {
                             .first_server = file.first_server,
                             .offset = offset,
                             .bytes = bytes};
-  const Moving moving{opened.ends.use, writes, bytes};
-  if (starts) return start(rank, index, file.disk, request, moving);
-  if (moving_.size() <= static_cast<std::size_t>(index)) moving_.resize(runtime_.ranks.size());
-  moving_[static_cast<std::size_t>(index)] = moving;
+  if (starts) return start(rank, index, file.disk, request, transfer);
+  transfers_.begin(index, transfer);
   return ask(rank, index, file.disk, request);
 }
 
+void Files::check_end(const Rank& rank, std::int32_t file, std::int64_t offset,
+                      std::int64_t bytes) const {
+  const std::int64_t length = table_[file].length;
+  if (length == kUnknownSize || bytes <= length - offset) return;
+  fail(rank, "reads " + std::to_string(bytes) + " bytes from offset " + std::to_string(offset) +
+                 " of " + table_.name(file) + ", which ends at " + std::to_string(length));
+}
+
+// A collective read or write that an algorithm carries out. The rank's operation becomes the
+// barrier of the line.
+bool Files::enter_transfer(Rank& rank, std::int32_t index) {
+  const Operation call = own_part_of(file_call_of(rank.op));
+  const bool has_offset = call == Operation::pread || call == Operation::pwrite;
+  const bool writes = call == Operation::write || call == Operation::pwrite;
+  const std::int64_t bytes = rank.op.bytes;
+  OpenFile& opened = checked_handle(rank, index);
+  const std::int32_t handle = rank.op.peer;
+  const Op barrier = source_.next(rank);
+  source_.next(rank);  // the rank's own part, which the first operation has too
+  const std::int64_t offset = has_offset ? source_.next(rank).bytes : opened.position;
+  if (!has_offset) opened.position = offset + bytes;
+  ++sums_of(index).calls;
+  rank.op = barrier;
+  return collective_.enter(rank, index,
+                           {.handle = handle, .writes = writes, .offset = offset, .bytes = bytes});
+}
+
+// In a collective read, what an aggregator reads ends where the part of some rank does. In a write
+// it may reach behind the end of the file, as the buffer does.
+bool Files::move_part(Rank& rank, std::int32_t index) {
+  const Operation call = own_part_of(file_call_of(rank.op));
+  const bool writes = call == Operation::pwrite;
+  OpenFile& opened = open_[key_of(index, collective_.handle_of(index))];
+  const std::int32_t file = opened.file;
+  const std::int64_t offset = schedules_.op(rank.schedule, rank.step++).bytes;
+  std::int64_t bytes = rank.op.bytes;
+  if (writes) {
+    write(rank, file, offset, bytes);
+  } else if (!collective_.of_rank(index).writes) {
+    check_end(rank, file, offset, bytes);
+  } else if (table_[file].length != kUnknownSize) {
+    bytes = std::clamp<std::int64_t>(table_[file].length - offset, 0, bytes);
+  }
+  FileSums& sums = sums_of(index);
+  (writes ? sums.bytes_written : sums.bytes_read) += bytes;
+  return begin_access(rank, index, opened, writes, offset, bytes);
+}
+
 bool Files::start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request,
-                  const Moving& moving) {
+                  const FileTransfers::Transfer& transfer) {
   const std::int32_t activity = started_.begin(rank, index);
   const std::int32_t owner = ~activity;
-  going_on_.emplace(activity, std::pair{moving, runtime_.clock.now()});
+  transfers_.start(activity, transfer, runtime_.clock.now());
   if (is_file_system(disk)) {
     asked_ = request;
     asked_.file_system = disk - disks_;
     asked_owner_ = owner;
     return ask_servers(rank, index);
   }
-  runtime_.disks.start(disk, moving.writes ? Access::write : Access::read,
+  runtime_.disks.start(disk, transfer.writes ? Access::write : Access::read,
                        static_cast<double>(request.bytes), owner, runtime_.clock.now());
   return true;
 }
 
 bool Files::end_started(std::int32_t activity, bool failed) {
   if (!started_.end(activity, failed)) return false;
-  const auto found = going_on_.find(activity);
-  const auto [moved, since] = found->second;
-  going_on_.erase(found);
-  if (!failed) note_moved(moved, since);
+  transfers_.end_started(activity, failed, runtime_.clock.now());
   return true;
 }
 
@@ -272,29 +333,14 @@ void Files::finish(Rank& rank, std::int32_t index) {
   rank.other += seconds;
   sums_of(index).seconds += seconds;
   accessed_.erase(index);
-  const auto place = static_cast<std::size_t>(index);
-  if (place >= moving_.size()) return;
-  const Moving moved = std::exchange(moving_[place], {});
-  if (moved.use >= 0) habits_.take_seconds(moved.use, seconds);
-  note_moved(moved, rank.since);
-}
-
-void Files::note_moved(const Moving& moved, double since) {
-  if (moved.use < 0) return;
-  const std::size_t series = static_cast<std::size_t>(moved.use) * 2 + (moved.writes ? 1 : 0);
-  file_systems_.moved().spread(series_[series], since, runtime_.clock.now(),
-                               static_cast<double>(moved.bytes));
+  transfers_.end(index, rank.since, runtime_.clock.now());
 }
 
 // A file that a rank opens is one of those with its name.
 FileHabits::Ends Files::habits_of(const Call& call, std::int32_t disk) {
   const std::int32_t file_system = is_file_system(disk) ? disk - disks_ : -1;
   const std::int64_t alignment = is_file_system(disk) ? file_systems_.stripe(file_system) : kPage;
-  const FileHabits::Ends ends = habits_.open(call.words.front(), file_system, alignment);
-  while (series_.size() < 2 * habits_.uses().size()) {
-    series_.push_back(file_systems_.moved().add_series());
-  }
-  return ends;
+  return transfers_.open(call.words.front(), file_system, alignment);
 }
 
 void Files::abandon(std::int32_t index) {
@@ -336,7 +382,8 @@ FileSums& Files::sums_of(std::int32_t index) {
 void Files::fail(const Rank& rank, const std::string& message) const {
   char date[32];
   std::snprintf(date, sizeof date, "%.9g", runtime_.clock.now());
-  runtime_.jobs.fail(rank, message + " (at " + date + " s)");
+  runtime_.jobs.fail(rank,
+                     message + " (rank " + std::to_string(rank.number) + ", at " + date + " s)");
 }
 
 }  // namespace tisim

@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
+#include "file/collective_transfers.hpp"
 #include "file/file_table.hpp"
+#include "file/file_transfers.hpp"
 #include "file/started_accesses.hpp"
 #include "host/disks.hpp"
 #include "mpi/mpi.hpp"
@@ -37,6 +38,13 @@ class Files {
 
   // Carries out an operation of kind `file`. False: the rank waits, its phase says for what.
   bool begin(Rank& rank, std::int32_t index);
+  // A schedule of the rank's collective read or write has ended.
+  bool next_stage(Rank& rank, std::int32_t index) { return collective_.next_stage(rank, index); }
+  // The call that a schedule is asked for, and on what its file lies (numbered after all disks: a
+  // file system).
+  const CollectiveTransfer& asked_transfer(std::int32_t index) const {
+    return collective_.of_rank(index);
+  }
   // Python has found a route to a server: what was begun goes on. False: the rank waits.
   bool ask_servers(Rank& rank, std::int32_t index);
   // The read or write of the rank, or its call to a file system, is over.
@@ -56,10 +64,8 @@ class Files {
 
   // Of the ranks that have called anything here, by their numbers; shorter where the last have not.
   const std::vector<FileSums>& sums() const { return sums_; }
-  // Of files by name, with the series of `FileSystems::moved` that have their bytes over time: of
-  // each use what is read, and behind it what is written.
-  const FileHabits& habits() const { return habits_; }
-  const std::vector<std::size_t>& series() const { return series_; }
+  // Of files by name; `FileSystems::moved` has the series of their bytes over time.
+  const FileTransfers& transfers() const { return transfers_; }
   // Throws BrokenInvariant.
   void verify() const {
     table_.verify();
@@ -73,12 +79,6 @@ class Files {
     std::int64_t position = 0;
     FileHabits::Ends ends;
   };
-  // What a rank reads or writes, while that goes on.
-  struct Moving {
-    std::int32_t use = -1;
-    bool writes = false;
-    std::int64_t bytes = 0;
-  };
 
   bool open(Rank& rank, std::int32_t index);
   bool name(Rank& rank, std::int32_t index);
@@ -86,6 +86,12 @@ class Files {
   void seek(Rank& rank, std::int32_t index);
   bool synchronise(Rank& rank, std::int32_t index);
   bool transfer(Rank& rank, std::int32_t index);
+  bool enter_transfer(Rank& rank, std::int32_t index);
+  bool move_part(Rank& rank, std::int32_t index);
+  void check_end(const Rank& rank, std::int32_t file, std::int64_t offset,
+                 std::int64_t bytes) const;
+  bool begin_access(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
+                    std::int64_t offset, std::int64_t bytes);
   void resize(Rank& rank, std::int32_t index);
   void write(const Rank& rank, std::int32_t file, std::int64_t offset, std::int64_t bytes);
 
@@ -93,7 +99,7 @@ class Files {
   bool ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request);
   // The same without waiting, unless a route is missing.
   bool start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request,
-             const Moving& moving);
+             const FileTransfers::Transfer& transfer);
   bool ask_metadata(Rank& rank, std::int32_t index, std::int32_t disk) {
     return ask(rank, index, disk, {.type = FileRequest::Type::metadata});
   }
@@ -107,7 +113,6 @@ class Files {
   std::int64_t& position_of(const Rank& rank, OpenFile& opened);
   FileSums& sums_of(std::int32_t index);
   FileHabits::Ends habits_of(const Call& call, std::int32_t disk);
-  void note_moved(const Moving& moved, double since);
   [[noreturn]] void fail(const Rank& rank, const std::string& message) const;
 
   static constexpr std::int32_t kNoDisk = -1;
@@ -116,6 +121,8 @@ class Files {
   OperationSource& source_;
   FileSystems& file_systems_;
   StartedAccesses started_;
+  Schedules& schedules_;
+  CollectiveTransfers collective_;
   std::int32_t disks_;              // further numbers are those of file systems
   std::vector<double> capacities_;  // bytes of each disk, then of each file system
   FileTable table_;
@@ -123,11 +130,7 @@ class Files {
   std::unordered_map<std::int32_t, std::int64_t> shared_positions_;  // by file, of MPI-IO
   std::unordered_map<std::int32_t, std::int32_t> accessed_;          // disk that a rank waits for
   std::vector<FileSums> sums_;
-  std::vector<Moving> moving_;  // of each rank; shorter where the last have moved nothing
-  // Of each activity that its rank does not wait for, since when.
-  std::unordered_map<std::int32_t, std::pair<Moving, double>> going_on_;
-  FileHabits habits_;
-  std::vector<std::size_t> series_;
+  FileTransfers transfers_;
   std::int32_t answer_ = kNoDisk;
   FileRequest asked_;              // for which a route is missing
   std::int32_t asked_owner_ = -1;  // who is told of its end

@@ -77,7 +77,9 @@ bool Interpreter::fetch(Rank& rank, std::int32_t index) {
 bool Interpreter::end_schedule(Rank& rank, std::int32_t index) {
   mpi_.collectives.end_schedule(rank);
   if (actions_.is_open()) actions_.end(rank, index, 1);
-  return rank.stage == Stage::none || mpi_.creation.next_stage(rank, index);
+  if (rank.stage == Stage::none) return true;
+  const bool is_of_file = rank.stage == Stage::parts || rank.stage == Stage::transfer;
+  return is_of_file ? files_.next_stage(rank, index) : mpi_.creation.next_stage(rank, index);
 }
 
 bool Interpreter::begin(Rank& rank, std::int32_t index) {

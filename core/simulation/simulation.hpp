@@ -111,6 +111,10 @@ class Simulation {
   }
   // The route that a rank needed is there: it goes on.
   void retry();
+  // The collective read or write that a schedule is asked for, in the stage `transfer`.
+  const CollectiveTransfer& asked_transfer() const {
+    return files_.asked_transfer(question().rank);
+  }
   // The file whose disk a rank asks for, and the answer.
   std::string asked_file() const { return files_.asked_name(ranks_[question().rank]); }
   void provide_disk(std::int32_t disk);

@@ -10,6 +10,8 @@
 namespace tisim {
 
 namespace {
+static_assert(kStepCodes == static_cast<std::int32_t>(StepCode::file_offset) + 1);
+
 // Whether all ranks wait for one another before a collective of that kind
 // (smpi/barrier-collectives, a set of bits).
 bool synchronises(const Model& model, Operation operation) {
@@ -100,15 +102,21 @@ void Collectives::provide_schedule(std::span<const std::int32_t> codes,
                                    std::span<const double> sizes,
                                    std::span<const std::int32_t> tags,
                                    std::span<const std::int32_t> slots, bool last) {
-  static constexpr Kind kinds[] = {Kind::send,      Kind::ssend,  Kind::isend,   Kind::recv,
-                                   Kind::irecv,     Kind::wait,   Kind::waitall, Kind::sendrecv,
-                                   Kind::recv_half, Kind::compute};
+  static constexpr Kind kinds[] = {Kind::send,      Kind::ssend,   Kind::isend,      Kind::recv,
+                                   Kind::irecv,     Kind::wait,    Kind::waitall,    Kind::sendrecv,
+                                   Kind::recv_half, Kind::compute, Kind::file,       Kind::file,
+                                   Kind::file,      Kind::file,    Kind::file_offset};
+  // Of the rows that are of kind `file`.
+  static constexpr Operation file_calls[] = {Operation::pread, Operation::pwrite,
+                                             Operation::file_iread_at, Operation::file_iwrite_at};
+  constexpr auto kFirstFileCode = static_cast<std::int32_t>(StepCode::file_read);
   if (runtime_.interruption.reason() != Stop::need_schedule) {
     throw std::logic_error("no schedule was asked for");
   }
   const Question& asked = runtime_.interruption.question();
   const Communicator& communicator = communicators_[asked.comm];
-  check_schedule({codes, peers, sizes, tags, slots}, communicator.size, asked.blocking);
+  check_schedule({codes, peers, sizes, tags, slots}, communicator.size, asked.blocking,
+                 asked.stage == Stage::transfer);
   runtime_.interruption.clear();
   Rank& rank = runtime_.ranks[asked.rank];
   Schedule schedule;
@@ -123,8 +131,12 @@ void Collectives::provide_schedule(std::span<const std::int32_t> codes,
     op.flags = kContinuation;
     op.tag = tags[i];
     op.peer = peers[i];
-    const bool has_peer =
-        op.kind != Kind::wait && op.kind != Kind::waitall && op.kind != Kind::compute;
+    const bool is_of_file = codes[i] >= kFirstFileCode;
+    if (op.kind == Kind::file) {
+      op.tag = static_cast<std::int32_t>(file_calls[codes[i] - kFirstFileCode]);
+    }
+    const bool has_peer = !is_of_file && op.kind != Kind::wait && op.kind != Kind::waitall &&
+                          op.kind != Kind::compute;
     if (has_peer && op.peer != kAnySource) op.peer = communicator.member(op.peer);
     if (op.kind == Kind::compute) {
       op.amount = sizes[i];

@@ -166,6 +166,8 @@ bool CommunicatorCreation::next_stage(Rank& rank, std::int32_t index) {
     case Stage::number:
       break;
     case Stage::none:
+    case Stage::parts:
+    case Stage::transfer:
       throw std::logic_error("a rank that makes no communicator has ended a stage of that");
   }
   rank.stage = Stage::none;

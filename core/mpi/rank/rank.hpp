@@ -20,12 +20,15 @@ namespace tisim {
 // The two ends of a message.
 enum Side : std::uint8_t { kSender = 0, kReceiver = 1 };
 
-// What the making of a communicator goes through (collective/communicator_creation.hpp).
+// What the making of a communicator goes through (collective/communicator_creation.hpp), and a
+// collective read or write that an algorithm carries out (file/collective_transfers.hpp).
 enum class Stage : std::uint8_t {
   none,
-  colors,  // rank 0 gathers the colors and keys
-  groups,  // and tells the other ranks (for these: both) their new communicators
-  number   // the ranks of each new communicator agree on its number
+  colors,   // rank 0 gathers the colors and keys
+  groups,   // and tells the other ranks (for these: both) their new communicators
+  number,   // the ranks of each new communicator agree on its number
+  parts,    // the ranks tell each other what they want of a file
+  transfer  // and move it
 };
 
 // What a trace calls a communicator that its rank is in.

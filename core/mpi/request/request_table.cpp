@@ -51,7 +51,11 @@ void RequestTable::add_access(Rank& rank, std::int32_t message) {
   request.tag = kFileRequestTag;
   request.complete = message < 0;
   if (message >= 0) matcher_.message(message).request[kSender] = index;
-  list(rank, index);
+  if (rank.schedule >= 0) {
+    rank.slots[rank.op.line] = index;
+  } else {
+    list(rank, index);
+  }
 }
 
 void RequestTable::add_collective(Rank& rank, std::int32_t tag,

@@ -19,8 +19,8 @@ std::string text_of(double number) {
 // Walks through the rows of one schedule and remembers which slots hold pending requests.
 class ScheduleChecker {
  public:
-  ScheduleChecker(const ScheduleRows& rows, std::int32_t size, bool blocking)
-      : rows_(rows), size_(size), blocking_(blocking) {}
+  ScheduleChecker(const ScheduleRows& rows, std::int32_t size, bool blocking, bool has_file)
+      : rows_(rows), size_(size), blocking_(blocking), has_file_(has_file) {}
 
   void check() {
     check_lengths();
@@ -89,9 +89,28 @@ class ScheduleChecker {
           fail("computes " + text_of(rows_.sizes[row_]) + " flops; give 0 or more");
         }
         return;
+      case StepCode::file_iread:
+      case StepCode::file_iwrite:
+        start_request();
+        check_file();
+        return;
+      case StepCode::file_read:
+      case StepCode::file_write:
+        check_file();
+        return;
+      case StepCode::file_offset:
+        fail("is an offset without a read or write");
     }
     fail("has the unknown code " + std::to_string(rows_.codes[row_]) +
          "; call the methods of the endpoint instead of writing rows");
+  }
+
+  void check_file() {
+    if (!has_file_) fail("reads or writes a file, which only collective calls on files do");
+    check_bytes("moves ");
+    if (!follows(StepCode::file_offset)) fail("reads or writes a file, but has no offset");
+    ++row_;
+    check_bytes("begins at an offset of ");
   }
 
   bool follows(StepCode code) const {
@@ -163,6 +182,7 @@ class ScheduleChecker {
   const ScheduleRows& rows_;
   std::int32_t size_;
   bool blocking_;
+  bool has_file_;
   std::size_t row_ = 0;
   std::vector<bool> pending_;  // by slot
 };
@@ -180,8 +200,9 @@ std::size_t step_of(std::span<const std::int32_t> codes, std::span<const std::in
       continue;
     }
     of_waitall = 0;
-    const bool second_half = code == StepCode::recv_half && i > 0 &&
-                             static_cast<StepCode>(codes[i - 1]) == StepCode::sendrecv;
+    const bool second_half = code == StepCode::file_offset ||
+                             (code == StepCode::recv_half && i > 0 &&
+                              static_cast<StepCode>(codes[i - 1]) == StepCode::sendrecv);
     if (!second_half) ++step;
     if (code == StepCode::waitall && i < peers.size() && peers[i] > 0) {
       of_waitall = static_cast<std::size_t>(peers[i]);
@@ -190,8 +211,8 @@ std::size_t step_of(std::span<const std::int32_t> codes, std::span<const std::in
   return step;
 }
 
-void check_schedule(const ScheduleRows& rows, std::int32_t size, bool blocking) {
-  ScheduleChecker(rows, size, blocking).check();
+void check_schedule(const ScheduleRows& rows, std::int32_t size, bool blocking, bool has_file) {
+  ScheduleChecker(rows, size, blocking, has_file).check();
 }
 
 }  // namespace tisim

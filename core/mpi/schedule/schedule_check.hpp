@@ -23,9 +23,16 @@ enum class StepCode : std::int32_t {
   waitall,    // a row whose peer is a number of requests, then a row for each with its slot
   sendrecv,   // the sending half; a row `recv_half` follows
   recv_half,  // the receiving half
-  compute     // size: flops
+  compute,    // size: flops
+  // Of the file that the ranks of a collective read or write are about; a row `file_offset` with
+  // the offset as its size follows.
+  file_read,
+  file_write,
+  file_iread,  // starts the request of its slot
+  file_iwrite,
+  file_offset
 };
-inline constexpr std::int32_t kStepCodes = 10;
+inline constexpr std::int32_t kStepCodes = 15;
 
 // The columns of a schedule; one row for each operation. Peers are ranks of the communicator.
 struct ScheduleRows {
@@ -53,6 +60,8 @@ std::size_t step_of(std::span<const std::int32_t> codes, std::span<const std::in
 
 // Throws a ScheduleError unless the interpreter can execute these rows on a rank of a communicator
 // of `size` ranks. The schedule of a non-blocking collective starts requests and has no wait.
-void check_schedule(const ScheduleRows& rows, std::int32_t size, bool blocking);
+// `has_file`: the call is about a file.
+void check_schedule(const ScheduleRows& rows, std::int32_t size, bool blocking,
+                    bool has_file = false);
 
 }  // namespace tisim

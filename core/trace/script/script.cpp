@@ -4,12 +4,15 @@
 #include <bit>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tit/codec/bytes.hpp"
 #include "trace/error.hpp"
 #include "trace/script/instruction_table.hpp"
 #include "trace/storage/trace_file.hpp"
 #include "trace/vocabulary/collective_call.hpp"
+#include "trace/vocabulary/file_name.hpp"
 #include "trace/walk/communicators.hpp"
 #include "trace/walk/rank_walk.hpp"
 
@@ -36,8 +39,8 @@ void put_double(tit::Bytes& out, double value) {
 
 class RankScript {
  public:
-  RankScript(const std::string& path, std::int32_t ranks, std::int32_t rank)
-      : path_(path), file_(create_file(path)) {
+  RankScript(const std::string& path, std::int32_t ranks, std::int32_t rank, bool files)
+      : path_(path), file_(create_file(path)), rank_(rank), files_(files) {
     out_.data += kScriptMagic;
     out_.varint(kScriptVersion);
     out_.varint(static_cast<std::uint64_t>(ranks));
@@ -60,10 +63,12 @@ class RankScript {
       fail_at(walk, "the action " + walk.call().words.front() +
                         " is no call of MPI, and cannot be executed");
     }
-    if (op.kind == Kind::file) {
-      fail_at(walk, "the action " + std::string(name_of(op.kind, file_call_of(op))) +
-                        " works on a file, which is not executed; its replay is simulated");
+    if (op.kind == Kind::file || op.kind == Kind::file_offset) {
+      add_file_call(walk);
+      return;
     }
+    // The barrier of a call on a file, in which the library waits as it likes.
+    if (op.kind == Kind::collective && (op.flags & kContinuation) != 0) return;
     if (has_collective_call(op.kind)) {
       add_collective(walk);
     } else {
@@ -131,6 +136,63 @@ class RankScript {
       put_instruction(op.line);
     }
     add_computation(call.flops, op.line);
+  }
+
+  void add_file_call(const RankWalk& walk) {
+    const Op& op = walk.op();
+    if (op.kind == Kind::file_offset) {
+      numbers_.push_back(op.bytes);
+      put_file_call(op.line);
+      return;
+    }
+    const Operation call = file_call_of(op);
+    if (!files_) {
+      fail_at(walk, "the action " + std::string(name_of(op.kind, call)) +
+                        " works on a file; name a directory for files, which --scratch does");
+    }
+    // Of a call that synchronises, what follows the barrier stands for all.
+    if (file_traits_of(call).synchronises && (op.flags & kContinuation) == 0) return;
+    file_call_ = op;
+    numbers_.clear();
+    switch (own_part_of(call)) {
+      case Operation::open:
+        numbers_.push_back(static_cast<std::int64_t>(walk.call().arguments.front()));
+        numbers_.push_back(static_cast<std::int64_t>(walk.call().words[1].size()));
+        put_letters(walk.call().words[1]);
+        put_letters(file_name(walk.call().words.front(), rank_));
+        break;
+      case Operation::stat:
+      case Operation::unlink:
+      case Operation::mkdir:
+        put_letters(file_name(walk.call().words.front(), rank_));
+        break;
+      case Operation::lseek:
+        numbers_.push_back(static_cast<std::int64_t>(walk.call().arguments.front()));
+        return;  // the offset follows
+      case Operation::pread:
+      case Operation::pwrite:
+        return;
+      default:
+        break;
+    }
+    put_file_call(op.line);
+  }
+
+  void put_letters(std::string_view text) {
+    for (const char letter : text) numbers_.push_back(static_cast<unsigned char>(letter));
+  }
+
+  void put_file_call(std::uint32_t line) {
+    const Operation call = file_call_of(file_call_);
+    const Operation does = own_part_of(call);
+    const bool has_call = does == Operation::open || does == Operation::lseek ||
+                          does == Operation::stat || does == Operation::unlink ||
+                          does == Operation::mkdir;
+    file_call_.tag = 0;
+    put_fields(file_call_, call, has_call ? 0 : file_call_.bytes, 0);
+    fields_.varint(numbers_.size());
+    for (const std::int64_t number : numbers_) fields_.zigzag(number);
+    put_instruction(line);
   }
 
   // Of an operation that is no collective.
@@ -208,11 +270,16 @@ class RankScript {
   InstructionTable table_;
   std::size_t computations_ = 0;  // that are in the table
   std::uint32_t line_ = 0;        // of the statement before
+  std::int32_t rank_;
+  bool files_;                         // calls on files are executed
+  Op file_call_;                       // the last one
+  std::vector<std::int64_t> numbers_;  // of it
 };
 
 }  // namespace
 
-void write_scripts(const TraceSet& set, const std::string& directory, const Progress& progress) {
+void write_scripts(const TraceSet& set, const std::string& directory, bool files,
+                   const Progress& progress) {
   constexpr double kFollowed = 0.4;  // of the work: to follow the communicators
   const Communicators communicators = Communicators::of(set, part_of(progress, 0.0, kFollowed));
   const double all = std::max(static_cast<double>(set.bytes()), 1.0);
@@ -220,7 +287,8 @@ void write_scripts(const TraceSet& set, const std::string& directory, const Prog
   std::uint64_t before = 0;
   for (std::int32_t rank = 0; rank < set.ranks(); ++rank) {
     RankWalk walk(set, communicators, rank, nullptr, RankWalk::kUsualBatch, calls);
-    RankScript script(directory + "/rank-" + std::to_string(rank) + ".script", set.ranks(), rank);
+    RankScript script(directory + "/rank-" + std::to_string(rank) + ".script", set.ranks(), rank,
+                      files);
     for (std::uint64_t steps = 1; walk.next(); ++steps) {
       script.add(walk);
       if (steps % kStepsBetweenReports == 0) {

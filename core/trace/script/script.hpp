@@ -20,8 +20,10 @@
 // The n numbers are, of a collective: ranks of the communicator, root, send count, receive count,
 // bytes of an element sent and received, the send counts by rank and the receive counts by rank
 // where it has them; its tag is the one by which a wait without a number names it. Of a list of
-// requests: their numbers. Of a comm_split and the like: the arguments. An `init` and the like
-// makes no instruction.
+// requests: their numbers. Of a comm_split and the like: the arguments. Of an open: the size of the
+// file, how many flags there are, their letters, and those of the name as it is on this rank; of a
+// stat and the like the name; of an lseek from where (SeekFrom) and the offset; of a pread and the
+// like the offset. An `init` and the like makes no instruction.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +41,9 @@ inline constexpr std::size_t kMostKeptInstructions = 1U << 16;
 inline constexpr std::size_t kMostKeptBytes = 16U << 20;
 
 // Writes DIRECTORY/rank-N.script for each rank. The memory that it takes does not grow with the
-// length of the trace. Throws TraceError where a line is wrong, where an operation is none of
-// MPI's, and where a file cannot be written.
-void write_scripts(const TraceSet& set, const std::string& directory, const Progress& progress);
+// length of the trace. Throws TraceError where a line is wrong, where an operation is none of MPI's
+// (unless `files`: or on files), and where a file cannot be written.
+void write_scripts(const TraceSet& set, const std::string& directory, bool files,
+                   const Progress& progress);
 
 }  // namespace tisim

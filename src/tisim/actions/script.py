@@ -28,6 +28,11 @@ WAITALL = int(StepCode.WAITALL)
 SENDRECV = int(StepCode.SENDRECV)
 RECV_HALF = int(StepCode.RECV_HALF)
 COMPUTE = int(StepCode.COMPUTE)
+FILE_READ = int(StepCode.FILE_READ)
+FILE_WRITE = int(StepCode.FILE_WRITE)
+FILE_IREAD = int(StepCode.FILE_IREAD)
+FILE_IWRITE = int(StepCode.FILE_IWRITE)
+FILE_OFFSET = int(StepCode.FILE_OFFSET)
 
 
 class Endpoint(Protocol):
@@ -226,6 +231,31 @@ class Script:
         """Compute `flops` on this rank's host."""
         if flops > 0:
             self._add(COMPUTE, 0, flops, 0)
+
+    def read_file(self, offset: int, nbytes: int) -> None:
+        """Read from the file that a collective read or write is about."""
+        self._access(FILE_READ, offset, nbytes)
+
+    def write_file(self, offset: int, nbytes: int) -> None:
+        """Write to the file that a collective read or write is about."""
+        self._access(FILE_WRITE, offset, nbytes)
+
+    def start_read(self, offset: int, nbytes: int) -> int:
+        """Begin such a read; returns the request's number, to be waited for exactly once."""
+        return self._start_access(FILE_IREAD, offset, nbytes)
+
+    def start_write(self, offset: int, nbytes: int) -> int:
+        """Begin such a write; returns the request's number, to be waited for exactly once."""
+        return self._start_access(FILE_IWRITE, offset, nbytes)
+
+    def _start_access(self, kind: int, offset: int, nbytes: int) -> int:
+        self.requests += 1
+        self._access(kind, offset, nbytes, self.requests - 1)
+        return self.requests - 1
+
+    def _access(self, kind: int, offset: int, nbytes: int, slot: int = -1) -> None:
+        self._add(kind, 0, nbytes, 0, slot)
+        self._add(FILE_OFFSET, 0, offset, 0)
 
     def group(self, members: Sequence[int], context: int) -> Group:
         """The ranks `members` as a communicator of their own, with a matching context."""

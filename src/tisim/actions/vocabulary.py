@@ -137,7 +137,7 @@ def expand(
     """
     name, arguments_of = _OPERATIONS[call.operation]
     arguments = arguments_of(call)
-    script = _script(rank, call.size, placement, config, order, surveyed)
+    script = new_script(rank, call.size, placement, config, order, surveyed)
     if not call.blocking:
         getattr(nonblocking, f"i{name}")(script, *arguments)
     elif call.size > 1 or name != "bcast":  # MPI_Bcast of one rank ends before it chooses
@@ -173,7 +173,7 @@ def expand_communicator(
         This rank and the number of ranks, and see `expand`; of the parent, in ``NUMBER`` of the
         new communicator.
     """
-    script = _script(rank, size, placement, config, order, surveyed)
+    script = new_script(rank, size, placement, config, order, surveyed)
     if stage == Stage.NUMBER:
         communicators.agree_on_number(script)
     elif stage == Stage.COLORS:
@@ -185,7 +185,7 @@ def expand_communicator(
     return script
 
 
-def _script(
+def new_script(
     rank: int,
     size: int,
     placement: Sequence[int] | None,
@@ -193,4 +193,5 @@ def _script(
     order: Sequence[int] | None,
     surveyed: frozenset[int],
 ) -> Script:
+    """An empty schedule of one rank, whose algorithms are those of a configuration."""
     return Script(rank, size, placement, order=order, surveyed=surveyed, choose=config.algorithm)

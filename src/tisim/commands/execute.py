@@ -24,6 +24,7 @@ Examples:
   tisim execute traces/ring.4 --repeat 20 --compute none -- mpirun --oversubscribe
   tisim execute lu.tit --speed 2.5e9 --json lu.json --timeline lu.csv -- mpirun
   tisim execute lu.tit --timeline real.tir -- mpirun && tisim view real.tir
+  tisim execute io.tit --scratch /scratch/me -- mpirun
   tisim execute lu.tit --print-source executor/     # for machines without Python
 """,
 )
@@ -88,6 +89,12 @@ Examples:
     "working directory]",
 )
 @click.option(
+    "--scratch",
+    metavar="DIR",
+    help="Do what the trace does with files, in a new directory below this one: there all names "
+    "lie, absolute ones too. What is only read is written before.",
+)
+@click.option(
     "--mpicc",
     metavar="COMPILER",
     help="The compiler of the MPI library.  [default: $MPICC or mpicc]",
@@ -110,6 +117,7 @@ def execute_command(
     timeline: str | None,
     time_limit: float | None,
     directory: str,
+    scratch: str | None,
     mpicc: str | None,
     print_source: str | None,
     trace: str | None,
@@ -126,7 +134,7 @@ def execute_command(
     if print_source is not None:
         from tisim.execute.source import print_source as print_all
 
-        print_all(Path(print_source), opened)
+        print_all(Path(print_source), opened, files=scratch is not None)
         report_written(print_source)
         return 0
     if opened is None:
@@ -148,6 +156,7 @@ def execute_command(
             time_limit=time_limit,
             timeline=timeline,
             directory=directory,
+            scratch=scratch,
             compiler=mpicc,
             progress=lambda ended, steps: bar.show(ended / steps),
         )

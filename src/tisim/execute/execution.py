@@ -45,6 +45,7 @@ def execute(
     time_limit: float | None = None,
     timeline: str | os.PathLike[str] | None = None,
     directory: str | os.PathLike[str] = ".",
+    scratch: str | os.PathLike[str] | None = None,
     compiler: str | None = None,
     variables: Mapping[str, str] | None = None,
     progress: RepetitionProgress | None = None,
@@ -75,6 +76,9 @@ def execute(
         and ended.
     directory
         Where scripts and results are put meanwhile; all hosts must share it.
+    scratch
+        Where the files of the trace lie meanwhile, below a new directory; without it a trace that
+        works on files is refused. Absolute names in the trace lie there too.
     compiler
         The compiler of the MPI library; ``$MPICC`` or ``mpicc`` by default.
     variables
@@ -97,27 +101,30 @@ def execute(
     _check_options(repeat, warm_up, compute, speed, time_limit)
     library = find_library(compiler_of_user(compiler), "executor")
     program = compiled(executor_code(), library)
-    with _scratch(Path(directory)) as scratch:
-        write_scripts(trace, scratch)
+    with contextlib.ExitStack() as stack:
+        made = stack.enter_context(_directory(Path(directory)))
+        write_scripts(trace, made, files=scratch is not None)
+        files = [] if scratch is None else [stack.enter_context(_directory(Path(scratch)))]
         words = launching_command(
             command,
             trace.ranks,
             [
                 str(program),
-                str(scratch),
-                f"results={scratch}",
+                str(made),
+                f"results={made}",
                 f"repeat={repeat}",
                 f"warm_up={warm_up}",
                 f"compute={compute}",
                 f"speed={speed!r}",
                 f"timeline={int(timeline is not None)}",
+                *(f"scratch={file}" for file in files),
             ],
         )
-        report = Report(scratch)
+        report = Report(made)
         environment = {**os.environ, **(variables or {})}
         _run(words, environment, report, trace, repeat + warm_up, time_limit, progress)
         if timeline is not None:
-            write_timeline(scratch, trace, Path(timeline))
+            write_timeline(made, trace, Path(timeline))
     return Execution(
         trace=trace.name,
         mpi=library.name,
@@ -147,14 +154,14 @@ def _check_options(
 
 
 @contextlib.contextmanager
-def _scratch(directory: Path) -> Iterator[Path]:
+def _directory(directory: Path) -> Iterator[Path]:
     """A directory of its own beside the user's files, where all hosts see it."""
     try:
         made = tempfile.mkdtemp(prefix=".tisim-execute-", dir=directory.absolute())
     except OSError as error:
         raise InputError(
-            f"scripts and results cannot be put there: {error.strerror}; name a directory that all "
-            "hosts share with --directory",
+            f"nothing can be put there: {error.strerror}; --directory names a directory for "
+            "scripts and results that all hosts share, --scratch one for files",
             file=directory,
         ) from None
     try:

@@ -12,7 +12,8 @@ from tisim.mpi_compiler import SourceCode
 
 _README = """\
 The executor of tisim, for machines without Python. The scripts of a trace are in `scripts`, if
-there was one; tisim execute TRACE --print-source DIR writes them.
+there was one; tisim execute TRACE --print-source DIR writes them (with --scratch, if the trace
+works on files).
 
     {compile}
     mpirun -n RANKS ./tisim_execute scripts repeat=5 compute=sleep speed=1e9
@@ -24,6 +25,7 @@ compute    sleep (the default), spin, instructions or none: what stands for comp
 speed      so many units of computation take a second, 1e9 by default
 repeat     repetitions that are reported, 5 by default
 warm_up    repetitions before, 1 by default
+scratch    the directory for the files of the trace, if it works on any
 """
 
 
@@ -45,7 +47,7 @@ def executor_code() -> SourceCode:
     )
 
 
-def print_source(directory: Path, trace: Trace | None) -> None:
+def print_source(directory: Path, trace: Trace | None, *, files: bool = False) -> None:
     """Write the executor's source into a directory, and the scripts of a trace into `scripts`.
 
     Raises
@@ -57,4 +59,4 @@ def print_source(directory: Path, trace: Trace | None) -> None:
     if trace is not None:
         scripts = directory / "scripts"
         scripts.mkdir(exist_ok=True)
-        write_scripts(trace, scripts)
+        write_scripts(trace, scripts, files=files)

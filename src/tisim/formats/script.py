@@ -10,7 +10,11 @@ from tisim.formats.trace import Trace
 
 
 def write_scripts(
-    trace: Trace, directory: str | os.PathLike[str], progress: Progress | None = None
+    trace: Trace,
+    directory: str | os.PathLike[str],
+    progress: Progress | None = None,
+    *,
+    files: bool = False,
 ) -> None:
     """Write a file ``rank-N.script`` for each rank of a trace.
 
@@ -24,18 +28,21 @@ def write_scripts(
         Where the files go; it must exist.
     progress
         Is told now and then which part is done, from 0 to 1.
+    files
+        Whether calls on files are executed.
 
     Raises
     ------
     InputError
-        When a line is wrong, or when an action is no call of MPI.
+        When a line is wrong, or when an action is no call of MPI (nor on files, if these are not
+        executed).
     """
-    _core.write_scripts(trace.core, os.fsencode(directory), progress)
+    _core.write_scripts(trace.core, os.fsencode(directory), files, progress)
 
 
 def name_of_instruction(kind: int, operation: int) -> str:
     """The action that an instruction of a script comes from: ``send``, ``iallreduce``."""
-    if kind == _core.Kind.COLLECTIVE:
+    if kind in (_core.Kind.COLLECTIVE, _core.Kind.FILE):
         return _core.Operation(operation).name.lower()
     if kind == _core.Kind.ICOLLECTIVE:
         return "i" + _core.Operation(operation).name.lower()
@@ -56,6 +63,9 @@ def vocabulary_header() -> str:
         "TRACE_ANY_SOURCE": _core.ANY_SOURCE,
         "TRACE_ANY_TAG": _core.ANY_TAG,
         "TRACE_PROC_NULL": _core.PROC_NULL,
+        "SEEK_FROM_BEGINNING": 0,
+        "SEEK_FROM_POSITION": 1,
+        "SEEK_FROM_END": 2,
     }
     return "\n".join(
         [

@@ -14,7 +14,15 @@ from tisim.errors import InputError
 if TYPE_CHECKING:
     import simpy
 
-    from tisim._core import CollectiveCall, Model, PlatformData, Simulation, TraceSet
+    from tisim._core import (
+        CollectiveCall,
+        CollectiveTransfer,
+        Model,
+        PlatformData,
+        Simulation,
+        TraceSet,
+    )
+    from tisim.actions.two_phase import Plan
 
     #: Carries out an action of the user's: takes the rank (`tisim.kernel.MpiRank`) and the further
     #: words of the line, and yields events. The send type `Never` accepts
@@ -87,6 +95,33 @@ class Settings(Protocol):
         surveyed: frozenset[int],
     ) -> Schedule:
         """Write the schedule of one rank in the making of a communicator."""
+        ...
+
+    def expand_parts(
+        self,
+        *,
+        rank: int,
+        placement: Sequence[int],
+        order: Sequence[int] | None,
+        surveyed: frozenset[int],
+    ) -> Schedule:
+        """Write how a rank learns what all want of a file."""
+        ...
+
+    def plan_transfer(self, transfer: CollectiveTransfer, placement: Sequence[int], /) -> Plan:
+        """How the ranks of a communicator carry out a collective read or write."""
+        ...
+
+    def expand_transfer(
+        self,
+        plan: Plan,
+        *,
+        rank: int,
+        placement: Sequence[int],
+        order: Sequence[int] | None,
+        surveyed: frozenset[int],
+    ) -> Schedule:
+        """Write the schedule of one rank in a collective read or write."""
         ...
 
     def collective(self, operation: str) -> str:
@@ -173,6 +208,8 @@ class Driver:
         self.events: EventConsumer | None = None
         self._progress = progress
         self._groups: dict[int, _Group] = {}
+        # Of the collective reads and writes that ranks are in, and how many ranks are still to ask.
+        self._plans: dict[int, tuple[Plan, int]] = {}
 
     def add_job(
         self,
@@ -298,6 +335,21 @@ class Driver:
                 order=group.order,
                 surveyed=surveyed,
             )
+        if needed.stage == Stage.PARTS:
+            return self.settings.expand_parts(
+                rank=needed.number,
+                placement=group.placement,
+                order=group.order,
+                surveyed=surveyed,
+            )
+        if needed.stage == Stage.TRANSFER:
+            return self.settings.expand_transfer(
+                self._plan(needed.transfer, group),
+                rank=needed.number,
+                placement=group.placement,
+                order=group.order,
+                surveyed=surveyed,
+            )
         return self.settings.expand_communicator(
             needed.stage,
             needed.joins,
@@ -307,6 +359,17 @@ class Driver:
             order=group.order,
             surveyed=surveyed,
         )
+
+    def _plan(self, transfer: int, group: _Group) -> Plan:
+        """The plan of a collective read or write, which every rank asks for once."""
+        known = self._plans.pop(transfer, None)
+        if known is None:
+            plan = self.settings.plan_transfer(self.core.asked_transfer(), group.placement)
+            known = plan, len(group.placement)
+        plan, left = known
+        if left > 1:
+            self._plans[transfer] = plan, left - 1
+        return plan
 
     def _group(self, comm: int) -> _Group:
         group = self._groups.get(comm)

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def core_model(
-    records: Iterable[Record], overheads: Iterable[Overheads], synchronised: Iterable[str]
+    records: Iterable[Record],
+    overheads: Iterable[Overheads],
+    synchronised: Iterable[str],
+    *,
+    two_phase: bool = False,
 ) -> _core.Model:
     """The core's parameters.
 
@@ -29,6 +33,8 @@ def core_model(
         The kinds of overheads that hosts have.
     synchronised
         The collectives before which all ranks wait for one another.
+    two_phase
+        Whether algorithms carry out collective reads and writes of files.
     """
     values: dict[str, object] = {}
     for record in records:
@@ -39,7 +45,7 @@ def core_model(
         for kind in overheads
     ]
     mask = sum(1 << _core.operation_number(name) for name in synchronised)
-    return _core.Model(**values | tables, overheads=kinds, synchronised=mask)
+    return _core.Model(**values | tables, overheads=kinds, synchronised=mask, two_phase=two_phase)
 
 
 def _step_table(table: StepTable) -> _core.StepTable:

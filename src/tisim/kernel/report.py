@@ -111,14 +111,14 @@ class _Blocked:
     def describe(self) -> str:
         """Its call, and what it waits for."""
         state = self._state
+        if state.file_system >= 0:
+            return self._server()
         if state.call:
             return f"{state.call} waits for the other ranks{self._absence()}"
         if state.kind == Kind.CUSTOM:
             return "waits for an event"
         if state.computing:
             return "compute waits for its host, which has no speed"
-        if state.file_system >= 0:
-            return self._server()
         return f"{_core.kind_name(state.kind)} waits for {self._awaited()}"
 
     def _server(self) -> str:
@@ -144,6 +144,8 @@ class _Blocked:
         return f"{state.awaited or 1} of its requests"
 
     def _message(self, message: MessageState) -> str:
+        if message.is_access:
+            return f"{message.bytes} bytes of a file, whose server does not reply"
         loss = message.loss
         if loss is None and message.flowing:
             where = f" ({message.standing})" if message.standing else ""

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, Algorithm
 from tisim.actions.registry import Registry, default_registry
-from tisim.actions.vocabulary import algorithm_name, expand, expand_communicator
+from tisim.actions.vocabulary import algorithm_name, expand, expand_communicator, new_script
 from tisim.config import Config
-from tisim.config.table import CpuModel, NetworkModel, Overheads, Protocol
+from tisim.config.table import CollectiveFiles, CpuModel, NetworkModel, Overheads, Protocol
 from tisim.errors import InputError
 from tisim.models.hosts import overheads_by_host
 from tisim.models.speedups import read_speedups
 
 if TYPE_CHECKING:
-    from tisim._core import CollectiveCall, Model, PlatformData, Stage
+    from tisim._core import CollectiveCall, CollectiveTransfer, Model, PlatformData, Stage
     from tisim.actions.script import Script
+    from tisim.actions.two_phase import Plan
     from tisim.config import ConfigLike
     from tisim.config.platform_like import PlatformLike
     from tisim.kernel.driver import Action
@@ -39,8 +40,9 @@ class Settings:
     ----------
     config
         The options of both together.
-    network, cpu, protocol
-        The models of the network, of processors and of MPI's messages.
+    network, cpu, protocol, files
+        The models of the network, of processors, of MPI's messages, and of collective reads and
+        writes of files.
     speedups
         Factors by which computations between two calls are shortened; the key is
         ``file:line:file:line`` of the calls.
@@ -69,6 +71,7 @@ class Settings:
         self.network = network = NetworkModel.from_config(self.config)
         self.protocol = Protocol.from_config(self.config)
         self.cpu = CpuModel.from_config(self.config)
+        self.files = CollectiveFiles.from_config(self.config)
         path = self.cpu.adjustment_file
         self.speedups: Mapping[str, float] = read_speedups(path) if path else {}
         overheads, numbers = overheads_by_host(Overheads.from_config(self.config), platform)
@@ -76,7 +79,10 @@ class Settings:
             network.loopback_bandwidth, network.loopback_latency
         )
         self.model: Model = core_model(
-            (network, self.cpu, self.protocol), overheads, self.protocol.synchronised
+            (network, self.cpu, self.protocol),
+            overheads,
+            self.protocol.synchronised,
+            two_phase=self.files.way != "independent",
         )
         self.data: PlatformData = core_platform(
             self.routes, array("i", numbers), platform.file_systems
@@ -154,6 +160,44 @@ class Settings:
             order=order,
             surveyed=surveyed,
         )
+
+    def expand_parts(
+        self,
+        *,
+        rank: int,
+        placement: Sequence[int],
+        order: Sequence[int] | None,
+        surveyed: frozenset[int],
+    ) -> Script:
+        """Write how a rank learns what all want of a file."""
+        from tisim.actions.two_phase import write_parts
+
+        script = new_script(rank, len(placement), placement, self, order, surveyed)
+        write_parts(self.files.way, script)
+        return script
+
+    def plan_transfer(self, transfer: CollectiveTransfer, placement: Sequence[int]) -> Plan:
+        """How the ranks of a communicator carry out a collective read or write."""
+        from tisim.actions.two_phase import Hints, Request, plan_of
+
+        files = self.files
+        hints = Hints(files.cb_nodes, files.cb_buffer_size, files.cb_read, files.cb_write)
+        request = Request(transfer.offsets, transfer.bytes, transfer.writes, placement, hints)
+        return plan_of(files.way, request)
+
+    def expand_transfer(
+        self,
+        plan: Plan,
+        *,
+        rank: int,
+        placement: Sequence[int],
+        order: Sequence[int] | None,
+        surveyed: frozenset[int],
+    ) -> Script:
+        """Write the schedule of one rank in a collective read or write."""
+        script = new_script(rank, len(placement), placement, self, order, surveyed)
+        plan.write(script)
+        return script
 
     def algorithm_name(self, operation: str) -> str:
         """Name of the algorithm or selector that the line of a collective uses."""

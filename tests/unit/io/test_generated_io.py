@@ -69,7 +69,7 @@ def test_what_cannot_be_is_refused() -> None:
 
 def test_the_size_of_a_trace_hardly_depends_on_its_ranks(tmp_path: Path) -> None:
     sizes = []
-    for ranks in (64, 4096):
+    for ranks in (1000, 100_000):
         path = tmp_path / f"{ranks}.tit"
         Io(ranks=ranks, access="file-per-process").write(path)
         sizes.append(path.stat().st_size)

@@ -92,7 +92,10 @@ def test_positions(replay: Replay) -> None:
             "open 3 /home/f wc",
             "1: no disk of host 'a' holds '/home/f': its disks are mounted at /s",
         ),
-        ("open 3 f wc; sleep 2; write 3 1001", r"3: the disk of 'f' is full: .* \(at 2 s\)"),
+        (
+            "open 3 f wc; sleep 2; write 3 1001",
+            r"3: the disk of 'f' is full: .* \(rank 0, at 2 s\)",
+        ),
         ("open 3 f wc; close 3; open 3 f wcx", "3: creates 'f', which exists"),
         ("open 3 f; lseek 3 0 end", "2: lseek from the end of 'f', whose length is not known"),
         ("open 3 f; lseek 3 -1 cur", "2: lseek by -1 from 0 does not end in a file"),
@@ -193,8 +196,11 @@ def test_a_check_of_loops_names_the_right_line(tmp_path: Path) -> None:
         )
 
 
-def test_files_are_not_executed(tmp_path: Path) -> None:
+def test_files_are_executed_in_a_directory_that_is_named(tmp_path: Path) -> None:
     trace = tmp_path / "trace.txt"
     trace.write_text("0 open 3 f wc\n")
-    with pytest.raises(InputError, match=r"trace.txt:1: the action open works on a file, which is"):
+    with pytest.raises(
+        InputError, match=r"trace.txt:1: the action open works on a file; name a dir"
+    ):
         write_scripts(formats.Trace.open(trace), tmp_path)
+    write_scripts(formats.Trace.open(trace), tmp_path, files=True)

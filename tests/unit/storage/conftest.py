@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -58,7 +58,13 @@ def machine_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> StorageReplay:
-    def run(line: str, *ranks: str, hosts: int = 16, **options: object) -> Result:
+    def run(
+        line: str,
+        *ranks: str,
+        hosts: int = 16,
+        config: Mapping[str, str] | None = None,
+        **options: object,
+    ) -> Result:
         trace = tmp_path / "trace.txt"
         lines = [
             f"{rank} {action.strip()}\n"
@@ -72,7 +78,7 @@ def store(tmp_path: Path) -> StorageReplay:
             deployment=Deployment.round_robin(
                 [f"c-{rank}" for rank in range(len(ranks))], len(ranks)
             ),
-            config=PLAIN,
+            config=PLAIN | dict(config or {}),
             **options,
         )
 

@@ -5,6 +5,7 @@ field to `core/platform/model.hpp`, and its use. The options that a replay does 
 `tisim.config.table.unused`.
 """
 
+from tisim.config.table.files import CollectiveFiles
 from tisim.config.table.mpi import Overheads, Protocol, check_thresholds
 from tisim.config.table.names import PARAMETERS, SAME_TABLE, canonical, suggestion
 from tisim.config.table.network import NetworkModel
@@ -13,6 +14,7 @@ from tisim.config.table.processors import CpuModel
 __all__ = [
     "PARAMETERS",
     "SAME_TABLE",
+    "CollectiveFiles",
     "CpuModel",
     "NetworkModel",
     "Overheads",

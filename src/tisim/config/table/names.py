@@ -7,12 +7,19 @@ from typing import Final
 from tisim.config.kinds import Value
 from tisim.config.parameter import Parameter, Record
 from tisim.config.table.collectives import COLLECTIVES
+from tisim.config.table.files import CollectiveFiles
 from tisim.config.table.mpi import Overheads, Protocol
 from tisim.config.table.network import NetworkModel
 from tisim.config.table.processors import CpuModel
 from tisim.config.table.unused import UNUSED
 
-RECORDS: Final[tuple[type[Record], ...]] = (NetworkModel, CpuModel, Protocol, Overheads)
+RECORDS: Final[tuple[type[Record], ...]] = (
+    NetworkModel,
+    CpuModel,
+    Protocol,
+    Overheads,
+    CollectiveFiles,
+)
 
 
 def _rows() -> list[Parameter[Value]]:

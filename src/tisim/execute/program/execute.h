@@ -16,6 +16,7 @@ enum compute_mode { COMPUTE_NONE, COMPUTE_SLEEP, COMPUTE_SPIN, COMPUTE_INSTRUCTI
 struct options {
   const char *scripts; /* directory with rank-N.script */
   const char *results; /* directory for results; NULL: they are printed */
+  const char *scratch; /* directory for the files of the trace; NULL: it has none */
   int repetitions;
   int warm_ups; /* repetitions before these, which are not reported */
   enum compute_mode compute;

@@ -1,5 +1,5 @@
 /* usage: tisim_execute SCRIPTS [results=DIR] [repeat=N] [warm_up=N] [speed=UNITS] [timeline=1]
- *                      [compute=sleep|spin|instructions|none]
+ *                      [compute=sleep|spin|instructions|none] [scratch=DIR]
  *
  * SCRIPTS is a directory with rank-0.script and so on, which tisim has written from a trace. */
 #include <stdio.h>
@@ -12,11 +12,13 @@
 #include "completion.h"
 #include "computation.h"
 #include "execute.h"
+#include "files.h"
 #include "memory.h"
 #include "messages.h"
 #include "persistent.h"
 #include "requests.h"
 #include "results.h"
+#include "scratch.h"
 #include "script.h"
 
 struct program program;
@@ -27,6 +29,7 @@ static void execute(const struct instruction *instruction) {
     case KIND_NOP:
     case KIND_CUSTOM:
     case KIND_THREADS:
+    case KIND_FILE_OFFSET:
       break; /* no script has them */
     case KIND_COMPUTE:
       compute(instruction->amount);
@@ -114,6 +117,9 @@ static void execute(const struct instruction *instruction) {
     case KIND_COMM_FREE:
       free_communicator(instruction);
       return;
+    case KIND_FILE:
+      call_file(instruction);
+      return;
   }
   fail("the script has an instruction of kind %d", instruction->kind);
 }
@@ -136,6 +142,7 @@ static void run_script(double log_from) {
 }
 
 static void clean_up(void) {
+  close_files();
   free_persistent();
   free_communicators();
 }
@@ -179,8 +186,11 @@ static void take_options(int count, char **words) {
       options->compute = mode_of(value);
     else if (length == 8 && strncmp(word, "timeline", length) == 0)
       options->timeline = number_of(word, value, 0) != 0;
+    else if (length == 7 && strncmp(word, "scratch", length) == 0)
+      options->scratch = value;
     else if (length != 7 || strncmp(word, "results", length) != 0)
-      fail("%s is no option; they are results, repeat, warm_up, speed, timeline and compute", word);
+      fail("%s is no option; they are results, repeat, warm_up, speed, timeline, compute and scratch",
+           word);
   }
   if (options->timeline && options->results == NULL) fail("timeline=1 needs results=DIR");
 }
@@ -204,6 +214,7 @@ int main(int argc, char **argv) {
   const int last = program.options.repetitions - 1;
   for (int repetition = -program.options.warm_ups; repetition <= last; repetition++) {
     double late;
+    prepare_files();
     const double start = start_together(&late), used = processor_time();
     run_script(program.options.timeline && repetition == last ? start : -1);
     const double end = now() - start, taken = processor_time() - used;
@@ -211,6 +222,7 @@ int main(int argc, char **argv) {
     wait_for_all();
     report_repetition(repetition, end, late, taken);
   }
+  remove_files();
   close_results();
   MPI_Finalize();
   return EXIT_SUCCESS;

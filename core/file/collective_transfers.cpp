@@ -1,0 +1,52 @@
+#include "file/collective_transfers.hpp"
+
+namespace tisim {
+
+bool CollectiveTransfers::enter(Rank& rank, std::int32_t index, const Part& part) {
+  const std::int32_t comm = mpi_.communicators.index_of(rank, rank.op.comm);
+  const std::int32_t number = mpi_.communicators.number_in(rank, rank.op.comm);
+  if (!mpi_.communicators.enter(rank, comm, number, Operation::barrier, true)) return false;
+  const Communicator& communicator = mpi_.communicators[comm];
+  const auto place = static_cast<std::size_t>(number);
+  const Key key{comm, communicator.entered[place]};
+  const auto [found, is_new] = open_.try_emplace(key);
+  CollectiveTransfer& transfer = found->second;
+  if (is_new) {
+    transfer.number = calls_++;
+    transfer.writes = part.writes;
+    transfer.comm = comm;
+    transfer.left = communicator.size;
+    transfer.offsets.resize(static_cast<std::size_t>(communicator.size));
+    transfer.bytes.resize(static_cast<std::size_t>(communicator.size));
+  }
+  if (transfer.writes != part.writes) {
+    runtime_.jobs.fail(rank, "some ranks read in this collective call, and others write");
+  }
+  ++transfer.entered;
+  transfer.offsets[place] = part.offset;
+  transfer.bytes[place] = part.bytes;
+  ranks_[index] = {key, part.handle, number};
+  rank.collective = CollectiveOp(rank.op);
+  rank.stage = Stage::parts;
+  return mpi_.collectives.ask_schedule(rank, index, comm, number);
+}
+
+bool CollectiveTransfers::next_stage(Rank& rank, std::int32_t index) {
+  const Member member = ranks_.at(index);
+  CollectiveTransfer& transfer = open_.at(member.key);
+  if (rank.stage == Stage::parts) {
+    if (transfer.entered < mpi_.communicators[transfer.comm].size) {
+      runtime_.jobs.fail(rank,
+                         "this rank goes on before all have said what they want of the file: an "
+                         "algorithm of allgather or allreduce leaves out messages");
+    }
+    rank.stage = Stage::transfer;
+    return mpi_.collectives.ask_schedule(rank, index, transfer.comm, member.number);
+  }
+  rank.stage = Stage::none;
+  ranks_.erase(index);
+  if (--transfer.left == 0) open_.erase(member.key);
+  return true;
+}
+
+}  // namespace tisim

@@ -1,0 +1,190 @@
+"""Two-phase I/O as OMPIO does it, Open MPI's own MPI-IO.
+
+From the sources of Open MPI: the component ``fcoll vulcan``, which is chosen wherever files do not
+lie on Lustre, with the number of aggregators of ``mca_common_ompio_simple_grouping`` (a model of
+costs by Jha and Gabriel, 2017) and the defaults of ``io_ompio_component.c``. Every rank's part is
+taken for one piece of its view.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tisim.actions.script import Script
+from tisim.actions.two_phase.plan import (
+    Independent,
+    Parts,
+    Plan,
+    Request,
+    Round,
+    Rounds,
+)
+
+BUFFER = 32 << 20  # bytes: io_ompio_bytes_per_agg
+_RATIO = 8  # ranks to an aggregator at least: io_ompio_max_aggregators_ratio
+_CUTOFF = 0.03  # io_ompio_aggregators_cutoff_threshold, a part of the predicted time
+_LEAST_GAIN = 0.001  # seconds that more aggregators must gain
+_OFFSET = 8  # bytes of an offset, and of a sum
+_COUNT = 4  # bytes of a count
+_OVERLAPPED = 2  # with more rounds than these, data move while the round before is on the disk
+
+
+def write_parts(script: Script) -> None:
+    """Write how ranks learn of all parts: the least and the largest offset, by allreduces."""
+    for _ in range(2):
+        script.chosen("allreduce")(script, 1, _OFFSET)
+
+
+def plan_of(request: Request) -> Plan:
+    """How OMPIO carries out a request."""
+    hint = request.hints.cb_write if request.writes else request.hints.cb_read
+    parts = Parts(request)
+    if hint == "disable" or parts.end == 0:
+        return Independent(request)
+    return TwoPhase(request, _rounds(request, parts))
+
+
+def aggregator_count(ranks: int, part: int, buffer: int) -> int:
+    """How many aggregators OMPIO takes.
+
+    Parameters
+    ----------
+    ranks
+        Of the communicator.
+    part
+        Bytes of a rank's part.
+    buffer
+        Bytes of the buffer of an aggregator.
+    """
+    step = 2 if ranks < 16 else 4 if ranks < 128 else 16 if ranks < 4096 else 32
+    chosen = 1
+    time = _cost(ranks, 1, part, buffer)
+    gain_before = 0.0
+    for count in range(step, ranks + 1, step):
+        after = _cost(ranks, count, part, buffer)
+        gain = (time - after) / time
+        slope = gain if count == step else gain_before - gain
+        if slope < _CUTOFF or time - after < _LEAST_GAIN:
+            break
+        time, gain_before, chosen = after, gain, count
+    return max(min(chosen, ranks // _RATIO), 1)
+
+
+def _cost(ranks: int, count: int, part: int, buffer: int) -> float:
+    """Seconds that OMPIO's model gives an exchange: LogGP, with the values of its source."""
+    latency, overhead, per_byte = 1.84e-6, 1.49e-6, 0.67e-9
+    rounds = ranks * part // count / buffer
+    size = min(part, buffer)
+    sent = part / size
+    gap = 1.08e-6 if size < BUFFER else 11.9e-6
+    arriving = 1.0 if part > buffer else buffer / part
+    send = sent * (latency + 2 * overhead + (size - 1) * per_byte)
+    receive = rounds * (
+        latency + 2 * overhead + (arriving - 1) * gap + (size - 1) * arriving * per_byte
+    )
+    return send + receive
+
+
+def aggregators(request: Request) -> list[int]:
+    """The first ranks of groups of neighbours, as even as can be."""
+    buffer = request.hints.cb_buffer_size or BUFFER
+    part = max(sum(request.sizes) // request.size, 1)
+    count = request.hints.cb_nodes or aggregator_count(request.size, part, buffer)
+    count = min(count, request.size)
+    each, rest = divmod(request.size, count)
+    return [group * each + min(group, rest) for group in range(count)]
+
+
+def _rounds(request: Request, parts: Parts) -> Rounds:
+    """Divide the bytes between the first and the last one; rounds have equal numbers of data."""
+    chosen = aggregators(request)
+    domain = -(-(parts.end - parts.begin) // len(chosen))
+    cycle = max((request.hints.cb_buffer_size or BUFFER) // 2, 1)
+    rounds = Rounds(chosen)
+    for number, aggregator in enumerate(chosen):
+        first = parts.begin + number * domain
+        found: list[Round] = []
+        room = 0
+        for start, stop, rank in parts.within(first, min(first + domain, parts.end)):
+            at = start
+            while at < stop:
+                if room == 0:
+                    found.append(Round())
+                    room = cycle
+                upto = min(stop, at + room)
+                found[-1].pieces.append((at, upto, rank))
+                room -= upto - at
+                at = upto
+        if found:
+            rounds.add(aggregator, found)
+    return rounds
+
+
+@dataclass(frozen=True, slots=True)
+class TwoPhase:
+    """Rounds of OMPIO: all ranks know all parts; only bytes that ranks want are moved."""
+
+    request: Request
+    rounds: Rounds
+
+    def write(self, script: Script) -> None:
+        """Write the schedule of the script's rank."""
+        self._tell_all(script)
+        if self.request.writes:
+            self._write(script)
+        else:
+            self._read(script)
+
+    def _tell_all(self, script: Script) -> None:
+        """The bytes of each aggregator, the numbers of pieces, then the pieces of each."""
+        count = len(self.rounds.aggregators)
+        script.chosen("allreduce")(script, count, _OFFSET)
+        script.chosen("allgather")(script, count, _COUNT, count, _COUNT)
+        for aggregator in self.rounds.aggregators:
+            theirs = self.rounds.of_aggregator.get(aggregator, ())
+            having = {piece[2] for one in theirs for piece in one.pieces}
+            if not having:
+                continue
+            counts = [int(rank in having) for rank in range(script.size)]
+            script.chosen("allgatherv")(
+                script, counts[script.rank], 2 * _OFFSET, counts, 2 * _OFFSET
+            )
+
+    def _exchange(self, script: Script, number: int) -> None:
+        self.rounds.exchange(
+            script, number, writes=self.request.writes, before_sending=lambda: None
+        )
+
+    def _runs(self, script: Script, number: int) -> list[tuple[int, int]]:
+        own = self.rounds.round_of(script.rank, number)
+        return [] if own is None else own.runs()
+
+    def _write(self, script: Script) -> None:
+        overlaps = self.rounds.count > _OVERLAPPED
+        under_way: list[int] = []
+        for number in range(self.rounds.count):
+            self._exchange(script, number)
+            script.waitall(under_way)
+            under_way = []
+            for begin, end in self._runs(script, number):
+                if overlaps:
+                    under_way.append(script.start_write(begin, end - begin))
+                else:
+                    script.write_file(begin, end - begin)
+        script.waitall(under_way)
+
+    def _read(self, script: Script) -> None:
+        overlaps = self.rounds.count > _OVERLAPPED
+        under_way: list[int] = []
+        for number in range(self.rounds.count + 1):
+            script.waitall(under_way)
+            under_way = []
+            for begin, end in self._runs(script, number):
+                if overlaps:
+                    under_way.append(script.start_read(begin, end - begin))
+                elif number < self.rounds.count:
+                    script.read_file(begin, end - begin)
+            if overlaps and number > 0:
+                self._exchange(script, number - 1)
+            elif not overlaps and number < self.rounds.count:
+                self._exchange(script, number)

@@ -1,0 +1,214 @@
+"""What the ranks of a collective read or write move, in which rounds, and over whom."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Protocol
+
+from tisim.actions.script import Script
+
+#: The tag of the data; those of the collectives in between are lower.
+TAG = 1 << 19
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What users may say of two-phase I/O; the names are those of the hints of MPI.
+
+    Attributes
+    ----------
+    cb_nodes
+        How many aggregators there are; 0: as many as the library takes.
+    cb_buffer_size
+        Bytes of the buffer of an aggregator; 0: those of the library.
+    cb_read, cb_write
+        ``enable``, ``disable`` or ``automatic``: as the library decides.
+    """
+
+    cb_nodes: int = 0
+    cb_buffer_size: int = 0
+    cb_read: str = "automatic"
+    cb_write: str = "automatic"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the ranks of a communicator want of a file, by rank.
+
+    Attributes
+    ----------
+    offsets, sizes
+        Of each rank's part, in bytes.
+    writes
+        Whether they write.
+    placement
+        A number of each rank that is equal for ranks of one host.
+    hints
+        What the user says.
+    """
+
+    offsets: Sequence[int]
+    sizes: Sequence[int]
+    writes: bool
+    placement: Sequence[int]
+    hints: Hints
+
+    @property
+    def size(self) -> int:
+        """The number of ranks."""
+        return len(self.sizes)
+
+
+class Plan(Protocol):
+    """How the ranks carry out a request."""
+
+    def write(self, script: Script) -> None:
+        """Write the schedule of the script's rank."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Independent:
+    """Each rank reads or writes its own part."""
+
+    request: Request
+
+    def write(self, script: Script) -> None:
+        """Write the schedule of the script's rank."""
+        request = self.request
+        access = script.write_file if request.writes else script.read_file
+        access(request.offsets[script.rank], request.sizes[script.rank])
+
+
+@dataclass(slots=True)
+class Round:
+    """What an aggregator does in one round.
+
+    Attributes
+    ----------
+    begin, end
+        The bytes of the file that its buffer holds.
+    pieces
+        Parts in the buffer: begin, end, rank.
+    """
+
+    begin: int = 0
+    end: int = 0
+    pieces: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def runs(self) -> list[tuple[int, int]]:
+        """Bytes in a row that the pieces cover: begin and end of each run."""
+        found: list[tuple[int, int]] = []
+        for begin, end, _ in sorted(self.pieces):
+            if found and begin <= found[-1][1]:
+                found[-1] = (found[-1][0], max(end, found[-1][1]))
+            else:
+                found.append((begin, end))
+        return found
+
+
+@dataclass(slots=True)
+class Rounds:
+    """The rounds of all aggregators, and what each other rank has in them.
+
+    Attributes
+    ----------
+    aggregators
+        Ranks; several domains may have the same one.
+    of_aggregator
+        The rounds of each aggregator, by its rank.
+    of_rank
+        Of each rank and round the aggregators it exchanges data with, and how many bytes.
+    count
+        Rounds of the aggregator that has most.
+    """
+
+    aggregators: Sequence[int]
+    of_aggregator: dict[int, list[Round]] = field(default_factory=dict)
+    of_rank: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
+    count: int = 0
+
+    def add(self, aggregator: int, rounds: list[Round]) -> None:
+        """Take the rounds of an aggregator, with their pieces."""
+        self.of_aggregator[aggregator] = rounds
+        self.count = max(self.count, len(rounds))
+        for number, one in enumerate(rounds):
+            for begin, end, rank in one.pieces:
+                self.of_rank.setdefault((rank, number), []).append((aggregator, end - begin))
+
+    def round_of(self, rank: int, number: int) -> Round | None:
+        """What a rank does as an aggregator in a round; None: nothing."""
+        rounds = self.of_aggregator.get(rank, ())
+        return rounds[number] if number < len(rounds) and rounds[number].pieces else None
+
+    def exchange(
+        self, script: Script, number: int, *, writes: bool, before_sending: Callable[[], None]
+    ) -> None:
+        """Write the messages of one round: to the aggregators, or from them.
+
+        Parameters
+        ----------
+        script
+            Of a rank.
+        number
+            Of the round.
+        writes
+            Whether data go to the aggregators.
+        before_sending
+            What the rank does when it has posted its receives.
+        """
+        theirs = self.of_rank.get((script.rank, number), [])
+        own = self.round_of(script.rank, number)
+        mine = [(rank, end - begin) for begin, end, rank in own.pieces] if own else []
+        receives, sends = (mine, theirs) if writes else (theirs, mine)
+        me = script.rank  # whose own data stay in its memory
+        requests = [script.irecv(rank, size, TAG) for rank, size in receives if rank != me]
+        before_sending()
+        requests += [script.isend(rank, size, TAG) for rank, size in sends if rank != me]
+        script.waitall(requests)
+
+
+class Parts:
+    """The parts of ranks that want something, by their offsets.
+
+    Parameters
+    ----------
+    request
+        The parts.
+
+    Attributes
+    ----------
+    begin, end
+        The first byte that is wanted, and behind the last one; both 0 if none is.
+    """
+
+    def __init__(self, request: Request) -> None:
+        found = sorted(
+            (offset, offset + size, rank)
+            for rank, (offset, size) in enumerate(zip(request.offsets, request.sizes, strict=True))
+            if size > 0
+        )
+        self._parts = found
+        self._ends = list(accumulate((end for _, end, _ in found), max))
+        self.begin = found[0][0] if found else 0
+        self.end = self._ends[-1] if found else 0
+
+    def within(self, begin: int, end: int) -> list[tuple[int, int, int]]:
+        """Their pieces between two places of the file: begin, end, rank.
+
+        Parameters
+        ----------
+        begin, end
+            The places, in bytes; `end` is behind the last byte.
+        """
+        pieces = []
+        for at in range(bisect_right(self._ends, begin), len(self._parts)):
+            first, last, rank = self._parts[at]
+            if first >= end:
+                break
+            if last > begin:
+                pieces.append((max(first, begin), min(last, end), rank))
+        return pieces

@@ -1,0 +1,152 @@
+"""Two-phase I/O as ROMIO does it: MPICH's MPI-IO, and one of Open MPI's (``io romio321``).
+
+From the sources of ROMIO in MPICH 4: the generic collective reads and writes
+(``ADIOI_GEN_ReadStridedColl``, ``ADIOI_GEN_WriteStridedColl``) with the hints of ``ad_hints.c``.
+Its drivers for Lustre and other file systems divide files otherwise and are not here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tisim.actions.script import Script
+from tisim.actions.two_phase.plan import (
+    TAG,
+    Independent,
+    Parts,
+    Plan,
+    Request,
+    Round,
+    Rounds,
+)
+
+BUFFER = 16 << 20  # bytes: cb_buffer_size unless given
+_OFFSET = 8  # bytes of an offset
+_COUNT = 4  # bytes of a count
+
+
+def write_parts(script: Script) -> None:
+    """Write how ranks learn of all parts: two allgathers, of the first and last offsets."""
+    for _ in range(2):
+        script.chosen("allgather")(script, 1, _OFFSET, 1, _OFFSET)
+
+
+def plan_of(request: Request) -> Plan:
+    """How ROMIO carries out a request.
+
+    Unless the hint is ``enable``, ranks whose parts follow each other in their order read and
+    write by themselves.
+    """
+    hint = request.hints.cb_write if request.writes else request.hints.cb_read
+    if hint == "disable" or (hint == "automatic" and not _is_interleaved(request)):
+        return Independent(request)
+    rounds = _rounds(request)
+    return Independent(request) if rounds is None else TwoPhase(request, rounds)
+
+
+def _is_interleaved(request: Request) -> bool:
+    last_end = None
+    for offset, size in zip(request.offsets, request.sizes, strict=True):
+        end = offset + size - 1  # the last byte, before the first one of an empty part
+        if last_end is not None and offset < last_end and offset <= end:
+            return True
+        last_end = end
+    return False
+
+
+def aggregators(request: Request) -> list[int]:
+    """The first rank on each host, in the order of ranks; with cb_nodes the first so many."""
+    first: dict[int, int] = {}
+    for rank, host in enumerate(request.placement):
+        first.setdefault(host, rank)
+    ranks = list(first.values())
+    return ranks[: request.hints.cb_nodes or len(ranks)]
+
+
+def _rounds(request: Request) -> Rounds | None:
+    """Divide the bytes between the first and the last one that is wanted evenly; None: none is."""
+    parts = Parts(request)
+    if parts.end == 0:
+        return None
+    chosen = aggregators(request)
+    domain = -(-(parts.end - parts.begin) // len(chosen))
+    buffer = request.hints.cb_buffer_size or BUFFER
+    rounds = Rounds(chosen)
+    for number, aggregator in enumerate(chosen):
+        first = parts.begin + number * domain
+        pieces = parts.within(first, min(first + domain, parts.end))
+        if not pieces:
+            continue
+        at = pieces[0][0]
+        stop = max(piece[1] for piece in pieces)
+        found = []
+        while at < stop:
+            upto = min(at + buffer, stop)
+            found.append(Round(at, upto, parts.within(at, upto)))
+            at = upto
+        rounds.add(aggregator, found)
+    return rounds
+
+
+@dataclass(frozen=True, slots=True)
+class TwoPhase:
+    """Rounds of ROMIO: the sizes of an exchange by an alltoall, then the data.
+
+    An aggregator writes its whole buffer. If no rank writes some of it, it reads the buffer before
+    (data sieving).
+    """
+
+    request: Request
+    rounds: Rounds
+
+    def write(self, script: Script) -> None:
+        """Write the schedule of the script's rank."""
+        self._tell_aggregators(script)
+        script.chosen("allreduce")(script, 1, _COUNT)  # how many rounds there are
+        for number in range(self.rounds.count):
+            if self.request.writes:
+                self._write_round(script, number)
+            else:
+                self._read_round(script, number)
+        if not self.request.writes:
+            return
+        # Nobody goes on before all is written.
+        if len(self.rounds.aggregators) == 1:
+            script.chosen("bcast")(script, 1, _COUNT, self.rounds.aggregators[0])
+        else:
+            script.chosen("allreduce")(script, 1, _COUNT)
+
+    def _tell_aggregators(self, script: Script) -> None:
+        """How many pieces each rank has for each aggregator, then the offsets and lengths."""
+        script.chosen("alltoall")(script, 1, _COUNT, 1, _COUNT)
+        me = script.rank
+        rounds = range(self.rounds.count)
+        own = self.rounds.of_aggregator.get(me, ())
+        others = {piece[2] for one in own for piece in one.pieces} - {me}
+        asked = {
+            aggregator
+            for number in rounds
+            for aggregator, _ in self.rounds.of_rank.get((me, number), ())
+        } - {me}
+        requests = [script.irecv(rank, 2 * _OFFSET, TAG) for rank in sorted(others)]
+        requests += [script.isend(rank, 2 * _OFFSET, TAG) for rank in sorted(asked)]
+        script.waitall(requests)
+
+    def _read_round(self, script: Script, number: int) -> None:
+        own = self.rounds.round_of(script.rank, number)
+        if own is not None:
+            script.read_file(own.begin, own.end - own.begin)
+        script.chosen("alltoall")(script, 1, _COUNT, 1, _COUNT)
+        self.rounds.exchange(script, number, writes=False, before_sending=lambda: None)
+
+    def _write_round(self, script: Script, number: int) -> None:
+        own = self.rounds.round_of(script.rank, number)
+
+        def sieve() -> None:
+            if own is not None and own.runs() != [(own.begin, own.end)]:
+                script.read_file(own.begin, own.end - own.begin)
+
+        script.chosen("alltoall")(script, 1, _COUNT, 1, _COUNT)
+        self.rounds.exchange(script, number, writes=True, before_sending=sieve)
+        if own is not None:
+            script.write_file(own.begin, own.end - own.begin)

@@ -1,0 +1,33 @@
+"""Which library's way collective reads and writes go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from tisim.actions.script import Script
+from tisim.actions.two_phase import ompio, romio
+from tisim.actions.two_phase.plan import Plan, Request
+
+
+class Way(NamedTuple):
+    """How ranks tell each other their parts, and how they carry out what they want."""
+
+    write_parts: Callable[[Script], None]
+    plan: Callable[[Request], Plan]
+
+
+_WAYS: Final = {
+    "romio": Way(romio.write_parts, romio.plan_of),
+    "ompio": Way(ompio.write_parts, ompio.plan_of),
+}
+
+
+def write_parts(way: str, script: Script) -> None:
+    """Write how the ranks of a collective call tell each other what they want of the file."""
+    _WAYS[way].write_parts(script)
+
+
+def plan_of(way: str, request: Request) -> Plan:
+    """How a library carries out a request."""
+    return _WAYS[way].plan(request)

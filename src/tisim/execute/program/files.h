@@ -1,0 +1,32 @@
+/* What the trace does with files: the calls of POSIX and of MPI-IO, on real files. */
+#ifndef TISIM_FILES_H
+#define TISIM_FILES_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "script.h"
+#include "scratch.h"
+
+/* A file that the trace has open, by its number there. */
+struct handle {
+  int number; /* -1: none */
+  bool is_mpi;
+  int file;      /* of POSIX */
+  MPI_File mpi;  /* of MPI-IO */
+  int64_t position; /* in the rehearsal */
+  struct scratch_file *of;
+};
+
+void call_file(const struct instruction *instruction);
+/* What the trace has left open at the end of a repetition. */
+void close_files(void);
+
+/* mpi_files.c */
+void call_mpi_file(const struct instruction *instruction, struct handle *handle);
+void open_mpi_file(const struct instruction *instruction, struct handle *handle,
+                   const char *letters, size_t count);
+
+#endif

@@ -1,0 +1,196 @@
+#include <string.h>
+
+#include "communicators.h"
+#include "execute.h"
+#include "files.h"
+#include "memory.h"
+#include "messages.h"
+#include "requests.h"
+
+static void check(int error, const struct handle *handle) {
+  if (error == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  PMPI_Error_string(error, text, &length);
+  fail("%s: %s", handle->of->path, text);
+}
+
+void open_mpi_file(const struct instruction *instruction, struct handle *handle,
+                   const char *letters, size_t count) {
+  const bool reads = memchr(letters, 'r', count) != NULL;
+  const bool appends = memchr(letters, 'a', count) != NULL;
+  const bool writes = appends || memchr(letters, 'w', count) != NULL;
+  int mode = reads ? writes ? MPI_MODE_RDWR : MPI_MODE_RDONLY : MPI_MODE_WRONLY;
+  if (memchr(letters, 'c', count) != NULL) mode |= MPI_MODE_CREATE;
+  if (appends) mode |= MPI_MODE_APPEND;
+  check(MPI_File_open(communicator_of(instruction), handle->of->path, mode, MPI_INFO_NULL,
+                      &handle->mpi),
+        handle);
+}
+
+static int whence_of(int64_t from) {
+  if (from == SEEK_FROM_BEGINNING) return MPI_SEEK_SET;
+  return from == SEEK_FROM_POSITION ? MPI_SEEK_CUR : MPI_SEEK_END;
+}
+
+/* Positions in a trace are bytes of the file, and stay where they are. */
+static void set_view(const struct handle *handle) {
+  char representation[] = "native";
+  MPI_Offset position = 0;
+  PMPI_File_get_position(handle->mpi, &position);
+  check(MPI_File_set_view(handle->mpi, 0, MPI_BYTE, MPI_BYTE, representation, MPI_INFO_NULL),
+        handle);
+  PMPI_File_seek(handle->mpi, position, MPI_SEEK_SET);
+}
+
+static void close_mpi_file(struct handle *handle) {
+  if (!program.rehearsing) check(MPI_File_close(&handle->mpi), handle);
+  handle->number = -1;
+}
+
+/* How a call moves data: where it begins, and whether it makes a request. */
+struct transfer {
+  MPI_File file;
+  MPI_Offset offset;
+  void *room;
+  const void *data;
+  int count;
+  MPI_Datatype type;
+  MPI_Request *request;
+};
+
+static int move(int operation, const struct transfer *t) {
+  switch (operation) {
+    case OPERATION_FILE_READ:
+      return MPI_File_read(t->file, t->room, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_WRITE:
+      return MPI_File_write(t->file, t->data, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_READ_AT:
+      return MPI_File_read_at(t->file, t->offset, t->room, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_WRITE_AT:
+      return MPI_File_write_at(t->file, t->offset, t->data, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_READ_ALL:
+      return MPI_File_read_all(t->file, t->room, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_WRITE_ALL:
+      return MPI_File_write_all(t->file, t->data, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_READ_AT_ALL:
+      return MPI_File_read_at_all(t->file, t->offset, t->room, t->count, t->type,
+                                  MPI_STATUS_IGNORE);
+    case OPERATION_FILE_WRITE_AT_ALL:
+      return MPI_File_write_at_all(t->file, t->offset, t->data, t->count, t->type,
+                                   MPI_STATUS_IGNORE);
+    case OPERATION_FILE_READ_SHARED:
+      return MPI_File_read_shared(t->file, t->room, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_WRITE_SHARED:
+      return MPI_File_write_shared(t->file, t->data, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_READ_ORDERED:
+      return MPI_File_read_ordered(t->file, t->room, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_WRITE_ORDERED:
+      return MPI_File_write_ordered(t->file, t->data, t->count, t->type, MPI_STATUS_IGNORE);
+    case OPERATION_FILE_IREAD:
+      return MPI_File_iread(t->file, t->room, t->count, t->type, t->request);
+    case OPERATION_FILE_IWRITE:
+      return MPI_File_iwrite(t->file, t->data, t->count, t->type, t->request);
+    case OPERATION_FILE_IREAD_AT:
+      return MPI_File_iread_at(t->file, t->offset, t->room, t->count, t->type, t->request);
+    case OPERATION_FILE_IWRITE_AT:
+      return MPI_File_iwrite_at(t->file, t->offset, t->data, t->count, t->type, t->request);
+    case OPERATION_FILE_IREAD_ALL:
+      return MPI_File_iread_all(t->file, t->room, t->count, t->type, t->request);
+    case OPERATION_FILE_IWRITE_ALL:
+      return MPI_File_iwrite_all(t->file, t->data, t->count, t->type, t->request);
+    case OPERATION_FILE_IREAD_AT_ALL:
+      return MPI_File_iread_at_all(t->file, t->offset, t->room, t->count, t->type, t->request);
+    case OPERATION_FILE_IWRITE_AT_ALL:
+      return MPI_File_iwrite_at_all(t->file, t->offset, t->data, t->count, t->type, t->request);
+    case OPERATION_FILE_IREAD_SHARED:
+      return MPI_File_iread_shared(t->file, t->room, t->count, t->type, t->request);
+    case OPERATION_FILE_IWRITE_SHARED:
+      return MPI_File_iwrite_shared(t->file, t->data, t->count, t->type, t->request);
+    default:
+      fail("the script has a call of MPI-IO of number %d", operation);
+  }
+}
+
+static bool reads(int operation) {
+  switch (operation) {
+    case OPERATION_FILE_READ:
+    case OPERATION_FILE_READ_AT:
+    case OPERATION_FILE_READ_ALL:
+    case OPERATION_FILE_READ_AT_ALL:
+    case OPERATION_FILE_READ_SHARED:
+    case OPERATION_FILE_READ_ORDERED:
+    case OPERATION_FILE_IREAD:
+    case OPERATION_FILE_IREAD_AT:
+    case OPERATION_FILE_IREAD_ALL:
+    case OPERATION_FILE_IREAD_AT_ALL:
+    case OPERATION_FILE_IREAD_SHARED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+static void transfer(const struct instruction *instruction, const struct handle *handle) {
+  const int operation = instruction->operation;
+  const int64_t bytes = instruction->bytes;
+  const bool receives = reads(operation);
+  const bool makes_request = operation >= OPERATION_FILE_IREAD;
+  struct transfer t = {.file = handle->mpi,
+                       .offset = instruction->count > 0 ? instruction->numbers[0] : 0,
+                       .room = receives ? receive_room(bytes) : NULL,
+                       .data = receives ? NULL : send_room(bytes)};
+  if (!program.rehearsing) {
+    const struct message m = message_of(instruction);
+    t.count = m.count;
+    t.type = m.type;
+    if (makes_request) t.request = next_handle();
+    check(move(operation, &t), handle);
+    forget_message(&m);
+  }
+  if (!makes_request) {
+    if (receives) release_room(t.room, bytes);
+    return;
+  }
+  const struct request request = {.type = receives ? REQUEST_RECEIVE : REQUEST_SEND,
+                                  .communicator = instruction->communicator,
+                                  .tag = INT32_MIN, /* no wait names it */
+                                  .number = -1,
+                                  .persistent = -1,
+                                  .room = t.room,
+                                  .bytes = receives ? bytes : 0};
+  add_request(&request);
+}
+
+void call_mpi_file(const struct instruction *instruction, struct handle *handle) {
+  const int operation = instruction->operation;
+  const int64_t *const numbers = instruction->numbers;
+  const bool is_executed = !program.rehearsing;
+  switch (operation) {
+    case OPERATION_FILE_CLOSE:
+      close_mpi_file(handle);
+      return;
+    case OPERATION_FILE_SEEK:
+      if (is_executed)
+        check(MPI_File_seek(handle->mpi, numbers[1], whence_of(numbers[0])), handle);
+      return;
+    case OPERATION_FILE_SEEK_SHARED:
+      if (is_executed)
+        check(MPI_File_seek_shared(handle->mpi, numbers[1], whence_of(numbers[0])), handle);
+      return;
+    case OPERATION_FILE_SYNC:
+      if (is_executed) check(MPI_File_sync(handle->mpi), handle);
+      return;
+    case OPERATION_FILE_SET_VIEW:
+      if (is_executed) set_view(handle);
+      return;
+    case OPERATION_FILE_SET_SIZE:
+      if (is_executed) check(MPI_File_set_size(handle->mpi, instruction->bytes), handle);
+      return;
+    case OPERATION_FILE_PREALLOCATE:
+      if (is_executed) check(MPI_File_preallocate(handle->mpi, instruction->bytes), handle);
+      return;
+    default:
+      transfer(instruction, handle);
+  }
+}

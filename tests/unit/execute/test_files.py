@@ -1,0 +1,159 @@
+"""Executing what traces do with files: recording an execution gives the trace back."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.unit.record.programs import Mpi, record_program
+from tisim.errors import InputError
+from tisim.execute import execute
+from tisim.execute.source import print_source
+from tisim.formats import Trace
+
+MPI_IO = """\
+init
+file_open 0 out/shared.dat rwc
+file_preallocate 0 4096
+file_write_at_all 0 1000 {offset}
+file_write_at 0 10 {behind}
+file_sync 0
+file_seek 0 {offset}
+file_read 0 100
+file_read_all 0 50
+file_read_at 0 10 {offset}
+file_read_at_all 0 20 {offset}
+file_sync 0
+file_seek 0 {behind}
+file_write 0 5
+file_write_all 0 5
+file_write_shared 0 7
+file_write_ordered 0 3
+file_seek_shared 0 0
+file_read_ordered 0 2
+file_read_shared 0 2
+barrier
+file_set_view 0
+file_iwrite_at 0 10 {behind} request=0
+file_iread_at 0 10 {offset} request=1
+wait request=1
+wait request=0
+file_iwrite_all 0 8 request=0
+file_iwrite_at_all 0 8 {offset} request=1
+waitall requests=0,1
+barrier
+file_set_size 0 5000
+file_close 0
+finalize
+"""
+POSIX = """\
+init
+mkdir results
+open 0 results/out.%03d rwct
+write 0 1000
+lseek 0 -10 cur
+pwrite 0 50 2000
+pread 0 20 100
+read 0 10
+fsync 0
+stat results/out.%03d
+close 0
+open 0 /data/input r
+read 0 4096
+lseek 0 1000000
+read 0 10
+close 0
+unlink results/out.%03d
+barrier
+finalize
+"""
+
+
+def _write(directory: Path, program: str, ranks: int = 2) -> Trace:
+    lines = [
+        f"{rank} {line}\n"
+        for rank in range(ranks)
+        for line in program.format(offset=1000 * rank + 500, behind=3000 + 100 * rank).splitlines()
+    ]
+    (directory / "trace.txt").write_text("".join(lines))
+    return Trace.open(directory / "trace.txt")
+
+
+def _recorded(
+    trace: Trace, directory: Path, mpi: Mpi, cache: Path, io: str, monkeypatch: pytest.MonkeyPatch
+) -> Sequence[Sequence[str]]:
+    """The calls of each rank of an execution that is recorded, without what is not the trace's."""
+    print_source(directory / "source", trace, files=True)
+    program = directory / "tisim_execute"
+    sources = [*map(str, (directory / "source").glob("*.c"))]
+    subprocess.run(
+        [mpi.cc, "-std=c11", "-D_GNU_SOURCE", "-O1", "-o", program, *sources], check=True
+    )
+    scratch = directory / "scratch"
+    scratch.mkdir()
+    monkeypatch.chdir(directory)
+    arguments = ("source/scripts", "repeat=1", "warm_up=0", f"scratch={scratch}")
+    recorded = record_program(
+        program, directory, mpi, *arguments, ranks=2, options=("--io", io), cache=cache
+    )
+    assert [*scratch.rglob("*.*")] == []  # files have been removed
+    return [recorded.calls(rank) for rank in range(2)]
+
+
+@pytest.fixture
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.getbasetemp().parent / "recorders"
+
+
+def test_recording_an_execution_of_mpi_io(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = _write(tmp_path, MPI_IO)
+    for rank, calls in enumerate(_recorded(trace, tmp_path, mpi, cache, "mpi", monkeypatch)):
+        expected = MPI_IO.format(offset=1000 * rank + 500, behind=3000 + 100 * rank).splitlines()
+        opened = next(call for call in calls if call.startswith("file_open"))
+        assert opened.endswith("out/shared.dat rwc")
+        assert [call for call in calls if call != opened] == [
+            call for call in expected if not call.startswith("file_open")
+        ]
+
+
+def test_recording_an_execution_of_posix(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = _write(tmp_path, POSIX)
+    for calls in _recorded(trace, tmp_path, mpi, cache, "posix", monkeypatch):
+        # The executor reads its script and writes its results by the same functions.
+        first = next(at for at, call in enumerate(calls) if call.startswith("mkdir"))
+        last = next(at for at, call in enumerate(calls) if call.startswith("unlink"))
+        handle = next(call.split()[1] for call in calls[first:] if call.startswith("open "))
+        kept = [
+            call.split()
+            for call in calls[first : last + 1]
+            if call.split()[0] in ("mkdir", "stat", "unlink") or call.split()[1] == handle
+        ]
+        expected = [line.split() for line in POSIX.splitlines()[1:-2]]
+        assert [words[0] for words in kept] == [words[0] for words in expected]
+        for found, wanted in zip(kept, expected, strict=True):
+            if wanted[0] not in ("mkdir", "open", "stat", "unlink"):
+                assert found[2:] == wanted[2:], found
+
+
+def test_files_are_read_that_were_there_before(mpi: Mpi, tmp_path: Path) -> None:
+    trace = _write(tmp_path, POSIX)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    done = execute(trace, [mpi.run], repeat=3, compiler=mpi.cc, time_limit=120, scratch=scratch)
+    assert len(done.repetitions) == 3
+    assert [*scratch.iterdir()] == []
+
+
+def test_a_directory_for_files_is_needed(mpi: Mpi, tmp_path: Path) -> None:
+    trace = _write(tmp_path, POSIX)
+    with pytest.raises(InputError, match="name a directory for files, which --scratch does"):
+        execute(trace, [mpi.run], compiler=mpi.cc)
+    with pytest.raises(InputError, match="nothing can be put there"):
+        execute(trace, [mpi.run], compiler=mpi.cc, scratch=tmp_path / "missing")

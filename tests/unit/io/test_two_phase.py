@@ -1,0 +1,168 @@
+"""Collective reads and writes by two-phase I/O: who moves what, in which rounds, and how long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.unit.io.conftest import Replay
+from tisim.actions.two_phase import ompio, romio
+from tisim.actions.two_phase.plan import Hints, Request
+from tisim.errors import InputError
+from tisim.platform.deployment import Deployment
+from tisim.result import Result
+
+OPEN = "file_open 0 /scratch/f rwc"
+
+
+def _config(way: str, **hints: object) -> dict[str, str]:
+    options = {f"tisim/{name.replace('_', '-')}": str(value) for name, value in hints.items()}
+    return {"tisim/collective-io": way, **options}
+
+
+def _sums(result: Result) -> tuple[list[int], list[int]]:
+    assert result.io is not None
+    return result.io["bytes_read"], result.io["bytes_written"]
+
+
+def test_by_default_each_rank_has_its_own_part(replay: Replay) -> None:
+    ranks = [f"{OPEN}; file_write_at_all 0 40 {40 * (3 - rank)}" for rank in range(4)]
+    assert _sums(replay(*ranks)) == ([0] * 4, [40] * 4)
+
+
+def test_romio_leaves_parts_alone_that_follow_the_order_of_ranks(replay: Replay) -> None:
+    follow = [f"{OPEN}; file_write_at_all 0 40 {40 * rank}" for rank in range(4)]
+    assert _sums(replay(*follow, config=_config("romio"))) == ([0] * 4, [40] * 4)
+    enabled = _config("romio", cb_write="enable")
+    assert _sums(replay(*follow, config=enabled)) == ([0] * 4, [160, 0, 0, 0])
+    back = [f"{OPEN}; file_write_at_all 0 40 {40 * (3 - rank)}" for rank in range(4)]
+    assert _sums(replay(*back, config=_config("romio"))) == ([0] * 4, [160, 0, 0, 0])
+    disabled = _config("romio", cb_write="disable")
+    assert _sums(replay(*back, config=disabled)) == ([0] * 4, [40] * 4)
+
+
+def test_romio_has_an_aggregator_on_each_host(replay: Replay) -> None:
+    ranks = [f"{OPEN}; file_write_at_all 0 10 {10 * rank}" for rank in range(4)]
+    two = _config("romio", cb_write="enable")
+    assert _sums(replay(*ranks, hosts="abab", config=two))[1] == [20, 20, 0, 0]
+    one = two | {"tisim/cb-nodes": "1"}
+    assert _sums(replay(*ranks, hosts="abab", config=one))[1] == [40, 0, 0, 0]
+
+
+def test_romio_reads_a_buffer_with_holes_before_it_writes_it(replay: Replay) -> None:
+    parts = (0, 30), (50, 20)
+    made = f"{OPEN}; file_set_size 0 60"
+    ranks = [f"{made}; file_write_at_all 0 {size} {offset}" for offset, size in parts]
+    enabled = _config("romio", cb_write="enable")
+    # The file ends at 60 bytes, so that 60 of the 70 bytes can be read.
+    assert _sums(replay(*ranks, config=enabled)) == ([60, 0], [70, 0])
+    # Of buffers of 10 bytes those that lie in parts are only written, and holes are left alone.
+    small = enabled | {"tisim/cb-buffer-size": "10"}
+    assert _sums(replay(*ranks, config=small)) == ([0, 0], [50, 0])
+    uneven = enabled | {"tisim/cb-buffer-size": "40"}
+    assert _sums(replay(*ranks, config=uneven)) == ([40 + 20, 0], [40 + 30, 0])
+
+
+def test_rounds_take_their_time_one_after_the_other(replay: Replay) -> None:
+    # The disk of host a writes 80 bytes a second and reads 200.
+    ranks = [f"{OPEN}; file_write_at_all 0 200 {200 * (3 - rank)}" for rank in range(4)]
+    back = [f"{one}; file_read_at_all 0 200 {200 * (3 - r)}" for r, one in enumerate(ranks)]
+    for buffer in ("1000", "100"):
+        result = replay(*back, config=_config("romio", cb_buffer_size=buffer))
+        assert result.finish.tolist() == pytest.approx([14.0] * 4, abs=0.01)
+        assert _sums(result) == ([800, 0, 0, 0], [800, 0, 0, 0])
+
+
+def test_ompio_moves_only_what_ranks_want(replay: Replay) -> None:
+    ranks = [f"{OPEN}; file_write_at_all 0 10 {100 * rank}" for rank in range(4)]
+    assert _sums(replay(*ranks, config=_config("ompio"))) == ([0] * 4, [40, 0, 0, 0])
+    two = _config("ompio", cb_nodes=2)
+    assert _sums(replay(*ranks, config=two)) == ([0] * 4, [20, 0, 20, 0])
+    read = [f"{one}; file_read_at_all 0 10 {100 * (3 - r)}" for r, one in enumerate(ranks)]
+    assert _sums(replay(*read, config=two)) == ([20, 0, 20, 0], [20, 0, 20, 0])
+    disabled = _config("ompio", cb_write="disable")
+    assert _sums(replay(*ranks, config=disabled)) == ([0] * 4, [10] * 4)
+
+
+def test_ompio_writes_while_data_of_the_next_round_move(tmp_path: Path) -> None:
+    # The link between the hosts and the disk take a second each for a round of 100 bytes.
+    platform = tmp_path / "slow.xml"
+    platform.write_text(
+        """<platform version="4.1"><zone id="z" routing="Full">
+          <host id="a" speed="1Gf"><disk id="d" read_bw="100" write_bw="100"/></host>
+          <host id="b" speed="1Gf"><disk id="d" read_bw="100" write_bw="100"/></host>
+          <link id="l" bandwidth="100Bps" latency="0"/>
+          <route src="a" dst="b"><link_ctn id="l"/></route></zone></platform>"""
+    )
+    trace = tmp_path / "trace.txt"
+    trace.write_text("0 file_open 0 f wc\n0 file_write_at_all 0 0 0\n"
+                     "1 file_open 0 f wc\n1 file_write_at_all 0 800 0\n")  # fmt: skip
+    config = _config("ompio", cb_nodes=1, cb_buffer_size=200) | {
+        "network/bandwidth-factor": "1",
+        "network/latency-factor": "1",
+        "network/TCP-gamma": "0",
+    }
+
+    def seconds(size: str) -> float:
+        result = tisim.replay(
+            trace,
+            platform=platform,
+            deployment=Deployment.round_robin(["a", "b"], 2),
+            config=config | {"tisim/cb-buffer-size": size},
+        )
+        return float(result.finish[0])
+
+    # With 8 rounds of 100 bytes all but the first exchange overlap with writes; with 2 none does.
+    assert 5 < seconds("800") - seconds("200") < 8
+
+
+def test_positions_lengths_and_requests_are_those_of_other_calls(replay: Replay) -> None:
+    config = _config("romio", cb_write="enable", cb_read="enable")
+    ranks = [
+        f"{OPEN}; file_seek 0 {20 * rank}; file_write_all 0 20; file_write_at 0 5 {60 + 5 * rank}; "
+        f"file_sync 0; file_seek 0 0; file_read_all 0 70; file_read_at_all 0 10 60; file_close 0"
+        for rank in range(2)
+    ]
+    replay(*ranks, config=config)
+    behind = ranks[0].replace("file_read_at_all 0 10 60", "file_read_at_all 0 11 60")
+    with pytest.raises(InputError, match=r"reads 11 bytes from offset 60 of .* ends at 70"):
+        replay(behind, ranks[1], config=config)
+    full = [f"{OPEN}; file_write_at_all 0 600 {600 * rank}" for rank in range(2)]
+    with pytest.raises(InputError, match="is full"):
+        replay(*full, config=config)
+
+
+def test_a_communicator_and_ranks_that_want_nothing(replay: Replay) -> None:
+    text = "file_open 0 /scratch/f.{0} wc comm=1; file_write_at_all 0 {1} 0 comm=1; barrier"
+    ranks = [
+        f"comm_split 0 1 {rank % 2} 0; {text.format(rank % 2, 40 if rank < 2 else 0)}"
+        for rank in range(4)
+    ]
+    for way in ("romio", "ompio"):
+        result = replay(*ranks, config=_config(way, cb_write="enable"))
+        assert _sums(result)[1] == [40, 40, 0, 0]
+
+
+def _request(offsets: list[int], sizes: list[int], **hints: int) -> Request:
+    return Request(offsets, sizes, True, [0] * len(sizes), Hints(**hints))
+
+
+def test_libraries_choose_aggregators() -> None:
+    eight = _request([0] * 8, [1] * 8)
+    assert romio.aggregators(eight) == [0]
+    hosts = Request([0] * 6, [1] * 6, True, [3, 3, 5, 3, 5, 4], Hints())
+    assert romio.aggregators(hosts) == [0, 2, 5]
+    assert ompio.aggregators(eight) == [0]
+    assert ompio.aggregators(_request([0] * 8, [1] * 8, cb_nodes=3)) == [0, 3, 6]
+    assert ompio.aggregators(_request([0] * 4, [1] * 4, cb_nodes=9)) == [0, 1, 2, 3]
+    # Large parts need more aggregators, at most one for eight ranks.
+    assert ompio.aggregator_count(64, 1 << 20, ompio.BUFFER) >= 1
+    assert ompio.aggregator_count(64, 1 << 30, ompio.BUFFER) == 8
+    assert ompio.aggregator_count(4, 1 << 30, ompio.BUFFER) == 1
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(InputError, match="tisim/collective-io"):
+        tisim.Config({"tisim/collective-io": "posix"})
