@@ -120,12 +120,15 @@ void TraceWriter::write_attributes(std::vector<Section>& sections) {
   sections.back().required = false;
 }
 
-// Tables are coded thoroughly only where reading them takes a small part of a replay.
-void TraceWriter::code_tables(std::vector<Section>& tables) const {
+// Tables are coded thoroughly only where reading them takes a small part of a replay, and beside
+// many values it saves less than a hundredth of the file. `values`: the bytes of the columns.
+void TraceWriter::code_tables(std::vector<Section>& tables, std::uint64_t values) const {
   constexpr std::uint64_t kCallsPerByte = 12;
+  constexpr std::uint64_t kManyValues = 4;  // so many times as much as the tables
   std::uint64_t bytes = 0;
   for (const Section& section : tables) bytes += section.bytes.size();
-  const Coding coding = bytes <= calls_ / kCallsPerByte ? Coding::thorough : Coding::quick;
+  const bool is_thorough = bytes <= calls_ / kCallsPerByte && values <= kManyValues * bytes;
+  const Coding coding = is_thorough ? Coding::thorough : Coding::quick;
   for (Section& section : tables) section.coding = coding;
 }
 
@@ -149,10 +152,10 @@ std::string TraceWriter::finish(FileLayout layout, std::vector<Section> others) 
     Bytes columns;
     tables_.write_columns(columns);
     sections.push_back(section_of(kColumnsSection, std::move(columns.data)));
-    code_tables(sections);
+    code_tables(sections, values.size());
     if (!values.empty()) sections.push_back(section_of(kValuesSection, std::move(values)));
   } else {
-    code_tables(sections);
+    code_tables(sections, 0);
   }
   if (draws_) {
     Bytes seed;

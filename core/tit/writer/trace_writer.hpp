@@ -52,7 +52,7 @@ class TraceWriter {
  private:
   void finish_names(FileLayout& layout) const;
   void write_attributes(std::vector<Section>& sections);
-  void code_tables(std::vector<Section>& tables) const;
+  void code_tables(std::vector<Section>& tables, std::uint64_t values) const;
 
   TraceTables tables_;
   std::uint64_t calls_ = 0;  // of all ranks
