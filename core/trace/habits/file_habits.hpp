@@ -92,7 +92,10 @@ class FileHabits {
 
  private:
   std::int32_t add(const std::string& name, std::int32_t file_system, std::int64_t alignment) {
-    uses_.push_back({.name = name, .file_system = file_system, .alignment = alignment});
+    FileUse& use = uses_.emplace_back();
+    use.name = name;
+    use.file_system = file_system;
+    use.alignment = alignment;
     return static_cast<std::int32_t>(uses_.size() - 1);
   }
 

@@ -344,6 +344,6 @@ def test_damage_to_any_file_ends_with_one_message(
             refused += 1
         file.write_bytes(whole)
     # What the library makes of some damage depends on its uninitialised memory.
-    assert refused > 30
+    assert refused > 50
     # The library prints nothing of its own.
     assert capfd.readouterr().err == ""

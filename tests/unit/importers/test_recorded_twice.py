@@ -320,5 +320,6 @@ def test_otf2_and_paraver_have_the_calls_of_the_run(
         for rank in range(RANKS):
             other = (tmp_path / name / f"rank-{rank}.txt").read_text().splitlines()
             calls = calls_of(recorded.lines[rank], knows_sources=True)
-            assert len(calls) > 10
             assert calls_of(other, knows_sources=True) == calls
+        # Which worker has how many tasks differs from run to run.
+        assert max(len(calls_of(lines, knows_sources=True)) for lines in recorded.lines) > 10

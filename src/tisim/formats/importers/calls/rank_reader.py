@@ -129,7 +129,13 @@ class RankReader:
             self._ended = end
 
     def _write(self) -> None:
-        call = self._call
+        try:
+            self._write_call(self._call)
+        except KeyError as missing:
+            function = self._call.function
+            raise self._error(f"MPI_{function} lacks its argument {missing}") from None
+
+    def _write_call(self, call: Call) -> None:
         function = call.function
         if function in SENDS:
             self._calls.message(SENDS[function], *self._message("dest"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,9 @@ import _otf2
 
 from tisim.errors import InputError
 from tisim.formats.importers.otf2.complaints import complaints
+
+# OTF2_BUFFER_CHUNK_HEADER, with which an uncompressed file begins, and OTF2_BUFFER_END_OF_FILE.
+_FIRST_BYTE, _LAST_BYTE = b"\x03", b"\x01"
 
 
 @contextmanager
@@ -30,8 +34,9 @@ def opened_events(anchor: Path, location: int) -> Iterator[object]:
     Raises
     ------
     InputError
-        If the library refuses them, also later, while they are read.
+        If they are cut, or the library refuses them, also later, while they are read.
     """
+    _check_end(anchor.with_suffix("") / f"{location}.evt")
     with complaints() as found:
         handle = None
         try:
@@ -44,6 +49,18 @@ def opened_events(anchor: Path, location: int) -> Iterator[object]:
                 _otf2.Reader_Close(handle)
         if found:
             raise _unreadable(anchor, location, found[0])
+
+
+def _check_end(events: Path) -> None:
+    """Refuse a cut file: the library would take what its memory happens to hold for the rest."""
+    if not events.is_file():
+        return  # the library says so
+    with events.open("rb") as file:
+        first = file.read(1)
+        file.seek(-1 if first else 0, os.SEEK_END)
+        last = file.read(1)
+    if first in (b"", _FIRST_BYTE) and last != _LAST_BYTE:
+        raise InputError("is cut: the end of OTF2's events is missing", file=events)
 
 
 def _unreadable(anchor: Path, location: int, why: str) -> InputError:
