@@ -34,7 +34,8 @@ def executor_code() -> SourceCode:
     program = files("tisim.execute").joinpath("program")
     texts = {
         file.name: file.read_text(encoding="utf-8")
-        for file in program.iterdir()
+        for folder in (program, program.joinpath("files"))
+        for file in folder.iterdir()
         if file.name.endswith((".c", ".h"))
     }
     texts["vocabulary.h"] = vocabulary_header()

@@ -146,13 +146,13 @@ static void seek(const struct instruction *instruction, const struct handle *han
 /* The program may have asked for what was not there, or made what was: failures are no errors. */
 static void call_by_name(const struct instruction *instruction) {
   struct stat status;
-  const struct scratch_file *const file =
-      scratch_file_of(instruction->numbers, instruction->count);
+  struct scratch_file *const file = scratch_file_of(instruction->numbers, instruction->count);
+  if (instruction->operation == OPERATION_MKDIR) note_directory(file);
   if (program.rehearsing) return;
   int failed = 0;
   if (instruction->operation == OPERATION_STAT) failed = stat(file->path, &status);
   if (instruction->operation == OPERATION_UNLINK) failed = unlink(file->path);
-  if (instruction->operation == OPERATION_MKDIR) failed = mkdir(file->path, 0777);
+  if (instruction->operation == OPERATION_MKDIR) failed = mkdir(file->directory, 0777);
   (void)failed;
 }
 

@@ -7,6 +7,7 @@
 
 struct scratch_file {
   char *path;
+  char *directory; /* that the trace makes; another one, as files may need `path` */
   bool is_created; /* by the trace */
   int64_t needed;  /* bytes that are there before */
   uint64_t hash;   /* of the path */
@@ -19,6 +20,7 @@ struct scratch_file *scratch_file_of(const int64_t *name, int64_t count);
 /* While the script is rehearsed: the file is opened; it has so many bytes, -1: not known. */
 void note_open(struct scratch_file *file, bool creates, int64_t size);
 void note_read(struct scratch_file *file, int64_t end);
+void note_directory(struct scratch_file *file);
 
 /* Removes what the trace creates, and writes what it only reads. All ranks call this. */
 void prepare_files(void);

@@ -53,7 +53,7 @@ struct scratch_file *scratch_file_of(const int64_t *name, int64_t count) {
     return file;
   }
   struct scratch_file *const file = checked(calloc(1, sizeof *file));
-  *file = (struct scratch_file){path, false, -1, hash, all, *bucket};
+  *file = (struct scratch_file){path, NULL, false, -1, hash, all, *bucket};
   return all = *bucket = file;
 }
 
@@ -69,9 +69,20 @@ void note_read(struct scratch_file *file, int64_t end) {
   if (!file->is_created && end > file->needed) file->needed = end;
 }
 
+void note_directory(struct scratch_file *file) {
+  if (file->directory != NULL) return;
+  const size_t size = strlen(file->path) + 16;
+  file->directory = checked(malloc(size));
+  snprintf(file->directory, size, "%s.%d", file->path, program.rank);
+}
+
 /* The executor's own work on files is not seen by recorders: they wrap the functions of the C
  * library. */
 static void remove_path(const char *path) { syscall(SYS_unlinkat, AT_FDCWD, path, 0); }
+
+static void remove_directory(const struct scratch_file *file) {
+  if (file->directory != NULL) syscall(SYS_unlinkat, AT_FDCWD, file->directory, AT_REMOVEDIR);
+}
 
 static void make_directories(char *path) {
   for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
@@ -137,6 +148,7 @@ void prepare_files(void) {
   if (created_count < 0) exchange_created();
   for (struct scratch_file *file = all; file != NULL; file = file->next) {
     make_directories(file->path);
+    remove_directory(file);
     if (file->is_created) remove_path(file->path);
   }
   PMPI_Barrier(program.control);
@@ -146,6 +158,8 @@ void prepare_files(void) {
 }
 
 void remove_files(void) {
-  for (const struct scratch_file *file = all; file != NULL; file = file->next)
+  for (const struct scratch_file *file = all; file != NULL; file = file->next) {
+    remove_directory(file);
     remove_path(file->path);
+  }
 }
