@@ -33,8 +33,8 @@ TEST("time bins: wider bins keep the sums") {
   bins.spread(0, 0.0, 1e-6, 3.0);
   bins.spread(0, 1e-6, 5.0, 7.0);
   bins.spread(other, 2.0, 1000.0, 11.0);
-  CHECK(close(sum(bins.of(0)), 10.0));
-  CHECK(close(sum(bins.of(other)), 11.0));
+  CHECK(test::close(sum(bins.of(0)), 10.0));
+  CHECK(test::close(sum(bins.of(other)), 11.0));
   CHECK(bins.width() * 4 > 1000.0);
   CHECK(bins.of(0)[1] == 0.0);
 }

@@ -156,7 +156,7 @@ def test_everything_is_executed(mpi: Mpi, tmp_path: Path) -> None:
     named = {one.name for calls in calls_of(trace, tmp_path / "scripts") for one in calls}
     others = {"collective", "icollective", "end", "nop", "custom", "compute"}
     others |= {"send", "ssend", "wait_last", "test_last", "recv_half", "threads"}
-    others |= {"file", "file_offset"}  # which execute refuses
+    others |= {"file", "file_offset"}  # test_files.py executes them
     assert {kind.name.lower() for kind in Kind} - others - named == set()
     done = execute(trace, [mpi.run], repeat=2, compute="sleep", compiler=mpi.cc, time_limit=120)
     assert len(done.repetitions) == 2
