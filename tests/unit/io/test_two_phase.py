@@ -115,8 +115,8 @@ def test_ompio_writes_while_data_of_the_next_round_move(tmp_path: Path) -> None:
         )
         return float(result.finish[0])
 
-    # With 8 rounds of 100 bytes all but the first exchange overlap with writes, which take 9 s; with
-    # 2 of 400 bytes none does, which take 16 s. Each message has 16 bytes of its own, as in SMPI.
+    # With 8 rounds of 100 bytes all but the first exchange overlap with writes: 9 s in all. With
+    # 2 of 400 bytes none does: 16 s. Each message has 16 bytes of its own, as in SMPI.
     assert seconds("800") - seconds("200") == pytest.approx(16 - 9 - (8 - 2) * 0.16)
 
 
