@@ -18,8 +18,9 @@ from tisim.extrapolation.shapes import Shape
 
 # So many equal calls in a row may be no loop.
 _SHORT = 4
-# What may be spelled out of one loop, and of calls that it repeats.
-_MOST_CALLS = 128
+# What may be spelled out of one loop, and of calls that it repeats. Laying long sequences beside
+# each other takes time by the square of their lengths, on each grid that is tried.
+_MOST_CALLS = 20
 _LONGEST_ROOT = 16
 # Sequences are hashed modulo a prime, so that loops need not be unfolded.
 _PRIME, _BASE = 2**61 - 1, 1_000_003
