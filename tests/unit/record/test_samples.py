@@ -95,7 +95,11 @@ int main(int argc, char **argv) {
 """
 
 
-def test_threads_of_regions_are_sampled(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
+def test_threads_of_regions_are_sampled(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The other thread sleeps at the end of a region: what it spins would be sampled, too.
+    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     source = tmp_path / "threads.c"
     source.write_text(THREADS)
     program = compile_program(source, tmp_path, mpi, "-g", "-fopenmp")
