@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.oracle.platforms.families import FAMILIES, draw_platform
-from tests.oracle.programs.algorithms import fails
+from tests.oracle.programs.algorithms import TO_ITSELF, fails
 from tests.oracle.programs.collective_calls import OPERATIONS, CollectiveAuthor
 from tests.oracle.programs.configs import draw_config, names_algorithms, thresholds
 from tests.oracle.programs.program import Line, Program, Word
@@ -39,6 +39,9 @@ def keep_to_simgrid(
         author.most_alltoall = 2999
 
     def why(words: Sequence[Word], default_width: int, members: Sequence[int]) -> str | None:
+        named = (str(words[0]), config.get(f"smpi/{words[0]}", ""))
+        if len(members) == 1 and named in TO_ITSELF:
+            return "sends to itself"
         places = [hosts[rank] for rank in members]
         return fails(words, default_width, selector=selector, hosts=places)
 

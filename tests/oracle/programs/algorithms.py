@@ -42,6 +42,9 @@ UNSOUND = {
     ("scatter", "mvapich2_two_level_direct"),
 }
 
+#: In SimGrid a rank that is alone sends itself a message that nobody receives.
+TO_ITSELF = {("bcast", "NTSL"), ("bcast", "NTSL_Isend"), ("reduce", "ompi_binomial")}
+
 
 def able(operation: str, name: str, hosts: Sequence[str]) -> bool:
     """Whether SimGrid's algorithm does what it should among ranks on these hosts."""

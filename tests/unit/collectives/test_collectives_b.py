@@ -173,6 +173,15 @@ def test_empty_blocks_are_no_obstacle(counts: tuple[int, ...]) -> None:
         alltoallv(name, [[0] * size, *[counts] * (size - 1)])
 
 
+@pytest.mark.parametrize(
+    ("operation", "name"), [("bcast", "NTSL"), ("bcast", "NTSL_Isend"), ("reduce", "ompi_binomial")]
+)
+def test_a_rank_that_is_alone_sends_itself_nothing(operation: str, name: str) -> None:
+    script = Script(0, 1)
+    algorithm(operation, name)(script, 1000, 8, 0)
+    assert list(script.sizes) == []
+
+
 def test_large_allgatherv_blocks_travel_in_pieces() -> None:
     counts = (500_000, 0, 300_000, 5)
     function = algorithm("allgatherv", "mpich_ring")
