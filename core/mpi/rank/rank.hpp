@@ -110,6 +110,7 @@ struct Rank {
   Stage stage = Stage::none;    // of `collective`, when that makes a communicator
   Side waiting_side = kSender;  // of the message `waiting`
   bool probed_twice = false;    // class Probes
+  bool woken_to_probe = false;  // a message was sent to it, and its waiting probe looks again
   bool indexed = false;         // class RequestTable: there is an index of its pending requests
   bool trace_closed = false;    // nothing more is read of its trace, its reader is gone
   bool lost_type = false;       // and had a type of unknown width
