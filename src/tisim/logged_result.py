@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tisim.deprecation import warn_of_old_name
+from tisim.errors import TisimError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -16,11 +19,38 @@ if TYPE_CHECKING:
 
 
 class LoggedResult:
-    """The part of `tisim.Result` that needs the event log: tables, pictures, other libraries."""
+    """The part of `tisim.Result` that needs the event log: tables, pictures, other libraries.
+
+    Attributes
+    ----------
+    event_log
+        What happened, if the replay kept it; else None.
+    """
+
+    event_log: EventLog | None
 
     def require_event_log(self) -> EventLog:
-        """The event log; a `TisimError` when there is none."""
-        raise NotImplementedError
+        """The event log.
+
+        Raises
+        ------
+        TisimError
+            When the replay kept none.
+        """
+        if self.event_log is None:
+            raise TisimError("the result has no event log: replay with event_log=True")
+        return self.event_log
+
+    @property
+    def recorded(self) -> EventLog | None:
+        """Deprecated spelling of `event_log`."""
+        warn_of_old_name("Result.recorded", "Result.event_log")
+        return self.event_log
+
+    def known(self) -> EventLog:
+        """Deprecated spelling of `require_event_log`."""
+        warn_of_old_name("Result.known()", "Result.require_event_log()")
+        return self.require_event_log()
 
     @property
     def timeline(self) -> pd.DataFrame:

@@ -9,8 +9,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, get_args, overload
 
-from tisim.deprecation import warn_of_old_name
-from tisim.errors import InputError, TisimError
+from tisim.errors import InputError
 from tisim.file_tables import FileTables
 from tisim.logged_result import LoggedResult
 from tisim.quantities import format_seconds
@@ -242,29 +241,6 @@ class Result(LoggedResult):
     def file_tables(self) -> FileTables:
         """Frames of `io`: `files`, `servers`, `bandwidth` and `waits`."""
         return FileTables(self.io)
-
-    def require_event_log(self) -> EventLog:
-        """The event log.
-
-        Raises
-        ------
-        TisimError
-            When the replay kept none.
-        """
-        if self.event_log is None:
-            raise TisimError("the result has no event log: replay with event_log=True")
-        return self.event_log
-
-    @property
-    def recorded(self) -> EventLog | None:
-        """Deprecated spelling of `event_log`."""
-        warn_of_old_name("Result.recorded", "Result.event_log")
-        return self.event_log
-
-    def known(self) -> EventLog:
-        """Deprecated spelling of `require_event_log`."""
-        warn_of_old_name("Result.known()", "Result.require_event_log()")
-        return self.require_event_log()
 
     def to_dict(self) -> ResultDict:
         """The result as plain numbers, lists, dicts; with `breakdown` if there is an event log."""
