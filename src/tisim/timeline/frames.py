@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, TypedDict
 
 from tisim.errors import InputError
-from tisim.timeline.names import STATES
+from tisim.timeline.names import BETWEEN_CALLS, STATES
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tisim.timeline.event_log import EventLog
 
 #: Kinds that are no calls of MPI: their names stay as they are.
-_NO_CALLS = frozenset({"no action", "nop", "compute", "sleep", "custom", "file", "request"})
+_NO_CALLS = BETWEEN_CALLS | {"file", "request"}
 _NAMES = {"reducescatter": "MPI_Reduce_scatter", "ireducescatter": "MPI_Ireduce_scatter"}
 #: Calls of POSIX.
 _POSIX = frozenset(

@@ -10,6 +10,9 @@ STATES: tuple[str, ...] = tuple(_core.state_names())
 #: The wait states: those in which a rank waits for another one.
 WAITS: tuple[str, ...] = STATES[STATES.index("late sender") :]
 
+#: Kinds of what ranks do between their calls of MPI.
+BETWEEN_CALLS = frozenset({"no action", "nop", "compute", "sleep", "custom"})
+
 
 def kind_names() -> list[str]:
     """Names of the kinds of actions by number; empty where a number is not used."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
+from tisim.timeline.names import BETWEEN_CALLS
 from tisim.timeline.run_file import RunFile
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ _MOST_RANKS = 64
 _MOST_CALLS = 20_000
 # Runs are of one program when this part of the shorter run's calls are the same ones.
 _LEAST_COMMON = 0.5
-# What lies between calls.
-_NO_CALLS = frozenset({"no action", "nop", "compute", "sleep", "custom"})
 
 
 class Alignment:
@@ -98,7 +97,7 @@ def _calls(run: RunFile, ranks: list[int]) -> list[Calls]:
     import numpy as np
 
     names = np.array(run.info["kinds"])
-    is_call = ~np.isin(names, [*_NO_CALLS])
+    is_call = ~np.isin(names, [*BETWEEN_CALLS])
     parts: list[list[tuple[NDArray[np.int64], NDArray[np.float64]]]] = [[] for _ in ranks]
     for block in range(run.actions.blocks):
         rows = run.actions.read(block)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.timeline.names import WAITS
+from tisim.timeline.names import BETWEEN_CALLS, WAITS
 from tisim.timeline.outliers import waits_due_to
 from tisim.timeline.run_file import RunFile, Window
 from tisim.timeline.run_file.blocks import Block
@@ -25,6 +25,8 @@ _LONGEST_CHAIN = 64
 _MOST_BLOCKS = 64
 # States that are looked through for those who wait for one.
 _MOST_RECORDS = 500_000
+# Call paths of a computation that are listed.
+_MOST_PATHS = 50
 # Messages of a call that are listed.
 _MOST_OF_CALL = 200
 
@@ -64,9 +66,15 @@ class Causes:
             "messages": [] if call is None else self._messages_in(call),
             "chain": self._chain(state),
             "waiting": self._waiting_for(state),
+            "sampled": self._sampled(rank, line),
             "site": self.sites.path(rank, line) or self._between(rank, state),
             "host": self._run.info["hosts"][self._run.info["host_of"][rank]],
         }
+
+    def _sampled(self, rank: int, line: int) -> list[tuple[str, float]]:
+        """The call paths that a computation was sampled in, with their shares of it."""
+        sampled = self.sites.sampled
+        return [] if sampled is None else sampled.of_rank(rank).get(line, [])[:_MOST_PATHS]
 
     def _at(self, table: BlockTable, rank: int, time: float) -> Block | None:
         """The record of a rank in which a time lies; of several, the longest."""
@@ -175,6 +183,8 @@ class Causes:
         """The messages whose send or receive a call posted, also inside a collective."""
         import numpy as np
 
+        if self._run.info["kinds"][int(call.numbers("kind")[0])] in BETWEEN_CALLS:
+            return []  # a call of no length at the same instant has posted them
         rank = int(call.numbers("rank")[0])
         start, end = float(call.reals("start")[0]), float(call.reals("end")[0])
         table = self._run.messages

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tisim.formats.call_sites import BETWEEN
+from tisim.timeline.names import BETWEEN_CALLS
 from tisim.timeline.run_file import RunFile, Window
 from tisim.timeline.run_file.blocks import Block
 from tisim.view.sites import Sites
@@ -22,8 +26,7 @@ _MOST_CALLS = 4000
 _MOST_BLOCKS = 64
 _MOST_MESSAGES = 500
 _MESSAGE_ROWS = 6
-# What lies between calls.
-_BETWEEN_CALLS = frozenset({"no action", "nop", "compute", "sleep", "custom"})
+_COMPUTE = "compute"
 
 
 @dataclass
@@ -54,22 +57,15 @@ class CallPathView:
         `depths` has the spans of each depth: start and end in seconds, and a name. Calls in a row
         from one function are one span of it, and so is what lies between them. `messages` are those
         inside collectives: `start`, `end`, `row`, the `other` rank, whether it `sends`, `bytes`.
+        A computation that was sampled is divided among the functions as its samples are, those with
+        the most first: their order in time is not known.
         """
-        calls = self._calls(window, rank)
         depths: list[list[_Span]] = []
-        kinds = self._run.info["kinds"]
-        spans = zip(
-            self._frames(calls, rank),
-            calls.numbers("kind").tolist(),
-            calls.reals("start").tolist(),
-            calls.reals("end").tolist(),
-            strict=True,
-        )
         before: list[str] = []
-        for frames, kind, start, end in spans:
+        for frames, kind, start, end in self._spans(window, rank):
             if start == end:
                 continue
-            names = [*frames, kinds[kind]]
+            names = [*frames, kind]
             same = len(frames)
             for depth, pair in enumerate(zip(before, frames, strict=False)):
                 if pair[0] != pair[1]:
@@ -87,8 +83,47 @@ class CallPathView:
         return {
             "rank": rank,
             "known": self._sites.are_known,
+            "sampled": self._sites.sampled is not None,
             "depths": [[[one.start, one.end, one.name] for one in row] for row in depths],
             "messages": self._messages(window, rank),
+        }
+
+    def _spans(self, window: Window, rank: int) -> Iterator[tuple[list[str], str, float, float]]:
+        """Functions, kind, start and end of each action, or part of a sampled computation."""
+        calls = self._calls(window, rank)
+        kinds = self._run.info["kinds"]
+        lines = calls.numbers("line").tolist()
+        sampled = self._sampled(rank, {*lines})
+        spans = zip(
+            self._frames(calls, rank, sampled),
+            lines,
+            (kinds[kind] for kind in calls.numbers("kind").tolist()),
+            calls.reals("start").tolist(),
+            calls.reals("end").tolist(),
+            strict=True,
+        )
+        for frames, line, kind, start, end in spans:
+            if kind != _COMPUTE or line not in sampled:
+                yield frames, kind, start, end
+                continue
+            done = 0.0
+            for path, share in _grouped(sampled[line]):
+                yield (
+                    path,
+                    kind,
+                    start + done * (end - start),
+                    start + min(done + share, 1.0) * (end - start),
+                )
+                done += share
+
+    def _sampled(self, rank: int, lines: Set[int]) -> Mapping[int, list[tuple[list[str], float]]]:
+        """The functions of the sampled computations on some lines, with their shares."""
+        if self._sites.sampled is None:
+            return {}
+        of_rank = self._sites.sampled.of_rank(rank)
+        return {
+            line: [(functions_of(path), share) for path, share in of_rank[line]]
+            for line in lines & of_rank.keys()
         }
 
     def _calls(self, window: Window, rank: int) -> Block:
@@ -109,17 +144,23 @@ class CallPathView:
                 parts.append(_longest(cut.rows(around), window))
         return _longest(Block.joined(parts), window)
 
-    def _frames(self, calls: Block, rank: int) -> list[list[str]]:
+    def _frames(
+        self, calls: Block, rank: int, sampled: Mapping[int, list[tuple[list[str], float]]]
+    ) -> list[list[str]]:
         """The functions that each action is in, the outermost first.
 
-        A computation is in those that the calls before and after it have in common.
+        A computation is in those that all its samples have in common; where neither it nor a call
+        says, an action is in those that the nearest ones before and after it have in common.
         """
         sites = self._sites.of_rank(rank)
         kinds = self._run.info["kinds"]
         frames: list[list[str] | None] = []
         rows = zip(calls.numbers("line").tolist(), calls.numbers("kind").tolist(), strict=True)
         for line, kind in rows:
-            path = -1 if kinds[kind] in _BETWEEN_CALLS else sites.of(line)
+            if kinds[kind] == _COMPUTE and line in sampled:
+                frames.append(reduce(_common, (path for path, _ in sampled[line])))
+                continue
+            path = -1 if kinds[kind] in BETWEEN_CALLS else sites.of(line)
             frames.append(None if path < 0 else functions_of(self._sites.names[path]))
         known = [place for place, one in enumerate(frames) if one is not None]
         filled = [one or [] for one in frames]
@@ -154,6 +195,20 @@ class CallPathView:
 def functions_of(path: str) -> list[str]:
     """The names of the functions of a call path, the outermost first."""
     return [frame.partition(" (")[0] for frame in path.split(BETWEEN)]
+
+
+def _grouped(shares: list[tuple[list[str], float]]) -> list[tuple[list[str], float]]:
+    """Paths so that those through one function are neighbours, the largest functions first."""
+    sums: defaultdict[tuple[str, ...], float] = defaultdict(float)
+    for path, share in shares:
+        for depth in range(1, len(path) + 1):
+            sums[tuple(path[:depth])] += share
+
+    def place(one: tuple[list[str], float]) -> list[tuple[float, str]]:
+        path = one[0]
+        return [(-sums[tuple(path[: depth + 1])], name) for depth, name in enumerate(path)]
+
+    return sorted(shares, key=place)
 
 
 def _common(one: list[str], other: list[str]) -> list[str]:

@@ -19,11 +19,12 @@ def site_sums(window: Window, sites: Sites) -> Row:
     """Seconds of a window by call path, kind of action and state.
 
     `rows` is None where the window has too many records, and `known` says whether the trace has
-    call sites. Computations have none of their own: theirs is empty.
+    call sites or samples. A computation that was sampled is divided among its call paths as the
+    samples are; the others have none of their own: theirs is empty.
     """
     import numpy as np
 
-    if not sites.are_known:
+    if not sites.are_known and sites.sampled is None:
         return {"known": False, "rows": []}
     records = window.records(_MOST_RECORDS)
     if records is None:
@@ -38,13 +39,15 @@ def site_sums(window: Window, sites: Sites) -> Row:
     paths = sites.paths(wanted)
     info = window.run.info
     sums: dict[tuple[str, int, int], list[float]] = {}
+    sampled = {} if sites.sampled is None else {one: sites.sampled.of_rank(one) for one in wanted}
     rows = zip(rank.tolist(), line.tolist(), kind.tolist(), state.tolist(), seconds, strict=True)
     for of_rank, of_line, of_kind, of_state, length in rows:
-        place = paths.get((of_rank, of_line), ""), of_kind, of_state
-        found = sums.setdefault(place, [0.0, 0.0, 0.0])
-        found[0] += float(length)
-        found[1] += 1
-        found[2] = max(found[2], float(length))
+        shares = sampled[of_rank].get(of_line) if sampled else None
+        for path, share in shares or [(paths.get((of_rank, of_line), ""), 1.0)]:
+            found = sums.setdefault((path, of_kind, of_state), [0.0, 0.0, 0.0])
+            found[0] += share * float(length)
+            found[1] += 1
+            found[2] = max(found[2], share * float(length))
     longest_first = sorted(sums.items(), key=lambda one: -one[1][0])[:_MOST_ROWS]
     return {
         "known": True,

@@ -14,6 +14,7 @@ from tisim.errors import InputError
 from tisim.formats import Trace
 from tisim.formats.call_paths import names_of_paths, recorded_paths
 from tisim.timeline.run_file import RunFile
+from tisim.view.sampled import SampledPaths
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,6 +75,12 @@ class Sites:
     def are_known(self) -> bool:
         """Whether there is a trace with call sites."""
         return self._trace is not None and "call_site" in self._trace.attributes
+
+    @cached_property
+    def sampled(self) -> SampledPaths | None:
+        """The call paths of computations; None: the trace has no samples."""
+        found = None if self._trace is None else SampledPaths(self._trace)
+        return found if found is not None and found.are_known else None
 
     def of_rank(self, rank: int) -> RankSites:
         """The call sites of a rank, which are read once."""

@@ -84,8 +84,8 @@ class StateColours:
         window
             The window.
         by
-            Of `RECORD_COLOURS`: the function that called; how far the other rank is, in ranks; the
-            rank that is waited for.
+            Of `RECORD_COLOURS`: the function that called, or that most samples of a computation
+            are in; how far the other rank is, in ranks; the rank that is waited for.
         depth
             Of the functions, from 1; 0: the innermost.
         """
@@ -96,8 +96,8 @@ class StateColours:
             return self._by_distance(window)
         if by == "cause":
             return self._by_cause(window)
-        if not self._sites.are_known:
-            return "Coloured by state: the trace of this run has no call sites."
+        if not self._sites.are_known and self._sites.sampled is None:
+            return "Coloured by state: the trace of this run has neither call sites nor samples."
         return self._by_procedure(window, depth)
 
     def _by_distance(self, window: Window) -> tuple[list[ColourClass], RecordClasses]:
@@ -213,10 +213,11 @@ class StateColours:
         for low, high in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
             sites = self._sites.of_rank(int(rank[low]))
             lines = line[low:high]
-            at = np.searchsorted(sites.line, lines)
             if not len(sites.line):
                 found[low:high] = names.setdefault("", len(names))
+                self._add_sampled(int(rank[low]), lines, depth, names, found[low:high])
                 continue
+            at = np.searchsorted(sites.line, lines)
             last = len(sites.line) - 1
             after = sites.path[np.minimum(at, last)]
             is_call = sites.line[np.minimum(at, last)] == lines
@@ -225,7 +226,27 @@ class StateColours:
             told = [self._function(pair >> 32, pair & 0xFFFFFFFF, depth) for pair in pairs.tolist()]
             numbers = [names.setdefault(name, len(names)) for name in told]
             found[low:high] = np.array(numbers, np.int32)[place]
+            self._add_sampled(int(rank[low]), lines, depth, names, found[low:high])
         return found
+
+    def _add_sampled(
+        self,
+        rank: int,
+        lines: NDArray[np.int64],
+        depth: int,
+        names: dict[str, int],
+        found: NDArray[np.int32],
+    ) -> None:
+        """Put the function of most samples for each computation of a rank that was sampled."""
+        import numpy as np
+
+        if self._sites.sampled is None:
+            return
+        shares = self._sites.sampled.of_rank(rank)
+        for place in np.flatnonzero(np.isin(lines, [*shares])).tolist():
+            functions = functions_of(shares[int(lines[place])][0][0])
+            name = functions[min(depth, len(functions)) - 1] if depth else functions[-1]
+            found[place] = names.setdefault(name, len(names))
 
     def _function(self, before: int, after: int, depth: int) -> str:
         """The function at a depth that two call paths have in common, or the innermost."""

@@ -10,9 +10,13 @@ import pytest
 import tisim
 from tests.unit.trace_library.recorded import TEXT, Program
 from tests.unit.view import viewer as viewers
+from tisim.formats.samples import RankSamples, Samples, add_samples
+from tisim.platform import new
 from tisim.timeline.names import WAITS
 from tisim.timeline.run_file import RecordClasses, RunFile, Window
+from tisim.view.causes import Causes
 from tisim.view.depth import CallPathView
+from tisim.view.site_sums import site_sums
 from tisim.view.sites import Sites
 from tisim.view.state_colours import ColourClass, StateColours
 
@@ -89,6 +93,78 @@ def test_without_call_sites_there_are_calls(run_file: Path) -> None:
     assert isinstance(whole, list) and len(whole[0]) <= 4000
 
 
+def _sampled_run(folder: Path, *, with_sites: bool) -> RunFile:
+    """Two computations of 1 ms before a barrier each; the first one was sampled ten times."""
+    program = Program(2)
+    for rank in program.ranks:
+        where = {}
+        if with_sites:
+            where[rank.attribute("call_site", TEXT)] = rank.text(f"{_SOLVE} > wait (a.c:7)")
+        rank.call("init")
+        for _ in range(2):
+            rank.compute(1_000_000)
+            rank.call("barrier", attributes=where)
+        rank.call("finalize")
+    trace = program.write(folder / "sampled.tit")
+    places = [(0, "main"), (1, "solve"), (2, "inner"), (2, "outer"), (1, "assemble")]
+    counts = {3: 1, 4: 3, 5: 6}  # solve has 4 of the samples, assemble 6
+    one = RankSamples(seconds=2e-3, signals=10, computations=[(1, counts)])
+    add_samples(trace, Samples(places, {0: one}))
+    platform = new.cluster(2, bandwidth="1GBps", latency="1us", speed="1Gf")
+    tisim.replay(trace, platform=platform, timeline=folder / "sampled.tir")
+    return RunFile(folder / "sampled.tir")
+
+
+@pytest.mark.parametrize("with_sites", [False, True])
+def test_sampled_computations_have_functions(tmp_path: Path, with_sites: bool) -> None:
+    sampled = _sampled_run(tmp_path, with_sites=with_sites)
+    shown = CallPathView(sampled, Sites(sampled)).within(Window(sampled, 0.0, sampled.end, 0, 1), 0)
+    depths = shown["depths"]
+    assert isinstance(depths, list) and shown["sampled"] and shown["known"] is with_sites
+    # Functions with the most samples come first, as long as their share of the millisecond is.
+    assert depths[0][0] == [0.0, pytest.approx(sampled.end, rel=1e-2), "main"]
+    parts = {name: end - start for start, end, name in depths[1] if start < 0.99e-3}
+    assert parts.pop("assemble") == pytest.approx(0.6e-3)
+    if not with_sites:
+        assert parts.pop("solve") == pytest.approx(0.4e-3)
+        assert [name for *_, name in depths[2][:4]] == ["compute", "outer", "inner"]
+        assert depths[2][1][1] - depths[2][1][0] == pytest.approx(0.3e-3)
+        # The barrier and what was not sampled is in what they have in common: nothing is known.
+        assert {name for *_, name in depths[1]} >= {"barrier", "compute"}
+    else:
+        # The barrier goes on with the function that the samples have led to.
+        assert [name for *_, name in depths[1]] == ["assemble", "solve"]
+        assert "wait" in {name for *_, name in depths[2]}
+
+
+def test_a_selected_computation_has_its_samples(tmp_path: Path) -> None:
+    causes = Causes(_sampled_run(tmp_path, with_sites=False))
+    shares = [
+        ("main > assemble", 0.6),
+        ("main > solve > outer", 0.3),
+        ("main > solve > inner", 0.1),
+    ]
+    found = causes.details(0, 0.5e-3)["sampled"]
+    assert found == [(path, pytest.approx(share)) for path, share in shares]
+    assert causes.details(0, 1.5e-3)["sampled"] == causes.details(1, 0.5e-3)["sampled"] == []
+
+
+def test_sums_and_colours_follow_samples(tmp_path: Path) -> None:
+    sampled = _sampled_run(tmp_path, with_sites=False)
+    first = Window(sampled, 0.0, 1e-3, 0, 0)
+    rows = site_sums(first, Sites(sampled))["rows"]
+    assert isinstance(rows, list)
+    sums = {row["path"]: row["seconds"] for row in rows if row["state"] == "compute"}
+    assert sums == {
+        "main > assemble": pytest.approx(0.6e-3),
+        "main > solve > outer": pytest.approx(0.3e-3),
+        "main > solve > inner": pytest.approx(0.1e-3),
+    }
+    # Colours show the path of most samples.
+    assert _sums(first, sampled, "procedure")["assemble"] == pytest.approx(1e-3, rel=1e-3)
+    assert _sums(first, sampled, "procedure", 1)["main"] == pytest.approx(1e-3, rel=1e-3)
+
+
 def _sums(window: Window, run: RunFile, by: str, depth: int = 0) -> dict[str, float]:
     """Seconds of each class, by the picture of a window."""
     found = StateColours(run, Sites(run)).classes(window, by, depth)
@@ -135,4 +211,4 @@ def test_what_has_no_such_colours_says_so(run_file: Path) -> None:
     lu = RunFile(run_file)
     window = Window(lu, 0.03, 0.031, 0, 3)
     found = StateColours(lu, Sites(lu)).classes(window, "procedure", 0)
-    assert found == "Coloured by state: the trace of this run has no call sites."
+    assert found == "Coloured by state: the trace of this run has neither call sites nor samples."

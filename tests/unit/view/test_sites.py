@@ -61,6 +61,19 @@ def test_a_computation_lies_between_calls(tmp_path: Path) -> None:
     assert details["site"] == "between main (late.c:3) and main (late.c:7) > put (late.c:30)"
 
 
+def test_a_computation_has_no_messages(tmp_path: Path) -> None:
+    """A receive that is posted at the same instant, in no time, is none of the computation's."""
+    (tmp_path / "posted.txt").write_text(
+        "0 init\n1 init\n0 irecv 1 0 1000\n0 compute 1e9\n0 wait 1 0 0\n1 send 0 0 1000\n"
+    )
+    tisim.replay(tmp_path / "posted.txt", platform=PLATFORM, timeline=tmp_path / "posted.tir")
+    run = RunFile(tmp_path / "posted.tir")
+    assert run.messages.read(0).reals("received")[0] == run.messages.read(0).reals("posted")[0]
+    details = Causes(run).details(0, 1e-3)
+    assert details["state"]["state"] == "compute"
+    assert details["message"] is None and details["messages"] == []
+
+
 def test_sums_by_call_site(tmp_path: Path) -> None:
     trace = recorded(tmp_path)
     tisim.replay(trace, platform=PLATFORM, timeline=tmp_path / "late.tir")

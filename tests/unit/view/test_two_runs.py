@@ -126,4 +126,19 @@ def test_the_page_shows_both(viewer: viewers.Viewer, tmp_path: Path) -> None:
         panel_says(driver, "late sender, 4.99")
         keys(driver, "c")
         panel_says(driver, "compute, 5 ms")
+        # The call path of rank 1 in both: 5 ms of the second run, where the first computes for 1.
+        driver.get("about:blank")
+        driver.get(viewer.address + "#c=1&s=b:1@0.005&tab=statistics")
+        for name, run in (("depth-chart", "A"), ("depth-chart-b", "B")):
+            wait_for(driver, f"return document.getElementById('{name}').dataset.drawn === '1'")
+            title = "depth-name" + name.removeprefix("depth-chart")
+            text = driver.execute_script(f"return document.getElementById('{title}').textContent")
+            assert text.startswith(f"{run}, rank 1: its calls")
+        widths = "return [...document.querySelectorAll('#depth-box canvas')].map((one) => {"
+        widths += "const box = one.getBoundingClientRect();"
+        widths += (
+            "const move = {clientX: box.left + 64 + (box.width - 64) * 0.5, clientY: box.top + 5};"
+        )
+        widths += "one.dispatchEvent(new PointerEvent('pointermove', move)); return one.title; })"
+        assert driver.execute_script(widths) == ["recv, 1 ms", "recv, 5 ms"]
         assert driver.get_log("browser") == []

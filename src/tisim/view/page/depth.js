@@ -17,8 +17,9 @@ function colourOf(name) {
 }
 
 export class DepthChart {
-  constructor(canvas, name, slider, view, say) {
-    Object.assign(this, { canvas, name, slider, view, answer: null });
+  // `of`: which run; its view has the window, that of the first run the depth and the selection.
+  constructor(canvas, name, slider, view, say, of = "a", main = view) {
+    Object.assign(this, { canvas, name, slider, view, of, main, answer: null });
     this.asker = new Asker((answer) => { this.answer = answer; this.draw(); }, say);
     new ResizeObserver(() => this.draw()).observe(canvas);
     canvas.addEventListener("pointermove", (event) => { canvas.title = this.words(event); });
@@ -28,21 +29,21 @@ export class DepthChart {
     });
   }
 
-  // The rank that is shown: the selected one, or the first of the window.
+  // The rank that is shown: the selected one, of whichever run, or the first of the window.
   rank() {
-    const { selected } = this.view;
-    return selected && selected.of === "a" ? selected.rank : this.view.rankAt(this.view.first);
+    const { selected } = this.main;
+    return selected ? selected.rank : this.main.rankAt(this.main.first);
   }
 
   request() {
     const { begin, end } = this.view;
-    this.asker.ask("depth", { begin, end, rank: this.rank() });
+    this.asker.ask("depth", { of: this.of, begin, end, rank: this.rank() });
   }
 
   // The depths that the slider lets through.
   rows() {
     const { depths } = this.answer;
-    return this.view.depth ? depths.slice(0, this.view.depth) : depths;
+    return this.main.depth ? depths.slice(0, this.main.depth) : depths;
   }
 
   time(event) {
@@ -66,17 +67,29 @@ export class DepthChart {
     return one ? `message ${one.sends ? "to" : "from"} rank ${one.other}, ${bytes(one.bytes)}, ${time(one.end - one.start)}` : "";
   }
 
+  // What the picture shows; `lanes`: rows of messages.
+  said(lanes) {
+    const { rank, known, sampled } = this.answer;
+    const parts = [known || sampled ? "its call path" : "its calls; the trace has no call sites"];
+    if (sampled) parts.push("sampled computations divided among their functions as the samples are, in no order of time");
+    if (lanes) parts.push("below, the messages inside its collectives");
+    const run = this.main === this.view && !this.view.two ? "" : `${this.of.toUpperCase()}, `;
+    return `${run}${run ? "rank" : "Rank"} ${rank}: ${parts.join("; ")}`;
+  }
+
   draw() {
     if (!this.answer) return;
-    const { depths, messages, known, rank } = this.answer;
-    this.slider.max = Math.max(depths.length, 1);
-    this.slider.value = this.view.depth || depths.length;
-    this.slider.parentElement.hidden = depths.length < 2;
+    const { depths, messages, rank } = this.answer;
+    if (this.of === "a") {
+      this.slider.max = Math.max(depths.length, 1);
+      this.slider.value = this.view.depth || depths.length;
+      this.slider.parentElement.hidden = depths.length < 2;
+    }
     const rows = this.rows();
     const lanes = Math.max(-1, ...messages.map((one) => one.row)) + 1;
     const high = rows.length * ROW + (lanes ? lanes * MESSAGE + 6 : 0);
     this.canvas.style.height = `${Math.max(high, ROW)}px`;
-    this.name.textContent = `Rank ${rank}: ${known ? "its call path" : "its calls; the trace has no call sites"}${lanes ? ", and the messages inside its collectives" : ""}`;
+    this.name.textContent = this.said(lanes);
     const ratio = window.devicePixelRatio || 1;
     const box = this.canvas.getBoundingClientRect();
     const [width, height] = [Math.max(1, Math.round(box.width * ratio)), Math.max(1, Math.round(Math.max(high, ROW) * ratio))];

@@ -36,17 +36,23 @@ const factsOf = (run) => `${time(run.end, 6)}, ${whole(run.ranks)} ranks, ${whol
 
 // The second run: its chart, beneath the first, and by how much it is behind.
 function addSecond(run, view) {
-  for (const name of ["delays", "name-a", "name-b", "chart-b", "tab-differences", "mode-label"]) $(name).hidden = false;
+  for (const name of ["delays", "name-a", "name-b", "chart-b", "tab-differences", "mode-label", "depth-name-b", "depth-chart-b"]) $(name).hidden = false;
   document.body.classList.add("two");
   const own = new SecondView(run, view, say);
   const chart = new Chart($("chart-b"), own, run, say, "b");
+  const depth = new DepthChart($("depth-chart-b"), $("depth-name-b"), null, own, say, "b", view);
   const delays = new Delays($("delays"), view, say);
+  view.two = true;
   $("name-a").textContent = `A: ${view.run.title} (${view.run.file}), ${factsOf(view.run)}`;
   $("name-b").textContent = `B: ${run.title} (${run.file}), ${factsOf(run)}`;
-  own.addEventListener("changed", () => chart.request());
+  own.addEventListener("changed", () => {
+    chart.request();
+    if (view.stack) depth.request();
+  });
   view.addEventListener("changed", (event) => {
     $("mode").value = view.mode;
     if (event.detail !== "selection") own.follow();
+    else if (view.stack) depth.request();
     delays.draw();
   });
   $("mode").addEventListener("change", (event) => view.set({ mode: event.target.value }));

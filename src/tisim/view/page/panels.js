@@ -202,6 +202,7 @@ export class Panels {
         ["communicator", call.communicator ? String(call.communicator) : ""],
       ]));
     }
+    if (answer.sampled.length) parts.push(...this.sampledIn(state, answer.sampled));
     if (chain.length) {
       const items = chain.map((one) => {
         const text = `rank ${one.rank}: ${one.state} in ${one.kind} (line ${one.line}), ${time(one.within)} of it meanwhile, ${time(one.end - one.start)} in all`;
@@ -227,6 +228,18 @@ export class Panels {
     if (answer.waiting === null) parts.push(element("p", { class: "note" }, "Too many states are under way meanwhile to find those that wait for it."));
     else if (answer.waiting.length) parts.push(...this.waitingFor(answer));
     this.box.replaceChildren(...parts);
+  }
+
+  // The functions that a computation was in, by its samples.
+  sampledIn({ start, end }, sampled) {
+    return [
+      element("h3", {}, "Sampled in"),
+      table([
+        { name: "call path", value: ([path]) => path, left: true },
+        { name: "share", value: ([, share]) => share, text: percent },
+        { name: "time", value: ([, share]) => share * (end - start), text: (value) => time(value) },
+      ], sampled, { sorted: 1, filter: false }),
+    ];
   }
 
   // Who waits for the selected state.

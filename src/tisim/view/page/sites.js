@@ -4,6 +4,12 @@ import { Asker } from "./ask.js";
 import { percent, time, whole } from "./format.js";
 import { element, table } from "./table.js";
 
+// The innermost function of a call path; the whole path is the title of its cell.
+const innermost = (path) => {
+  const functions = path.split(" > ");
+  return functions.length > 1 ? `\u2026 > ${functions.at(-1)}` : path;
+};
+
 export class CallSites {
   constructor(box, view, say) {
     Object.assign(this, { box, view });
@@ -16,7 +22,7 @@ export class CallSites {
     if (this.view.tab !== "sites") return;
     const note = (text) => this.box.replaceChildren(element("p", { class: "note" }, text));
     if (!known) {
-      note("The trace of this run has no call sites, or is not there any more. tisim record --call-sites writes them.");
+      note("The trace of this run has neither call sites nor samples, or is not there any more. tisim record --call-sites --sample writes them.");
       return;
     }
     if (rows === null) {
@@ -28,7 +34,7 @@ export class CallSites {
     this.box.replaceChildren(
       element("h3", {}, "States of the window by call path"),
       table([
-        { name: "called at", value: (row) => row.path || "between calls", left: true },
+        { name: "call path", value: (row) => row.path || "between calls", text: innermost, title: (row) => row.path || null, left: true },
         { name: "call", value: (row) => row.kind, left: true },
         { name: "state", value: (row) => row.state, left: true },
         { name: "sum", value: (row) => row.seconds, text: (value) => time(value) },
@@ -36,6 +42,7 @@ export class CallSites {
         { name: "times", value: (row) => row.count, text: whole },
         { name: "longest", value: (row) => row.longest, text: (value) => time(value) },
       ], rows, { sorted: 3, click: search }),
+      element("p", { class: "note" }, "Calls have the path that they were made from; the pointer over a row shows all of it. Computations that were sampled (tisim record --sample) are divided among their paths as the samples are; the others are between calls."),
     );
   }
 }

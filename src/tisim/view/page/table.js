@@ -26,7 +26,8 @@ export function table(columns, rows, { click = null, sorted = 0, filter = true, 
       const less = typeof x === "string" ? x.localeCompare(y) : x - y;
       return down ? -less : less;
     };
-    const fits = (row) => columns.some((column) => text(column, row).toLowerCase().includes(wanted));
+    const told = (column, row) => `${text(column, row)} ${(column.title && column.title(row)) || ""}`;
+    const fits = (row) => columns.some((column) => told(column, row).toLowerCase().includes(wanted));
     const chosen = rows.filter((row) => !wanted || fits(row)).sort(order);
     body.replaceChildren(...chosen.slice(0, most).map((row) => {
       const cells = columns.map((column) => element("td", { class: column.left ? "text" : null, title: column.title ? column.title(row) : null }, text(column, row)));
