@@ -42,7 +42,7 @@ Examples:
     "--notebook",
     is_flag=True,
     help="Let notebooks on this machine show the page in a frame; in a notebook itself, "
-    "tisim.view.NotebookView('run.tir') serves and shows it.",
+    "tisim.view.NotebookView('run.tir') shows it as a widget, wherever the kernel runs.",
 )
 @click.argument("run", metavar="RUN")
 @click.argument("other", metavar="[RUN2]", required=False)

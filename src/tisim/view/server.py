@@ -161,7 +161,7 @@ def _routes(answers: Answers, guard: Guard) -> Starlette:
     from starlette.routing import Route
 
     headers = dict(guard.headers)
-    page = _page()
+    page = page_files()
 
     async def file(request: Request) -> Response:
         name = request.path_params.get("name", "page.html")
@@ -191,7 +191,7 @@ def _routes(answers: Answers, guard: Guard) -> Starlette:
     )
 
 
-def _page() -> dict[str, bytes]:
+def page_files() -> dict[str, bytes]:
     """The files of the page, by name; no others are ever sent."""
     folder = resources.files("tisim.view") / "page"
     return {

@@ -1,4 +1,4 @@
-"""The viewer in a frame of a notebook."""
+"""The viewer in a notebook: as a widget, and in a frame."""
 
 from __future__ import annotations
 
@@ -26,9 +26,13 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def shown(run_file: Path) -> Iterator[NotebookView]:
-    view = NotebookView(run_file)
+    view = NotebookView(run_file, frame=True)
     yield view
     view.close()
+
+
+def html_of(view: NotebookView) -> str:
+    return str(view._repr_mimebundle_()[0]["text/html"])
 
 
 def test_only_the_page_is_framed_and_only_on_request() -> None:
@@ -47,7 +51,7 @@ def test_only_the_page_is_framed_and_only_on_request() -> None:
 
 
 def test_the_kernel_is_the_server(shown: NotebookView) -> None:
-    (address,) = re.findall(r'src="([^"]+)"', shown._repr_html_())
+    (address,) = re.findall(r'src="([^"]+)"', html_of(shown))
     assert address == shown.address
     status, answer = Viewer(None, address).get("ask/run")  # type: ignore[arg-type]
     assert status == 200 and json.loads(answer)["ranks"] == 4
@@ -59,8 +63,8 @@ def test_the_kernel_is_the_server(shown: NotebookView) -> None:
 def test_it_shows_one_run_or_two(run_file: Path) -> None:
     with pytest.raises(InputError, match="show one run file"):
         NotebookView()
-    view = NotebookView(run_file, run_file)
-    _, answer = Viewer(None, view.address).get("ask/run")  # type: ignore[arg-type]
+    view = NotebookView(run_file, run_file, frame=True)
+    _, answer = Viewer(None, str(view.address)).get("ask/run")  # type: ignore[arg-type]
     assert json.loads(answer)["runs"] == 2
     view.close()
 
@@ -75,7 +79,7 @@ def test_the_command_says_how(run_file: Path) -> None:
 @pytest.mark.skipif(chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}")
 def test_a_page_of_another_port_shows_it(shown: NotebookView, tmp_path: Path) -> None:
     page = tmp_path / "notebook.html"
-    page.write_text(f"<!doctype html><title>n</title>{shown._repr_html_()}")
+    page.write_text(f"<!doctype html><title>n</title>{html_of(shown)}")
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         def __init__(self, *arguments: object) -> None:
