@@ -146,27 +146,92 @@ def test_sizes_stand_for_tags_that_were_not_kept(tmp_path: Path) -> None:
     assert any("are kept apart by tags" in note.text for note in made.notes)
 
 
-def test_receives_that_several_ranks_can_end_are_counted(tmp_path: Path) -> None:
-    """Ranks 1 and 2 send messages of one size to rank 0, which receives from any source."""
-    text = """\
+# A line of three ranks exchanges messages of one size with both neighbours, as NAS LU does.
+EXCHANGE = """\
 RANKS: 1 -1 0 1 1
-EVENT0: 1102 aa
+EVENT0: 1113 aa
+LOOP0: iter: ( 4 )[ 1 -1 0 1 1 ] mem: ( 4 )[ 1 -1 0 1 1 ]
+12 5
+14 16
+1a 1
+
+RANKS: 1 -1 1 2 1
+EVENT1: 1090 bb
+LOOP0: iter: ( 4 )[ 1 -1 1 2 1 ] mem: ( 7 )[ 1 -1 1 1 1 ]( 4 )[ 1 -1 2 1 1 ]
 12 5
 14 16
 2b 2147483647
+
+RANKS: 1 -1 1 1 1
+EVENT2: 1113 cc
+12 5
+14 16
+1a 1
+
+RANKS: 1 -1 1 2 1
+EVENT3: 1148 dd
+1c 9999
+
+RANKS: 1 -1 0 2 1
+EVENT4: 1090 ee
+12 5
+14 16
+2b 2147483647
+
+RANKS: 1 -1 1 2 1
+EVENT5: 1113 ff
+12 5
+14 16
+1a 2
+
+RANKS: 1 -1 0 2 1
+EVENT6: 1148 ab
+1c 9999
+
+RANKS: 1 -1 0 3 1
+EVENT7: 1004 ac
+12 1
+14 16
+"""
+
+
+def test_sources_of_receives_are_those_of_an_even_run(tmp_path: Path) -> None:
+    kept, made = imported(tmp_path, EXCHANGE, speed=1e9)
+    exchange = ["irecv 0 40 40 request=0", "send 2 40 40", "wait request=0"]
+    exchange += ["irecv 2 40 40 request=0", "send 0 40 40", "wait request=0", "allreduce 8 0"]
+    assert kept[1] == exchange * 4
+    notes = {note.text.split(":")[0]: note for note in made.notes}
+    tags = notes["tags were not recorded, and a receive is from any source"]
+    assert (tags.count, tags.first) == (16, "EVENT1, rank 1")
+    several = notes["a receive from any source gets messages of one size from several ranks"]
+    assert (several.count, several.first) == (8, "EVENT1, rank 1")
+    assert "when all ranks advance evenly" in several.text
+
+
+def test_receives_stay_from_any_source_where_no_even_run_ends(tmp_path: Path) -> None:
+    """Ranks 1 and 2 wait for rank 0 before they send to it, and it waits for them."""
+    receive = "12 7\n14 16\n2b 2147483647\n"
+    text = f"""\
+RANKS: 1 -1 0 3 1
+EVENT0: 1102 aa
+{receive}LOOP0: iter: ( 2 )[ 1 -1 0 1 1 ] mem: ( 1 )[ 1 -1 0 1 1 ]
+
+RANKS: 1 -1 0 3 1
+EVENT1: 1113 bb
+12 7
+14 16
+1a ( 1 2 )[ 1 -1 0 1 1 ]
+1a ( 2 )[ 1 -1 1 1 1 ]
+1a ( 1 )[ 1 -1 2 1 1 ]
 LOOP0: iter: ( 4 )[ 1 -1 0 1 1 ] mem: ( 1 )[ 1 -1 0 1 1 ]
 
 RANKS: 1 -1 1 2 1
-EVENT1: 1113 bb
-12 5
-14 16
-1a ( 2 )[ 1 -1 1 1 1 ]
-1a ( 1 )[ 1 -1 2 1 1 ]
-LOOP0: iter: ( 2 )[ 1 -1 1 2 1 ] mem: ( 1 )[ 1 -1 1 2 1 ]
-"""
-    _, made = imported(tmp_path, text, speed=1e9)
+EVENT2: 1102 aa
+{receive}"""
+    kept, made = imported(tmp_path, text, speed=1e9)
+    assert kept[0][:2] == ["recv -555 56 56"] * 2
     [note] = [note for note in made.notes if "several ranks" in note.text]
-    assert note.count == 4
+    assert (note.count, note.first) == (2, "EVENT0, rank 0")
     assert "a deadlock of the replay can come of that" in note.text
 
 
@@ -250,6 +315,41 @@ def test_lu_is_nas_lu(tmp_path: Path, ranks: int, links: int) -> None:
     # Those of 8 ranks are what `tisim check traces/lu.A.8.tar.xz` counts in a recorded LU.
     assert ranks != 8 or received == 311_240
     assert swept == 2 * 62 * 251 * 5 * 8 * 62 * ((across - 1) + (down - 1))
+
+
+# Ranks along the first and the second direction of LU's grids.
+GRIDS = {4: (2, 2), 8: (4, 2), 16: (4, 4)}
+
+
+def exchanged(rank: int, along: int, across: int) -> list[str]:
+    """The messages of a rank in LU's `exchange_3`, in both directions."""
+    first, second = rank % along, rank // along
+    made = []
+    for place, size, stride in ((first, along, 1), (second, across, along)):
+        before = rank - stride if place > 0 else None
+        after = rank + stride if place + 1 < size else None
+        pairs = [("irecv", before), ("send", after), ("irecv", after), ("send", before)]
+        made += [f"{word} {peer}" for word, peer in pairs if peer is not None]
+    return made
+
+
+@pytest.mark.parametrize("ranks", [4, 16])
+@pytest.mark.parametrize("kind", ["td", "tic"])
+def test_receives_of_lu_are_from_the_neighbours_of_its_grid(
+    tmp_path: Path, kind: str, ranks: int
+) -> None:
+    """Faces of class C have the same size in both directions, and their tags were not kept."""
+    convert(foreign(f"{kind}/lu/C/{ranks}/I/0"), tmp_path / "lu.tit", speed=1e9)
+    unpack(tmp_path / "lu.tit", tmp_path / "text")
+    for rank in range(ranks):
+        found = []
+        for line in (tmp_path / "text" / f"rank-{rank}.txt").read_text().splitlines():
+            words = line.split()
+            if words[1] in ("irecv", "send") and int(words[4]) > 400_000:
+                found.append(" ".join(words[1:3]))
+        once = exchanged(rank, *GRIDS[ranks])
+        # 250 iterations, one to warm up, two residuals, and the forcing term.
+        assert found == once * 254
 
 
 @pytest.mark.parametrize("path", ["ti/lu/A/16/I/0", "ti/cg/A/16/I/0"])

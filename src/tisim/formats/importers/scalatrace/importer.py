@@ -21,6 +21,7 @@ from tisim.formats.importers.scalatrace.events import (
     Event,
     read_events,
 )
+from tisim.formats.importers.scalatrace.open_receives import Sources, sources_of
 from tisim.formats.importers.scalatrace.program import OverlappingLoopsError
 from tisim.formats.importers.scalatrace.rank_program import RankProgram
 from tisim.formats.importers.scalatrace.rank_reader import RankReader
@@ -60,6 +61,7 @@ class _ScalaTrace(ForeignTrace):
         self._ranks = 1 + max(event.ranks.largest() for event in self._events)
         if self._ranks > _MOST_RANKS:
             raise InputError(f"has {self._ranks} ranks, more than are believed", file=file)
+        self._sources: Sources = {}
         self._sizes_are_tags = self._tags()
         unit, factor = self._unit(options)
         self._numbers: dict[tuple[int, str], int] = {}
@@ -97,20 +99,29 @@ class _ScalaTrace(ForeignTrace):
             raise InputError(
                 f"EVENT{error.args[0].number}: loops that do not nest", file=self._file
             ) from None
+        receives, several = sizes.receives, sizes.open_receives
         self._notes.add(
-            "tags were not recorded, and receives are from any source: messages of other sizes are "
+            "tags were not recorded, and a receive is from any source: messages of other sizes are "
             "kept apart by tags"
             if sizes.match
             else "tags were not recorded: a receive from any source may take another message",
-            "the whole trace",
+            receives.first or f"EVENT{self._events[0].number}",
+            max(receives.count, 1),
         )
-        if sizes.open_receives:
-            self._notes.add(
-                "a receive from any source gets messages of one size from several ranks, and may "
-                "take another one than in the run: a deadlock of the replay can come of that",
-                "the whole trace",
-                sizes.open_receives,
-            )
+        if not several.count:
+            return sizes.match
+        sources = sources_of(self._events, self._ranks, sizes.channels)
+        if sources is not None and sizes.match:
+            self._sources = sources
+        self._notes.add(
+            "a receive from any source gets messages of one size from several ranks: it is one "
+            "from the rank whose message it takes when all ranks advance evenly"
+            if self._sources
+            else "a receive from any source gets messages of one size from several ranks, and may "
+            "take another one than in the run: a deadlock of the replay can come of that",
+            several.first,
+            several.count,
+        )
         return sizes.match
 
     @property
@@ -129,6 +140,7 @@ class _ScalaTrace(ForeignTrace):
             self._events,
             self._numbers,
             self._sizes_are_tags,
+            self._sources,
         )
         return RankProgram(rank, reader).made(self._notes)
 

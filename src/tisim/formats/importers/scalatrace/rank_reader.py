@@ -33,6 +33,7 @@ from tisim.formats.importers.scalatrace.numbers import (
     WAIT,
     WORLD,
 )
+from tisim.formats.importers.scalatrace.open_receives import Sources
 from tisim.formats.importers.scalatrace.program import (
     Loop,
     OverlappingLoopsError,
@@ -62,6 +63,8 @@ class RankReader:
         the event before.
     sizes_are_tags
         Whether messages of other sizes are kept apart by tags.
+    sources
+        The distances to the sources of receives that were found for those from any source.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class RankReader:
         events: Sequence[Event],
         histograms: Mapping[tuple[int, str], int],
         sizes_are_tags: bool,
+        sources: Sources,
     ) -> None:
         self._rank = rank
         self._ranks = ranks
@@ -79,6 +83,7 @@ class RankReader:
         self._events = events
         self._histograms = histograms
         self._sizes_are_tags = sizes_are_tags
+        self._sources = sources
         self._notes = Notes()
         self._calls = RankCalls(rank)
         # What each execution of an event writes, and which one is the next.
@@ -166,6 +171,9 @@ class RankReader:
             own = of_rank(all_ranks, self._rank)
             if own is not None:
                 values[key] = own
+        found = self._sources.get((self._rank, id(event)))
+        if found is not None:
+            values[SOURCE] = found
         period = math.lcm(*(len(numbers) for numbers in values.values())) if values else 1
         if period > _MOST_EXECUTIONS:
             raise self._error(event, "its parameters come back in no reasonable time")

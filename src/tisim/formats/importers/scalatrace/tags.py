@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tisim.formats.importers.scalatrace.even_run import Channel
 from tisim.formats.importers.scalatrace.events import Event, Values, of_rank
 from tisim.formats.importers.scalatrace.numbers import (
     ANY,
@@ -34,6 +35,22 @@ def _values(events: Sequence[Event], key: str) -> list[Values]:
 
 
 @dataclass(frozen=True, slots=True)
+class Receives:
+    """Receives from any source.
+
+    Attributes
+    ----------
+    count
+        How many there are.
+    first
+        The first in the trace, such as ``EVENT3, rank 1``; empty without any.
+    """
+
+    count: int
+    first: str
+
+
+@dataclass(frozen=True, slots=True)
 class Sizes:
     """What sizes tell of messages without tags.
 
@@ -41,20 +58,27 @@ class Sizes:
     ----------
     match
         Whether each rank receives as many messages of each size as others send to it.
+    receives
+        Those from any source.
     open_receives
-        How many receives are from any source, at ranks that get messages of that size from
-        several.
+        Those of them at ranks that get messages of that size from several.
+    channels
+        The receivers and sizes of all receives from any source.
     """
 
     match: bool
-    open_receives: int
+    receives: Receives
+    open_receives: Receives
+    channels: frozenset[Channel]
 
 
 def compare_sizes(events: Sequence[Event], ranks: int) -> Sizes:
     """Compare what all ranks send with what they receive."""
-    left: Counter[tuple[int, int, int]] = Counter()
-    from_any: Counter[tuple[int, int, int]] = Counter()
-    senders: dict[tuple[int, int, int], set[int]] = defaultdict(set)
+    left: Counter[Channel] = Counter()
+    from_any: Counter[Channel] = Counter()
+    # The line, the number and the rank of the first receive from any source.
+    first: dict[Channel, tuple[int, int, int]] = {}
+    senders: dict[Channel, set[int]] = defaultdict(set)
     for rank in range(ranks):
         for event, times in times_of(program_of(events, rank)):
             is_send = event.function in SENDS or event.function in ISENDS
@@ -74,5 +98,24 @@ def compare_sizes(events: Sequence[Event], ranks: int) -> Sizes:
                     senders[key].add(rank)
                 elif peer == ANY:
                     from_any[key] += executed
-    several = (times for key, times in from_any.items() if len(senders[key]) > 1)
-    return Sizes(not any(left.values()), sum(several))
+                    place = (event.line, event.number, rank)
+                    first[key] = min(first.get(key, place), place)
+    several = [key for key in from_any if len(senders[key]) > 1]
+    return Sizes(
+        not any(left.values()),
+        _receives(from_any, first, from_any),
+        _receives(from_any, first, several),
+        frozenset(from_any),
+    )
+
+
+def _receives(
+    times: Mapping[Channel, int],
+    first: Mapping[Channel, tuple[int, int, int]],
+    channels: Iterable[Channel],
+) -> Receives:
+    chosen = list(channels)
+    if not chosen:
+        return Receives(0, "")
+    _, event, rank = min(first[channel] for channel in chosen)
+    return Receives(sum(times[channel] for channel in chosen), f"EVENT{event}, rank {rank}")
