@@ -72,7 +72,9 @@ def test_records_become_calls(tmp_path: Path, thread: str) -> None:
         "gatherv 20 10 20 0",
         "barrier",
     ]
-    assert not made.notes
+    [note] = made.notes
+    assert "immediate send, for which the format has no wait" in note.text
+    assert (note.count, note.first) == (1, "task 0, line 5")
     assert check(tmp_path / "trace").errors == 0
 
 

@@ -157,6 +157,8 @@ def test_schedules_of_its_successor_are_refused(tmp_path: Path) -> None:
     schedule[8 + 6 + 32 + 8 + 4 + 4] = 9  # the kind of the first operation
     with pytest.raises(InputError, match="schedules of LogGOPSim 2"):
         imported(tmp_path, bytes(schedule))
+    with pytest.raises(InputError, match=r":3: 'l0: put 1b to 1 ct 0 tag 10' .*LogGOPSim 2"):
+        imported(tmp_path, "num_ranks 1\nrank 0 {\nl0: put 1b to 1 ct 0 tag 10\n}\n")
 
 
 @settings(max_examples=40, deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -235,6 +236,21 @@ EVENT2: 1102 aa
     assert "a deadlock of the replay can come of that" in note.text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ScalaTrace V4\n" + TRACE,
+        "RANKS: 4\nPRSD1: iter 10\n" + TRACE,
+        "EVENT0: 1084 aa\n",
+        "RSD1: <5, MPI_Send, MPI_Recv>\n",
+    ],
+)
+def test_other_versions_are_recognised_and_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError, match="traces of ScalaTrace 4 and other versions are not"):
+        imported(tmp_path, text)
+    assert not (tmp_path / "trace.tit").exists()
+
+
 def test_a_directory_has_no_histograms(tmp_path: Path) -> None:
     (tmp_path / "0").write_text(TRACE)
     with pytest.raises(InputError, match=r"give it a name that ends in \.tit"):
@@ -264,7 +280,7 @@ def test_rank_lists(text: str, ranks: set[int]) -> None:
         ("1011", "1006", "EVENT5, rank 0: the MPI call 1006 is not known"),
         ("10 2\n12 3", "10 3\n12 3", "rank 0: the communicator 3 is not the world's"),
         ("mem: ( 3 )", "mem: ( 99 )", "EVENT1"),
-        ("1c 9999", "what", "'what' is no line of ScalaTrace's"),
+        ("1c 9999", "what", "'what' is no line of ScalaTrace 2's"),
     ],
 )
 def test_bad_traces_end_with_one_message(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -287,34 +303,40 @@ def test_cut_and_changed_files_end_with_one_message(
         assert "\n" not in str(error)
 
 
-# Links of NAS LU's grids of 2x2, 2x4 and 4x4 ranks.
+# Points of NAS LU's grids in each direction, by class.
+POINTS = {"A": 64, "B": 102, "C": 162}
+
+
+@pytest.mark.parametrize("letter", "ABC")
+# Links of NAS LU's grids of 2x2, 4x2 and 4x4 ranks.
 @pytest.mark.parametrize(("ranks", "links"), [(4, 4), (8, 10), (16, 24)])
-def test_lu_is_nas_lu(tmp_path: Path, ranks: int, links: int) -> None:
-    file = foreign(f"ti/lu/A/{ranks}/I/0")
-    made = convert(file, tmp_path / "lu.tit")
+def test_lu_is_nas_lu(tmp_path: Path, letter: str, ranks: int, links: int) -> None:
+    """Calls and bytes are those that LU makes by its construction."""
+    made = convert(foreign(f"ti/lu/{letter}/{ranks}/I/0"), tmp_path / "lu.tit")
     found = check(tmp_path / "lu.tit")
     assert (made.ranks, found.errors) == (ranks, 0)
-    # Class A has 64 planes, of which two are boundaries, and 250 iterations after one to warm up.
-    sweeps = 2 * 62 * 251 * links
-    # Faces go both ways before each of 253 right-hand sides, and before the forcing term.
-    faces = 2 * 254 * links
     unpack(tmp_path / "lu.tit", tmp_path / "text")
-    received = posted = 0
-    swept = 0
+    calls: Counter[str] = Counter()
+    nbytes: Counter[str] = Counter()
     for rank in range(ranks):
         for line in (tmp_path / "text" / f"rank-{rank}.txt").read_text().splitlines():
             words = line.split()
-            if words[1] == "recv":
-                received += 1
-                swept += int(words[4])
-            elif words[1] == "irecv" and int(words[4]) >= 40_000:
-                posted += 1
-    assert (received, posted) == (sweeps, faces)
-    # Each plane's edges are five doubles a point of the grid's inner 62x62 points in all.
-    across, down = {4: (2, 2), 8: (4, 2), 16: (4, 4)}[ranks]
+            if words[1] in ("recv", "irecv", "send"):
+                # What is small and not of a sweep is of the integral at the end.
+                part = words[1] if words[1] == "recv" or int(words[4]) >= 40_000 else "small"
+                calls[part] += 1
+                nbytes[part] += int(words[4])
+    points, cuts = POINTS[letter], sum(count - 1 for count in GRIDS[ranks])
+    # Two planes are boundaries. One of 251 iterations warms up. Each plane's edges are five
+    # doubles a point of the inner ones.
+    planes, sweeps = points - 2, 2 * 251
+    assert calls["recv"] == sweeps * planes * links
+    assert nbytes["recv"] == sweeps * planes * 5 * 8 * planes * cuts
     # Those of 8 ranks are what `tisim check traces/lu.A.8.tar.xz` counts in a recorded LU.
-    assert ranks != 8 or received == 311_240
-    assert swept == 2 * 62 * 251 * 5 * 8 * 62 * ((across - 1) + (down - 1))
+    assert letter + str(ranks) != "A8" or calls["recv"] == 311_240
+    # Faces, of two layers, go both ways before each of 253 right-hand sides and the forcing term.
+    assert calls["irecv"] == 2 * 254 * links
+    assert nbytes["irecv"] == 2 * 254 * 2 * 5 * 8 * points * points * cuts
 
 
 # Ranks along the first and the second direction of LU's grids.

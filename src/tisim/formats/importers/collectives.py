@@ -20,6 +20,8 @@ _UNIFORM = {
 }
 #: Collectives with a size for each rank.
 VECTORS = frozenset({"gatherv", "scatterv", "allgatherv", "alltoallv", "reducescatter"})
+#: Those with a root.
+ROOTED = frozenset({"bcast", "reduce", "gather", "scatter", "gatherv", "scatterv"})
 
 
 def uniform_collective(name: str, nbytes: int, root: int) -> str | None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+#: What traces of several formats lack.
+NO_FINALIZE = "a rank without MPI_Finalize, which is added"
+NO_WAIT = "a request that nothing waits for is waited for at the end"
+
 
 @dataclass(frozen=True, slots=True)
 class Note:

@@ -77,7 +77,7 @@ class VectorSizes:
             self._notes.add(
                 "the sizes of alltoallv are spread in proportion to what ranks send and receive "
                 "in all, which is what the trace has",
-                f"rank {rank}",
+                f"rank {rank}, {_place(comm, position)}",
             )
             rows = all_to_all_of_totals(sent, received)
             sends = rows[own]
@@ -96,8 +96,15 @@ class VectorSizes:
         records = self._records.get((rank, comm), [])
         if position < len(records):
             return records[position]
-        self._notes.add("a rank lacks a collective that the others have", f"rank {rank}")
+        self._notes.add(
+            "a rank lacks a collective that the others have",
+            f"rank {rank}, {_place(comm, position)}",
+        )
         return 0, 0
+
+
+def _place(comm: int, position: int) -> str:
+    return f"collective {position + 1} with a size for each rank on communicator {comm}"
 
 
 def extrae_share(action: str, sent: int, received: int, size: int, is_root: bool) -> int:

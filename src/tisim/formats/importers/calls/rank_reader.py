@@ -13,7 +13,7 @@ from tisim.formats.importers.calls.creations import (
 )
 from tisim.formats.importers.collectives import uniform_collective
 from tisim.formats.importers.importer import ImportOptions
-from tisim.formats.importers.notes import Notes
+from tisim.formats.importers.notes import NO_FINALIZE, Notes
 from tisim.formats.importers.rank_calls import ANY_SOURCE, ANY_TAG, PROC_NULL, RankCalls
 from tisim.formats.importers.requests import RequestNumbers
 from tisim.formats.importers.words import INITS, ISENDS, SENDS, is_query
@@ -85,7 +85,7 @@ class RankReader:
             self._keep_times()
             yield from self._calls.ready()
         else:
-            self._notes.add("a rank without MPI_Finalize, which is added", f"rank {self._rank}")
+            self._notes.add(NO_FINALIZE, f"rank {self._rank}, at its end")
         self._calls.action("finalize")
         if self._call.function == "Finalize":
             self._keep_times()
@@ -120,6 +120,11 @@ class RankReader:
             if self._counter >= len(call.counters):
                 raise self._error("a call without hardware counters")
             start, end = call.counters[self._counter]
+        if self._ended is not None and start < self._ended:
+            self._notes.add(
+                "a call that begins before the one above it has ended comes right after it",
+                self._place(),
+            )
         if self._ended is not None and start > self._ended:
             amount = start - self._ended
             seconds = amount / 1e9
@@ -317,11 +322,17 @@ class RankReader:
         call = self._call
         function = call.function
         size = call.numbers["commsize"]
+        rank = call.numbers.get("commrank", self._rank)
 
         def listed(field: str, datatype: str) -> str:
             counts = call.lists.get(field, [])
-            # Where it is not the root, a rank has none.
-            counts = counts if len(counts) == size else [0] * size
+            if len(counts) != size:
+                # Where it is not the root, a rank has none.
+                if call.numbers.get("root", rank) == rank:
+                    self._notes.add(
+                        f"the sizes of MPI_{function} are missing, and count as 0", self._place()
+                    )
+                counts = [0] * size
             element = self._size(datatype) if datatype in call.numbers else 1
             return " ".join(str(count * element) for count in counts)
 

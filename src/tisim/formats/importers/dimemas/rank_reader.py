@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.formats.importers.collectives import VECTORS, uniform_collective
+from tisim.formats.importers.collectives import ROOTED, VECTORS, uniform_collective
 from tisim.formats.importers.communicators import Communicators
 from tisim.formats.importers.importer import ImportOptions
-from tisim.formats.importers.notes import Notes
+from tisim.formats.importers.notes import NO_WAIT, Notes
 from tisim.formats.importers.rank_calls import ANY_SOURCE, ANY_TAG, WORLD, RankCalls
 from tisim.formats.importers.vectors import VectorSizes, extrae_size
 
@@ -61,6 +61,7 @@ class RankReader:
         self._sends: list[int] = []
         self._requests = 0
         self._line = ""
+        self._first_send = ""
 
     def lines(self, rows: Iterable[str]) -> Iterator[str]:
         """Yield the lines of the rank.
@@ -85,10 +86,18 @@ class RankReader:
                     line=int(self._line),
                 ) from None
             yield from calls.ready()
+        if self._sends:
+            place = f"task {self._rank}, line {self._first_send}"
+            self._notes.add(
+                "an immediate send, for which the format has no wait, is waited for at the end",
+                place,
+                len(self._sends),
+            )
         calls.complete(self._sends)
         left = [request for requests in self._receives.values() for request in requests]
         if left:
-            self._notes.add("a receive that no record waits for", f"task {self._rank}")
+            place = f"task {self._rank}, line {self._line}"
+            self._notes.add(NO_WAIT, place, len(left))
         calls.complete(sorted(left))
         calls.action("finalize")
         yield from calls.ready()
@@ -111,6 +120,11 @@ class RankReader:
         number = self._communicators.number(comm)
         if number is None:
             number = WORLD
+            if comm:
+                self._notes.add(
+                    "a message on a communicator that is not defined is one of the world",
+                    f"line {self._line}",
+                )
         elif number != WORLD and peer >= 0:
             peer = self._communicators.rank_in(comm, peer)
         peer = ANY_SOURCE if peer < 0 else peer
@@ -119,6 +133,7 @@ class RankReader:
         if is_send:
             if mode & _IMMEDIATE:
                 self._requests += 1
+                self._first_send = self._first_send or self._line
                 self._sends.append(self._requests)
                 self._calls.post(_SENDS[mode], peer, tag, nbytes, self._requests, number)
             else:
@@ -147,6 +162,11 @@ class RankReader:
                 f"the communicator {comm} is not defined", file=self._file, line=int(self._line)
             )
         members = self._communicators.members(comm, self._rank)
+        if root not in members and word in ROOTED:
+            self._notes.add(
+                "a root that is not in its communicator is taken to be its first rank",
+                f"line {self._line}",
+            )
         root = members.index(root) if root in members else 0
         if word in VECTORS:
             words: str | None = self._vectors.words(word, comm, self._rank, root)

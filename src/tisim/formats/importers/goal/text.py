@@ -96,7 +96,8 @@ class TextSchedule:
                 depend(made, labels[later], labels[earlier], on_start=bool(is_start))
             else:
                 raise self._error(
-                    f"{line.strip()[:60]!r} is no send, recv, calc, requires or irequires of GOAL",
+                    f"{line.strip()[:60]!r} is no send, recv, calc, requires or irequires of GOAL; "
+                    "schedules of LogGOPSim 2 (put, append and so on) are not read",
                     number,
                 )
         return made

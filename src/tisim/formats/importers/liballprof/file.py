@@ -228,6 +228,7 @@ class TraceFile:
                 "a wait or a test of a request that no call has made at its address (a null "
                 "request, or a copy) is left out",
                 f"rank {self._rank}, line {self._line}",
+                missing,
             )
         if call.function in _UNDECIDED:
             call.outcome_known = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tisim import _core
 from tisim.formats.importers.communicators import Communicators
 from tisim.formats.importers.importer import ImportOptions
-from tisim.formats.importers.notes import Notes
+from tisim.formats.importers.notes import NO_FINALIZE, Notes
 from tisim.formats.importers.otf2.definitions import Definitions
 from tisim.formats.importers.otf2.functions import CallPaths
 from tisim.formats.importers.otf2.rank_reader import LOSSES
@@ -57,6 +57,8 @@ def call_sequence(
         lines += spelled
         path_of += [paths.number(node_of(record)) if spelled else -1] * len(spelled)
     sizes = np.array([len(call) for call in places], np.uint32)
+    if not collected.has_ended:
+        notes.add(NO_FINALIZE, f"rank {rank}, at its end")
     has_counter = definitions.counter is not None
     speed = 1.0 if has_counter else options.volume_of(1.0)
     volumes = collected.volumes(sizes, definitions.ticks_per_second, speed)

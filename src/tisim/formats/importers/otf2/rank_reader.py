@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from tisim import _core
-from tisim.formats.importers.collectives import VECTORS, uniform_collective
+from tisim.formats.importers.collectives import ROOTED, VECTORS, uniform_collective
 from tisim.formats.importers.communicators import Communicators
 from tisim.formats.importers.importer import ImportOptions
 from tisim.formats.importers.line_queue import Slot
-from tisim.formats.importers.notes import Notes
+from tisim.formats.importers.notes import NO_FINALIZE, Notes
 from tisim.formats.importers.otf2.definitions import Definitions
 from tisim.formats.importers.otf2.events import Event
 from tisim.formats.importers.otf2.sizes import note_ambiguity, uniform_size
@@ -113,6 +113,7 @@ class RankReader:
             self._lose("never_completed")
             calls.withdraw(posted, request)
         if not self._ended:
+            self._notes.add(NO_FINALIZE, f"rank {self._rank}, at its end")
             calls.lines.site = 0
             calls.action("finalize")
         yield from calls.lines.ready_with_sites()
@@ -300,6 +301,11 @@ class RankReader:
         size = self._communicators.size(comm)
         rank = self._communicators.rank_in(comm, self._rank)
         root_rank = root if root < size else 0
+        if root >= size and action in ROOTED:
+            self._notes.add(
+                "a root that is not in its communicator is taken to be its first rank",
+                self._place(),
+            )
         if action in VECTORS:
             return prefix + self._vectors.words(action, comm, self._rank, root_rank, self._position)
         note_ambiguity(action, sent, size, self._notes, self._place())

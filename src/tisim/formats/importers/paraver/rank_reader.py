@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tisim.formats.importers.collectives import VECTORS, uniform_collective
+from tisim.formats.importers.collectives import ROOTED, VECTORS, uniform_collective
 from tisim.formats.importers.communicators import Communicators
 from tisim.formats.importers.importer import ImportOptions
-from tisim.formats.importers.notes import Notes
+from tisim.formats.importers.notes import NO_FINALIZE, NO_WAIT, Notes
 from tisim.formats.importers.paraver.labels import (
     CALL_TYPES,
     COMM,
@@ -17,10 +17,10 @@ from tisim.formats.importers.paraver.labels import (
     SENT,
     Labels,
 )
-from tisim.formats.importers.paraver.records import ROOTED, ParaverRecords
+from tisim.formats.importers.paraver.records import ParaverRecords
 from tisim.formats.importers.rank_calls import RankCalls
 from tisim.formats.importers.vectors import VectorSizes, extrae_size
-from tisim.formats.importers.words import ISENDS, SENDS, collective_word
+from tisim.formats.importers.words import ISENDS, SENDS, collective_word, is_lost
 
 _LEFT_OUT = ("Put", "Get", "Accumulate", "Probe", "Cancel")
 
@@ -85,6 +85,8 @@ class RankReader:
         self._values: dict[int, int] = {}
         self._ended = 0
         self._rooted: dict[int, int] = {}
+        # Extrae records MPI_Init and MPI_Finalize, and exports of replays have neither.
+        self._has_begun = False
         self._is_finalized = False
 
     def lines(self) -> Iterator[str]:
@@ -103,8 +105,11 @@ class RankReader:
             self._compute(self._records.ran_until.get(self._rank, 0))
         for what, left in (("sent", self._sends), ("received", self._receives)):
             if left:
-                self._notes.add(f"messages that are {what} in no call", self._place(left[0].time))
+                place = self._place(left[0].time)
+                self._notes.add(f"a message that is {what} in no call", place, len(left))
         if not self._is_finalized:
+            if self._has_begun:
+                self._notes.add(NO_FINALIZE, f"rank {self._rank}, at its end")
             self._finish(list(self._pending))
             calls.action("finalize")
         yield from calls.ready()
@@ -140,8 +145,11 @@ class RankReader:
                 if self._counter is None and not self._name.startswith("Init"):
                     self._compute(time)
             elif self._begun is not None and not self._is_finalized:
-                self._write(self._name, self._begun, time)
+                begun = self._begun
+                self._write(self._name, begun, time)
                 if self._name == "Finalize":
+                    if self._pending:
+                        self._notes.add(NO_WAIT, self._place(begun), len(self._pending))
                     self._finish(list(self._pending))
                     self._calls.action("finalize")
                 self._keep_times(time)
@@ -191,7 +199,9 @@ class RankReader:
             self._collective(name, begun)
         elif name == "Finalize":
             self._is_finalized = True
-        elif name.startswith((*_LEFT_OUT, "call ")) or name == "Iprobe":
+        elif name.startswith("Init"):
+            self._has_begun = True
+        elif name.startswith((*_LEFT_OUT, "call ")) or name == "Iprobe" or is_lost(name):
             self._notes.add(f"MPI_{name} is left out", self._place(begun))
 
     def _posted(self, messages: deque[_Message], begun: int, ended: int) -> Iterator[_Message]:

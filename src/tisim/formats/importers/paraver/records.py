@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from tisim.errors import InputError
-from tisim.formats.importers.collectives import VECTORS
+from tisim.formats.importers.collectives import ROOTED, VECTORS
 from tisim.formats.importers.communicators import Communicator
 from tisim.formats.importers.notes import Notes
 from tisim.formats.importers.paraver.labels import (
@@ -25,8 +25,6 @@ from tisim.formats.importers.vectors import Records
 from tisim.formats.importers.words import collective_word
 
 _RUNNING = 1
-#: Collectives with a root.
-ROOTED = frozenset({"bcast", "reduce", "gather", "scatter", "gatherv", "scatterv"})
 
 
 class ParaverRecords:

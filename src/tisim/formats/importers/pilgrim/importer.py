@@ -77,8 +77,14 @@ class _PilgrimTrace(ForeignTrace):
                 raise InputError("there is no such file, which has the times", file=file)
             if file.stat().st_size != 8 * calls:
                 raise InputError(f"has not the times of {calls} calls, 8 bytes each", file=file)
-        if len({signature.thread for signature in self._signatures}) > 1:
-            notes.add("calls of several threads are in the order of their ends", "the whole trace")
+        first = self._signatures[0].thread
+        others = [i for i, call in enumerate(self._signatures) if call.thread != first]
+        if others:
+            notes.add(
+                "calls of several threads are in the order of their ends",
+                f"signature {others[0]}",
+                len(others),
+            )
         self._numbers = CreationNumbers()
         self._first_free = 1 + max(
             max([-1, signature.numbers.get("request", -1), *signature.lists.get("requests", [])])

@@ -74,6 +74,11 @@ class RecordedRank:
         calls.action("init")
         for call in recorded:
             if self._ended is not None:
+                if call.begin < self._ended:
+                    self._notes.add(
+                        "a call that begins before the one before has ended comes after it",
+                        self._place(call),
+                    )
                 calls.compute(self._options.volume_of(max(call.begin - self._ended, 0.0)))
             try:
                 self._write(call)

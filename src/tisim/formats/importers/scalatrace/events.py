@@ -105,7 +105,9 @@ def read_events(file: Path) -> Iterator[Event]:
                     _take(event, text)
             except (ValueError, IndexError):
                 raise InputError(
-                    f"{text[:60]!r} is no line of ScalaTrace's", file=file, line=number
+                    f"{text[:60]!r} is no line of ScalaTrace 2's or ScalaTrace-TI's",
+                    file=file,
+                    line=number,
                 ) from None
             if not line.endswith("\n"):
                 raise InputError("is cut here", file=file, line=number)

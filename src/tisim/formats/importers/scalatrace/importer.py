@@ -29,6 +29,9 @@ from tisim.formats.importers.scalatrace.tags import compare_sizes, lack_tags
 from tisim.formats.program import Program
 
 _BEGINS = re.compile(rb"\s*RANKS: [-\d ]+\nEVENT\d+: \d+ ")
+# What other versions may have in common with it: the words of its text, or its name.
+_LIKE = re.compile(rb"^[ \t]*(?:RANKS:|EVENT\d+:|LOOP\d+:|P?RSD\d*\b)|\bScalaTrace\b", re.M)
+_LIKE_BYTES = 4096
 _MOST_RANKS = 1 << 24
 
 
@@ -39,11 +42,20 @@ class ScalaTraceImporter(Importer):
     title = "ScalaTrace 2 and ScalaTrace-TI"
 
     def recognises(self, files: Sequence[Path], head: bytes) -> bool:
-        return _BEGINS.match(head) is not None
+        return _LIKE.search(head[:_LIKE_BYTES]) is not None
 
     def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
         if len(files) > 1 or files[0].is_dir():
             raise InputError("a trace of ScalaTrace is one file; name that", file=files[0])
+        with files[0].open("rb") as file:
+            if _BEGINS.match(file.read(_LIKE_BYTES)) is None:
+                raise InputError(
+                    "does not begin as a trace of ScalaTrace 2 or ScalaTrace-TI does, which are "
+                    "read; traces of ScalaTrace 4 and other versions are not: no description of "
+                    "them is public",
+                    file=files[0],
+                    line=1,
+                )
         if options.counter is not None:
             raise InputError(
                 "has no named hardware counters; without --speed, its thousands of instructions "

@@ -10,7 +10,7 @@ from tisim.errors import InputError
 from tisim.formats.importers.collectives import uniform_collective
 from tisim.formats.importers.communicators import Communicators
 from tisim.formats.importers.importer import ImportOptions
-from tisim.formats.importers.notes import Notes
+from tisim.formats.importers.notes import NO_FINALIZE, Notes
 from tisim.formats.importers.rank_calls import WORLD, RankCalls
 from tisim.formats.importers.table.columns import Row
 from tisim.formats.importers.table.members import Members
@@ -78,9 +78,10 @@ class RankRows:
             self._keep_times(word)
             yield from calls.ready()
         if self._pending:
-            self._notes.add("a request that nothing waits for", self._place())
+            text = "a request that nothing waits for"
+            self._notes.add(text, self._place(), len(self._pending))
         if not is_finalized:
-            self._notes.add("a rank without MPI_Finalize, which is added", self._place())
+            self._notes.add(NO_FINALIZE, self._place())
         calls.action("finalize")
         if is_finalized:
             self._keep_times("finalize")
@@ -100,9 +101,13 @@ class RankRows:
                 return default
             raise self._error(f"the {self._row['call']} has no {quantity}")
         try:
-            return int(float(text))
+            number = float(text)
+            whole = int(number)
         except (ValueError, OverflowError):
             raise self._error(f"the {quantity} {text!r} is no number") from None
+        if number != whole:
+            self._notes.add(f"a {quantity} is cut to a whole number", self._place())
+        return whole
 
     def _seconds(self, quantity: str) -> float | None:
         text = self._row.get(quantity)
