@@ -10,11 +10,6 @@ namespace tisim {
 
 namespace {
 
-std::uint64_t key_of(std::int32_t rank, std::int32_t handle) {
-  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 32 |
-         static_cast<std::uint32_t>(handle);
-}
-
 std::vector<double> capacities_of(const PlatformData& platform) {
   std::vector<double> capacities = platform.disk_size;
   for (const FileSystemData& data : platform.file_systems) capacities.push_back(data.size);
@@ -52,8 +47,10 @@ Files::Files(const Runtime& runtime, Mpi& mpi, const PlatformData& platform,
 bool Files::begin(Rank& rank, std::int32_t index) {
   if (rank.schedule >= 0) return move_part(rank, index);
   const Operation call = file_call_of(rank.op);
+  if (ends_split(call)) return end_split(rank, index);
   // A call that synchronises: a barrier follows, then what the rank itself does.
   if (file_traits_of(call).synchronises && (rank.op.flags & kContinuation) == 0) {
+    if (begins_split(call) && runtime_.model.overlaps_splits) return begin_split(rank, index);
     return !runtime_.model.two_phase || !may_be_two_phase(call) || enter_transfer(rank, index);
   }
   switch (own_part_of(call)) {
@@ -81,7 +78,7 @@ bool Files::begin(Rank& rank, std::int32_t index) {
 }
 
 bool Files::open(Rank& rank, std::int32_t index) {
-  OpenFile& opened = open_[key_of(index, rank.op.peer)];
+  OpenFile& opened = open_[handle_key(index, rank.op.peer)];
   const std::string fault = opened.handle.fault(Operation::open, rank.op.peer);
   if (!fault.empty()) fail(rank, fault);
   if (!has_answer(rank, index)) return false;
@@ -176,95 +173,11 @@ void Files::write(const Rank& rank, std::int32_t file, std::int64_t offset, std:
            " bytes more");
 }
 
-bool Files::transfer(Rank& rank, std::int32_t index) {
-  const Operation call = own_part_of(file_call_of(rank.op));
-  const std::int64_t bytes = rank.op.bytes;
-  const bool writes = call == Operation::write || call == Operation::pwrite;
-  const bool has_offset = call == Operation::pread || call == Operation::pwrite;
-  OpenFile& opened = checked_handle(rank, index);
-  const File& file = table_[opened.file];
-  std::int64_t& position = position_of(rank, opened);
-  std::int64_t offset = has_offset ? source_.next(rank).bytes : position;
-  if (writes && opened.handle.appends && file.length != kUnknownSize) offset = file.length;
-  if (!writes) check_end(rank, opened.file, offset, bytes);
-  if (writes) write(rank, opened.file, offset, bytes);
-  if (!has_offset) position = offset + bytes;
-  FileSums& sums = sums_of(index);
-  (writes ? sums.bytes_written : sums.bytes_read) += bytes;
-  ++sums.calls;
-  return begin_access(rank, index, opened, writes, offset, bytes);
-}
-
-// The time of a read or write begins.
-bool Files::begin_access(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
-                         std::int64_t offset, std::int64_t bytes) {
-  const FileTransfers::Transfer transfer = transfers_.access(opened.ends, writes, offset, bytes);
-  const File& file = table_[opened.file];
-  const bool starts = file_traits_of(file_call_of(rank.op)).makes_request;
-  if (bytes == 0) {
-    if (starts) started_.begin_nothing(rank);
-    return true;
-  }
-  const FileRequest request{.type = writes ? FileRequest::Type::write : FileRequest::Type::read,
-                            .first_server = file.first_server,
-                            .offset = offset,
-                            .bytes = bytes};
-  if (starts) return start(rank, index, file.disk, request, transfer);
-  transfers_.begin(index, transfer);
-  return ask(rank, index, file.disk, request);
-}
-
-void Files::check_end(const Rank& rank, std::int32_t file, std::int64_t offset,
-                      std::int64_t bytes) const {
-  const std::int64_t length = table_[file].length;
-  if (length == kUnknownSize || bytes <= length - offset) return;
-  fail(rank, "reads " + std::to_string(bytes) + " bytes from offset " + std::to_string(offset) +
-                 " of " + table_.name(file) + ", which ends at " + std::to_string(length));
-}
-
-// A collective read or write that an algorithm carries out. The rank's operation becomes the
-// barrier of the line.
-bool Files::enter_transfer(Rank& rank, std::int32_t index) {
-  const Operation call = own_part_of(file_call_of(rank.op));
-  const bool has_offset = call == Operation::pread || call == Operation::pwrite;
-  const bool writes = call == Operation::write || call == Operation::pwrite;
-  const std::int64_t bytes = rank.op.bytes;
-  OpenFile& opened = checked_handle(rank, index);
-  const std::int32_t handle = rank.op.peer;
-  const Op barrier = source_.next(rank);
-  source_.next(rank);  // the rank's own part, which the first operation has too
-  const std::int64_t offset = has_offset ? source_.next(rank).bytes : opened.position;
-  if (!has_offset) opened.position = offset + bytes;
-  ++sums_of(index).calls;
-  rank.op = barrier;
-  return collective_.enter(rank, index,
-                           {.handle = handle, .writes = writes, .offset = offset, .bytes = bytes});
-}
-
-// In a collective read, what an aggregator reads ends where the part of some rank does. In a write
-// it may reach behind the end of the file, as the buffer does.
-bool Files::move_part(Rank& rank, std::int32_t index) {
-  const Operation call = own_part_of(file_call_of(rank.op));
-  const bool writes = call == Operation::pwrite;
-  OpenFile& opened = open_[key_of(index, collective_.handle_of(index))];
-  const std::int32_t file = opened.file;
-  const std::int64_t offset = schedules_.op(rank.schedule, rank.step++).bytes;
-  std::int64_t bytes = rank.op.bytes;
-  if (writes) {
-    write(rank, file, offset, bytes);
-  } else if (!collective_.of_rank(index).writes) {
-    check_end(rank, file, offset, bytes);
-  } else if (table_[file].length != kUnknownSize) {
-    bytes = std::clamp<std::int64_t>(table_[file].length - offset, 0, bytes);
-  }
-  FileSums& sums = sums_of(index);
-  (writes ? sums.bytes_written : sums.bytes_read) += bytes;
-  return begin_access(rank, index, opened, writes, offset, bytes);
-}
-
 bool Files::start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request,
                   const FileTransfers::Transfer& transfer) {
-  const std::int32_t activity = started_.begin(rank, index);
+  const bool is_split = begins_split(file_call_of(rank.op));
+  const std::int32_t activity = is_split ? started_.begin_split(handle_key(index, rank.op.peer))
+                                         : started_.begin(rank, index);
   const std::int32_t owner = ~activity;
   transfers_.start(activity, transfer, runtime_.clock.now());
   if (is_file_system(disk)) {
@@ -363,9 +276,11 @@ bool Files::has_answer(Rank& rank, std::int32_t index) {
 }
 
 Files::OpenFile& Files::checked_handle(const Rank& rank, std::int32_t index) {
-  OpenFile& opened = open_[key_of(index, rank.op.peer)];
+  OpenFile& opened = open_[handle_key(index, rank.op.peer)];
   const std::string fault = opened.handle.fault(file_call_of(rank.op), rank.op.peer);
   if (!fault.empty()) fail(rank, fault);
+  const Operation call = file_call_of(rank.op);
+  if (begins_split(call) || ends_split(call)) opened.handle.step(call, rank.op.line);
   return opened;
 }
 

@@ -80,12 +80,19 @@ class Files {
     FileHabits::Ends ends;
   };
 
+  static std::uint64_t handle_key(std::int32_t rank, std::int32_t handle) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 32 |
+           static_cast<std::uint32_t>(handle);
+  }
+
   bool open(Rank& rank, std::int32_t index);
   bool name(Rank& rank, std::int32_t index);
   bool close(Rank& rank, std::int32_t index);
   void seek(Rank& rank, std::int32_t index);
   bool synchronise(Rank& rank, std::int32_t index);
   bool transfer(Rank& rank, std::int32_t index);
+  bool begin_split(Rank& rank, std::int32_t index);
+  bool end_split(Rank& rank, std::int32_t index);
   bool enter_transfer(Rank& rank, std::int32_t index);
   bool move_part(Rank& rank, std::int32_t index);
   void check_end(const Rank& rank, std::int32_t file, std::int64_t offset,

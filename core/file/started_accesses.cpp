@@ -18,7 +18,36 @@ std::int32_t StartedAccesses::begin(Rank& rank, std::int32_t index) {
   return activity;
 }
 
+std::int32_t StartedAccesses::begin_split(std::uint64_t handle) {
+  const std::int32_t activity = activities_.reserve();
+  splits_[handle] = {};
+  split_of_.emplace(activity, handle);
+  return activity;
+}
+
+bool StartedAccesses::end_split(std::uint64_t handle, std::int32_t rank) {
+  const auto found = splits_.find(handle);
+  if (found == splits_.end()) return true;
+  if (!found->second.has_ended) {
+    found->second.waiting = rank;
+    return false;
+  }
+  splits_.erase(found);
+  return true;
+}
+
 bool StartedAccesses::end(std::int32_t activity, bool failed) {
+  if (const auto split = split_of_.find(activity); split != split_of_.end()) {
+    const auto call = splits_.find(split->second);
+    split_of_.erase(split);
+    if (failed) return true;
+    call->second.has_ended = true;
+    if (call->second.waiting >= 0) {
+      runtime_.clock.wake(call->second.waiting);
+      splits_.erase(call);
+    }
+    return true;
+  }
   const auto found = message_of_.find(activity);
   if (found == message_of_.end()) return false;
   const std::int32_t index = found->second;

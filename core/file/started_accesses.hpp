@@ -30,6 +30,11 @@ class StartedAccesses {
   std::int32_t begin(Rank& rank, std::int32_t index);
   // The same for what takes no time.
   void begin_nothing(Rank& rank) { requests_.add_access(rank, -1); }
+  // The first step of a split collective call, by the key of its handle: an activity without a
+  // request.
+  std::int32_t begin_split(std::uint64_t handle);
+  // The second step. False: the rank waits, and is woken at the end.
+  bool end_split(std::uint64_t handle, std::int32_t rank);
   // An activity has ended. False: it is none of these.
   bool end(std::int32_t activity, bool failed);
 
@@ -37,12 +42,19 @@ class StartedAccesses {
   void verify() const;
 
  private:
+  struct SplitCall {
+    bool has_ended = false;
+    std::int32_t waiting = -1;  // the rank that is in the second step
+  };
+
   Runtime runtime_;
   Activities& activities_;
   Matcher& matcher_;
   RequestTable& requests_;
   PointToPoint& messages_;
   std::unordered_map<std::int32_t, std::int32_t> message_of_;  // each activity
+  std::unordered_map<std::uint64_t, SplitCall> splits_;        // by handle
+  std::unordered_map<std::int32_t, std::uint64_t> split_of_;   // each activity
 };
 
 }  // namespace tisim

@@ -37,6 +37,11 @@ std::size_t LineParser::synchronised(Op* out, std::size_t made) {
 // What a rank does in the call.
 std::size_t LineParser::own_part(const Action& action, Op* out) {
   const Words& words = calls_->scratch().words;
+  if (ends_split(action.operation)) {
+    need(action, 1, 1);
+    out->peer = handle(words[1]);
+    return 1;
+  }
   switch (own_part_of(action.operation)) {
     case Operation::open:
       opened_file(action, *out);

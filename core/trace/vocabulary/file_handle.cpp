@@ -6,6 +6,7 @@ void Handle::open(std::string_view flags, std::uint32_t line) {
   const auto has = [flags](char letter) { return flags.find(letter) != std::string_view::npos; };
   opened = line;
   is_open = true;
+  begun = Operation::barrier;
   reads = has('r');
   appends = has('a');
   writes = has('w') || appends;
@@ -14,6 +15,11 @@ void Handle::open(std::string_view flags, std::uint32_t line) {
 void Handle::close(std::uint32_t line) {
   closed = line;
   is_open = false;
+}
+
+void Handle::step(Operation call, std::uint32_t line) {
+  begun = begins_split(call) ? file_traits_of(call).part_of : Operation::barrier;
+  begun_at = line;
 }
 
 std::string Handle::fault(Operation call, std::int32_t number) const {
@@ -28,6 +34,20 @@ std::string Handle::fault(Operation call, std::int32_t number) const {
   if (!is_open) {
     if (closed == 0) return what + ", which no line has opened; an open goes before";
     return what + ", which line " + std::to_string(closed) + " has closed; open it again";
+  }
+  const bool is_under_way = begun != Operation::barrier;
+  const std::string step = std::string(name_of(Kind::file, begun));
+  if (ends_split(call)) {
+    const Operation whole = file_traits_of(call).part_of;
+    if (begun == whole) return {};
+    const std::string first = std::string(name_of(Kind::file, whole)) + "_begin";
+    if (!is_under_way) return what + ", where no " + first + " is under way; it goes before";
+    return what + ", where the " + step + "_begin of line " + std::to_string(begun_at) +
+           " is under way; end that with " + step + "_end";
+  }
+  if (is_under_way && (file_traits_of(call).synchronises || does == Operation::close)) {
+    return what + " while the " + step + "_begin of line " + std::to_string(begun_at) +
+           " is under way; end it with " + step + "_end before";
   }
   const bool is_read = does == Operation::read || does == Operation::pread;
   const bool is_write = does == Operation::write || does == Operation::pwrite;

@@ -17,9 +17,14 @@ struct Handle {
   bool reads = false;
   bool writes = false;
   bool appends = false;
+  Operation begun = Operation::barrier;  // a split collective call that is under way; none
+  std::uint32_t begun_at = 0;            // line of its first step
 
   void open(std::string_view flags, std::uint32_t line);
   void close(std::uint32_t line);
+
+  // A step of a split collective call.
+  void step(Operation call, std::uint32_t line);
 
   // What is wrong with a call on it, for a message; empty: nothing.
   std::string fault(Operation call, std::int32_t number) const;

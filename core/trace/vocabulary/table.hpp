@@ -170,6 +170,7 @@ enum class Form : std::uint8_t {
 // `like`: the call of POSIX that a rank's own part of a call of MPI-IO is. `synchronises`: the ranks
 // of the communicator, an argument `comm=`, wait for each other before it. `is_shared`: the position
 // is that of all ranks that have opened the file together. `makes_request`: the rank goes on.
+// `part_of`: it is the first or the second step of that call (a split collective call of MPI).
 #define TISIM_FILE_CALLS(ROW)                                                                      \
   ROW(open, .usage = "handle name [flags] [size=bytes]",                                           \
       .effect = "the handle stands for that file until `close`")                                   \
@@ -224,11 +225,34 @@ enum class Form : std::uint8_t {
   ROW(file_iread_at_all, .usage = "handle bytes offset", TISIM_FILE_REQUEST(pread, false))         \
   ROW(file_iwrite_at_all, .usage = "handle bytes offset", TISIM_FILE_REQUEST(pwrite, false))       \
   ROW(file_iread_shared, .usage = "handle bytes", TISIM_FILE_REQUEST(read, true))                  \
-  ROW(file_iwrite_shared, .usage = "handle bytes", TISIM_FILE_REQUEST(write, true))
+  ROW(file_iwrite_shared, .usage = "handle bytes", TISIM_FILE_REQUEST(write, true))                \
+  ROW(file_read_all_begin, .usage = "handle bytes", TISIM_FILE_BEGIN(read, file_read_all, false))  \
+  ROW(file_write_all_begin, .usage = "handle bytes", TISIM_FILE_BEGIN(write, file_write_all, false))\
+  ROW(file_read_at_all_begin, .usage = "handle bytes offset",                                      \
+      TISIM_FILE_BEGIN(pread, file_read_at_all, false))                                            \
+  ROW(file_write_at_all_begin, .usage = "handle bytes offset",                                     \
+      TISIM_FILE_BEGIN(pwrite, file_write_at_all, false))                                          \
+  ROW(file_read_ordered_begin, .usage = "handle bytes",                                            \
+      TISIM_FILE_BEGIN(read, file_read_ordered, true))                                             \
+  ROW(file_write_ordered_begin, .usage = "handle bytes",                                           \
+      TISIM_FILE_BEGIN(write, file_write_ordered, true))                                           \
+  ROW(file_read_all_end, TISIM_FILE_END(file_read_all))                                            \
+  ROW(file_write_all_end, TISIM_FILE_END(file_write_all))                                          \
+  ROW(file_read_at_all_end, TISIM_FILE_END(file_read_at_all))                                      \
+  ROW(file_write_at_all_end, TISIM_FILE_END(file_write_at_all))                                    \
+  ROW(file_read_ordered_end, TISIM_FILE_END(file_read_ordered))                                    \
+  ROW(file_write_ordered_end, TISIM_FILE_END(file_write_ordered))
 
 #define TISIM_FILE_REQUEST(call, shared)                                                           \
   .like = Operation::call, .is_shared = shared, .makes_request = true,                             \
   .effect = "the same, and nobody waits; a request is pending until it is over"
+
+#define TISIM_FILE_BEGIN(call, whole, shared)                                                      \
+  .like = Operation::call, .synchronises = true, .is_shared = shared, .part_of = Operation::whole, \
+  .effect = "the first of two steps of that collective call"
+
+#define TISIM_FILE_END(whole)                                                                      \
+  .usage = "handle", .part_of = Operation::whole, .effect = "the second step: the call is over"
 
 // ROW(action, properties): actions whose operation is a `nop`.
 #define TISIM_MARKERS(ROW)                                                                         \
@@ -285,6 +309,7 @@ struct FileTraits {
   bool synchronises = false;
   bool is_shared = false;
   bool makes_request = false;
+  Operation part_of = Operation::barrier;  // none
   std::string_view effect = {};
 };
 
@@ -329,6 +354,15 @@ constexpr const FileTraits& file_traits_of(Operation call) {
 constexpr Operation own_part_of(Operation call) {
   const Operation like = file_traits_of(call).like;
   return like == Operation::barrier ? call : like;
+}
+// Whether it is the first step of a split collective call, or the second.
+constexpr bool begins_split(Operation call) {
+  const FileTraits& traits = file_traits_of(call);
+  return traits.part_of != Operation::barrier && traits.like != Operation::barrier;
+}
+constexpr bool ends_split(Operation call) {
+  const FileTraits& traits = file_traits_of(call);
+  return traits.part_of != Operation::barrier && traits.like == Operation::barrier;
 }
 // Whether the operation's call says which collective it is.
 constexpr bool has_collective_call(Kind kind) {

@@ -22,6 +22,7 @@ def core_model(
     synchronised: Iterable[str],
     *,
     two_phase: bool = False,
+    overlaps_splits: bool = False,
 ) -> _core.Model:
     """The core's parameters.
 
@@ -35,6 +36,8 @@ def core_model(
         The collectives before which all ranks wait for one another.
     two_phase
         Whether algorithms carry out collective reads and writes of files.
+    overlaps_splits
+        Whether a split collective call starts each rank's own part and waits for it at its end.
     """
     values: dict[str, object] = {}
     for record in records:
@@ -45,7 +48,13 @@ def core_model(
         for kind in overheads
     ]
     mask = sum(1 << _core.operation_number(name) for name in synchronised)
-    return _core.Model(**values | tables, overheads=kinds, synchronised=mask, two_phase=two_phase)
+    return _core.Model(
+        **values | tables,
+        overheads=kinds,
+        synchronised=mask,
+        two_phase=two_phase,
+        overlaps_splits=overlaps_splits,
+    )
 
 
 def _step_table(table: StepTable) -> _core.StepTable:

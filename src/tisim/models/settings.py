@@ -83,6 +83,7 @@ class Settings:
             overheads,
             self.protocol.synchronised,
             two_phase=self.files.way != "independent",
+            overlaps_splits=self.files.way == "ompio",
         )
         self.data: PlatformData = core_platform(
             self.routes, array("i", numbers), platform.file_systems

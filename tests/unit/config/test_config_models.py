@@ -116,7 +116,7 @@ def test_the_core_receives_every_field_from_the_table() -> None:
         for name, parameter in record.parameters()
         if parameter.core
     ]
-    made = ["overheads", "synchronised", "two_phase"]
+    made = ["overheads", "synchronised", "two_phase", "overlaps_splits"]
     assert sorted([*rows, *made]) == sorted(_core.Model.fields())
 
 

@@ -34,6 +34,21 @@ file_write_shared 0 7
 file_write_ordered 0 3
 file_seek_shared 0 0
 file_read_ordered 0 2
+file_write_all_begin 0 12
+file_write_all_end 0
+file_write_at_all_begin 0 12 {behind}
+file_write_at_all_end 0
+file_write_ordered_begin 0 12
+file_write_ordered_end 0
+file_sync 0
+file_read_at_all_begin 0 10 {offset}
+file_read_at_all_end 0
+file_seek_shared 0 0
+file_read_ordered_begin 0 2
+file_read_ordered_end 0
+file_seek 0 {offset}
+file_read_all_begin 0 10
+file_read_all_end 0
 file_read_shared 0 2
 barrier
 file_set_view 0

@@ -52,6 +52,16 @@ static enum tisim_word alone(enum tisim_word word) {
     case TISIM_file_sync:
     case TISIM_file_set_view:
       return TISIM_fsync;
+    case TISIM_file_read_all_begin:
+    case TISIM_file_read_ordered_begin:
+      return TISIM_file_read;
+    case TISIM_file_write_all_begin:
+    case TISIM_file_write_ordered_begin:
+      return TISIM_file_write;
+    case TISIM_file_read_at_all_begin:
+      return TISIM_file_read_at;
+    case TISIM_file_write_at_all_begin:
+      return TISIM_file_write_at;
     default:
       return word;
   }
@@ -76,6 +86,12 @@ static bool synchronises(enum tisim_word word) {
     case TISIM_file_read_shared:
     case TISIM_file_write_shared:
     case TISIM_file_seek:
+    case TISIM_file_read_all_end:
+    case TISIM_file_write_all_end:
+    case TISIM_file_read_at_all_end:
+    case TISIM_file_write_at_all_end:
+    case TISIM_file_read_ordered_end:
+    case TISIM_file_write_ordered_end:
       return false;
     default:
       return true;
@@ -259,6 +275,12 @@ void tisim_after_file_seek_shared(MPI_File moved, MPI_Offset offset, int from) {
 void tisim_after_file_call(enum tisim_word word, MPI_File called) {
   const struct file *const file = file_of(called);
   if (file != NULL) write_call(word, file, &file->handle, 1);
+}
+
+/* The second step of a call: to a rank alone, all was done in the first. */
+void tisim_after_file_end(enum tisim_word word, MPI_File ended) {
+  const struct file *const file = file_of(ended);
+  if (file != NULL && !file->is_self) write_call(word, file, &file->handle, 1);
 }
 
 void tisim_after_file_size(enum tisim_word word, MPI_File resized, MPI_Offset bytes) {

@@ -301,6 +301,7 @@ void tisim_after_file_shared_post(enum tisim_word word, MPI_File file, MPI_Count
                                   MPI_Datatype type, MPI_Request request, const void *variable);
 void tisim_after_file_seek_shared(MPI_File file, MPI_Offset offset, int from);
 /* A call without further arguments, and one with a number of bytes. */
+void tisim_after_file_end(enum tisim_word word, MPI_File file);
 void tisim_after_file_call(enum tisim_word word, MPI_File file);
 void tisim_after_file_size(enum tisim_word word, MPI_File file, MPI_Offset bytes);
 void tisim_after_file_view(MPI_File file);

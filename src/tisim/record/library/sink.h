@@ -48,7 +48,13 @@
   WORD(file_iread, "nn") WORD(file_iwrite, "nn") WORD(file_iread_at, "nnn")              \
   WORD(file_iwrite_at, "nnn") WORD(file_iread_all, "nn") WORD(file_iwrite_all, "nn")     \
   WORD(file_iread_at_all, "nnn") WORD(file_iwrite_at_all, "nnn")                         \
-  WORD(file_iread_shared, "nn") WORD(file_iwrite_shared, "nn")
+  WORD(file_iread_shared, "nn") WORD(file_iwrite_shared, "nn")                   \
+  WORD(file_read_all_begin, "nn") WORD(file_write_all_begin, "nn")                       \
+  WORD(file_read_at_all_begin, "nnn") WORD(file_write_at_all_begin, "nnn")               \
+  WORD(file_read_ordered_begin, "nn") WORD(file_write_ordered_begin, "nn")               \
+  WORD(file_read_all_end, "n") WORD(file_write_all_end, "n")                             \
+  WORD(file_read_at_all_end, "n") WORD(file_write_at_all_end, "n")                       \
+  WORD(file_read_ordered_end, "n") WORD(file_write_ordered_end, "n")
 
 enum tisim_word {
 #define TISIM_ENUMERATOR(name, roles) TISIM_##name,

@@ -87,7 +87,7 @@ def _record(
     body: str, directory: Path, mpi: Mpi, cache: Path, monkeypatch: pytest.MonkeyPatch, io: str
 ) -> Trace:
     monkeypatch.chdir(directory)
-    program = compile_body(body, directory, mpi, headers=("fcntl.h",))
+    program = compile_body(body, directory, mpi, headers=("fcntl.h", "stdio.h"))
     return record_program(program, directory, mpi, ranks=2, options=("--io", io), cache=cache)
 
 
@@ -203,20 +203,52 @@ def test_calls_that_do_not_block(
     assert check(tisim.Trace.open(trace.file)).sound
 
 
-def test_calls_in_two_steps_are_counted(
+# All split collective calls, and one on a file of a rank alone.
+STEPS = """
+  MPI_File file;
+  MPI_Status status;
+  char data[64] = {0};
+  char name[32];
+  CHECK(MPI_File_open(MPI_COMM_WORLD, "later", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                      &file) == MPI_SUCCESS);
+  MPI_File_write_at_all_begin(file, 8 * rank, data, 8, MPI_BYTE);
+  MPI_File_write_at_all_end(file, data, &status);
+  MPI_File_write_all_begin(file, data, 2, MPI_INT);
+  MPI_File_write_all_end(file, data, MPI_STATUS_IGNORE);
+  MPI_File_write_ordered_begin(file, data, 8, MPI_BYTE);
+  MPI_File_write_ordered_end(file, data, &status);
+  MPI_File_seek(file, 0, MPI_SEEK_SET);
+  MPI_File_seek_shared(file, 0, MPI_SEEK_SET);
+  MPI_File_read_at_all_begin(file, 8 * rank, data, 8, MPI_BYTE);
+  MPI_File_read_at_all_end(file, data, &status);
+  MPI_File_read_all_begin(file, data, 8, MPI_BYTE);
+  MPI_File_read_all_end(file, data, &status);
+  MPI_File_read_ordered_begin(file, data, 8, MPI_BYTE);
+  MPI_File_read_ordered_end(file, data, &status);
+  MPI_File_close(&file);
+  snprintf(name, sizeof name, "alone.%d", rank);
+  MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  MPI_File_write_all_begin(file, data, 8, MPI_BYTE);
+  MPI_File_write_all_end(file, data, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+"""
+
+
+def test_calls_in_two_steps(
     mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    body = """
-      MPI_File file;
-      char data[8] = {0};
-      CHECK(MPI_File_open(MPI_COMM_WORLD, "later", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
-                          &file) == MPI_SUCCESS);
-      MPI_File_write_at_all_begin(file, 8 * rank, data, 8, MPI_BYTE);
-      MPI_File_write_at_all_end(file, data, MPI_STATUS_IGNORE);
-      MPI_File_close(&file);
-    """
-    trace = _record(body, tmp_path, mpi, cache, monkeypatch, "mpi")
-    assert "warning: 2 calls of MPI_File_write_at_all_begin are not in" in trace.run.stderr
+    trace = _record(STEPS, tmp_path, mpi, cache, monkeypatch, "mpi")
+    for rank in range(2):
+        assert _of_files(trace, rank) == [
+            *("file_open 0 later rwc", f"file_write_at_all_begin 0 8 {8 * rank}"),
+            *("file_write_at_all_end 0", "file_write_all_begin 0 8", "file_write_all_end 0"),
+            *("file_write_ordered_begin 0 8", "file_write_ordered_end 0", "file_seek_shared 0 0"),
+            *(f"file_read_at_all_begin 0 8 {8 * rank}", "file_read_at_all_end 0", "file_seek 0 0"),
+            *("file_read_all_begin 0 8", "file_read_all_end 0"),
+            *("file_read_ordered_begin 0 8", "file_read_ordered_end 0", "file_close 0"),
+            *("open 0 alone.%d wc", "file_write 0 8", "close 0"),
+        ]
+    assert check(tisim.Trace.open(trace.file)).sound
 
 
 def test_without_being_asked_for_files_are_counted(

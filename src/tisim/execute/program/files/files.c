@@ -107,6 +107,8 @@ static void rehearse(const struct instruction *instruction, struct handle *handl
     case OPERATION_FILE_READ_SHARED:
     case OPERATION_FILE_READ_ORDERED:
     case OPERATION_FILE_IREAD_SHARED:
+    case OPERATION_FILE_READ_ALL_BEGIN:
+    case OPERATION_FILE_READ_ORDERED_BEGIN:
       handle->position += instruction->bytes;
       note_read(handle->of, handle->position);
       break;
@@ -115,6 +117,7 @@ static void rehearse(const struct instruction *instruction, struct handle *handl
     case OPERATION_FILE_WRITE_ALL:
     case OPERATION_FILE_IWRITE:
     case OPERATION_FILE_IWRITE_ALL:
+    case OPERATION_FILE_WRITE_ALL_BEGIN:
       handle->position += instruction->bytes;
       break;
     case OPERATION_PREAD:
@@ -122,6 +125,7 @@ static void rehearse(const struct instruction *instruction, struct handle *handl
     case OPERATION_FILE_READ_AT_ALL:
     case OPERATION_FILE_IREAD_AT:
     case OPERATION_FILE_IREAD_AT_ALL:
+    case OPERATION_FILE_READ_AT_ALL_BEGIN:
       note_read(handle->of, instruction->numbers[0] + instruction->bytes);
       break;
     case OPERATION_LSEEK:

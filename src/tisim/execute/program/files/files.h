@@ -17,6 +17,10 @@ struct handle {
   int file;      /* of POSIX */
   MPI_File mpi;  /* of MPI-IO */
   int64_t position; /* in the rehearsal */
+  /* Of a split collective call that is under way. */
+  void *room;
+  const void *data;
+  int64_t bytes;
   struct scratch_file *of;
 };
 

@@ -107,6 +107,18 @@ static int move(int operation, const struct transfer *t) {
       return MPI_File_iread_shared(t->file, t->room, t->count, t->type, t->request);
     case OPERATION_FILE_IWRITE_SHARED:
       return MPI_File_iwrite_shared(t->file, t->data, t->count, t->type, t->request);
+    case OPERATION_FILE_READ_ALL_BEGIN:
+      return MPI_File_read_all_begin(t->file, t->room, t->count, t->type);
+    case OPERATION_FILE_READ_AT_ALL_BEGIN:
+      return MPI_File_read_at_all_begin(t->file, t->offset, t->room, t->count, t->type);
+    case OPERATION_FILE_READ_ORDERED_BEGIN:
+      return MPI_File_read_ordered_begin(t->file, t->room, t->count, t->type);
+    case OPERATION_FILE_WRITE_ALL_BEGIN:
+      return MPI_File_write_all_begin(t->file, t->data, t->count, t->type);
+    case OPERATION_FILE_WRITE_AT_ALL_BEGIN:
+      return MPI_File_write_at_all_begin(t->file, t->offset, t->data, t->count, t->type);
+    case OPERATION_FILE_WRITE_ORDERED_BEGIN:
+      return MPI_File_write_ordered_begin(t->file, t->data, t->count, t->type);
     default:
       fail("the script has a call of MPI-IO of number %d", operation);
   }
@@ -114,6 +126,9 @@ static int move(int operation, const struct transfer *t) {
 
 static bool reads(int operation) {
   switch (operation) {
+    case OPERATION_FILE_READ_ALL_BEGIN:
+    case OPERATION_FILE_READ_AT_ALL_BEGIN:
+    case OPERATION_FILE_READ_ORDERED_BEGIN:
     case OPERATION_FILE_READ:
     case OPERATION_FILE_READ_AT:
     case OPERATION_FILE_READ_ALL:
@@ -131,11 +146,41 @@ static bool reads(int operation) {
   }
 }
 
-static void transfer(const struct instruction *instruction, const struct handle *handle) {
+static bool is_first_step(int operation) {
+  return operation >= OPERATION_FILE_READ_ALL_BEGIN && operation < OPERATION_FILE_READ_ALL_END;
+}
+
+/* The second step of a split collective call, which frees what the first one reads into. */
+static void end_step(int operation, struct handle *handle) {
+  MPI_Status *const none = MPI_STATUS_IGNORE;
+  const bool receives = operation == OPERATION_FILE_READ_ALL_END ||
+                        operation == OPERATION_FILE_READ_AT_ALL_END ||
+                        operation == OPERATION_FILE_READ_ORDERED_END;
+  int error = MPI_SUCCESS;
+  if (!program.rehearsing) {
+    if (operation == OPERATION_FILE_READ_ALL_END)
+      error = MPI_File_read_all_end(handle->mpi, handle->room, none);
+    else if (operation == OPERATION_FILE_READ_AT_ALL_END)
+      error = MPI_File_read_at_all_end(handle->mpi, handle->room, none);
+    else if (operation == OPERATION_FILE_READ_ORDERED_END)
+      error = MPI_File_read_ordered_end(handle->mpi, handle->room, none);
+    else if (operation == OPERATION_FILE_WRITE_ALL_END)
+      error = MPI_File_write_all_end(handle->mpi, handle->data, none);
+    else if (operation == OPERATION_FILE_WRITE_AT_ALL_END)
+      error = MPI_File_write_at_all_end(handle->mpi, handle->data, none);
+    else
+      error = MPI_File_write_ordered_end(handle->mpi, handle->data, none);
+    check(error, handle);
+  }
+  if (receives) release_room(handle->room, handle->bytes);
+}
+
+static void transfer(const struct instruction *instruction, struct handle *handle) {
   const int operation = instruction->operation;
   const int64_t bytes = instruction->bytes;
   const bool receives = reads(operation);
-  const bool makes_request = operation >= OPERATION_FILE_IREAD;
+  const bool makes_request =
+      operation >= OPERATION_FILE_IREAD && operation <= OPERATION_FILE_IWRITE_SHARED;
   struct transfer t = {.file = handle->mpi,
                        .offset = instruction->count > 0 ? instruction->numbers[0] : 0,
                        .room = receives ? receive_room(bytes) : NULL,
@@ -147,6 +192,12 @@ static void transfer(const struct instruction *instruction, const struct handle 
     if (makes_request) t.request = next_handle();
     check(move(operation, &t), handle);
     forget_message(&m);
+  }
+  if (is_first_step(operation)) {
+    handle->room = t.room;
+    handle->data = t.data;
+    handle->bytes = bytes;
+    return;
   }
   if (!makes_request) {
     if (receives) release_room(t.room, bytes);
@@ -183,6 +234,14 @@ void call_mpi_file(const struct instruction *instruction, struct handle *handle)
       return;
     case OPERATION_FILE_SET_VIEW:
       if (is_executed) set_view(handle);
+      return;
+    case OPERATION_FILE_READ_ALL_END:
+    case OPERATION_FILE_WRITE_ALL_END:
+    case OPERATION_FILE_READ_AT_ALL_END:
+    case OPERATION_FILE_WRITE_AT_ALL_END:
+    case OPERATION_FILE_READ_ORDERED_END:
+    case OPERATION_FILE_WRITE_ORDERED_END:
+      end_step(operation, handle);
       return;
     case OPERATION_FILE_SET_SIZE:
       if (is_executed) check(MPI_File_set_size(handle->mpi, instruction->bytes), handle);

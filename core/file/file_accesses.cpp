@@ -1,0 +1,115 @@
+// What ranks read and write, by themselves and in schedules of collective calls.
+#include <algorithm>
+#include <string>
+
+#include "file/files.hpp"
+#include "trace/vocabulary/file_name.hpp"
+
+namespace tisim {
+
+bool Files::transfer(Rank& rank, std::int32_t index) {
+  const Operation call = own_part_of(file_call_of(rank.op));
+  const std::int64_t bytes = rank.op.bytes;
+  const bool writes = call == Operation::write || call == Operation::pwrite;
+  const bool has_offset = call == Operation::pread || call == Operation::pwrite;
+  OpenFile& opened = checked_handle(rank, index);
+  const File& file = table_[opened.file];
+  std::int64_t& position = position_of(rank, opened);
+  std::int64_t offset = has_offset ? source_.next(rank).bytes : position;
+  if (writes && opened.handle.appends && file.length != kUnknownSize) offset = file.length;
+  if (!writes) check_end(rank, opened.file, offset, bytes);
+  if (writes) write(rank, opened.file, offset, bytes);
+  if (!has_offset) position = offset + bytes;
+  FileSums& sums = sums_of(index);
+  (writes ? sums.bytes_written : sums.bytes_read) += bytes;
+  ++sums.calls;
+  return begin_access(rank, index, opened, writes, offset, bytes);
+}
+
+// The first step of a split collective call, where it only starts the rank's own part: in place of
+// the barrier. The rank's operation becomes its own part.
+bool Files::begin_split(Rank& rank, std::int32_t index) {
+  source_.next(rank);
+  rank.op = source_.next(rank);
+  return transfer(rank, index);
+}
+
+bool Files::end_split(Rank& rank, std::int32_t index) {
+  checked_handle(rank, index);
+  ++sums_of(index).calls;
+  if (started_.end_split(handle_key(index, rank.op.peer), index)) return true;
+  rank.since = runtime_.clock.now();
+  rank.phase = Phase::accessing;
+  return false;
+}
+
+// The time of a read or write begins.
+bool Files::begin_access(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
+                         std::int64_t offset, std::int64_t bytes) {
+  const FileTransfers::Transfer transfer = transfers_.access(opened.ends, writes, offset, bytes);
+  const File& file = table_[opened.file];
+  const Operation call = file_call_of(rank.op);
+  const bool makes_request = file_traits_of(call).makes_request;
+  const bool starts = makes_request || (begins_split(call) && runtime_.model.overlaps_splits);
+  if (bytes == 0) {
+    if (makes_request) started_.begin_nothing(rank);
+    return true;
+  }
+  const FileRequest request{.type = writes ? FileRequest::Type::write : FileRequest::Type::read,
+                            .first_server = file.first_server,
+                            .offset = offset,
+                            .bytes = bytes};
+  if (starts) return start(rank, index, file.disk, request, transfer);
+  transfers_.begin(index, transfer);
+  return ask(rank, index, file.disk, request);
+}
+
+void Files::check_end(const Rank& rank, std::int32_t file, std::int64_t offset,
+                      std::int64_t bytes) const {
+  const std::int64_t length = table_[file].length;
+  if (length == kUnknownSize || bytes <= length - offset) return;
+  fail(rank, "reads " + std::to_string(bytes) + " bytes from offset " + std::to_string(offset) +
+                 " of " + table_.name(file) + ", which ends at " + std::to_string(length));
+}
+
+// A collective read or write that an algorithm carries out. The rank's operation becomes the
+// barrier of the line.
+bool Files::enter_transfer(Rank& rank, std::int32_t index) {
+  const Operation call = own_part_of(file_call_of(rank.op));
+  const bool has_offset = call == Operation::pread || call == Operation::pwrite;
+  const bool writes = call == Operation::write || call == Operation::pwrite;
+  const std::int64_t bytes = rank.op.bytes;
+  OpenFile& opened = checked_handle(rank, index);
+  const std::int32_t handle = rank.op.peer;
+  const Op barrier = source_.next(rank);
+  source_.next(rank);  // the rank's own part, which the first operation has too
+  const std::int64_t offset = has_offset ? source_.next(rank).bytes : opened.position;
+  if (!has_offset) opened.position = offset + bytes;
+  ++sums_of(index).calls;
+  rank.op = barrier;
+  return collective_.enter(rank, index,
+                           {.handle = handle, .writes = writes, .offset = offset, .bytes = bytes});
+}
+
+// In a collective read, what an aggregator reads ends where the part of some rank does. In a write
+// it may reach behind the end of the file, as the buffer does.
+bool Files::move_part(Rank& rank, std::int32_t index) {
+  const Operation call = own_part_of(file_call_of(rank.op));
+  const bool writes = call == Operation::pwrite;
+  OpenFile& opened = open_[handle_key(index, collective_.handle_of(index))];
+  const std::int32_t file = opened.file;
+  const std::int64_t offset = schedules_.op(rank.schedule, rank.step++).bytes;
+  std::int64_t bytes = rank.op.bytes;
+  if (writes) {
+    write(rank, file, offset, bytes);
+  } else if (!collective_.of_rank(index).writes) {
+    check_end(rank, file, offset, bytes);
+  } else if (table_[file].length != kUnknownSize) {
+    bytes = std::clamp<std::int64_t>(table_[file].length - offset, 0, bytes);
+  }
+  FileSums& sums = sums_of(index);
+  (writes ? sums.bytes_written : sums.bytes_read) += bytes;
+  return begin_access(rank, index, opened, writes, offset, bytes);
+}
+
+}  // namespace tisim
