@@ -43,6 +43,7 @@ struct RankState {
   std::int32_t rank = 0;  // in its job
   std::int32_t job = 0;
   bool finished = false, dead = false, computing = false;
+  bool waiting = false;  // for something beside time and its host
   Kind kind = Kind::end;
   std::int32_t peer = 0, tag = 0;
   bool mistaken_null = false;
@@ -138,6 +139,12 @@ std::vector<MessageState> awaited(Simulation& s, std::int32_t index) {
   return messages;
 }
 
+bool waits(Phase phase) {
+  return phase == Phase::waiting || phase == Phase::waiting_all || phase == Phase::waiting_any ||
+         phase == Phase::waiting_for_any_send || phase == Phase::synchronising ||
+         phase == Phase::accessing || phase == Phase::custom;
+}
+
 RankState rank_state(Simulation& s, std::int32_t index) {
   const Rank& rank = checked_rank(s, index);
   const Op call = rank.schedule >= 0 ? rank.collective.op() : rank.op;
@@ -147,6 +154,7 @@ RankState rank_state(Simulation& s, std::int32_t index) {
   state.finished = rank.phase == Phase::finished;
   state.dead = is_dead(rank);
   state.computing = rank.phase == Phase::computing;
+  state.waiting = waits(rank.phase);
   state.kind = call.kind;
   state.peer = call.peer;
   state.tag = call.tag;
@@ -167,8 +175,12 @@ RankState rank_state(Simulation& s, std::int32_t index) {
     FileSystems::Wait wait = s.file_systems().wait_of(index);
     state.file_system = wait.file_system;
     state.servers = std::move(wait.hosts);
-    state.file_call = name_of(Kind::file, file_call_of(rank.op));
   }
+  if (rank.stage == Stage::parts || rank.stage == Stage::transfer) {
+    state.call =
+        s.files().asked_transfer(index).writes ? "the collective write" : "the collective read";
+  }
+  if (rank.op.kind == Kind::file) state.file_call = name_of(Kind::file, file_call_of(rank.op));
   if (rank.phase == Phase::waiting) {
     state.message = describe(s, rank.waiting, rank, rank.waiting_side == kReceiver);
   }
@@ -215,6 +227,12 @@ std::vector<CollectiveState> open_collectives(const Simulation& s, std::int32_t 
 std::pair<CollectiveState, CollectiveState> mismatch(const Simulation& s) {
   if (!s.mismatched()) throw std::logic_error("all ranks call the same collectives");
   return {describe(s.mismatch().first, -1), describe(s.mismatch().second, -1)};
+}
+
+// The write that a disk has no room for.
+FullDisk full_disk(const Simulation& s) {
+  if (!s.found_full_disk()) throw std::logic_error("no disk is full");
+  return s.files().full_disk();
 }
 
 // The ranks of a job whose traces name a type of a width that their tracer lost.
@@ -289,6 +307,7 @@ void register_rank_states(nb::module_& m) {
       .def_ro("finished", &RankState::finished)
       .def_ro("dead", &RankState::dead)
       .def_ro("computing", &RankState::computing)
+      .def_ro("waiting", &RankState::waiting, "For something beside time and its host.")
       .def_ro("kind", &RankState::kind)
       .def_ro("peer", &RankState::peer)
       .def_ro("tag", &RankState::tag)
@@ -306,6 +325,15 @@ void register_rank_states(nb::module_& m) {
       .def_ro("servers", &RankState::servers, "Hosts of its servers that have not replied.")
       .def_ro("file_call", &RankState::file_call,
               "The word of a call on a file; empty: it is in none.");
+  nb::class_<FullDisk>(m, "FullDisk", "A write that its disk has no room for.")
+      .def_ro("rank", &FullDisk::rank, "Index of the rank in the simulation.")
+      .def_ro("disk", &FullDisk::disk, "Its index; file systems are numbered after all disks.")
+      .def_ro("file", &FullDisk::file, "Its name, in quotes.")
+      .def_ro("capacity", &FullDisk::capacity, "Bytes of the disk.")
+      .def_ro("used", &FullDisk::used, "Bytes of the disk that files take.")
+      .def_ro("offset", &FullDisk::offset, "Of the write, in bytes.")
+      .def_ro("bytes", &FullDisk::bytes, "Of the write.")
+      .def_ro("wanted", &FullDisk::wanted, "Bytes of the write that take room.");
   nb::class_<SimulationProgress>(m, "SimulationProgress", "How far a simulation is.")
       .def_ro("time", &SimulationProgress::time, "Simulated seconds.")
       .def_ro("actions", &SimulationProgress::actions)
@@ -331,7 +359,9 @@ void register_report(nb::module_& m, SimulationClass& simulation) {
       .def("progress", &progress)
       .def("job_progress", &job_progress, "job"_a)
       .def_prop_ro("mismatched", &Simulation::mismatched)
-      .def("mismatch", &mismatch);
+      .def("mismatch", &mismatch)
+      .def_prop_ro("found_full_disk", &Simulation::found_full_disk)
+      .def("full_disk", &full_disk);
 }
 
 }  // namespace tisim

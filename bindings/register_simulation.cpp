@@ -71,6 +71,7 @@ void register_simulation(nb::module_& m) {
       .value("COMPLETION", Stop::completion)
       .value("LOG_FULL", Stop::event_log_full)
       .value("MISMATCH", Stop::mismatch)
+      .value("DISK_FULL", Stop::disk_full)
       .value("DEADLOCK", Stop::deadlock);
 
   nb::enum_<CompletionType>(m, "CompletionType", "What is over.")

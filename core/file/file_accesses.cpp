@@ -18,7 +18,7 @@ bool Files::transfer(Rank& rank, std::int32_t index) {
   std::int64_t offset = has_offset ? source_.next(rank).bytes : position;
   if (writes && opened.handle.appends && file.length != kUnknownSize) offset = file.length;
   if (!writes) check_end(rank, opened.file, offset, bytes);
-  if (writes) write(rank, opened.file, offset, bytes);
+  if (writes && !write(index, opened.file, offset, bytes)) return false;
   if (!has_offset) position = offset + bytes;
   FileSums& sums = sums_of(index);
   (writes ? sums.bytes_written : sums.bytes_read) += bytes;
@@ -101,7 +101,7 @@ bool Files::move_part(Rank& rank, std::int32_t index) {
   const std::int64_t offset = schedules_.op(rank.schedule, rank.step++).bytes;
   std::int64_t bytes = rank.op.bytes;
   if (writes) {
-    write(rank, file, offset, bytes);
+    if (!write(index, file, offset, bytes)) return false;
   } else if (!collective_.of_rank(index).writes) {
     check_end(rank, file, offset, bytes);
   } else if (table_[file].length != kUnknownSize) {

@@ -8,6 +8,15 @@
 
 namespace tisim {
 
+namespace {
+
+std::int64_t end_of(std::int64_t offset, std::int64_t bytes) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return offset > kMost - bytes ? kMost : offset + bytes;
+}
+
+}  // namespace
+
 // Disk and name as one text, so that a file takes one entry.
 const std::string& FileTable::key_of(std::int32_t disk, std::string_view name) {
   scratch_ = std::to_string(disk);
@@ -39,19 +48,24 @@ std::string FileTable::name(std::int32_t file) const {
   return key == nullptr ? "a removed file" : "'" + key->substr(key->find(kSeparator) + 1) + "'";
 }
 
+std::int64_t FileTable::growth(std::int32_t file, std::int64_t offset, std::int64_t bytes) const {
+  const std::int64_t length = (*this)[file].length;
+  const std::int64_t end = end_of(offset, bytes);
+  // Of a file that was there before nobody knows what is overwritten.
+  if (length == kUnknownSize || end <= length) return 0;
+  return std::min(end - length, bytes);  // holes take no room
+}
+
 bool FileTable::write(std::int32_t file, std::int64_t offset, std::int64_t bytes) {
   File& written = (*this)[file];
-  const std::int64_t end = offset > std::numeric_limits<std::int64_t>::max() - bytes
-                               ? std::numeric_limits<std::int64_t>::max()
-                               : offset + bytes;
-  // Of a file that was there before nobody knows what is overwritten.
+  const std::int64_t end = end_of(offset, bytes);
   if (written.length == kUnknownSize || end <= written.length) return true;
-  const std::int64_t growth = std::min(end - written.length, bytes);  // holes take no room
+  const std::int64_t more = growth(file, offset, bytes);
   double& used = used_[static_cast<std::size_t>(written.disk)];
-  const double after = used + static_cast<double>(growth);
-  if (after > capacities_[static_cast<std::size_t>(written.disk)]) return false;
+  const double after = used + static_cast<double>(more);
+  if (after > capacity(written.disk)) return false;
   used = after;
-  written.room += growth;
+  written.room += more;
   written.length = end;
   return true;
 }

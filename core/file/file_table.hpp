@@ -41,6 +41,8 @@ class FileTable {
   // The name that a file was opened by.
   std::string name(std::int32_t file) const;
 
+  // How many more bytes of its disk a file takes when bytes are written from an offset on.
+  std::int64_t growth(std::int32_t file, std::int64_t offset, std::int64_t bytes) const;
   // Bytes are written from an offset on. False: the disk has no room for them.
   bool write(std::int32_t file, std::int64_t offset, std::int64_t bytes);
   void truncate(std::int32_t file);
@@ -50,6 +52,10 @@ class FileTable {
   void unlink(std::int32_t file);
   // A handle of it is closed.
   void release(std::int32_t file);
+
+  double capacity(std::int32_t disk) const { return capacities_[static_cast<std::size_t>(disk)]; }
+  // Bytes of the disk that its files take.
+  double used(std::int32_t disk) const { return used_[static_cast<std::size_t>(disk)]; }
 
   // Bytes on a disk that have no room on it are none. Throws BrokenInvariant.
   void verify() const;

@@ -68,8 +68,7 @@ bool Files::begin(Rank& rank, std::int32_t index) {
       return true;
     case Operation::file_set_size:
     case Operation::file_preallocate:
-      resize(rank, index);
-      return true;
+      return resize(rank, index);
     case Operation::fsync:
       return synchronise(rank, index);
     default:
@@ -152,7 +151,7 @@ void Files::seek(Rank& rank, std::int32_t index) {
 }
 
 // The length that all ranks of a file give it.
-void Files::resize(Rank& rank, std::int32_t index) {
+bool Files::resize(Rank& rank, std::int32_t index) {
   const OpenFile& opened = checked_handle(rank, index);
   const std::int64_t length = table_[opened.file].length;
   const std::int64_t bytes = rank.op.bytes;
@@ -160,17 +159,24 @@ void Files::resize(Rank& rank, std::int32_t index) {
   if (file_call_of(rank.op) == Operation::file_set_size) {
     if (length != bytes) table_.set_length(opened.file, bytes);
   } else if (length != kUnknownSize && length < bytes) {
-    write(rank, opened.file, length, bytes - length);
+    return write(index, opened.file, length, bytes - length);
   }
+  return true;
 }
 
-// Throws where the disk is full.
-void Files::write(const Rank& rank, std::int32_t file, std::int64_t offset, std::int64_t bytes) {
-  if (table_.write(file, offset, bytes)) return;
-  fail(rank,
-       std::string(is_file_system(table_[file].disk) ? "the file system of " : "the disk of ") +
-           table_.name(file) + " is full: there is no room for " + std::to_string(bytes) +
-           " bytes more");
+bool Files::write(std::int32_t index, std::int32_t file, std::int64_t offset, std::int64_t bytes) {
+  if (table_.write(file, offset, bytes)) return true;
+  const std::int32_t disk = table_[file].disk;
+  full_disk_ = {index,
+                disk,
+                table_.name(file),
+                table_.capacity(disk),
+                table_.used(disk),
+                offset,
+                bytes,
+                table_.growth(file, offset, bytes)};
+  runtime_.interruption.interrupt(Stop::disk_full);
+  return false;
 }
 
 bool Files::start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request,

@@ -29,6 +29,17 @@ struct FileSums {
   std::int64_t calls = 0;
 };
 
+// A write that its disk has no room for.
+struct FullDisk {
+  std::int32_t rank = -1;              // in the simulation
+  std::int32_t disk = -1;              // further numbers are those of file systems
+  std::string file;                    // its name in quotes
+  double capacity = 0.0;               // bytes, of the disk
+  double used = 0.0;                   // of these
+  std::int64_t offset = 0, bytes = 0;  // of the write
+  std::int64_t wanted = 0;             // bytes of these that take room
+};
+
 class Files {
  public:
   Files(const Runtime& runtime, Mpi& mpi, const PlatformData& platform, FileSystems& file_systems,
@@ -61,6 +72,9 @@ class Files {
   // The file whose disk a rank asks for (Stop::need_disk), and the answer.
   std::string asked_name(const Rank& rank) const;
   void answer(std::int32_t disk) { answer_ = disk; }
+
+  // Why the run stopped with Stop::disk_full.
+  const FullDisk& full_disk() const { return full_disk_; }
 
   // Of the ranks that have called anything here, by their numbers; shorter where the last have not.
   const std::vector<FileSums>& sums() const { return sums_; }
@@ -99,8 +113,9 @@ class Files {
                  std::int64_t bytes) const;
   bool begin_access(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
                     std::int64_t offset, std::int64_t bytes);
-  void resize(Rank& rank, std::int32_t index);
-  void write(const Rank& rank, std::int32_t file, std::int64_t offset, std::int64_t bytes);
+  bool resize(Rank& rank, std::int32_t index);
+  // False: there is no room, and the run stops.
+  bool write(std::int32_t index, std::int32_t file, std::int64_t offset, std::int64_t bytes);
 
   // The time of a call begins. False: the rank waits for it; true: it takes none.
   bool ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request);
@@ -139,6 +154,7 @@ class Files {
   std::vector<FileSums> sums_;
   FileTransfers transfers_;
   std::int32_t answer_ = kNoDisk;
+  FullDisk full_disk_;
   FileRequest asked_;              // for which a route is missing
   std::int32_t asked_owner_ = -1;  // who is told of its end
 };

@@ -84,6 +84,7 @@ class Simulation {
   const std::pair<OpenCollective, OpenCollective>& mismatch() const {
     return mpi_.communicators.mismatch();
   }
+  bool found_full_disk() const { return interruption_.reason() == Stop::disk_full; }
   bool mismatched() const { return interruption_.reason() == Stop::mismatch; }
   const Question& question() const { return interruption_.question(); }
   // In the making of a communicator: whether the rank will be in one; all new ones as ranks of

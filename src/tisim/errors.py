@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 
 class TisimError(Exception):
@@ -50,6 +51,33 @@ class InputError(TisimError):
 
 class SimulationError(TisimError):
     """A simulation that started and cannot go on, such as a deadlock."""
+
+
+class DiskFullError(SimulationError):
+    """A write that a disk or file system has no room for.
+
+    Parameters
+    ----------
+    message
+        The report: the write, and what all other ranks do.
+    details
+        The attributes below, by their names.
+
+    Attributes
+    ----------
+    details
+        ``simulated_time`` (seconds), ``rank``, ``call``, ``file`` (that is written), ``trace`` and
+        ``line`` (of the call; None: not known), ``disk`` (its name, with its host), ``mount``,
+        ``capacity``, ``used``, ``offset``, ``bytes`` (of the write) and ``wanted`` (those of them
+        that take room), all in bytes.
+    """
+
+    def __init__(self, message: str, details: Mapping[str, object]) -> None:
+        super().__init__(message)
+        self.details = dict(details)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.details)
 
 
 class ExecutionError(TisimError):

@@ -18,6 +18,7 @@ enum class Stop : std::uint8_t {
   completion,      // see `take_completions()`
   event_log_full,  // take what it has
   mismatch,        // ranks of a communicator call different collectives, see `mismatch()`
+  disk_full,       // a rank writes what a disk or file system has no room for, see `full_disk()`
   deadlock         // ranks are left and nothing will ever happen by itself
 };
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import json
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -14,7 +17,7 @@ from tisim.commands.pictures import Pictures
 from tisim.commands.replay_summary import print_summary
 from tisim.commands.written import report_written
 from tisim.config import Config
-from tisim.errors import InputError
+from tisim.errors import DiskFullError, InputError, SimulationError
 from tisim.files import check_writable, write_file
 from tisim.formats import Trace
 from tisim.kernel.steady import check_tolerance, not_skipped
@@ -22,7 +25,6 @@ from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
 from tisim.progress import ProgressBar
 from tisim.replay import replay
-from tisim.result import Result
 
 if TYPE_CHECKING:
     from tisim.uncertainty import ParameterSets
@@ -228,7 +230,7 @@ def replay_command(
         trace = Trace.open(traces[0] if len(traces) == 1 else list(traces), progress=bar.show)
     sets = None if uncertainty is None else _parameter_sets(platform_file, trace)
     deployment = _deployment(deployment_file, hostfile, mapping_rule, platform, trace.ranks)
-    with ProgressBar("replay") as bar:
+    with ProgressBar("replay") as bar, _failure_in_json(json_file):
         result = replay(
             trace,
             platform=platform,
@@ -269,7 +271,7 @@ def replay_command(
         report_written(*chain.from_iterable(map(files_of, timelines)))
     pictures.draw(result)
     if json_file is not None:
-        _write_json(result, json_file)
+        _write_json(result.json_pieces(), json_file)
     if json_file == "-":
         return 0
     print_summary(result, "" if interval is None else interval.text())
@@ -298,9 +300,22 @@ def _deployment(
     return deployment
 
 
-def _write_json(result: Result, file: str) -> None:
-    """Write the result as JSON; - prints it."""
-    pieces = chain(result.json_pieces(), "\n")
+@contextmanager
+def _failure_in_json(file: str | None) -> Iterator[None]:
+    """Write why a simulation cannot go on to the file of its result."""
+    try:
+        yield
+    except SimulationError as error:
+        if file is not None:
+            details = error.details if isinstance(error, DiskFullError) else {}
+            failure = {"kind": type(error).__name__, "message": str(error), **details}
+            _write_json([json.dumps({"error": failure}, indent=1)], file)
+        raise
+
+
+def _write_json(text: Iterable[str], file: str) -> None:
+    """Write a result as JSON; - prints it."""
+    pieces = chain(text, "\n")
     if file == "-":
         for piece in pieces:
             click.echo(piece, nl=False)

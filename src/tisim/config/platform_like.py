@@ -81,6 +81,11 @@ class FileSystemLike(Protocol):
         ...
 
     @property
+    def mount(self) -> str:
+        """The directory whose files it holds."""
+        ...
+
+    @property
     def servers(self) -> tuple[int, ...]:
         """Indices of its disks."""
         ...
@@ -151,6 +156,25 @@ class FileSystemLike(Protocol):
         ...
 
 
+class DiskLike(Protocol):
+    """A disk of a host."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def host(self) -> int:
+        """Index of its host."""
+        ...
+
+    @property
+    def mount(self) -> str:
+        """The directory whose files it holds; empty: it is not mounted."""
+        ...
+
+
 class PlatformLike(Protocol):
     """A platform (`tisim.Platform`), as far as a simulation needs one."""
 
@@ -177,6 +201,11 @@ class PlatformLike(Protocol):
     @property
     def file_systems(self) -> Sequence[FileSystemLike]:
         """All file systems on servers."""
+        ...
+
+    @property
+    def disks(self) -> Sequence[DiskLike]:
+        """All disks, host by host."""
         ...
 
     @property

@@ -109,8 +109,8 @@ class CoreEnvironment(simpy.Environment, ABC):
             self._wake(over.type, over.index)
         elif stop == Stop.NEED_ACTION:
             self.start_action()
-        elif stop == Stop.MISMATCH:
-            check_progress(self._driver)
+        elif stop in (Stop.MISMATCH, Stop.DISK_FULL):
+            check_progress(self._driver, self._doing())
 
     def _wake(self, kind: CompletionType, index: int) -> None:
         value: object = None

@@ -144,6 +144,10 @@ class Settings(Protocol):
         """The index of what holds a file on a host: a disk, or a file system after all disks."""
         ...
 
+    def mounted(self, disk: int) -> tuple[str, str]:
+        """What holds files, in words, and its mount point (empty: none); see `disk_of`."""
+        ...
+
     def file_system_name(self, index: int) -> str:
         """The name of a file system."""
         ...

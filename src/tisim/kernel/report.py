@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tisim import _core
 from tisim._core import Kind
-from tisim.errors import ReplayInterrupted, SimulationError
+from tisim.errors import DiskFullError, ReplayInterrupted, SimulationError
 from tisim.kernel.failures import describe_deaths, describe_loss
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ def check_progress(driver: Driver, doing: Mapping[int, str] | None = None) -> No
     core = driver.core
     if core.mismatched:
         _raise_mismatch(core)
+    if core.found_full_disk:
+        _raise_full_disk(driver, doing or {})
     blocked = core.unfinished()
     if not blocked:
         return
@@ -108,6 +110,14 @@ class _Blocked:
         self._state = state
         self._absences = absences
 
+    def describe_now(self) -> str:
+        """What it does at this instant, in a simulation that others cannot go on with."""
+        state = self._state
+        if state.waiting:
+            return self.describe()
+        word = state.call or state.file_call or _core.kind_name(state.kind)
+        return f"is in {word}, which goes on"
+
     def describe(self) -> str:
         """Its call, and what it waits for."""
         state = self._state
@@ -119,6 +129,8 @@ class _Blocked:
             return "waits for an event"
         if state.computing:
             return "compute waits for its host, which has no speed"
+        if state.file_call:
+            return f"{state.file_call} waits for its disk"
         return f"{_core.kind_name(state.kind)} waits for {self._awaited()}"
 
     def _server(self) -> str:
@@ -211,3 +223,41 @@ def _raise_mismatch(core: Simulation) -> NoReturn:
         "  all ranks of a communicator must make the same collective calls in the same order"
     )
     raise SimulationError("\n".join(lines))
+
+
+def _raise_full_disk(driver: Driver, doing: Mapping[int, str]) -> NoReturn:
+    core = driver.core
+    full = core.full_disk()
+    disk, mount = driver.settings.mounted(full.disk)
+    state = core.rank_state(full.rank)
+    call = state.call or state.file_call  # of an aggregator the collective, which others are in
+    place = f" at {mount}" if mount else ""
+    lines = [
+        f"{disk}{place} is full at {core.now:.9g} s: {full.used:.0f} of {full.capacity:.0f} bytes "
+        "are in use",
+        f"  {_place(state)}rank {state.rank}: {call} of {full.bytes} bytes to {full.file} from "
+        f"offset {full.offset} wants {full.wanted} bytes more",
+    ]
+    absences: dict[int, str] = {}
+    for rank in core.unfinished():
+        if rank == full.rank:
+            continue
+        other = core.rank_state(rank)
+        who = doing.get(rank) or f"{_place(other)}rank {other.rank}"
+        lines.append(f"  {who}: {_Blocked(driver, rank, other, absences).describe_now()}")
+    details = {
+        "simulated_time": core.now,
+        "rank": state.rank,
+        "call": call,
+        "trace": state.file or None,
+        "line": state.line or None,
+        "file": full.file.strip("'"),
+        "disk": disk,
+        "mount": mount,
+        "capacity": full.capacity,
+        "used": full.used,
+        "offset": full.offset,
+        "bytes": full.bytes,
+        "wanted": full.wanted,
+    }
+    raise DiskFullError("\n".join(lines), details)

@@ -220,6 +220,15 @@ class Settings:
         """Name of a file system."""
         return self.platform.file_systems[index].name
 
+    def mounted(self, disk: int) -> tuple[str, str]:
+        """What holds files, in words, and its mount point (empty: none); see `disk_of`."""
+        disks = self.platform.disks
+        if disk < len(disks):
+            held = disks[disk]
+            return f"disk {held.name!r} of host {self.host_name(held.host)!r}", held.mount
+        system = self.platform.file_systems[disk - len(disks)]
+        return f"file system {system.name!r}", system.mount
+
     def server_names(self) -> dict[str, list[str]]:
         """Names of the hosts of the servers of each file system, that of metadata last."""
         hosts = self.routes.integers("disk_host")

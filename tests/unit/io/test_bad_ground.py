@@ -22,14 +22,6 @@ OPEN = "file_open 0 /scratch/f rwc"
         ("open 1 f wc; write 1 9; pread 1 5 5", "without the flag r"),
         ("open 1 f rwc; write 1 9; pread 1 5 5", r"txt:6: reads 5 bytes .* which ends at 9"),
         ("file_open 1 /home/f wc", r"txt:4: no disk of host 'a' holds '/home/f'"),
-        (
-            "compute 1e9; open 1 f wc; write 1 1001",
-            r"txt:6: the disk of 'f' is full: .* for 1001 bytes more \(rank 1, at 1 s",
-        ),
-        (
-            f"{OPEN}; compute 1e9; file_iwrite_at 0 1001 0",
-            r"txt:6: the disk of '/scratch/f' is full: .* \(rank 1, at 1\S* s\)",
-        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(replay: Replay, second: str, message: str) -> None:

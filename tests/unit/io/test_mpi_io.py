@@ -8,7 +8,7 @@ import pytest
 
 import tisim
 from tests.unit.io.conftest import Replay
-from tisim.errors import InputError, SimulationError
+from tisim.errors import DiskFullError, InputError, SimulationError
 from tisim.formats import check, pack
 
 OPEN = "file_open 0 /scratch/f rwc"
@@ -64,7 +64,7 @@ def test_lengths(replay: Replay) -> None:
     replay(f"{made} 60 0", f"{made} 60 0")
     with pytest.raises(InputError, match="ends at 60"):
         replay(f"{made} 61 0", f"{made} 60 0")
-    with pytest.raises(InputError, match="is full"):
+    with pytest.raises(DiskFullError, match="file_preallocate of 1001 bytes"):
         replay(*2 * [f"{OPEN}; file_preallocate 0 1001"])
     replay(*2 * [f"{OPEN}; file_preallocate 0 1000; file_read_at 0 10 990; file_set_view 0"])
 

@@ -10,7 +10,7 @@ import tisim
 from tests.unit.io.conftest import Replay
 from tisim.actions.two_phase import ompio, romio
 from tisim.actions.two_phase.plan import Hints, Request
-from tisim.errors import InputError
+from tisim.errors import DiskFullError, InputError
 from tisim.platform.deployment import Deployment
 from tisim.result import Result
 
@@ -132,7 +132,7 @@ def test_positions_lengths_and_requests_are_those_of_other_calls(replay: Replay)
     with pytest.raises(InputError, match=r"reads 11 bytes from offset 60 of .* ends at 70"):
         replay(behind, ranks[1], config=config)
     full = [f"{OPEN}; file_write_at_all 0 600 {600 * rank}" for rank in range(2)]
-    with pytest.raises(InputError, match="is full"):
+    with pytest.raises(DiskFullError, match="is full at"):
         replay(*full, config=config)
 
 

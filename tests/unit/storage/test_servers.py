@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.storage.conftest import BANDWIDTH, LATENCY, StorageReplay
 from tisim.commands.replay_summary import print_summary
-from tisim.errors import InputError, SimulationError
+from tisim.errors import DiskFullError, SimulationError
 from tisim.result import Result
 
 HEADER = 100.0
@@ -102,7 +102,8 @@ def test_fsync_asks_the_servers_of_the_file(store: StorageReplay) -> None:
 
 
 def test_a_full_file_system(store: StorageReplay) -> None:
-    with pytest.raises(InputError, match=r"2: the file system of '/p/f' is full: there is no room"):
+    full = r"file system 'pfs' at /p is full at \S+ s: 0 of 99000 bytes are in use"
+    with pytest.raises(DiskFullError, match=full):
         store(ONE + ",size=99kB", "open 3 /p/f wc; write 3 1e5")
 
 
