@@ -229,6 +229,8 @@ void register_schedules(nb::module_& m, SimulationClass& simulation) {
   nb::class_<CollectiveTransfer>(m, "CollectiveTransfer",
                                  "What the ranks of a communicator want of a file.")
       .def_ro("writes", &CollectiveTransfer::writes)
+      .def_ro("disk", &CollectiveTransfer::disk,
+              "That holds the file; file systems are numbered after all disks.")
       .def_ro("offsets", &CollectiveTransfer::offsets, "Of each rank, in bytes.")
       .def_ro("bytes", &CollectiveTransfer::bytes, "Of each rank.");
 

@@ -14,6 +14,7 @@ bool CollectiveTransfers::enter(Rank& rank, std::int32_t index, const Part& part
   if (is_new) {
     transfer.number = calls_++;
     transfer.writes = part.writes;
+    transfer.disk = part.disk;
     transfer.comm = comm;
     transfer.left = communicator.size;
     transfer.offsets.resize(static_cast<std::size_t>(communicator.size));

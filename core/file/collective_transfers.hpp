@@ -22,6 +22,7 @@ namespace tisim {
 struct CollectiveTransfer {
   std::int64_t number = 0;  // in the simulation
   bool writes = false;
+  std::int32_t disk = -1;             // that holds the file; file systems count after all disks
   std::int32_t comm = 0;              // index
   std::int32_t entered = 0;           // ranks
   std::int32_t left = 0;              // ranks that are still in it
@@ -38,6 +39,7 @@ class CollectiveTransfers {
   // What a rank wants of a file.
   struct Part {
     std::int32_t handle = 0;
+    std::int32_t disk = -1;
     bool writes = false;
     std::int64_t offset = 0;
     std::int64_t bytes = 0;

@@ -88,7 +88,11 @@ bool Files::enter_transfer(Rank& rank, std::int32_t index) {
   ++sums_of(index).calls;
   rank.op = barrier;
   return collective_.enter(rank, index,
-                           {.handle = handle, .writes = writes, .offset = offset, .bytes = bytes});
+                           {.handle = handle,
+                            .disk = table_[opened.file].disk,
+                            .writes = writes,
+                            .offset = offset,
+                            .bytes = bytes});
 }
 
 // In a collective read, what an aggregator reads ends where the part of some rank does. In a write

@@ -81,6 +81,11 @@ class FileSystemLike(Protocol):
         ...
 
     @property
+    def type(self) -> str:
+        """``nfs`` or ``striped``."""
+        ...
+
+    @property
     def mount(self) -> str:
         """The directory whose files it holds."""
         ...

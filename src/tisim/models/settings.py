@@ -18,7 +18,7 @@ from tisim.models.speedups import read_speedups
 if TYPE_CHECKING:
     from tisim._core import CollectiveCall, CollectiveTransfer, Model, PlatformData, Stage
     from tisim.actions.script import Script
-    from tisim.actions.two_phase import Plan
+    from tisim.actions.two_phase import Plan, Striping
     from tisim.config import ConfigLike
     from tisim.config.platform_like import PlatformLike
     from tisim.kernel.driver import Action
@@ -183,8 +183,23 @@ class Settings:
 
         files = self.files
         hints = Hints(files.cb_nodes, files.cb_buffer_size, files.cb_read, files.cb_write)
-        request = Request(transfer.offsets, transfer.bytes, transfer.writes, placement, hints)
+        striping = self._striping(transfer.disk)
+        request = Request(
+            transfer.offsets, transfer.bytes, transfer.writes, placement, hints, striping
+        )
         return plan_of(files.way, request)
+
+    def _striping(self, disk: int) -> Striping | None:
+        """How the files of a disk are striped, if the MPI library has a driver for that."""
+        from tisim.actions.two_phase import Striping
+
+        place = disk - len(self.platform.disks)
+        if place < 0 or self.files.driver == "generic":
+            return None
+        system = self.platform.file_systems[place]
+        if self.files.driver == "automatic" and system.type != "striped":
+            return None
+        return Striping(int(system.stripe), system.count)
 
     def expand_transfer(
         self,

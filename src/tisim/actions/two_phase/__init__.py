@@ -6,7 +6,7 @@ each as a buffer holds. Which ranks are aggregators, what each has, and what the
 on the MPI library: `romio` and `ompio` say it for theirs, in terms of `plan`.
 """
 
-from tisim.actions.two_phase.plan import Hints, Plan, Request
+from tisim.actions.two_phase.plan import Hints, Plan, Request, Striping
 from tisim.actions.two_phase.selection import plan_of, write_parts
 
-__all__ = ["Hints", "Plan", "Request", "plan_of", "write_parts"]
+__all__ = ["Hints", "Plan", "Request", "Striping", "plan_of", "write_parts"]

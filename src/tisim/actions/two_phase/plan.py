@@ -35,6 +35,22 @@ class Hints:
 
 
 @dataclass(frozen=True, slots=True)
+class Striping:
+    """How a file lies on servers.
+
+    Attributes
+    ----------
+    unit
+        Bytes in a row on one server.
+    count
+        Servers of the file.
+    """
+
+    unit: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """What the ranks of a communicator want of a file, by rank.
 
@@ -48,6 +64,8 @@ class Request:
         A number of each rank that is equal for ranks of one host.
     hints
         What the user says.
+    striping
+        Of the file, where the library has a driver for its file system; None: it has none.
     """
 
     offsets: Sequence[int]
@@ -55,6 +73,7 @@ class Request:
     writes: bool
     placement: Sequence[int]
     hints: Hints
+    striping: Striping | None = None
 
     @property
     def size(self) -> int:

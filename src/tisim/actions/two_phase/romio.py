@@ -2,7 +2,7 @@
 
 From the sources of ROMIO in MPICH 4: the generic collective reads and writes
 (``ADIOI_GEN_ReadStridedColl``, ``ADIOI_GEN_WriteStridedColl``) with the hints of ``ad_hints.c``.
-Its drivers for Lustre and other file systems divide files otherwise and are not here.
+`lustre` is its driver for Lustre.
 """
 
 from __future__ import annotations
@@ -38,13 +38,14 @@ def plan_of(request: Request) -> Plan:
     write by themselves.
     """
     hint = request.hints.cb_write if request.writes else request.hints.cb_read
-    if hint == "disable" or (hint == "automatic" and not _is_interleaved(request)):
+    if hint == "disable" or (hint == "automatic" and not is_interleaved(request)):
         return Independent(request)
     rounds = _rounds(request)
     return Independent(request) if rounds is None else TwoPhase(request, rounds)
 
 
-def _is_interleaved(request: Request) -> bool:
+def is_interleaved(request: Request) -> bool:
+    """Whether the parts of ranks do not follow each other in the order of ranks."""
     last_end = None
     for offset, size in zip(request.offsets, request.sizes, strict=True):
         end = offset + size - 1  # the last byte, before the first one of an empty part
@@ -63,18 +64,38 @@ def aggregators(request: Request) -> list[int]:
     return ranks[: request.hints.cb_nodes or len(ranks)]
 
 
+def domain_ends(begin: int, end: int, number: int, unit: int) -> list[int]:
+    """Where the domains of aggregators end: evenly, or at the ends of stripes that are nearest.
+
+    Parameters
+    ----------
+    begin, end
+        The first byte that is wanted, and behind the last one.
+    number
+        Of aggregators.
+    unit
+        Bytes of a stripe; 0: the file has none.
+    """
+    domain = -(-(end - begin) // number)
+    ends = [begin + domain * (place + 1) for place in range(number)]
+    if unit:
+        ends = [(at + unit // 2) // unit * unit for at in ends]
+    return [*(min(at, end) for at in ends[:-1]), end]
+
+
 def _rounds(request: Request) -> Rounds | None:
-    """Divide the bytes between the first and the last one that is wanted evenly; None: none is."""
+    """Divide the bytes between the first and the last one that is wanted; None: none is."""
     parts = Parts(request)
     if parts.end == 0:
         return None
     chosen = aggregators(request)
-    domain = -(-(parts.end - parts.begin) // len(chosen))
+    unit = 0 if request.striping is None else request.striping.unit
+    ends = domain_ends(parts.begin, parts.end, len(chosen), unit)
     buffer = request.hints.cb_buffer_size or BUFFER
     rounds = Rounds(chosen)
     for number, aggregator in enumerate(chosen):
-        first = parts.begin + number * domain
-        pieces = parts.within(first, min(first + domain, parts.end))
+        first = ends[number - 1] if number else parts.begin
+        pieces = parts.within(first, ends[number])
         if not pieces:
             continue
         at = pieces[0][0]
@@ -101,22 +122,25 @@ class TwoPhase:
 
     def write(self, script: Script) -> None:
         """Write the schedule of the script's rank."""
-        self._tell_aggregators(script)
+        self.tell_aggregators(script)
         script.chosen("allreduce")(script, 1, _COUNT)  # how many rounds there are
         for number in range(self.rounds.count):
             if self.request.writes:
-                self._write_round(script, number)
+                script.chosen("alltoall")(script, 1, _COUNT, 1, _COUNT)
+                self.write_round(script, number)
             else:
                 self._read_round(script, number)
-        if not self.request.writes:
-            return
-        # Nobody goes on before all is written.
+        if self.request.writes:
+            self.wait_for_all(script)
+
+    def wait_for_all(self, script: Script) -> None:
+        """Nobody goes on before all is written."""
         if len(self.rounds.aggregators) == 1:
             script.chosen("bcast")(script, 1, _COUNT, self.rounds.aggregators[0])
         else:
             script.chosen("allreduce")(script, 1, _COUNT)
 
-    def _tell_aggregators(self, script: Script) -> None:
+    def tell_aggregators(self, script: Script) -> None:
         """How many pieces each rank has for each aggregator, then the offsets and lengths."""
         script.chosen("alltoall")(script, 1, _COUNT, 1, _COUNT)
         me = script.rank
@@ -139,14 +163,14 @@ class TwoPhase:
         script.chosen("alltoall")(script, 1, _COUNT, 1, _COUNT)
         self.rounds.exchange(script, number, writes=False, before_sending=lambda: None)
 
-    def _write_round(self, script: Script, number: int) -> None:
+    def write_round(self, script: Script, number: int) -> None:
+        """Move the data of a round to the aggregators, which write them."""
         own = self.rounds.round_of(script.rank, number)
 
         def sieve() -> None:
             if own is not None and own.runs() != [(own.begin, own.end)]:
                 script.read_file(own.begin, own.end - own.begin)
 
-        script.chosen("alltoall")(script, 1, _COUNT, 1, _COUNT)
         self.rounds.exchange(script, number, writes=True, before_sending=sieve)
         if own is not None:
             script.write_file(own.begin, own.end - own.begin)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from tisim.actions.script import Script
-from tisim.actions.two_phase import ompio, romio
+from tisim.actions.two_phase import lustre, ompio, romio
 from tisim.actions.two_phase.plan import Plan, Request
 
 
@@ -17,8 +17,14 @@ class Way(NamedTuple):
     plan: Callable[[Request], Plan]
 
 
+def _romio_plan(request: Request) -> Plan:
+    if request.writes and request.striping is not None:
+        return lustre.plan_of(request, request.striping)
+    return romio.plan_of(request)
+
+
 _WAYS: Final = {
-    "romio": Way(romio.write_parts, romio.plan_of),
+    "romio": Way(romio.write_parts, _romio_plan),
     "ompio": Way(ompio.write_parts, ompio.plan_of),
 }
 

@@ -27,6 +27,16 @@ class CollectiveFiles(Record):
         "barrier; `romio`, `ompio`: two-phase I/O as that library does it ([ADR "
         "51](adr/0051-two-phase-io.md))",
     )
+    driver: str = row(
+        "tisim/collective-io-driver",
+        CHOICE,
+        "automatic",
+        choices=("automatic", "generic", "lustre"),
+        section=_SECTION,
+        core=False,
+        doc="the driver of the MPI library for files on servers; `automatic`: that for Lustre "
+        "where files are striped, the generic one elsewhere",
+    )
     cb_nodes: int = row(
         "tisim/cb-nodes",
         COUNT,

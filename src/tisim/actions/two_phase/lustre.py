@@ -1,0 +1,96 @@
+"""Collective writes of ROMIO's driver for Lustre.
+
+From the sources of ROMIO in MPICH up to 4.1: ``ADIOI_LUSTRE_WriteStridedColl`` with the hints of
+``ad_lustre_hints.c``. Reads are the generic ones (`romio`), whose domains then end with stripes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tisim.actions.script import Script
+from tisim.actions.two_phase import romio
+from tisim.actions.two_phase.plan import Independent, Parts, Plan, Request, Round, Rounds, Striping
+
+_OFFSET = 8  # bytes of an offset, and of a sum
+_COUNT = 4  # bytes of a count
+
+
+def plan_of(request: Request, striping: Striping) -> Plan:
+    """How the driver carries out a write: always in two phases unless the hint is ``disable``."""
+    if request.hints.cb_write == "disable":
+        return Independent(request)
+    rounds = _rounds(request, striping)
+    return Independent(request) if rounds is None else TwoPhase(request, rounds)
+
+
+def aggregator_count(candidates: int, count: int) -> int:
+    """How many aggregators write a file: as many as it has servers, or a divisor of that number.
+
+    Each server then has one aggregator that writes to it.
+
+    Parameters
+    ----------
+    candidates
+        Ranks that may be aggregators.
+    count
+        Servers of the file.
+    """
+    if candidates >= count:
+        return count
+    found, divisor = 1, 2
+    while count >= divisor * divisor:
+        if count % divisor == 0:
+            if count // divisor <= candidates:
+                return count // divisor
+            if divisor <= candidates:
+                found = divisor
+        divisor += 1
+    return found
+
+
+def _rounds(request: Request, striping: Striping) -> Rounds | None:
+    """Stripes go to the aggregators in turn, and each of them writes one in a round."""
+    parts = Parts(request)
+    if parts.end == 0:
+        return None
+    unit = striping.unit
+    candidates = romio.aggregators(request)
+    number = aggregator_count(len(candidates), striping.count)
+    first, last = parts.begin // unit, (parts.end - 1) // unit
+    found = [[Round() for _ in range((last - first) // number + 1)] for _ in range(number)]
+    ends = [0] * number
+    for stripe in range(first, last + 1):
+        pieces = parts.within(stripe * unit, (stripe + 1) * unit)
+        if not pieces:
+            continue
+        mine = stripe % number
+        found[mine][(stripe - first) // number] = Round(pieces[0][0], (stripe + 1) * unit, pieces)
+        ends[mine] = max(piece[1] for piece in pieces)
+    rounds = Rounds(candidates)
+    for mine, own in enumerate(found):
+        for one in own:
+            one.end = min(one.end, ends[mine])
+        rounds.add(candidates[mine], own)
+    return rounds
+
+
+@dataclass(frozen=True, slots=True)
+class TwoPhase(romio.TwoPhase):
+    """Rounds of the driver: all know from the offsets who sends what, so no sizes are exchanged.
+
+    An aggregator writes from the first byte in a stripe that a rank wants to the stripe's end, or
+    the end of all that it has. If no rank writes some of it, it reads that before.
+    """
+
+    def write(self, script: Script) -> None:
+        """Write the schedule of the script's rank."""
+        if not romio.is_interleaved(self.request):  # the mean size of a part, to compare with hints
+            script.chosen("allreduce")(script, 1, _OFFSET)
+            script.chosen("allreduce")(script, 1, _COUNT)
+        self.tell_aggregators(script)
+        for _ in range(2):  # the first and the last byte
+            script.chosen("allreduce")(script, 1, _OFFSET)
+        for number in range(self.rounds.count):
+            self.write_round(script, number)
+        self.wait_for_all(script)
