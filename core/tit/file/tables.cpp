@@ -105,7 +105,7 @@ RankClass read_class(ByteReader& in, const TraceTables& tables,
   }
   made.grammar = Grammar::read(in, static_cast<std::uint32_t>(made.signatures.size()));
   for (const bool is_volume : vectors) {
-    made.vectors.push_back(RankVector::read(in, ranks.size()));
+    made.vectors.push_back(RankVector::read(in, ranks.size(), made.vectors));
     if (is_volume) check_volumes(made.vectors.back(), ranks);
   }
   return made;

@@ -34,6 +34,13 @@ std::int64_t RankVector::shifted(std::int32_t rank) const {
   return sum(number(moved), constant_);
 }
 
+// Rounds down, modulo 2^64.
+std::int64_t RankVector::Multiple::of(std::int64_t other) const {
+  const std::int64_t product = number(bits(other) * times);
+  const auto divisor = static_cast<std::int64_t>(parts);
+  return product / divisor - (product % divisor < 0 ? 1 : 0);
+}
+
 std::int64_t RankVector::at(std::size_t position, std::int32_t rank) const {
   switch (form_) {
     case Form::constant:
@@ -50,12 +57,14 @@ std::int64_t RankVector::at(std::size_t position, std::int32_t rank) const {
       return decoded(
           codes_[terminals_.empty() ? indexed_.at(position).terminal : terminals_[position]], rank);
     case Form::sequence_steps:
-      return values_.empty() ? number(indexed_.at(position).sum) : values_[position];
+      return values_ == nullptr ? number(indexed_.at(position).sum) : values()[position];
     case Form::plain_relative:
-      return sum(values_[position], rank);
+      return sum(values()[position], rank);
     case Form::plain:
     case Form::plain_steps:
-      return values_[position];
+      return values()[position];
+    case Form::multiple:
+      return sum(multiple_.of((*multiple_.others)[position]), multiple_.rest->at(position, rank));
   }
   return 0;
 }
@@ -69,6 +78,11 @@ std::vector<std::int64_t> RankVector::all(const std::vector<std::int32_t>& ranks
       const Code code = codes_[terminals[i]];
       last = form_ == Form::sequence_steps ? sum(last, code.value) : decoded(code, ranks[i]);
       values[i] = last;
+    }
+  } else if (form_ == Form::multiple) {
+    values = multiple_.rest->all(ranks);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = sum(multiple_.of((*multiple_.others)[i]), values[i]);
     }
   } else {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = at(i, ranks[i]);
@@ -85,10 +99,12 @@ void RankVector::index(std::size_t count) {
   }
   terminals_ = grammar_.expanded();
   if (form_ != Form::sequence_steps) return;
+  Values values;
   std::int64_t last = 0;
   for (const std::uint32_t terminal : terminals_) {
-    values_.push_back(last = sum(last, codes_[terminal].value));
+    values.push_back(last = sum(last, codes_[terminal].value));
   }
+  values_ = std::make_shared<const Values>(std::move(values));
   terminals_.clear();
 }
 
@@ -97,6 +113,8 @@ void RankVector::write(Bytes& out) const {
   if (is_sequence()) {
     write_codes(out);
     grammar_.write(out);
+  } else if (form_ == Form::multiple) {
+    write_multiple(out);
   } else if (form_ >= Form::plain) {
     write_plain(out);
   } else {
@@ -110,7 +128,10 @@ void RankVector::write(Bytes& out) const {
   }
 }
 
-RankVector RankVector::read(ByteReader& in, std::size_t count) {
+RankVector RankVector::read(ByteReader& in, std::size_t count) { return read(in, count, {}); }
+
+RankVector RankVector::read(ByteReader& in, std::size_t count,
+                            const std::vector<RankVector>& before) {
   RankVector vector;
   vector.form_ = static_cast<Form>(
       in.at_most(static_cast<std::uint64_t>(kLastForm), "the form of a vector of ranks"));
@@ -121,6 +142,8 @@ RankVector RankVector::read(ByteReader& in, std::size_t count) {
       throw FormatError("a vector of ranks does not have a value for each rank");
     }
     vector.index(count);
+  } else if (vector.form_ == Form::multiple) {
+    vector.read_multiple(in, count, before);
   } else if (vector.form_ >= Form::plain) {
     vector.read_plain(in, count);
   } else {
@@ -162,7 +185,7 @@ void RankVector::read_codes(ByteReader& in) {
 // The smallest number, how many bytes each one takes beyond it, and then the highest bytes of all,
 // the next ones, and so on: similar bytes stand together.
 void RankVector::write_plain(Bytes& out) const {
-  std::vector<std::int64_t> numbers = values_;
+  Values numbers = values();
   if (form_ == Form::plain_steps) {
     std::int64_t last = 0;
     for (std::int64_t& value : numbers)
@@ -194,13 +217,38 @@ void RankVector::read_plain(ByteReader& in, std::size_t count) {
   for (int place = 0; place < width; ++place) {
     for (std::uint64_t& value : beyond) value = value << 8 | in.byte();
   }
-  values_.resize(count);
+  Values values(count);
   std::int64_t last = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t value = number(least + beyond[i]);
     last = form_ == Form::plain_steps ? sum(last, value) : value;
-    values_[i] = last;
+    values[i] = last;
   }
+  values_ = std::make_shared<const Values>(std::move(values));
+}
+
+void RankVector::write_multiple(Bytes& out) const {
+  out.varint(multiple_.back - 1);
+  out.varint(multiple_.times);
+  out.varint(multiple_.parts);
+  multiple_.rest->write(out);
+}
+
+void RankVector::read_multiple(ByteReader& in, std::size_t count,
+                               const std::vector<RankVector>& before) {
+  const std::uint64_t back = in.varint();
+  if (back >= before.size()) throw FormatError("a vector is of multiples of one that is not there");
+  const RankVector& other = before[before.size() - 1 - static_cast<std::size_t>(back)];
+  if (!other.may_have_multiples()) {
+    throw FormatError("a vector is of multiples of one that is not plain");
+  }
+  multiple_.back = static_cast<std::size_t>(back) + 1;
+  multiple_.others = other.values_;
+  multiple_.times = in.at_most(kMostTimes, "a multiple");
+  multiple_.parts = in.at_most(kMostTimes, "the parts of a multiple");
+  if (multiple_.parts == 0) throw FormatError("a multiple has no parts");
+  // Without vectors before: the rest is no multiple.
+  multiple_.rest = std::make_shared<const RankVector>(read(in, count));
 }
 
 }  // namespace tit

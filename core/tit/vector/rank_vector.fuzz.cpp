@@ -32,6 +32,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     smallest.write(bytes);
     ByteReader again(bytes.data);
     require(RankVector::read(again, count).all(ranks) == values && again.at_end());
+    // What follows may be multiples of it.
+    const RankVector other = RankVector::read(in, count, {vector});
+    const std::vector<std::int64_t> others = other.all(ranks);
+    for (std::size_t i = 0; i < count; ++i) require(other.at(i, ranks[i]) == others[i]);
+    const RankVector behind = RankVector::of(others, ranks, {vector});
+    require(behind.all(ranks) == others);
+    Bytes more;
+    behind.write(more);
+    ByteReader once_more(more.data);
+    require(RankVector::read(once_more, count, {vector}).all(ranks) == others);
   } catch (const FormatError&) {
     // What is no vector is refused.
   }

@@ -83,6 +83,44 @@ struct Grid {
   }
 };
 
+// Writes and reads it behind others, which are written before it; returns its number of bytes.
+std::size_t size_behind(const std::vector<Values>& others, const Values& values) {
+  const Ranks ranks = first_ranks(values.size());
+  std::vector<RankVector> before;
+  for (const Values& other : others) before.push_back(RankVector::of(other, ranks, before));
+  const RankVector vector = RankVector::of(values, ranks, before);
+  CHECK(gives(vector, values, ranks));
+  Bytes bytes;
+  for (const RankVector& other : before) other.write(bytes);
+  const std::size_t start = bytes.data.size();
+  vector.write(bytes);
+  ByteReader in(bytes.data);
+  std::vector<RankVector> read;
+  for (std::size_t i = 0; i <= others.size(); ++i) {
+    read.push_back(RankVector::read(in, values.size(), read));
+  }
+  CHECK(in.at_end() && gives(read.back(), values, ranks));
+  Bytes again;
+  for (const RankVector& one : read) one.write(again);
+  CHECK(again.data == bytes.data);
+  return bytes.data.size() - start;
+}
+
+Values drawn(std::mt19937_64& random, std::size_t count, std::int64_t least, std::uint64_t spread) {
+  Values values;
+  while (values.size() < count) {
+    values.push_back(
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(least) + random() % spread));
+  }
+  return values;
+}
+
+template <class Function>
+Values mapped(Values values, const Function& function) {
+  for (std::int64_t& value : values) value = function(value);
+  return values;
+}
+
 }  // namespace
 
 TEST("rank vector: closed forms take a few bytes for any number of ranks") {
@@ -202,6 +240,74 @@ TEST("rank vector: any values of any ranks") {
     coded_size(values, ranks, round % 2 == 0);
   }
   coded_size({}, {}, true);
+}
+
+TEST("rank vector: multiples of a vector before take a few bytes") {
+  std::mt19937_64 random(4);
+  const Values base = drawn(random, 4096, 266'666, 133'334);
+  CHECK(size_behind({base}, mapped(base, [](auto v) { return 2 * v; })) <= 6);
+  CHECK(size_behind({base}, mapped(base, [](auto v) { return v / 2; })) <= 6);
+  CHECK(size_behind({base}, mapped(base, [](auto v) { return 7 * v / 12 + 1000; })) <= 10);
+  CHECK(size_behind({base}, mapped(base, [](auto v) { return 31 * v - 5'000'000; })) <= 12);
+  CHECK(size_behind({base}, base) <= 6);
+  // Rounded to the nearest, and with an error.
+  CHECK(size_behind({base}, mapped(base, [](auto v) { return (v + 2) / 5; })) < 2000);
+  CHECK(size_behind({base}, mapped(base, [&](auto v) {
+                      return 3 * v + static_cast<std::int64_t>(random() % 100);
+                    })) <= 4096 + 16);
+  // Not only of the last one before.
+  const Values other = drawn(random, 4096, 0, 1'000'000);
+  const Values twice = mapped(base, [](auto v) { return 2 * v; });
+  CHECK(size_behind({base, other}, twice) <= 6);
+  CHECK(size_behind({base, twice}, mapped(base, [](auto v) { return 3 * v; })) <= 6);
+}
+
+TEST("rank vector: any values behind any others") {
+  std::mt19937_64 random(5);
+  constexpr std::int64_t kLeast = INT64_MIN;
+  for (int round = 0; round < 600; ++round) {
+    const std::size_t count = 1 + random() % 60;
+    std::vector<Values> others;
+    for (std::size_t left = random() % 12; left > 0; --left) {
+      others.push_back(random() % 3 == 0
+                           ? drawn(random, count, kLeast, ~std::uint64_t{0})
+                           : drawn(random, count, static_cast<std::int64_t>(random() % 1000) - 500,
+                                   1 + random() % 100'000));
+    }
+    Values values = drawn(random, count, 0, 1 + random() % 100'000);
+    if (!others.empty() && random() % 2 == 0) {
+      const std::uint64_t times = random() % 70'000;
+      const std::int64_t parts = 1 + static_cast<std::int64_t>(random() % 50);
+      values = mapped(others[random() % others.size()], [&](std::int64_t v) {
+        return static_cast<std::int64_t>(static_cast<std::uint64_t>(v) * times) / parts;
+      });
+    }
+    size_behind(others, values);
+  }
+}
+
+TEST("rank vector: multiples of what is not there, or has none, are refused") {
+  const auto refused = [](const std::string& bytes, const char* why) {
+    ByteReader in(bytes);
+    std::vector<RankVector> before;
+    std::string error;
+    try {
+      while (!in.at_end()) before.push_back(RankVector::read(in, 2, before));
+    } catch (const FormatError& refusal) {
+      error = refusal.what();
+    }
+    CHECK(error.find(why) != std::string::npos);
+  };
+  const std::string plain("\x08\x00\x01\x05\x07", 5);
+  const std::string twice("\x0b\x00\x02\x01\x00\x00", 6);
+  refused(twice, "one that is not there");
+  refused(plain + std::string("\x0b\x01\x02\x01\x00\x00", 6), "one that is not there");
+  refused(std::string("\x00\x02", 2) + twice, "one that is not plain");
+  // No multiples of multiples, neither as what they refer to nor as their rest.
+  refused(plain + twice + twice, "one that is not plain");
+  refused(plain + std::string("\x0b\x00\x02\x01", 4) + twice, "one that is not there");
+  refused(plain + std::string("\x0b\x00\x02\x00\x00\x00", 6), "has no parts");
+  refused(plain + std::string("\x0b\x00\x81\x80\x04\x01\x00\x00", 8), "a multiple");
 }
 
 TEST("rank vector: damaged bytes are a vector or refused") {

@@ -17,7 +17,7 @@ class RankVectorFit {
                 bool are_ranks)
       : values_(values), ranks_(ranks), are_ranks_(are_ranks) {}
 
-  RankVector fit() {
+  RankVector fit(const std::vector<RankVector>& before = {}) {
     if (fit_constant() || (are_ranks_ && (fit_relative() || fit_exclusive() || fit_shifted()))) {
       return std::move(best_);
     }
@@ -30,6 +30,7 @@ class RankVectorFit {
       try_sequence(Form::sequence_relative);
       try_sequence(Form::sequence_exclusive);
     }
+    try_multiples(before);
     if (best_.is_sequence()) best_.index(values_.size());
     return std::move(best_);
   }
@@ -100,11 +101,12 @@ class RankVectorFit {
   void try_plain(Form form) {
     RankVector candidate;
     candidate.form_ = form;
-    candidate.values_ = values_;
+    std::vector<std::int64_t> values = values_;
     if (form == Form::plain_relative) {
       if (!like_ranks_) return;
-      for (std::size_t i = 0; i < values_.size(); ++i) candidate.values_[i] = distance(i);
+      for (std::size_t i = 0; i < values_.size(); ++i) values[i] = distance(i);
     }
+    candidate.values_ = std::make_shared<const std::vector<std::int64_t>>(std::move(values));
     keep_smaller(std::move(candidate));
   }
 
@@ -141,6 +143,80 @@ class RankVectorFit {
     keep_smaller(std::move(candidate));
   }
 
+  // Of the nearest vectors that may have multiples: others are seldom related.
+  void try_multiples(const std::vector<RankVector>& before) {
+    constexpr int kMostTried = 8;
+    constexpr std::size_t kFewValues = 8;  // which take fewer bytes than a multiple
+    if (values_.size() < kFewValues) return;
+    int left = kMostTried;
+    for (std::size_t back = 1; back <= before.size() && left > 0; ++back) {
+      const RankVector& other = before[before.size() - back];
+      if (!other.may_have_multiples()) continue;
+      try_multiple(other, back);
+      --left;
+    }
+  }
+
+  void try_multiple(const RankVector& other, std::size_t back) {
+    RankVector::Multiple multiple = closest_multiple(other.values());
+    const std::vector<std::int64_t> rest = rest_of(multiple, other.values());
+    if (spread(rest) >= spread(values_)) return;
+    multiple.back = back;
+    multiple.others = other.values_;
+    multiple.rest = std::make_shared<const RankVector>(RankVectorFit(rest, ranks_, false).fit());
+    RankVector candidate;
+    candidate.form_ = Form::multiple;
+    candidate.multiple_ = std::move(multiple);
+    keep_smaller(std::move(candidate));
+  }
+
+  std::vector<std::int64_t> rest_of(const RankVector::Multiple& multiple,
+                                    const std::vector<std::int64_t>& others) const {
+    std::vector<std::int64_t> rest;
+    rest.reserve(values_.size());
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      rest.push_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(values_[i]) -
+                                               static_cast<std::uint64_t>(multiple.of(others[i]))));
+    }
+    return rest;
+  }
+
+  static std::uint64_t spread(const std::vector<std::int64_t>& numbers) {
+    const auto ends = std::minmax_element(numbers.begin(), numbers.end());
+    return static_cast<std::uint64_t>(*ends.second) - static_cast<std::uint64_t>(*ends.first);
+  }
+
+  // The slope between the others' smallest and largest value, and the fractions closest to it (by
+  // its continued fraction): the one that leaves the narrowest rest. A line need not begin at zero,
+  // as a number of instructions that grows with the size of a rank's part.
+  RankVector::Multiple closest_multiple(const std::vector<std::int64_t>& others) const {
+    const auto ends = std::minmax_element(others.begin(), others.end());
+    const auto value_at = [&](auto at) {
+      return values_[static_cast<std::size_t>(at - others.begin())];
+    };
+    const auto above = static_cast<std::uint64_t>(value_at(ends.second)) -
+                       static_cast<std::uint64_t>(value_at(ends.first));
+    RankVector::Multiple best{0, nullptr, 0, 1, nullptr};
+    if (static_cast<std::int64_t>(above) <= 0) return best;
+    std::uint64_t best_spread = spread(values_);
+    std::uint64_t over = above, under = spread(others);
+    std::uint64_t times = 1, times_before = 0, parts = 0, parts_before = 1;
+    while (under != 0) {
+      const std::uint64_t whole = over / under;
+      if (whole > RankVector::kMostTimes) break;
+      over = std::exchange(under, over % under);
+      times_before = std::exchange(times, whole * times + times_before);
+      parts_before = std::exchange(parts, whole * parts + parts_before);
+      if (times > RankVector::kMostTimes || parts > RankVector::kMostTimes) break;
+      const RankVector::Multiple candidate{0, nullptr, times, parts, nullptr};
+      const std::uint64_t candidate_spread = spread(rest_of(candidate, others));
+      if (candidate_spread >= best_spread) continue;
+      best_spread = candidate_spread;
+      best = candidate;
+    }
+    return best;
+  }
+
   void keep_smaller(RankVector candidate) {
     Bytes bytes;
     candidate.write(bytes);
@@ -160,6 +236,12 @@ class RankVectorFit {
 RankVector RankVector::of(const std::vector<std::int64_t>& values,
                           const std::vector<std::int32_t>& ranks, bool are_ranks) {
   return RankVectorFit(values, ranks, are_ranks).fit();
+}
+
+RankVector RankVector::of(const std::vector<std::int64_t>& values,
+                          const std::vector<std::int32_t>& ranks,
+                          const std::vector<RankVector>& before) {
+  return RankVectorFit(values, ranks, false).fit(before);
 }
 
 }  // namespace tit

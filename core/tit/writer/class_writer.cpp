@@ -71,7 +71,8 @@ Argument ClassWriter::argument_of(const std::vector<std::int64_t>& numbers, bool
     const std::int64_t bits = first ^ ranks.front();
     if (are([&](std::int64_t rank) { return rank ^ bits; })) return {Mode::exclusive, bits};
   }
-  made.vectors.push_back(RankVector::of(numbers, ranks, is_rank));
+  made.vectors.push_back(is_rank ? RankVector::of(numbers, ranks, true)
+                                 : RankVector::of(numbers, ranks, made.vectors));
   return {Mode::by_rank, 0};
 }
 

@@ -238,6 +238,20 @@ def test_the_size_of_a_packed_trace_does_not_depend_on_iterations(tmp_path: Path
     assert size(10, 4096) < 1000
 
 
+@pytest.mark.parametrize("pattern", [Halo3D, TreeAllreduce, Wavefront])
+def test_imbalance_takes_at_most_four_bytes_a_rank(
+    pattern: type[Halo3D | TreeAllreduce | Wavefront], tmp_path: Path
+) -> None:
+    def size(iterations: int, imbalance: float) -> int:
+        pattern(ranks=4096, iterations=iterations, imbalance=imbalance).write(tmp_path / "x.tit")
+        return (tmp_path / "x.tit").stat().st_size
+
+    balanced = size(10, 0.0)
+    assert balanced <= 1000
+    assert size(10, 0.2) - balanced <= 4 * 4096
+    assert abs(size(1000, 0.2) - size(10, 0.2)) <= 16
+
+
 @pytest.mark.parametrize(
     ("ranks", "dimensions", "sides"),
     [

@@ -50,6 +50,19 @@ def noisy(ranks: int) -> list[str]:
     return texts
 
 
+def proportional(ranks: int) -> list[str]:
+    """Volumes of a rank that all grow by its factor, so that one vector is enough for them."""
+    source = random.Random(2)
+    sizes = [source.randrange(200_000, 300_000) for _ in range(3 * ranks)]
+    return [
+        "".join(
+            f"{rank} compute {volume}\n{rank} barrier\n" * 20
+            for volume in (size, 2 * size, size // 3, 7 * size // 12 + 57)
+        )
+        for rank, size in enumerate(sizes)
+    ]
+
+
 def odd(ranks: int) -> list[str]:
     """Lines that are hardly lines."""
     return [
@@ -58,7 +71,7 @@ def odd(ranks: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("make", [neighbours, noisy, odd])
+@pytest.mark.parametrize("make", [neighbours, noisy, proportional, odd])
 def test_every_byte_comes_back(tmp_path: Path, make: Callable[[int], list[str]]) -> None:
     texts = {f"rank-{rank:02d}.txt": text.encode() for rank, text in enumerate(make(6))}
     (tmp_path / "text").mkdir()

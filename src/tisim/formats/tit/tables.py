@@ -114,12 +114,11 @@ class TraceTables:
         if any(not 0 <= call < len(self.calls) for call in calls):
             raise DamagedError("a class has a call that is not there")
         grammar = read_grammar(reader, len(calls))
-        vectors = [
-            read_vector(reader, ranks)
-            for call in calls
-            for mode, _ in self.calls[call].arguments
-            if mode == BY_RANK
-        ]
+        vectors: list[list[int]] = []
+        for call in calls:
+            for mode, _ in self.calls[call].arguments:
+                if mode == BY_RANK:
+                    vectors.append(read_vector(reader, ranks, vectors))
         return RankClass(grammar, calls, vectors, bool(head & 1))
 
     def _kind(self, call: Call) -> tuple[int, ...]:

@@ -20,14 +20,19 @@ from .numbers import ByteReader, DamagedError, signed, unzigzag
     PLAIN,
     PLAIN_RELATIVE,
     PLAIN_STEPS,
-) = range(11)
+    MULTIPLE,
+) = range(12)
 
 
-def read_vector(reader: ByteReader, ranks: Sequence[int]) -> list[int]:
-    """The number of each of `ranks`."""
+def read_vector(
+    reader: ByteReader, ranks: Sequence[int], before: Sequence[list[int]] = ()
+) -> list[int]:
+    """The number of each of `ranks`; `before` are the vectors before it of their class."""
     form = reader.varint()
-    if form > PLAIN_STEPS:
+    if form > MULTIPLE:
         raise DamagedError("a vector of ranks has no known form")
+    if form == MULTIPLE:
+        return _read_multiple(reader, ranks, before)
     if form in (SEQUENCE, SEQUENCE_RELATIVE, SEQUENCE_EXCLUSIVE, SEQUENCE_STEPS):
         return _read_sequence(reader, form, ranks)
     if form in (PLAIN, PLAIN_RELATIVE, PLAIN_STEPS):
@@ -87,3 +92,18 @@ def _read_plain(reader: ByteReader, form: int, ranks: Sequence[int]) -> list[int
     if form == PLAIN_RELATIVE:
         return [signed(value + rank) for value, rank in zip(values, ranks, strict=True)]
     return values if form == PLAIN else [signed(total) for total in accumulate(values)]
+
+
+def _read_multiple(
+    reader: ByteReader, ranks: Sequence[int], before: Sequence[list[int]]
+) -> list[int]:
+    back = reader.varint()
+    times = reader.varint()
+    parts = reader.varint()
+    if back >= len(before) or parts == 0:
+        raise DamagedError("a vector is of multiples of nothing")
+    rest = read_vector(reader, ranks)
+    return [
+        signed(signed(other * times) // parts + value)
+        for other, value in zip(before[-1 - back], rest, strict=True)
+    ]
