@@ -74,7 +74,7 @@ std::size_t distinct_calls(const RankPart& part, const ShapeUse& use,
 std::vector<std::uint32_t> columns_of_shape(const RankPart& part, const ShapeUse& use) {
   constexpr std::size_t kFew = 64;   // different calls of a shape never take much room
   constexpr std::size_t kOften = 8;  // calls that come again so often on average are repetitions
-  constexpr std::size_t kMostHoles = 8;
+  constexpr std::size_t kMostHoles = 128;
   std::vector<std::uint32_t> columns;
   if (use.calls.size() <= kFew || use.calls.size() * kOften <= use.made) return columns;
   const std::size_t holes = part.calls()[use.calls.front()].numbers.size();

@@ -1,0 +1,93 @@
+"""Packed traces of ranks without structure, alone and beside ranks that have it."""
+
+from __future__ import annotations
+
+import lzma
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tisim.formats import pack, unpack
+
+RANKS = 8
+#: Of a file, its sections and names.
+FEW_BYTES = 64
+
+Lines = list[str]
+
+
+def ring(rank: int, iterations: int) -> Lines:
+    """A program with structure."""
+    before, behind = (rank - 1) % RANKS, (rank + 1) % RANKS
+    body = ["compute 1000", f"irecv {before} 1 64", f"isend {behind} 1 64", "waitall"]
+    return ["init", *(body * iterations), "finalize"]
+
+
+def calls_of_all_kinds(source: random.Random) -> str:
+    number = source.randrange(10**6)
+    return source.choice(
+        [
+            f"compute {number}",
+            f"compute {source.random() * 1e9:.3f}",
+            f"isend {source.randrange(RANKS)} {source.randrange(9)} {number}",
+            f"allreduce {number} {source.randrange(77)}",
+            f"bcast {source.randrange(2**40)} {source.randrange(RANKS)} {source.choice([0, 6])}",
+            "barrier",
+        ]
+    )
+
+
+def large_numbers(source: random.Random) -> str:
+    numbers = [source.randrange(2**30) for _ in range(2)]
+    return f"recv {source.randrange(RANKS)} {numbers[0]} {numbers[1]}"
+
+
+def vector_collectives(source: random.Random) -> str:
+    sizes = " ".join(str(source.randrange(1000)) for _ in range(RANKS))
+    return f"reducescatter {sizes} {source.randrange(99)} 0"
+
+
+KINDS = [calls_of_all_kinds, large_numbers, vector_collectives]
+
+
+def texts(lines: list[Lines]) -> list[str]:
+    return ["".join(f"{rank} {line}\n" for line in own) for rank, own in enumerate(lines)]
+
+
+def smallest(lines: list[Lines], folder: Path) -> int:
+    """Bytes of the trace in the version that takes less."""
+    text = folder / "text"
+    text.mkdir(exist_ok=True)
+    for path in text.iterdir():
+        path.unlink()
+    for rank, content in enumerate(texts(lines)):
+        (text / f"rank-{rank}.txt").write_text(content)
+    for version in (1, 2):
+        pack(text, folder / f"{version}.tit", version=version)
+    return min((folder / f"{version}.tit").stat().st_size for version in (1, 2))
+
+
+@pytest.mark.parametrize("calls", [1, 10, 400])
+@pytest.mark.parametrize("kind", KINDS)
+def test_ranks_with_and_without_structure_take_what_each_takes_alone(
+    kind: Callable[[random.Random], str], calls: int, tmp_path: Path
+) -> None:
+    source = random.Random(3)
+    regular = [ring(rank, 300) for rank in range(RANKS // 2)]
+    random_ranks = [[kind(source) for _ in range(calls)] for _ in range(RANKS // 2)]
+    together = smallest(regular + random_ranks, tmp_path)
+    halves = smallest(regular, tmp_path) + smallest(random_ranks, tmp_path)
+    ranks = sum(smallest([own], tmp_path) for own in regular + random_ranks)
+    assert together <= min(halves, ranks) + FEW_BYTES
+
+
+def test_sizes_of_vector_collectives_stand_in_columns(tmp_path: Path) -> None:
+    source = random.Random(4)
+    lines = [[vector_collectives(source) for _ in range(400)] for _ in range(RANKS)]
+    packed = smallest(lines, tmp_path)
+    assert packed < 0.9 * len(lzma.compress("".join(texts(lines)).encode(), preset=9))
+    unpack(tmp_path / "2.tit", tmp_path / "again")
+    for rank, content in enumerate(texts(lines)):
+        assert (tmp_path / "again" / f"rank-{rank}.txt").read_text() == content
