@@ -59,6 +59,29 @@ double bits_with(const std::vector<std::uint16_t>& weights,
   return bits;
 }
 
+// n log2(n), for small n from a table.
+class CountBits {
+ public:
+  static const CountBits& get() {
+    static const CountBits kTable;
+    return kTable;
+  }
+  double of(std::uint64_t count) const { return count < kSmall ? bits_[count] : bits(count); }
+
+ private:
+  static constexpr std::size_t kSmall = 1024;
+
+  CountBits() {
+    for (std::size_t count = 1; count < kSmall; ++count) bits_[count] = bits(count);
+  }
+  static double bits(std::uint64_t count) {
+    const auto number = static_cast<double>(count);
+    return number * std::log2(number);
+  }
+
+  double bits_[kSmall] = {};
+};
+
 // Grows the best tree for some values.
 class Grower {
  public:
@@ -78,6 +101,8 @@ class Grower {
 
  private:
   double grow(std::size_t first, std::size_t last, std::uint64_t low, unsigned width);
+  double grow_one(std::size_t at, std::uint64_t low, unsigned width);
+  void add_bin(std::uint64_t low, unsigned width, std::uint64_t values);
   std::size_t middle_of(std::size_t first, std::size_t last, std::uint64_t value) const;
   std::uint64_t count(std::size_t first, std::size_t last) const {
     return counts_before_[last] - counts_before_[first];
@@ -86,6 +111,7 @@ class Grower {
   const std::vector<ValueCount>* values_;
   std::vector<std::uint64_t> counts_before_;  // of the values before each
   double bin_bits_;                           // what a bin of its own takes
+  const CountBits* count_bits_ = &CountBits::get();
 };
 
 std::size_t Grower::middle_of(std::size_t first, std::size_t last, std::uint64_t value) const {
@@ -99,6 +125,7 @@ std::size_t Grower::middle_of(std::size_t first, std::size_t last, std::uint64_t
 // Adds the best tree for the values [first, last), all within [low, low + 2^width); returns its
 // bits.
 double Grower::grow(std::size_t first, std::size_t last, std::uint64_t low, unsigned width) {
+  if (last - first == 1) return grow_one(first, low, width);
   const auto all = static_cast<double>(count(first, last));
   const double as_bin = all * width + bin_bits_;
   const std::size_t node = tree.nodes.size();
@@ -115,9 +142,9 @@ double Grower::grow(std::size_t first, std::size_t last, std::uint64_t low, unsi
       bits += grow(first, last, half, width - 1);
     } else {
       tree.nodes.push_back(BinTree::kBothHalves);
-      const auto lower = static_cast<double>(count(first, middle));
-      const double upper = all - lower;
-      bits += lower * std::log2(all / lower) + upper * std::log2(all / upper);
+      // Naming the half for all values takes the entropy of the counts.
+      bits += count_bits_->of(count(first, last)) - count_bits_->of(count(first, middle)) -
+              count_bits_->of(count(middle, last));
       bits += grow(first, middle, low, width - 1);
       bits += grow(middle, last, half, width - 1);
     }
@@ -126,13 +153,37 @@ double Grower::grow(std::size_t first, std::size_t last, std::uint64_t low, unsi
     tree.bins.resize(bins);
     bin_counts.resize(bins);
   }
+  add_bin(low, width, count(first, last));
+  return as_bin;
+}
+
+// The same for one value, without a search: each half that is taken off saves a bit each time that
+// the value occurs, and costs a node.
+double Grower::grow_one(std::size_t at, std::uint64_t low, unsigned width) {
+  const std::uint64_t value = (*values_)[at].value;
+  const std::uint64_t times = (*values_)[at].count;
+  const auto all = static_cast<double>(times);
+  double bits = 0;
+  if (times > 1) {
+    while (width > 0 && all * width > bin_bits_) {
+      const std::uint64_t half = low + (std::uint64_t{1} << --width);
+      const bool is_high = value >= half;
+      tree.nodes.push_back(is_high ? BinTree::kHighHalf : BinTree::kLowHalf);
+      if (is_high) low = half;
+      bits += kNodeBits;
+    }
+  }
+  add_bin(low, width, times);
+  return bits + all * width + bin_bits_;
+}
+
+void Grower::add_bin(std::uint64_t low, unsigned width, std::uint64_t values) {
   tree.nodes.push_back(BinTree::kBin);
   Bin bin;
   bin.low = low;
   bin.width = static_cast<std::uint8_t>(width);
   tree.bins.push_back(bin);
-  bin_counts.push_back(count(first, last));
-  return as_bin;
+  bin_counts.push_back(values);
 }
 
 }  // namespace

@@ -18,7 +18,10 @@ class ColumnEncoder {
   explicit ColumnEncoder(std::vector<SiteModel> models);
 
   // The model must have a bin for the value.
-  void add(std::uint32_t model, std::uint64_t value) { values_.push_back({value, model}); }
+  void add(std::uint32_t model, std::uint64_t value) {
+    if (tables_[model].bins.empty()) make_table(model);
+    values_.push_back({value, model});
+  }
   // How many values were added since finish().
   std::size_t size() const { return values_.size(); }
 
@@ -38,20 +41,26 @@ class ColumnEncoder {
     std::vector<CodedBin> bins;
     std::vector<std::uint16_t> slots;   // of all bins, each one's in the order of their numbers
     std::vector<std::uint16_t> bin_of;  // of the values from the lowest bin on; may be empty
+    bool is_small = false;              // bin_of is there, and no bin is wider than kOffsetBits
   };
   struct Value {
     std::uint64_t value;
     std::uint32_t model;
   };
 
-  const CodingTable& table_of(std::uint32_t model);
-  void encode(std::uint64_t& state, const Value& value, std::vector<std::uint32_t>& words);
-  bool encode_all(std::uint64_t first_state, std::uint64_t states[],
-                  std::vector<std::uint32_t>& words);
+  void make_table(std::uint32_t model);
+  void make_room(std::uint64_t& state, std::uint32_t frequency, unsigned width);
+  void encode(std::uint64_t& state, const Value& value);
+  static std::uint64_t pushed(std::uint64_t state, std::uint64_t bits, unsigned width,
+                              const CodedBin& bin, const CodingTable& table);
+  bool encode_all(std::uint64_t first_state, std::uint64_t states[]);
 
   std::vector<SiteModel> models_;
   std::vector<CodingTable> tables_;  // filled when the first value of a model is coded
   std::vector<Value> values_;
+  // What the coder gives away while it works.
+  std::vector<std::uint32_t> words_;
+  std::size_t words_used_ = 0;
 };
 
 }  // namespace tit

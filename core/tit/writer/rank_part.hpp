@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tit/grammar/grammar.hpp"
+#include "tit/grammar/known_grammars.hpp"
 
 namespace tisim {
 namespace tit {
@@ -94,8 +95,13 @@ struct RankProgram {
 constexpr std::int64_t kNoAttribute = std::numeric_limits<std::int64_t>::min();
 
 // Finds the structure. Volumes stand in the grammar where that takes less room, else in the column;
-// so do arguments that hardly repeat. `volumes_in_column`: they always stand there.
-RankProgram program_of(const RankPart& part, bool volumes_in_column = false);
+// so do arguments that hardly repeat. `volumes_in_column`: they always stand there. `grammars`: of
+// ranks before.
+RankProgram program_of(const RankPart& part, bool volumes_in_column, KnownGrammars& grammars);
+inline RankProgram program_of(const RankPart& part) {
+  KnownGrammars none;
+  return program_of(part, false, none);
+}
 
 }  // namespace tit
 }  // namespace tisim

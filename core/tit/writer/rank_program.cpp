@@ -7,6 +7,7 @@
 
 #include "tit/codec/numbers.hpp"
 #include "tit/file/tables.hpp"
+#include "tit/grammar/known_grammars.hpp"
 #include "tit/grammar/sequence_encoder.hpp"
 #include "tit/writer/rank_part.hpp"
 #include "tit/writer/volume_costs.hpp"
@@ -126,12 +127,8 @@ class Places {
       : part_(part), columns_(columns), program_(program), place_(part.calls().size(), kNone) {}
 
   std::uint32_t of_call(std::uint32_t call) {
-    if (place_[call] == kNone) {
-      Call reduced = part_.calls()[call];
-      for (const std::uint32_t hole : columns_[call]) reduced.numbers[hole] = 0;
-      place_[call] = of(std::move(reduced), columns_[call]);
-    }
-    return place_[call];
+    const std::uint32_t known = place_[call];
+    return known != kNone ? known : of_new_call(call);
   }
   std::uint32_t of_volume(std::uint64_t volume) {
     const auto known = volumes_.find(volume);
@@ -149,6 +146,11 @@ class Places {
   static constexpr std::uint32_t kNone = 0xffffffffU;
   using Key = std::tuple<std::uint32_t, std::vector<std::int64_t>, std::vector<AttributeValue>>;
 
+  std::uint32_t of_new_call(std::uint32_t call) {
+    Call reduced = part_.calls()[call];
+    for (const std::uint32_t hole : columns_[call]) reduced.numbers[hole] = 0;
+    return place_[call] = of(std::move(reduced), columns_[call]);
+  }
   std::uint32_t of(Call call, std::vector<std::uint32_t> columns) {
     const auto next = static_cast<std::uint32_t>(program_.calls.size());
     // Calls without columns are distinct already.
@@ -253,18 +255,22 @@ class AttributeTrail {
 
 // The program with its volumes in the column.
 RankProgram with_column(const RankPart& part,
-                        const std::vector<std::vector<std::uint32_t>>& columns) {
+                        const std::vector<std::vector<std::uint32_t>>& columns,
+                        KnownGrammars& grammars) {
   RankProgram program;
   program.rank = part.rank();
   program.has_volumes = part.volumes() > 0;
   program.volumes = part.volumes();
   Places places(part, columns, program);
-  SequenceEncoder encoder;
+  std::vector<std::uint32_t> sequence;
+  const std::size_t fewest = part.steps() - part.volumes();
+  sequence.reserve(fewest + 1);
+  if (program.has_volumes) program.values.reserve(fewest + 1);
   AttributeTrail trail(part);
   std::uint64_t waiting = 0;  // a volume's code plus 1
   std::size_t volume_step = AttributeTrail::kNoStep;
   const auto put = [&](std::uint32_t place, std::size_t step) {
-    encoder.add(place);
+    sequence.push_back(place);
     trail.add(place, step, std::exchange(volume_step, AttributeTrail::kNoStep));
     if (program.has_volumes) program.values.push_back(std::exchange(waiting, 0));
   };
@@ -277,10 +283,10 @@ RankProgram with_column(const RankPart& part,
     }
     const std::uint32_t call = part.call_of(i);
     put(places.of_call(call), i);
-    put_arguments(part, call, columns[call], program);
+    if (!columns[call].empty()) put_arguments(part, call, columns[call], program);
   }
   if (waiting != 0) put(places.of_silence(), AttributeTrail::kNoStep);
-  program.grammar = encoder.take();
+  program.grammar = grammars.of(std::move(sequence));
   trail.finish(program);
   return program;
 }
@@ -319,9 +325,9 @@ bool with_volumes_in_grammar(const RankPart& part,
 
 }  // namespace
 
-RankProgram program_of(const RankPart& part, bool volumes_in_column) {
+RankProgram program_of(const RankPart& part, bool volumes_in_column, KnownGrammars& grammars) {
   const std::vector<std::vector<std::uint32_t>> columns = choose_columns(part);
-  RankProgram program = with_column(part, columns);
+  RankProgram program = with_column(part, columns, grammars);
   if (part.volumes() == 0 || volumes_in_column) return program;
   VolumeCosts costs;
   if (!measure_volumes(part, 16 + part.volumes() / 16, costs)) return program;

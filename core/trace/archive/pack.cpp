@@ -77,6 +77,19 @@ bool for_each_line_of(const TraceFile& file, bool marked, PackProgress& done, Ta
   return newline;
 }
 
+// Gives all lines of a rank's own file to the writer; whether the last one has a newline.
+bool pack_lines_of(const TraceFile& file, PackProgress& done, CompressedWriter& writer) {
+  LineBuffer lines(file, kLineBuffer);
+  bool newline = true;
+  while (lines.refill()) {
+    writer.lines({lines.begin(), static_cast<std::size_t>(lines.end() - lines.begin())});
+    newline = !lines.is_cut(lines.end() - 1);
+    done.at(lines.position());
+  }
+  done.end_file(lines.position());
+  return newline;
+}
+
 // The file in version 2.
 std::string compressed(const Ranks& ranks, const PackedLayout& layout,
                        const tit::Precision& precision, const Progress& progress) {
@@ -86,8 +99,12 @@ std::string compressed(const Ranks& ranks, const PackedLayout& layout,
   CompressedWriter writer(static_cast<std::int32_t>(ranks.files.size()), ranks.merged, in_column);
   for (const RankFile& from : ranks.files) {
     writer.begin_rank(*from.name);
+    if (!ranks.merged) {
+      writer.end_rank(pack_lines_of(*from.file, done, writer));
+      continue;
+    }
     writer.end_rank(for_each_line_of(
-        *from.file, ranks.merged, done,
+        *from.file, true, done,
         [&](std::string_view line, std::uint64_t number) { writer.line(line, number); }));
   }
   tit::FileLayout kept;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tit/file/volume_code.hpp"
+#include "trace/text/quick_line.hpp"
 #include "trace/vocabulary/rank_arguments.hpp"
 
 namespace tisim {
@@ -14,22 +15,6 @@ namespace tisim {
 namespace {
 
 constexpr std::string_view kHistogramPrefix = "histogram=";
-
-std::uint64_t hash_of_text(std::string_view text) {
-  constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15U;
-  std::uint64_t hash = text.size() * kMultiplier;
-  const char* p = text.data();
-  std::size_t left = text.size();
-  const auto take = [&](std::size_t size) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, p, size);
-    hash = (hash ^ word) * kMultiplier;
-    hash ^= hash >> 32;
-  };
-  for (; left > 8; left -= 8, p += 8) take(8);
-  take(left);
-  return hash;
-}
 
 }  // namespace
 
@@ -40,13 +25,19 @@ LinePacker::LinePacker(tit::TraceWriter& writer, const Vocabulary& vocabulary, s
       prefix_(std::to_string(rank) + " "),
       compute_prefix_(prefix_ + "compute "),
       merged_(merged),
-      part_(static_cast<std::uint32_t>(rank)),
-      slots_(256, 0) {}
+      part_(static_cast<std::uint32_t>(rank)) {
+  const std::string_view prefix = compute_prefix_;
+  may_be_quick_ =
+      !merged && !writer.draws_volumes() && prefix.size() >= kWord && prefix.size() <= 2 * kWord;
+  if (!may_be_quick_) return;
+  compute_start_ = QuickLine::load(prefix.data());
+  compute_end_ = QuickLine::load(prefix.data() + prefix.size() - kWord);
+}
 
 void LinePacker::line(std::string_view text, std::uint64_t number) {
   if (merged_) {
     bool is_new = false;
-    lines_.push_back(text_number(text, is_new));
+    lines_.push_back(known_.number(text, is_new));
     steps_.push_back(number - last_number_);
     last_number_ = number;
     return;
@@ -54,11 +45,47 @@ void LinePacker::line(std::string_view text, std::uint64_t number) {
   if (!take_volume(text)) part_.make(number_of(text));
 }
 
+// Computations of whole numbers below a million, and lines that come where they came the last time.
+std::size_t LinePacker::quick_lines(std::string_view text) {
+  if (!may_be_quick_) return 0;
+  // Before the last bytes whole words can be read.
+  constexpr std::ptrdiff_t kLeastLeft = 4 * kWord;
+  const std::size_t prefix_size = compute_prefix_.size();
+  const char* p = text.data();
+  const char* const end = p + text.size();
+  while (end - p >= kLeastLeft) {
+    if (QuickLine::load(p) == compute_start_ &&
+        QuickLine::load(p + prefix_size - kWord) == compute_end_) {
+      const char* const behind = pass_whole_number(p + prefix_size);
+      if (behind == nullptr) break;
+      p = behind;
+      continue;
+    }
+    std::uint32_t number = 0;
+    if (!known_.pass_next(p, end, number)) break;
+    part_.make(call_of_line_[number]);
+  }
+  return static_cast<std::size_t>(p - text.data());
+}
+
+// The volume of a computation at `p`, if it is a whole number of few digits before a newline; what
+// follows the newline, or nullptr.
+const char* LinePacker::pass_whole_number(const char* p) {
+  constexpr std::ptrdiff_t kMostDigits = 6;
+  const char* const first = p;
+  std::int64_t fault = 0;
+  const std::int64_t value = QuickLine::digits(p, fault);
+  const bool has_zeros = *first == '0' && p - first > 1;
+  if (fault < 0 || p - first > kMostDigits || *p != '\n' || has_zeros) return nullptr;
+  part_.compute(static_cast<std::uint64_t>(value));
+  return p + 1;
+}
+
 std::uint32_t LinePacker::number_of(std::string_view text) {
   bool is_new = false;
-  const std::uint32_t at = text_number(text, is_new);
-  if (is_new) texts_[at].call = part_.define(call_of(text, 0));
-  return texts_[at].call;
+  const std::uint32_t line = known_.number(text, is_new);
+  if (is_new) call_of_line_.push_back(part_.define(call_of(text, 0)));
+  return call_of_line_[line];
 }
 
 // Whether the line is a plain computation.
@@ -90,49 +117,6 @@ bool LinePacker::take_drawn_volume(std::string_view text) {
   }
   part_.compute(number);
   return true;
-}
-
-std::uint32_t LinePacker::text_number(std::string_view text, bool& is_new) {
-  // In a loop the line is the one that came after the line before the last time, too.
-  if (last_ < texts_.size() && has_text(texts_[last_].next, text)) {
-    return last_ = texts_[last_].next;
-  }
-  const std::uint32_t number = find_text(text, is_new);
-  if (last_ < texts_.size()) texts_[last_].next = number;
-  return last_ = number;
-}
-
-bool LinePacker::has_text(std::uint32_t number, std::string_view text) const {
-  return texts_[number].size == text.size() &&
-         std::memcmp(characters_.data() + texts_[number].offset, text.data(), text.size()) == 0;
-}
-
-std::uint32_t LinePacker::find_text(std::string_view text, bool& is_new) {
-  const std::uint64_t hash = hash_of_text(text);
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t at = hash & mask;
-  for (; slots_[at] != 0; at = (at + 1) & mask) {
-    const std::uint32_t number = slots_[at] - 1;
-    if (hashes_[number] == hash && has_text(number, text)) return number;
-  }
-  is_new = true;
-  const auto number = static_cast<std::uint32_t>(texts_.size());
-  texts_.push_back({characters_.size(), static_cast<std::uint32_t>(text.size()), 0, 0});
-  hashes_.push_back(hash);
-  characters_ += text;
-  slots_[at] = number + 1;
-  if (2 * texts_.size() > slots_.size()) grow();
-  return number;
-}
-
-void LinePacker::grow() {
-  slots_.assign(2 * slots_.size(), 0);
-  const std::size_t mask = slots_.size() - 1;
-  for (std::uint32_t number = 0; number < hashes_.size(); ++number) {
-    std::size_t at = hashes_[number] & mask;
-    while (slots_[at] != 0) at = (at + 1) & mask;
-    slots_[at] = number + 1;
-  }
 }
 
 tit::Call LinePacker::call_of(std::string_view text, std::uint64_t step) {
@@ -172,8 +156,7 @@ void LinePacker::finish_merged() {
   const bool all = apart > steps_.size() / kRare + 1;
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> calls;
   for (std::size_t i = 0; i < lines_.size(); ++i) {
-    const Text& text = texts_[lines_[i]];
-    const std::string_view line(characters_.data() + text.offset, text.size);
+    const std::string_view line = known_.text(lines_[i]);
     const std::uint64_t step = all || steps_[i] != 1 ? steps_[i] : 0;
     if (step == 0 && take_volume(line)) continue;
     const auto known = calls.emplace(std::make_pair(lines_[i], step), 0);

@@ -1,6 +1,7 @@
 // The lines of one rank as calls.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "tit/writer/rank_part.hpp"
 #include "tit/writer/trace_writer.hpp"
+#include "trace/text/known_lines.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
 
 namespace tisim {
@@ -23,6 +25,10 @@ class LinePacker {
   // A line without its newline; `number` counts from 1 in its file and grows.
   void line(std::string_view text, std::uint64_t number);
 
+  // The lines that `text` begins with, each with its newline, as long as they are such as are quick
+  // to take, in a file of this rank alone; how many bytes they are. There may be none.
+  std::size_t quick_lines(std::string_view text);
+
   // The number in the part of the call that a line is; a computation is a call here too.
   std::uint32_t number_of(std::string_view text);
 
@@ -30,17 +36,8 @@ class LinePacker {
   tit::RankPart finish();
 
  private:
-  struct Text {
-    std::size_t offset;
-    std::uint32_t size;
-    std::uint32_t call;  // its number in the part
-    std::uint32_t next;  // the text that came after it the last time, if one did
-  };
-
-  std::uint32_t text_number(std::string_view text, bool& is_new);
-  std::uint32_t find_text(std::string_view text, bool& is_new);
-  bool has_text(std::uint32_t number, std::string_view text) const;
-  void grow();
+  static constexpr std::size_t kWord = sizeof(std::uint64_t);
+  const char* pass_whole_number(const char* p);
   bool take_volume(std::string_view text);
   bool take_drawn_volume(std::string_view text);
   // `step`: how far behind its rank's line before it stands, 0: it does not say so.
@@ -53,12 +50,11 @@ class LinePacker {
   std::string compute_prefix_;  // of its computations
   bool merged_;
   tit::RankPart part_;
-  // The different lines, in a hash table.
-  std::string characters_;
-  std::vector<Text> texts_;
-  std::uint32_t last_ = ~std::uint32_t{0};  // the text before, none at first
-  std::vector<std::uint64_t> hashes_;
-  std::vector<std::uint32_t> slots_;  // number of a text plus 1, or 0
+  bool may_be_quick_ = false;
+  std::uint64_t compute_start_ = 0;  // of the prefix: its first bytes and its last ones
+  std::uint64_t compute_end_ = 0;
+  KnownLines known_;
+  std::vector<std::uint32_t> call_of_line_;  // the number in the part; not of a merged file
   // In a merged file: each line, and how far behind the one before it stands.
   std::vector<std::uint32_t> lines_;
   std::vector<std::uint64_t> steps_;

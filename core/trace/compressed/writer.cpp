@@ -46,11 +46,17 @@ void CompressedWriter::begin_rank(std::string_view name) {
 
 void CompressedWriter::lines(std::string_view text) {
   LinePacker& into = packer();
-  for_each_line_in(text, [&](std::string_view one) { into.line(one, ++number_); });
+  while (!text.empty()) {
+    text.remove_prefix(into.quick_lines(text));
+    if (text.empty()) break;
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+    into.line(text.substr(0, text[end] == '\n' ? end : end + 1), ++number_);
+    text.remove_prefix(end + 1);
+  }
 }
 
 void CompressedWriter::end_rank(bool newline) {
-  writer_.add(tit::program_of(packer().finish(), volumes_in_column_), name_, newline);
+  writer_.add(tit::program_of(packer().finish(), volumes_in_column_, known_), name_, newline);
   packer_.reset();
 }
 
@@ -144,7 +150,7 @@ void CompressedWriter::add_calls(std::string_view name, const Calls& made) {
     }
   }
   ++next_rank_;
-  writer_.add(tit::program_of(part, volumes_in_column_), name, true);
+  writer_.add(tit::program_of(part, volumes_in_column_, known_), name, true);
 }
 
 // The same calls, those with a call path once for each; `numbers`: those of the lines' calls.

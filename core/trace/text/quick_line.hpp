@@ -72,6 +72,34 @@ class QuickLine {
     return fault >= 0 && *p == '\n' ? p + 1 : nullptr;
   }
 
+  // Eight bytes, the first one lowest.
+  static std::uint64_t load(const char* p) {
+    std::uint64_t value;
+    std::memcpy(&value, p, sizeof value);
+    if constexpr (std::endian::native == std::endian::big) value = __builtin_bswap64(value);
+    return value;
+  }
+
+  // The number at `p`, where eight bytes can be read; `p` goes behind it. Of a longer one only 7
+  // digits are read, so that what must follow a number is not there; `fault` becomes negative when
+  // there is no number.
+  static std::int64_t digits(const char*& p, std::int64_t& fault) {
+    constexpr std::uint64_t kEighth = std::uint64_t{1} << 63;
+    const std::uint64_t bytes = load(p) ^ 0x3030303030303030U;           // a digit is now its value
+    const std::uint64_t others = (bytes + 0x7676767676767676U) | bytes;  // top bit: not a digit
+    // Bit 7 of the first byte that is no digit: 8 times the number of digits, plus 7.
+    const auto end =
+        static_cast<unsigned>(std::countr_zero((others & 0x8080808080808080U) | kEighth));
+    fault |= static_cast<std::int64_t>(end) - 15;
+    p += end >> 3;
+    // The digits to the top, zeros below: then two, four and eight are put together.
+    std::uint64_t v = bytes << ((71U - end) & 63U);
+    v = v * 10 + (v >> 8);
+    v = ((v & 0x000000ff000000ffU) * 0x000f424000000064U) +
+        (((v >> 16) & 0x000000ff000000ffU) * 0x0000271000000001U);
+    return static_cast<std::int64_t>(v >> 32);
+  }
+
  private:
   struct Word {
     std::uint64_t text = 1;  // with the blank behind it; 1 matches nothing under the mask 0
@@ -86,13 +114,6 @@ class QuickLine {
 
   static constexpr std::uint64_t low_bytes(unsigned count) {
     return count >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * count)) - 1;
-  }
-
-  static std::uint64_t load(const char* p) {
-    std::uint64_t value;
-    std::memcpy(&value, p, sizeof value);
-    if constexpr (std::endian::native == std::endian::big) value = __builtin_bswap64(value);
-    return value;
   }
 
   // Found by trial: tells the first four letters of the words below from each other.
@@ -128,25 +149,6 @@ class QuickLine {
     constexpr const Word& operator[](unsigned i) const { return slots[i]; }
   };
   static const Words kWords;
-
-  // The number at `p`, which goes behind it. Of a longer one only 7 digits are read, so that what
-  // must follow a number is not there; `fault` becomes negative when there is no number.
-  static std::int64_t digits(const char*& p, std::int64_t& fault) {
-    constexpr std::uint64_t kEighth = std::uint64_t{1} << 63;
-    const std::uint64_t bytes = load(p) ^ 0x3030303030303030U;           // a digit is now its value
-    const std::uint64_t others = (bytes + 0x7676767676767676U) | bytes;  // top bit: not a digit
-    // Bit 7 of the first byte that is no digit: 8 times the number of digits, plus 7.
-    const auto end =
-        static_cast<unsigned>(std::countr_zero((others & 0x8080808080808080U) | kEighth));
-    fault |= static_cast<std::int64_t>(end) - 15;
-    p += end >> 3;
-    // The digits to the top, zeros below: then two, four and eight are put together.
-    std::uint64_t v = bytes << ((71U - end) & 63U);
-    v = v * 10 + (v >> 8);
-    v = ((v & 0x000000ff000000ffU) * 0x000f424000000064U) +
-        (((v >> 16) & 0x000000ff000000ffU) * 0x0000271000000001U);
-    return static_cast<std::int64_t>(v >> 32);
-  }
 
   // The action of the line at `p`; the result is what follows it.
   [[gnu::always_inline]] const char* parse_word(const char* p, const Word*& found) const {
