@@ -53,6 +53,16 @@ def test_iterations_are_skipped(name: str, tmp_path: Path) -> None:
     assert whole.steady is None
 
 
+@pytest.mark.parametrize("name", sorted(PATTERNS.keys() - {"io"}))
+def test_ten_thousand_iterations_take_the_time_of_a_hundred(name: str, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.tit"
+    PATTERNS[name](ranks=8, iterations=10_000, allreduce=8).write(trace)
+    result = tisim.replay(trace, platform=BACKBONE, skip_steady=TOLERANCE)
+    assert result.steady is not None
+    assert result.steady["iterations"] >= 10_000
+    assert result.steady["iterations"] - result.steady["skipped"] <= 100
+
+
 def test_the_summary_says_what_was_skipped(halo: Path, capfd: pytest.CaptureFixture[str]) -> None:
     arguments = ["replay", "--platform", str(BACKBONE), "--skip-steady", "1e-6", str(halo)]
     assert status(arguments) == 0
