@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,13 @@ Examples:
     help="How fitted volumes scale: all ranks share one problem, or each has its own.",
 )
 @click.option(
+    "--iterations",
+    "asked",
+    multiple=True,
+    metavar="LOOP=N",
+    help="Repeat this loop so often, where the traces have few iterations; --show names the loops.",
+)
+@click.option(
     "--approximate",
     multiple=True,
     metavar="ACTION[:means]",
@@ -90,6 +98,7 @@ def extrapolate_command(
     output: str,
     prefer: tuple[str, ...],
     scaling: str,
+    asked: tuple[str, ...],
     approximate: tuple[str, ...],
     families: str | None,
     recorded: str | None,
@@ -120,8 +129,20 @@ def extrapolate_command(
     _check_pictures(report_file, plot_file)
     if families is not None:
         _run(families)
+    iterations = _iterations(asked)
+    if iterations and (report_file is not None or plot_file is not None):
+        raise InputError(
+            "--report and --plot show recorded runs beside predicted ones, so they are not for "
+            "--iterations"
+        )
     made = extrapolate(
-        traces, ranks, output, prefer=prefer, scaling=scaling, approximate=approximate
+        traces,
+        ranks,
+        output,
+        prefer=prefer,
+        scaling=scaling,
+        approximate=approximate,
+        iterations=iterations,
     )
     if show:
         for parameter in made.parameters:
@@ -162,6 +183,22 @@ def extrapolate_command(
         _draw(made, curves, report_file, plot_file)
     if recorded is not None and not _checked(output, recorded, platform):
         raise SystemExit(1)
+
+
+def _iterations(asked: Sequence[str]) -> dict[str, int]:
+    """How often loops are repeated, by their paths."""
+    from tisim.errors import InputError
+
+    made = {}
+    for text in asked:
+        path, _, times = text.partition("=")
+        if not path or not times.isdecimal() or not times.isascii() or int(times) < 1:
+            raise InputError(
+                f"--iterations {text}: say the loop and how often it is repeated, as 12=300; "
+                "--show names the loops"
+            )
+        made[path] = int(times)
+    return made
 
 
 def _check_pictures(report: str | None, plot: str | None) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -83,6 +84,8 @@ TERMS: dict[str, Term] = {
 _SHOWN = 3
 # Terms that products are made of: the sides of even grids.
 _SIDE = "side"
+# The smaller and the larger share of points that are dealt over a side.
+_ROUNDED: dict[str, Callable[[Fraction], int]] = {"floor": math.floor, "ceil": math.ceil}
 _SIDES = ("P^(1/2)", "P^(-1/2)", "P^(1/3)", "P^(-1/3)")
 
 
@@ -151,13 +154,11 @@ def nearest(
     return [f"{name} (off by {off:.2g} of it)" for off, name in sorted(found)[:_SHOWN]]
 
 
-def _grid_terms(grids: Sequence[Grid], ranks: int) -> dict[str, Term]:
-    def side(grid: Grid, axis: int, invert: bool) -> Term:
+def _grid_terms(grids: Sequence[Grid], ranks: int, dealt: Collection[int] = ()) -> dict[str, Term]:
+    def side(grid: Grid, axis: int, of_side: Callable[[int], Fraction]) -> Term:
         def term(ranks: int) -> Fraction | None:
             sides = grid.sides(ranks)
-            if sides is None:
-                return None
-            return Fraction(1, sides[axis]) if invert else Fraction(sides[axis])
+            return None if sides is None else of_side(sides[axis])
 
         return term
 
@@ -165,29 +166,50 @@ def _grid_terms(grids: Sequence[Grid], ranks: int) -> dict[str, Term]:
     for grid in grids:
         dimensions = len(grid.sides(ranks) or ())
         for axis in range(dimensions if dimensions > 1 else 0):
-            made[f"{_SIDE} {axis + 1} of {grid.name}"] = side(grid, axis, False)
-            made[f"1 / {_SIDE} {axis + 1} of {grid.name}"] = side(grid, axis, True)
+            name = f"{_SIDE} {axis + 1}"
+            made[f"{name} of {grid.name}"] = side(grid, axis, Fraction)
+            made[f"1 / {name} of {grid.name}"] = side(grid, axis, partial(Fraction, 1))
+            for points in dealt:
+                for rounded, round_to in _ROUNDED.items():
+                    of_side = partial(_share, round_to, points)
+                    made[f"{rounded}({points} / {name}) of {grid.name}"] = side(grid, axis, of_side)
     return made
 
 
 def fits(
-    sizes: Sequence[int], values: Sequence[int | Fraction], target: int, grids: Sequence[Grid]
+    sizes: Sequence[int],
+    values: Sequence[int | Fraction],
+    target: int,
+    grids: Sequence[Grid],
+    dealt: Collection[int] = (),
 ) -> list[Fit]:
-    """All functions that give these values for these numbers of ranks, with one size to spare."""
+    """All functions that give these values for these numbers of ranks, with one size to spare.
+
+    Parameters
+    ----------
+    sizes, values
+        Numbers of ranks, and the value of each.
+    target
+        The number of ranks that is asked for.
+    grids
+        Process grids; functions of their sides are tried.
+    dealt
+        Points that are dealt over these sides, see `tisim.extrapolation.shares`.
+    """
     wanted = [Fraction(value) for value in values]
     if len(set(wanted)) == 1:
         count = len(set(sizes))
         value = _whole(wanted[0])
         return [Fit("constant", str(wanted[0]), value, count - 1, lambda _: wanted[0])]
     found: list[Fit] = []
-    for name, term in {**TERMS, **_grid_terms(grids, target)}.items():
+    for name, term in {**TERMS, **_grid_terms(grids, target, dealt)}.items():
         points = [term(ranks) for ranks in sizes]
         known = [point for point in points if point is not None]
         if len(known) == len(points):
             found += _linear(name, term, known, wanted, target, len(set(sizes)))
     found += _rounded(sizes, wanted, target)
     if not any(fit.confirmed for fit in found):
-        found += _products(sizes, wanted, target, grids)
+        found += _products(sizes, wanted, target, _grid_terms(grids, target, dealt))
     return found
 
 
@@ -231,13 +253,13 @@ def _line(term: Term, slope: Fraction, offset: Fraction) -> Term:
 
 
 def _products(
-    sizes: Sequence[int], wanted: list[Fraction], target: int, grids: Sequence[Grid]
+    sizes: Sequence[int], wanted: list[Fraction], target: int, of_grids: dict[str, Term]
 ) -> list[Fit]:
     """The functions a t (u + c) and a (t + c)^2 of sides t and u, or of their inverses."""
     count = len(set(sizes))
     if count < 3:
         return []
-    sides = {name: TERMS[name] for name in _SIDES} | _grid_terms(grids, target)
+    sides = {name: TERMS[name] for name in _SIDES} | of_grids
     found: list[Fit] = []
     for (name, t), (other, u) in product(sides.items(), repeat=2):
         first = [point for ranks in sizes if (point := t(ranks))]
@@ -303,6 +325,10 @@ def _rounded(sizes: Sequence[int], wanted: list[Fraction], target: int) -> list[
             confirmed = len({p for p, w in pairs if w > smallest}) - 1
             found.append(Fit(f"{name}(n/P)", text, _whole(at(target)), confirmed, at))
     return found
+
+
+def _share(round_to: Callable[[Fraction], int], points: int, side: int) -> Fraction:
+    return Fraction(round_to(Fraction(points, side)))
 
 
 def _part(round_to: Callable[[Fraction], int], whole: int) -> Term:

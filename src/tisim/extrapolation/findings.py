@@ -70,6 +70,8 @@ class Findings:
     volumes: list[FittedVolume] = field(default_factory=list)
     #: What several functions explain that differ at the target.
     ambiguous: list[str] = field(default_factory=list)
+    #: The loops by their paths, and their iterations in the largest trace.
+    loops: dict[str, int] = field(default_factory=dict)
 
     def note(self, site: str, what: str, text: str, confirmed: int) -> None:
         """Add a parameter."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import filecmp
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +49,7 @@ def explain(
     target: int,
     prefer: Sequence[str],
     scaling: str,
+    iterations: Mapping[str, int],
 ) -> Explanation:
     """Find the program at the target.
 
@@ -64,6 +65,8 @@ def explain(
         Families that are taken where several fit.
     scaling
         How volumes scale, see `Model`.
+    iterations
+        How often loops are repeated, by their paths, whatever the traces say.
 
     Raises
     ------
@@ -82,17 +85,18 @@ def explain(
         for grid in alike:
             used = [line] if grid is line else [line, grid]
             places = [Place(size, used) for size in sizes]
-            model = Model(places, Place(target, used), prefer, scaling)
+            model = Model(places, Place(target, used), prefer, scaling, iterations=iterations)
             try:
                 nodes = staged(merged(classes, places))
                 program = model.program(nodes)
                 if model.findings.ambiguous and model.numbers.found_slopes:
                     slopes = frozenset(model.numbers.found_slopes)
-                    model = Model(places, Place(target, used), prefer, scaling, slopes)
+                    model = Model(places, Place(target, used), prefer, scaling, slopes, iterations)
                     program = model.program(nodes)
             except InputError as error:
                 failed.append((len(model.findings.parameters), f"on {grid.name}: {error.message}"))
                 continue
+            _check_loops(iterations, model.findings)
             if model.findings.ambiguous:
                 raise InputError(f"on {grid.name}: {model.findings.ambiguous[0]}")
             found.append(Explanation(grid, program, model.findings))
@@ -100,6 +104,18 @@ def explain(
             return _agreed(found, target)
     _, message = max(failed, key=lambda entry: entry[0])
     raise InputError(message)
+
+
+def _check_loops(iterations: Mapping[str, int], findings: Findings) -> None:
+    unknown = [path for path in iterations if path not in findings.loops]
+    if not unknown:
+        return
+    known = ", ".join(f"{path} ({times} times)" for path, times in findings.loops.items())
+    raise InputError(
+        f"the program has no loop {unknown[0]}; its loops are {known}"
+        if known
+        else f"the program has no loop {unknown[0]}, and no other ones"
+    )
 
 
 def _agreed(found: Sequence[Explanation], target: int) -> Explanation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from tisim.extrapolation.nodes import Loop, Mask, Node, Site, Stages, described
 from tisim.extrapolation.numbers import NumberFitter, few, seen_scenes
 from tisim.extrapolation.peers import PeerForm
 from tisim.extrapolation.shapes import Numbers
+from tisim.extrapolation.shares import dealt_counts
 from tisim.extrapolation.target_nodes import TargetCall, TargetLoop, TargetNode
 from tisim.extrapolation.volumes import FEWEST_SIZES, fit_volumes
 
@@ -47,6 +48,8 @@ class Model:
         How volumes scale: ``strong``, ``weak`` or ``auto``.
     slopes
         Functions a t that explain numbers of the program.
+    iterations
+        How often loops are repeated, by their paths, whatever the traces say.
     """
 
     places: Sequence[Place]
@@ -54,6 +57,7 @@ class Model:
     prefer: Sequence[str] = ()
     scaling: str = "auto"
     slopes: frozenset[Slope] = frozenset()
+    iterations: Mapping[str, int] = field(default_factory=dict)
     findings: Findings = field(init=False)
     numbers: NumberFitter = field(init=False)
 
@@ -65,6 +69,7 @@ class Model:
 
     def program(self, nodes: Sequence[Node]) -> list[TargetNode]:
         """The whole program at the target."""
+        self.numbers.dealt = dealt_counts(nodes, self.places)
         everyone = [np.ones(place.ranks, dtype=np.bool_) for place in self.places]
         return self._program(nodes, everyone, np.ones(self.target.ranks, dtype=np.bool_), "")
 
@@ -245,6 +250,10 @@ class Model:
             if len(chosen):
                 sizes.append(place.ranks)
                 times.append(int(chosen[0]))
+        self.findings.loops[at] = times[-1]
+        if at in self.iterations:
+            self.findings.note(site, "iterations", f"{self.iterations[at]}, as was asked for", 1)
+            return self.iterations[at]
         return self.numbers.by_size(site, "iterations", sizes, times)
 
     def _numbers(self, site: Site, hole: int, present: Mask, at: str) -> Numbers:

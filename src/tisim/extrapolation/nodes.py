@@ -80,6 +80,15 @@ class Site:
             made.append((int(numbers.min()), int(numbers.max())))
         return made
 
+    @cached_property
+    def kind(self) -> tuple[object, ...]:
+        """All that tells what it is worth as the same call as another one."""
+        forms = tuple((hole, self.forms[hole]) for hole in sorted(self.forms))
+        plain = tuple(
+            (self.ranges[hole], tuple(self.firsts[hole].items())) for hole in self.plain_holes
+        )
+        return self.shape, self.varying, tuple(self.constants.items()), forms, plain
+
 
 @dataclass(eq=False)
 class Loop:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +17,7 @@ from tisim.extrapolation.guards import Scene
 from tisim.extrapolation.nodes import Mask
 from tisim.extrapolation.rank_numbers import RankNumbers, Seen
 from tisim.extrapolation.shapes import Numbers
-from tisim.extrapolation.volume_codes import code_of, value_of
+from tisim.extrapolation.volume_codes import code_of, codes_of, value_of, whole_volumes
 from tisim.extrapolation.volumes import fit_volumes
 from tisim.formats.tit.shapes import VOLUME
 
@@ -39,6 +39,8 @@ class NumberFitter:
     target: Place
     findings: Findings
     slopes: frozenset[Slope] = frozenset()
+    #: Points that are dealt over the sides of the grid.
+    dealt: tuple[int, ...] = ()
     #: The functions a t that were found.
     found_slopes: set[Slope] = field(default_factory=set)
 
@@ -46,7 +48,7 @@ class NumberFitter:
         self, site: str, what: str, sizes: list[int], values: Sequence[int | Fraction]
     ) -> int:
         """A number that is the same for all ranks."""
-        found = fits(sizes, values, self.target.ranks, self.target.grids)
+        found = fits(sizes, values, self.target.ranks, self.target.grids, self.dealt)
         usable = [fit for fit in found if fit.confirmed >= 1]
         pairs = ", ".join(f"{v} at {p} ranks" for p, v in zip(sizes, values, strict=True))
         if not usable:
@@ -110,11 +112,9 @@ class NumberFitter:
                 return np.array([self._mean(site, what, sizes, means)], dtype=np.int64)
             value = self._same(site, what, mark, sizes, [int(values[0]) for values in chosen])
             return np.array([value], dtype=np.int64)
-        found = (
-            []
-            if mark == VOLUME
-            else RankNumbers(seen, targets, present, self.findings.prefer).fits()
-        )
+        known = [*seen] if mark != VOLUME else _with_volumes(seen)
+        prefer, dealt = self.findings.prefer, self.dealt
+        found = RankNumbers(known, targets, present, prefer, dealt).fits() if known else []
         if not found:
             one, values = next(
                 (one, values)
@@ -128,7 +128,7 @@ class NumberFitter:
         texts = [(fit.text, fit.text, fit) for fit in found]
         text, fit = self.findings.only(site, what, texts)
         self.findings.note(site, what, text, fit.confirmed)
-        return fit.values
+        return codes_of(fit.values) if mark == VOLUME else fit.values
 
     def _mean(self, site: str, what: str, sizes: list[int], means: list[int]) -> int:
         pairs = [(ranks, float(mean)) for ranks, mean in zip(sizes, means, strict=True)]
@@ -154,6 +154,13 @@ def _by_value(fits: Sequence[Fit], may_be_negative: bool) -> dict[int, Fit]:
         if fit.value is not None and (fit.value >= 0 or may_be_negative):
             found.setdefault(fit.value, fit)
     return found
+
+
+def _with_volumes(seen: Sequence[Seen]) -> list[Seen]:
+    """The same with volumes instead of their codes; none where they are no whole numbers."""
+    known = [(one, whole_volumes(one.values)) for one in seen]
+    made = [replace(one, values=volumes) for one, volumes in known if volumes is not None]
+    return made if len(made) == len(seen) else []
 
 
 def few(values: NDArray[np.int64]) -> str:

@@ -49,6 +49,7 @@ def extrapolate(
     prefer: Sequence[str] = (),
     scaling: str = "auto",
     approximate: Sequence[str] = (),
+    iterations: Mapping[str, int] | None = None,
 ) -> Extrapolation:
     """Write the trace that a program would leave on more ranks.
 
@@ -69,6 +70,10 @@ def extrapolate(
         Actions whose numbers are data, such as the ``alltoallv`` of a sort. Numbers for ranks are
         drawn from a distribution, or all are the mean (``"alltoallv:means"``); the others are
         means. The trace says so.
+    iterations
+        How often loops are repeated, by their paths as messages and parameters have them
+        (``"12"``, ``"12.3"``), whatever the traces say; for programs that were recorded with few
+        iterations.
 
     Raises
     ------
@@ -77,7 +82,7 @@ def extrapolate(
         `ranks`.
     """
     recordings = Recordings.read(traces, scaling=scaling, approximate=approximate)
-    found = recordings.explained(ranks, prefer)
+    found = recordings.explained(ranks, prefer, iterations)
     count = recordings.write(found, ranks, output)
     return Extrapolation(
         ranks,

@@ -20,6 +20,7 @@ from tisim.extrapolation.features import Feature, edge_features, indicators, pla
 from tisim.extrapolation.grids import Place, Ranks
 from tisim.extrapolation.guards import Scene
 from tisim.extrapolation.nodes import Mask
+from tisim.extrapolation.shares import share_features
 
 # Numbers of a trace that show which pairs of features may explain them all.
 _SAMPLE = 48
@@ -71,6 +72,8 @@ class RankNumbers:
         Who makes the call in them, one after the other. The numbers of others do not matter.
     prefer
         Grids whose functions are taken where several fit.
+    dealt
+        Points that are dealt over the sides of the grid.
     """
 
     def __init__(
@@ -79,8 +82,10 @@ class RankNumbers:
         targets: Sequence[Scene],
         present: Mask,
         prefer: Sequence[str] = (),
+        dealt: Sequence[int] = (),
     ) -> None:
         self._seen = seen
+        self._dealt = dealt
         self._prefer = prefer
         self._targets = targets
         self._present = present
@@ -88,6 +93,7 @@ class RankNumbers:
         self._plain = plain_features(place, staged)
         self._edges = edge_features(place, staged)
         self._indicators = indicators(place, staged)
+        self._shares = share_features(place, dealt)
         self._largest = max(seen, key=lambda one: int(one.present.sum()))
         self._known: dict[tuple[int, int], Ranks] = {}
 
@@ -96,6 +102,7 @@ class RankNumbers:
         for sums in (
             [(feature,) for feature in self._plain],
             [(feature,) for feature in self._indicators],
+            [(feature,) for feature in self._shares],
             self._pairs(self._plain, False),
             self._pairs(self._edges, True),
         ):
@@ -150,7 +157,7 @@ class RankNumbers:
             return
         target = self._targets[0].place
         factors = [
-            _factors([*solutions], [*values], target, self._prefer)
+            self._factors([*solutions], [*values], target)
             for values in zip(*solutions.values(), strict=True)
         ]
         columns = [
@@ -168,6 +175,21 @@ class RankNumbers:
                     everyone[self._present] = values
                     yield RankFit(_shown(chosen, features), everyone, confirmed)
 
+    def _factors(
+        self, sizes: Sequence[int], values: Sequence[Fraction], target: Place
+    ) -> list[Fit]:
+        """The functions that give a factor, one of those that say the same of the target."""
+        usable = [
+            fit
+            for fit in fits(sizes, values, target.ranks, target.grids, self._dealt)
+            if fit.confirmed >= 1 and fit.at(target.ranks) is not None
+        ]
+        found = {fit.at(target.ranks): fit for fit in reversed(usable)}
+        if len(found) > 1:  # as for numbers that are the same for all ranks
+            of_side = {fit.at(target.ranks): fit for fit in usable if is_of_side(fit, self._prefer)}
+            found = of_side or found
+        return list(found.values())
+
     def _gives(self, chosen: Sequence[Fit], features: Sequence[Feature], one: Seen) -> bool:
         found = _evaluated(chosen, self._matrix(features, one), one.place.ranks)
         return found is not None and bool((found == one.values[one.present]).all())
@@ -183,6 +205,8 @@ def _product(one: Feature, other: Feature) -> Callable[[Scene], Ranks]:
 
 def _solved(matrix: Ranks, wanted: Ranks) -> list[Fraction] | None:
     """The factors of the columns; none: there are many, None: there are none."""
+    if matrix.shape[1] == 2:
+        return _line(matrix[:, 1], wanted)
     solution, _, rank, _ = np.linalg.lstsq(matrix.astype(np.float64), wanted, rcond=None)
     if np.abs(matrix @ solution - wanted).max() > 1e-6 * max(1.0, float(np.abs(wanted).max())):
         return None
@@ -194,20 +218,17 @@ def _solved(matrix: Ranks, wanted: Ranks) -> list[Fraction] | None:
     return exact if (matrix @ numerators == wanted * common).all() else None
 
 
-def _factors(
-    sizes: Sequence[int], values: Sequence[Fraction], target: Place, prefer: Sequence[str]
-) -> list[Fit]:
-    """The functions that give a factor, one of those that say the same of the target."""
-    usable = [
-        fit
-        for fit in fits(sizes, values, target.ranks, target.grids)
-        if fit.confirmed >= 1 and fit.at(target.ranks) is not None
-    ]
-    found = {fit.at(target.ranks): fit for fit in reversed(usable)}
-    if len(found) > 1:  # as for numbers that are the same for all ranks
-        of_side = {fit.at(target.ranks): fit for fit in usable if is_of_side(fit, prefer)}
-        found = of_side or found
-    return list(found.values())
+def _line(column: Ranks, wanted: Ranks) -> list[Fraction] | None:
+    """The same of c + a f, without rounding: shares of many points hardly differ."""
+    other = int((column != column[0]).argmax())
+    if column[other] == column[0]:
+        return [] if (wanted == wanted[0]).all() else None
+    slope = Fraction(int(wanted[other] - wanted[0]), int(column[other] - column[0]))
+    offset = int(wanted[0]) - slope * int(column[0])
+    if slope.denominator > _LARGEST_DENOMINATOR:
+        return None
+    top, bottom, rest = slope.numerator, slope.denominator, int(offset * slope.denominator)
+    return [offset, slope] if (column * top + rest == wanted * bottom).all() else None
 
 
 def _evaluated(chosen: Sequence[Fit], matrix: Ranks, ranks: int) -> Ranks | None:

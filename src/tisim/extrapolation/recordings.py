@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 from tisim.errors import InputError
 from tisim.extrapolation.data.approximation import Approximation
@@ -28,8 +29,9 @@ class Recordings:
         The numbers of ranks.
     classes
         The programs of all classes of ranks of all traces.
-    fit_volumes
-        Whether volumes are means that are fitted.
+    means
+        Reads the same with means of volumes that are fitted, for where the volumes of the ranks
+        follow no function; None where `classes` has the means already, or all volumes are exact.
     legacy
         Whether lines are of the legacy dialect.
     scaling
@@ -40,7 +42,7 @@ class Recordings:
 
     sizes: tuple[int, ...]
     classes: tuple[ClassProgram, ...]
-    fit_volumes: bool
+    means: Callable[[], tuple[ClassProgram, ...]] | None
     legacy: bool
     scaling: str
     approximation: Approximation
@@ -78,18 +80,36 @@ class Recordings:
         if scaling not in SCALINGS:
             raise InputError(f"volumes scale as {', '.join(SCALINGS)}, not as {scaling!r}")
         # Other volumes are parameters like any other, and exact.
-        fit_volumes = any(trace.has_measured_volumes for trace in recorded)
+        is_measured = any(trace.has_measured_volumes for trace in recorded)
         approximation = Approximation.parsed(approximate)
-        classes = without_accidental_loops(
-            [made for trace in recorded for made in trace.classes(fit_volumes, approximation)]
-        )
+
+        def classes_of(fit_volumes: bool) -> tuple[ClassProgram, ...]:
+            parts = [
+                made for trace in recorded for made in trace.classes(fit_volumes, approximation)
+            ]
+            return tuple(without_accidental_loops(parts))
+
+        classes = classes_of(is_measured)
+        is_open = not is_measured and any(trace.has_volumes_by_rank for trace in recorded)
+        # Every action is read for them, so they are read where they are needed, and once.
+        means = cache(partial(classes_of, True)) if is_open else None
         known = {call.shape.action for made in classes for call in made.calls}
         if unknown := approximation.how.keys() - known:
             raise InputError(f"the traces have no {', '.join(sorted(unknown))} to approximate")
-        return cls(sizes, tuple(classes), fit_volumes, recorded[0].legacy, scaling, approximation)
+        return cls(sizes, classes, means, recorded[0].legacy, scaling, approximation)
 
-    def explained(self, ranks: int, prefer: Sequence[str] = ()) -> Explanation:
+    def explained(
+        self,
+        ranks: int,
+        prefer: Sequence[str] = (),
+        iterations: Mapping[str, int] | None = None,
+    ) -> Explanation:
         """The program on a number of ranks.
+
+        Parameters
+        ----------
+        ranks, prefer, iterations
+            As `tisim.extrapolation.extrapolate` takes them.
 
         Raises
         ------
@@ -98,7 +118,13 @@ class Recordings:
         """
         if ranks < 1:
             raise InputError(f"a trace has a rank or more, not {ranks}")
-        return explain(self.classes, self.sizes, ranks, prefer, self.scaling)
+        asked = iterations or {}
+        try:
+            return explain(self.classes, self.sizes, ranks, prefer, self.scaling, asked)
+        except InputError:
+            if self.means is None:
+                raise
+        return explain(self.means(), self.sizes, ranks, prefer, self.scaling, asked)
 
     def write(self, found: Explanation, ranks: int, output: str | os.PathLike[str]) -> int:
         """Write a program as a trace that says how it was made.
@@ -110,7 +136,7 @@ class Recordings:
         """
         how = self.approximation.how
         comments = [f"# approximate: {action}, {way}" for action, way in how.items()]
-        precision = "mean" if self.fit_volumes else ""
+        precision = "mean" if found.findings.volumes else ""
         count = write_program(
             found.program, ranks, output, self.legacy, precision, comments, self.approximation
         )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tisim.extrapolation.grids import Place
 from tisim.extrapolation.nodes import Loop, Mask, Node, Site
@@ -28,6 +29,8 @@ _OTHER_NUMBER = 2
 _FEWER_FORMS = 3
 # Among equal ways to lay programs beside each other, the one along calls that many ranks make.
 _SCALE = 1_000
+#: What pairs of two sequences of nodes are worth, by row and column.
+Worths = NDArray[np.int64]
 # How often every class is laid beside the whole again.
 _ROUNDS = 2
 # Corners of a grid of four dimensions.
@@ -90,6 +93,8 @@ class _Merger:
         self._places = places
         # Equal ones are one object, so that they are compared quickly.
         self._shapes: dict[Shape, Shape] = {}
+        self._kinds: dict[object, int] = {}
+        self._worth_of: dict[tuple[object, object], int] = {}
 
     def nodes(self, made: ClassProgram, items: Sequence[Item], first: int = 0) -> list[Node]:
         """The program of one class; `first` is the number of its first place."""
@@ -152,7 +157,7 @@ class _Merger:
         nodes: list[Node] = []
         at_left = at_right = 0
         for i, j in [
-            *_best([[_alike(a, b) for b in right] for a in left]),
+            *_best(_all_alike(left, right)),
             (len(left), len(right)),
         ]:
             nodes += [*left[at_left:i], *right[at_right:j]]
@@ -190,28 +195,44 @@ class _Merger:
         """Which nodes of two sequences are the same ones."""
         return _best(self._worths(left, right))
 
-    def _worths(self, left: Sequence[Node], right: Sequence[Node]) -> list[list[int]]:
+    def _worths(self, left: Sequence[Node], right: Sequence[Node]) -> Worths:
         """What each pair of nodes is worth."""
-        of_shape: dict[Shape | None, list[int]] = {}
+        worths = np.zeros((len(left), len(right)), dtype=np.int64)
+        # Calls that say the same are worth the same.
+        of_shape: dict[Shape | None, dict[object, list[int]]] = {}
         for j, node in enumerate(right):
-            of_shape.setdefault(_shape_of(node), []).append(j)
-        worths = []
-        for node in left:
+            alike = of_shape.setdefault(_shape_of(node), {})
+            alike.setdefault(self._kind(node), []).append(j)
+        for i, node in enumerate(left):
             assert isinstance(node, (Site, Loop))
-            row = [0] * len(right)
             support = min(node.support, _SCALE // 10)
-            for j in of_shape.get(_shape_of(node), ()):
-                worth = self._worth(node, right[j])
-                row[j] = worth and worth * _SCALE + support
-            worths.append(row)
+            for kind, places in of_shape.get(_shape_of(node), {}).items():
+                worth = self._known_worth(node, right[places[0]], kind)
+                if worth:
+                    worths[i, places] = worth * _SCALE + support
         return worths
+
+    def _known_worth(self, left: Node, right: Node, kind: object) -> int:
+        if not isinstance(left, Site) or not isinstance(right, Site):
+            return self._worth(left, right)
+        pair = (self._kind(left), kind)
+        worth = self._worth_of.get(pair)
+        if worth is None:
+            worth = self._worth_of[pair] = self._worth(left, right)
+        return worth
+
+    def _kind(self, node: Node) -> object:
+        """The same number for calls that are worth the same; of a loop, itself."""
+        if not isinstance(node, Site):
+            return node
+        return self._kinds.setdefault(node.kind, len(self._kinds))
 
     def _worth(self, left: Node, right: Node) -> int:
         """What two calls of one shape, or two loops, are worth as the same one."""
         if isinstance(left, Loop):
             assert isinstance(right, Loop)
             worths = self._worths(left.body, right.body)
-            return sum(worths[i][j] // _SCALE for i, j in _best(worths))
+            return sum(int(worths[i, j]) // _SCALE for i, j in _best(worths))
         assert isinstance(left, Site) and isinstance(right, Site)
         mine, theirs = left.constants, right.constants
         if any(mine[size] != theirs[size] for size in mine.keys() & theirs.keys()):
@@ -274,22 +295,27 @@ def _alike(left: Node, right: Node) -> int:
     return int(all(left.forms[hole] & right.forms[hole] for hole in left.forms))
 
 
-def _best(worth: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+def _all_alike(left: Sequence[Node], right: Sequence[Node]) -> Worths:
+    alike = [[_alike(a, b) for b in right] for a in left]
+    return np.array(alike, dtype=np.int64).reshape(len(left), len(right))
+
+
+def _best(worth: Worths) -> list[tuple[int, int]]:
     """The pairs in order, of rows and columns, that are worth most together."""
-    width = len(worth[0]) if worth else 0
-    best = [[0] * (width + 1) for _ in range(len(worth) + 1)]
-    for i in range(len(worth) - 1, -1, -1):
-        row, below, of = best[i], best[i + 1], worth[i]
-        for j in range(width - 1, -1, -1):
-            together = of[j] + below[j + 1] if of[j] else 0
-            row[j] = max(together, below[j], row[j + 1])
+    height, width = worth.shape
+    best = np.zeros((height + 1, width + 1), dtype=np.int64)
+    for i in range(height - 1, -1, -1):
+        together = np.where(worth[i] > 0, worth[i] + best[i + 1, 1:], 0)
+        # The best of a row from each column on.
+        either = np.maximum(together, best[i + 1, :-1])
+        best[i, :-1] = np.maximum.accumulate(either[::-1])[::-1]
     pairs = []
     i = j = 0
-    while i < len(worth) and j < width:
-        if worth[i][j] and best[i][j] == worth[i][j] + best[i + 1][j + 1]:
+    while i < height and j < width:
+        if worth[i, j] and best[i, j] == worth[i, j] + best[i + 1, j + 1]:
             pairs.append((i, j))
             i, j = i + 1, j + 1
-        elif best[i][j] == best[i + 1][j]:
+        elif best[i, j] == best[i + 1, j]:
             i += 1
         else:
             j += 1

@@ -75,3 +75,13 @@ def test_a_recorded_trace_of_that_size_is_compared(
     assert other.status == 1
     assert "64 ranks make other calls" in other.out
     assert tisim(*command, rings[0]).status == 2
+
+
+@pytest.mark.parametrize("wrong", ["5", "=5", "5=", "5=0", "5=many"])
+def test_iterations_that_say_no_loop_or_no_number_are_refused(
+    tisim: CommandLine, rings: list[str], tmp_path: Path, wrong: str
+) -> None:
+    output = str(tmp_path / "made.tit")
+    outcome = tisim("extrapolate", *rings, "--to", "64", "-o", output, "--iterations", wrong)
+    assert outcome.status == 2
+    assert "--show names the loops" in outcome.err

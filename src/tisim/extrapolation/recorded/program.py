@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,9 @@ from tisim.formats.tit.tables import (
 # The shape of computations, which every file has, and where a file says its version.
 _COMPUTE = 0
 _VERSION_AT = 8
+# Volumes that a program declares are few, such as those of shares of a box at its corners, edges
+# and sides; those that are measured are others on each rank.
+_MOST_DECLARED = 32
 # A comment says how a trace was made, and nothing of the program.
 _COMMENT = bytes([NO_RANK]) + b"#"
 
@@ -83,14 +87,27 @@ class RecordedTrace:
 
     @property
     def has_measured_volumes(self) -> bool:
-        """Whether volumes vary from time to time, or between ranks that do the same."""
+        """Whether volumes vary from time to time, or are others on nearly every rank."""
+        classes = self.trace.tables.classes
+        return any(made.has_volumes for made in classes) or self._most_by_rank > _MOST_DECLARED
+
+    @property
+    def has_volumes_by_rank(self) -> bool:
+        """Whether volumes differ between ranks that do the same."""
+        return self._most_by_rank > 0
+
+    @cached_property
+    def _most_by_rank(self) -> int:
+        """How many volumes ranks have at most that make the same calls in one place."""
         tables = self.trace.tables
-        computations = {
-            number
-            for number, call in enumerate(tables.calls)
-            if call.shape == _COMPUTE and call.arguments[0][0] == BY_RANK
-        }
-        return any(made.has_volumes or computations & {*made.calls} for made in tables.classes)
+        most = 0
+        for made in tables.classes:
+            vectors = iter(made.vectors)
+            for call in (tables.calls[number] for number in made.calls):
+                by_rank = [next(vectors) for mode, _ in call.arguments if mode == BY_RANK]
+                if call.shape == _COMPUTE:
+                    most = max([most, *(len({*vector}) for vector in by_rank)])
+        return most
 
     def classes(self, fit_volumes: bool, approximation: Approximation) -> list[ClassProgram]:
         """The programs of its classes.
