@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import __main__ as command
-from benchmarks import answers, instructions, process, replays, report, scale, traces
+from benchmarks import answers, instructions, more_ranks, process, replays, report, scale, traces
 from tisim import Platform
 from tisim.formats import check
+from tisim.generate import Ring
 
 
 @pytest.fixture(autouse=True)
@@ -180,3 +181,18 @@ def test_what_is_recorded_is_what_is_counted() -> None:
     assert [*recorded["instructions"]] == [
         f"{trace} on {machine}" for trace, _, machine in instructions._REPLAYS
     ]
+
+
+def test_extrapolated_traces_are_compared_and_replayed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for ranks in (4, 8, 16, 32):
+        Ring(ranks=ranks, iterations=5).write(tmp_path / f"ring.{ranks}.tit")
+    platform = process.ROOT / "platforms" / "backbone.xml"
+    arguments = ["--check", "32", "--to", "64", "--platform", str(platform)]
+    assert more_ranks.main([str(tmp_path), *arguments]) == 0
+    shown = capsys.readouterr().out
+    assert "32 ranks: 704 lines, all equal" in shown
+    assert "simulated time" in shown
+    Ring(ranks=32, iterations=6).write(tmp_path / "ring.32.tit")
+    assert more_ranks.main([str(tmp_path), *arguments[:4]]) == 1
