@@ -7,21 +7,20 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
-from benchmarks.io_patterns.programs import Checkpoints
+from benchmarks.io_patterns.programs import PATTERNS, Checkpoints
 from tisim import Platform, PlatformBuilder
 from tisim.calibration.disk import calibrate_disk
 from tisim.calibration.disk.results import read_results
 
-#: What is measured of a disk: the name of its results, and the options of fio. Those that end with
-#: `alone` are of one job, which writes what all others together write; a disk has no cost of a call
-#: in the simulation, and one writer reaches less than several.
+READ: Final = "direct-file-per-process-read"
+#: What is measured of a disk, with fio: a mode of writing in a pattern of the program, and reads. A
+#: disk has no cost of a call or a file in the simulation, and one writer reaches less than several,
+#: or several in one file other than in a file each. So fio writes as the program does.
 JOBS = {
-    "direct-write": ("--rw=write", "--direct=1"),
-    "direct-write-alone": ("--rw=write", "--direct=1"),
-    "direct-read": ("--rw=read", "--direct=1"),
-    "fsync-write": ("--rw=write",),
-    "fsync-write-alone": ("--rw=write",),
+    **{f"{mode}-{pattern}": "write" for mode in ("direct", "fsync") for pattern in PATTERNS},
+    READ: "read",
 }
 _TIME_LIMIT = 120.0
 # A calm second: other processes leave at least so much of the processors idle.
@@ -29,7 +28,10 @@ _IDLE = 0.9
 
 
 def measure_disk(job: str, checkpoints: Checkpoints, result: Path) -> Path:
-    """Measure with fio what a run writes: the same files again and again.
+    """Measure with fio one checkpoint of a run: files that are there are written again.
+
+    With several in one run of fio (`--loops`), a job that is done would fill the page cache with
+    its next file while others are still at their fsync; the ranks of a run wait for each other.
 
     Parameters
     ----------
@@ -45,14 +47,23 @@ def measure_disk(job: str, checkpoints: Checkpoints, result: Path) -> Path:
     subprocess.SubprocessError
         When fio fails.
     """
-    jobs = 1 if job.endswith("alone") else checkpoints.ranks
+    direction = JOBS[job]
+    mode, _, pattern = job.partition("-")
+    jobs = 1 if pattern == "serial" else checkpoints.ranks
     size = checkpoints.rank_size * checkpoints.ranks // jobs
-    words = [f"--bs={checkpoints.block}M", f"--size={size}M", f"--loops={checkpoints.count}"]
-    if job.startswith("fsync"):
-        words.append(f"--fsync={size // checkpoints.block}")
+    words = [
+        f"--name={pattern}",
+        f"--rw={direction}",
+        f"--bs={checkpoints.block}M",
+        f"--size={size}M",
+    ]
+    # An fsync at the end. With --fsync=N it would be missing: it comes before the next write.
+    words.append("--direct=1" if mode == "direct" else "--end_fsync=1")
+    if pattern == "shared":
+        words += ["--filename=shared", f"--offset_increment={size}M"]
     words += [f"--numjobs={jobs}", f"--directory={checkpoints.directory}", "--group_reporting"]
     subprocess.run(
-        ["fio", f"--name={jobs}", *JOBS[job], *words, "--output-format=json", f"--output={result}"],
+        ["fio", *words, "--output-format=json", f"--output={result}"],
         timeout=_TIME_LIMIT,
         check=True,
         stdout=subprocess.DEVNULL,

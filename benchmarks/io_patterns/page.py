@@ -7,6 +7,7 @@ import statistics
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.io_patterns.machine import JOBS
 from benchmarks.io_patterns.programs import Checkpoints
 from benchmarks.io_patterns.study import Case, Study
 from tisim.validation.table import markdown
@@ -19,9 +20,9 @@ _COLUMNS = ("pattern", "mode", "median", "runs", "spread", "predicted", "error",
 
 def tables(study: Study, checkpoints: Checkpoints) -> str:
     """What was found, in Markdown."""
-    rounds = len(study.idle)
+    rounds = len(study.cases[0].real)
     jobs = [
-        (job.replace("-", ", "), f"{statistics.median(rates) / 1e6:,.0f} MB/s", _range(rates))
+        (_words(job), f"{statistics.median(rates) / 1e6:,.0f} MB/s", _range(rates))
         for job, rates in study.rates.items()
     ]
     jobs.append(("messages between ranks", f"{study.memory / 1e6:,.0f} MB/s", ""))
@@ -58,6 +59,11 @@ def _row(case: Case) -> tuple[str, ...]:
         f"{case.error:+.1%}",
         ("yes" if case.holds else "no") if case.is_judged else "not judged",
     )
+
+
+def _words(job: str) -> str:
+    mode, _, pattern = job.partition("-")
+    return f"{mode}, {pattern.removesuffix('-read')}, {JOBS[job]}"
 
 
 def _range(rates: list[float]) -> str:

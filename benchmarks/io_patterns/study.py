@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import os
+import random
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from benchmarks.io_patterns.machine import JOBS, bandwidths, measure_disk, platform, wait_for_calm
+from benchmarks.io_patterns.machine import (
+    JOBS,
+    READ,
+    bandwidths,
+    measure_disk,
+    platform,
+    wait_for_calm,
+)
 from benchmarks.io_patterns.programs import MODES, PATTERNS, Checkpoints
 from tisim import replay
 
 # A prediction holds within this part of the median, or within the spread of the runs.
 _TOLERANCE = 0.15
+_SEED = 1  # of the order of measurements
 # Bytes move at the bandwidth of the link, which is measured with the same messages.
 _CONFIGURATION = {"network/bandwidth-factor": "1", "network/latency-factor": "1"}
 
@@ -93,7 +103,12 @@ def studied(
     scratch: Path,
     tell: Callable[[str], object],
 ) -> Study:
-    """Measure in rounds, each of which has the disk, the messages and all patterns once.
+    """Record each pattern, then measure in rounds, then predict from the medians.
+
+    A round has everything once: each measurement of the disk, the messages, and each pattern, in an
+    order that is drawn anew. So what changes slowly, such as the load of the machine, changes the
+    measurements that predictions are made of as it changes the runs. One more measurement of the
+    disk and the messages ends the study, so that each run lies between two of them.
 
     Parameters
     ----------
@@ -115,46 +130,76 @@ def studied(
     subprocess.SubprocessError
         When a program fails.
     """
-    study = Study()
     cases = [(pattern, mode) for mode in MODES for pattern in PATTERNS]
-    traces = {}
-    for pattern, mode in cases:  # these runs also make the files, which later ones overwrite
-        traces[pattern, mode] = checkpoints.recorded(
-            pattern, mode, scratch / f"{pattern}-{mode}.tit"
-        )
-    real: dict[tuple[str, str], list[float]] = {case: [] for case in cases}
-    results: dict[str, list[Path]] = {}
-    gathered = []
-    for number in range(rounds):
+    # These runs, and the first of fio, also make the files, which later ones overwrite.
+    traces = {
+        case: checkpoints.recorded(*case, scratch / f"{'-'.join(case)}.tit") for case in cases
+    }
+    for job in JOBS:
+        measure_disk(job, checkpoints, scratch / "first.json")
+    measured = _Measurements(checkpoints, scratch)
+    study = Study()
+    order = random.Random(_SEED)
+    for number in range(rounds + 1):
         study.idle.append(wait_for_calm(patience))
         study.load.append(os.getloadavg()[0])
-        for job in JOBS:
-            result = scratch / f"{job}-{number}.json"
-            results.setdefault(job, []).append(measure_disk(job, checkpoints, result))
-        gathered.append(checkpoints.seconds("gather", "cached"))
-        for case in cases:
+        steps = measured.calibrations(number)
+        if number < rounds:
+            steps += measured.runs(cases)
+        order.shuffle(steps)
+        for step in steps:
             wait_for_calm(patience)
-            real[case].append(checkpoints.seconds(*case))
+            step()
         tell(f"round {number + 1}: idle {study.idle[-1]:.0%}, load {study.load[-1]:.2f}")
-    study.rates = {job: bandwidths(files) for job, files in results.items()}
+    study.rates = {job: bandwidths(files) for job, files in measured.results.items()}
     moved = checkpoints.nbytes * (checkpoints.ranks - 1) / checkpoints.ranks
-    study.memory = moved / statistics.median(gathered)
-    for pattern, mode in cases:
-        write = "direct-write" if mode == "direct" else "fsync-write"
-        write += "-alone" if pattern == "serial" else ""
-        machine = platform(
-            [*results[write], *results["direct-read"]],
-            study.memory,
-            checkpoints.ranks,
-            checkpoints.directory,
-        )
-        predicted = replay(
-            traces[pattern, mode],
-            platform=machine,
-            hosts=["node"] * checkpoints.ranks,
-            config=_CONFIGURATION,
-        )
-        study.cases.append(
-            Case(pattern, mode, predicted.simulated_time, tuple(real[pattern, mode]))
-        )
+    study.memory = moved / statistics.median(measured.gathered)
+    for case in cases:
+        predicted = _predicted(case, traces[case], measured, study.memory)
+        study.cases.append(Case(*case, predicted, tuple(measured.real[case])))
     return study
+
+
+class _Measurements:
+    """What was measured so far, and what is to be measured in a round."""
+
+    def __init__(self, checkpoints: Checkpoints, scratch: Path) -> None:
+        self.checkpoints = checkpoints
+        self._scratch = scratch
+        self.real: dict[tuple[str, str], list[float]] = {}
+        self.results: dict[str, list[Path]] = {}
+        self.gathered: list[float] = []
+
+    def calibrations(self, number: int) -> list[Callable[[], None]]:
+        """The disk, and the messages, of the round of that number."""
+        return [*(partial(self._measure, job, number) for job in JOBS), self._gather]
+
+    def runs(self, cases: Iterable[tuple[str, str]]) -> list[Callable[[], None]]:
+        """A run of each pattern in each mode."""
+        return [partial(self._run, case) for case in cases]
+
+    def _measure(self, job: str, number: int) -> None:
+        for checkpoint in range(self.checkpoints.count):
+            result = self._scratch / f"{job}-{number}-{checkpoint}.json"
+            self.results.setdefault(job, []).append(measure_disk(job, self.checkpoints, result))
+
+    def _gather(self) -> None:
+        self.gathered.append(self.checkpoints.seconds("gather", "cached"))
+
+    def _run(self, case: tuple[str, str]) -> None:
+        self.real.setdefault(case, []).append(self.checkpoints.seconds(*case))
+
+
+def _predicted(case: tuple[str, str], trace: Path, measured: _Measurements, memory: float) -> float:
+    """The simulated seconds of a recorded run, with the disk that fio found for its pattern."""
+    pattern, mode = case
+    written = f"{'direct' if mode == 'direct' else 'fsync'}-{pattern}"
+    checkpoints = measured.checkpoints
+    machine = platform(
+        [*measured.results[written], *measured.results[READ]],
+        memory,
+        checkpoints.ranks,
+        checkpoints.directory,
+    )
+    hosts = ["node"] * checkpoints.ranks
+    return replay(trace, platform=machine, hosts=hosts, config=_CONFIGURATION).simulated_time
