@@ -148,6 +148,7 @@ def studied(
             steps += measured.runs(cases)
         order.shuffle(steps)
         for step in steps:
+            os.sync()  # or this measurement waits for what another has left in the page cache
             wait_for_calm(patience)
             step()
         tell(f"round {number + 1}: idle {study.idle[-1]:.0%}, load {study.load[-1]:.2f}")

@@ -58,6 +58,33 @@ def test_jobs_of_a_group_ran_side_by_side(tmp_path: Path) -> None:
     assert (found.read, found.write) == (2e9, 4e8)
 
 
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"fsync": "16"}, "33%"),
+        ({"fdatasync": "4", "numjobs": "4"}, "33%"),
+        ({"fsync": "64"}, "100%"),
+        ({"fsync": "16", "end_fsync": "1"}, None),
+        ({"fsync": "16", "direct": "1"}, None),
+        ({"fsync": "1", "numjobs": "1"}, "2%"),
+        ({"fsync": "1", "calls": "480"}, None),
+    ],
+)
+def test_what_is_written_behind_the_last_fsync_is_said(
+    tmp_path: Path, options: dict[str, str], part: str | None
+) -> None:
+    calls = int(options.pop("calls", "48"))
+    written = job(write=1e9, group=1, **{"direct": "0", **options})
+    written["write"] = {"io_bytes": 1e9, "runtime": 1000, "total_ios": calls}
+    found = calibrate_disk([fio(tmp_path / "x", job(1e9), written)])
+    if part is None:
+        assert found.remarks == []
+    else:
+        (remark,) = found.remarks
+        assert f"left {part} of its calls in memory" in remark
+        assert remark.endswith("add --end_fsync=1")
+
+
 def test_what_does_not_measure_the_disk_is_said(tmp_path: Path) -> None:
     jobs = (job(3e9, direct="0"), job(write=1e9, group=1), job(1e9, 1e9, group=2))
     found = calibrate_disk([fio(tmp_path / "x", *jobs)])

@@ -16,6 +16,9 @@ from tisim.calibration.disk.runs import (
 # Options of a job with which its bytes are on the disk when it ends, unless they are 0.
 _TO_THE_DISK: Final = ("direct", "sync", "fsync", "fdatasync", "end_fsync", "fsync_on_close")
 
+# With these, what is written last is not.
+_NOW_AND_THEN: Final = ("fsync", "fdatasync")
+
 
 def fio_runs(found: Mapping[str, object]) -> list[DiskRun]:
     """The runs in what ``fio --output-format=json`` has written.
@@ -64,10 +67,25 @@ def _runs(jobs: Sequence[Mapping[str, object]], options: Mapping[str, object]) -
             all(other[0] > 0 for other in moved.values()),
             not all(any(_is_on(job.get(name)) for name in _TO_THE_DISK) for job in told),
             str(jobs[0].get("jobname", "")),
+            max(map(_behind, jobs, told)) if direction == "write" else 0.0,
         )
         for direction, (nbytes, seconds) in moved.items()
         if nbytes > 0 and seconds > 0
     ]
+
+
+def _behind(job: Mapping[str, object], told: Mapping[str, object]) -> float:
+    """The part of the writes of a job that may be behind its last fsync.
+
+    With `fsync` or `fdatasync` fio calls one before each so-many-th further write.
+    """
+    if any(_is_on(told.get(name)) for name in _TO_THE_DISK if name not in _NOW_AND_THEN):
+        return 0.0
+    every = [int(str(told[name])) for name in _NOW_AND_THEN if _is_on(told.get(name))]
+    calls = as_mapping(job["write"]).get("total_ios", 0)
+    if not every or not isinstance(calls, int) or calls == 0:
+        return 0.0
+    return min(min(every) * int(str(told.get("numjobs", 1))) / calls, 1.0)
 
 
 def _is_on(value: object) -> bool:

@@ -30,6 +30,8 @@ class DiskRun:
         Whether the bytes may have been in the page cache.
     name
         Of the first job.
+    behind
+        The part of the calls, at most, that no fsync waited for, where only some did.
     """
 
     direction: str
@@ -39,6 +41,7 @@ class DiskRun:
     mixed: bool
     cached: bool
     name: str
+    behind: float = 0.0
 
 
 class FailedRunError(Exception):
