@@ -15,6 +15,7 @@ void register_calls(nanobind::module_& m);
 void register_platform(nanobind::module_& m);
 void register_model(nanobind::module_& m);
 void register_timeline(nanobind::module_& m);
+void register_spans(nanobind::module_& m);
 
 void register_simulation(nanobind::module_& m);
 

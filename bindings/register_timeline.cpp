@@ -27,7 +27,6 @@
 #include "timeline/names.hpp"
 #include "timeline/playback.hpp"
 #include "timeline/profile.hpp"
-#include "timeline/span_sums.hpp"
 #include "timeline/time_window.hpp"
 
 namespace nb = nanobind;
@@ -267,70 +266,6 @@ void register_profile(nb::module_& m) {
       .def("traffic", [](const Profile& p) { return array_of(p.traffic(), traffic_type()); });
 }
 
-// Cells of a grid in memory; more is a caller's mistake.
-constexpr double kMostCells = 1 << 27;
-
-void make_span_sums(SpanSums* at, double begin, double end, std::size_t lanes, std::size_t parts,
-                    std::size_t keys) {
-  const double cells = static_cast<double>(lanes) * static_cast<double>(parts);
-  if (parts == 0 || !(begin <= end) || !std::isfinite(end - begin) ||
-      cells * static_cast<double>(keys) > kMostCells) {
-    throw std::invalid_argument("sums need parts, a time to divide, and cells that fit in memory");
-  }
-  new (at) SpanSums(begin, end, lanes, parts, keys);
-}
-
-void add_spans(SpanSums& sums, const Array<double>& start, const Array<double>& end,
-               const Array<std::int32_t>& lane, const Array<std::int32_t>& key,
-               const Array<double>& seconds, const Array<double>& longest,
-               const Array<std::int64_t>& count) {
-  const std::size_t size = start.size();
-  if (end.size() != size || lane.size() != size || key.size() != size || seconds.size() != size ||
-      longest.size() != size || count.size() != size) {
-    throw std::invalid_argument("the columns of spans have one length");
-  }
-  const nb::gil_scoped_release released;
-  sums.add({{start.data(), size},
-            {end.data(), size},
-            {lane.data(), size},
-            {key.data(), size},
-            {seconds.data(), size},
-            {longest.data(), size},
-            {count.data(), size}});
-}
-
-template <class Field>
-auto cell_column(const std::vector<SpanSums::Cell>& cells, Field SpanSums::Cell::*field) {
-  std::vector<Field> values;
-  values.reserve(cells.size());
-  for (const SpanSums::Cell& cell : cells) values.push_back(cell.*field);
-  return to_numpy(std::move(values));
-}
-
-nb::tuple span_cells(const SpanSums& sums) {
-  std::vector<SpanSums::Cell> found;
-  {
-    const nb::gil_scoped_release released;
-    found = sums.cells();
-  }
-  using Cell = SpanSums::Cell;
-  return nb::make_tuple(cell_column(found, &Cell::part), cell_column(found, &Cell::lane),
-                        cell_column(found, &Cell::key), cell_column(found, &Cell::seconds),
-                        cell_column(found, &Cell::longest), cell_column(found, &Cell::count));
-}
-
-void register_span_sums(nb::module_& m) {
-  nb::class_<SpanSums>(m, "SpanSums", "Sums over lanes and parts of the time.")
-      .def("__init__", &make_span_sums, "begin"_a, "end"_a, "lanes"_a, "parts"_a, "keys"_a)
-      .def("add", &add_spans, "start"_a, "end"_a, "lane"_a, "key"_a, "seconds"_a, "longest"_a,
-           "count"_a, "Spread spans over the grid.")
-      .def("cells", &span_cells,
-           nb::sig("def cells(self) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], "
-                   "NDArray[numpy.uint32], NDArray[numpy.float32], NDArray[numpy.float32], "
-                   "NDArray[numpy.uint32]]"),
-           "Part, lane, key, seconds, longest and count of the cells that are not empty.");
-}
-
 }  // namespace
 
 void register_timeline(nb::module_& m) {
@@ -351,7 +286,7 @@ void register_timeline(nb::module_& m) {
   register_states(m);
   register_profile(m);
   register_formats(m);
-  register_span_sums(m);
+  register_spans(m);
   nb::class_<Playback>(m, "Playback", "Plays records to listeners.")
       .def(nb::init<>())
       .def("add", &Playback::add, "listener"_a)

@@ -59,8 +59,10 @@ ROOMS = (
     "core/file",
     "core/simulation",
     "core/timeline",
+    "core/timeline/spans",
     "core/timeline/formats",
     "bindings",
+    "bindings/spans",
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import tisim
 from tisim.errors import InputError
-from tisim.timeline.run_file import RunFile, Window, levels
+from tisim.timeline.run_file import RunFile, Window, levels, spans
 
 pytest.importorskip("pyarrow")
 
@@ -27,7 +27,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[tisim.Result, Pat
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(levels, "_STATES_OF_A_CELL", 2)
         patch.setattr(levels, "_CELLS_AT_ONCE", 20_000)
-        patch.setattr(levels, "_ROWS", 500)
+        patch.setattr(spans, "BLOCK", 500)
         result = tisim.replay(LU, platform=GRAPHENE, event_log=True, timeline=path)
     return result, path
 
@@ -142,6 +142,6 @@ def test_what_is_no_run_file(written: tuple[tisim.Result, Path], tmp_path: Path)
     rewritten(written[1], path, format="another")
     with pytest.raises(InputError, match="does not say 'tisim run'"):
         RunFile(path)
-    rewritten(written[1], path, version=2)
-    with pytest.raises(InputError, match="of version 2, this tisim reads version 1"):
+    rewritten(written[1], path, version=1)
+    with pytest.raises(InputError, match="of version 1, this tisim reads version 2"):
         RunFile(path)

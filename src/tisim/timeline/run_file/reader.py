@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tisim.errors import InputError
+from tisim.timeline.run_file.batches import BatchTable
 from tisim.timeline.run_file.blocks import Block, BlockTable
 from tisim.timeline.run_file.schema import (
     COLUMNS,
     FORMAT,
     INFO,
-    LEVEL_COLUMNS,
     PATH_COLUMNS,
     PLATFORM,
     VERSION,
@@ -44,8 +44,10 @@ class RunFile:
     ----------
     info
         What ``run.json`` says.
-    states, actions, messages, levels
-        The tables.
+    states, actions, messages
+        The tables of records.
+    spans, levels
+        The states by rank, and their sums.
     platform_xml
         The platform, as the text of a platform file; None where it is not known.
 
@@ -69,8 +71,12 @@ class RunFile:
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
                 tables = [
                     BlockTable(self._member(archive.getinfo(f"{name}.parquet")), columns)
-                    for name, columns in {**COLUMNS, "levels": LEVEL_COLUMNS}.items()
+                    for name, columns in COLUMNS.items()
                 ]
+                self.spans, self.levels = (
+                    BatchTable(self._member(archive.getinfo(f"{name}.arrow")))
+                    for name in ("spans", "levels")
+                )
                 self._states_member = archive.getinfo("states.parquet")
                 names = archive.namelist()
                 xml = archive.read(PLATFORM).decode() if PLATFORM in names else None
@@ -81,7 +87,7 @@ class RunFile:
             raise InputError(f"cannot be read: {error.strerror or error}", file=self.path) from None
         except (zipfile.BadZipFile, KeyError, ValueError, pa.ArrowException) as error:
             raise _damaged(self.path, error) from None
-        self.states, self.actions, self.messages, self.levels = tables
+        self.states, self.actions, self.messages = tables
 
     @property
     def ranks(self) -> int:
@@ -138,8 +144,7 @@ def _info(archive: zipfile.ZipFile, path: Path) -> RunInfo:
             "write it again, or use the tisim that wrote it",
             file=path,
         )
-    # Files of the first version 1 do not say it: nothing was measured then.
-    return cast(RunInfo, {"measured": False, **info})
+    return cast(RunInfo, info)
 
 
 def _damaged(path: Path, error: Exception) -> InputError:

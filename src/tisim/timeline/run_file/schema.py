@@ -14,7 +14,7 @@ SUFFIX = ".tir"
 
 #: What `RunInfo.format` says, and the version that this module writes and reads.
 FORMAT = "tisim run"
-VERSION = 1
+VERSION = 2
 
 #: The member that describes the others, JSON.
 INFO = "run.json"
@@ -55,15 +55,32 @@ COLUMNS: dict[str, dict[str, str]] = {
 #: More columns of the table of states, which only the critical path needs.
 PATH_COLUMNS = {"started": "started", "receives": "receives", "by_peer": "by_peer"}
 
-#: Columns of the table of sums. A row is one of the cells that are not empty.
-LEVEL_COLUMNS = ("group", "parts", "part", "lane", "key", "seconds", "longest", "count")
+#: The column of lists in the table of states by rank, and what its elements consist of.
+SPANS = "states"
+SPAN_COLUMNS = ("end", "key")
+
+#: The same of the table of sums. An element is one of the cells that are not empty.
+CELLS = "cells"
+CELL_COLUMNS = ("part", "key", "seconds", "longest", "count")
+
+
+class SpanInfo(TypedDict):
+    """A batch of the table of states by rank: the time its states lie in, and their number."""
+
+    begin: float
+    end: float
+    states: int
 
 
 class LevelInfo(TypedDict):
-    """A grid of sums: lanes of `group` ranks each, and the whole time in `parts` equal parts."""
+    """A grid of sums: lanes of `group` ranks each, and the whole time in `parts` equal parts.
+
+    `batches`: of each of its batches the number, and the first and the last part.
+    """
 
     group: int
     parts: int
+    batches: list[tuple[int, int, int]]
 
 
 class RunInfo(TypedDict):
@@ -81,6 +98,7 @@ class RunInfo(TypedDict):
     states: list[str]
     kinds: list[str]
     keys: list[list[int]]
+    spans: list[SpanInfo]
     levels: list[LevelInfo]
     records: dict[str, int]
     trace: str | None

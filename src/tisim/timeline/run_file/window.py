@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tisim import _core
 from tisim.timeline.run_file.blocks import Block
-from tisim.timeline.run_file.schema import BLOCK, LevelInfo
+from tisim.timeline.run_file.schema import LevelInfo
+from tisim.timeline.run_file.spans import classes_of_keys, overlapping
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ _MOST_BLOCKS = 64
 _PARTS_OF_SUMS = 1000
 # A picture of more records than these may have parts of a level that are so many columns wide:
 # there are too many records to be read for one picture.
-_MANY_RECORDS = 1_000_000
+_MANY_RECORDS = 1_500_000
 _WIDEST_PART = 8
 
 
@@ -67,19 +68,6 @@ class RecordClasses:
 
     count: int
     of: Callable[[Block], NDArray[np.int32]]
-
-
-@dataclass(frozen=True)
-class _Spans:
-    """Spans of time of some ranks: records, or cells of a level."""
-
-    start: NDArray[np.float64]
-    end: NDArray[np.float64]
-    rank: NDArray[np.int64]
-    key: NDArray[np.int32]
-    seconds: NDArray[np.float64]
-    longest: NDArray[np.float64]
-    count: NDArray[np.int64]
 
 
 class Window:
@@ -180,24 +168,20 @@ class Window:
         import numpy as np
 
         if isinstance(classes, RecordClasses):
-            keys, by_key = classes.count, np.arange(classes.count, dtype=np.int32)
-            every = self._record_spans(classes.of)
+            sums = _core.SpanSums(self.begin, self.end, lanes, columns, max(classes.count, 1))
+            self._add_records(sums, lanes, classes.of)
+            return Tile(*sums.cells())
+        used = np.unique(classes[classes >= 0])
+        place = np.where(classes >= 0, np.searchsorted(used, classes), -1).astype(np.int32)
+        sums = _core.SpanSums(self.begin, self.end, lanes, columns, len(used))
+        pairs = np.array(self.run.info["keys"], np.int64).reshape(-1, 2)
+        of_keys = classes_of_keys(pairs[:, 0] << 8 | pairs[:, 1], place)
+        if level is None:
+            self._add_states(sums, lanes, of_keys)
         else:
-            keys, by_key = int(classes.max(initial=0)) + 1, classes
-            every = self._record_spans() if level is None else self._level_spans(level, lanes)
-        sums = _core.SpanSums(self.begin, self.end, lanes, columns, max(keys, 1))
-        for spans in every:
-            lane = (self.positions(spans.rank) - self.first) * lanes // self.ranks
-            sums.add(
-                spans.start,
-                spans.end,
-                np.ascontiguousarray(lane, np.int32),
-                np.ascontiguousarray(by_key[spans.key], np.int32),
-                spans.seconds,
-                spans.longest,
-                spans.count,
-            )
-        return Tile(*sums.cells())
+            self._add_cells(sums, lanes, of_keys, level)
+        column, lane, key, seconds, longest, count = sums.cells()
+        return Tile(column, lane, used.astype(np.uint32)[key], seconds, longest, count)
 
     def records(self, most: int) -> Block | None:
         """The states of the window, by rank and time; None when there may be more than `most`."""
@@ -249,30 +233,22 @@ class Window:
 
     def _records(self) -> float:
         """About how many states the window has."""
-        blocks = self.run.states.overlapping(self.begin, self.end)
-        return len(blocks) * BLOCK * self.ranks / self.run.ranks
+        batches = self.run.info["spans"]
+        states = 0.0
+        for one in map(batches.__getitem__, overlapping(batches, self.begin, self.end)):
+            whole = one["end"] - one["begin"]
+            inside = min(one["end"], self.end) - max(one["begin"], self.begin)
+            states += one["states"] * (inside / whole if whole > 0.0 else 1.0)
+        return states * self.ranks / self.run.ranks
 
     def _on_borders(self, group: int, lanes: int) -> bool:
         """Whether lanes of a level are far smaller than those of the picture, or fit them."""
         per_lane = self.ranks / lanes
         return per_lane >= 4 * group or (self.first % group == 0 and per_lane % group == 0)
 
-    @cached_property
-    def _place(self) -> NDArray[np.int32]:
-        import numpy as np
-
-        keys = np.array(self.run.info["keys"], np.int64).reshape(-1, 2)
-        place = np.zeros(1 << 16, np.int32)
-        place[keys[:, 0] << 8 | keys[:, 1]] = np.arange(len(keys), dtype=np.int32)
-        return place
-
-    def _keys_of(self, rows: Block) -> NDArray[np.int32]:
-        keys: NDArray[np.int32] = self._place[rows.numbers("state") << 8 | rows.numbers("kind")]
-        return keys
-
-    def _record_spans(
-        self, of: Callable[[Block], NDArray[np.int32]] | None = None
-    ) -> Iterator[_Spans]:
+    def _add_records(
+        self, sums: _core.SpanSums, lanes: int, of: Callable[[Block], NDArray[np.int32]]
+    ) -> None:
         import numpy as np
 
         table = self.run.states
@@ -280,54 +256,56 @@ class Window:
             rows = self.rows_of(table.read(block))
             start, end = rows.reals("start"), rows.reals("end")
             seconds = end - start
-            yield _Spans(
+            lane = (self.positions(rows.numbers("rank")) - self.first) * lanes // self.ranks
+            sums.add(
                 start,
                 end,
-                rows.numbers("rank"),
-                self._keys_of(rows) if of is None else of(rows),
+                lane.astype(np.int32),
+                np.ascontiguousarray(of(rows), np.int32),
                 seconds,
                 seconds,
                 np.ones(len(seconds), np.int64),
             )
 
-    def _level_spans(self, level: LevelInfo, lanes: int) -> Iterator[_Spans]:
+    def _add_states(self, sums: _core.SpanSums, lanes: int, classes: NDArray[np.int32]) -> None:
+        import numpy as np
+
+        ranks, table = self._ranks_shown(), self.run.spans
+        lane = (np.arange(self.ranks) * lanes // self.ranks).astype(np.int32)
+        for number in overlapping(self.run.info["spans"], self.begin, self.end):
+            sums.add_states(*table.states(number), ranks, lane, classes)
+
+    def _add_cells(
+        self, sums: _core.SpanSums, lanes: int, classes: NDArray[np.int32], level: LevelInfo
+    ) -> None:
         import numpy as np
 
         group, parts = level["group"], level["parts"]
-        is_whole = group == 1 or self._on_borders(group, lanes)
-        scale = None if is_whole else self._scale(group, lanes)
-        table = self.run.levels
+        scale = np.ones(lanes)
+        if self._order is None:
+            shown = np.arange(self.first // group, self.last // group + 1, dtype=np.int32)
+            # A lane of the level belongs to that of the picture in which its middle lies.
+            middle = np.clip(shown.astype(np.int64) * group + group // 2, self.first, self.last)
+            lane = ((middle - self.first) * lanes // self.ranks).astype(np.int32)
+            if group > 1 and not self._on_borders(group, lanes):
+                scale = self._scale(group, lanes)
+        else:  # of levels whose lanes are ranks
+            shown = self._ranks_shown()
+            lane = (np.arange(self.ranks) * lanes // self.ranks).astype(np.int32)
         low = int(self.begin / self.run.end * parts)
         high = int(self.end / self.run.end * parts)
-        of_group, of_parts = table.range_of("group")[0], table.range_of("parts")[0]
-        least, most = table.range_of("part")
-        wanted = (of_group == group) & (of_parts == parts) & (least <= high) & (most >= low)
-        for block in np.flatnonzero(wanted).tolist():
-            rows = table.read(block)
-            lane = rows.numbers("lane")
-            inside = (rows.numbers("part") >= low) & (rows.numbers("part") <= high)
-            if self._order is None:
-                inside &= (lane >= self.first // group) & (lane <= self.last // group)
-            else:  # of levels whose lanes are ranks
-                inside &= self.holds(lane)
-            rows, lane = rows.rows(inside), lane[inside]
-            part = rows.reals("part")
-            # A lane of the level belongs to that of the picture in which its middle lies.
-            middle = lane
-            if self._order is None:
-                middle = np.clip(lane * group + group // 2, self.first, self.last)
-            seconds = rows.reals("seconds")
-            if scale is not None:
-                seconds = seconds * scale[(middle - self.first) * lanes // self.ranks]
-            yield _Spans(
-                part / parts * self.run.end,
-                (part + 1) / parts * self.run.end,
-                middle,
-                rows.numbers("key").astype(np.int32),
-                seconds,
-                rows.reals("longest"),
-                rows.numbers("count"),
-            )
+        for number, first, last in level["batches"]:
+            if first <= high and last >= low:
+                columns = self.run.levels.cells(number)
+                sums.add_cells(*columns, parts, self.run.end, shown, lane, classes, scale)
+
+    def _ranks_shown(self) -> NDArray[np.int32]:
+        """The ranks at the positions of the window."""
+        import numpy as np
+
+        if self._order is None:
+            return np.arange(self.first, self.last + 1, dtype=np.int32)
+        return self._order[self.first : self.last + 1].astype(np.int32)
 
     def _scale(self, group: int, lanes: int) -> NDArray[np.float64]:
         """By lane of the picture, its ranks for each rank of the groups whose middles are there."""
