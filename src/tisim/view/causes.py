@@ -9,6 +9,7 @@ from tisim.timeline.names import BETWEEN_CALLS, WAITS
 from tisim.timeline.outliers import waits_due_to
 from tisim.timeline.run_file import RunFile, Window
 from tisim.timeline.run_file.blocks import Block
+from tisim.view.delays import DelayChain
 from tisim.view.sites import Sites
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, object]
 
-# A chain of waits is followed so far.
-_LONGEST_CHAIN = 64
 # Blocks of messages that are looked through for the arrows of a window.
 _MOST_BLOCKS = 64
 # States that are looked through for those who wait for one.
@@ -42,6 +41,7 @@ class Causes:
 
     def __init__(self, run: RunFile) -> None:
         self._run = run
+        self._delays = DelayChain(run)
         #: Where calls were made.
         self.sites = Sites(run)
 
@@ -64,7 +64,7 @@ class Causes:
             "call": None if call is None else self._call(call),
             "message": self._message_of(state, call),
             "messages": [] if call is None else self._messages_in(call),
-            "chain": self._chain(state),
+            "chain": self._delays.of(shown),
             "waiting": self._waiting_for(state),
             "sampled": self._sampled(rank, line),
             "site": self.sites.path(rank, line) or self._between(rank, state),
@@ -200,33 +200,6 @@ class Causes:
         rows = Block.joined(found)
         rows = rows.rows(np.argsort(rows.reals("posted"), kind="stable")[:_MOST_OF_CALL])
         return _messages(rows)
-
-    def _chain(self, state: Block) -> list[Row]:
-        """What was waited for: the longest state of the cause meanwhile, and so on.
-
-        Delay analysis (Boehme et al., Scalasca, 2010): a wait is due to what the rank that is
-        waited for did instead of calling. If that was waiting itself, its cause is followed.
-        """
-        import numpy as np
-
-        chain: list[Row] = []
-        seen: set[tuple[int, float]] = set()
-        shown = self._state(state)
-        while shown["state"] in WAITS and int(str(shown["cause"])) >= 0:
-            cause = int(str(shown["cause"]))
-            begin, end = float(str(shown["start"])), float(str(shown["end"]))
-            if (cause, end) in seen or len(chain) >= _LONGEST_CHAIN or not begin < end:
-                break
-            seen.add((cause, end))
-            rows = Window(self._run, begin, end, cause, cause).records(1 << 20)
-            if rows is None or not len(rows):
-                break
-            inside = np.minimum(rows.reals("end"), end) - np.maximum(rows.reals("start"), begin)
-            place = int(inside.argmax())
-            shown = self._state(rows.rows(slice(place, place + 1)))
-            shown["within"] = float(inside[place])
-            chain.append(shown)
-        return chain
 
     def _waiting_for(self, state: Block) -> list[Row] | None:
         """Who waits for the rank during a state, or for those who do; None: too many states."""

@@ -159,7 +159,7 @@ def test_the_address_holds_the_view(page: Any, viewer: Viewer) -> None:
 def test_tables_are_sorted_and_filtered(page: Any) -> None:
     panel_says(page, "By call and state")
     page.execute_script("document.querySelector('[data-tab=ranks]').click()")
-    panel_says(page, "longest wait")
+    panel_says(page, "Ranks of the window")
     first = "return document.querySelector('#panel tbody td').textContent"
     page.execute_script("document.querySelector('#panel th').click()")
     assert wait_for(page, first) == "3"
@@ -339,7 +339,8 @@ def test_a_rank_that_is_once_late_is_found_by_clicks(driver: Any, tmp_path: Path
         # One of those that wait leads back to it, also through others that wait.
         driver.execute_script("document.querySelectorAll('#panel tbody tr')[6].click()")
         panel_says(driver, "What it waited for")
-        panel_says(driver, f"The origin: rank {LATE} was in compute.")
+        panel_says(driver, f"The origin: rank {LATE} was in compute, on graphene-{LATE}")
+        panel_says(driver, "it was busy, computing or transferring, for 9.")
         # By the critical path, too, and by who computes most.
         driver.execute_script("document.querySelector('[data-tab=path]').click()")
         panel_says(driver, "Its longest parts")

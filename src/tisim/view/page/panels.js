@@ -9,6 +9,8 @@ import { PathPanel } from "./path.js";
 import { CallSites } from "./sites.js";
 import { element, table } from "./table.js";
 
+// Rows of the table of ranks; of more ranks, a row is several.
+const MOST_RANKS = 2048;
 const rank = (number) => (number < 0 ? "" : String(number));
 
 export class Panels {
@@ -39,7 +41,8 @@ export class Panels {
     if (tab === "selected" && !this.view.selected) {
       this.say(null);
       this.box.replaceChildren(element("p", { class: "note" }, "Click a state in the picture: its call, its message and its cause are shown here."));
-    } else if (tab === "statistics" || tab === "ranks") this.sums.ask("statistics", this.view.window());
+    } else if (tab === "statistics") this.sums.ask("statistics", { ...this.view.window(), lanes: 1 });
+    else if (tab === "ranks") this.sums.ask("statistics", { ...this.view.window(), lanes: MOST_RANKS });
     else if (tab === "messages") this.askMessages();
     else if (tab === "bookmarks") this.bookmarks.show();
     else if (tab === "path") this.path.request();
@@ -122,15 +125,19 @@ export class Panels {
       lanes.set(first, lane);
     }
     const go = (lane) => this.view.show({ first: lane.first, last: lane.last });
+    const mean = (name) => (lane) => lane[name] / (lane.last - lane.first + 1);
+    const groups = [...lanes.values()].some((lane) => lane.first < lane.last);
+    const host = (lane) => this.run.hosts[this.run.hostOf[this.view.rankAt(lane.first)]];
     this.box.replaceChildren(
       element("h3", {}, "Ranks of the window"),
       table([
         { name: "rank", value: (lane) => lane.first, text: (value, lane) => (lane.first === lane.last ? String(this.view.rankAt(value)) : `${value} to ${lane.last}`) },
-        { name: "computing", value: (lane) => lane.computing, text: (value) => time(value) },
-        { name: "waiting", value: (lane) => lane.waiting, text: (value) => time(value) },
-        { name: "longest wait", value: (lane) => lane.longest, text: (value) => time(value) },
-      ], [...lanes.values()], { sorted: 1, click: go }),
-      element("p", { class: "note" }, "Waiting: in the wait states, for another rank. A click on a row shows these ranks only; Back returns."),
+        ...(groups ? [] : [{ name: "host", value: host, text: (value) => value.split(".")[0], title: host, left: true, narrow: true }]),
+        { name: "computing", value: mean("computing"), text: (value) => time(value) },
+        { name: "waiting", value: mean("waiting"), text: (value) => time(value) },
+        { name: "longest", value: (lane) => lane.longest, text: (value) => time(value) },
+      ], [...lanes.values()], { sorted: groups ? 1 : 2, click: go }),
+      element("p", { class: "note" }, `${groups ? "A row is several ranks: their means, and the longest wait of all. " : ""}Waiting: in the wait states, for another rank; longest: of these states. A click on a row shows these ranks only; Back returns.`),
     );
   }
 
@@ -205,14 +212,15 @@ export class Panels {
     if (answer.sampled.length) parts.push(...this.sampledIn(state, answer.sampled));
     if (chain.length) {
       const items = chain.map((one) => {
-        const text = `rank ${one.rank}: ${one.state} in ${one.kind} (line ${one.line}), ${time(one.within)} of it meanwhile, ${time(one.end - one.start)} in all`;
+        const all = one.end - one.start;
+        const part = one.within < 0.995 * all ? `, ${time(one.within)} of it ${one.longer === null ? "meanwhile" : "since both last met"}` : "";
+        const text = `rank ${one.rank}: ${one.state} in ${one.kind} (line ${one.line}), ${time(all)}${part}`;
         return element("li", {}, element("button", { onclick: () => this.goTo(one) }, this.swatch(one.state), text));
       });
-      parts.push(element("h3", {}, "What it waited for"), element("ol", { class: "chain" }, ...items));
       const origin = chain[chain.length - 1];
-      parts.push(element("p", { class: "note" }, this.run.states.find((one) => one.name === origin.state).wait
+      parts.push(element("h3", {}, "What it waited for"), element("p", {}, this.run.states.find((one) => one.name === origin.state).wait
         ? "The chain ends here: nothing else is known of the last cause."
-        : `The origin: rank ${origin.rank} was in ${origin.state}.`));
+        : this.originOf(origin, chain.length > 1 ? chain[chain.length - 2].rank : state.rank)), element("ol", { class: "chain" }, ...items));
     }
     if (message) {
       parts.push(element("h3", {}, "The message"), list([
@@ -228,6 +236,13 @@ export class Panels {
     if (answer.waiting === null) parts.push(element("p", { class: "note" }, "Too many states are under way meanwhile to find those that wait for it."));
     else if (answer.waiting.length) parts.push(...this.waitingFor(answer));
     this.box.replaceChildren(...parts);
+  }
+
+  // What is said of the end of a chain; `other` waits for it.
+  originOf({ rank, state, longer }, other) {
+    const { run } = this.selectedChart();
+    const busy = longer > 0 ? ` Since both last met, it was busy, computing or transferring, for ${time(longer)} longer than rank ${other}.` : "";
+    return `The origin: rank ${rank} was in ${state}, on ${run.hosts[run.hostOf[rank]]}.${busy}`;
   }
 
   // The functions that a computation was in, by its samples.

@@ -10,7 +10,7 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-// `columns`: { name, value(row), text(value, row), title(row), left }; `click(row)`; the largest first in `sorted`.
+// `columns`: { name, value(row), text(value, row), title(row), left, narrow: without breaks }; `click(row)`; the largest first in `sorted`.
 export function table(columns, rows, { click = null, sorted = 0, filter = true, most = 500 } = {}) {
   const box = element("div");
   const body = element("tbody");
@@ -30,7 +30,7 @@ export function table(columns, rows, { click = null, sorted = 0, filter = true, 
     const fits = (row) => columns.some((column) => told(column, row).toLowerCase().includes(wanted));
     const chosen = rows.filter((row) => !wanted || fits(row)).sort(order);
     body.replaceChildren(...chosen.slice(0, most).map((row) => {
-      const cells = columns.map((column) => element("td", { class: column.left ? "text" : null, title: column.title ? column.title(row) : null }, text(column, row)));
+      const cells = columns.map((column) => element("td", { class: column.left ? `text${column.narrow ? " narrow" : ""}` : null, title: column.title ? column.title(row) : null }, text(column, row)));
       if (!click) return element("tr", {}, ...cells);
       const go = () => click(row);
       const key = (event) => { if (event.key === "Enter") go(); };
