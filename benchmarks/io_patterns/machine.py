@@ -53,6 +53,7 @@ def measure_disk(job: str, checkpoints: Checkpoints, result: Path) -> Path:
     size = checkpoints.rank_size * checkpoints.ranks // jobs
     words = [
         f"--name={pattern}",
+        f"--directory={checkpoints.directory}",  # before the name of a file, which it is put before
         f"--rw={direction}",
         f"--bs={checkpoints.block}M",
         f"--size={size}M",
@@ -61,7 +62,7 @@ def measure_disk(job: str, checkpoints: Checkpoints, result: Path) -> Path:
     words.append("--direct=1" if mode == "direct" else "--end_fsync=1")
     if pattern == "shared":
         words += ["--filename=shared", f"--offset_increment={size}M"]
-    words += [f"--numjobs={jobs}", f"--directory={checkpoints.directory}", "--group_reporting"]
+    words += [f"--numjobs={jobs}", "--group_reporting"]
     subprocess.run(
         ["fio", *words, "--output-format=json", f"--output={result}"],
         timeout=_TIME_LIMIT,

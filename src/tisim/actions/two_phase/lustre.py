@@ -91,6 +91,6 @@ class TwoPhase(romio.TwoPhase):
         self.tell_aggregators(script)
         for _ in range(2):  # the first and the last byte
             script.chosen("allreduce")(script, 1, _OFFSET)
-        for number in range(self.rounds.count):
+        for number in self.rounds.numbers(script.rank):
             self.write_round(script, number)
         self.wait_for_all(script)

@@ -129,13 +129,13 @@ class TwoPhase:
 
     def write(self, script: Script) -> None:
         """Write the schedule of the script's rank."""
-        self._tell_all(script)
+        self.tell_all(script)
         if self.request.writes:
             self._write(script)
         else:
             self._read(script)
 
-    def _tell_all(self, script: Script) -> None:
+    def tell_all(self, script: Script) -> None:
         """The bytes of each aggregator, the numbers of pieces, then the pieces of each."""
         count = len(self.rounds.aggregators)
         script.chosen("allreduce")(script, count, _OFFSET)
@@ -155,7 +155,8 @@ class TwoPhase:
             script, number, writes=self.request.writes, before_sending=lambda: None
         )
 
-    def _runs(self, script: Script, number: int) -> list[tuple[int, int]]:
+    def runs(self, script: Script, number: int) -> list[tuple[int, int]]:
+        """Bytes in a row that the rank reads or writes in a round: begin and end of each run."""
         own = self.rounds.round_of(script.rank, number)
         return [] if own is None else own.runs()
 
@@ -166,7 +167,7 @@ class TwoPhase:
             self._exchange(script, number)
             script.waitall(under_way)
             under_way = []
-            for begin, end in self._runs(script, number):
+            for begin, end in self.runs(script, number):
                 if overlaps:
                     under_way.append(script.start_write(begin, end - begin))
                 else:
@@ -179,7 +180,7 @@ class TwoPhase:
         for number in range(self.rounds.count + 1):
             script.waitall(under_way)
             under_way = []
-            for begin, end in self._runs(script, number):
+            for begin, end in self.runs(script, number):
                 if overlaps:
                     under_way.append(script.start_read(begin, end - begin))
                 elif number < self.rounds.count:

@@ -149,14 +149,22 @@ class Rounds:
     of_aggregator: dict[int, list[Round]] = field(default_factory=dict)
     of_rank: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
     count: int = 0
+    _numbers: dict[int, set[int]] = field(default_factory=dict)
 
     def add(self, aggregator: int, rounds: list[Round]) -> None:
         """Take the rounds of an aggregator, with their pieces."""
         self.of_aggregator[aggregator] = rounds
         self.count = max(self.count, len(rounds))
         for number, one in enumerate(rounds):
+            if one.pieces:
+                self._numbers.setdefault(aggregator, set()).add(number)
             for begin, end, rank in one.pieces:
+                self._numbers.setdefault(rank, set()).add(number)
                 self.of_rank.setdefault((rank, number), []).append((aggregator, end - begin))
+
+    def numbers(self, rank: int) -> list[int]:
+        """The rounds in which a rank does something: few of those of many ranks."""
+        return sorted(self._numbers.get(rank, ()))
 
     def round_of(self, rank: int, number: int) -> Round | None:
         """What a rank does as an aggregator in a round; None: nothing."""
@@ -179,6 +187,17 @@ class Rounds:
         before_sending
             What the rank does when it has posted its receives.
         """
+        script.waitall(self.post(script, number, writes=writes, before_sending=before_sending))
+
+    def post(
+        self,
+        script: Script,
+        number: int,
+        *,
+        writes: bool,
+        before_sending: Callable[[], None] = lambda: None,
+    ) -> list[int]:
+        """Begin the messages of one round, as `exchange` does; their requests."""
         theirs = self.of_rank.get((script.rank, number), [])
         own = self.round_of(script.rank, number)
         mine = [(rank, end - begin) for begin, end, rank in own.pieces] if own else []
@@ -187,7 +206,7 @@ class Rounds:
         requests = [script.irecv(rank, size, TAG) for rank, size in receives if rank != me]
         before_sending()
         requests += [script.isend(rank, size, TAG) for rank, size in sends if rank != me]
-        script.waitall(requests)
+        return requests
 
 
 class Parts:

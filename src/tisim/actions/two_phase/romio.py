@@ -144,12 +144,11 @@ class TwoPhase:
         """How many pieces each rank has for each aggregator, then the offsets and lengths."""
         script.chosen("alltoall")(script, 1, _COUNT, 1, _COUNT)
         me = script.rank
-        rounds = range(self.rounds.count)
         own = self.rounds.of_aggregator.get(me, ())
         others = {piece[2] for one in own for piece in one.pieces} - {me}
         asked = {
             aggregator
-            for number in rounds
+            for number in self.rounds.numbers(me)
             for aggregator, _ in self.rounds.of_rank.get((me, number), ())
         } - {me}
         requests = [script.irecv(rank, 2 * _OFFSET, TAG) for rank in sorted(others)]

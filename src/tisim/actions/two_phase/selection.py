@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from tisim.actions.script import Script
-from tisim.actions.two_phase import lustre, ompio, romio
+from tisim.actions.two_phase import dynamic_gen2, lustre, ompio, romio
 from tisim.actions.two_phase.plan import Plan, Request
 
 
@@ -23,9 +23,15 @@ def _romio_plan(request: Request) -> Plan:
     return romio.plan_of(request)
 
 
+def _ompio_plan(request: Request) -> Plan:
+    if request.writes and request.striping is not None:
+        return dynamic_gen2.plan_of(request, request.striping)
+    return ompio.plan_of(request)
+
+
 _WAYS: Final = {
     "romio": Way(romio.write_parts, _romio_plan),
-    "ompio": Way(ompio.write_parts, ompio.plan_of),
+    "ompio": Way(ompio.write_parts, _ompio_plan),
 }
 
 

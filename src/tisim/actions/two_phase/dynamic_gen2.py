@@ -1,0 +1,87 @@
+"""Collective writes of OMPIO on Lustre: Open MPI's component ``fcoll dynamic_gen2``.
+
+From the sources of Open MPI 4 and 5 (``fcoll_dynamic_gen2_file_write_all.c``). Reads are those of
+`ompio`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tisim.actions.script import Script
+from tisim.actions.two_phase import ompio
+from tisim.actions.two_phase.plan import Independent, Parts, Plan, Request, Round, Rounds, Striping
+
+
+def plan_of(request: Request, striping: Striping) -> Plan:
+    """How the component carries out a write."""
+    parts = Parts(request)
+    if request.hints.cb_write == "disable" or parts.end == 0:
+        return Independent(request)
+    return TwoPhase(request, _rounds(request, parts, striping), striping.unit)
+
+
+def aggregators(ranks: int, striping: Striping, cb_nodes: int) -> list[int]:
+    """One for each server of the file, ranks at equal distances; `cb_nodes` is for one server."""
+    count = striping.count if striping.count > 1 else max(cb_nodes, 1)
+    count = min(count, ranks)
+    return [number * ranks // count for number in range(count)]
+
+
+def _rounds(request: Request, parts: Parts, striping: Striping) -> Rounds:
+    """Stripes go to the aggregators in turn; a round has half a buffer of data of each of them."""
+    chosen = aggregators(request.size, striping, request.hints.cb_nodes)
+    cycle = max((request.hints.cb_buffer_size or ompio.BUFFER) // 2, 1)
+    unit = striping.unit
+    found: list[list[Round]] = [[] for _ in chosen]
+    room = [0] * len(chosen)
+    for stripe in range(parts.begin // unit, (parts.end - 1) // unit + 1):
+        mine = stripe % len(chosen)
+        for start, stop, rank in parts.within(stripe * unit, (stripe + 1) * unit):
+            at = start
+            while at < stop:
+                if room[mine] == 0:
+                    found[mine].append(Round())
+                    room[mine] = cycle
+                upto = min(stop, at + room[mine])
+                found[mine][-1].pieces.append((at, upto, rank))
+                room[mine] -= upto - at
+                at = upto
+    rounds = Rounds(chosen)
+    for aggregator, own in zip(chosen, found, strict=True):
+        if own:
+            rounds.add(aggregator, own)
+    return rounds
+
+
+@dataclass(frozen=True, slots=True)
+class TwoPhase(ompio.TwoPhase):
+    """Rounds of the component: the data of the next one move while one is written.
+
+    A write never crosses the end of a stripe, and an aggregator waits for each.
+
+    Attributes
+    ----------
+    unit
+        Bytes of a stripe.
+    """
+
+    unit: int
+
+    def write(self, script: Script) -> None:
+        """Write the schedule of the script's rank."""
+        self.tell_all(script)
+        under_way: list[int] = []
+        numbers = self.rounds.numbers(script.rank)
+        for place, number in enumerate(numbers):
+            if place == 0 or numbers[place - 1] < number - 1:
+                under_way = self.rounds.post(script, number, writes=True)
+            following = self.rounds.post(script, number + 1, writes=True)
+            script.waitall(under_way)
+            under_way = following
+            for begin, end in self.runs(script, number):
+                at = begin
+                while at < end:
+                    upto = min(end, (at // self.unit + 1) * self.unit)
+                    script.write_file(at, upto - at)
+                    at = upto
