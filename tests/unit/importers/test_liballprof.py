@@ -202,12 +202,13 @@ def test_cut_and_changed_files_end_with_one_message(
 @pytest.mark.parametrize(
     ("path", "ranks", "lines"),
     [
-        ("vladimir/pmpi-trace-rank-0.txt", 4, 44),
-        ("simple/trace_bcast-0.dat", 4, 52),
-        ("sphot/htor-coll-rank-0.dat", 4, 132),
+        ("src/schedgen/vladimir/pmpi-trace-rank-0.txt", 4, 44),
+        ("src/schedgen/simple/trace_bcast-0.dat", 4, 52),
+        ("src/schedgen/sphot/htor-coll-rank-0.dat", 4, 132),
+        ("liballprof-samples/sweep3d-2x2/pmpi-trace-rank-0.txt", 4, 23_364),
     ],
 )
 def test_public_samples(tmp_path: Path, path: str, ranks: int, lines: int) -> None:
-    made = convert(foreign(f"src/schedgen/{path}"), tmp_path / "trace.tit", speed=1e9)
+    made = convert(foreign(path), tmp_path / "trace.tit", speed=1e9)
     assert (made.ranks, made.lines) == (ranks, lines)
     assert check(tmp_path / "trace.tit").errors == 0

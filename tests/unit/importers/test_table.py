@@ -87,6 +87,24 @@ def test_parquet_is_the_same(tmp_path: Path) -> None:
     assert [lines_of(tmp_path, rank) for rank in range(2)] == LINES
 
 
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_damaged_parquet_ends_with_one_message(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    csv = pytest.importorskip("pyarrow.csv")
+    folder = tmp_path_factory.mktemp("mutated")
+    (folder / "calls.csv").write_text(TABLE)
+    file = folder / "calls.parquet"
+    parquet.write_table(csv.read_csv(folder / "calls.csv"), file)
+    file.write_bytes(b"PAR1" + data.draw(mutations(file.read_bytes()[4:])))
+    try:
+        convert(file, folder / "trace", format="table", speed=1000)
+    except InputError as error:
+        assert str(error).isprintable()
+
+
 def test_columns_of_other_names_and_other_separators(tmp_path: Path) -> None:
     text = TABLE.replace("rank,call", "Who,What").replace(",", "\t")
     imported(tmp_path, text, format="table", speed=1000, columns={"rank": "Who", "call": "What"})

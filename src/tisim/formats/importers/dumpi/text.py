@@ -10,8 +10,8 @@ from tisim.errors import InputError
 from tisim.formats.importers.calls.call import Call
 
 # MPI_Send entering at walltime 1.5, cputime 0.5 seconds in thread 0.
-_ENTERING = re.compile(r"MPI_(\w+) entering at walltime ([0-9.]+), cputime ([0-9.]+) seconds")
-_RETURNING = re.compile(r"MPI_(\w+) returning at walltime ([0-9.]+)")
+_ENTERING = re.compile(r"MPI_(\w+) entering at walltime (\d+(?:\.\d*)?), cputime [0-9.]+ seconds")
+_RETURNING = re.compile(r"MPI_(\w+) returning at walltime (\d+(?:\.\d*)?)")
 # int count=1, MPI_Comm comm=2 (MPI_COMM_WORLD), MPI_Request request=[2], int dims[2]=[2, 2]
 _FIELD = re.compile(r"\w+ (\w+)(?:\[\d*\])?=(.*)")
 _NUMBER = re.compile(r"-?\d+")

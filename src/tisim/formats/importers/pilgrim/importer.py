@@ -32,6 +32,9 @@ _HEADER = struct.Struct("<di20s")
 _LOSSLESS = b"LOSSLESS"
 _MODES = {_LOSSLESS, b"AGGREGATED", b"TEXT", b"ZSTD", b"CFG", b"HIST", b"SZ", b"ZFP"}
 _MOST_RANKS = 1 << 24
+# Volumes are whole numbers of 64 bits.
+_MOST_VOLUME = 2.0**62
+_MOST_SECONDS = 1e18
 # A program frees memory in calls of this name, which Pilgrim keeps without times.
 _UNTIMED = "free"
 
@@ -121,12 +124,18 @@ class _PilgrimTrace(ForeignTrace):
         for number, lines in places.items():
             lengths[number] = len(lines)
         seconds = seconds_before_lines(np.maximum(gaps, 0.0), lengths[sequence])
-        volumes = np.rint(seconds * self._options.volume_of(1.0)).astype(np.int64)
+        computed = np.rint(seconds * self._options.volume_of(1.0))
+        if len(computed) and not computed.max() < _MOST_VOLUME:
+            raise InputError(
+                f"has times of rank {rank} that are too far apart to be believed",
+                file=self._directory / _STARTS,
+            )
+        volumes = computed.astype(np.int64)
         volumes[volumes <= 0] = -1
         if self._options.times is not None:
             written = 1 + np.cumsum(lengths[sequence])
-            computed = np.cumsum(volumes >= 0)[written - 1]
-            self._keep_times(rank, sequence, starts, ends, written + computed)
+            before = np.cumsum(volumes >= 0)[written - 1]
+            self._keep_times(rank, sequence, starts, ends, written + before)
         return Program(texts, rules_of_lines(self._rules[self._of_rank[rank]], places), volumes)
 
     def _sequence_of(self, grammar: int) -> NDArray[np.int32]:
@@ -144,8 +153,10 @@ class _PilgrimTrace(ForeignTrace):
             np.fromfile(self._directory / name, "<f8", count, offset=8 * first)
             for name in (_STARTS, _ENDS)
         )
-        if not (np.isfinite(starts).all() and np.isfinite(ends).all()):
-            raise InputError(f"has times of rank {rank} that are no numbers", file=self._directory)
+        if not all((np.abs(times) < _MOST_SECONDS).all() for times in (starts, ends)):
+            raise InputError(
+                f"has times of rank {rank} that are no numbers of seconds", file=self._directory
+            )
         if count > 1 and starts.min() == ends.max():
             raise InputError(
                 f"has the same time for all calls of rank {rank}: the clock of the recorder stood",

@@ -128,4 +128,7 @@ def _parquet(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]
                     row = {q: cells[name] for q, name in chosen.items()}
                     yield number, {q: str(value) for q, value in row.items() if value is not None}
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"cannot be read as Parquet: {error}", file=file) from None
+        # The library's messages have several lines, and bytes of the file.
+        why = " ".join(str(error).split())
+        shown = "".join(letter if letter.isprintable() else "?" for letter in why)
+        raise InputError(f"cannot be read as Parquet: {shown}", file=file) from None
