@@ -31,6 +31,8 @@ Examples:
   tisim import --speed 2.4Gf run.prv -o lu.tit --timeline lu-measured.csv
   tisim import --speed 2.4Gf run.prv -o lu.tit --timeline lu-measured.tir   # tisim view
   tisim import --speed 2.4Gf pilgrim-logs -o lu.tit
+  tisim import scalatrace/0 -o lu.tit
+  tisim import --speed 1Gf schedule.goal -o bcast.tit
   tisim import --speed 1Gf calls.csv --column rank=process --column bytes=size -o lu.tit
 """,
 )
