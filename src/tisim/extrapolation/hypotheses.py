@@ -77,7 +77,7 @@ def explain(
     by_dimensions: dict[int, list[Grid]] = {}
     for grid in grids:
         by_dimensions.setdefault(len(grid.sides(target) or ()), []).append(grid)
-    failed: list[tuple[int, str]] = []
+    failed: list[tuple[int, InputError]] = []
     in_turn = [[line], *(by_dimensions[count] for count in sorted(by_dimensions))]
     preferred = [grid for grid in (line, *grids) if grid.name in prefer]
     for alike in [preferred] if preferred else in_turn:
@@ -94,7 +94,8 @@ def explain(
                     model = Model(places, Place(target, used), prefer, scaling, slopes, iterations)
                     program = model.program(nodes)
             except InputError as error:
-                failed.append((len(model.findings.parameters), f"on {grid.name}: {error.message}"))
+                refused = type(error)(f"on {grid.name}: {error.message}")
+                failed.append((len(model.findings.parameters), refused))
                 continue
             _check_loops(iterations, model.findings)
             if model.findings.ambiguous:
@@ -102,8 +103,8 @@ def explain(
             found.append(Explanation(grid, program, model.findings))
         if found:
             return _agreed(found, target)
-    _, message = max(failed, key=lambda entry: entry[0])
-    raise InputError(message)
+    _, refused = max(failed, key=lambda entry: entry[0])
+    raise refused
 
 
 def _check_loops(iterations: Mapping[str, int], findings: Findings) -> None:

@@ -18,7 +18,7 @@ from tisim.extrapolation.nodes import Mask
 from tisim.extrapolation.rank_numbers import RankNumbers, Seen
 from tisim.extrapolation.shapes import Numbers
 from tisim.extrapolation.volume_codes import code_of, codes_of, value_of, whole_volumes
-from tisim.extrapolation.volumes import fit_volumes
+from tisim.extrapolation.volumes import UnexplainedVolumeError, fit_volumes
 from tisim.formats.tit.shapes import VOLUME
 
 
@@ -121,7 +121,8 @@ class NumberFitter:
                 for one, values in zip(seen, chosen, strict=True)
                 if (values != values[0]).any()
             )
-            raise InputError(
+            refused = UnexplainedVolumeError if mark == VOLUME else InputError
+            raise refused(
                 f"{site}: {what} differs between the {one.place.ranks} ranks: {few(values)}; "
                 "no family explains it"
             )
@@ -145,7 +146,10 @@ class NumberFitter:
         if len(set(codes)) == 1:  # as it is written
             self.findings.note(site, what, "constant", len(set(sizes)) - 1)
             return codes[0]
-        return code_of(self.by_size(site, what, sizes, [value_of(code) for code in codes]))
+        try:
+            return code_of(self.by_size(site, what, sizes, [value_of(code) for code in codes]))
+        except InputError as error:
+            raise UnexplainedVolumeError(error.message) from None
 
 
 def _by_value(fits: Sequence[Fit], may_be_negative: bool) -> dict[int, Fit]:

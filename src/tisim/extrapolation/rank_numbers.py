@@ -101,8 +101,9 @@ class RankNumbers:
         """The shortest sums; all that differ at the target."""
         for sums in (
             [(feature,) for feature in self._plain],
-            [(feature,) for feature in self._indicators],
+            # A share explains all places of an axis, a condition those on its two sides.
             [(feature,) for feature in self._shares],
+            [(feature,) for feature in self._indicators],
             self._pairs(self._plain, False),
             self._pairs(self._edges, True),
         ):

@@ -13,7 +13,7 @@ from tisim.extrapolation.hypotheses import Explanation, explain
 from tisim.extrapolation.recorded.accidental_loops import without_accidental_loops
 from tisim.extrapolation.recorded.program import ClassProgram, read_trace
 from tisim.extrapolation.target import write_program
-from tisim.extrapolation.volumes import SCALINGS
+from tisim.extrapolation.volumes import SCALINGS, UnexplainedVolumeError
 from tisim.formats.extrapolated import Extrapolated, ExtrapolatedVolume, add_extrapolated
 
 FEWEST_SIZES = 3
@@ -121,7 +121,7 @@ class Recordings:
         asked = iterations or {}
         try:
             return explain(self.classes, self.sizes, ranks, prefer, self.scaling, asked)
-        except InputError:
+        except UnexplainedVolumeError:
             if self.means is None:
                 raise
         return explain(self.means(), self.sizes, ranks, prefer, self.scaling, asked)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tisim.errors import InputError
 from tisim.formats.extrapolated import LeftOut
 
 #: How volumes may scale with the number of ranks.
@@ -41,6 +42,10 @@ class Curve:
     def at(self, ranks: float) -> float:
         """The volume at a number of ranks."""
         return self.factor * self.term(ranks) + self.offset
+
+
+class UnexplainedVolumeError(InputError):
+    """An exact volume that no function gives, so that only means may be left."""
 
 
 @dataclass(frozen=True)
