@@ -1,5 +1,6 @@
 // Schedules of collectives: what the core asks for, and the rows that Python answers with.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
@@ -215,7 +216,8 @@ void register_schedules(nb::module_& m, SimulationClass& simulation) {
       .value("FILE_WRITE", StepCode::file_write)
       .value("FILE_IREAD", StepCode::file_iread)
       .value("FILE_IWRITE", StepCode::file_iwrite)
-      .value("FILE_OFFSET", StepCode::file_offset);
+      .value("FILE_OFFSET", StepCode::file_offset)
+      .value("FILE_OWN", StepCode::file_own);
 
   nb::enum_<Stage>(m, "Stage",
                    "What a rank does while a communicator is made, or a file read or written.")
@@ -232,7 +234,9 @@ void register_schedules(nb::module_& m, SimulationClass& simulation) {
       .def_ro("disk", &CollectiveTransfer::disk,
               "That holds the file; file systems are numbered after all disks.")
       .def_ro("offsets", &CollectiveTransfer::offsets, "Of each rank, in bytes.")
-      .def_ro("bytes", &CollectiveTransfer::bytes, "Of each rank.");
+      .def_ro("bytes", &CollectiveTransfer::bytes, "Of each rank.")
+      .def_ro("pieces", &CollectiveTransfer::pieces,
+              "Of each rank offsets and bytes, if a view leaves holes in one's part; else empty.");
 
   nb::class_<NeededSchedule>(m, "NeededSchedule", "A schedule that a rank needs to go on.")
       .def_ro("rank", &NeededSchedule::rank, "Index of the rank in the simulation.")

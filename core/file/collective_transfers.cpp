@@ -1,5 +1,7 @@
 #include "file/collective_transfers.hpp"
 
+#include <string>
+
 namespace tisim {
 
 bool CollectiveTransfers::enter(Rank& rank, std::int32_t index, const Part& part) {
@@ -26,10 +28,27 @@ bool CollectiveTransfers::enter(Rank& rank, std::int32_t index, const Part& part
   ++transfer.entered;
   transfer.offsets[place] = part.offset;
   transfer.bytes[place] = part.bytes;
-  ranks_[index] = {key, part.handle, number};
+  if (part.view != nullptr) add_pieces(rank, transfer, place, part);
+  ranks_[index] = {key, part, number};
   rank.collective = CollectiveOp(rank.op);
   rank.stage = Stage::parts;
   return mpi_.collectives.ask_schedule(rank, index, comm, number);
+}
+
+void CollectiveTransfers::add_pieces(const Rank& rank, CollectiveTransfer& transfer,
+                                     std::size_t place, const Part& part) const {
+  transfer.pieces.resize(transfer.offsets.size());
+  auto& pieces = transfer.pieces[place];
+  part.view->for_each_piece(
+      part.position, part.bytes, [&](std::int64_t offset, std::int64_t bytes) {
+        if (++transfer.count > kMostPieces) {
+          runtime_.jobs.fail(rank, "this collective call has more than " +
+                                       std::to_string(kMostPieces) +
+                                       " pieces of the file, which are too many for two-phase I/O; "
+                                       "tisim/collective-io:independent does without");
+        }
+        pieces.emplace_back(offset, bytes);
+      });
 }
 
 bool CollectiveTransfers::next_stage(Rank& rank, std::int32_t index) {

@@ -15,6 +15,7 @@
 
 #include "mpi/mpi.hpp"
 #include "mpi/rank/runtime.hpp"
+#include "trace/vocabulary/views/file_view.hpp"
 
 namespace tisim {
 
@@ -28,6 +29,9 @@ struct CollectiveTransfer {
   std::int32_t left = 0;              // ranks that are still in it
   std::vector<std::int64_t> offsets;  // by rank of the communicator
   std::vector<std::int64_t> bytes;
+  // Of each rank offsets and bytes, where views leave holes in some part; empty: nowhere.
+  std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> pieces;
+  std::int64_t count = 0;  // of pieces
 };
 
 class CollectiveTransfers {
@@ -41,8 +45,10 @@ class CollectiveTransfers {
     std::int32_t handle = 0;
     std::int32_t disk = -1;
     bool writes = false;
-    std::int64_t offset = 0;
+    std::int64_t position = 0;  // in the view
+    std::int64_t offset = 0;    // in the file
     std::int64_t bytes = 0;
+    const FileView* view = nullptr;  // that leaves holes in the part
   };
   // A rank enters, its operation is the barrier of the call. False: a schedule is asked for, or the
   // ranks of the communicator call different collectives.
@@ -50,8 +56,8 @@ class CollectiveTransfers {
   // The schedule of the stage that the rank is in has ended.
   bool next_stage(Rank& rank, std::int32_t index);
 
-  // The handle of the file that a rank is in a call for.
-  std::int32_t handle_of(std::int32_t index) const { return ranks_.at(index).handle; }
+  // What a rank wants that is in a call.
+  const Part& part_of(std::int32_t index) const { return ranks_.at(index).part; }
   const CollectiveTransfer& of_rank(std::int32_t index) const {
     return open_.at(ranks_.at(index).key);
   }
@@ -61,9 +67,14 @@ class CollectiveTransfers {
   using Key = std::pair<std::int32_t, std::uint64_t>;
   struct Member {
     Key key;
-    std::int32_t handle = 0;
+    Part part;
     std::int32_t number = 0;  // in the communicator
   };
+  // A plan of more pieces in one call would take too much memory.
+  static constexpr std::int64_t kMostPieces = std::int64_t{1} << 22;
+
+  void add_pieces(const Rank& rank, CollectiveTransfer& transfer, std::size_t place,
+                  const Part& part) const;
 
   Runtime runtime_;
   Mpi& mpi_;

@@ -16,14 +16,34 @@ bool Files::transfer(Rank& rank, std::int32_t index) {
   const File& file = table_[opened.file];
   std::int64_t& position = position_of(rank, opened);
   std::int64_t offset = has_offset ? source_.next(rank).bytes : position;
-  if (writes && opened.handle.appends && file.length != kUnknownSize) offset = file.length;
-  if (!writes) check_end(rank, opened.file, offset, bytes);
-  if (writes && !write(index, opened.file, offset, bytes)) return false;
+  if (writes && opened.handle.appends && file.length != kUnknownSize) {
+    offset = opened.view ? opened.view->position_before(file.length) : file.length;
+  }
+  const Range range = range_of(rank, opened, offset, bytes);
   if (!has_offset) position = offset + bytes;
+  ++sums_of(index).calls;
+  return access_part(rank, index, opened, writes, range);
+}
+
+Files::Range Files::range_of(const Rank& rank, const OpenFile& opened, std::int64_t position,
+                             std::int64_t bytes) const {
+  if (!opened.view) return {position, position, bytes, position + bytes};
+  const std::int64_t end = opened.view->end(position, bytes);
+  if (end == FileView::kBeyond) {
+    fail(rank, "the view has the bytes at position " + std::to_string(position) +
+                   " where no offset of 64 bits reaches");
+  }
+  return {position, opened.view->place(position), bytes, end};
+}
+
+bool Files::access_part(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
+                        const Range& range) {
+  if (!writes) check_end(rank, opened.file, range.offset, range.end - range.offset);
+  if (range.has_holes() && range.bytes > 0) return begin_pieces(rank, index, opened, writes, range);
+  if (writes && !write(index, opened.file, range.offset, range.bytes)) return false;
   FileSums& sums = sums_of(index);
-  (writes ? sums.bytes_written : sums.bytes_read) += bytes;
-  ++sums.calls;
-  return begin_access(rank, index, opened, writes, offset, bytes);
+  (writes ? sums.bytes_written : sums.bytes_read) += range.bytes;
+  return begin_access(rank, index, opened, writes, range.offset, range.bytes);
 }
 
 // The first step of a split collective call, where it only starts the rank's own part: in place of
@@ -46,7 +66,8 @@ bool Files::end_split(Rank& rank, std::int32_t index) {
 // The time of a read or write begins.
 bool Files::begin_access(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
                          std::int64_t offset, std::int64_t bytes) {
-  const FileTransfers::Transfer transfer = transfers_.access(opened.ends, writes, offset, bytes);
+  const FileTransfers::Transfer transfer =
+      transfers_.access(opened.ends, writes, offset, bytes, offset + bytes);
   const File& file = table_[opened.file];
   const Operation call = file_call_of(rank.op);
   const bool makes_request = file_traits_of(call).makes_request;
@@ -83,24 +104,32 @@ bool Files::enter_transfer(Rank& rank, std::int32_t index) {
   const std::int32_t handle = rank.op.peer;
   const Op barrier = source_.next(rank);
   source_.next(rank);  // the rank's own part, which the first operation has too
-  const std::int64_t offset = has_offset ? source_.next(rank).bytes : opened.position;
-  if (!has_offset) opened.position = offset + bytes;
+  const std::int64_t position = has_offset ? source_.next(rank).bytes : opened.position;
+  if (!has_offset) opened.position = position + bytes;
+  const Range range = range_of(rank, opened, position, bytes);
   ++sums_of(index).calls;
   rank.op = barrier;
   return collective_.enter(rank, index,
                            {.handle = handle,
                             .disk = table_[opened.file].disk,
                             .writes = writes,
-                            .offset = offset,
-                            .bytes = bytes});
+                            .position = position,
+                            .offset = range.offset,
+                            .bytes = bytes,
+                            .view = range.has_holes() ? opened.view.get() : nullptr});
 }
 
 // In a collective read, what an aggregator reads ends where the part of some rank does. In a write
 // it may reach behind the end of the file, as the buffer does.
 bool Files::move_part(Rank& rank, std::int32_t index) {
+  const CollectiveTransfers::Part part = collective_.part_of(index);
+  OpenFile& opened = open_[handle_key(index, part.handle)];
+  if (file_call_of(rank.op) == Operation::file_read) {  // or writes its own part
+    return access_part(rank, index, opened, part.writes,
+                       range_of(rank, opened, part.position, part.bytes));
+  }
   const Operation call = own_part_of(file_call_of(rank.op));
   const bool writes = call == Operation::pwrite;
-  OpenFile& opened = open_[handle_key(index, collective_.handle_of(index))];
   const std::int32_t file = opened.file;
   const std::int64_t offset = schedules_.op(rank.schedule, rank.step++).bytes;
   std::int64_t bytes = rank.op.bytes;

@@ -31,8 +31,9 @@ class FileTransfers {
   }
 
   // One that takes no time ends at once and is not told.
-  Transfer access(FileHabits::Ends& ends, bool writes, std::int64_t offset, std::int64_t bytes) {
-    habits_.access(ends, writes, offset, bytes);
+  Transfer access(FileHabits::Ends& ends, bool writes, std::int64_t offset, std::int64_t bytes,
+                  std::int64_t behind) {
+    habits_.access(ends, writes, offset, bytes, behind);
     return {ends.use, writes, bytes};
   }
 

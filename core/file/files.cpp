@@ -70,6 +70,7 @@ bool Files::begin(Rank& rank, std::int32_t index) {
     case Operation::file_preallocate:
       return resize(rank, index);
     case Operation::fsync:
+    case Operation::file_set_view:
       return synchronise(rank, index);
     default:
       return name(rank, index);
@@ -96,6 +97,7 @@ bool Files::open(Rank& rank, std::int32_t index) {
   ++table_[file].handles;
   opened.file = file;
   opened.position = 0;
+  opened.view.reset();
   opened.handle.open(call.words[1], rank.op.line);
   opened.ends = habits_of(call, disk);
   ++sums_of(index).calls;
@@ -125,7 +127,9 @@ bool Files::close(Rank& rank, std::int32_t index) {
 }
 
 bool Files::synchronise(Rank& rank, std::int32_t index) {
-  const File& file = table_[checked_handle(rank, index).file];
+  OpenFile& opened = checked_handle(rank, index);
+  if (file_call_of(rank.op) == Operation::file_set_view) set_view(rank, opened);
+  const File& file = table_[opened.file];
   ++sums_of(index).calls;
   return ask(rank, index, file.disk,
              {.type = FileRequest::Type::sync, .first_server = file.first_server});
@@ -139,7 +143,9 @@ void Files::seek(Rank& rank, std::int32_t index) {
   std::int64_t base = 0;
   if (from == SeekFrom::position) base = position;
   if (from == SeekFrom::end) base = table_[opened.file].length;
-  if (from == SeekFrom::end && base == kUnknownSize) {
+  const bool is_known = base != kUnknownSize;
+  if (from == SeekFrom::end && is_known && opened.view) base = opened.view->position_before(base);
+  if (from == SeekFrom::end && !is_known) {
     fail(rank, "lseek from the end of " + table_.name(opened.file) +
                    ", whose length is not known; its open says it by size=BYTES");
   }
@@ -148,6 +154,17 @@ void Files::seek(Rank& rank, std::int32_t index) {
                    " does not end in a file");
   }
   ++sums_of(index).calls;
+}
+
+// What the rank sees of the file from here on. Positions are counted anew, but where they have been
+// and stay bytes of the file.
+void Files::set_view(const Rank& rank, OpenFile& opened) {
+  const std::vector<double>& numbers = runtime_.jobs.call_of(rank).arguments;
+  if (opened.view || !numbers.empty()) {
+    opened.position = 0;
+    shared_positions_.erase(opened.file);
+  }
+  opened.view = numbers.empty() ? nullptr : std::make_unique<const FileView>(numbers);
 }
 
 // The length that all ranks of a file give it.
@@ -247,12 +264,13 @@ std::int32_t Files::add_file(std::int32_t disk, std::string_view name, std::int6
   return file;
 }
 
-void Files::finish(Rank& rank, std::int32_t index) {
+bool Files::finish(Rank& rank, std::int32_t index) {
   const double seconds = runtime_.clock.now() - rank.since;
   rank.other += seconds;
   sums_of(index).seconds += seconds;
   accessed_.erase(index);
   transfers_.end(index, rank.since, runtime_.clock.now());
+  return !piecewise_.contains(index) || next_piece(rank, index);
 }
 
 // A file that a rank opens is one of those with its name.
@@ -264,6 +282,10 @@ FileHabits::Ends Files::habits_of(const Call& call, std::int32_t disk) {
 
 void Files::abandon(std::int32_t index) {
   file_systems_.abandon(index);
+  if (const auto found = piecewise_.find(index); found != piecewise_.end()) {
+    release_lock(found->second, index);
+    piecewise_.erase(found);
+  }
   const auto accessed = accessed_.find(index);
   if (accessed == accessed_.end()) return;
   runtime_.disks.drop(accessed->second, index, runtime_.clock.now());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "file/collective_transfers.hpp"
 #include "file/file_table.hpp"
 #include "file/file_transfers.hpp"
+#include "file/piecewise.hpp"
+#include "file/range_locks.hpp"
 #include "file/started_accesses.hpp"
 #include "host/disks.hpp"
 #include "mpi/mpi.hpp"
@@ -18,6 +21,7 @@
 #include "storage/file_systems.hpp"
 #include "trace/habits/file_habits.hpp"
 #include "trace/vocabulary/file_handle.hpp"
+#include "trace/vocabulary/views/file_view.hpp"
 
 namespace tisim {
 
@@ -58,8 +62,9 @@ class Files {
   }
   // Python has found a route to a server: what was begun goes on. False: the rank waits.
   bool ask_servers(Rank& rank, std::int32_t index);
-  // The read or write of the rank, or its call to a file system, is over.
-  void finish(Rank& rank, std::int32_t index);
+  // The read or write of the rank, or its call to a file system, is over. False: it was a part of a
+  // call that goes on.
+  bool finish(Rank& rank, std::int32_t index);
   // An activity has ended. False: it is no read or write that its rank does not wait for.
   bool end_started(std::int32_t activity, bool failed);
   // The rank dies in a read or write.
@@ -92,6 +97,16 @@ class Files {
     std::int32_t file = FileTable::kNone;
     std::int64_t position = 0;
     FileHabits::Ends ends;
+    std::unique_ptr<const FileView> view;  // null: bytes of the file
+  };
+  // Bytes of a file that a call is about.
+  struct Range {
+    std::int64_t position = 0;  // in the view
+    std::int64_t offset = 0;    // in the file
+    std::int64_t bytes = 0;
+    std::int64_t end = 0;  // in the file, behind the last byte
+
+    bool has_holes() const { return end - offset != bytes; }
   };
 
   static std::uint64_t handle_key(std::int32_t rank, std::int32_t handle) {
@@ -109,8 +124,22 @@ class Files {
   bool end_split(Rank& rank, std::int32_t index);
   bool enter_transfer(Rank& rank, std::int32_t index);
   bool move_part(Rank& rank, std::int32_t index);
+  void set_view(const Rank& rank, OpenFile& opened);
+  Range range_of(const Rank& rank, const OpenFile& opened, std::int64_t position,
+                 std::int64_t bytes) const;
   void check_end(const Rank& rank, std::int32_t file, std::int64_t offset,
                  std::int64_t bytes) const;
+  // The rank's own part of a call, as in a call of its own. False: the rank waits.
+  bool access_part(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
+                   const Range& range);
+  // What is left of a part with holes.
+  bool begin_pieces(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
+                    const Range& range);
+  bool next_piece(Rank& rank, std::int32_t index);
+  bool next_sieved(Rank& rank, std::int32_t index, PiecewiseAccess& access);
+  bool move_piece(Rank& rank, std::int32_t index, const PiecewiseAccess& access, bool writes,
+                  std::int64_t offset, std::int64_t bytes);
+  void release_lock(const PiecewiseAccess& access, std::int32_t index);
   bool begin_access(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
                     std::int64_t offset, std::int64_t bytes);
   bool resize(Rank& rank, std::int32_t index);
@@ -153,6 +182,8 @@ class Files {
   std::unordered_map<std::int32_t, std::int32_t> accessed_;          // disk that a rank waits for
   std::vector<FileSums> sums_;
   FileTransfers transfers_;
+  std::unordered_map<std::int32_t, PiecewiseAccess> piecewise_;  // by rank
+  RangeLocks locks_;
   std::int32_t answer_ = kNoDisk;
   FullDisk full_disk_;
   FileRequest asked_;              // for which a route is missing

@@ -81,6 +81,8 @@ void check(const Model& model) {
   }
   if (model.send_buffer < 0) refuse("send_buffer", "must not be negative");
   if (model.jitter_size >= 1) refuse("jitter_size", "must be below 1");
+  if (model.sieve_reads < 0) refuse("sieve_reads", "must not be negative");
+  if (model.sieve_writes < 0) refuse("sieve_writes", "must not be negative");
   if (model.eager_threshold < 0 || model.eager_threshold > model.detached_threshold) {
     refuse("eager_threshold", "must not be negative or above detached_threshold");
   }

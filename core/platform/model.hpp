@@ -82,6 +82,9 @@ struct Model {
   std::uint32_t synchronised{};  // operations (bits) before which all ranks wait for one another
   bool two_phase{};              // algorithms carry out collective reads and writes of files
   bool overlaps_splits{};        // a split collective call starts each rank's own part
+  // Data sieving where a view leaves holes: bytes of the buffer; 0: none.
+  std::int64_t sieve_reads{};
+  std::int64_t sieve_writes{};
 
   // Jitter: a rank starts up to so many seconds later, a message is up to that part longer or
   // shorter, drawn with a seed.
@@ -101,8 +104,8 @@ void for_each_field(AnyModel& model, Visit&& visit) {
          send_buffer, precision_timing, precision_maxmin, eager_threshold, detached_threshold,
          overheads, rendezvous, fragment_bytes, fragments_queued, test_sleep, iprobe_sleep,
          iprobe_cpu_usage, grow_injected_times, simulate_computation, init_sleep,
-         barrier_finalization, synchronised, two_phase, overlaps_splits, jitter_start, jitter_size,
-         jitter_seed, kept_operations] = model;
+         barrier_finalization, synchronised, two_phase, overlaps_splits, sieve_reads, sieve_writes,
+         jitter_start, jitter_size, jitter_seed, kept_operations] = model;
   visit("latency_factor", latency_factor);
   visit("bandwidth_factor", bandwidth_factor);
   visit("weight_s", weight_s);
@@ -129,6 +132,8 @@ void for_each_field(AnyModel& model, Visit&& visit) {
   visit("synchronised", synchronised);
   visit("two_phase", two_phase);
   visit("overlaps_splits", overlaps_splits);
+  visit("sieve_reads", sieve_reads);
+  visit("sieve_writes", sieve_writes);
   visit("jitter_start", jitter_start);
   visit("jitter_size", jitter_size);
   visit("jitter_seed", jitter_seed);

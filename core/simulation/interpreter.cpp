@@ -200,8 +200,7 @@ bool Interpreter::proceed(Rank& rank, std::int32_t index) {
     case Phase::needs_server:
       return files_.ask_servers(rank, index);
     case Phase::accessing:
-      files_.finish(rank, index);
-      return true;
+      return files_.finish(rank, index);
     case Phase::initialising:
       lifetime_.finish_init(rank);
       return true;

@@ -10,7 +10,7 @@
 namespace tisim {
 
 namespace {
-static_assert(kStepCodes == static_cast<std::int32_t>(StepCode::file_offset) + 1);
+static_assert(kStepCodes == static_cast<std::int32_t>(StepCode::file_own) + 1);
 
 // Whether all ranks wait for one another before a collective of that kind
 // (smpi/barrier-collectives, a set of bits).
@@ -102,13 +102,17 @@ void Collectives::provide_schedule(std::span<const std::int32_t> codes,
                                    std::span<const double> sizes,
                                    std::span<const std::int32_t> tags,
                                    std::span<const std::int32_t> slots, bool last) {
-  static constexpr Kind kinds[] = {Kind::send,      Kind::ssend,   Kind::isend,      Kind::recv,
-                                   Kind::irecv,     Kind::wait,    Kind::waitall,    Kind::sendrecv,
-                                   Kind::recv_half, Kind::compute, Kind::file,       Kind::file,
-                                   Kind::file,      Kind::file,    Kind::file_offset};
+  static constexpr Kind kinds[] = {
+      Kind::send,    Kind::ssend,    Kind::isend,       Kind::recv,    Kind::irecv, Kind::wait,
+      Kind::waitall, Kind::sendrecv, Kind::recv_half,   Kind::compute, Kind::file,  Kind::file,
+      Kind::file,    Kind::file,     Kind::file_offset, Kind::file};
   // Of the rows that are of kind `file`.
-  static constexpr Operation file_calls[] = {Operation::pread, Operation::pwrite,
-                                             Operation::file_iread_at, Operation::file_iwrite_at};
+  static constexpr Operation file_calls[] = {Operation::pread,
+                                             Operation::pwrite,
+                                             Operation::file_iread_at,
+                                             Operation::file_iwrite_at,
+                                             Operation::barrier /* none: an offset */,
+                                             Operation::file_read /* or write: its own part */};
   constexpr auto kFirstFileCode = static_cast<std::int32_t>(StepCode::file_read);
   if (runtime_.interruption.reason() != Stop::need_schedule) {
     throw std::logic_error("no schedule was asked for");

@@ -98,6 +98,9 @@ class ScheduleChecker {
       case StepCode::file_write:
         check_file();
         return;
+      case StepCode::file_own:
+        if (!has_file_) fail("reads or writes a file, which only collective calls on files do");
+        return;
       case StepCode::file_offset:
         fail("is an offset without a read or write");
     }

@@ -30,9 +30,10 @@ enum class StepCode : std::int32_t {
   file_write,
   file_iread,  // starts the request of its slot
   file_iwrite,
-  file_offset
+  file_offset,
+  file_own  // the rank reads or writes its own part, as it would in a call of its own
 };
-inline constexpr std::int32_t kStepCodes = 15;
+inline constexpr std::int32_t kStepCodes = 16;
 
 // The columns of a schedule; one row for each operation. Peers are ranks of the communicator.
 struct ScheduleRows {

@@ -5,6 +5,7 @@
 #include "trace/grammar/line_parser.hpp"
 #include "trace/grammar/words.hpp"
 #include "trace/vocabulary/file_name.hpp"
+#include "trace/vocabulary/views/file_view.hpp"
 
 namespace tisim {
 
@@ -67,6 +68,9 @@ std::size_t LineParser::own_part(const Action& action, Op* out) {
       return offset(out, count(words[3], "offset"));
     case Operation::lseek:
       return sought(action, out);
+    case Operation::file_set_view:
+      viewed(action, *out);
+      return 1;
     default:
       named_file(action, *out);
       return 1;
@@ -99,6 +103,21 @@ void LineParser::opened_file(const Action& action, Op& op) {
   Call& call = calls_->scratch().call;
   call.words = {name, std::string(letters)};
   call.arguments.assign({static_cast<double>(size)});
+  op.call = calls_->intern(call);
+}
+
+void LineParser::viewed(const Action& action, Op& op) {
+  const Words& words = calls_->scratch().words;
+  if (words.size() < 2) need(action, 1, 1);
+  op.peer = handle(words[1]);
+  Call& call = calls_->scratch().call;
+  call = Call{};
+  call.operation = Operation::file_set_view;
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    call.arguments.push_back(static_cast<double>(count(words[i], "number of a view")));
+  }
+  const std::string fault = words.size() > 2 ? FileView::fault(call.arguments) : std::string{};
+  if (!fault.empty()) fail(fault);
   op.call = calls_->intern(call);
 }
 

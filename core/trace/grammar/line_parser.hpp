@@ -68,6 +68,7 @@ class LineParser {
   std::size_t own_part(const Action& action, Op* out);
   std::size_t synchronised(Op* out, std::size_t made);
   void opened_file(const Action& action, Op& op);
+  void viewed(const Action& action, Op& op);
   void named_file(const Action& action, Op& op);
   std::size_t sought(const Action& action, Op* out);
   std::size_t offset(Op* out, std::int64_t offset);

@@ -68,7 +68,9 @@ class FileHabits {
     return {.use = found->second};
   }
 
-  void access(Ends& ends, bool writes, std::int64_t offset, std::int64_t bytes) {
+  // `behind`: the last byte; with holes in between this is more than the offset and the bytes.
+  void access(Ends& ends, bool writes, std::int64_t offset, std::int64_t bytes,
+              std::int64_t behind) {
     if (ends.use < 0) return;
     FileUse& use = uses_[static_cast<std::size_t>(ends.use)];
     AccessHabits& habits = writes ? use.writes : use.reads;
@@ -81,7 +83,7 @@ class FileHabits {
     std::size_t size = 0;
     while (size < kSizeBounds.size() && bytes >= kSizeBounds[size]) ++size;
     ++habits.sizes[size];
-    end = offset + bytes;
+    end = behind;
   }
 
   void take_seconds(std::int32_t use, double seconds) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "trace/vocabulary/file_handle.hpp"
+#include "trace/vocabulary/views/file_view.hpp"
 #include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
@@ -27,10 +29,14 @@ class RankFiles {
     if (!has_handle(call) || is_first_part) return;
     switch (own_part_of(call)) {
       case Operation::open:
-        handles_[op.peer] = {.ends = habits_.open(walk.call().words.front(), -1, kPage)};
+        handles_[op.peer] = OpenFile{};
+        handles_[op.peer].ends = habits_.open(walk.call().words.front(), -1, kPage);
         return;
       case Operation::close:
         handles_.erase(op.peer);
+        return;
+      case Operation::file_set_view:
+        set_view(walk.call(), handles_[op.peer]);
         return;
       case Operation::lseek:
         return seek(walk, handles_[op.peer]);
@@ -49,14 +55,21 @@ class RankFiles {
     FileHabits::Ends ends;
     std::int64_t position = 0;
     std::int64_t end = 0;  // of what the rank has read or written
+    std::optional<FileView> view;
   };
+
+  static void set_view(const Call& call, OpenFile& file) {
+    if (file.view || !call.arguments.empty()) file.position = 0;
+    file.view.reset();
+    if (!call.arguments.empty()) file.view.emplace(call.arguments);
+  }
 
   static void seek(RankWalk& walk, OpenFile& file) {
     const auto from = static_cast<SeekFrom>(walk.call().arguments.front());
     if (!walk.next()) return;
     std::int64_t base = 0;
     if (from == SeekFrom::position) base = file.position;
-    if (from == SeekFrom::end) base = file.end;
+    if (from == SeekFrom::end) base = file.view ? file.view->position_before(file.end) : file.end;
     if (__builtin_add_overflow(base, walk.op().bytes, &file.position)) file.position = 0;
   }
 
@@ -69,9 +82,15 @@ class RankFiles {
       if (!walk.next()) return;
       offset = walk.op().bytes;
     }
-    habits_.access(file.ends, writes, offset, bytes);
-    file.end = std::max(file.end, offset + bytes);
     if (call == Operation::read || call == Operation::write) file.position = offset + bytes;
+    std::int64_t behind = offset + bytes;
+    if (file.view) {
+      behind = file.view->end(offset, bytes);
+      offset = file.view->place(offset);
+      if (behind == FileView::kBeyond) return;
+    }
+    habits_.access(file.ends, writes, offset, bytes, behind);
+    file.end = std::max(file.end, behind);
   }
 
   FileHabits& habits_;

@@ -169,6 +169,11 @@ class RankScript {
       case Operation::lseek:
         numbers_.push_back(static_cast<std::int64_t>(walk.call().arguments.front()));
         return;  // the offset follows
+      case Operation::file_set_view:
+        for (const double number : walk.call().arguments) {
+          numbers_.push_back(static_cast<std::int64_t>(number));
+        }
+        break;
       case Operation::pread:
       case Operation::pwrite:
         return;
@@ -186,8 +191,8 @@ class RankScript {
     const Operation call = file_call_of(file_call_);
     const Operation does = own_part_of(call);
     const bool has_call = does == Operation::open || does == Operation::lseek ||
-                          does == Operation::stat || does == Operation::unlink ||
-                          does == Operation::mkdir;
+                          does == Operation::file_set_view || does == Operation::stat ||
+                          does == Operation::unlink || does == Operation::mkdir;
     file_call_.tag = 0;
     put_fields(file_call_, call, has_call ? 0 : file_call_.bytes, 0);
     fields_.varint(numbers_.size());

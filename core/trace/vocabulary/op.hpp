@@ -61,6 +61,7 @@ inline constexpr std::uint8_t kIsFinalize = 32;
 //     open, stat,           call: words: the name as the trace has it, of open also the flags;
 //     unlink, mkdir         arguments: of open the size of the file, -1: not known
 //     lseek                 call: arguments: a SeekFrom
+//     file_set_view         call: arguments: the numbers of a FileView; none: bytes of the file
 //   file_offset             bytes: the offset
 //
 // 24 bytes, no padding; `line` is 1-based in the rank's file.

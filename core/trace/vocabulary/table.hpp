@@ -210,8 +210,9 @@ enum class Form : std::uint8_t {
   ROW(file_seek_shared, .usage = "handle offset [set or cur or end]", .like = Operation::lseek,    \
       .synchronises = true, .is_shared = true)                                                     \
   ROW(file_sync, .usage = "handle", .like = Operation::fsync, .synchronises = true)                \
-  ROW(file_set_view, .usage = "handle", .like = Operation::fsync, .synchronises = true,            \
-      .effect = "synchronises; positions and offsets are bytes of the file")                       \
+  ROW(file_set_view, .usage = "handle [displacement block [count distance]... distance]",          \
+      .synchronises = true,                                                                        \
+      .effect = "synchronises; positions and offsets are bytes of the file, or of the view")       \
   ROW(file_set_size, .usage = "handle bytes", .synchronises = true,                                \
       .effect = "cuts the file, or makes it longer by a hole")                                     \
   ROW(file_preallocate, .usage = "handle bytes", .synchronises = true,                             \

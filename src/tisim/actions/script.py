@@ -33,6 +33,7 @@ FILE_WRITE = int(StepCode.FILE_WRITE)
 FILE_IREAD = int(StepCode.FILE_IREAD)
 FILE_IWRITE = int(StepCode.FILE_IWRITE)
 FILE_OFFSET = int(StepCode.FILE_OFFSET)
+FILE_OWN = int(StepCode.FILE_OWN)
 
 
 class Endpoint(Protocol):
@@ -239,6 +240,10 @@ class Script:
     def write_file(self, offset: int, nbytes: int) -> None:
         """Write to the file that a collective read or write is about."""
         self._access(FILE_WRITE, offset, nbytes)
+
+    def own_part(self) -> None:
+        """Read or write what this rank wants, as it would in a call of its own."""
+        self._add(FILE_OWN, 0, 0, 0)
 
     def start_read(self, offset: int, nbytes: int) -> int:
         """Begin such a read; returns the request's number, to be waited for exactly once."""

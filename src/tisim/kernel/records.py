@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tisim import _core
@@ -21,8 +21,7 @@ def core_model(
     overheads: Iterable[Overheads],
     synchronised: Iterable[str],
     *,
-    two_phase: bool = False,
-    overlaps_splits: bool = False,
+    files: Mapping[str, int],
 ) -> _core.Model:
     """The core's parameters.
 
@@ -34,10 +33,8 @@ def core_model(
         The kinds of overheads that hosts have.
     synchronised
         The collectives before which all ranks wait for one another.
-    two_phase
-        Whether algorithms carry out collective reads and writes of files.
-    overlaps_splits
-        Whether a split collective call starts each rank's own part and waits for it at its end.
+    files
+        The core's fields about reads and writes of files.
     """
     values: dict[str, object] = {}
     for record in records:
@@ -49,11 +46,9 @@ def core_model(
     ]
     mask = sum(1 << _core.operation_number(name) for name in synchronised)
     return _core.Model(
-        **values | tables,
+        **values | tables | dict(files),
         overheads=kinds,
         synchronised=mask,
-        two_phase=two_phase,
-        overlaps_splits=overlaps_splits,
     )
 
 

@@ -82,8 +82,7 @@ class Settings:
             (network, self.cpu, self.protocol),
             overheads,
             self.protocol.synchronised,
-            two_phase=self.files.way != "independent",
-            overlaps_splits=self.files.way == "ompio",
+            files=self.files.model_fields(),
         )
         self.data: PlatformData = core_platform(
             self.routes, array("i", numbers), platform.file_systems
@@ -183,9 +182,14 @@ class Settings:
 
         files = self.files
         hints = Hints(files.cb_nodes, files.cb_buffer_size, files.cb_read, files.cb_write)
-        striping = self._striping(transfer.disk)
         request = Request(
-            transfer.offsets, transfer.bytes, transfer.writes, placement, hints, striping
+            transfer.offsets,
+            transfer.bytes,
+            transfer.writes,
+            placement,
+            hints,
+            self._striping(transfer.disk),
+            transfer.pieces,
         )
         return plan_of(files.way, request)
 

@@ -9,6 +9,7 @@ import pytest
 import tisim
 from tisim import _core
 from tisim.config import Config
+from tisim.config.table.files import CollectiveFiles
 from tisim.errors import InputError
 from tisim.models import CpuModel, NetworkModel, Overheads, OverheadTable, Protocol, StepTable
 from tisim.models.hosts import overheads_by_host
@@ -116,7 +117,7 @@ def test_the_core_receives_every_field_from_the_table() -> None:
         for name, parameter in record.parameters()
         if parameter.core
     ]
-    made = ["overheads", "synchronised", "two_phase", "overlaps_splits"]
+    made = ["overheads", "synchronised", *CollectiveFiles().model_fields()]
     assert sorted([*rows, *made]) == sorted(_core.Model.fields())
 
 

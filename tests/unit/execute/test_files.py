@@ -51,6 +51,11 @@ file_read_all_begin 0 10
 file_read_all_end 0
 file_read_shared 0 2
 barrier
+file_set_view 0 {offset} 8 3 16 64
+file_write_all 0 40
+file_seek 0 16
+file_read 0 20
+file_write_at 0 8 100
 file_set_view 0
 file_iwrite_at 0 10 {behind} request=0
 file_iread_at 0 10 {offset} request=1

@@ -38,7 +38,21 @@ def strides(rank: int, ranks: int) -> list[str]:
     return [*lines, "file_seek_shared 0 0 set", "file_read_shared 0 1024", "file_close 0"]
 
 
-@pytest.mark.parametrize("program", [checkpoints, strides])
+def views(rank: int, ranks: int) -> list[str]:
+    """Blocks of all ranks in turn by a view, and the rows of each rank's tile."""
+    part = FIELD // ranks
+    return [
+        "file_open 0 blocks.dat rwc",
+        f"file_set_view 0 {4096 * rank} 4096 {4096 * ranks}",
+        *["file_write_all 0 16384", f"file_write_at_all_begin 0 {part} 65536"] * 2,
+        "file_write_at_all_end 0",
+        f"file_set_view 0 {64 * rank} 64 {ranks} {64 * ranks} {64 * ranks * ranks}",
+        "file_read_all 0 512",
+        "file_close 0",
+    ]
+
+
+@pytest.mark.parametrize("program", [checkpoints, strides, views])
 def test_calls_of_mpi_io_are_exact_at_64_times_the_ranks(program: Program, tmp_path: Path) -> None:
     traces = [written(program, ranks, tmp_path) for ranks in (4, 8, 16)]
     made = tmp_path / "made.tit"

@@ -75,6 +75,9 @@ void FileWrites::take_call(const RankWalk& walk, const Op& op) {
     case Operation::close:
       open_.erase(op.peer);
       break;
+    case Operation::file_set_view:
+      set_view(walk, op);
+      break;
     case Operation::read:
     case Operation::write:
       transfer(op, 0, false);
@@ -122,12 +125,33 @@ void FileWrites::transfer(const Op& op, std::int64_t offset, bool has_offset) {
   if (begin != kUnknown && writes && !opened.appends) {
     const WrittenRanges::Interval interval = interval_of(opened.file);
     const WrittenRanges::Range range{begin, begin + op.bytes, rank_, op.line};
-    written_.add(interval, range);
+    add(interval, range, opened.view.get());
     if (in_loop_ && writes_.size() < kMostWrites) {
-      writes_.push_back({op.peer, !has_offset, interval, range});
+      writes_.push_back({op.peer, !has_offset, interval, range, opened.view});
     }
   }
   if (!has_offset && begin != kUnknown) opened.position = begin + op.bytes;
+}
+
+void FileWrites::set_view(const RankWalk& walk, const Op& op) {
+  const auto found = open_.find(op.peer);
+  if (found == open_.end()) return;
+  OpenFile& opened = found->second;
+  const std::vector<double>& numbers = walk.call().arguments;
+  if (opened.view || !numbers.empty()) opened.position = 0;
+  opened.view = numbers.empty() ? nullptr : std::make_shared<const FileView>(numbers);
+}
+
+void FileWrites::add(const WrittenRanges::Interval& interval, const WrittenRanges::Range& range,
+                     const FileView* view) {
+  if (view == nullptr) return written_.add(interval, range);
+  std::int64_t position = range.begin;
+  if (view->end(position, range.end - position) == FileView::kBeyond) return;
+  while (position < range.end && written_.has_room()) {
+    const FileView::Piece piece = view->first_piece(position, range.end - position);
+    written_.add(interval, {piece.offset, piece.offset + piece.bytes, range.rank, range.line});
+    position += piece.bytes;
+  }
 }
 
 WrittenRanges::Interval FileWrites::interval_of(std::int32_t file) {
@@ -156,13 +180,13 @@ void FileWrites::repeat(std::uint64_t times) {
     if (step == range.end - range.begin) {
       range.begin = range.end;
       range.end += step * static_cast<std::int64_t>(times);
-      written_.add(write.interval, range);
+      add(write.interval, range, write.view.get());
       continue;
     }
     for (std::uint64_t i = 0; i < times && written_.has_room(); ++i) {
       range.begin += step;
       range.end += step;
-      written_.add(write.interval, range);
+      add(write.interval, range, write.view.get());
     }
   }
   for (auto& [handle, opened] : open_) {

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "trace/check/files/written_ranges.hpp"
+#include "trace/vocabulary/views/file_view.hpp"
 #include "trace/walk/rank_walk.hpp"
 
 namespace tisim {
@@ -31,19 +33,25 @@ class FileWrites {
     std::int64_t position = 0;         // kUnknown: behind what others have written
     std::int64_t position_before = 0;  // at the beginning of the repetition
     bool appends = false;
+    std::shared_ptr<const FileView> view;  // null: bytes of the file
   };
   // A write of the repetition at hand.
   struct Write {
     std::int32_t handle = 0;
     bool moves = false;  // the position, by which it is found
     WrittenRanges::Interval interval;
-    WrittenRanges::Range range;
+    WrittenRanges::Range range;  // in the view
+    std::shared_ptr<const FileView> view;
   };
 
   void take_call(const RankWalk& walk, const Op& op);
   void open(const RankWalk& walk, const Op& op);
   void transfer(const Op& op, std::int64_t offset, bool has_offset);
   void synchronise(const Op& op);
+  void set_view(const RankWalk& walk, const Op& op);
+  // Where the view has the range.
+  void add(const WrittenRanges::Interval& interval, const WrittenRanges::Range& range,
+           const FileView* view);
   WrittenRanges::Interval interval_of(std::int32_t file);
 
   std::int32_t rank_;

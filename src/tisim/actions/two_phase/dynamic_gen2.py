@@ -34,10 +34,13 @@ def _rounds(request: Request, parts: Parts, striping: Striping) -> Rounds:
     cycle = max((request.hints.cb_buffer_size or ompio.BUFFER) // 2, 1)
     unit = striping.unit
     found: list[list[Round]] = [[] for _ in chosen]
+    pieces: list[list[tuple[int, int, int]]] = [[] for _ in chosen]
     room = [0] * len(chosen)
     for stripe in range(parts.begin // unit, (parts.end - 1) // unit + 1):
         mine = stripe % len(chosen)
-        for start, stop, rank in parts.within(stripe * unit, (stripe + 1) * unit):
+        wanted = parts.within(stripe * unit, (stripe + 1) * unit)
+        pieces[mine] += wanted
+        for start, stop, rank in wanted:
             at = start
             while at < stop:
                 if room[mine] == 0:
@@ -48,9 +51,9 @@ def _rounds(request: Request, parts: Parts, striping: Striping) -> Rounds:
                 room[mine] -= upto - at
                 at = upto
     rounds = Rounds(chosen)
-    for aggregator, own in zip(chosen, found, strict=True):
+    for aggregator, own, having in zip(chosen, found, pieces, strict=True):
         if own:
-            rounds.add(aggregator, own)
+            rounds.add(aggregator, own, having)
     return rounds
 
 

@@ -71,7 +71,7 @@ def _rounds(request: Request, striping: Striping) -> Rounds | None:
     for mine, own in enumerate(found):
         for one in own:
             one.end = min(one.end, ends[mine])
-        rounds.add(candidates[mine], own)
+        rounds.add(candidates[mine], own, [piece for one in own for piece in one.pieces])
     return rounds
 
 

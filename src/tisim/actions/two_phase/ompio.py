@@ -2,8 +2,7 @@
 
 From the sources of Open MPI: the component ``fcoll vulcan``, which is chosen wherever files do not
 lie on Lustre, with the number of aggregators of ``mca_common_ompio_simple_grouping`` (a model of
-costs by Jha and Gabriel, 2017) and the defaults of ``io_ompio_component.c``. Every rank's part is
-taken for one piece of its view.
+costs by Jha and Gabriel, 2017) and the defaults of ``io_ompio_component.c``.
 """
 
 from __future__ import annotations
@@ -105,7 +104,8 @@ def _rounds(request: Request, parts: Parts) -> Rounds:
         first = parts.begin + number * domain
         found: list[Round] = []
         room = 0
-        for start, stop, rank in parts.within(first, min(first + domain, parts.end)):
+        pieces = parts.within(first, min(first + domain, parts.end))
+        for start, stop, rank in pieces:
             at = start
             while at < stop:
                 if room == 0:
@@ -116,7 +116,7 @@ def _rounds(request: Request, parts: Parts) -> Rounds:
                 room -= upto - at
                 at = upto
         if found:
-            rounds.add(aggregator, found)
+            rounds.add(aggregator, found, pieces)
     return rounds
 
 
@@ -141,11 +141,10 @@ class TwoPhase:
         script.chosen("allreduce")(script, count, _OFFSET)
         script.chosen("allgather")(script, count, _COUNT, count, _COUNT)
         for aggregator in self.rounds.aggregators:
-            theirs = self.rounds.of_aggregator.get(aggregator, ())
-            having = {piece[2] for one in theirs for piece in one.pieces}
+            having = self.rounds.pieces.get(aggregator)
             if not having:
                 continue
-            counts = [int(rank in having) for rank in range(script.size)]
+            counts = [having[rank] for rank in range(script.size)]
             script.chosen("allgatherv")(
                 script, counts[script.rank], 2 * _OFFSET, counts, 2 * _OFFSET
             )

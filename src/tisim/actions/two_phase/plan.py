@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -66,6 +67,9 @@ class Request:
         What the user says.
     striping
         Of the file, where the library has a driver for its file system; None: it has none.
+    pieces
+        Offsets and sizes of the pieces of each rank's part, where views leave holes in some;
+        empty: each part is one piece.
     """
 
     offsets: Sequence[int]
@@ -74,6 +78,19 @@ class Request:
     placement: Sequence[int]
     hints: Hints
     striping: Striping | None = None
+    pieces: Sequence[Sequence[tuple[int, int]]] = ()
+
+    def pieces_of(self, rank: int) -> Sequence[tuple[int, int]]:
+        """Offsets and sizes of the pieces of a rank's part.
+
+        Parameters
+        ----------
+        rank
+            Of the communicator.
+        """
+        if self.pieces and self.pieces[rank]:
+            return self.pieces[rank]
+        return ((self.offsets[rank], self.sizes[rank]),)
 
     @property
     def size(self) -> int:
@@ -97,9 +114,7 @@ class Independent:
 
     def write(self, script: Script) -> None:
         """Write the schedule of the script's rank."""
-        request = self.request
-        access = script.write_file if request.writes else script.read_file
-        access(request.offsets[script.rank], request.sizes[script.rank])
+        script.own_part()
 
 
 @dataclass(slots=True)
@@ -117,6 +132,13 @@ class Round:
     begin: int = 0
     end: int = 0
     pieces: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def sizes(self) -> list[tuple[int, int]]:
+        """How many bytes each rank has in the buffer: one message, whatever its pieces."""
+        found: dict[int, int] = {}
+        for begin, end, rank in self.pieces:
+            found[rank] = found.get(rank, 0) + end - begin
+        return list(found.items())
 
     def runs(self) -> list[tuple[int, int]]:
         """Bytes in a row that the pieces cover: begin and end of each run."""
@@ -143,24 +165,40 @@ class Rounds:
         Of each rank and round the aggregators it exchanges data with, and how many bytes.
     count
         Rounds of the aggregator that has most.
+    pieces
+        How many pieces of each rank an aggregator's part of the file has.
     """
 
     aggregators: Sequence[int]
     of_aggregator: dict[int, list[Round]] = field(default_factory=dict)
     of_rank: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
     count: int = 0
+    pieces: dict[int, Counter[int]] = field(default_factory=dict)
     _numbers: dict[int, set[int]] = field(default_factory=dict)
 
-    def add(self, aggregator: int, rounds: list[Round]) -> None:
-        """Take the rounds of an aggregator, with their pieces."""
+    def add(
+        self, aggregator: int, rounds: list[Round], pieces: Sequence[tuple[int, int, int]]
+    ) -> None:
+        """Take the rounds of an aggregator.
+
+        Parameters
+        ----------
+        aggregator
+            Its rank.
+        rounds
+            With the pieces of each.
+        pieces
+            Those of its part of the file, before rounds cut them: begin, end, rank.
+        """
         self.of_aggregator[aggregator] = rounds
+        self.pieces[aggregator] = Counter(rank for _, _, rank in pieces)
         self.count = max(self.count, len(rounds))
         for number, one in enumerate(rounds):
             if one.pieces:
                 self._numbers.setdefault(aggregator, set()).add(number)
-            for begin, end, rank in one.pieces:
+            for rank, size in one.sizes():
                 self._numbers.setdefault(rank, set()).add(number)
-                self.of_rank.setdefault((rank, number), []).append((aggregator, end - begin))
+                self.of_rank.setdefault((rank, number), []).append((aggregator, size))
 
     def numbers(self, rank: int) -> list[int]:
         """The rounds in which a rank does something: few of those of many ranks."""
@@ -200,7 +238,7 @@ class Rounds:
         """Begin the messages of one round, as `exchange` does; their requests."""
         theirs = self.of_rank.get((script.rank, number), [])
         own = self.round_of(script.rank, number)
-        mine = [(rank, end - begin) for begin, end, rank in own.pieces] if own else []
+        mine = own.sizes() if own else []
         receives, sends = (mine, theirs) if writes else (theirs, mine)
         me = script.rank  # whose own data stay in its memory
         requests = [script.irecv(rank, size, TAG) for rank, size in receives if rank != me]
@@ -210,7 +248,7 @@ class Rounds:
 
 
 class Parts:
-    """The parts of ranks that want something, by their offsets.
+    """The pieces of ranks that want something, by their offsets.
 
     Parameters
     ----------
@@ -226,7 +264,8 @@ class Parts:
     def __init__(self, request: Request) -> None:
         found = sorted(
             (offset, offset + size, rank)
-            for rank, (offset, size) in enumerate(zip(request.offsets, request.sizes, strict=True))
+            for rank in range(request.size)
+            for offset, size in request.pieces_of(rank)
             if size > 0
         )
         self._parts = found

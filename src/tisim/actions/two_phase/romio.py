@@ -7,6 +7,7 @@ From the sources of ROMIO in MPICH 4: the generic collective reads and writes
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from tisim.actions.script import Script
@@ -47,8 +48,9 @@ def plan_of(request: Request) -> Plan:
 def is_interleaved(request: Request) -> bool:
     """Whether the parts of ranks do not follow each other in the order of ranks."""
     last_end = None
-    for offset, size in zip(request.offsets, request.sizes, strict=True):
-        end = offset + size - 1  # the last byte, before the first one of an empty part
+    for rank, offset in enumerate(request.offsets):
+        last, size = request.pieces_of(rank)[-1]
+        end = last + size - 1  # the last byte, before the first one of an empty part
         if last_end is not None and offset < last_end and offset <= end:
             return True
         last_end = end
@@ -105,7 +107,7 @@ def _rounds(request: Request) -> Rounds | None:
             upto = min(at + buffer, stop)
             found.append(Round(at, upto, parts.within(at, upto)))
             at = upto
-        rounds.add(aggregator, found)
+        rounds.add(aggregator, found, pieces)
     return rounds
 
 
@@ -144,15 +146,19 @@ class TwoPhase:
         """How many pieces each rank has for each aggregator, then the offsets and lengths."""
         script.chosen("alltoall")(script, 1, _COUNT, 1, _COUNT)
         me = script.rank
-        own = self.rounds.of_aggregator.get(me, ())
-        others = {piece[2] for one in own for piece in one.pieces} - {me}
+        others = self.rounds.pieces.get(me, Counter[int]())
         asked = {
-            aggregator
+            aggregator: self.rounds.pieces[aggregator][me]
             for number in self.rounds.numbers(me)
             for aggregator, _ in self.rounds.of_rank.get((me, number), ())
-        } - {me}
-        requests = [script.irecv(rank, 2 * _OFFSET, TAG) for rank in sorted(others)]
-        requests += [script.isend(rank, 2 * _OFFSET, TAG) for rank in sorted(asked)]
+        }
+        each = 2 * _OFFSET
+        requests = [
+            script.irecv(rank, each * others[rank], TAG) for rank in sorted(others) if rank != me
+        ]
+        requests += [
+            script.isend(rank, each * asked[rank], TAG) for rank in sorted(asked) if rank != me
+        ]
         script.waitall(requests)
 
     def _read_round(self, script: Script, number: int) -> None:

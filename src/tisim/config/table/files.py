@@ -73,3 +73,52 @@ class CollectiveFiles(Record):
         core=False,
         doc="the same in collective writes",
     )
+    ds_read: str = row(
+        "tisim/ds-read",
+        CHOICE,
+        "automatic",
+        choices=_HINTS,
+        section=_SECTION,
+        core=False,
+        doc="data sieving in a rank's own reads of parts with holes, which views leave: `enable`, "
+        "`disable`, `automatic`; this is with `romio`",
+    )
+    ds_write: str = row(
+        "tisim/ds-write",
+        CHOICE,
+        "automatic",
+        choices=_HINTS,
+        section=_SECTION,
+        core=False,
+        doc="the same in writes, of which each buffer is locked, read and written",
+    )
+    ind_rd_buffer_size: int = row(
+        "tisim/ind-rd-buffer-size",
+        BYTES,
+        "4MiB",
+        section=_SECTION,
+        core=False,
+        doc="the buffer of data sieving in reads",
+    )
+    ind_wr_buffer_size: int = row(
+        "tisim/ind-wr-buffer-size",
+        BYTES,
+        "512KiB",
+        section=_SECTION,
+        core=False,
+        doc="the same in writes",
+    )
+
+    def model_fields(self) -> dict[str, int]:
+        """The core's fields, which depend on several options."""
+
+        def sieve(hint: str, size: int) -> int:
+            sieves = hint == "enable" or (hint == "automatic" and self.way == "romio")
+            return size if sieves else 0
+
+        return {
+            "two_phase": self.way != "independent",
+            "overlaps_splits": self.way == "ompio",
+            "sieve_reads": sieve(self.ds_read, self.ind_rd_buffer_size),
+            "sieve_writes": sieve(self.ds_write, self.ind_wr_buffer_size),
+        }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "record.h"
+#include "view_layout.h"
 
 #define LONGEST_LINE 8448
 
@@ -17,6 +18,7 @@ struct file {
   bool is_self;       /* of a communicator of this rank alone, which the trace does not know */
   int64_t position;   /* that the trace has reached */
   int64_t unit;       /* bytes of an element of the view */
+  bool has_holes;     /* the view: positions count the bytes that it shows */
   struct file *next;
 };
 
@@ -198,6 +200,7 @@ static int64_t bytes_of(MPI_Count count, MPI_Datatype type, const MPI_Status *st
 /* Where in the file a part of so many bytes lies: so that it ends where it does, though a view may
  * leave holes in it. */
 static int64_t place_of(const struct file *file, int64_t bytes) {
+  if (file->has_holes) return first_element * file->unit;
   MPI_Offset begin = 0;
   MPI_Offset last = 0;
   const int64_t elements = bytes / file->unit;
@@ -260,7 +263,13 @@ void tisim_after_file_seek_shared(MPI_File moved, MPI_Offset offset, int from) {
   const struct file *const file = file_of(moved);
   if (file == NULL) return;
   MPI_Offset place = 0;
-  if (from == MPI_SEEK_SET) {
+  if (file->has_holes) {
+    place = offset * file->unit;
+    if (from == MPI_SEEK_END) {
+      tisim_unsupported();
+      return;
+    }
+  } else if (from == MPI_SEEK_SET) {
     PMPI_File_get_byte_offset(moved, offset, &place);
   } else {
     if (from == MPI_SEEK_END) PMPI_File_get_size(moved, &place);
@@ -310,11 +319,25 @@ void tisim_after_file_view(MPI_File viewed) {
   MPI_Datatype type = MPI_BYTE;
   char representation[MPI_MAX_DATAREP_STRING];
   int unit = 1;
+  struct tisim_layout layout = {.levels = 0};
+  bool is_known = true;
   if (PMPI_File_get_view(viewed, &displacement, &element, &type, representation) == MPI_SUCCESS) {
     PMPI_Type_size(element, &unit);
+    is_known = tisim_layout_of(type, &layout);
     free_type(element);
     free_type(type);
   }
+  const bool had_holes = file->has_holes;
   file->unit = unit > 0 ? unit : 1;
-  write_call(TISIM_file_set_view, file, &file->handle, 1);
+  file->has_holes = is_known && tisim_has_holes(&layout);
+  if (!is_known || (file->has_holes && file->is_self)) {
+    file->has_holes = false;
+    tisim_unsupported();
+    return;
+  }
+  if (file->has_holes || had_holes) file->position = 0;
+  int64_t numbers[1 + TISIM_MOST_VIEW_NUMBERS] = {file->handle};
+  size_t count = 1;
+  if (file->has_holes) count += tisim_view_numbers(&layout, displacement, numbers + 1);
+  write_call(TISIM_file_set_view, file, numbers, count);
 }

@@ -43,7 +43,7 @@
   WORD(file_write_all, "nn") WORD(file_read_at_all, "nnn") WORD(file_write_at_all, "nnn") \
   WORD(file_read_shared, "nn") WORD(file_write_shared, "nn")                             \
   WORD(file_read_ordered, "nn") WORD(file_write_ordered, "nn") WORD(file_seek, "nn")     \
-  WORD(file_seek_shared, "nn") WORD(file_sync, "n") WORD(file_set_view, "n")             \
+  WORD(file_seek_shared, "nn") WORD(file_sync, "n") WORD(file_set_view, "nv")             \
   WORD(file_set_size, "nn") WORD(file_preallocate, "nn")                                 \
   WORD(file_iread, "nn") WORD(file_iwrite, "nn") WORD(file_iread_at, "nnn")              \
   WORD(file_iwrite_at, "nnn") WORD(file_iread_all, "nn") WORD(file_iwrite_all, "nn")     \

@@ -118,20 +118,76 @@ def test_the_position_that_ranks_share(
         ]
 
 
-def test_offsets_of_views_are_bytes_of_the_file(
+def test_offsets_of_views_are_bytes_that_they_show(
     mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = _record(VIEW, tmp_path, mpi, cache, monkeypatch, "mpi")
     for rank in range(2):
-        first = 100 + 16 * rank
         assert _of_files(trace, rank) == [
-            *("file_open 0 blocks rwc", "file_set_view 0"),
-            *(f"file_seek 0 {first}", "file_write_all 0 16"),
-            # Two blocks, of which the second ends at 80 bytes.
-            *(f"file_seek 0 {first + 80 - 32}", "file_write_all 0 32"),
-            f"file_write_at_all 0 4 {first + 32 + 4}",
+            *("file_open 0 blocks rwc", f"file_set_view 0 {100 + 16 * rank} 16 32"),
+            *("file_write_all 0 16", "file_write_all 0 32", "file_write_at_all 0 4 20"),
             "file_close 0",
         ]
+
+
+# Views of types of all kinds, the numbers of each, and what ends them.
+VIEWS = """
+  MPI_File file;
+  MPI_Datatype type, part;
+  int data[64] = {0};
+  CHECK(MPI_File_open(MPI_COMM_WORLD, "views", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                      &file) == MPI_SUCCESS);
+  #define VIEW(displacement, etype)                                                            \
+    MPI_Type_commit(&type);                                                                    \
+    MPI_File_set_view(file, displacement, etype, type, "native", MPI_INFO_NULL);               \
+    MPI_Type_free(&type);                                                                      \
+    MPI_File_seek(file, 1, MPI_SEEK_SET);                                                      \
+    MPI_File_write(file, data, 3, etype, MPI_STATUS_IGNORE);
+  MPI_Type_vector(3, 2, 5, MPI_INT, &type);
+  VIEW(8, MPI_INT)
+  int sizes[] = {4, 6, 5}, parts[] = {2, 3, 2}, starts[] = {1, 2, 3};
+  MPI_Type_create_subarray(3, sizes, parts, starts, MPI_ORDER_C, MPI_DOUBLE, &type);
+  VIEW(0, MPI_DOUBLE)
+  MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_FORTRAN, MPI_INT, &type);
+  VIEW(0, MPI_INT)
+  int lengths[] = {2, 2, 2}, places[] = {1, 4, 7};
+  MPI_Type_indexed(3, lengths, places, MPI_INT, &type);
+  VIEW(0, MPI_INT)
+  MPI_Type_contiguous(4, MPI_INT, &part);
+  MPI_Type_create_resized(part, 0, 64, &type);
+  MPI_Type_free(&part);
+  VIEW(4, MPI_INT)
+  MPI_Type_contiguous(4, MPI_INT, &type);
+  VIEW(16, MPI_INT)
+  MPI_File_close(&file);
+"""
+
+
+def test_views_are_blocks_at_distances(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = _record(VIEWS, tmp_path, mpi, cache, monkeypatch, "mpi")
+    views = [
+        ("8 8 3 20 48", 4),
+        (f"{8 * (30 + 10 + 3)} 16 3 40 2 240 960", 8),
+        ("36 8 3 16 96", 4),
+        ("4 8 3 12 32", 4),
+        ("4 16 64", 4),
+    ]
+    expected = ["file_open 0 views rwc"]
+    for numbers, unit in views:
+        expected += [f"file_set_view 0 {numbers}", f"file_seek 0 {unit}"]
+        expected.append(f"file_write 0 {3 * unit}")
+    expected += ["file_set_view 0", "file_seek 0 20", "file_write 0 12", "file_close 0"]
+    assert _of_files(trace, 0) == expected
+
+
+def test_irregular_views_are_counted(
+    mpi: Mpi, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = VIEWS.replace("{1, 4, 7}", "{1, 4, 8}")
+    trace = _record(body, tmp_path, mpi, cache, monkeypatch, "mpi")
+    assert "warning: 2 calls of MPI_File_set_view are not in the trace" in trace.run.stderr
 
 
 def test_files_of_parts_of_the_ranks(

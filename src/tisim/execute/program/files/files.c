@@ -96,6 +96,24 @@ static void transfer(const struct instruction *instruction, const struct handle 
   if (reads) release_room(room, bytes);
 }
 
+void note_view(const struct instruction *instruction, struct handle *handle) {
+  const int64_t *const numbers = instruction->numbers;
+  const int64_t count = instruction->count;
+  if (handle->shown > 0 || count > 0) handle->position = 0;
+  handle->shown = count > 0 ? numbers[1] : 0;
+  for (int64_t i = 2; i + 1 < count; i += 2) handle->shown *= numbers[i];
+  if (count == 0) return;
+  handle->displacement = numbers[0];
+  handle->distance = numbers[count - 1];
+}
+
+/* A length of the file that holds all bytes before a position. */
+static int64_t reach(const struct handle *handle, int64_t position) {
+  if (handle->shown == 0) return position;
+  const int64_t turns = (position + handle->shown - 1) / handle->shown;
+  return handle->displacement + turns * handle->distance;
+}
+
 /* Follows the position, to learn how long the files are that are only read. */
 static void rehearse(const struct instruction *instruction, struct handle *handle) {
   switch (instruction->operation) {
@@ -110,7 +128,7 @@ static void rehearse(const struct instruction *instruction, struct handle *handl
     case OPERATION_FILE_READ_ALL_BEGIN:
     case OPERATION_FILE_READ_ORDERED_BEGIN:
       handle->position += instruction->bytes;
-      note_read(handle->of, handle->position);
+      note_read(handle->of, reach(handle, handle->position));
       break;
     case OPERATION_WRITE:
     case OPERATION_FILE_WRITE:
@@ -126,7 +144,10 @@ static void rehearse(const struct instruction *instruction, struct handle *handl
     case OPERATION_FILE_IREAD_AT:
     case OPERATION_FILE_IREAD_AT_ALL:
     case OPERATION_FILE_READ_AT_ALL_BEGIN:
-      note_read(handle->of, instruction->numbers[0] + instruction->bytes);
+      note_read(handle->of, reach(handle, instruction->numbers[0] + instruction->bytes));
+      break;
+    case OPERATION_FILE_SET_VIEW:
+      note_view(instruction, handle);
       break;
     case OPERATION_LSEEK:
     case OPERATION_FILE_SEEK:

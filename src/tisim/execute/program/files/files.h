@@ -17,6 +17,8 @@ struct handle {
   int file;      /* of POSIX */
   MPI_File mpi;  /* of MPI-IO */
   int64_t position; /* in the rehearsal */
+  /* Of a view: where it begins, and how many bytes it shows of how many. 0: it shows all. */
+  int64_t displacement, shown, distance;
   /* Of a split collective call that is under way. */
   void *room;
   const void *data;
@@ -27,6 +29,9 @@ struct handle {
 void call_file(const struct instruction *instruction);
 /* What the trace has left open at the end of a repetition. */
 void close_files(void);
+
+/* The handle's view from here on. */
+void note_view(const struct instruction *instruction, struct handle *handle);
 
 /* mpi_files.c */
 void call_mpi_file(const struct instruction *instruction, struct handle *handle);

@@ -33,13 +33,38 @@ static int whence_of(int64_t from) {
   return from == SEEK_FROM_POSITION ? MPI_SEEK_CUR : MPI_SEEK_END;
 }
 
-/* Positions in a trace are bytes of the file, and stay where they are. */
-static void set_view(const struct handle *handle) {
+/* The type of a view: its numbers are the displacement, the bytes of a block, a count and a distance
+ * for each level, and the distance at which all is repeated. */
+static MPI_Datatype type_of_view(const int64_t *numbers, int64_t count) {
+  MPI_Datatype type;
+  MPI_Type_contiguous((int)numbers[1], MPI_BYTE, &type);
+  for (int64_t i = 2; i < count; i += 2) {
+    MPI_Datatype larger;
+    if (i + 1 < count)
+      MPI_Type_create_hvector((int)numbers[i], 1, (MPI_Aint)numbers[i + 1], type, &larger);
+    else
+      MPI_Type_create_resized(type, 0, (MPI_Aint)numbers[i], &larger);
+    MPI_Type_free(&type);
+    type = larger;
+  }
+  MPI_Type_commit(&type);
+  return type;
+}
+
+/* Without a view positions in a trace are bytes of the file, and stay where they are. */
+static void set_view(const struct instruction *instruction, struct handle *handle) {
   char representation[] = "native";
+  const bool has_view = instruction->count > 0;
   MPI_Offset position = 0;
-  PMPI_File_get_position(handle->mpi, &position);
-  check(MPI_File_set_view(handle->mpi, 0, MPI_BYTE, MPI_BYTE, representation, MPI_INFO_NULL),
+  if (!has_view && handle->shown == 0) PMPI_File_get_position(handle->mpi, &position);
+  MPI_Datatype type = MPI_BYTE;
+  if (has_view) type = type_of_view(instruction->numbers, instruction->count);
+  const MPI_Offset displacement = has_view ? instruction->numbers[0] : 0;
+  check(MPI_File_set_view(handle->mpi, displacement, MPI_BYTE, type, representation,
+                          MPI_INFO_NULL),
         handle);
+  if (has_view) MPI_Type_free(&type);
+  note_view(instruction, handle);
   PMPI_File_seek(handle->mpi, position, MPI_SEEK_SET);
 }
 
@@ -233,7 +258,7 @@ void call_mpi_file(const struct instruction *instruction, struct handle *handle)
       if (is_executed) check(MPI_File_sync(handle->mpi), handle);
       return;
     case OPERATION_FILE_SET_VIEW:
-      if (is_executed) set_view(handle);
+      if (is_executed) set_view(instruction, handle);
       return;
     case OPERATION_FILE_READ_ALL_END:
     case OPERATION_FILE_WRITE_ALL_END:
