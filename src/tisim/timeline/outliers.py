@@ -48,7 +48,8 @@ class Outlier:
     start, end
         Simulated seconds.
     usual
-        The median of those like it: of the same rank, between the same calls; seconds.
+        The median of those like it: of the same rank, between the same calls, or, where these are
+        few, of all ranks, between calls of the same kinds and sizes; seconds.
     alike
         How many these are.
     waited
@@ -110,15 +111,20 @@ def find_outliers(store: EventStore, end_of_run: float) -> list[Outlier]:
     if not len(computes):
         return []
     before, after = _neighbours(rank, computes, -1), _neighbours(rank, computes, 1)
-    # Which calls a computation lies between: their kinds, peers and sizes, in one number.
-    call = _hash(np.zeros(len(order), np.uint64), kind)
-    for name in ("peer", "bytes"):
-        call = _hash(call, rows[name][order])
-    key = _hash(np.zeros(len(computes), np.uint64), rank[computes])
+    # Which calls a computation lies between: their kinds, sizes and peers, in one number.
+    sized = _hash(_hash(np.zeros(len(order), np.uint64), kind), rows["bytes"][order])
+    call = _hash(sized, rows["peer"][order])
+    wide = np.zeros(len(computes), np.uint64)
+    key = _hash(wide, rank[computes])
     for place in (before, after):
         key = _hash(key, np.where(place < 0, 0, call[place]))
+        wide = _hash(wide, np.where(place < 0, 0, sized[place]))
     seconds = end[computes] - start[computes]
     usual, alike = _medians(key, seconds)
+    # Of what a rank does seldom, those of all ranks with other peers are like it.
+    few = alike < _FEWEST
+    if few.any():
+        usual[few], alike[few] = _medians(wide[few], seconds[few])
     chosen = (
         (alike >= _FEWEST) & (seconds >= _TIMES * usual) & (seconds - usual >= _PART * end_of_run)
     )

@@ -48,6 +48,20 @@ def test_a_long_computation_is_named_with_who_waits_for_it(tmp_path: Path) -> No
     assert written[0]["rank"] == 2 and written[0]["seconds"] == pytest.approx(30e-3)
 
 
+def test_what_a_rank_does_seldom_is_compared_with_other_ranks(tmp_path: Path) -> None:
+    """Each rank computes three times between a barrier and its receive, rank 3 once for longer."""
+    lines = [f"{rank} init" for rank in range(6)]
+    for step in range(3):
+        for rank in range(6):
+            volume = 20_000_000 if (rank, step) == (3, 1) else 1_000_000 + 1000 * rank
+            lines += [f"{rank} barrier", f"{rank} compute {volume}"]
+            lines += [f"{rank} send {(rank + 1) % 6} 1 100", f"{rank} recv {(rank - 1) % 6} 1 100"]
+    (tmp_path / "t.txt").write_text("\n".join(lines) + "\n")
+    (found,) = replayed(tmp_path / "t.txt", 6).require_event_log().outliers
+    assert found.rank == 3 and found.seconds == pytest.approx(20e-3)
+    assert found.alike == 18 and found.usual == pytest.approx(1e-3, rel=0.01)
+
+
 def test_computations_that_are_all_alike_are_no_outliers(tmp_path: Path) -> None:
     result = replayed(sweep(tmp_path / "t", 3, {}), 3)
     log = result.require_event_log()

@@ -36,6 +36,11 @@ def page(driver: Any, viewer: Viewer) -> Iterator[Any]:
     driver.get(viewer.address)
     wait_for(driver, "return document.getElementById('chart').dataset.drawn")
     yield driver
+    assert_quiet(driver, viewer.address)
+
+
+def assert_quiet(driver: Any, address: str) -> None:
+    """A browser has complained of nothing, and asked nobody but a viewer since it was last read."""
     assert driver.get_log("browser") == []
     asked = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     addresses = {
@@ -44,7 +49,7 @@ def page(driver: Any, viewer: Viewer) -> Iterator[Any]:
         if one["method"] == "Network.requestWillBeSent"
     }
     outside = {one for one in addresses if one.startswith(("http", "ws", "ftp"))}
-    assert {one for one in outside if not one.startswith(viewer.address)} == set()
+    assert {one for one in outside if not one.startswith(address)} == set()
     assert outside
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import tisim
 from tests.unit.view import viewer as viewers
-from tests.unit.view.test_page import panel_says, wait_for, window
+from tests.unit.view.test_page import assert_quiet, panel_says, wait_for, window
 from tests.unit.viz import browser as chromium
 from tisim.generate import Halo3D
 from tisim.timeline.run_file import RunFile, Window
@@ -102,4 +102,4 @@ def test_the_node_is_found_in_the_page(viewer: viewers.Viewer, tmp_path: Path) -
         assert "positions" in window(driver)
         ranks = json.loads(viewer.get("ask/order?name=state:compute")[1])["ranks"]
         assert sorted(ranks[:2]) == [*_RANKS]
-        assert driver.get_log("browser") == []
+        assert_quiet(driver, viewer.address)

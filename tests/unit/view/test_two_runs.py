@@ -12,7 +12,7 @@ import pytest
 import tisim
 from tests.unit.command_line import CommandLine, refused
 from tests.unit.view import viewer as viewers
-from tests.unit.view.test_page import keys, panel_says, wait_for
+from tests.unit.view.test_page import assert_quiet, keys, panel_says, wait_for
 from tests.unit.viz import browser as chromium
 from tisim.platform import new
 from tisim.timeline.run_file import RunFile
@@ -141,4 +141,4 @@ def test_the_page_shows_both(viewer: viewers.Viewer, tmp_path: Path) -> None:
         )
         widths += "one.dispatchEvent(new PointerEvent('pointermove', move)); return one.title; })"
         assert driver.execute_script(widths) == ["recv, 1 ms", "recv, 5 ms"]
-        assert driver.get_log("browser") == []
+        assert_quiet(driver, viewer.address)
