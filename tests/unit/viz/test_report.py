@@ -304,6 +304,24 @@ def test_the_page_can_be_dark(driver: Any, lu: Path) -> None:
 
 
 @with_browser
+def test_all_parts_are_printed(driver: Any, lu: Path) -> None:
+    page = Page(driver, lu)
+
+    def shown() -> list[str]:
+        sections = driver.find_elements("css selector", "main > section")
+        return [one.get_attribute("id") for one in sections if one.is_displayed()]
+
+    assert shown() == ["summary"]
+    driver.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    assert {*TABS} <= {*shown()}
+    for chart in ("gantt", "matrix", "links"):
+        assert page.colours(f"#{chart}-chart") >= 4
+    driver.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    assert shown() == ["summary"]
+    assert page.complaints() == []
+
+
+@with_browser
 def test_a_narrow_page_scrolls_down_only(driver: Any, lu: Path) -> None:
     size = driver.get_window_size()
     driver.set_window_size(420, 900)
