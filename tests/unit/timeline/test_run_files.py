@@ -65,6 +65,24 @@ def test_a_record_takes_few_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "lu.tir").stat().st_size <= 30 * records
 
 
+def test_beginnings_that_follow_are_not_stored(run: RunFile) -> None:
+    for table in (run.states, run.actions):
+        stored = table._file.read(columns=["start"]).column("start").null_count
+        assert stored > 0.99 * table.rows - 4 * table.blocks
+        for block in range(table.blocks):
+            rows = table.read(block)
+            assert not np.isnan(rows.reals("start")).any()
+
+
+def test_columns_that_are_mapped_into_memory_are_aligned(
+    written: tuple[tisim.Result, Path],
+) -> None:
+    with zipfile.ZipFile(written[1]) as archive:
+        for name in ("spans.arrow", "levels.arrow"):
+            with archive.open(name) as member:
+                assert member._orig_compress_start % 64 == 0
+
+
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a.tir", "b.tir"):
         tisim.replay(ROOT / "traces/ring.4", platform=GRAPHENE, timeline=tmp_path / name)

@@ -194,10 +194,21 @@ class BlockTable:
         names = [one for one in self.columns if (one in _OFTEN) == often]
         with self._loading:
             table = self._file.read_row_group(block, columns=names, use_threads=False)
-        return {one: numpy_array(table.column(one)) for one in names}
+        found = {one: numpy_array(table.column(one)) for one in names}
+        if {"rank", "start", "end"} <= found.keys():
+            found["start"] = _complete(found["start"], found["end"])
+        return found
 
     def none(self) -> Block:
         """No rows, with the columns of the table."""
         import numpy as np
 
         return Block({name: np.zeros(0) for name in self.columns})
+
+
+def _complete(start: NDArray[np.generic], end: NDArray[np.generic]) -> NDArray[np.generic]:
+    """When rows begin; those without a time begin when the row before ends, shape (rows,)."""
+    import numpy as np
+
+    missing = np.isnan(start.astype(np.float64, copy=False))
+    return np.where(missing, np.append(np.nan, end[:-1])[: len(end)], start)

@@ -38,11 +38,17 @@ class RunFileOutput:
         self._messages = _core.MessageRows()
         self._writer = RunFileWriter(path, run.ranks)
         run.send_states_to(self._states)
+        self._xml: str | None = None
+        self._has_begun = False
 
     def listeners(self) -> list[_core.Listener]:
         return [self._actions, self._messages]
 
     def drain(self, last: bool) -> None:
+        if not self._has_begun:
+            # By the thread that writes, while the simulation goes on.
+            self._xml = _xml_of(self._run.settings.platform)
+            self._has_begun = True
         self._writer.add("states", self._states.take(), last=last)
         self._writer.add("actions", self._actions.take(last), last=last)
         self._writer.add("messages", self._messages.take(last), last=last)
@@ -67,7 +73,7 @@ class RunFileOutput:
             host_of=[place[int(host)] for host in run.hosts],
             trace=run.trace,
             config=run.settings.config.as_dict(),
-            platform_xml=_xml_of(run.settings.platform),
+            platform_xml=self._xml,
         )
 
 

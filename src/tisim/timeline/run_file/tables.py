@@ -133,13 +133,24 @@ class RecordTable:
             int(fields["rank"][1]) if is_sorted else -1,
             self._ranks,
         )
-        columns = {
-            name: _column(values.view(fields[field][0]), field)
-            for (name, field), values in zip(self._columns.items(), every, strict=True)
+        values = {
+            name: one.view(fields[field][0])
+            for (name, field), one in zip(self._columns.items(), every, strict=True)
         }
+        columns = {name: _column(values[name], field) for name, field in self._columns.items()}
+        if is_sorted:
+            columns["start"] = arrow_array(values["start"], _follows(values))
         self.file.write(columns)
         if last:
             self.file.close()
+
+
+def _follows(rows: Mapping[str, NDArray[np.generic]]) -> NDArray[np.bool_]:
+    """Which rows begin when the row before ends, which is of the same rank, shape (rows,)."""
+    import numpy as np
+
+    rank, start, end = rows["rank"], rows["start"], rows["end"]
+    return np.append(False, (start[1:] == end[:-1]) & (rank[1:] == rank[:-1]))[: len(rank)]
 
 
 def _column(values: NDArray[np.generic], field: str) -> pa.Array:

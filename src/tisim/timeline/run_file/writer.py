@@ -137,6 +137,8 @@ class RunFileWriter:
                     archive.open(member, "w", force_zip64=True) as target,
                 ):
                     shutil.copyfileobj(source, target, 1 << 20)
+                # Large runs would need the room twice.
+                table.discard()
         self._file.complete()
         self._discard_tables()
 
