@@ -135,7 +135,7 @@ def test_parts_with_holes_that_follow_each_other_are_sieved(replay: Replay) -> N
 def test_a_plan_has_one_message_for_the_pieces_of_a_round() -> None:
     pieces = [[(10 * rank + 40 * i, 10) for i in range(5)] for rank in range(4)]
     request = Request(
-        [10 * rank for rank in range(4)], [50] * 4, True, [0, 0, 1, 1], Hints(), pieces
+        [10 * rank for rank in range(4)], [50] * 4, True, [0, 0, 1, 1], Hints(), pieces=pieces
     )
     for library in (romio, ompio):
         plan = library.plan_of(request)

@@ -27,6 +27,7 @@ ROOMS = (
     "core/tit/file",
     "core/tit/writer",
     "core/tit/recorder",
+    "core/trace/vocabulary/views",
     "core/trace/vocabulary",
     "core/trace/habits",
     "core/trace",
