@@ -68,7 +68,7 @@ class FileHabits {
     return {.use = found->second};
   }
 
-  // `behind`: the last byte; with holes in between this is more than the offset and the bytes.
+  // `behind` is the offset behind the last byte: with holes, more than the offset and the bytes.
   void access(Ends& ends, bool writes, std::int64_t offset, std::int64_t bytes,
               std::int64_t behind) {
     if (ends.use < 0) return;

@@ -7,11 +7,11 @@ namespace tisim {
 TEST("file habits: accesses in a row, behind a gap, and backwards") {
   FileHabits habits;
   FileHabits::Ends ends = habits.open("out.%d", 0, 1000);
-  habits.access(ends, true, 0, 99);      // the first one follows nothing
-  habits.access(ends, true, 99, 901);    // consecutive
-  habits.access(ends, true, 2000, 100);  // sequential
-  habits.access(ends, true, 0, 2000);    // neither
-  habits.access(ends, false, 5, 2'000'000'000);
+  habits.access(ends, true, 0, 99, 99);        // the first one follows nothing
+  habits.access(ends, true, 99, 901, 1000);    // consecutive
+  habits.access(ends, true, 2000, 100, 2100);  // sequential
+  habits.access(ends, true, 0, 2000, 2000);    // neither
+  habits.access(ends, false, 5, 2'000'000'000, 2'000'000'005);
   const FileUse& use = habits.uses().front();
   CHECK(use.writes.calls == 4);
   CHECK(use.writes.bytes == 3100);
@@ -26,12 +26,22 @@ TEST("file habits: accesses in a row, behind a gap, and backwards") {
   CHECK(use.reads.aligned == 0);
 }
 
+TEST("file habits: what follows an access with holes begins behind its last byte") {
+  FileHabits habits;
+  FileHabits::Ends ends = habits.open("a", 0, 1000);
+  habits.access(ends, true, 0, 50, 90);
+  habits.access(ends, true, 90, 50, 180);
+  const FileUse& use = habits.uses().front();
+  CHECK(use.writes.bytes == 100);
+  CHECK(use.writes.consecutive == 1);
+}
+
 TEST("file habits: handles are apart, names on one file system together") {
   FileHabits habits;
   FileHabits::Ends one = habits.open("a", -1, 4096);
   FileHabits::Ends other = habits.open("a", -1, 4096);
-  habits.access(one, false, 0, 10);
-  habits.access(other, false, 10, 10);  // the first one of its handle
+  habits.access(one, false, 0, 10, 10);
+  habits.access(other, false, 10, 10, 20);  // the first one of its handle
   CHECK(habits.uses().size() == 1);
   CHECK(habits.uses().front().opens == 2);
   CHECK(habits.uses().front().reads.consecutive == 0);
