@@ -12,6 +12,7 @@ from tisim.errors import InputError
 from tisim.timeline.run_file import RunFile
 from tisim.view.answers import Answers
 from tisim.view.guard import Guard
+from tisim.viz.modules import shared_files
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -192,10 +193,16 @@ def _routes(answers: Answers, guard: Guard) -> Starlette:
 
 
 def page_files() -> dict[str, bytes]:
-    """The files of the page, by name; no others are ever sent."""
+    """The files of the page, by name; no others are ever sent.
+
+    The modules that it shares with the report are among them, and the common theme is part of its
+    style.
+    """
     folder = resources.files("tisim.view") / "page"
-    return {
+    shared = {name: text.encode() for name, text in shared_files().items()}
+    own = {
         item.name: item.read_bytes()
         for item in folder.iterdir()
         if item.name[item.name.rfind(".") :] in _TYPES
     }
+    return {**shared, **own, "style.css": shared["theme.css"] + own["style.css"]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from tisim.errors import InputError
 from tisim.files import write_file
 from tisim.viz.application import application_of, application_page, application_tab
 from tisim.viz.file_page import file_page, file_tab
+from tisim.viz.modules import page_file, page_script, page_style
 from tisim.viz.page_data import chosen_part, page_data
 from tisim.viz.page_parts import PageParts
 
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from tisim.result import Result
 
 _SUFFIXES = (".html", ".htm")
-# In the order in which they need each other.
-_SCRIPTS = (
-    "data.js",
-    "sources.js",
-    "gantt.js",
-    "small.js",
-    "heatmaps.js",
-    "tables.js",
-    "main.js",
-)
 
 
 def check_report(path: str | os.PathLike[str]) -> None:
@@ -79,10 +69,10 @@ def write_report(
     part = chosen_part(result.require_event_log(), begin, end)
     parts = PageParts(result, part)
     application = application_of(result.trace)
-    page = Template(_read("page.html")).substitute(
+    page = Template(page_file("page.html")).substitute(
         title=parts.title,
-        style=_read("style.css") + _read("charts.css"),
-        script="\n".join(_read(name) for name in _SCRIPTS),
+        style=page_style("style.css", "charts.css"),
+        script=page_script("main.js"),
         data=page_data(result, part),
         legend=parts.legend(),
         summary=parts.summary(),
@@ -99,8 +89,3 @@ def write_report(
         config=parts.config(),
     )
     write_file(path, page)
-
-
-def _read(name: str) -> str:
-    """A file that the page is made of, from the folder `page` beside this module."""
-    return resources.files("tisim.viz").joinpath("page", name).read_text(encoding="utf-8")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from importlib import resources
+
+from tisim.viz.modules import page_script, page_style
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
@@ -23,7 +24,6 @@ def static_page(title: str, sections: Sequence[tuple[str, str]]) -> str:
         f"<section>\n<h2>{escape(heading)}</h2>\n{content}\n</section>"
         for heading, content in sections
     )
-    style, more, script = map(_read, ("style.css", "charts.css", "tables.js"))
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -34,7 +34,7 @@ def static_page(title: str, sections: Sequence[tuple[str, str]]) -> str:
 <title>{escape(title)}</title>
 <link rel="icon" href="data:,">
 <style>
-{style}{more}</style>
+{page_style("style.css", "charts.css")}</style>
 </head>
 <body>
 <header><h1>{escape(title)}</h1></header>
@@ -42,8 +42,7 @@ def static_page(title: str, sections: Sequence[tuple[str, str]]) -> str:
 {body}
 </main>
 <script>
-{script}
-wireTables(() => {{}});
+{page_script("static.js")}
 </script>
 </body>
 </html>
@@ -72,7 +71,3 @@ def numbers(facts: Sequence[tuple[str, str]]) -> str:
         f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for name, value in facts
     )
     return f'<div class="numbers">{items}</div>'
-
-
-def _read(name: str) -> str:
-    return resources.files("tisim.viz").joinpath("page", name).read_text(encoding="utf-8")

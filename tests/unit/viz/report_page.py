@@ -31,6 +31,11 @@ class Page:
         chart = self.find("#gantt-chart")
         return float(chart.get_attribute("data-begin")), float(chart.get_attribute("data-end"))
 
+    def lanes(self) -> tuple[int, int]:
+        """The first and the last of the lanes that the Gantt chart shows."""
+        chart = self.find("#gantt-chart")
+        return int(chart.get_attribute("data-first")), int(chart.get_attribute("data-last"))
+
     def colours(self, canvas: str) -> int:
         """How many colours there are in a picture."""
         return int(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import os
 from html import escape
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from tisim.extrapolation.scaling.picture import scaling_picture
 from tisim.files import write_file
 from tisim.quantities import format_time
 from tisim.viz.html import facts, table
+from tisim.viz.modules import page_style
 from tisim.viz.report import check_report
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ def write_scaling_report(
         When the suffix is another, or the file cannot be written.
     """
     check_report(path)
-    style = resources.files("tisim.viz").joinpath("page", "style.css").read_text(encoding="utf-8")
     title = f"Extrapolated to {made.ranks:,} ranks"
     picture = base64.b64encode(scaling_picture(curves, "svg")).decode()
     page = f"""<!DOCTYPE html>
@@ -55,7 +54,7 @@ style-src 'unsafe-inline'; img-src data:">
 <title>{title}</title>
 <link rel="icon" href="data:,">
 <style>
-{style}
+{page_style("style.css")}
 img {{ width: 100%; max-width: 1000px; background: #ffffff; }}
 </style>
 </head>

@@ -1,7 +1,7 @@
 // Bookmarks: windows with names, which the address of the page keeps.
 
 import { instant, time } from "./format.js";
-import { element } from "./table.js";
+import { element } from "./cells.js";
 
 export class Bookmarks {
   constructor(box, view) {

@@ -1,8 +1,10 @@
 // The main picture: ranks over time.
 
 import { Asker } from "./ask.js";
-import { instant, ticks } from "./format.js";
-import { paint, pixel, readTile } from "./tile.js";
+import { drawArrow, drawPathLine, drawTimes, pixel, themed } from "./canvas.js";
+import { ticks } from "./format.js";
+import { listenToMouse } from "./gestures.js";
+import { paint, readTile } from "./tile.js";
 
 const LEFT = 64; // for the names of ranks
 const BOTTOM = 22; // for times
@@ -71,7 +73,7 @@ export class Chart {
     this.tile = readTile(answer);
     this.canvas.dispatchEvent(new CustomEvent("tile", { detail: this.tile }));
     const { height } = this.area();
-    const image = paint(this.tile, height, this.colours(), pixel(this.ground()));
+    const image = paint(this.tile, height, this.colours(), pixel(themed("--empty")));
     this.image = document.createElement("canvas");
     [this.image.width, this.image.height] = [image.width, image.height];
     this.image.getContext("2d").putImageData(image, 0, 0);
@@ -80,8 +82,6 @@ export class Chart {
   }
 
   colours() { return this.run.legend(this.tile).map((one) => pixel(one.colour)); }
-
-  ground() { return matchMedia("(prefers-color-scheme: dark)").matches ? "#202327" : "#f7f7f7"; }
 
   x(time) {
     const { left, width } = this.area();
@@ -111,10 +111,8 @@ export class Chart {
   draw() {
     const context = this.canvas.getContext("2d");
     const { left, width, height } = this.area();
-    const style = getComputedStyle(document.documentElement);
-    const colour = (name) => style.getPropertyValue(name).trim();
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    context.fillStyle = this.ground();
+    context.fillStyle = themed("--empty");
     context.fillRect(left, 0, width, height);
     context.save();
     context.beginPath();
@@ -127,57 +125,40 @@ export class Chart {
       context.imageSmoothingEnabled = false;
       context.drawImage(this.image, x, y, right - x, bottom - y);
     }
-    this.drawArrows(context, colour);
+    this.drawArrows(context);
     const { path } = this;
     this.canvas.dataset.path = path && this.view.path ? path.start.length : 0; // parts that are drawn
-    if (path && this.view.path) this.drawPath(context, colour);
-    this.drawSelection(context, colour);
+    if (path && this.view.path) this.drawPath(context);
+    this.drawSelection(context);
     context.restore();
-    this.drawAxes(context, colour);
+    this.drawAxes(context);
   }
 
-  drawArrows(context, colour) {
+  drawArrows(context) {
     const { ratio } = this.area();
-    context.strokeStyle = context.fillStyle = colour("--ink");
+    context.strokeStyle = context.fillStyle = themed("--ink");
     context.lineWidth = ratio;
     // Those that were waited for longest are drawn last, on top.
     for (const message of [...this.messages].reverse()) {
       if (message.arrived === null || message.started === null) continue;
       const from = [this.x(message.started), this.middle(message.source)];
-      const to = [this.x(message.arrived), this.middle(message.destination)];
-      context.beginPath();
-      context.moveTo(...from);
-      context.lineTo(...to);
-      context.stroke();
-      const angle = Math.atan2(to[1] - from[1], to[0] - from[0]);
-      context.beginPath();
-      context.moveTo(...to);
-      for (const side of [-0.4, 0.4]) {
-        context.lineTo(to[0] - 7 * ratio * Math.cos(angle + side), to[1] - 7 * ratio * Math.sin(angle + side));
-      }
-      context.fill();
+      drawArrow(context, from, [this.x(message.arrived), this.middle(message.destination)], ratio);
     }
   }
 
-  // A line along each part, with a border of the ground's colour so that it is seen on any state.
-  drawPath(context, colour) {
-    const { ratio } = this.area();
+  drawPath(context) {
     const { start, end, source, destination } = this.path;
-    for (const [width, name] of [[5, "--ground"], [2.5, "--path"]]) {
-      context.lineWidth = width * ratio;
-      context.strokeStyle = colour(name);
-      context.beginPath();
+    drawPathLine(context, () => {
       for (let i = 0; i < start.length; i += 1) {
         context.moveTo(this.x(start[i]), this.middle(source[i]));
         context.lineTo(this.x(end[i]), this.middle(destination[i]));
       }
-      context.stroke();
-    }
+    }, this.area().ratio);
   }
 
-  drawSelection(context, colour) {
+  drawSelection(context) {
     const { ratio } = this.area();
-    context.strokeStyle = colour("--mark");
+    context.strokeStyle = themed("--mark");
     context.lineWidth = 2 * ratio;
     if (this.record) {
       const { rank, start, end } = this.record.state;
@@ -195,25 +176,14 @@ export class Chart {
       }
       context.setLineDash([]);
     }
-    if (this.box) context.strokeRect(...this.box);
+    if (this.box) context.strokeRect(...this.box.map((one) => one * ratio));
   }
 
-  drawAxes(context, colour) {
+  drawAxes(context) {
     const { ratio, left, width, height } = this.area();
     const { begin, end, first, last, ranks } = this.view;
-    context.fillStyle = colour("--ink");
-    context.strokeStyle = colour("--line");
     context.font = `${12 * ratio}px system-ui, sans-serif`;
-    context.lineWidth = ratio;
-    context.textBaseline = "top";
-    const { step, found } = ticks(begin, end, width / (110 * ratio));
-    for (const time of found) {
-      const text = instant(time, step, end);
-      const size = context.measureText(text).width;
-      const x = this.x(time);
-      context.fillRect(x, height, ratio, 4 * ratio);
-      context.fillText(text, Math.max(left, Math.min(x - size / 2, left + width - size)), height + 6 * ratio);
-    }
+    drawTimes(context, { begin, end, left, width, top: height, ratio });
     context.textBaseline = "middle";
     context.textAlign = "right";
     const rows = ticks(first, last + 1, height / (22 * ratio));
@@ -223,12 +193,12 @@ export class Chart {
       const shown = this.view.rankAt(rank);
       context.fillText(every === 1 && ranks < 100 ? `rank ${shown}` : String(shown), left - 6 * ratio, Math.max(y, 7 * ratio));
     }
-    this.drawGroups(context, colour);
+    this.drawGroups(context);
     context.textAlign = "left";
   }
 
   // Where groups of ranks begin, with their names where there is room.
-  drawGroups(context, colour) {
+  drawGroups(context) {
     const { groups } = this.view.arrangement || { groups: [] };
     if (!groups.length) return;
     const { ratio, left, width, height } = this.area();
@@ -236,71 +206,37 @@ export class Chart {
     groups.forEach(([name, first], place) => {
       const [top, next] = [this.y(first), this.y(place + 1 < groups.length ? groups[place + 1][1] : this.view.run.ranks)];
       if (next < 0 || top > height || next - top < 4 * ratio) return;
-      context.fillStyle = colour("--ink");
+      context.fillStyle = themed("--ink");
       context.fillRect(left, top, width, ratio);
       const y = Math.max(top, 0) + 9 * ratio;
       if (next - y < 6 * ratio) return;
       const room = context.measureText(name).width + 8 * ratio;
-      context.fillStyle = colour("--ground");
+      context.fillStyle = themed("--ground");
       context.fillRect(left, y - 8 * ratio, room, 16 * ratio);
-      context.fillStyle = colour("--ink");
+      context.fillStyle = themed("--ink");
       context.fillText(name, left + 4 * ratio, y);
     });
   }
 
   listen() {
     const { canvas, view } = this;
-    canvas.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const point = this.at(event);
-      const factor = Math.exp(Math.max(-1, Math.min((event.deltaY || event.deltaX) / 300, 1)));
-      if (event.shiftKey) view.zoomRanks(factor, point.exactPosition, false);
-      else view.zoomTime(factor, point.time, false);
-    }, { passive: false });
-    let from = null;
-    canvas.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      canvas.setPointerCapture(event.pointerId);
-      from = { x: event.clientX, y: event.clientY, point: this.at(event), window: view.window(), moved: false };
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (!from) {
-        canvas.dispatchEvent(new CustomEvent("pointed", { detail: this.at(event) }));
-        return;
-      }
-      if (Math.hypot(event.clientX - from.x, event.clientY - from.y) > 4) from.moved = true;
-      if (from.moved) this.drag(event, from);
-    });
-    canvas.addEventListener("pointerup", (event) => {
-      if (!from) return;
-      const [start, point] = [from, this.at(event)];
-      from = null;
-      if (!start.moved) {
-        if (point.inside) view.select({ rank: point.rank, time: point.time });
-      } else if (this.box) {
-        this.box = null;
+    listenToMouse(canvas, {
+      at: (event) => this.at(event),
+      room: () => {
+        const { ratio, width, height } = this.area();
+        return { width: width / ratio, height: height / ratio };
+      },
+      window: () => view.window(),
+      show: (window, remember) => view.show(window, remember),
+      zoomTime: (...how) => view.zoomTime(...how),
+      zoomRanks: (...how) => view.zoomRanks(...how),
+      pointed: (_, point) => canvas.dispatchEvent(new CustomEvent("pointed", { detail: point })),
+      clicked: ({ inside, rank, time }) => { if (inside) view.select({ rank, time }); },
+      frame: (box) => {
+        this.box = box;
         this.draw();
-        view.show({
-          begin: Math.min(start.point.time, point.time), end: Math.max(start.point.time, point.time),
-          first: Math.min(start.point.position, point.position), last: Math.max(start.point.position, point.position),
-        });
-      } else view.remember(start.window);
+      },
+      remember: (window) => view.remember(window),
     });
-    canvas.addEventListener("pointercancel", () => { from = null; this.box = null; });
-  }
-
-  drag(event, from) {
-    const { ratio, width, height } = this.area();
-    const box = this.canvas.getBoundingClientRect();
-    if (event.shiftKey) {
-      const [x, y] = [(from.x - box.left) * ratio, (from.y - box.top) * ratio];
-      this.box = [x, y, (event.clientX - from.x) * ratio, (event.clientY - from.y) * ratio];
-      this.draw();
-      return;
-    }
-    const was = from.window;
-    const time = (((from.x - event.clientX) * ratio) / width) * (was.end - was.begin);
-    const ranks = Math.round((((from.y - event.clientY) * ratio) / height) * (was.last - was.first + 1));
-    this.view.show({ begin: was.begin + time, end: was.end + time, first: was.first + ranks, last: was.last + ranks }, false);
   }
 }

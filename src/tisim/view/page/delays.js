@@ -2,6 +2,7 @@
 // the second run loses time.
 
 import { ask } from "./ask.js";
+import { themed } from "./canvas.js";
 import { time } from "./format.js";
 
 export class Delays {
@@ -36,26 +37,24 @@ export class Delays {
     const low = Math.min(0, ...least);
     const high = Math.max(0, ...most);
     const context = this.canvas.getContext("2d");
-    const style = getComputedStyle(document.documentElement);
-    const colour = (name) => style.getPropertyValue(name).trim();
     const x = (place) => (place / (median.length - 1)) * width;
     const top = 20 * ratio; // for the text
     const y = (value) => height - 2 - ((value - low) / (high - low || 1)) * (height - 2 - top);
-    context.fillStyle = colour("--line");
+    context.fillStyle = themed("--line");
     context.beginPath();
     most.forEach((value, place) => context.lineTo(x(place), y(value)));
     for (let place = least.length - 1; place >= 0; place -= 1) context.lineTo(x(place), y(least[place]));
     context.fill();
     context.fillRect(0, y(0), width, ratio);
-    context.strokeStyle = colour("--accent");
+    context.strokeStyle = themed("--accent");
     context.lineWidth = 1.5 * ratio;
     context.beginPath();
     median.forEach((value, place) => context.lineTo(x(place), y(value)));
     context.stroke();
     const { begin, end, run } = this.view;
-    context.strokeStyle = colour("--mark");
+    context.strokeStyle = themed("--mark");
     context.strokeRect((begin / run.end) * width, 1, Math.max(((end - begin) / run.end) * width, 4), height - 2);
-    context.fillStyle = colour("--ink");
+    context.fillStyle = themed("--ink");
     context.font = `${12 * ratio}px system-ui, sans-serif`;
     context.textBaseline = "top";
     const last = median[median.length - 1];

@@ -2,6 +2,7 @@
 // collectives.
 
 import { Asker } from "./ask.js";
+import { themed } from "./canvas.js";
 import { bytes, time } from "./format.js";
 
 const LEFT = 64;
@@ -121,9 +122,8 @@ export class DepthChart {
         context.restore();
       }
     });
-    const style = getComputedStyle(document.documentElement);
     for (const one of messages) {
-      context.fillStyle = style.getPropertyValue(one.sends ? "--accent" : "--mark").trim();
+      context.fillStyle = themed(one.sends ? "--accent" : "--mark");
       const left = x(one.start);
       context.fillRect(left, rows.length * ROW + 3 + one.row * MESSAGE, Math.max(x(one.end) - left, 1), MESSAGE - 2);
     }
@@ -131,7 +131,7 @@ export class DepthChart {
     context.font = "12px system-ui, sans-serif";
     context.textBaseline = "middle";
     context.textAlign = "right";
-    context.fillStyle = style.getPropertyValue("--ink").trim();
+    context.fillStyle = themed("--ink");
     context.fillText(`rank ${rank}`, LEFT - 6, ROW / 2);
     this.canvas.dataset.drawn = String(depths.length);
   }

@@ -2,7 +2,8 @@
 
 import { ask, Asker } from "./ask.js";
 import { instant, time } from "./format.js";
-import { element, table } from "./table.js";
+import { element } from "./cells.js";
+import { table } from "./table.js";
 
 const signed = (value) => `${value > 0 ? "+" : value < 0 ? "\u2212" : ""}${time(Math.abs(value))}`;
 

@@ -4,11 +4,12 @@ import { ask } from "./ask.js";
 import { DepthChart } from "./depth.js";
 import { Chart } from "./chart.js";
 import { instant, time, whole } from "./format.js";
+import { windowKeys } from "./gestures.js";
 import { MiniMap } from "./minimap.js";
 import { Panels } from "./panels.js";
 import { Delays } from "./delays.js";
 import { SecondView } from "./second.js";
-import { element } from "./table.js";
+import { element } from "./cells.js";
 import { View } from "./view.js";
 
 // Colours of calls, one after another; Okabe and Ito's, and lighter ones of theirs.
@@ -85,7 +86,7 @@ async function arrange(view, name, keep) {
 }
 
 function listen(view, panels) {
-  $("all").addEventListener("click", () => view.show({ begin: 0, end: view.run.end, first: 0, last: view.run.ranks - 1 }));
+  $("all").addEventListener("click", () => view.all());
   $("undo").addEventListener("click", () => view.back());
   $("redo").addEventListener("click", () => view.forward());
   $("in").addEventListener("click", () => view.zoomTime(0.5));
@@ -106,11 +107,7 @@ function listen(view, panels) {
     view.set({ query: $("search").value.trim(), tab: "found" });
   });
   const keys = {
-    w: () => view.zoomTime(0.5), s: () => view.zoomTime(2), a: () => view.move(-0.25), d: () => view.move(0.25),
-    W: () => view.zoomRanks(0.5), S: () => view.zoomRanks(2), A: () => view.move(0, -0.25), D: () => view.move(0, 0.25),
-    ArrowLeft: () => view.move(-0.1), ArrowRight: () => view.move(0.1),
-    ArrowUp: () => view.move(0, -0.1), ArrowDown: () => view.move(0, 0.1),
-    "+": () => view.zoomTime(0.5), "-": () => view.zoomTime(2), 0: () => $("all").click(),
+    ...windowKeys(view),
     Backspace: (event) => (event.shiftKey ? view.forward() : view.back()), b: () => panels.bookmarks.add(),
     m: () => view.set({ arrows: !view.arrows }), k: () => view.set({ path: !view.path }), v: () => view.set({ stack: !view.stack }), c: () => panels.toCause(),
     n: () => panels.step(1), p: () => panels.step(-1), "/": () => $("search").focus(),

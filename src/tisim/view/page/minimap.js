@@ -1,7 +1,8 @@
 // The whole run in small, with a frame around the window.
 
 import { ask } from "./ask.js";
-import { paint, pixel, readTile } from "./tile.js";
+import { pixel, themed } from "./canvas.js";
+import { paint, readTile } from "./tile.js";
 
 export class MiniMap {
   constructor(canvas, view, run, say) {
@@ -42,7 +43,7 @@ export class MiniMap {
     const { width, height } = this.canvas;
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
     const colours = this.run.legend(this.tile).map((one) => pixel(one.colour));
-    context.putImageData(paint(this.tile, height, colours, pixel(dark ? "#202327" : "#f7f7f7")), 0, 0);
+    context.putImageData(paint(this.tile, height, colours, pixel(themed("--empty"))), 0, 0);
     const { view, run } = this;
     const x = (view.begin / run.end) * width;
     const y = (view.first / run.ranks) * height;
@@ -52,7 +53,7 @@ export class MiniMap {
     context.rect(0, 0, width, height);
     context.rect(x, y, ...size);
     context.fill("evenodd");
-    context.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--mark").trim();
+    context.strokeStyle = themed("--mark");
     context.lineWidth = 2;
     context.strokeRect(x + 1, y + 1, size[0] - 2, size[1] - 2);
   }

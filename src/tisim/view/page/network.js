@@ -2,7 +2,8 @@
 
 import { Asker } from "./ask.js";
 import { bytes, percent, rate, whole } from "./format.js";
-import { element, table } from "./table.js";
+import { element } from "./cells.js";
+import { table } from "./table.js";
 
 // Links have long names: what they join is shown, and the name where the mouse is.
 const link = { name: "link", value: (row) => row.words || row.link, title: (row) => row.link, left: true };

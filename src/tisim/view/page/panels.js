@@ -7,7 +7,8 @@ import { bytes, instant, percent, time, whole } from "./format.js";
 import { NetworkPanel, route } from "./network.js";
 import { PathPanel } from "./path.js";
 import { CallSites } from "./sites.js";
-import { element, table } from "./table.js";
+import { element } from "./cells.js";
+import { table } from "./table.js";
 
 // Rows of the table of ranks; of more ranks, a row is several.
 const MOST_RANKS = 2048;

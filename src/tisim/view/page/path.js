@@ -2,7 +2,8 @@
 
 import { Asker } from "./ask.js";
 import { instant, percent, time, whole } from "./format.js";
-import { element, table } from "./table.js";
+import { element } from "./cells.js";
+import { table } from "./table.js";
 
 export class PathPanel {
   constructor(box, view, say) {

@@ -2,7 +2,8 @@
 
 import { Asker } from "./ask.js";
 import { percent, time, whole } from "./format.js";
-import { element, table } from "./table.js";
+import { element } from "./cells.js";
+import { table } from "./table.js";
 
 // The innermost function of a call path; the whole path is the title of its cell.
 const innermost = (path) => {

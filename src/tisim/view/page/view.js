@@ -1,5 +1,7 @@
 // What is shown: the window, the selection and the rest of what the address of the page holds.
 
+import { fitted, fromAddress, moved, toAddress, zoomedInRows, zoomedInTime } from "./window.js";
+
 const KEPT = 100; // windows that can be gone back to
 const MARKS = 30; // bookmarks that the address holds
 
@@ -54,11 +56,8 @@ export class View extends EventTarget {
   // Shows a window; `remember`: "back" leads to the one before.
   show({ begin = this.begin, end = this.end, first = this.first, last = this.last }, remember = true) {
     const before = this.window();
-    const length = Math.max(Math.min(end - begin, this.run.end), this.run.end * 1e-12);
-    const from = Math.max(0, Math.min(begin, this.run.end - length));
-    const count = Math.max(1, Math.min(Math.round(last - first + 1), this.run.ranks));
-    const low = Math.max(0, Math.min(Math.round(first), this.run.ranks - count));
-    const now = { begin: from, end: from + length, first: low, last: low + count - 1, order: this.order };
+    const whole = { end: this.run.end, rows: this.run.ranks, least: this.run.end * 1e-12 };
+    const now = { ...fitted({ begin, end, first, last }, whole), order: this.order };
     if (Object.keys(now).every((name) => now[name] === before[name])) return;
     if (remember) this.remember(before);
     Object.assign(this, now);
@@ -84,21 +83,13 @@ export class View extends EventTarget {
     this.changed("window");
   }
 
-  zoomTime(factor, around = (this.begin + this.end) / 2, remember = true) {
-    this.show({ begin: around - (around - this.begin) * factor, end: around + (this.end - around) * factor }, remember);
-  }
+  zoomTime(factor, around = undefined, remember = true) { this.show(zoomedInTime(this.window(), factor, around), remember); }
 
-  zoomRanks(factor, around = (this.first + this.last + 1) / 2, remember = true) {
-    const count = factor < 1 ? Math.floor(this.ranks * factor) : Math.ceil(this.ranks * factor);
-    const first = around - (around - this.first) * count / this.ranks;
-    this.show({ first, last: Math.round(first) + Math.max(count, 1) - 1 }, remember);
-  }
+  zoomRanks(factor, around = undefined, remember = true) { this.show(zoomedInRows(this.window(), factor, around), remember); }
 
-  move(share, shareOfRanks = 0, remember = true) {
-    const by = (this.end - this.begin) * share;
-    const ranks = Math.sign(shareOfRanks) * Math.ceil(Math.abs(this.ranks * shareOfRanks));
-    this.show({ begin: this.begin + by, end: this.end + by, first: this.first + ranks, last: this.last + ranks }, remember);
-  }
+  move(share, shareOfRanks = 0, remember = true) { this.show(moved(this.window(), share, shareOfRanks), remember); }
+
+  all() { this.show({ begin: 0, end: this.run.end, first: 0, last: this.run.ranks - 1 }); }
 
   select(selected, { bring = false } = {}) {
     this.selected = selected && { of: "a", ...selected };
@@ -137,9 +128,7 @@ export class View extends EventTarget {
 
   // The part of the address after #.
   toHash() {
-    const hash = new URLSearchParams();
-    hash.set("t", `${this.begin}..${this.end}`);
-    hash.set("r", `${this.first}..${this.last}`);
+    const hash = new URLSearchParams(toAddress(this));
     hash.set("by", this.by);
     hash.set("tab", this.tab);
     if (this.arrows) hash.set("m", "1");
@@ -158,11 +147,7 @@ export class View extends EventTarget {
 
   fromHash(text) {
     const hash = new URLSearchParams(text.replace(/^#/, ""));
-    const pair = (name) => (hash.get(name) || "").split("..").map(Number);
-    const [begin, end] = pair("t");
-    if (end > begin) this.show({ begin, end }, false);
-    const [first, last] = pair("r");
-    if (last >= first) this.show({ first, last }, false);
+    this.show(fromAddress(hash), false);
     if (["state", "kind", "procedure", "distance", "cause"].includes(hash.get("by"))) this.by = hash.get("by");
     this.wanted = hash.get("o") || "rank"; // the order that the server is asked for
     this.stack = hash.get("c") === "1";

@@ -1,5 +1,8 @@
-"use strict";
 // The communication matrix and the load of links: cells, the darker the more.
+
+import { drawTimes, themed } from "./canvas.js";
+import { prepared, tip } from "./data.js";
+import { bytes, percent, time as duration, whole } from "./format.js";
 
 const DARK = [1, 40, 90];
 const LIGHT = [226, 238, 244];
@@ -16,7 +19,7 @@ function ramp(element, low, high) {
   element.append(low, strip, high);
 }
 
-class Matrix {
+export class Matrix {
   constructor(canvas, page) {
     this.canvas = canvas;
     this.lanes = page.matrix.lanes;
@@ -27,7 +30,7 @@ class Matrix {
   }
 
   text(value) {
-    return this.what === "bytes" ? bytesText(value) : `${value.toLocaleString("en")} messages`;
+    return this.what === "bytes" ? bytes(value) : `${whole(value)} messages`;
   }
 
   draw() {
@@ -86,12 +89,12 @@ class Matrix {
     }
     const i = row * count + column;
     const ends = `${this.lanes.labels[row]} to ${this.lanes.labels[column]}`;
-    const sent = `${bytesText(this.values.bytes[i])}, ${this.values.messages[i].toLocaleString("en")} messages`;
+    const sent = `${bytes(this.values.bytes[i])}, ${whole(this.values.messages[i])} messages`;
     tip.show(event, `${this.lanes.size > 1 ? "ranks" : "rank"} ${ends}\n${sent}`);
   }
 }
 
-class LinkChart {
+export class LinkChart {
   constructor(canvas, page) {
     this.canvas = canvas;
     this.page = page;
@@ -109,14 +112,8 @@ class LinkChart {
     this.plot = width - this.left - 8;
     this.names.forEach((name, link) => this.drawLink(context, name, link));
     const bottom = this.names.length * this.row;
-    const [unit, factor] = unitOf(this.page.end);
-    context.textBaseline = "top";
-    for (const time of ticks(0, this.page.end * factor, this.plot / 110)) {
-      const x = this.left + (time / factor / this.page.end) * this.plot;
-      context.textAlign = x > width - 40 ? "right" : "center";
-      context.fillText(`${Number(time.toPrecision(8))} ${unit}`, x, bottom + 8);
-    }
-    ramp(document.getElementById("links-ramp"), "0% ", ` ${percentText(this.most)} `);
+    drawTimes(context, { begin: 0, end: this.page.end, left: this.left, width: this.plot, top: bottom + 2 });
+    ramp(document.getElementById("links-ramp"), "0% ", ` ${percent(this.most)} `);
   }
 
   drawLink(context, name, link) {
@@ -144,6 +141,6 @@ class LinkChart {
       return;
     }
     const use = bin < this.bins ? this.use[link * this.bins + bin] : 0;
-    tip.show(event, `${this.names[link]}\nat ${timeText(time)}: ${percentText(use)}`);
+    tip.show(event, `${this.names[link]}\nat ${duration(time)}: ${percent(use)}`);
   }
 }

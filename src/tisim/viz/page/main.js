@@ -1,5 +1,11 @@
-"use strict";
 // Tabs, and what starts the pictures.
+
+import { tip, unpackAll } from "./data.js";
+import { Gantt } from "./gantt.js";
+import { LinkChart, Matrix } from "./heatmaps.js";
+import { SmallGantt } from "./small.js";
+import { wireTables } from "./tables.js";
+import { fromAddress, toAddress } from "./window.js";
 
 function openTab(name, charts) {
   for (const button of document.querySelectorAll("nav button")) {
@@ -18,35 +24,33 @@ function namedTab() {
 
 // The window of the chart that the address names, as in #gantt?t=0.01..0.02&r=0..3; lanes for r.
 function namedWindow(gantt) {
-  const query = new URLSearchParams(location.hash.split("?")[1] || "");
-  const pair = (name) => (query.get(name) || "").split("..").map(Number);
-  const [begin, end] = pair("t");
-  const [first, last] = pair("r");
-  if (end > begin) gantt.look(begin, end, first >= 0 ? first : 0, last >= first ? last + 1 : gantt.lanes.count);
+  const named = fromAddress(new URLSearchParams(location.hash.split("?")[1] || ""));
+  if ("begin" in named) gantt.show({ first: 0, last: gantt.lanes.count - 1, ...named });
 }
 
 function keepWindow(gantt) {
   let waiting = 0;
-  gantt.canvas.addEventListener("looked", ({ detail: { begin, end, first, last } }) => {
+  gantt.canvas.addEventListener("looked", ({ detail: shown }) => {
     clearTimeout(waiting);
-    const hash = `#gantt?t=${begin}..${end}&r=${first}..${last - 1}`;
+    const hash = `#gantt?${toAddress(shown).map((pair) => pair.join("=")).join("&")}`;
     waiting = setTimeout(() => { if (namedTab() === "gantt") history.replaceState(null, "", hash); }, 200);
   });
 }
 
 function wireTools(gantt, matrix) {
   const on = (id, action) => document.getElementById(id).addEventListener("click", action);
-  on("zoom-in", () => gantt.zoom(2));
-  on("zoom-out", () => gantt.zoom(0.5));
-  on("lanes-in", () => gantt.zoomLanes(2));
-  on("lanes-out", () => gantt.zoomLanes(0.5));
-  on("zoom-typical", () => gantt.look(...gantt.page.typical, 0, gantt.lanes.count));
-  on("zoom-all", () => gantt.look(0, gantt.page.end, 0, gantt.lanes.count));
+  on("zoom-in", () => gantt.zoomTime(0.5));
+  on("zoom-out", () => gantt.zoomTime(2));
+  on("lanes-in", () => gantt.zoomRanks(0.5));
+  on("lanes-out", () => gantt.zoomRanks(2));
+  on("zoom-back", () => gantt.back());
+  on("zoom-typical", () => gantt.typical());
+  on("zoom-all", () => gantt.all());
   for (const what of ["messages", "path"]) {
     const box = document.getElementById(`show-${what}`);
-    box.checked = gantt.show[what];
+    box.checked = gantt.shown[what];
     box.addEventListener("change", () => {
-      gantt.show[what] = box.checked;
+      gantt.shown[what] = box.checked;
       gantt.draw();
     });
   }

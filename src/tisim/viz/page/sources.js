@@ -1,6 +1,7 @@
-"use strict";
 // Where the Gantt chart has its colours from: all states, or the shares of each in bins of time.
 // Both add, for a lane, the part of each pixel that each state takes.
+
+import { percent, time as duration } from "./format.js";
 
 function spread(sums, columns, kinds, from, to, state, weight) {
   const first = Math.max(Math.floor(from), 0);
@@ -55,7 +56,7 @@ class AllStates {
     const cause = this.cause[i] >= 0 ? `\nwaits for rank ${this.cause[i]}` : "";
     const kind = page.kinds[this.kind[i]];
     return `rank ${lane}: ${page.states[this.state[i]].name}, in ${kind}${cause}\n` +
-      `${timeText(from, 7)} to ${timeText(this.end[i], 7)}: ${timeText(this.end[i] - from)}`;
+      `${duration(from, 7)} to ${duration(this.end[i], 7)}: ${duration(this.end[i] - from)}`;
   }
 }
 
@@ -96,8 +97,8 @@ class Shares {
       .map((state, number) => [this.at(number, lane, bin), state.name])
       .filter(([share]) => share > 0)
       .sort((a, b) => b[0] - a[0])
-      .map(([share, name]) => `${percentText(share)} ${name}`);
-    const span = `${timeText(from, 7)} to ${timeText(from + this.width, 7)}`;
+      .map(([share, name]) => `${percent(share)} ${name}`);
+    const span = `${duration(from, 7)} to ${duration(from + this.width, 7)}`;
     return [`${this.lanes.size > 1 ? "ranks" : "rank"} ${page.lanes.labels[lane]}, ${span}`, ...parts].join("\n");
   }
 }
@@ -118,4 +119,42 @@ class Detailed {
   add(lane, view, ...more) { this.of(view.begin, view.end).add(lane, view, ...more); }
 
   describe(lane, time, page) { return this.of(time, time).describe(lane, time, page); }
+}
+
+// What a page has: all states, or shares, and all states of a part of the time.
+export function sourceOf(page) {
+  const all = page.gantt.mode === "exact" ? new AllStates(page.gantt, page.lanes) : new Shares(page.gantt, page.lanes, page.end);
+  return page.detail ? new Detailed(all, page.detail, page.lanes) : all;
+}
+
+// The lanes of a window as a tile: shares of each column of each lane.
+export function tileOf(source, view, columns, kinds) {
+  const lanes = view.last - view.first + 1;
+  const room = columns * lanes * kinds;
+  const tile = {
+    columns, lanes, cells: 0, column: new Uint16Array(room), lane: new Uint16Array(room),
+    key: new Uint8Array(room), share: new Uint8Array(room), seen: new Uint8Array(room),
+  };
+  for (let lane = 0; lane < lanes; lane += 1) {
+    const sums = new Float32Array(columns * kinds);
+    source.add(view.first + lane, view, columns, kinds, sums);
+    for (let x = 0; x < columns; x += 1) addCells(tile, lane, x, sums.subarray(x * kinds, (x + 1) * kinds));
+  }
+  return tile;
+}
+
+// The states of a column of a lane, without gaps where they add up to about everything.
+function addCells(tile, lane, x, parts) {
+  const whole = parts.reduce((sum, part) => sum + part, 0);
+  const scale = 255 / (whole > 0.98 ? whole : 1); // shares are rounded
+  let [reached, used] = [0, 0];
+  parts.forEach((part, state) => {
+    reached += part * scale;
+    const share = Math.round(reached) - used;
+    if (share <= 0) return;
+    used += share;
+    const i = tile.cells;
+    [tile.column[i], tile.lane[i], tile.key[i], tile.share[i]] = [x, lane, state, share];
+    tile.cells += 1;
+  });
 }

@@ -50,9 +50,3 @@ export function paint(tile, height, colours, ground) {
   }
   return image;
 }
-
-// A colour such as #0170A9 as a pixel.
-export function pixel(colour) {
-  const value = parseInt(colour.slice(1), 16);
-  return (0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;
-}

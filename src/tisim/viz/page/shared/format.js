@@ -20,7 +20,7 @@ export function instant(seconds, step, like = seconds) {
 }
 
 export function bytes(count) {
-  for (const [size, name] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
+  for (const [size, name] of [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
     if (count >= size) return `${Number((count / size).toPrecision(4))} ${name}`;
   }
   return `${count} B`;
@@ -31,7 +31,7 @@ export function rate(bandwidth) {
 }
 
 export function percent(share) {
-  return share > 0 && share < 0.0005 ? "<0.1 %" : `${(100 * share).toFixed(1)} %`;
+  return share > 0 && share < 0.0005 ? "<0.1%" : `${(100 * share).toFixed(1)}%`;
 }
 
 export function whole(count) {

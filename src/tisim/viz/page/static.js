@@ -1,0 +1,5 @@
+// Pages of charts and tables that are drawn already.
+
+import { wireTables } from "./tables.js";
+
+wireTables(() => {});
