@@ -21,6 +21,7 @@ from tisim.platform.drawing.dragonfly import draw_dragonfly
 from tisim.platform.drawing.fat_tree import draw_fat_tree
 from tisim.platform.drawing.layout import Layout, bundles
 from tisim.platform.drawing.load import CLASSES
+from tisim.platform.drawing.raster import pixels_a_point
 from tisim.platform.drawing.torus import draw_torus
 from tisim.platform.zones.cluster import ClusterZone
 from tisim.platform.zones.dragonfly import DragonflyCluster
@@ -162,6 +163,14 @@ def test_png_has_two_pixels_a_point(tmp_path: Path) -> None:
     height, width, _ = imread(tmp_path / "p.png").shape
     assert width == pytest.approx(2 * float(tree.get("width", 0)), abs=2)
     assert height == pytest.approx(2 * float(tree.get("height", 0)), abs=2)
+
+
+def test_large_pngs_have_fewer_pixels_a_point() -> None:
+    assert pixels_a_point(1000, 800) == 2
+    # Dragonflies of 1,024 hosts can be as large as this.
+    scale = pixels_a_point(2553, 2382)
+    assert 2553 * scale * 2382 * scale == pytest.approx(12_000_000)
+    assert 10_000 * pixels_a_point(10_000, 100) == 8000
 
 
 def test_boxes_of_hosts_are_in_the_legend(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from typing import TYPE_CHECKING
 
 from tisim.platform.drawing.canvas import Area, Canvas, Disc, Shape, Stroke, Words
@@ -11,20 +12,21 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-# Pixels a point, and at most so many pixels on a side.
+# Pixels a point, and at most so many pixels on a side and in all.
 _SCALE = 2.0
-_MOST_PIXELS = 8000
+_LONGEST_SIDE = 8000
+_MOST_PIXELS = 12_000_000
 _POINTS_AN_INCH = 72.0
 _ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
 
 def png(canvas: Canvas) -> bytes:
-    """The drawing as a PNG, with two pixels a point, or as many as make 8,000 on a side."""
+    """The drawing as a PNG, with two pixels a point; fewer where it would be too large."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     width, height = canvas.size()
-    scale = min(_SCALE, _MOST_PIXELS / max(width, height))
+    scale = pixels_a_point(width, height)
     figure = Figure(figsize=(width / _POINTS_AN_INCH, height / _POINTS_AN_INCH))
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -36,6 +38,12 @@ def png(canvas: Canvas) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=_POINTS_AN_INCH * scale)
     return buffer.getvalue()
+
+
+def pixels_a_point(width: float, height: float) -> float:
+    """Pixels a point of a drawing of so many points, which is bounded in length and area."""
+    longest = _LONGEST_SIDE / max(width, height)
+    return min(_SCALE, longest, math.sqrt(_MOST_PIXELS / (width * height)))
 
 
 def _artist(axes: Axes, shape: Shape) -> Artist:

@@ -8,6 +8,7 @@ from tisim.viz.charts.svg import blend, picture, shorten, text, titled
 
 _CELL_WIDTH, _CELL_HEIGHT = 74.0, 26.0
 _WIDEST = 22
+_LETTER = 7.0  # the width of a letter, about
 # From the least value to the greatest: lighter to darker, in grey too.
 _RAMP = ((247, 244, 225), (242, 196, 109), (217, 115, 54), (139, 38, 64), (58, 14, 62))
 
@@ -36,12 +37,10 @@ def heat_map(
     """
     known = [value for row in values for value in row if value is not None]
     low, high = min(known), max(known)
-    left = 7.0 * max(len(shorten(name, _WIDEST)) for name in (*rows, row_label)) + 12
-    top = 40.0
-    parts = [
-        text(left, 12, f"{column_label}", faint=True),
-        text(0, 32, f"{row_label}", faint=True),
-    ]
+    left = _LETTER * max(len(shorten(name, _WIDEST)) for name in rows) + 12
+    # The name of the rows may be as long as it is: it has a line of its own above them.
+    top = 58.0
+    parts = [text(left, 12, column_label, faint=True), text(0, 50, row_label, faint=True)]
     for place, name in enumerate(columns):
         x = left + (place + 0.5) * _CELL_WIDTH
         parts.append(text(x, 32, shorten(name, 10), anchor="middle"))
@@ -66,5 +65,9 @@ def heat_map(
                 f'<text x="{x + _CELL_WIDTH / 2:.1f}" y="{y + 17:.1f}" text-anchor="middle" '
                 f'style="fill:{ink}">{show(value)}</text>'
             )
-    width = left + len(columns) * _CELL_WIDTH
+    width = max(
+        left + len(columns) * _CELL_WIDTH,
+        left + _LETTER * len(column_label),
+        _LETTER * len(row_label),
+    )
     return picture(width, top + len(rows) * _CELL_HEIGHT, parts, f"{row_label} and {column_label}")
