@@ -181,7 +181,7 @@ def extrapolate_command(
         machine = None if platform is None else Platform.load(platform)
         curves = scaling_curves(recordings, ranks, prefer=prefer, platform=machine)
         _draw(made, curves, report_file, plot_file)
-    if recorded is not None and not _checked(output, recorded, platform):
+    if recorded is not None and not _checked(made, output, recorded, platform):
         raise SystemExit(1)
 
 
@@ -246,19 +246,25 @@ def _run(families: str) -> None:
         raise InputError(f"this file of families cannot be run: {reason}", file=families) from None
 
 
-def _checked(output: str, recorded: str, platform: str | None) -> bool:
+def _checked(made: Extrapolation, output: str, recorded: str, platform: str | None) -> bool:
     """Say how the trace compares with a recorded one; whether all calls are equal."""
     from tisim.extrapolation.checking import check
 
-    found = check(output, recorded)
+    found = check(output, recorded, made.approximate)
     if found.first is None:
-        click.echo(f"{recorded}: all {found.calls:,} calls are equal, with all their numbers")
+        data = f" but those of {', '.join(made.approximate)}" if made.approximate else ""
+        click.echo(f"{recorded}: all {found.calls:,} calls are equal, with all their numbers{data}")
     else:
         first = found.first
+        mine, theirs = first.shown()
         click.echo(
             f"{recorded}: {found.different:,} ranks make other calls; call {first.number:,} of "
-            f"rank {first.rank:,} is {first.made or 'missing'!r}, recorded: "
-            f"{first.recorded or 'nothing'!r}"
+            f"rank {first.rank:,} is {mine or 'missing'!r}, recorded: {theirs or 'nothing'!r}"
+        )
+    for site in found.data:
+        click.echo(
+            f"the numbers of {site.action} add up to {site.made:,.0f}, recorded: "
+            f"{site.recorded:,.0f} ({site.error:.1%} off)"
         )
     for site in found.volumes:
         click.echo(

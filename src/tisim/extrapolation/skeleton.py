@@ -205,17 +205,21 @@ class _Merger:
             alike.setdefault(self._kind(node), []).append(j)
         for i, node in enumerate(left):
             assert isinstance(node, (Site, Loop))
+            of_kinds = of_shape.get(_shape_of(node))
+            if of_kinds is None:
+                continue
             support = min(node.support, _SCALE // 10)
-            for kind, places in of_shape.get(_shape_of(node), {}).items():
-                worth = self._known_worth(node, right[places[0]], kind)
+            mine = self._kind(node)  # hashed once for all pairs
+            for kind, places in of_kinds.items():
+                worth = self._known_worth(node, mine, right[places[0]], kind)
                 if worth:
                     worths[i, places] = worth * _SCALE + support
         return worths
 
-    def _known_worth(self, left: Node, right: Node, kind: object) -> int:
+    def _known_worth(self, left: Node, mine: object, right: Node, theirs: object) -> int:
         if not isinstance(left, Site) or not isinstance(right, Site):
             return self._worth(left, right)
-        pair = (self._kind(left), kind)
+        pair = (mine, theirs)
         worth = self._worth_of.get(pair)
         if worth is None:
             worth = self._worth_of[pair] = self._worth(left, right)

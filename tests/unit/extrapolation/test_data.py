@@ -99,6 +99,35 @@ def test_drawn_parts_are_those_of_their_ranks(tmp_path: Path) -> None:
     assert [line[2] for line in lines] == lines[0][3:35]
 
 
+def test_other_numbers_are_compared_one_by_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    traces = [str(written(sorted_keys, ranks, tmp_path)) for ranks in SIZES]
+    recorded = written(sorted_keys, 32, tmp_path)
+    command = (
+        *("extrapolate", *traces, "--to", "32", "--approximate", "alltoallv"),
+        *("-o", str(tmp_path / "made.tit"), "--check"),
+    )
+    tisim = CommandLine(tmp_path, capsys)
+    same = tisim(*command, str(recorded))
+    assert same.status == 0, same.err
+    assert "all 128 calls are equal, with all their numbers but those of alltoallv" in same.out
+    assert "the numbers of alltoallv add up to " in same.out
+    # Drawn numbers are not the recorded ones; long lines are shown from where they differ.
+    found = check(tmp_path / "made.tit", recorded)
+    assert found.first is not None
+    mine, theirs = found.first.shown()
+    assert mine != theirs
+    for line in (mine, theirs):
+        assert line.startswith("0 alltoallv ")
+        assert len(line.split()) < 20
+    # Another number of calls is a difference.
+    other = written(lambda rank, ranks: [*sorted_keys(rank, ranks), "barrier"], 32, tmp_path)
+    more = tisim(*command, str(other))
+    assert more.status == 1
+    assert "32 ranks make other calls" in more.out
+
+
 def test_the_summary_names_what_is_approximate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
