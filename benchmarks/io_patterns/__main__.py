@@ -23,7 +23,7 @@ _NEEDED = {"fio": "fio", "mpirun": "openmpi-bin", "mpicc": "libopenmpi-dev"}
 @click.option("--block", default=4, show_default=True, help="MiB of a write.")
 @click.option("--count", default=3, show_default=True, help="Checkpoints of a run.")
 @click.option("--rounds", default=10, show_default=True, help="Runs of each pattern.")
-@click.option("--patience", default=20.0, show_default=True, help="Seconds to wait for calm.")
+@click.option("--patience", default=3.0, show_default=True, help="Seconds to wait for calm.")
 @click.option("--directory", default=".", show_default=True, help="On the disk to be measured.")
 @click.option("--write", "writes", is_flag=True, help=f"Write the tables into {page.PAGE.name}.")
 def main(

@@ -32,6 +32,8 @@ def measure_disk(job: str, checkpoints: Checkpoints, result: Path) -> Path:
 
     With several in one run of fio (`--loops`), a job that is done would fill the page cache with
     its next file while others are still at their fsync; the ranks of a run wait for each other.
+    Pages of these files stay in the page cache (`invalidate=0`), as those of a program that writes
+    its checkpoint again: else fio drops them before it begins, and its writes take new ones.
 
     Parameters
     ----------
@@ -53,13 +55,14 @@ def measure_disk(job: str, checkpoints: Checkpoints, result: Path) -> Path:
     size = checkpoints.rank_size * checkpoints.ranks // jobs
     words = [
         f"--name={pattern}",
-        f"--directory={checkpoints.directory}",  # before the name of a file, which it is put before
+        # Before the name of a file, which it is put before.
+        f"--directory={checkpoints.files(mode)}",
         f"--rw={direction}",
         f"--bs={checkpoints.block}M",
         f"--size={size}M",
     ]
     # An fsync at the end. With --fsync=N it would be missing: it comes before the next write.
-    words.append("--direct=1" if mode == "direct" else "--end_fsync=1")
+    words += ["--direct=1"] if mode == "direct" else ["--end_fsync=1", "--invalidate=0"]
     if pattern == "shared":
         words += ["--filename=shared", f"--offset_increment={size}M"]
     words += [f"--numjobs={jobs}", "--group_reporting"]

@@ -31,7 +31,8 @@ class Checkpoints:
     count
         How many checkpoints a run writes.
     directory
-        Where the files are.
+        Where the files are, in a folder for each mode: writing past the page cache drops the pages
+        of a file, for which later runs with an fsync would have to take new ones.
     """
 
     ranks: int
@@ -45,10 +46,16 @@ class Checkpoints:
         """Bytes that a run writes."""
         return self.ranks * self.rank_size * self.count << 20
 
+    def files(self, mode: str) -> Path:
+        """The folder of a mode; it is made if there is none."""
+        folder = self.directory / mode
+        folder.mkdir(exist_ok=True)
+        return folder
+
     def command(self, pattern: str, mode: str) -> list[str]:
         """What starts a run."""
         options = ["--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
-        words = [pattern, mode, self.rank_size, self.block, self.count, self.directory]
+        words = [pattern, mode, self.rank_size, self.block, self.count, self.files(mode)]
         program = str(_compiled())
         return ["mpirun", *options, "-n", str(self.ranks), program, *map(str, words)]
 
