@@ -49,7 +49,10 @@ void add(StateHash& hash, const Mpi& mpi, std::int32_t request) {
 void add(StateHash& hash, const Mpi& mpi, const Rank& rank, const LoopPosition& loop) {
   hash.add(rank.phase, rank.stage, rank.final_barrier, rank.waiting_side, rank.awaited,
            rank.pending_collectives, rank.epoch, rank.starting, rank.ready.size());
-  hash.add(rank.actions - loop.actions, rank.cursor, rank.schedule >= 0);
+  // Where it is in its buffer depends on how long the batches before were, which comes back after
+  // many turns only.
+  const std::uint64_t ahead = rank.buffer.size() - rank.cursor;
+  hash.add(rank.actions - loop.actions, loop.operations - ahead, rank.schedule >= 0);
   if (rank.schedule >= 0) {
     hash.add(rank.step, rank.collective.call);
     for (const std::int32_t request : rank.slots) add(hash, mpi, request);

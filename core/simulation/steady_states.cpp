@@ -72,6 +72,7 @@ void SteadyStates::pass_turn(double date) {
   if (leader_ < 0) follow(loops_.take_last_turned());
   const LoopPosition& leader = loops_[leader_];
   if (leader.left == 0 || leader.loops != loop_) {
+    forget_pauses();
     follow(leader.left > 0 ? leader_ : -1);
     return;
   }
@@ -160,7 +161,14 @@ void SteadyStates::end_rest() {
   rests_to_ = 0;
   loops_.heed_turns(true);
   loops_.take_last_turned();
+  forget_pauses();
   follow(-1);
+}
+
+// That a loop was unlike itself says nothing of the next one.
+void SteadyStates::forget_pauses() {
+  pause_ = 1;
+  waits_ = 0;
 }
 
 // Whether the states at two boundaries can be compared in a small part of the time.

@@ -80,6 +80,7 @@ class SteadyStates {
   std::uint64_t looks() const;
   std::uint64_t most_looks() const;  // that are few beside the operations until now
   void end_rest();
+  void forget_pauses();
   bool rests_after_much();
   void stop_for_good(SteadyEnd end);
   bool may_look() const;

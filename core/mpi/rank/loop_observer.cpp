@@ -51,6 +51,7 @@ std::size_t LoopObserver::read(Rank& rank, std::span<Op> ops) {
   }
   const std::size_t count = rank.reader->read(ops.data(), ops.size());
   operations_ += count;
+  position.operations += count;
   look_at(index, ops.first(count));
   return count;
 }
@@ -66,6 +67,7 @@ void LoopObserver::pass(std::int32_t index, const Rank& rank, const LoopTurn& tu
   }
   position.left = turn.left - position.to_skip;
   position.actions = rank.actions;
+  position.operations = 0;
   position.date = clock_.now();
   if (turn.left > 0) last_turned_ = index;
 }
@@ -75,6 +77,15 @@ void LoopObserver::skip(std::int32_t index, std::uint64_t repetitions, std::uint
   position.left -= repetitions;
   position.to_skip = repetitions;
   position.actions += actions;
+}
+
+void LoopObserver::heed_turns(bool heeds) {
+  if (heeds && !heeds_turns_) {
+    for (LoopPosition& position : positions_) {
+      if (position.to_skip == 0) position.left = 0;
+    }
+  }
+  heeds_turns_ = heeds;
 }
 
 void LoopObserver::look_at(std::int32_t index, std::span<const Op> ops) {

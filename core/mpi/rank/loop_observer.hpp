@@ -19,13 +19,14 @@ namespace tisim {
 
 // Of one rank, as of the last turn that it has passed.
 struct LoopPosition {
-  std::uint64_t left = 0;     // repetitions to come, that at hand included; 0: it is in no loop
-  std::uint64_t length = 0;   // repetitions of the loop
-  std::uint64_t loops = 0;    // that it has entered
-  std::uint64_t turns = 0;    // that it has passed behind repetitions, of all loops
-  std::uint64_t actions = 0;  // of the rank at the turn
-  std::uint64_t to_skip = 0;  // repetitions that it leaves out at the next turn
-  double date = 0.0;          // of the turn, seconds
+  std::uint64_t left = 0;        // repetitions to come, that at hand included; 0: it is in no loop
+  std::uint64_t length = 0;      // repetitions of the loop
+  std::uint64_t loops = 0;       // that it has entered
+  std::uint64_t turns = 0;       // that it has passed behind repetitions, of all loops
+  std::uint64_t actions = 0;     // of the rank at the turn
+  std::uint64_t operations = 0;  // read behind the turn
+  std::uint64_t to_skip = 0;     // repetitions that it leaves out at the next turn
+  double date = 0.0;             // of the turn, seconds
 };
 
 // An operation whose outcome depends on who comes first, or on something outside.
@@ -65,8 +66,8 @@ class LoopObserver {
   // That ranks have read, and turns that they have passed as far as they are heeded.
   std::uint64_t operations() const { return operations_; }
   std::uint64_t turns() const { return turns_; }
-  // Ranks read on over turns as long as nobody heeds them.
-  void heed_turns(bool heeds) { heeds_turns_ = heeds; }
+  // Ranks read on over turns as long as nobody heeds them. What loops they are in is unknown then.
+  void heed_turns(bool heeds);
 
  private:
   void pass(std::int32_t index, const Rank& rank, const LoopTurn& turn);

@@ -9,6 +9,7 @@ import pytest
 
 import tisim
 from tisim.cli import main
+from tisim.formats import pack
 from tisim.generate import PATTERNS
 from tisim.jitter import DEFAULT_SIZE
 
@@ -51,6 +52,29 @@ def test_iterations_are_skipped(name: str, tmp_path: Path) -> None:
     assert result.steady is not None
     assert 0.5 < result.steady["skipped"] / result.steady["iterations"] < 1
     assert whole.steady is None
+
+
+def test_long_iterations_are_compared_wherever_their_buffers_begin(tmp_path: Path) -> None:
+    """Two sweeps over planes in each iteration, as in LU."""
+    planes, iterations, last = 150, 200, 3
+    files = []
+    for rank in range(last + 1):
+        body = []
+        for step, (before, behind) in ((1, (0, last)), (-1, (last, 0))):
+            for _ in range(planes):
+                body += [f"recv {rank - step} 1 2560"] if rank != before else []
+                body += [f"compute {319000 + 1000 * rank}"]
+                body += [f"send {rank + step} 1 2560"] if rank != behind else []
+        lines = ["init", *body, "allreduce 40 0", *(body * iterations), "finalize"]
+        files.append(tmp_path / str(rank))
+        files[-1].write_text("".join(f"{rank} {line}\n" for line in lines))
+    trace = tmp_path / "sweeps.tit"
+    pack(files, trace, version=2)
+    whole = tisim.replay(trace, platform=BACKBONE)
+    result = tisim.replay(trace, platform=BACKBONE, skip_steady=TOLERANCE)
+    assert result.simulated_time == pytest.approx(whole.simulated_time, rel=TOLERANCE)
+    assert result.steady is not None
+    assert result.steady["skipped"] > iterations / 2
 
 
 @pytest.mark.parametrize("name", sorted(PATTERNS.keys() - {"io"}))
