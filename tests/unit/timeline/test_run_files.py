@@ -163,3 +163,31 @@ def test_what_is_no_run_file(written: tuple[tisim.Result, Path], tmp_path: Path)
     rewritten(written[1], path, version=1)
     with pytest.raises(InputError, match="of version 1, this tisim reads version 2"):
         RunFile(path)
+
+
+@pytest.mark.parametrize("member", ["spans.arrow", "levels.arrow", "states.parquet"])
+def test_damaged_tables_end_with_one_message(
+    written: tuple[tisim.Result, Path], tmp_path: Path, member: str
+) -> None:
+    """Whatever bytes of a table are wrong, a picture is made or the file is called damaged."""
+    path = tmp_path / "x.tir"
+    content = written[1].read_bytes()
+    with zipfile.ZipFile(written[1]) as archive:
+        item = archive.getinfo(member)
+    first, last = item.header_offset + 100, item.header_offset + item.file_size
+    random = np.random.default_rng(7)
+    refused = 0
+    for _ in range(50):
+        damaged = bytearray(content)
+        begin, end = sorted(random.integers(first, last, 2).tolist())
+        damaged[begin:end] = b"\xff" * (end - begin)
+        path.write_bytes(damaged)
+        try:
+            run = RunFile(path)
+            keys = np.arange(len(run.info["keys"]), dtype=np.int32)
+            for columns in (20, 20_000):
+                Window(run, 0.0, run.end, 0, 3).tile(columns, 4, keys)
+        except InputError as error:
+            assert "is no run file, or damaged" in str(error)
+            refused += 1
+    assert refused > 0

@@ -6,6 +6,8 @@ import json
 import mmap
 import os
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -82,12 +84,28 @@ class RunFile:
                 xml = archive.read(PLATFORM).decode() if PLATFORM in names else None
                 self.platform_xml: str | None = xml
         except OSError as error:
-            if isinstance(error, pa.ArrowException):
+            if isinstance(error, pa.ArrowException) or error.errno is None:  # of Arrow
                 raise _damaged(self.path, error) from None
             raise InputError(f"cannot be read: {error.strerror or error}", file=self.path) from None
         except (zipfile.BadZipFile, KeyError, ValueError, pa.ArrowException) as error:
             raise _damaged(self.path, error) from None
         self.states, self.actions, self.messages = tables
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Tables are read meanwhile, whose contents are only now seen to be damaged.
+
+        Raises
+        ------
+        InputError
+            When lists reach out of their table, or blocks cannot be decoded.
+        """
+        import pyarrow as pa
+
+        try:
+            yield
+        except (IndexError, ValueError, pa.ArrowException, OSError) as error:
+            raise _damaged(self.path, error) from None
 
     @property
     def ranks(self) -> int:

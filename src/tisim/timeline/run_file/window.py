@@ -253,7 +253,8 @@ class Window:
 
         table = self.run.states
         for block in table.overlapping(self.begin, self.end):
-            rows = self.rows_of(table.read(block))
+            with self.run.reading():
+                rows = self.rows_of(table.read(block))
             start, end = rows.reals("start"), rows.reals("end")
             seconds = end - start
             lane = (self.positions(rows.numbers("rank")) - self.first) * lanes // self.ranks
@@ -273,7 +274,8 @@ class Window:
         ranks, table = self._ranks_shown(), self.run.spans
         lane = (np.arange(self.ranks) * lanes // self.ranks).astype(np.int32)
         for number in overlapping(self.run.info["spans"], self.begin, self.end):
-            sums.add_states(*table.states(number), ranks, lane, classes)
+            with self.run.reading():
+                sums.add_states(*table.states(number), ranks, lane, classes)
 
     def _add_cells(
         self, sums: _core.SpanSums, lanes: int, classes: NDArray[np.int32], level: LevelInfo
@@ -296,8 +298,9 @@ class Window:
         high = int(self.end / self.run.end * parts)
         for number, first, last in level["batches"]:
             if first <= high and last >= low:
-                columns = self.run.levels.cells(number)
-                sums.add_cells(*columns, parts, self.run.end, shown, lane, classes, scale)
+                with self.run.reading():
+                    columns = self.run.levels.cells(number)
+                    sums.add_cells(*columns, parts, self.run.end, shown, lane, classes, scale)
 
     def _ranks_shown(self) -> NDArray[np.int32]:
         """The ranks at the positions of the window."""
