@@ -8,14 +8,10 @@
 
 namespace tisim {
 
-namespace {
-
-std::int64_t end_of(std::int64_t offset, std::int64_t bytes) {
+std::int64_t FileTable::end_of(std::int64_t offset, std::int64_t bytes) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   return offset > kMost - bytes ? kMost : offset + bytes;
 }
-
-}  // namespace
 
 // Disk and name as one text, so that a file takes one entry.
 const std::string& FileTable::key_of(std::int32_t disk, std::string_view name) {
@@ -56,11 +52,9 @@ std::int64_t FileTable::growth(std::int32_t file, std::int64_t offset, std::int6
   return std::min(end - length, bytes);  // holes take no room
 }
 
-bool FileTable::write(std::int32_t file, std::int64_t offset, std::int64_t bytes) {
+bool FileTable::extend(std::int32_t file, std::int64_t end, std::int64_t more) {
   File& written = (*this)[file];
-  const std::int64_t end = end_of(offset, bytes);
   if (written.length == kUnknownSize || end <= written.length) return true;
-  const std::int64_t more = growth(file, offset, bytes);
   double& used = used_[static_cast<std::size_t>(written.disk)];
   const double after = used + static_cast<double>(more);
   if (after > capacity(written.disk)) return false;

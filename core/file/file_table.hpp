@@ -41,10 +41,13 @@ class FileTable {
   // The name that a file was opened by.
   std::string name(std::int32_t file) const;
 
+  // Behind the last of the bytes, or the largest offset.
+  static std::int64_t end_of(std::int64_t offset, std::int64_t bytes);
   // How many more bytes of its disk a file takes when bytes are written from an offset on.
   std::int64_t growth(std::int32_t file, std::int64_t offset, std::int64_t bytes) const;
-  // Bytes are written from an offset on. False: the disk has no room for them.
-  bool write(std::int32_t file, std::int64_t offset, std::int64_t bytes);
+  // Bytes are written up to an end, and so many of them take room. False: the disk has none for
+  // them.
+  bool extend(std::int32_t file, std::int64_t end, std::int64_t more);
   void truncate(std::int32_t file);
   // Cuts the file, or lets it end with a hole, which takes no room.
   void set_length(std::int32_t file, std::int64_t length);

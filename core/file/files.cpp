@@ -182,16 +182,16 @@ bool Files::resize(Rank& rank, std::int32_t index) {
 }
 
 bool Files::write(std::int32_t index, std::int32_t file, std::int64_t offset, std::int64_t bytes) {
-  if (table_.write(file, offset, bytes)) return true;
+  return write(index, file, {0, offset, bytes, FileTable::end_of(offset, bytes)},
+               table_.growth(file, offset, bytes));
+}
+
+bool Files::write(std::int32_t index, std::int32_t file, const Range& range, std::int64_t more) {
+  if (table_.extend(file, range.end, more)) return true;
   const std::int32_t disk = table_[file].disk;
-  full_disk_ = {index,
-                disk,
-                table_.name(file),
-                table_.capacity(disk),
-                table_.used(disk),
-                offset,
-                bytes,
-                table_.growth(file, offset, bytes)};
+  full_disk_ = {
+      index,       disk, table_.name(file), table_.capacity(disk), table_.used(disk), range.offset,
+      range.bytes, more};
   runtime_.interruption.interrupt(Stop::disk_full);
   return false;
 }

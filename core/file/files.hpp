@@ -145,6 +145,10 @@ class Files {
   bool resize(Rank& rank, std::int32_t index);
   // False: there is no room, and the run stops.
   bool write(std::int32_t index, std::int32_t file, std::int64_t offset, std::int64_t bytes);
+  // `more`: bytes of these that take room.
+  bool write(std::int32_t index, std::int32_t file, const Range& range, std::int64_t more);
+  // The next bytes of an access with holes, however many pieces these are.
+  bool write_pieces(std::int32_t index, const PiecewiseAccess& access, std::int64_t bytes);
 
   // The time of a call begins. False: the rank waits for it; true: it takes none.
   bool ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request);

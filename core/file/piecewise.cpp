@@ -36,14 +36,7 @@ bool Files::next_piece(Rank& rank, std::int32_t index) {
       FileView::Piece piece = access.view->first_piece(position, access.left);
       // On a disk of a host, pieces one after the other take the time of all together.
       if (!is_file_system(table_[access.file].disk)) piece.bytes = access.left;
-      if (access.writes) {
-        bool has_room = true;
-        access.view->for_each_piece(
-            position, piece.bytes, [&](std::int64_t offset, std::int64_t bytes) {
-              has_room = has_room && write(index, access.file, offset, bytes);
-            });
-        if (!has_room) return false;
-      }
+      if (access.writes && !write_pieces(index, access, piece.bytes)) return false;
       access.position += piece.bytes;
       access.left -= piece.bytes;
       if (!move_piece(rank, index, access, access.writes, piece.offset, piece.bytes)) return false;
@@ -53,6 +46,18 @@ bool Files::next_piece(Rank& rank, std::int32_t index) {
   piecewise_.erase(index);
   if (makes_request) started_.begin_nothing(rank);
   return true;
+}
+
+bool Files::write_pieces(std::int32_t index, const PiecewiseAccess& access, std::int64_t bytes) {
+  const FileView& view = *access.view;
+  const std::int64_t begin = access.position;
+  const std::int64_t length = table_[access.file].length;
+  // What the view shows behind the end of the file takes room; holes take none.
+  std::int64_t more = 0;
+  if (length != kUnknownSize) {
+    more = begin + bytes - std::clamp(view.position_before(length), begin, begin + bytes);
+  }
+  return write(index, access.file, {begin, view.place(begin), bytes, view.end(begin, bytes)}, more);
 }
 
 // As ROMIO does it (ADIOI_GEN_ReadStrided, ADIOI_GEN_WriteStrided): buffers begin at a byte that is

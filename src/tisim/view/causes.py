@@ -31,7 +31,7 @@ _MOST_OF_CALL = 200
 
 
 class Causes:
-    """Follows waits to what delayed those who were waited for.
+    """Tells of any instant of a rank what it does, in which call, and why it waits.
 
     Parameters
     ----------

@@ -42,6 +42,16 @@ def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def wait_until_all_ranks_run(directory: Path) -> None:
+    """Rank 0 opens the results before the other ranks need to be there; it writes this later."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if any("memory" in file.read_text() for file in directory.glob(".tisim-execute-*/results")):
+            return
+        time.sleep(0.05)
+    pytest.fail("the ranks have not started within 60 s")
+
+
 def test_a_deadlock_is_told_with_its_lines(mpi: Mpi, tmp_path: Path) -> None:
     trace = trace_of(tmp_path, "recv 1 0 1; send 1 0 1", "recv 0 0 1; send 0 0 1")
     with pytest.raises(ExecutionError) as caught:
@@ -95,9 +105,7 @@ def test_killed_ranks(mpi: Mpi, tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    end = time.monotonic() + 60
-    while not list(tmp_path.glob(".tisim-execute-*/results")) and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_until_all_ranks_run(tmp_path)
     (program,) = tmp_path.glob(".tisim-execute-*")
     found = subprocess.run(
         ["pgrep", "-f", f"^[^ ]*tisim_execute {program}"], capture_output=True, text=True
@@ -116,9 +124,7 @@ def test_ctrl_c(mpi: Mpi, tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    end = time.monotonic() + 60
-    while not list(tmp_path.glob(".tisim-execute-*/results")) and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_until_all_ranks_run(tmp_path)
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=60)
     assert running.returncode == 130

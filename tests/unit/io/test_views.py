@@ -10,7 +10,7 @@ import tisim
 from tests.unit.io.conftest import Replay
 from tisim.actions.two_phase import ompio, romio
 from tisim.actions.two_phase.plan import Hints, Request
-from tisim.errors import InputError
+from tisim.errors import DiskFullError, InputError
 from tisim.formats import Trace, check, pack
 from tisim.result import Result
 
@@ -106,6 +106,31 @@ def test_a_request_with_holes_is_over_when_its_call_returns(replay: Replay) -> N
     assert replay(text.format("")).simulated_time == pytest.approx(0.5, abs=BARRIERS)
     later = replay(text.format("sleep 2; ")).simulated_time
     assert later == pytest.approx(2.5, abs=BARRIERS)
+
+
+@pytest.mark.parametrize(
+    ("length", "wanted"),
+    # Blocks of 10 bytes begin at 5, 35, 65 and 95.
+    [(0, 40), (5, 40), (9, 36), (15, 30), (20, 30), (35, 30), (70, 15), (104, 1), (105, 0)],
+)
+def test_what_a_view_shows_behind_the_end_takes_room(
+    replay: Replay, length: int, wanted: int
+) -> None:
+    # What the first file leaves of the disk's 1000 bytes is one too few, or enough.
+    text = (
+        f"open 1 /scratch/g wc; write 1 {{}}; {OPEN}; file_set_size 0 {length}; "
+        "file_set_view 0 5 10 30; file_write 0 40"
+    )
+    replay(text.format(1000 - wanted))
+    if wanted > 0:
+        with pytest.raises(DiskFullError, match=f"from offset 5 wants {wanted} bytes more"):
+            replay(text.format(1001 - wanted))
+
+
+def test_pieces_on_a_disk_are_not_counted_one_by_one(replay: Replay) -> None:
+    text = f"{OPEN}; file_set_view 0 0 1 2; file_write 0 {10**15}; file_read_at 0 {10**15} 0"
+    result = replay(text, hosts="b")
+    assert result.simulated_time == pytest.approx(10**15 / WRITE + 10**15 / READ)
 
 
 @pytest.mark.parametrize("way", ["romio", "ompio"])
