@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from tisim import _core
-from tisim.formats.importers.communicators import Communicators
 from tisim.formats.importers.importer import ImportOptions
-from tisim.formats.importers.notes import NO_FINALIZE, Notes
+from tisim.formats.importers.notes import NO_FINALIZE
 from tisim.formats.importers.otf2.definitions import Definitions
 from tisim.formats.importers.otf2.functions import CallPaths
+from tisim.formats.importers.otf2.opened_trace import OpenedTrace
 from tisim.formats.importers.otf2.rank_reader import LOSSES
 from tisim.formats.importers.otf2.records import RecordReader, node_of, region_of
-from tisim.formats.importers.vectors import VectorSizes
 from tisim.formats.program import CallSequence
 
 
-def call_sequence(
-    rank: int,
-    collected: _core.Otf2Calls,
-    definitions: Definitions,
-    communicators: Communicators,
-    vectors: VectorSizes,
-    options: ImportOptions,
-    notes: Notes,
-) -> CallSequence:
+def call_sequence(rank: int, collected: _core.Otf2Calls, trace: OpenedTrace) -> CallSequence:
     """The lines of a rank: those of each record once, and the numbers of the records.
 
     Parameters
@@ -31,21 +22,21 @@ def call_sequence(
         The rank.
     collected
         Its calls.
-    definitions, communicators
-        Of the trace.
-    vectors
-        Sizes of vector collectives.
-    options, notes
-        Of the import.
+    trace
+        Its trace.
     """
     import numpy as np
 
+    definitions, options, notes = trace.definitions, trace.options, trace.notes
     for kind, count, first in collected.losses:
         notes.add(LOSSES[kind], f"rank {rank}, event {first}", count)
     calls = collected.calls
     counts = np.bincount(calls, minlength=collected.records)
-    reader = RecordReader(rank, definitions, communicators, vectors, options, notes)
-    begin = [f"{rank} init", *(f"{rank} {words}" for words in communicators.declarations(rank))]
+    reader = RecordReader(rank, trace)
+    begin = [
+        f"{rank} init",
+        *(f"{rank} {words}" for words in trace.communicators.declarations(rank)),
+    ]
     lines = [*begin, f"{rank} finalize"]
     paths = CallPaths(collected.call_tree, definitions.functions)
     path_of = [-1] * len(lines)

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tisim.formats.importers.communicators import Communicators
 from tisim.formats.importers.files import FileCalls
-from tisim.formats.importers.importer import ImportOptions
-from tisim.formats.importers.notes import Notes
-from tisim.formats.importers.otf2.definitions import Definitions
+from tisim.formats.importers.otf2.opened_trace import OpenedTrace
 from tisim.formats.importers.otf2.rank_reader import RankReader
-from tisim.formats.importers.vectors import VectorSizes
 
 # OTF2_IO_ACCESS_MODE_*: reads, writes, both; others are of directories and programs.
 _ACCESS = {0: "r", 1: "w", 2: "rw"}
@@ -44,25 +40,13 @@ class FileRankReader(RankReader):
     ----------
     rank
         The rank.
-    definitions, communicators
-        Of the trace.
-    vectors
-        Sizes of vector collectives.
-    options, notes
-        Of the import.
+    trace
+        Its trace.
     """
 
-    def __init__(
-        self,
-        rank: int,
-        definitions: Definitions,
-        communicators: Communicators,
-        vectors: VectorSizes,
-        options: ImportOptions,
-        notes: Notes,
-    ) -> None:
-        super().__init__(rank, definitions, communicators, vectors, options, notes)
-        self._known_files = definitions.files
+    def __init__(self, rank: int, trace: OpenedTrace) -> None:
+        super().__init__(rank, trace)
+        self._known_files = trace.definitions.files
         self._files = FileCalls(rank, self._calls)
         # By handle and matching number.
         self._under_way: dict[tuple[int, int], _Operation] = {}

@@ -12,11 +12,8 @@ from tisim.formats.importers.notes import Notes
 from tisim.formats.program import CallSequence
 
 if TYPE_CHECKING:
-    from tisim.formats.importers.communicators import Communicators
-    from tisim.formats.importers.otf2.definitions import Definitions
     from tisim.formats.importers.otf2.events import LocationEvents
     from tisim.formats.importers.otf2.rank_reader import RankReader
-    from tisim.formats.importers.vectors import VectorSizes
 
 
 class Otf2Importer(Importer):
@@ -48,22 +45,20 @@ class _Otf2Trace(ForeignTrace):
                 file=anchor,
             ) from None
         from tisim.formats.importers.communicators import Communicators
+        from tisim.formats.importers.otf2.opened_trace import OpenedTrace
         from tisim.formats.importers.otf2.sizes import own_share
         from tisim.formats.importers.otf2.vectors import read_records
         from tisim.formats.importers.vectors import VectorSizes
 
         self._anchor = anchor
-        self._options = options
-        self._notes = notes
-        self._definitions: Definitions = read_definitions(anchor, options.counter, notes)
+        definitions = read_definitions(anchor, options.counter, notes)
         if options.counter is None:
             options.volume_of(0.0)  # refuses a trace without --speed before anything is written
-        self._communicators: Communicators = Communicators(
-            self.ranks, self._definitions.communicators
+        communicators = Communicators(len(definitions.locations), definitions.communicators)
+        vectors = VectorSizes(
+            lambda: read_records(anchor, definitions), communicators, own_share, notes
         )
-        self._vectors: VectorSizes = VectorSizes(
-            lambda: read_records(anchor, self._definitions), self._communicators, own_share, notes
-        )
+        self._trace = OpenedTrace(definitions, communicators, vectors, options, notes)
 
     @property
     def has_times(self) -> bool:
@@ -71,10 +66,10 @@ class _Otf2Trace(ForeignTrace):
 
     @property
     def ranks(self) -> int:
-        return len(self._definitions.locations)
+        return len(self._trace.definitions.locations)
 
     def program(self, rank: int) -> CallSequence | None:
-        known = self._definitions
+        known = self._trace.definitions
         if known.files.handles:
             return self._sited_program(rank)  # the core collects no events of files
         try:
@@ -83,23 +78,17 @@ class _Otf2Trace(ForeignTrace):
             return self._sited_program(rank)
         from tisim.formats.importers.otf2.fast_rank import call_sequence
 
-        times = self._options.times
-        collected = collect_calls(self._anchor, rank, known, self._communicators, times is not None)
-        return call_sequence(
-            rank,
-            collected,
-            known,
-            self._communicators,
-            self._vectors,
-            self._options,
-            self._notes,
+        times = self._trace.options.times
+        collected = collect_calls(
+            self._anchor, rank, known, self._trace.communicators, times is not None
         )
+        return call_sequence(rank, collected, self._trace)
 
     def lines(self, rank: int) -> Iterator[str]:
         return (line for line, _ in self._reader(rank).lines(self._events(rank)))
 
     def _sited_program(self, rank: int) -> CallSequence | None:
-        functions = self._definitions.functions
+        functions = self._trace.definitions.functions
         if not functions:
             return None
         from tisim.formats.importers.otf2.sited_rank import sited_sequence
@@ -110,20 +99,13 @@ class _Otf2Trace(ForeignTrace):
         from tisim.formats.importers.otf2.file_rank_reader import FileRankReader
         from tisim.formats.importers.otf2.rank_reader import RankReader
 
-        has_files = bool(self._definitions.files.handles)
-        return (FileRankReader if has_files else RankReader)(
-            rank,
-            self._definitions,
-            self._communicators,
-            self._vectors,
-            self._options,
-            self._notes,
-        )
+        has_files = bool(self._trace.definitions.files.handles)
+        return (FileRankReader if has_files else RankReader)(rank, self._trace)
 
     def _events(self, rank: int) -> LocationEvents:
         from tisim.formats.importers.otf2.events import LocationEvents
 
-        return LocationEvents(self._anchor, self._definitions.locations[rank])
+        return LocationEvents(self._anchor, self._trace.definitions.locations[rank])
 
 
 def _anchor_in(path: Path) -> Path | None:

@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 from tisim import _core
 from tisim.formats.importers.collectives import ROOTED, VECTORS, uniform_collective
-from tisim.formats.importers.communicators import Communicators
-from tisim.formats.importers.importer import ImportOptions
 from tisim.formats.importers.line_queue import Slot
-from tisim.formats.importers.notes import NO_FINALIZE, Notes
-from tisim.formats.importers.otf2.definitions import Definitions
+from tisim.formats.importers.notes import NO_FINALIZE
 from tisim.formats.importers.otf2.events import Event
+from tisim.formats.importers.otf2.opened_trace import OpenedTrace
 from tisim.formats.importers.otf2.sizes import note_ambiguity, uniform_size
 from tisim.formats.importers.rank_calls import RankCalls
 from tisim.formats.importers.requests import RequestNumbers
-from tisim.formats.importers.vectors import VectorSizes
 from tisim.formats.importers.words import COLLECTIVES, is_lost
 
 # How the send of a call is written; MPI_Send and all others: as it stands.
@@ -44,32 +41,21 @@ class RankReader:
     ----------
     rank
         The rank.
-    definitions, communicators
-        Of the trace.
-    vectors
-        Sizes of vector collectives.
-    options, notes
-        Of the import.
+    trace
+        Its trace.
     requests
         Gives requests their numbers; the smallest free ones by default.
     """
 
     def __init__(
-        self,
-        rank: int,
-        definitions: Definitions,
-        communicators: Communicators,
-        vectors: VectorSizes,
-        options: ImportOptions,
-        notes: Notes,
-        requests: RequestNumbers | None = None,
+        self, rank: int, trace: OpenedTrace, requests: RequestNumbers | None = None
     ) -> None:
         self._rank = rank
-        self._definitions = definitions
-        self._communicators = communicators
-        self._vectors = vectors
-        self._options = options
-        self._notes = notes
+        self._definitions = trace.definitions
+        self._communicators = trace.communicators
+        self._vectors = trace.vectors
+        self._options = trace.options
+        self._notes = trace.notes
         self._calls = RankCalls(rank, requests)
         self._number = 0  # of the event, for notes
         # Which one of those with a size for each rank the next collective is; None: the next one.

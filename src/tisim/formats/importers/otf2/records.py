@@ -7,13 +7,10 @@ from dataclasses import replace
 from itertools import islice
 
 from tisim import _core
-from tisim.formats.importers.communicators import Communicators
-from tisim.formats.importers.importer import ImportOptions
 from tisim.formats.importers.notes import Notes
-from tisim.formats.importers.otf2.definitions import Definitions
+from tisim.formats.importers.otf2.opened_trace import OpenedTrace
 from tisim.formats.importers.otf2.rank_reader import RankReader
 from tisim.formats.importers.requests import RequestNumbers
-from tisim.formats.importers.vectors import VectorSizes
 
 _KINDS = tuple(_core.otf2_record_kinds())
 
@@ -47,35 +44,16 @@ class RecordReader(RankReader):
     ----------
     rank
         The rank.
-    definitions, communicators
-        Of the trace.
-    vectors
-        Sizes of vector collectives.
-    options, notes
-        Of the import.
+    trace
+        Its trace.
     """
 
-    def __init__(
-        self,
-        rank: int,
-        definitions: Definitions,
-        communicators: Communicators,
-        vectors: VectorSizes,
-        options: ImportOptions,
-        notes: Notes,
-    ) -> None:
-        self._all_notes = notes
+    def __init__(self, rank: int, trace: OpenedTrace) -> None:
+        self._all_notes = trace.notes
         self._given = _GivenNumbers()
         # The core keeps times.
-        super().__init__(
-            rank,
-            definitions,
-            communicators,
-            vectors,
-            replace(options, times=None),
-            Notes(),
-            self._given,
-        )
+        untimed = replace(trace.options, times=None)
+        super().__init__(rank, replace(trace, options=untimed, notes=Notes()), self._given)
 
     def lines_of(self, record: Sequence[int], event: int, times: int) -> list[str]:
         """The lines of a record without newlines.
