@@ -245,7 +245,7 @@ def _simulate(
     check_whole(driver.core, job)
     result = job_result(driver, job, trace, placements, settings)
     if capture is not None:
-        result.event_log = capture.finish(driver.core, result.finish)
+        result.event_log = capture.finish(driver.core, result.column("finish"))
         result.warnings += capture.warnings
     if skip_steady is not None:
         if unsteady is None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tisim.platform.zones.cluster import ClusterZone
 
 if TYPE_CHECKING:
@@ -24,6 +22,8 @@ def cable_words(root: Zone, links: Collection[int]) -> dict[int, str]:
     links
         The links that matter, by index.
     """
+    import numpy as np
+
     wanted = np.fromiter(links, np.int64, len(links))
     words: dict[int, str] = {}
     for zone in root.walk():
@@ -47,6 +47,8 @@ def limiters_of(root: Zone, links: Collection[int]) -> set[int]:
 
 
 def _words_of(zone: ClusterZone, wanted: Integers) -> dict[int, str]:
+    import numpy as np
+
     wiring = zone.wiring()
     words: dict[int, str] = {}
     used = np.isin(wiring.links, wanted)

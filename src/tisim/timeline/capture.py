@@ -6,19 +6,17 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tisim.timeline.event_log import EventLog
-from tisim.timeline.event_store import EventStore
 from tisim.timeline.formats import timeline_output
-from tisim.timeline.links import Links, bins_for
 from tisim.timeline.playback import EventPlayback
 from tisim.timeline.run import Run
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from array import array
 
     from tisim import _core
     from tisim.models.settings import Settings
+    from tisim.timeline.event_log import EventLog
+    from tisim.timeline.event_store import EventStore
     from tisim.timeline.output import Output
 
 _Path = str | os.PathLike[str]
@@ -68,6 +66,8 @@ class EventCapture:
             for path in timelines:
                 outputs.append(timeline_output(path, self._run))
             if keep:
+                from tisim.timeline.event_store import EventStore
+
                 self._run.wants_links = True
                 self._store = EventStore(self._run)
                 outputs.append(self._store)
@@ -85,6 +85,8 @@ class EventCapture:
     def start(self, core: _core.Simulation) -> None:
         """Make a simulation log its events from now on."""
         if self._run.wants_links:
+            from tisim.timeline.links import bins_for
+
             core.record_load(bins_for(len(self._run.settings.routes.link_bandwidth)))
         self._playback.start(core)
 
@@ -92,7 +94,7 @@ class EventCapture:
         """Take the events that the simulation has logged so far."""
         self._playback.take(core)
 
-    def finish(self, core: _core.Simulation, finish: NDArray[np.float64]) -> EventLog | None:
+    def finish(self, core: _core.Simulation, finish: array[float]) -> EventLog | None:
         """Take the remaining events and complete the files.
 
         Parameters
@@ -100,7 +102,7 @@ class EventCapture:
         core
             The simulation, which is over.
         finish
-            Seconds at which each rank finished, shape (ranks,).
+            Seconds at which each rank finished.
 
         Returns
         -------
@@ -113,12 +115,20 @@ class EventCapture:
             When a file cannot be written.
         """
         run = self._run
-        run.end = float(finish.max())
+        run.end = max(finish)
         if run.wants_links:
+            from tisim.timeline.links import Links
+
             run.links = Links(core, run.settings, run.end)
         self._playback.finish(core)
         self._playback.commit()
-        return None if self._store is None else EventLog(self._store, run, finish)
+        if self._store is None:
+            return None
+        import numpy as np
+
+        from tisim.timeline.event_log import EventLog
+
+        return EventLog(self._store, run, np.array(finish, np.float64))
 
     def discard(self) -> None:
         """Remove everything: the simulation has failed."""

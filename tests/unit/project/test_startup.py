@@ -45,6 +45,18 @@ def test_a_replay_is_light() -> None:
     assert not loaded_by(REPLAY) & HEAVY
 
 
+def test_a_replay_with_a_timeline_is_light(tmp_path: Path) -> None:
+    code = REPLAY.replace('"replay",', f'"replay", "--timeline", {str(tmp_path / "a.csv")!r},')
+    assert not loaded_by(code) & HEAVY
+    assert (tmp_path / "a.csv").exists()
+
+
+def test_what_records_and_writes_platforms_is_light() -> None:
+    """Writing XML with the standard library's helpers would load its client of HTTP."""
+    code = "import tisim.timeline.run_file.output, tisim.platform.description.xml_writer"
+    assert not loaded_by(code) & (HEAVY | {"http", "pyarrow"})
+
+
 def test_a_replay_imports_what_the_demo_installs() -> None:
     """`make demo` installs no dependency but those that a replay imports."""
     line = re.search(r"^REPLAY_PACKAGES := (.*)$", (ROOT / "Makefile").read_text(), re.M)

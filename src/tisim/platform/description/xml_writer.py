@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
-from xml.sax.saxutils import quoteattr
 
 from tisim.errors import InputError
 from tisim.platform.description.elements import Elements
@@ -12,7 +11,7 @@ from tisim.platform.description.node import Node
 from tisim.platform.description.numbers import Numbers
 from tisim.platform.description.rewriting import Rewriter
 from tisim.platform.description.schema import ELEMENTS
-from tisim.platform.description.xml import parse_document
+from tisim.platform.description.xml import parse_document, quoted
 from tisim.platform.links import DEFAULT_LOOPBACK
 from tisim.platform.profiles import BANDWIDTH, LATENCY, SPEED, STATE, Profile, ResourceProfile
 from tisim.platform.resources import Resources
@@ -77,7 +76,7 @@ def _lines(node: Node, depth: int) -> Iterator[str]:
     indent = "  " * depth
     defaults = ELEMENTS[node.tag].defaults
     attributes = "".join(
-        f" {name}={quoteattr(value)}"
+        f" {name}={quoted(value)}"
         for name, value in node.attributes.items()
         if value != defaults.get(name) and name not in _REWRITTEN
     )
@@ -103,7 +102,7 @@ def _profile_lines(profiles: Sequence[ResourceProfile], topology: Topology) -> I
             yield "  </trace>"
     for entry in profiles:
         table = topology.links if entry.is_link else topology.hosts
-        element = quoteattr(table.name(entry.index))
+        element = quoted(table.name(entry.index))
         kind = _KINDS[entry.is_link, entry.what]
         trace = names[entry.profile]
         yield f'  <trace_connect kind="{kind}" trace="{trace}" element={element}/>'

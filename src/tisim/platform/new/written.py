@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 from tisim.files import write_file
+from tisim.platform.description.xml import quoted
 from tisim.platform.platform import Platform
 
 _HEAD = (
@@ -49,7 +49,7 @@ def write_with_deployment(platform: Platform, path: str | os.PathLike[str]) -> t
     lines = (f"{name}:{cores}\n" if cores > 1 else f"{name}\n" for name, cores in slots)
     places = (name for name, cores in slots for _ in range(cores))
     actors = (
-        f'  <actor host={quoteattr(name)} function="{rank}"/>\n' for rank, name in enumerate(places)
+        f'  <actor host={quoted(name)} function="{rank}"/>\n' for rank, name in enumerate(places)
     )
     platform.write(xml)
     write_file(hosts, "".join(lines))
