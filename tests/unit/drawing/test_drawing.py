@@ -220,3 +220,47 @@ def test_what_is_no_load(root: Path, tmp_path: Path, text: str | None, said: str
     assert said in str(outcome.exception)
     outcome = CliRunner().invoke(platform_command, [graphene, "--load", str(run)])
     assert "give --draw FILE too" in str(outcome.exception)
+
+
+def test_lines_end_at_the_sides_of_boxes(tmp_path: Path) -> None:
+    platform = cluster(tmp_path, "FAT_TREE", SHAPES["FAT_TREE"][10_000], 10_000)
+    tree = shapes(platform, tmp_path / "p.svg")
+    ends = {
+        float(end.split(" ")[1])
+        for path in tree.iter(f"{SVG}path")
+        if len(path)  # those of the legend have no tooltip
+        for end in path.get("d", "")[1:].split("L")
+    }
+    sides = set()
+    for box in tree.iter(f"{SVG}rect"):
+        if box.get("y"):
+            top = float(box.get("y", 0))
+            sides |= {top, round(top + float(box.get("height", 0)), 1)}
+    assert ends <= sides
+
+
+def test_boxes_say_which_switches_they_hold(tmp_path: Path) -> None:
+    platform = cluster(tmp_path, "FAT_TREE", SHAPES["FAT_TREE"][10_000], 10_000)
+    words = {one.text for one in shapes(platform, tmp_path / "p.svg").iter(f"{SVG}text")}
+    assert {"level 1 and", "10,000 hosts,", "400 below 20 switches a box"} <= words
+
+
+def test_blocks_that_do_not_fill_a_torus_are_smaller(tmp_path: Path) -> None:
+    platform = cluster(tmp_path, "TORUS", SHAPES["TORUS"][10_000], 10_000)
+    assert "A box is up to 3 x 2 x 2 hosts." in shapes(platform, tmp_path / "p.svg").itertext()
+
+
+def test_the_legend_has_the_widths_of_the_lines(tmp_path: Path) -> None:
+    platform = cluster(tmp_path, "FAT_TREE", SHAPES["FAT_TREE"][1024], 1024)
+    paths = list(shapes(platform, tmp_path / "p.svg").iter(f"{SVG}path"))
+    (legend,) = [float(one.get("stroke-width", 0)) for one in paths if not len(one)]
+    assert legend == max(float(one.get("stroke-width", 0)) for one in paths if len(one)) < 0.6
+
+
+def test_names_of_groups_can_be_read_where_lines_cross_them(tmp_path: Path) -> None:
+    platform = cluster(tmp_path, "DRAGONFLY", SHAPES["DRAGONFLY"][10_000], 10_000)
+    words = list(shapes(platform, tmp_path / "p.svg").iter(f"{SVG}text"))
+    names = [one for one in words if (one.text or "").startswith("group ")]
+    assert len(names) == 25
+    assert {one.get("paint-order") for one in names} == {"stroke"}
+    draw(platform, tmp_path / "p.png")

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import escape, quoteattr
 
 FONT = "Helvetica, Arial, sans-serif"
+#: Width of the edge around letters, half of which is outside of them, in points.
+HALO = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,10 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A line of text; `anchor` says which of its points is at `x`: start, middle or end."""
+    """A line of text; `anchor` says which of its points is at `x`: start, middle or end.
+
+    A `halo` is the colour of an edge around its letters, so that lines below do not cross them.
+    """
 
     x: float
     y: float
@@ -57,6 +62,7 @@ class Words:
     anchor: str = "start"
     bold: bool = False
     colour: str = "#222222"
+    halo: str = ""
 
 
 Shape = Stroke | Disc | Area | Words
@@ -139,7 +145,11 @@ def _element(shape: Shape) -> str:
             look = f'font-size="{shape.size:g}" text-anchor="{shape.anchor}"'
             weight = ' font-weight="bold"' if shape.bold else ""
             place = f'x="{shape.x:.1f}" y="{shape.y:.1f}"'
-            return f'<text {place} {look}{weight} fill="{shape.colour}">{escape(shape.text)}</text>'
+            halo = ""
+            if shape.halo:
+                halo = f' paint-order="stroke" stroke="{shape.halo}" stroke-width="{HALO:g}"'
+            fill = f'{halo} fill="{shape.colour}"'
+            return f"<text {place} {look}{weight}{fill}>{escape(shape.text)}</text>"
 
 
 def _edge(colour: str, width: float = 1.0) -> str:

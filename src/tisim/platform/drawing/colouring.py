@@ -21,7 +21,9 @@ _HOST_FILL, _IDLE_FILL, _SWITCH_FILL = "#0072B2", "#FFFFFF", "#333333"
 _LINE = "#71808F"
 _BOX_FILL, _SWITCHES_FILL = "#CFE3F1", "#DDDDDD"
 _BANDWIDTHS = 6
-_BUSY, _BUSY_SCALE = 0.05, 0.75
+_BUSY, _BUSY_SCALE, _IDLE_SCALE = 0.05, 0.75, 0.45
+# Points; finer lines cannot be seen.
+_FINEST = 0.25
 _LISTED_RANKS = 8
 _LEGEND_STEP = 17.0
 
@@ -45,6 +47,8 @@ class Colouring:
         own = np.arange(len(bandwidths)) != loopback
         self._most = float(bandwidths[own].max(initial=0.0)) or 1.0
         self._drawn: set[float] = set()
+        # Of the widest lines: those of the legend are as wide.
+        self._scale = 0.0
         self._merged = False
         self._is_used = [False, False]
         self._has_boxes = False
@@ -63,11 +67,11 @@ class Colouring:
         self._drawn.update((low, high))
         self._merged = self._merged or len(links) > 2
         if self._load is None:
-            # Half the width for a tenth of the bandwidth.
-            width = max(2.4 * (high / self._most) ** 0.3, 0.4)
+            self._scale = max(self._scale, scale)
+            width = self._width(high)
             if len(links) > 1:
                 title += f", {shown} ..."
-            return _LINE, width * scale, title
+            return _LINE, max(width * scale, _FINEST), title
         use = self._load.utilisation[links]
         worst = int(np.argmax(use))
         look = class_of(float(use[worst]))
@@ -75,8 +79,12 @@ class Colouring:
         if len(links) > 1:
             title += f" on the busiest, {name(int(links[worst]))}, {use.mean():.1%} on average"
         # Few lines are busy: they may be heavy among many.
-        least = _BUSY_SCALE if use[worst] >= _BUSY else 0.0
+        least = _BUSY_SCALE if use[worst] >= _BUSY else _IDLE_SCALE
         return look.colour, look.width * max(scale, least), title
+
+    def _width(self, bandwidth: float) -> float:
+        """Points of a line: half the width for a tenth of the bandwidth."""
+        return max(2.4 * (bandwidth / self._most) ** 0.3, 0.4)
 
     def rank_of_load(self, links: Integers) -> float:
         """What to sort lines by, so that the busiest are drawn last."""
@@ -177,7 +185,7 @@ class Colouring:
         x += text_width(text, 10) + 12
         more = len(listed) - _BANDWIDTHS
         for bandwidth in listed[:_BANDWIDTHS]:
-            width = max(2.4 * (bandwidth / self._most) ** 0.3, 0.4)
+            width = max(self._width(bandwidth) * self._scale, _FINEST)
             text = format_quantity(bandwidth, "B/s")
             canvas.add(Stroke(((x, y), (x + 26, y)), _LINE, width))
             canvas.add(Words(x + 31, y + 4, text, 10))

@@ -16,6 +16,7 @@ _HOSTS, _ROUTERS = 1200, 600
 _DOT = 2 * HOST + 1.5
 _PAD = 14.0
 _HEAD = 16.0
+_BESIDE = 13.0
 
 
 def draw_dragonfly(zone: DragonflyCluster) -> Layout:
@@ -44,7 +45,9 @@ class _Groups:
         if self._merged > 1:
             self._step, self._row = 74.0, 30.0
         else:
-            self._step = max(self._beside * _DOT + 5, 18.0)
+            # Right of the hosts go the cables to the routers of other chassis.
+            beside = _BESIDE if self._rows > 1 else 5
+            self._step = max(self._beside * _DOT + beside, 18.0)
             # Arcs above a row: the cables between the routers of a chassis.
             self._arcs = 10 + 2.2 * min(self._columns, 8)
             self._row = self._arcs + 2 * SWITCH + dots + 8
@@ -63,7 +66,8 @@ class _Groups:
             title = f"group {group}: {shape.routers // shape.groups} routers, {hosts:,} hosts"
             box = Area(left, top, self._width, self._height, "#F7F7F7", "#888888", title=title)
             background.append(box)
-            captions.append(Words(left + 6, top + 12, f"group {group}", 10, bold=True))
+            name = f"group {group}"
+            captions.append(Words(left + 6, top + 12, name, 10, bold=True, halo="#F7F7F7"))
             for row in range(self._rows):
                 for column in range(self._columns):
                     x = left + _PAD + (column + 0.5) * self._step
@@ -91,8 +95,8 @@ class _Groups:
     def _corners(self) -> list[tuple[float, float]]:
         """The upper left corners of the groups."""
         groups = self._shape.groups
-        if groups == 1:
-            return [(0.0, 0.0)]
+        if groups <= 2:
+            return [(group * 1.3 * self._width, 0.0) for group in range(groups)]
         apart = math.hypot(self._width, self._height) * 1.06
         radius = apart / 2 / math.sin(math.pi / groups)
         places = [
@@ -131,5 +135,6 @@ class _Groups:
         if a.y == b.y:
             bend = 6 + 2 * self._arcs * abs(b.x - a.x) / (self._columns * self._step)
             return Cable((((a.x, a.y), ((a.x + b.x) / 2, a.y - bend), (b.x, b.y)),), curved=True)
-        bend = 5 + 0.5 * self._step * abs(b.y - a.y) / (self._rows * self._row)
-        return Cable((((a.x, a.y), (a.x + bend, (a.y + b.y) / 2), (b.x, b.y)),), curved=True)
+        side = a.x + SWITCH
+        bend = _BESIDE + 3 * min(abs(b.y - a.y) / self._row - 1, 3)
+        return Cable((((side, a.y), (side + bend, (a.y + b.y) / 2), (side, b.y)),), curved=True)

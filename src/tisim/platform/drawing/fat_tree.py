@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from tisim.platform.drawing.canvas import Shape, Words, text_width
-from tisim.platform.drawing.layout import HOST, Item, Layout
+from tisim.platform.drawing.layout import HOST, Cable, Item, Layout
 from tisim.platform.zones.fattree import FatTreeCluster
 
 # Hosts are drawn one by one up to this number, items of one level up to that; with more cables
@@ -15,7 +16,8 @@ from tisim.platform.zones.fattree import FatTreeCluster
 _HOSTS, _ITEMS, _CABLES = 2048, 128, 1500
 _PAPER = 1400.0
 _DOT = 2 * HOST + 2
-_LEVEL = 110.0
+# Between two levels: points, and part of the width of the picture.
+_LEVEL, _STEEP = 110.0, 0.09
 _BOX = 26.0
 
 
@@ -43,6 +45,7 @@ class _Levels:
         )
         self._captions: list[tuple[float, str]] = []
         self._columns, self._column = self._grid()
+        self._level = max(_LEVEL, _STEEP * self._column * self._parts[self._base])
 
     def _fits(self, level: int) -> bool:
         return level == self._top or self._parts[level] <= _ITEMS
@@ -57,7 +60,7 @@ class _Levels:
         return side, max(side * _DOT + 6, 14.0)
 
     def layout(self) -> Layout:
-        bottom = (self._top - self._base + 1) * _LEVEL + 20
+        bottom = (self._top - self._base + 1) * self._level + 20
         first = self._hosts(bottom)
         for level in range(1, self._top + 1):
             first = self._switches(level, first, bottom)
@@ -66,7 +69,7 @@ class _Levels:
         captions: list[Shape] = [
             Words(0, y + 4, text, 10, colour="#555555") for y, text in self._captions
         ]
-        return Layout(items, self._item_of, foreground=captions)
+        return Layout(items, self._item_of, foreground=captions, route=_cable)
 
     def _hosts(self, y: float) -> int:
         """Place the hosts, or what stands for them; returns the number of the next vertex."""
@@ -89,8 +92,15 @@ class _Levels:
             x = (part + 0.5) * self._column
             self._items.append(Item(x, y, room, _BOX, inner, f"{each:,}"))
         self._item_of[: zone.hosts] = np.arange(zone.hosts) // each
+        if self._base > 1:
+            below = "level 1" if self._base == 2 else f"levels 1 to {self._base - 1}"
+            switches = "a switch" if inner == 1 else f"{inner:,} switches"
+            self._captions.append((y - 20, f"{below} and"))
+            each_box = f"{each:,} below {switches} a box"
+        else:
+            each_box = f"{each:,} a box"
         self._captions.append((y - 6, f"{zone.hosts:,} hosts,"))
-        self._captions.append((y + 8, f"{each:,} a box"))
+        self._captions.append((y + 8, each_box))
         return zone.hosts
 
     def _switches(self, level: int, first: int, bottom: float) -> int:
@@ -101,7 +111,7 @@ class _Levels:
             # Inside the boxes of hosts.
             self._item_of[first:end] = vertices // width // (parts // self._parts[self._base])
             return end
-        y = bottom - (level - self._base + 1) * _LEVEL
+        y = bottom - (level - self._base + 1) * self._level
         span = self._column * self._parts[self._base] / parts
         start = len(self._items)
         name = f"level {level}: {parts * width:,} switch{'es' if parts * width > 1 else ''}"
@@ -124,3 +134,10 @@ class _Levels:
             self._captions.append((y - 6, name + ","))
             self._captions.append((y + 8, f"{width:,} a box"))
         return end
+
+
+def _cable(items: Sequence[Item], one: int, other: int) -> Cable:
+    """From the lower side of the upper item to the upper side of the lower one."""
+    lower, upper = sorted((items[one], items[other]), key=lambda item: -item.y)
+    start = (lower.x, lower.y - lower.height / 2)
+    return Cable(((start, (upper.x, upper.y + upper.height / 2)),))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _STEP = 26.0
 # With more lines they become thinner, down to this part of their width.
-_HEAVY_LINES, _THINNEST = 120, 0.3
+_HEAVY_LINES, _THINNEST = 24, 0.2
 _NO_LINKS = np.zeros(0, dtype=np.int64)
 _RING, _SHOWN_VERTICES, _SHOWN_LINES = 32, 256, 400
 
@@ -56,7 +56,7 @@ def shapes_of(
     between = [bundle for bundle in content.bundles if bundle.one != bundle.other]
     between.sort(key=lambda bundle: colouring.rank_of_load(bundle.links))
     shapes = [*layout.background]
-    scale = min(1.0, max((_HEAVY_LINES / max(len(between), 1)) ** 0.4, _THINNEST))
+    scale = min(1.0, max((_HEAVY_LINES / max(len(between), 1)) ** 0.6, _THINNEST))
     for bundle in between:
         way = layout.route(layout.items, bundle.one, bundle.other)
         shapes += strokes(way, *colouring.cable(bundle.links, scale))

@@ -6,7 +6,7 @@ import io
 import math
 from typing import TYPE_CHECKING
 
-from tisim.platform.drawing.canvas import Area, Canvas, Disc, Shape, Stroke, Words
+from tisim.platform.drawing.canvas import HALO, Area, Canvas, Disc, Shape, Stroke, Words
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -50,6 +50,7 @@ def _artist(axes: Axes, shape: Shape) -> Artist:
     """The shape on the axes. Widths of lines and sizes of text are points there too."""
     from matplotlib.patches import Circle, PathPatch, Rectangle
     from matplotlib.path import Path
+    from matplotlib.patheffects import withStroke
 
     match shape:
         case Stroke(points=points):
@@ -67,7 +68,7 @@ def _artist(axes: Axes, shape: Shape) -> Artist:
             box.set_linewidth(shape.edge_width)
             return axes.add_patch(box)
         case Words():
-            return axes.text(
+            text = axes.text(
                 shape.x,
                 shape.y,
                 shape.text,
@@ -78,3 +79,6 @@ def _artist(axes: Axes, shape: Shape) -> Artist:
                 fontweight="bold" if shape.bold else "normal",
                 parse_math=False,
             )
+            if shape.halo:
+                text.set_path_effects([withStroke(linewidth=HALO, foreground=shape.halo)])
+            return text

@@ -101,7 +101,9 @@ class _Grid:
                 f"A short slanted stroke is a cable to the same place in the next plane: {letters}."
             )
         if max(self._blocks) > 1:
-            notes.append(f"A box is {' x '.join(map(str, self._blocks))} hosts.")
+            sizes = zip(self._zone.sizes, self._blocks, strict=True)
+            least = "up to " if any(size % block for size, block in sizes) else ""
+            notes.append(f"A box is {least}{' x '.join(map(str, self._blocks))} hosts.")
         return notes
 
     def _cable(self, items: Sequence[Item], one: int, other: int) -> Cable:
