@@ -1,11 +1,13 @@
 """How long pictures of large run files take: the first one, and any zoom; and the memory for it.
 
-usage: python -m benchmarks.run_files [--states 10_000_000] [--ranks 10_000] [--pictures 300]
+usage: python -m benchmarks.run_files [--records 10_000_000] [--ranks 10_000] [--pictures 300]
 
-The run is made up: in each step every rank computes and then waits for its neighbour. The answers
-of the viewer's server are timed in a process of their own, without the browser; first they are
-checked: the shares of a picture add up to the time of its ranks. Times are processor times of that
-process, which do not depend on what else the machine does; the first picture has its wall time too.
+The run is made up: in each step every rank computes, sends to one neighbour and receives from the
+other, for which it waits. These are eight records: four states, three actions and a message, about
+the shares that NAS LU has. The answers of the viewer's server are timed in a process of their own,
+without the browser; first they are checked: the shares of a picture add up to the time of its
+ranks. Times are processor times of that process, which do not depend on what else the machine does;
+the first picture has its wall time too.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ import time
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tisim import _core
 from tisim.timeline.names import STATES
 from tisim.timeline.run_file import RunFile
 from tisim.timeline.run_file.writer import RunDescription, RunFileWriter, row_types
@@ -31,34 +35,71 @@ from tisim.view.answers import Answers
 COLUMNS, LANES = 1400, 200
 #: Seconds for the first picture and for any zoom (95 of 100), bytes of memory.
 GOALS = (2.0, 0.1, 1e9)
-_STEP = 1e-3
+#: Seconds of a step, records of a rank in it, bytes of its message; its states, in which calls.
+_STEP, _RECORDS, _BYTES = 1e-3, 8, 1000
+_STATES = (
+    ("compute", "compute"),
+    ("overhead", "send"),
+    ("late sender", "recv"),
+    ("transfer", "recv"),
+)
 
 
-def write(path: Path, states: int, ranks: int) -> float:
-    """Write a run of so many states; the seconds of processor time that it took."""
+def write(path: Path, records: int, ranks: int) -> float:
+    """Write a run of so many records; the seconds of processor time that it took."""
     begin = time.process_time()
-    steps = max(states // (2 * ranks), 1)
+    steps = max(records // (_RECORDS * ranks), 1)
     writer = RunFileWriter(path, ranks)
     draw = np.random.default_rng(1)
-    every = np.arange(ranks, dtype=np.int32)
     for step in range(steps):
-        at, after = step * _STEP, (step + 1) * _STEP
-        rows = np.zeros(2 * ranks, row_types()["states"])
-        middle = at + _STEP * draw.uniform(0.3, 0.9, ranks)
-        rows["rank"] = np.tile(every, 2)
-        rows["line"] = 2 * step + np.repeat([1, 2], ranks)
-        rows["start"] = np.concatenate([np.full(ranks, at), middle])
-        rows["end"] = np.concatenate([middle, np.full(ranks, after)])
-        rows["state"] = np.repeat([STATES.index("compute"), STATES.index("late sender")], ranks)
-        rows["cause"] = np.concatenate([np.full(ranks, -1), (every + 1) % ranks])
-        writer.add("states", rows.tobytes(), last=step == steps - 1)
-    for name in ("actions", "messages"):
-        writer.add(name, b"", last=True)
+        sends = draw.uniform(0.1, 0.7, ranks)
+        sent = sends + 0.05
+        # A message comes when its sender has sent it, or later.
+        comes = np.maximum(sent, np.roll(sends, 1)) + draw.uniform(0.02, 0.2, ranks)
+        parts = np.stack([np.zeros(ranks), sends, sent, comes, np.ones(ranks)])
+        times = (step + parts) * _STEP
+        last = step == steps - 1
+        for name, rows in _rows(step, times, ranks).items():
+            writer.add(name, rows.tobytes(), last=last)
     hosts = [f"node-{rank}" for rank in range(ranks)]
     end = steps * _STEP
     writer.finish(RunDescription("made up", ranks, end, hosts, range(ranks), None))
     writer.commit()
     return time.process_time() - begin
+
+
+def _rows(step: int, times: NDArray[np.float64], ranks: int) -> dict[str, NDArray[np.void]]:
+    """The rows of a step, whose states begin and end at ``times``, shape (5, ranks)."""
+    every = np.arange(ranks, dtype=np.int32)
+    source, target = np.roll(every, 1), np.roll(every, -1)
+    types = row_types()
+    states = np.zeros((4, ranks), types["states"])
+    for part, (state, kind) in enumerate(_STATES):
+        row = states[part]
+        row["rank"], row["line"] = every, 3 * step + min(part, 2) + 1
+        row["start"], row["end"] = times[part], times[part + 1]
+        row["state"], row["kind"] = STATES.index(state), _core.kind_names().index(kind)
+        row["cause"] = row["peer"] = -1
+    states[2]["cause"] = states[3]["peer"] = source
+    states[3]["bytes"], states[3]["receives"], states[3]["by_peer"] = _BYTES, 1, 1
+    states[3]["started"] = times[1][source]
+    actions = np.zeros((3, ranks), types["actions"])
+    for part, (kind, first, after) in enumerate(
+        (("compute", 0, 1), ("send", 1, 2), ("recv", 2, 4))
+    ):
+        row = actions[part]
+        row["rank"], row["line"] = every, 3 * step + part + 1
+        row["start"], row["end"] = times[first], times[after]
+        row["kind"], row["volume"] = _core.kind_names().index(kind), 0.0 if part else 1e6
+        row["peer"], row["bytes"] = (
+            (-1, 0) if part == 0 else (target if part == 1 else source, _BYTES)
+        )
+    messages = np.zeros(ranks, types["messages"])
+    messages["number"] = step * ranks + every
+    messages["source"], messages["destination"], messages["bytes"] = every, target, _BYTES
+    messages["sent"] = messages["started"] = times[1]
+    messages["received"], messages["arrived"] = times[2][target], times[4][target]
+    return {"states": states.ravel(), "actions": actions.ravel(), "messages": messages}
 
 
 def measure(path: Path, pictures: int) -> dict[str, float]:
@@ -118,7 +159,7 @@ def _check(picture: bytes, ranks: int) -> None:
 def main() -> None:
     """Write a file and time its pictures, or only do the latter with ``--file``."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--states", type=int, default=10_000_000)
+    parser.add_argument("--records", type=int, default=10_000_000)
     parser.add_argument("--ranks", type=int, default=10_000)
     parser.add_argument("--pictures", type=int, default=300)
     parser.add_argument("--file", type=Path, help="measure the pictures of this run file only")
@@ -128,13 +169,15 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.tir"
-        seconds = write(path, given.states, given.ranks)
+        seconds = write(path, given.records, given.ranks)
         size = path.stat().st_size
         command = [sys.executable, "-m", "benchmarks.run_files", "--file", str(path)]
         command += ["--pictures", str(given.pictures)]
         found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    print(f"{given.states:,} states of {given.ranks:,} ranks: {size / given.states:.1f} bytes each")
-    print(f"written in {seconds:.1f} s, {given.states / seconds:,.0f} a second")
+    print(
+        f"{given.records:,} records of {given.ranks:,} ranks: {size / given.records:.1f} bytes each"
+    )
+    print(f"written in {seconds:.1f} s, {given.records / seconds:,.0f} a second")
     for name, unit, factor, goal in (
         ("first", "s", 1.0, GOALS[0]),
         ("first, wall", "s", 1.0, None),

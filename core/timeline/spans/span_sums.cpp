@@ -91,11 +91,8 @@ void SpanSums::add_whole(std::size_t first, std::size_t stop, float seconds, flo
 }
 
 SpanSums::Sum SpanSums::sum_of(std::size_t part, std::size_t lane, std::size_t key) const {
-  Sum sum = sums_[(lane * parts_ + part) * keys_ + key];
-  const Sum& more = of_blocks_[(lane * blocks_ + part / kBlock) * keys_ + key];
-  sum.seconds += more.seconds;
-  sum.longest = std::max(sum.longest, more.longest);
-  return sum;
+  return joined(sums_[(lane * parts_ + part) * keys_ + key],
+                of_blocks_[(lane * blocks_ + part / kBlock) * keys_ + key]);
 }
 
 void SpanSums::add(const Spans& spans) {
@@ -154,11 +151,14 @@ std::vector<SpanSums::Cell> SpanSums::cells() const {
   // The sums are read in the order of memory, twice: first to know where the cells of a part begin.
   std::vector<std::size_t> next(parts_ + 1);
   const auto for_each = [this](const auto& visit) {
+    const Sum* sum = sums_.data();
     for (std::size_t lane = 0; lane < lanes_; ++lane) {
+      const Sum* of_blocks = &of_blocks_[lane * blocks_ * keys_];
       for (std::size_t part = 0; part < parts_; ++part) {
-        for (std::size_t key = 0; key < keys_; ++key) {
-          const Sum sum = sum_of(part, lane, key);
-          if (!sum.is_empty()) visit(part, lane, key, sum);
+        const Sum* of_block = of_blocks + part / kBlock * keys_;
+        for (std::size_t key = 0; key < keys_; ++key, ++sum) {
+          const Sum whole = joined(*sum, of_block[key]);
+          if (!whole.is_empty()) visit(part, lane, key, whole);
         }
       }
     }

@@ -1,6 +1,7 @@
 // Sums over a grid of lanes and parts of the time, of spans that are spread over it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -60,6 +61,10 @@ class SpanSums {
     std::uint32_t count = 0;
     bool is_empty() const { return count == 0 && seconds <= 0.0F; }
   };
+  // A part's own sum, with that of its block.
+  static Sum joined(const Sum& own, const Sum& of_block) {
+    return {own.seconds + of_block.seconds, std::max(own.longest, of_block.longest), own.count};
+  }
   struct One {
     double start, end, seconds, longest;
     std::uint32_t count;
@@ -73,7 +78,7 @@ class SpanSums {
   Sum sum_of(std::size_t part, std::size_t lane, std::size_t key) const;
 
   // A long span is added to blocks of so many parts, not to each part.
-  static constexpr std::size_t kBlock = 32;
+  static constexpr std::size_t kBlock = 8;
 
   double begin_, end_, width_, parts_a_second_;
   std::size_t lanes_, parts_, keys_, blocks_;

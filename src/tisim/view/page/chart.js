@@ -191,7 +191,9 @@ export class Chart {
     for (let rank = Math.ceil(first / every) * every; rank <= last; rank += every) {
       const y = this.y(rank + Math.min(0.5, ranks / 2));
       const shown = this.view.rankAt(rank);
-      context.fillText(every === 1 && ranks < 100 ? `rank ${shown}` : String(shown), left - 6 * ratio, Math.max(y, 7 * ratio));
+      const name = `rank ${shown}`;
+      const fits = every === 1 && context.measureText(name).width < left - 8 * ratio;
+      context.fillText(fits ? name : String(shown), left - 6 * ratio, Math.max(y, 7 * ratio));
     }
     this.drawGroups(context);
     context.textAlign = "left";

@@ -132,7 +132,8 @@ export class DepthChart {
     context.textBaseline = "middle";
     context.textAlign = "right";
     context.fillStyle = themed("--ink");
-    context.fillText(`rank ${rank}`, LEFT - 6, ROW / 2);
+    const name = `rank ${rank}`;
+    context.fillText(context.measureText(name).width < LEFT - 8 ? name : String(rank), LEFT - 6, ROW / 2);
     this.canvas.dataset.drawn = String(depths.length);
   }
 }
