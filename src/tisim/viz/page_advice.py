@@ -73,9 +73,11 @@ def findings(result: Result, shares: Mapping[str, float]) -> Iterator[str]:
         )
     for slow in log.slow_ranks[:1]:
         more = f" and {len(slow.ranks) - _NAMED:,} more" if len(slow.ranks) > _NAMED else ""
+        one = len(slow.ranks) == 1
         yield (
-            f"<b>Host {escape(slow.host)} is slow</b>: rank {ranges(slow.ranks[:_NAMED])}{more} "
-            f"computes {slow.ratio:.2f} times as long as the median rank."
+            f"<b>Host {escape(slow.host)} is slow</b>: {'rank' if one else 'ranks'} "
+            f"{ranges(slow.ranks[:_NAMED])}{more} {'computes' if one else 'compute'} "
+            f"{slow.ratio:.2f} times as long as the median rank."
         )
     waits = result.waits
     if len(waits):

@@ -13,7 +13,7 @@ from tisim.viz.awaited import longest_awaited
 from tisim.viz.colours import COLOURS
 from tisim.viz.lanes import Lanes
 from tisim.viz.page_advice import label_of
-from tisim.viz.typical import typical_part
+from tisim.viz.typical import TYPICAL_STATES, typical_part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from tisim.timeline.event_log import EventLog
 
 # What a page holds at most, so that it stays small: ranks with a lane each, or else lanes; all
-# states, or else shares in so many cells; messages, turns of the critical path, links.
+# states, or else shares in so many cells; messages, turns of the critical path, links. Of more
+# ranks, it has shares of smaller groups, too, in longer bins, and fewer states of a part.
 _RANKS, _LANES = 128, 64
-_STATES = 100_000
-_CELLS = 200_000
+_STATES, _STATES_OF_MANY = 100_000, 40_000
+_CELLS, _CELLS_OF_MANY, _FINER_CELLS = 200_000, 120_000, 80_000
+# Bins of smaller groups at least, and states of a rank in a part that has every state, at least.
+_FEWEST_FINER_BINS, _FEWEST_STATES = 40, 8
 _MESSAGES = 15_000
 _TURNS = 15_000
 _LINKS = 40
@@ -54,8 +57,9 @@ def page_data(result: Result, part: tuple[float, float]) -> str:
         "typical": [begin, end] if end > begin else [0.0, 1.0],
         "states": [{"name": STATES[number], "colour": COLOURS[STATES[number]]} for number in used],
         "kinds": kind_names(),
-        "lanes": _lanes(lanes),
-        "gantt": _all_states(log, used) if is_exact(log) else _shares(log, lanes),
+        "ranks": log.run.ranks,
+        "lanes": {"count": lanes.count, "size": lanes.size},
+        "gantt": _all_states(log, used) if is_exact(log) else _shares(log),
         "detail": _detail(log, used, begin, end),
         "messages": _messages(log),
         "outliers": [
@@ -72,7 +76,12 @@ def page_data(result: Result, part: tuple[float, float]) -> str:
 
 def is_exact(log: EventLog) -> bool:
     """Whether a page has room for every state of every rank."""
-    return lanes_of(log).size == 1 and log.store.count("states") <= _STATES
+    return log.store.count("states") <= most_states(log)
+
+
+def most_states(log: EventLog) -> int:
+    """How many states a page has room for."""
+    return _STATES if lanes_of(log).size == 1 else _STATES_OF_MANY
 
 
 def lanes_of(log: EventLog) -> Lanes:
@@ -93,7 +102,21 @@ def used_states(log: EventLog) -> list[int]:
 def bins_of(log: EventLog) -> int:
     """Parts of the time that shares are given for, where there is no room for every state."""
     lanes = lanes_of(log)
-    return max(500, _CELLS // lanes.count)
+    return max(500, (_CELLS if lanes.size == 1 else _CELLS_OF_MANY) // lanes.count)
+
+
+def finer_bins_of(lanes: Lanes) -> int:
+    """Parts of the time that shares are given for in smaller groups."""
+    return _FINER_CELLS // lanes.count
+
+
+def finer_lanes_of(log: EventLog) -> Lanes | None:
+    """Smaller groups than those of the lanes, whose shares a page has too; None: it has none."""
+    lanes = lanes_of(log)
+    if lanes.size == 1:
+        return None
+    finer = Lanes.at_most(log.run.ranks, _FINER_CELLS // _FEWEST_FINER_BINS)
+    return finer if finer.size < lanes.size else None
 
 
 def _packed(values: ArrayLike, kind: str) -> dict[str, str]:
@@ -132,13 +155,15 @@ def chosen_part(log: EventLog, begin: float | None, end: float | None) -> tuple[
 
 def first_part(log: EventLog) -> tuple[float, float]:
     """The part of the time that a page shows first; lanes of many ranks have wide columns."""
-    known = is_exact(log) or has_detail(log)
-    return typical_part(log, 0.0 if known else _FEWEST_BINS * log.run.end / bins_of(log))
+    if is_exact(log) or has_detail(log):
+        # Ranks have more states in some parts than on average.
+        return typical_part(log, 0.0, min(TYPICAL_STATES, most_states(log) // (2 * log.run.ranks)))
+    return typical_part(log, _FEWEST_BINS * log.run.end / bins_of(log))
 
 
 def has_detail(log: EventLog) -> bool:
     """Whether a page has every state of the typical part, where it has not those of the whole."""
-    return lanes_of(log).size == 1 and not is_exact(log)
+    return not is_exact(log) and most_states(log) >= 2 * _FEWEST_STATES * log.run.ranks
 
 
 def _detail(log: EventLog, used: list[int], begin: float, end: float) -> object:
@@ -150,10 +175,10 @@ def _detail(log: EventLog, used: list[int], begin: float, end: float) -> object:
     around = end - begin
     low, high = max(begin - around, 0.0), min(end + around, log.run.end)
     found = _states_between(log, low, high)
-    if len(found) > _STATES:
+    if len(found) > most_states(log):
         low, high = begin, end
         found = _states_between(log, low, high)
-    if len(found) > _STATES:
+    if len(found) > most_states(log):
         return None
     starts = np.full(log.run.ranks, high)
     np.minimum.at(starts, found["rank"], found["start"])
@@ -189,14 +214,23 @@ def _packed_states(log: EventLog, rows: NDArray[np.void], used: list[int]) -> di
     }
 
 
-def _shares(log: EventLog, lanes: Lanes) -> dict[str, object]:
+def _shares(log: EventLog) -> dict[str, object]:
+    """Shares of the states in the groups of the lanes, and in smaller ones."""
+    levels = [_shares_of(log, lanes_of(log), bins_of(log))]
+    finer = finer_lanes_of(log)
+    if finer is not None:
+        levels.append(_shares_of(log, finer, finer_bins_of(finer)))
+    return {"mode": "shares", "levels": levels}
+
+
+def _shares_of(log: EventLog, lanes: Lanes, bins: int) -> dict[str, object]:
     import numpy as np
 
-    bins = bins_of(log)
     seconds = log.seconds_by_state(lanes.groups, lanes.count, bins)[:, :, used_states(log)]
     room = lanes.sizes[:, None, None] * log.run.end / bins
     parts = np.rint(255 * np.clip(seconds / room, 0, 1))
-    return {"mode": "shares", "bins": bins, "share": _packed(np.moveaxis(parts, 2, 0), "u1")}
+    share = _packed(np.moveaxis(parts, 2, 0), "u1")
+    return {"count": lanes.count, "size": lanes.size, "bins": bins, "share": share}
 
 
 def _messages(log: EventLog) -> dict[str, object]:

@@ -12,7 +12,16 @@ from tisim.viz.colours import MEANINGS
 from tisim.viz.html import bar, facts, legend, percent, table
 from tisim.viz.lanes import Lanes
 from tisim.viz.page_advice import findings, headline, listed, next_steps, outlier_table
-from tisim.viz.page_data import BLOCKS, bins_of, first_part, has_detail, is_exact, lanes_of
+from tisim.viz.page_data import (
+    BLOCKS,
+    bins_of,
+    finer_bins_of,
+    finer_lanes_of,
+    first_part,
+    has_detail,
+    is_exact,
+    lanes_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,14 +109,24 @@ class PageParts:
         if is_exact(self._log):
             return (
                 "Every state of every rank is here; a column of pixels with several states shows "
-                "their shares of its time, one upon the other."
+                "their shares of its time, one upon the other, as a row of several ranks does."
             )
         width = format_time(end / bins_of(self._log))
         lanes = lanes_of(self._log)
-        who = "its rank spends" if lanes.size == 1 else f"its {lanes.size} ranks spend"
+        many = "The whole has too many states to show each: "
+        if lanes.size == 1:
+            return (
+                f"{many}a column of a rank shows the shares of the time that it spends in each "
+                f"state, one upon the other, in steps of {width}."
+            )
+        finer = ""
+        if (smaller := finer_lanes_of(self._log)) is not None:
+            who = "single ranks" if smaller.size == 1 else f"groups of {smaller.size} ranks"
+            finer = f", and those of {who} in steps of {format_time(end / finer_bins_of(smaller))}"
         return (
-            "The whole has too many states to show each: a column of a lane shows the shares of "
-            f"the time that {who} in each state, one upon the other, in steps of {width}."
+            f"{many}it has the shares of the time that groups of {lanes.size:,} ranks spend in "
+            f"each state, in steps of {width}{finer}. For every rank at any time, write a run file "
+            "(<code>--timeline run.tir</code>), and open it with <code>tisim view run.tir</code>."
         )
 
     def breakdown(self) -> str:

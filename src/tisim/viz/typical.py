@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tisim.timeline.event_log import EventLog
 
-# States of a rank in it, on average; a run with up to twice as many is shown whole.
-_STATES = 60
+#: States of a rank in it, on average; a run with up to twice as many is shown whole.
+TYPICAL_STATES = 60
 # Parts of the time that it consists of, and at most so many of the whole run: it begins at one.
 _STEPS = 4
 _MOST_STEPS = 1 << 14
 
 
-def typical_part(log: EventLog, least: float = 0.0) -> tuple[float, float]:
+def typical_part(
+    log: EventLog, least: float = 0.0, most: int = TYPICAL_STATES
+) -> tuple[float, float]:
     """Begin and end, in seconds, of the part whose shares of states are most like the whole's.
 
-    It lasts `least` seconds at least, or else as long as a rank has about 60 states on average.
+    It lasts `least` seconds at least, or else as long as a rank has about `most` states on average.
 
     Of equal ones the earliest. Shares are those of all ranks together, and differ by the sum of
     their absolute differences.
@@ -26,9 +28,9 @@ def typical_part(log: EventLog, least: float = 0.0) -> tuple[float, float]:
 
     end = log.run.end
     states = log.store.count("states") / log.run.ranks
-    if states <= 2 * _STATES or 2 * least >= end:
+    if states <= 2 * most or 2 * least >= end:
         return 0.0, end
-    bins = min(int(_STEPS * states / _STATES), _MOST_STEPS)
+    bins = min(int(_STEPS * states / most), _MOST_STEPS)
     if least > 0.0:
         bins = min(bins, int(_STEPS * end / least))
     together = np.zeros(log.run.ranks, np.int32)

@@ -84,7 +84,7 @@ class Colouring:
 
     def _width(self, bandwidth: float) -> float:
         """Points of a line: half the width for a tenth of the bandwidth."""
-        return max(2.4 * (bandwidth / self._most) ** 0.3, 0.4)
+        return float(max(2.4 * (bandwidth / self._most) ** 0.3, 0.4))
 
     def rank_of_load(self, links: Integers) -> float:
         """What to sort lines by, so that the busiest are drawn last."""

@@ -1,10 +1,11 @@
-// The Gantt chart: lanes of ranks, messages and the critical path over them; zoom in time and ranks.
+// The Gantt chart: rows of ranks, messages and the critical path over them; zoom in time and ranks.
+// A row is one rank, or several where more are shown.
 
 import { drawArrow, drawPathLine, drawTimes, pixel, themed } from "./canvas.js";
 import { prepared, tip } from "./data.js";
 import { instant, percent, time as duration, whole } from "./format.js";
 import { listenToMouse, windowKeys } from "./gestures.js";
-import { sourceOf, tileOf } from "./sources.js";
+import { nameOf, ranksOfARow, sourceOf, tileOf } from "./sources.js";
 import { paint } from "./tile.js";
 import { fitted, moved, zoomedInRows, zoomedInTime } from "./window.js";
 
@@ -16,7 +17,7 @@ export class Gantt {
   constructor(canvas, page) {
     Object.assign(this, { canvas, page, lanes: page.lanes, source: sourceOf(page), past: [], box: null });
     const [begin, end] = page.typical;
-    this.view = { begin, end, first: 0, last: page.lanes.count - 1 }; // lanes
+    this.view = { begin, end, first: 0, last: page.ranks - 1 };
     this.plotHeight = this.lanes.count * Math.max(8, Math.min(110, Math.floor(620 / this.lanes.count)));
     this.left = 74;
     this.top = 6;
@@ -24,7 +25,18 @@ export class Gantt {
     this.listen();
   }
 
-  get laneHeight() { return this.plotHeight / (this.view.last - this.view.first + 1); }
+  // Ranks of a row.
+  get size() { return ranksOfARow(this.view, this.lanes.size); }
+
+  get rows() { return Math.ceil((this.view.last - this.view.first + 1) / this.size); }
+
+  get rowHeight() { return this.plotHeight / this.rows; }
+
+  // First and last rank of a row.
+  ranksOf(row) {
+    const first = this.view.first + row * this.size;
+    return [first, Math.min(first + this.size - 1, this.view.last)];
+  }
 
   get plotWidth() { return Math.max(this.canvas.clientWidth - this.left - 8, 10); }
 
@@ -33,25 +45,25 @@ export class Gantt {
   }
 
   yOf(rank) {
-    return this.top + ((rank + 0.5) / this.lanes.size - this.view.first) * this.laneHeight;
+    return this.top + ((rank + 0.5 - this.view.first) / this.size) * this.rowHeight;
   }
 
-  // The point under the mouse; positions are lanes.
+  // The point under the mouse; positions are ranks.
   at(event) {
     const { begin, end, first, last } = this.view;
     const share = (event.offsetX - this.left) / this.plotWidth;
-    const exactPosition = first + (event.offsetY - this.top) / this.laneHeight;
+    const exactPosition = first + ((event.offsetY - this.top) / this.rowHeight) * this.size;
     const position = Math.max(first, Math.min(Math.floor(exactPosition), last));
     const inside = share >= 0 && share <= 1 && exactPosition >= first && exactPosition < last + 1;
     return { time: begin + share * (end - begin), position, exactPosition, inside };
   }
 
-  // Show this part of the time and of the lanes, as far as there is anything; `remember`: "back"
+  // Show this part of the time and of the ranks, as far as there is anything; `remember`: "back"
   // leads to the one before.
   show(wanted, remember = true) {
     const next = { ...this.view, ...wanted };
     const least = Math.max(this.source.finest((next.begin + next.end) / 2), this.page.end * 1e-9);
-    const now = fitted(next, { end: this.page.end, rows: this.lanes.count, least });
+    const now = fitted(next, { end: this.page.end, rows: this.page.ranks, least });
     if (remember && Object.keys(now).some((name) => now[name] !== this.view[name])) this.remember(this.view);
     this.view = now;
     this.draw();
@@ -74,26 +86,25 @@ export class Gantt {
 
   move(share, shareOfRanks = 0) { this.show(moved(this.view, share, shareOfRanks)); }
 
-  all() { this.show({ begin: 0, end: this.page.end, first: 0, last: this.lanes.count - 1 }); }
+  all() { this.show({ begin: 0, end: this.page.end, first: 0, last: this.page.ranks - 1 }); }
 
   typical() {
     const [begin, end] = this.page.typical;
-    this.show({ begin, end, first: 0, last: this.lanes.count - 1 });
+    this.show({ begin, end, first: 0, last: this.page.ranks - 1 });
   }
 
-  // Show a part of the time and the lanes of some ranks, with a few beside them.
+  // Show a part of the time of a rank, with a few ranks beside it.
   lookAt(begin, end, rank) {
-    const lane = Math.floor(rank / this.lanes.size);
-    const beside = Math.max(4, Math.min(8, this.lanes.count >> 2));
+    const beside = Math.max(4, Math.min(8, this.page.ranks >> 2));
     const around = end - begin;
-    this.show({ begin: begin - around, end: end + around, first: lane - beside, last: lane + beside });
+    this.show({ begin: begin - around, end: end + around, first: rank - beside, last: rank + beside });
   }
 
   draw() {
     const height = this.top + this.plotHeight + 34;
     const screen = prepared(this.canvas, height);
     if (screen.width === 0) return; // its tab is not shown
-    this.paintLanes(screen);
+    this.paintRows(screen);
     this.drawAxes(screen);
     const notes = [];
     screen.context.save();
@@ -121,37 +132,39 @@ export class Gantt {
     this.canvas.dispatchEvent(new CustomEvent("looked", { detail: this.view }));
     const step = (end - begin) / 1000;
     document.getElementById("range").textContent =
-      `${instant(begin, step, end)} to ${instant(end, step)} (${duration(end - begin)}, ${percent((end - begin) / this.page.end)})${this.laneText()}`;
+      `${instant(begin, step, end)} to ${instant(end, step)} (${duration(end - begin)}, ${percent((end - begin) / this.page.end)})${this.rankText()}`;
     const perPixel = (end - begin) / this.plotWidth;
-    const width = this.source.step(this.view);
-    if (width > perPixel) notes.push(`Columns are means over ${duration(width)}.`);
+    const { step: width, size, part } = this.source.of(this.view, this.size);
+    const outside = part ? [begin < part.begin && `before ${instant(part.begin, step)}`, end > part.end && `after ${instant(part.end, step)}`] : [];
+    const where = outside.filter(Boolean).map((words, place) => `${place ? " and" : ""} ${words}`).join("");
+    if (width > perPixel) notes.push(`Columns are means over ${duration(width)}${where}.`);
+    if (size > this.size) notes.push(`Rows are means over ${whole(size)} ranks${where}: tisim view shows every rank at any time.`);
+    else if (this.size > 1) notes.push(`A row is ${whole(this.size)} ranks.`);
     document.getElementById("gantt-note").textContent = notes.join(" ");
   }
 
-  laneText() {
+  rankText() {
     const { first, last } = this.view;
-    if (last - first + 1 === this.lanes.count) return "";
-    const [low] = this.lanes.labels[first].split("-");
-    return `, ranks ${low} to ${this.lanes.labels[last].split("-").pop()}`;
+    return last - first + 1 === this.page.ranks ? "" : `, ranks ${first} to ${last}`;
   }
 
-  paintLanes({ context, ratio }) {
+  paintRows({ context, ratio }) {
     const columns = Math.round(this.plotWidth * ratio);
     const colours = this.page.states.map(({ colour }) => pixel(colour));
-    const tile = tileOf(this.source, this.view, columns, colours.length);
+    const tile = tileOf(this.source, this.view, columns, colours.length, this.size);
     const image = paint(tile, Math.round(this.plotHeight * ratio), colours, pixel(themed("--empty")));
     context.putImageData(image, Math.round(this.left * ratio), Math.round(this.top * ratio));
   }
 
   drawAxes({ context }) {
-    const { begin, end, first, last } = this.view;
+    const { begin, end } = this.view;
     const bottom = this.top + this.plotHeight;
     context.fillStyle = themed("--faint");
     context.textAlign = "right";
     context.textBaseline = "middle";
-    const every = Math.max(1, Math.ceil(15 / this.laneHeight));
-    for (let lane = first; lane <= last; lane += every) {
-      context.fillText(this.lanes.labels[lane], this.left - 7, this.top + (lane - first + 0.5) * this.laneHeight);
+    const every = Math.max(1, Math.ceil(15 / this.rowHeight));
+    for (let row = 0; row < this.rows; row += every) {
+      context.fillText(nameOf(...this.ranksOf(row)), this.left - 7, this.top + (row + 0.5) * this.rowHeight);
     }
     drawTimes(context, { begin, end, left: this.left, width: this.plotWidth, top: bottom + 1 });
   }
@@ -160,8 +173,7 @@ export class Gantt {
   drawMessages(context) {
     const { started, arrived, source, destination, part } = this.page.messages;
     const { begin, end, first, last } = this.view;
-    const [low, high] = [first * this.lanes.size, (last + 1) * this.lanes.size];
-    const inside = (rank) => rank >= low && rank < high;
+    const inside = (rank) => rank >= first && rank <= last;
     let seen = 0;
     context.strokeStyle = context.fillStyle = themed("--ink");
     context.lineWidth = 0.8;
@@ -180,21 +192,20 @@ export class Gantt {
   // Computations that took far longer than others like them.
   drawOutliers(context) {
     const { begin, end, first, last } = this.view;
-    const labels = this.page.outliers.filter((one) => {
-      const lane = Math.floor(one.rank / this.lanes.size);
-      return one.begin < end && one.end > begin && lane >= first && lane <= last;
-    });
+    const { rowHeight } = this;
+    const labels = this.page.outliers.filter((one) => one.begin < end && one.end > begin && one.rank >= first && one.rank <= last);
     context.textBaseline = "middle";
     context.textAlign = "left";
     for (const one of labels.slice(0, MOST_LABELS)) {
-      const [x, right, y] = [this.xOf(one.begin), this.xOf(one.end), this.yOf(one.rank)];
+      const row = Math.floor((one.rank - first) / this.size);
+      const [x, right, y] = [this.xOf(one.begin), this.xOf(one.end), this.top + (row + 0.5) * rowHeight];
       const width = context.measureText(one.text).width + 12;
-      const above = y - this.laneHeight / 2 > this.top + 22;
-      const place = y + (above ? -1 : 1) * (this.laneHeight / 2 + 8);
+      const above = y - rowHeight / 2 > this.top + 22;
+      const place = y + (above ? -1 : 1) * (rowHeight / 2 + 8);
       const left = Math.max(this.left, Math.min((x + right) / 2 - width / 2, this.left + this.plotWidth - width));
       context.strokeStyle = themed("--mark");
       context.lineWidth = 2;
-      context.strokeRect(x, y - this.laneHeight / 2 + 1, Math.max(right - x, 2), this.laneHeight - 2);
+      context.strokeRect(x, y - rowHeight / 2 + 1, Math.max(right - x, 2), Math.max(rowHeight - 2, 2));
       context.fillStyle = themed("--ground");
       context.fillRect(left, place - 10, width, 20);
       context.lineWidth = 1;
@@ -250,7 +261,11 @@ export class Gantt {
   }
 
   point(event, { inside, position, time }) {
-    if (inside && time <= this.page.end) tip.show(event, this.source.describe(position, time, this.page));
-    else tip.hide();
+    if (!inside || time > this.page.end) {
+      tip.hide();
+      return;
+    }
+    const ranks = this.ranksOf(Math.floor((position - this.view.first) / this.size));
+    tip.show(event, this.source.of(this.view, this.size).describe(...ranks, time, this.page));
   }
 }

@@ -22,10 +22,10 @@ function namedTab() {
   return document.querySelector(`nav button[data-tab="${CSS.escape(name)}"]`) ? name : "summary";
 }
 
-// The window of the chart that the address names, as in #gantt?t=0.01..0.02&r=0..3; lanes for r.
+// The window of the chart that the address names, as in #gantt?t=0.01..0.02&r=0..3.
 function namedWindow(gantt) {
   const named = fromAddress(new URLSearchParams(location.hash.split("?")[1] || ""));
-  if ("begin" in named) gantt.show({ first: 0, last: gantt.lanes.count - 1, ...named });
+  if ("begin" in named) gantt.show({ first: 0, last: gantt.page.ranks - 1, ...named });
 }
 
 function keepWindow(gantt) {

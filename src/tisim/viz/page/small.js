@@ -14,7 +14,7 @@ export class SmallGantt {
       const { lanes, page } = gantt;
       const time = (event.offsetX / canvas.clientWidth) * page.end;
       const lane = Math.floor((event.offsetY / canvas.clientHeight) * lanes.count);
-      open(time - page.end / 40, time + page.end / 40, lane * lanes.size);
+      open(time - page.end / 40, time + page.end / 40, lane * lanes.size + (lanes.size >> 1));
     });
   }
 
@@ -25,8 +25,8 @@ export class SmallGantt {
     if (width === 0) return;
     const columns = Math.round(width * ratio);
     const colours = page.states.map(({ colour }) => pixel(colour));
-    const all = { begin: 0, end: page.end, first: 0, last: lanes.count - 1 };
-    const tile = tileOf(source, all, columns, colours.length);
+    const all = { begin: 0, end: page.end, first: 0, last: page.ranks - 1 };
+    const tile = tileOf(source, all, columns, colours.length, lanes.size);
     context.putImageData(paint(tile, Math.round(rows * lanes.count * ratio), colours, pixel(themed("--empty"))), 0, 0);
     context.strokeStyle = themed("--mark");
     context.lineWidth = 2;
