@@ -3,24 +3,85 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tit/codec/bytes.hpp"
+#include "tit/codec/crc32c.hpp"
+#include "tit/codec/error.hpp"
 #include "tit/file/attributes.hpp"
 #include "tit/file/container.hpp"
+#include "tit/file/tables.hpp"
+#include "tit/writer/drawn_volumes.hpp"
 #include "tit/writer/trace_writer.hpp"
 
 namespace tisim::test {
+
+// Gives all blocks that are there the checksums of their bytes.
+inline void set_checksums(tit::CodedColumns& coded, std::string_view values) {
+  std::size_t offset = 0;
+  for (tit::RankColumn& column : coded.columns) {
+    for (tit::Block& block : column.blocks) {
+      if (block.bytes > values.size() - offset) return;
+      const auto size = static_cast<std::size_t>(block.bytes);
+      block.checksum = tit::crc32c(values.data() + offset, size);
+      offset += size;
+    }
+  }
+}
+
+// Makes the checksums of the blocks of columns right, so that what is in them is read.
+inline void set_checksums(std::vector<tit::Section>& sections) {
+  constexpr std::uint32_t kMostRanks = 1000;
+  const auto bytes_of = [&](std::string_view name) -> std::string* {
+    for (tit::Section& section : sections) {
+      if (section.name == name) return &section.bytes;
+    }
+    return nullptr;
+  };
+  std::string none;
+  const auto values_of = [&](std::string_view name) {
+    std::string* const values = bytes_of(name);
+    return std::string_view(values != nullptr ? *values : none);
+  };
+  try {
+    tit::ByteReader trace(*bytes_of(tit::kTraceSection));
+    if (tit::ByteReader(trace).varint() > kMostRanks) return;
+    tit::TraceTables tables;
+    tables.read_trace(trace);
+    if (std::string* const columns = bytes_of(tit::kColumnsSection)) {
+      tit::ByteReader in(*columns);
+      tables.read_columns(in);
+      set_checksums(tables, values_of(tit::kValuesSection));
+      tit::Bytes out;
+      tables.write_columns(out);
+      *columns = std::move(out.data);
+    }
+    if (std::string* const bytes = bytes_of(tit::kAttributesSection)) {
+      tit::ByteReader in(*bytes);
+      tit::AttributeTables attributes;
+      attributes.read(in, tables);
+      set_checksums(attributes, values_of(tit::kAttributeValuesSection));
+      tit::Bytes out;
+      attributes.write(out);
+      *bytes = std::move(out.data);
+    }
+  } catch (const tit::FormatError&) {
+    // Tables that say what cannot be have nothing behind them that is read.
+  }
+}
 
 // A file whose sections are these bytes, under checksums that are right. The first two bytes of
 // each say where it ends.
 inline std::string file_of_sections(std::string_view bytes) {
   tit::ByteReader in(bytes);
   std::vector<tit::Section> sections;
-  for (const std::string_view name : {tit::kTraceSection, tit::kColumnsSection, tit::kValuesSection,
-                                      tit::kAttributesSection, tit::kAttributeValuesSection}) {
+  for (const std::string_view name :
+       {tit::kTraceSection, tit::kColumnsSection, tit::kValuesSection, tit::kAttributesSection,
+        tit::kAttributeValuesSection, tit::kDrawnSection}) {
     if (in.left() < 2) break;
     const std::size_t size = in.byte() + std::size_t{256} * (in.byte() % 8U);
     tit::Section section;
@@ -28,6 +89,7 @@ inline std::string file_of_sections(std::string_view bytes) {
     section.bytes = std::string(in.bytes(std::min(size, in.left())));
     sections.push_back(std::move(section));
   }
+  if (!sections.empty()) set_checksums(sections);
   return tit::write_container(std::move(sections));
 }
 

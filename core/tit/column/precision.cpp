@@ -54,6 +54,16 @@ Decimal rounded(long double value, long double step) {
   return made;
 }
 
+// The unit of the last of so many digits.
+long double step_of(long double value, unsigned significant) {
+  long double step = 1;
+  for (long double size = value; size >= power_of_ten(significant); size /= 10) step *= 10;
+  for (long double size = value; size > 0 && size < power_of_ten(significant - 1); size *= 10) {
+    step /= 10;
+  }
+  return step;
+}
+
 std::uint64_t scrambled(std::uint64_t number) {
   number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9U;
   number = (number ^ (number >> 27)) * 0x94d049bb133111ebU;
@@ -86,12 +96,13 @@ std::string Decimal::text() const {
 
 double Decimal::value() const { return static_cast<double>(exact_value(*this)); }
 
-Representatives::Representatives(std::vector<double> volumes, const Precision& precision) {
+Representatives::Representatives(std::vector<double> volumes, const Precision& precision)
+    : error_(precision.error) {
   std::sort(volumes.begin(), volumes.end());
   const bool is_mean = precision.level == Precision::Level::mean;
   // A twentieth is left for the rounding of the means.
   const double error = 0.95 * precision.error;
-  Bin bin{0, 0, 0, 0, {}};
+  Bin bin{};
   for (auto next = volumes.begin(); next != volumes.end();) {
     // All volumes that are equal go into one bin.
     const double volume = *next;
@@ -102,7 +113,7 @@ Representatives::Representatives(std::vector<double> volumes, const Precision& p
     if (bin.count > 0 && !is_mean &&
         (volume - mean > error * volume || mean - bin.first > error * bin.first)) {
       bins_.push_back(bin);
-      bin = Bin{0, 0, 0, 0, {}};
+      bin = Bin{};
     }
     if (bin.count == 0) bin.first = volume;
     bin.last = volume;
@@ -115,44 +126,144 @@ Representatives::Representatives(std::vector<double> volumes, const Precision& p
   constexpr unsigned kMostDigits = 9;
   unsigned digits = kFewestDigits;
   for (double step = 5e-2; !is_mean && step > precision.error; step /= 10) ++digits;
+  if (!is_mean) find_beside(digits);
   while (round_to(digits) > 0.04 * precision.error && !is_mean && digits < kMostDigits) ++digits;
+  digits_ = digits;
 }
 
-const Decimal* Representatives::of(double volume) const {
+std::size_t Representatives::bin_of(double volume) const {
   const auto found =
       std::lower_bound(bins_.begin(), bins_.end(), volume,
                        [](const Bin& bin, double bound) { return bin.last < bound; });
-  const Bin& bin = found == bins_.end() ? bins_.back() : *found;
-  return bin.first == bin.last ? nullptr : &bin.representative;
+  return std::min(static_cast<std::size_t>(found - bins_.begin()), bins_.size() - 1);
+}
+
+const Decimal& Representatives::of_bin(std::size_t bin, Choice choice) const {
+  const Bin& its = bins_[bin];
+  return choice == Choice::bin     ? its.representative
+         : choice == Choice::above ? its.above
+                                   : its.below;
+}
+
+const Decimal* Representatives::of(double volume, Choice choice) const {
+  const std::size_t bin = bin_of(volume);
+  return is_kept(bin) ? nullptr : &of_bin(bin, choice);
+}
+
+bool Representatives::may_be(double volume, Choice choice) const {
+  const Decimal* const decimal = of(volume, choice);
+  return decimal != nullptr && std::fabs(decimal->value() - volume) <= error_ * volume;
+}
+
+// Between two bins that touch there is one for both, which half of the volumes of either may have.
+void Representatives::find_beside(unsigned significant) {
+  const long double width = 0.95L * static_cast<long double>(error_);
+  const auto mean_of = [&](std::size_t i) {
+    return bins_[i].sum / static_cast<long double>(bins_[i].count);
+  };
+  for (std::size_t i = 0; i < bins_.size(); ++i) {
+    const long double mean = mean_of(i);
+    long double above = mean * (1 + width);
+    if (i + 1 < bins_.size()) above = std::min(above, (mean + mean_of(i + 1)) / 2);
+    long double below = mean * (1 - width);
+    if (i > 0) below = std::max(below, (mean + mean_of(i - 1)) / 2);
+    bins_[i].above = rounded(above, step_of(above, significant));
+    bins_[i].below = rounded(below, step_of(below, significant));
+  }
+}
+
+void Representatives::move(double volume, Choice choice) {
+  Bin& bin = bins_[bin_of(volume)];
+  ++bin.moved;
+  moved_to_ += exact_value(choice == Choice::above ? bin.above : bin.below);
+}
+
+bool Representatives::settle() {
+  if (std::all_of(bins_.begin(), bins_.end(), [](const Bin& bin) { return bin.moved == 0; })) {
+    return true;
+  }
+  round_to(digits_);
+  if (keep_to_the_level()) return true;
+  for (Bin& bin : bins_) bin.moved = 0;
+  moved_to_ = 0;
+  round_to(digits_);
+  return false;
+}
+
+bool Representatives::keep_to_the_level() const {
+  return std::all_of(bins_.begin(), bins_.end(), [&](const Bin& bin) {
+    const double kept = bin.representative.value();
+    return bin.first == bin.last || bin.moved == bin.count ||
+           (kept - bin.first <= error_ * bin.first && bin.last - kept <= error_ * bin.last);
+  });
 }
 
 double Representatives::round_to(unsigned significant) {
   // The means that are rounded, but that of the bin with the largest sum: it makes the sum of the
   // site right again.
+  const auto sum_left = [](const Bin& bin) {
+    return bin.sum / static_cast<long double>(bin.count) *
+           static_cast<long double>(bin.count - bin.moved);
+  };
   Bin* largest = nullptr;
-  for (Bin& bin : bins_) {
-    if (bin.first != bin.last && (largest == nullptr || bin.sum > largest->sum)) largest = &bin;
-  }
-  if (largest == nullptr) return 0;
   long double all = 0;
-  long double missing = 0;
+  long double reduced = 0;  // what is not kept as it is
+  long double left = 0;     // what bins stand for
   for (Bin& bin : bins_) {
     all += bin.sum;
+    if (bin.first == bin.last) continue;
+    reduced += bin.sum;
+    left += sum_left(bin);
+    if (largest == nullptr || sum_left(bin) > sum_left(*largest)) largest = &bin;
+  }
+  if (largest == nullptr || largest->moved == largest->count) return 0;
+  // What those that were moved have too much, all others have less.
+  const long double scale = moved_to_ > 0 ? (reduced - moved_to_) / left : 1;
+  long double missing = 0;
+  for (Bin& bin : bins_) {
     if (bin.first == bin.last || &bin == largest) continue;
-    const auto count = static_cast<long double>(bin.count);
-    const long double mean = bin.sum / count;
-    long double step = 1;
-    for (long double size = mean; size >= power_of_ten(significant); size /= 10) step *= 10;
-    for (long double size = mean; size > 0 && size < power_of_ten(significant - 1); size *= 10) {
-      step /= 10;
-    }
-    bin.representative = rounded(mean, step);
-    missing += bin.sum - exact_value(bin.representative) * count;
+    const long double mean = bin.sum / static_cast<long double>(bin.count) * scale;
+    bin.representative = rounded(mean, step_of(mean, significant));
+    const auto count = static_cast<long double>(bin.count - bin.moved);
+    missing += mean * count - exact_value(bin.representative) * count;
   }
   constexpr long double kSumError = 1e-10L;
-  const auto count = static_cast<long double>(largest->count);
-  largest->representative = rounded((largest->sum + missing) / count, kSumError * all / count);
+  const auto count = static_cast<long double>(largest->count - largest->moved);
+  const long double mean = largest->sum / static_cast<long double>(largest->count) * scale;
+  largest->representative = rounded(mean + missing / count, kSumError * all / count);
   return std::fabs(static_cast<double>(missing / largest->sum));
+}
+
+void choose(const Representatives& representatives, const Precision& precision,
+            const double* volumes, std::size_t count, Choice* choices) {
+  // Errors that are spread evenly over a bin have 0.58 of half its width as their deviation.
+  constexpr double kDeviations = 2 * 0.58;
+  constexpr double kSteps = 4;
+  constexpr double kPart = 50;
+  const auto error_of = [&](double volume, Choice choice) {
+    const Decimal* const stands = representatives.of(volume, choice);
+    return stands != nullptr ? stands->value() - volume : 0;
+  };
+  std::fill(choices, choices + count, Choice::bin);
+  double excess = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    excess += error_of(volumes[i], Choice::bin);
+    squares += volumes[i] * volumes[i];
+  }
+  if (std::fabs(excess) <= kDeviations * precision.error * std::sqrt(squares)) return;
+  excess = 0;
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double volume = volumes[i];
+    sum += volume;
+    const double ahead = excess + error_of(volume, Choice::bin);
+    if (std::fabs(ahead) > precision.error * std::max(kSteps * volume, sum / kPart)) {
+      const Choice beside = ahead > 0 ? Choice::below : Choice::above;
+      if (representatives.may_be(volume, beside)) choices[i] = beside;
+    }
+    excess += error_of(volume, choices[i]);
+  }
 }
 
 // A model's slot and the offset in its bin are bits of a number that is as good as random.

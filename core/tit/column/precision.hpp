@@ -1,8 +1,9 @@
 // How exactly the volumes of a compressed trace are kept.
 //
 // The volumes of a site are replaced by representatives: bins are laid over the sorted volumes, as
-// wide as the level allows, and the volumes of a bin become about their mean. The sum over the site
-// stays the same, to 1e-9 of it.
+// wide as the level allows, and the volumes of a bin become about their mean. Where the volumes of
+// one rank are mostly above or below the means of their bins, some of them become a representative
+// beside that (choose). The sum over the site stays the same, to 1e-9 of it.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +40,9 @@ struct Decimal {
   double value() const;
 };
 
+// What may stand for a volume: the representative of its bin, or one beside it.
+enum class Choice : std::uint8_t { bin, above, below };
+
 // What stands for the volumes of one site.
 class Representatives {
  public:
@@ -47,9 +51,22 @@ class Representatives {
   Representatives(std::vector<double> volumes, const Precision& precision);
 
   // Of one of the volumes; nullptr when it is kept as it is, because no other one is near.
-  const Decimal* of(double volume) const;
-  // How many different volumes are left.
+  const Decimal* of(double volume, Choice choice = Choice::bin) const;
+  // Whether a volume may have this representative: it is within the level of it.
+  bool may_be(double volume, Choice choice) const;
+  // How many different volumes are left when each has that of its bin.
   std::size_t size() const { return bins_.size(); }
+
+  // The numbers of bins, ascending, and their representatives.
+  std::size_t bin_of(double volume) const;
+  const Decimal& of_bin(std::size_t bin, Choice choice) const;
+  bool is_kept(std::size_t bin) const { return bins_[bin].first == bins_[bin].last; }
+
+  // One of the volumes will have another representative than that of its bin.
+  void move(double volume, Choice choice);
+  // Makes the sum over the site right again after that. False if one of the volumes would not be
+  // within the level then: the representatives of bins are as they were, and none may be moved.
+  bool settle();
 
  private:
   struct Bin {
@@ -58,13 +75,28 @@ class Representatives {
     long double sum;
     std::uint64_t count;
     Decimal representative;
+    Decimal above;
+    Decimal below;
+    std::uint64_t moved;  // volumes that have one beside it
   };
 
-  // What the rounding to so many digits takes from the bin that makes up for it, as a part of it.
+  void find_beside(unsigned significant);
+  // Rounds all to so many digits but that of one bin, which makes up for it; what that is, as a
+  // part of the bin.
   double round_to(unsigned significant);
+  bool keep_to_the_level() const;
 
+  double error_;
+  unsigned digits_ = 0;
   std::vector<Bin> bins_;
+  long double moved_to_ = 0;  // the sum of what stands for volumes that were moved
 };
+
+// What stands for the volumes of one rank at a site, in their order. It is the representative of
+// the bin unless these are too large or too small in sum by more than chance explains; then the
+// sum stays within four steps of the level, or a fiftieth of it.
+void choose(const Representatives& representatives, const Precision& precision,
+            const double* volumes, std::size_t count, Choice* choices);
 
 // A value drawn from a model: always the same for the same seed, rank, site and number.
 class SiteModel;

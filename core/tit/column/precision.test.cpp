@@ -71,6 +71,50 @@ TEST("tit precision: each volume keeps to its level, and the sum of a site to 1e
   }
 }
 
+TEST("tit precision: the sum of each rank holds, also where its volumes are all above their bins") {
+  std::mt19937_64 random(5);
+  for (const char* name : {"1e-3", "1e-2", "5e-2"}) {
+    const Precision precision = Precision::of(name);
+    std::uniform_real_distribution<double> of_rank(1e6 * (1 - 2 * precision.error),
+                                                   1e6 * (1 + 2 * precision.error));
+    std::normal_distribution<double> noise(1, precision.error / 50);
+    std::vector<Volumes> ranks(16);
+    Volumes all;
+    for (Volumes& volumes : ranks) {
+      const double its = of_rank(random);
+      for (int i = 0; i < 2000; ++i) volumes.push_back(std::floor(its * noise(random)));
+      all.insert(all.end(), volumes.begin(), volumes.end());
+    }
+    Representatives representatives(all, precision);
+    std::vector<std::vector<Choice>> choices;
+    for (const Volumes& volumes : ranks) {
+      choices.emplace_back(volumes.size());
+      choose(representatives, precision, volumes.data(), volumes.size(), choices.back().data());
+      for (std::size_t i = 0; i < volumes.size(); ++i) {
+        if (choices.back()[i] != Choice::bin) representatives.move(volumes[i], choices.back()[i]);
+      }
+    }
+    CHECK(representatives.settle());
+    long double kept_by_all = 0;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      long double kept = 0;
+      for (std::size_t i = 0; i < ranks[rank].size(); ++i) {
+        const double volume = ranks[rank][i];
+        const Decimal* const stands = representatives.of(volume, choices[rank][i]);
+        const double value = stands != nullptr ? stands->value() : volume;
+        CHECK(std::fabs(value - volume) <= precision.error * volume);
+        kept += value;
+      }
+      const long double own = sum_of(ranks[rank]);
+      // Where every volume is that of its bin, ranks err by up to half of the level.
+      CHECK(std::fabs(static_cast<double>((kept - own) / own)) < precision.error / 25);
+      kept_by_all += kept;
+    }
+    const long double sum = sum_of(all);
+    CHECK(std::fabs(static_cast<double>((kept_by_all - sum) / sum)) <= 1e-9);
+  }
+}
+
 TEST("tit precision: few representatives stand for many volumes") {
   std::mt19937_64 random(2);
   std::normal_distribution<double> normal(1e6, 1e5);

@@ -68,6 +68,27 @@ def test_each_volume_keeps_to_its_level_and_the_sums_stay(text: Path, level: str
         assert len({*after[word]}) < max(2, len({*volumes}))
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_ranks_that_compute_less_than_others_still_do(level: str, tmp_path: Path) -> None:
+    """Volumes of a rank that are all on one side of their bin's mean are not all rounded alike."""
+    source = random.Random(11)
+    text = tmp_path / "text"
+    text.mkdir()
+    own = {}
+    for rank in range(16):
+        usual = 1e6 * (1 + source.uniform(-2, 2) * LEVELS[level])
+        noise = LEVELS[level] / 50
+        volumes = [round(usual * (1 + source.gauss(0, noise))) for _ in range(1000)]
+        own[rank] = sum(volumes)
+        lines = "".join(f"{rank} compute {volume}\n{rank} allreduce 8 0\n" for volume in volumes)
+        (text / f"rank-{rank}.txt").write_text(f"{rank} init\n{lines}{rank} finalize\n")
+    folder = repacked(text, level)
+    for rank, exact in own.items():
+        lines = (folder / f"rank-{rank}.txt").read_text().splitlines()
+        kept = sum(float(line.split()[2]) for line in lines if " compute " in line)
+        assert kept == pytest.approx(exact, rel=LEVELS[level] / 25)
+
+
 def test_the_mean_keeps_the_sums(text: Path) -> None:
     before, after = volumes_by_call(text), volumes_by_call(repacked(text, "mean"))
     for word, volumes in before.items():
