@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tit/codec/crc32c.hpp"
+#include "tit/codec/error.hpp"
 
 namespace tisim {
 
@@ -71,7 +72,11 @@ void ColumnStream::next_block() {
   if (block.values == 0) file_->damaged("a block has no values");
   offset_ += block.bytes;
   values_left_ = block.values;
-  decoder_.start(buffer_.get(), buffer_.get() + block.bytes);
+  try {
+    decoder_.start(buffer_.get(), buffer_.get() + block.bytes);
+  } catch (const tit::FormatError& error) {
+    file_->damaged(error.what());
+  }
 }
 
 }  // namespace tisim

@@ -1,9 +1,12 @@
 // Packed traces of version 2: their structure, sections of the future, damage behind checksums.
+#include <algorithm>
 #include <random>
 
 #include "core/packed_testing.hpp"
+#include "core/section_fuzzing.hpp"
 #include "core/test.hpp"
 #include "trace/compressed/file.hpp"
+#include "trace/inspect/inspection.hpp"
 
 namespace tisim {
 
@@ -333,6 +336,22 @@ TEST("compressed: lines without actions that never end are refused") {
   const auto set = opened(tit::write_container(sections));
   CallTable calls;
   CHECK_THROWS(test::read_all(*set, 0, calls), TraceError, "lines without an action");
+}
+
+TEST(
+    "compressed: a block that cannot be, under a checksum that is right, is refused by "
+    "inspecting") {
+  const Scratch scratch;
+  std::vector<tit::Section> sections = sections_of(compressed(ring(3, 40, 1000, 300), scratch));
+  const auto values =
+      std::find_if(sections.begin(), sections.end(),
+                   [](const tit::Section& section) { return section.name == tit::kValuesSection; });
+  CHECK(values != sections.end());
+  // States of 15 bytes.
+  values->bytes.replace(values->bytes.size() - 2, 2, "\xff\xff");
+  test::set_checksums(sections);
+  const CompressedFile file(test::file_of(tit::write_container(sections), "x.tit"));
+  CHECK_THROWS(inspect(file, true), TraceError, "the values of a column are none");
 }
 
 TEST("compressed: any damage behind checksums that are right is read or refused") {
