@@ -89,12 +89,19 @@ def _families(sizes: Sequence[int]) -> list[Grid]:
 
 
 def known_grids(sizes: Sequence[int], target: int) -> list[Grid]:
-    """The grids that these numbers of ranks have, one of those that are equal for all of them."""
+    """The grids that these numbers of ranks have, one of those that are equal for all of them.
+
+    Traces say nothing of an axis along which none of them has two ranks.
+    """
     known: dict[tuple[tuple[int, ...], ...], Grid] = {}
     for grid in _families([*sizes, target]):
         sides = [grid.sides(ranks) for ranks in (*sizes, target)]
-        if all(side is not None for side in sides):
-            known.setdefault(tuple(side for side in sides if side is not None), grid)
+        has_all = [side for side in sides if side is not None]
+        if len(has_all) < len(sides):
+            continue
+        longest = [max(of_axis) for of_axis in zip(*has_all[:-1], strict=True)]
+        if len(longest) == 1 or min(longest) > 1:
+            known.setdefault(tuple(has_all), grid)
     return list(known.values())
 
 

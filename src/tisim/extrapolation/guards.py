@@ -216,11 +216,8 @@ class Evidence:
         yield [Guard((condition,)) for (held, _), condition in able.items() if held == wanted]
         rest = [(held, condition) for (held, _), condition in able.items() if held != wanted]
         for count in range(2, _MOST_CONDITIONS + 1):
-            yield [
-                Guard(tuple(condition for _, condition in chosen))
-                for chosen in combinations(rest, count)
-                if reduce(and_, (held for held, _ in chosen)) == wanted
-            ]
+            found = _conjunctions([held for held, _ in rest], among, wanted, count)
+            yield [Guard(tuple(rest[number][1] for number in chosen)) for chosen in found]
 
     def _says(self, condition: Condition) -> bytes:
         if condition.text not in self._at_target:
@@ -231,3 +228,41 @@ class Evidence:
 
 def _bits(masks: Sequence[Mask]) -> int:
     return int.from_bytes(np.packbits(np.concatenate(masks)).tobytes(), "big")
+
+
+def _conjunctions(held: Sequence[int], among: int, wanted: int, count: int) -> list[list[int]]:
+    """The conditions, so many by their numbers, that hold together for those wanted alone.
+
+    No fewer conditions do, so that each of them excludes ranks that none of the others does.
+
+    Parameters
+    ----------
+    held
+        Of each condition, the ranks of the domain for which it holds: all that are wanted, and
+        others.
+    among, wanted
+        The ranks of the domain, and those that are wanted.
+    count
+        How many conditions hold together.
+    """
+    found: set[tuple[int, ...]] = set()
+
+    def exclude(left: int, able: Sequence[int], chosen: tuple[int, ...]) -> None:
+        """Conditions that also exclude the ranks that are left."""
+        if len(chosen) == count - 1:
+            found.update(
+                tuple(sorted((*chosen, number))) for number in able if not held[number] & left
+            )
+            return
+        # One of them must exclude the first of these ranks, and one the last.
+        ends = (left & -left, 1 << (left.bit_length() - 1))
+        ways = [[number for number in able if not held[number] & end] for end in ends]
+        for number in min(ways, key=len):
+            rest = left & held[number]
+            if rest:
+                exclude(rest, able, (*chosen, number))
+
+    others = among & ~wanted
+    if reduce(and_, held, others) == 0:
+        exclude(others, range(len(held)), ())
+    return [list(chosen) for chosen in sorted(found)]

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tisim.extrapolation.merging.kinds import Forms, Kind
 from tisim.extrapolation.peers import PeerForm
 from tisim.extrapolation.shapes import Numbers, Shape
 
 Mask = NDArray[np.bool_]
+
+
+class CallOf(NamedTuple):
+    """A call of one class of ranks.
+
+    Attributes
+    ----------
+    size
+        Which of the traces it is of.
+    ranks
+        The ranks.
+    numbers
+        For each hole the number of each of them.
+    volumes
+        What each of them computes before it on average; where that is fitted.
+    """
+
+    size: int
+    ranks: Numbers
+    numbers: tuple[Numbers, ...]
+    volumes: NDArray[np.float64] | None
 
 
 @dataclass(eq=False)
@@ -20,74 +44,69 @@ class Site:
 
     Attributes
     ----------
-    shape
-        Its text.
-    present
-        Of each trace, which ranks make it.
-    numbers
-        Of each trace and hole, the number of each rank.
-    forms
-        Of each hole that takes a rank, the formulas that hold so far; below 0, of the holes of the
-        calls that started the requests that it names.
-    volumes
-        Of each trace, what each rank computes before the call on average; where it is fitted.
-    varying
-        The holes, but those that take ranks, whose numbers differ between ranks of one class.
+    kind
+        What it is compared by.
+    calls
+        The same call of each class that makes it.
+    sizes
+        The numbers of ranks of the traces.
     """
 
-    shape: Shape
-    present: list[Mask]
-    numbers: list[list[Numbers]]
-    forms: dict[int, frozenset[PeerForm]]
-    volumes: list[NDArray[np.float64]]
-    varying: frozenset[int] = frozenset()
+    kind: Kind
+    calls: tuple[CallOf, ...]
+    sizes: Sequence[int]
+
+    @property
+    def shape(self) -> Shape:
+        """Its text."""
+        return self.kind.shape
+
+    @property
+    def forms(self) -> Mapping[int, Forms]:
+        """Of each hole that takes a rank, the formulas that hold, see `Peers`."""
+        return self.kind.peers.forms
+
+    @property
+    def varying(self) -> frozenset[int]:
+        """The holes, but those that take ranks, whose numbers differ within a class."""
+        return self.kind.plain.varying
 
     @cached_property
     def support(self) -> int:
         """How many ranks of all traces make it."""
-        return sum(int(mask.sum()) for mask in self.present)
+        return sum(len(call.ranks) for call in self.calls)
 
     @cached_property
-    def plain_holes(self) -> list[int]:
-        """The holes that take no ranks."""
-        return [hole for hole in range(len(self.shape.marks)) if hole not in self.forms]
+    def present(self) -> list[Mask]:
+        """Of each trace, which ranks make it."""
+        return _present(self.sizes, self.calls)
 
     @cached_property
-    def firsts(self) -> list[dict[int, int]]:
-        """Of each hole, the number of the first rank that makes the call, by trace."""
-        ranks = {size: int(mask.argmax()) for size, mask in enumerate(self.present) if mask.any()}
-        return [
-            {size: int(self.numbers[size][hole][rank]) for size, rank in ranks.items()}
-            for hole in range(len(self.shape.marks))
-        ]
-
-    @cached_property
-    def constants(self) -> dict[int, tuple[int, ...]]:
-        """Of each trace that has the call, its numbers but ranks, where none of them differ."""
-        if self.varying:
-            return {}
-        known = [of for hole, of in enumerate(self.firsts) if hole not in self.forms]
-        sizes = [size for size, mask in enumerate(self.present) if mask.any()]
-        return {size: tuple(of[size] for of in known) for size in sizes}
-
-    @cached_property
-    def ranges(self) -> list[tuple[int, int]]:
-        """Of each hole, the least and the largest number."""
-        made = []
-        for hole in range(len(self.shape.marks)):
-            seen = [of[hole][mask] for of, mask in zip(self.numbers, self.present, strict=True)]
-            numbers = np.concatenate(seen)
-            made.append((int(numbers.min()), int(numbers.max())))
+    def numbers(self) -> list[list[Numbers]]:
+        """Of each trace and hole, the number of each rank."""
+        holes = range(len(self.shape.marks))
+        made = [[np.zeros(ranks, dtype=np.int64) for _ in holes] for ranks in self.sizes]
+        for call in self.calls:
+            for of_ranks, values in zip(made[call.size], call.numbers, strict=True):
+                of_ranks[call.ranks] = values
         return made
 
     @cached_property
-    def kind(self) -> tuple[object, ...]:
-        """All that tells what it is worth as the same call as another one."""
-        forms = tuple((hole, self.forms[hole]) for hole in sorted(self.forms))
-        plain = tuple(
-            (self.ranges[hole], tuple(self.firsts[hole].items())) for hole in self.plain_holes
-        )
-        return self.shape, self.varying, tuple(self.constants.items()), forms, plain
+    def volumes(self) -> list[NDArray[np.float64]]:
+        """Of each trace, what each rank computes before the call on average."""
+        made = [np.zeros(ranks) for ranks in self.sizes]
+        for call in self.calls:
+            if call.volumes is not None:
+                made[call.size][call.ranks] = call.volumes
+        return made
+
+
+class LoopOf(NamedTuple):
+    """A loop of one class of ranks: the trace, the ranks, and how many iterations they make."""
+
+    size: int
+    ranks: Numbers
+    times: int
 
 
 @dataclass(eq=False)
@@ -96,22 +115,42 @@ class Loop:
 
     Attributes
     ----------
-    present
-        Of each trace, which ranks come to it.
-    times
-        Of each trace, how many iterations each rank makes.
+    loops
+        The same loop of each class that comes to it.
+    sizes
+        The numbers of ranks of the traces.
     body
         What is repeated.
     """
 
-    present: list[Mask]
-    times: list[Numbers]
+    loops: tuple[LoopOf, ...]
+    sizes: Sequence[int]
     body: list[Node]
 
     @cached_property
     def support(self) -> int:
         """How many ranks of all traces come to it."""
-        return sum(int(mask.sum()) for mask in self.present)
+        return sum(len(loop.ranks) for loop in self.loops)
+
+    @cached_property
+    def present(self) -> list[Mask]:
+        """Of each trace, which ranks come to it."""
+        return _present(self.sizes, self.loops)
+
+    @cached_property
+    def times(self) -> list[Numbers]:
+        """Of each trace, how many iterations each rank makes."""
+        made = [np.zeros(ranks, dtype=np.int64) for ranks in self.sizes]
+        for loop in self.loops:
+            made[loop.size][loop.ranks] = loop.times
+        return made
+
+
+def _present(sizes: Sequence[int], classes: Iterable[CallOf | LoopOf]) -> list[Mask]:
+    made = [np.zeros(ranks, dtype=np.bool_) for ranks in sizes]
+    for one in classes:
+        made[one.size][one.ranks] = True
+    return made
 
 
 @dataclass(frozen=True, order=True)

@@ -7,6 +7,7 @@ of each stage one after the other, and their number depends on the number of ran
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -59,7 +60,7 @@ def _turned(loop: Loop, rest: list[Node]) -> tuple[list[Node], Loop, list[Node]]
     turned = []
     for count in range(most + 1):
         body = staged([*loop.body[count:], *loop.body[:count]])
-        turned.append(Loop(loop.present, loop.times, body))
+        turned.append(replace(loop, body=body))
     best = min(range(most + 1), key=lambda count: _nodes(turned[count].body))
     return rest[:best], turned[best], rest[best:]
 

@@ -1,0 +1,1 @@
+"""Which calls of several classes of ranks are the same ones."""
