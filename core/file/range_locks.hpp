@@ -1,21 +1,36 @@
 // Locks of ranges of files, as ROMIO takes them while it changes a part of a buffer of a file.
+//
+// A rank has its range when nobody else holds a part of it. When a range is given back, those that
+// fit into what is free then get theirs, in the order in which they asked. Thousands of ranks may
+// wait for parts of one file: nothing here looks at all of them.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <queue>
 #include <unordered_map>
 #include <vector>
+
+#include "file/waiting_ranges.hpp"
 
 namespace tisim {
 
 class RangeLocks {
  public:
-  // False: another rank holds a part of the range; the rank gets it later.
+  // False: another rank holds a part of the range, which is not empty; the rank gets it later. It
+  // has no other range of the file.
   bool take(std::int32_t file, std::int64_t begin, std::int64_t end, std::int32_t rank) {
-    const Lock lock{begin, end, rank};
+    const LockedRange range{begin, end, ++asked_, rank};
     Locks& locks = locks_[file];
-    const bool is_free = locks.is_free(lock);
-    (is_free ? locks.held : locks.wanted).push_back(lock);
+    const bool is_free = locks.is_free(range);
+    locks.of_rank[rank] = {range, is_free};
+    if (is_free) {
+      locks.held.emplace(begin, end);
+    } else {
+      locks.wanted.insert(range);
+    }
     return is_free;
   }
 
@@ -26,36 +41,79 @@ class RangeLocks {
     const auto found = locks_.find(file);
     if (found == locks_.end()) return;
     Locks& locks = found->second;
-    const auto is_of_rank = [rank](const Lock& lock) { return lock.rank == rank; };
-    std::erase_if(locks.held, is_of_rank);
-    std::erase_if(locks.wanted, is_of_rank);
-    std::erase_if(locks.wanted, [&](const Lock& lock) {
-      if (!locks.is_free(lock)) return false;
-      locks.held.push_back(lock);
-      wake(lock.rank);
-      return true;
-    });
+    const auto of_rank = locks.of_rank.find(rank);
+    if (of_rank == locks.of_rank.end()) return;
+    const auto [range, is_held] = of_rank->second;
+    locks.of_rank.erase(of_rank);
+    if (is_held) {
+      locks.held.erase(range.begin);
+      locks.give(locks.gap_at(range.begin), wake);
+    } else {
+      locks.wanted.erase(range);
+    }
     if (locks.held.empty()) locks_.erase(found);
   }
 
  private:
-  struct Lock {
-    std::int64_t begin = 0;
-    std::int64_t end = 0;
-    std::int32_t rank = 0;
+  // What nobody holds between two ranges that are held.
+  struct Gap {
+    std::int64_t begin = std::numeric_limits<std::int64_t>::min();
+    std::int64_t end = std::numeric_limits<std::int64_t>::max();
   };
-  struct Locks {
-    std::vector<Lock> held;
-    std::vector<Lock> wanted;
+  // Who gets a part of a gap first.
+  struct Next {
+    Gap gap;
+    LockedRange range;
+    friend bool operator<(const Next& a, const Next& b) { return a.range.order > b.range.order; }
+  };
+  struct Place {
+    LockedRange range;
+    bool is_held = false;
+  };
 
-    bool is_free(const Lock& lock) const {
-      return std::none_of(held.begin(), held.end(), [&lock](const Lock& other) {
-        return other.begin < lock.end && lock.begin < other.end;
-      });
+  struct Locks {
+    std::map<std::int64_t, std::int64_t> held;  // begin and end; they do not overlap
+    WaitingRanges wanted;
+    std::unordered_map<std::int32_t, Place> of_rank;
+
+    bool is_free(const LockedRange& range) const {
+      const auto behind = held.lower_bound(range.end);
+      return behind == held.begin() || std::prev(behind)->second <= range.begin;
+    }
+
+    // Around a byte that nobody holds.
+    Gap gap_at(std::int64_t byte) const {
+      Gap gap;
+      const auto behind = held.upper_bound(byte);
+      if (behind != held.end()) gap.end = behind->first;
+      if (behind != held.begin()) gap.begin = std::prev(behind)->second;
+      return gap;
+    }
+
+    // Whoever fits into a gap gets a part of it, which leaves two smaller ones.
+    template <class Wake>
+    void give(const Gap& whole, Wake&& wake) {
+      std::priority_queue<Next> next;
+      const auto look_at = [&](std::int64_t begin, std::int64_t end) {
+        const LockedRange first = wanted.first_within(begin, end);
+        if (first.rank >= 0) next.push({{begin, end}, first});
+      };
+      look_at(whole.begin, whole.end);
+      while (!next.empty()) {
+        const auto [gap, range] = next.top();
+        next.pop();
+        wanted.erase(range);
+        held.emplace(range.begin, range.end);
+        of_rank[range.rank].is_held = true;
+        wake(range.rank);
+        look_at(gap.begin, range.begin);
+        look_at(range.end, gap.end);
+      }
     }
   };
 
   std::unordered_map<std::int32_t, Locks> locks_;  // by file
+  std::uint64_t asked_ = 0;
 };
 
 }  // namespace tisim
