@@ -70,6 +70,7 @@ class Config:
 
     def __init__(self, options: Mapping[str, object] | None = None) -> None:
         self._values: dict[str, Value] = {}
+        self._model = PARAMETERS[_MODEL].default
         self.warnings: tuple[str, ...] = ()
         for key, value in (options or {}).items():
             self._set(_known(key), value)
@@ -123,12 +124,15 @@ class Config:
         for key, value in stronger._values.items():
             result._values.pop(SAME_TABLE.get(key, key), None)
             result._values[key] = value
+        result._model = str(result._values.get(_MODEL, result._model))
         result.warnings = self.warnings + stronger.warnings
         result._check()
         return result
 
     def _set(self, option: Parameter[Value], value: object) -> None:
-        self._values[option.key] = option.read(value)
+        read = self._values[option.key] = option.read(value)
+        if option.key == _MODEL:
+            self._model = str(read)
         known = option.kind is not TEXT or option.default in ("", str(value).strip())
         if not option.used and not known:
             self.warnings += (f"option {option.key}={value} is not simulated and has no effect",)
@@ -142,7 +146,7 @@ class Config:
     @property
     def network_model(self) -> str:
         """Name of the network model."""
-        return str(self._values.get(_MODEL, PARAMETERS[_MODEL].default))
+        return self._model
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and canonical(key) in self._values
@@ -160,11 +164,11 @@ class Config:
             other = values.get(SAME_TABLE.get(key, ""))
             if other is not None and self._shares_tables(key):
                 return other
-        return _default(key, self.network_model)
+        return _default(key, self._model)
 
     def _shares_tables(self, key: str) -> bool:
         # SimGrid 3.32 reads smpi/bw-factor and smpi/lat-factor in the SMPI model only.
-        return self.network_model == _SMPI or not key.startswith("network/")
+        return self._model == _SMPI or not key.startswith("network/")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -185,25 +189,27 @@ class Config:
     def ignored(self) -> tuple[str, ...]:
         """The options that are set and have no effect on a replay."""
         unused = {key for key in self._values if not PARAMETERS[key].used}
-        if self.network_model != _SMPI:
+        if self._model != _SMPI:
             unused |= _names_of_smpi()
         return tuple(key for key in self._values if key in unused)
 
     def as_dict(self) -> dict[str, bool | int | float | str]:
         """Every option that can change a result, by its canonical name, with defaults; for JSON."""
+        # Every replay asks: of most options the default, as text where it is a table, is known.
+        given = self._values
         values: dict[str, bool | int | float | str] = {}
-        for key, option in PARAMETERS.items():
-            if option.used and option.changes_results and key not in _names_of_smpi():
-                value = _plain(self.value_of(option))
-                if value != "":
-                    values[key] = value
+        for key, read, default in _told(self._model):
+            if read in given or SAME_TABLE.get(read) in given:
+                value = _plain(self._value(read))
+            else:
+                value = default
+            if value != "":
+                values[key] = value
         return values
 
     def value_of(self, parameter: Parameter[Value]) -> Value:
         """The value that a replay uses: that of SMPI's own name, where its model reads that."""
-        if parameter.smpi_key and self.network_model == _SMPI:
-            return self._value(parameter.smpi_key)
-        return self._value(parameter.key)
+        return self._value(_key_read(parameter, self._model))
 
 
 #: What a user may give for a configuration.
@@ -213,6 +219,22 @@ ConfigLike = Config | Mapping[str, object] | None
 @cache
 def _default(key: str, network_model: str) -> Value:
     return PARAMETERS[key].default_for(network_model)
+
+
+def _key_read(parameter: Parameter[Value], network_model: str) -> str:
+    """The name under which a network model reads a parameter."""
+    return parameter.smpi_key if parameter.smpi_key and network_model == _SMPI else parameter.key
+
+
+@cache
+def _told(network_model: str) -> tuple[tuple[str, str, bool | int | float | str], ...]:
+    """Of `Config.as_dict`: its names, under which names they are read, and the defaults."""
+    names = (
+        (key, _key_read(option, network_model))
+        for key, option in PARAMETERS.items()
+        if option.used and option.changes_results and key not in _names_of_smpi()
+    )
+    return tuple((key, read, _plain(_default(read, network_model))) for key, read in names)
 
 
 @cache
