@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "tit/codec/bit_coder.hpp"
@@ -112,10 +113,15 @@ class CopyFinder {
     }
     if (place + kLeastCopy > bytes_.size()) return best;
     std::uint32_t from = first_[slot(place)];
+    std::size_t longest = kLeastCopy - 1;
     for (unsigned tries = 0; from != kNone && tries < kMostTries; ++tries, from = next_[from]) {
+      // They stand ever farther away: one that is not longer gains less than one before it.
+      if (place + longest >= bytes_.size()) break;
+      if (bytes_[from + longest] != bytes_[place + longest]) continue;
       const std::size_t distance = place - from;
       const std::size_t length = length_at(place, distance);
-      if (length < kLeastCopy) continue;
+      if (length <= longest) continue;
+      longest = length;
       const auto cost =
           static_cast<int>(3 * size_in_bits(distance) / 2 + 2 * size_in_bits(length) + 2);
       consider({distance, length, kBits * static_cast<int>(length) - cost}, best);
@@ -126,6 +132,7 @@ class CopyFinder {
  private:
   static constexpr int kBits = 4;  // that a byte takes, about
   static constexpr unsigned kMostTries = 32;
+  static constexpr std::size_t kWord = 8;  // so many bytes are compared at once
   static constexpr std::size_t kMostLength = std::size_t{1} << 16;
   static constexpr unsigned kPlaceBits = 14;
   static constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
@@ -136,8 +143,13 @@ class CopyFinder {
   }
   std::size_t length_at(std::size_t place, std::size_t distance) const {
     const std::size_t most = std::min(bytes_.size() - place, kMostLength);
+    const char* const here = bytes_.data() + place;
+    const char* const there = here - distance;
     std::size_t length = 0;
-    while (length < most && bytes_[place + length] == bytes_[place + length - distance]) ++length;
+    for (; length + kWord <= most; length += kWord) {
+      if (std::memcmp(here + length, there + length, kWord) != 0) break;
+    }
+    while (length < most && here[length] == there[length]) ++length;
     return length;
   }
   std::size_t slot(std::size_t place) const {
@@ -210,18 +222,23 @@ std::string compress_by_copies(std::string_view bytes) {
   constexpr int kWorthWaiting = 2;  // bits
   CopyEncoder encoder;
   CopyFinder finder(bytes);
+  CopyFinder::Copy copy;  // at the next byte
+  bool is_known = false;
   for (std::size_t at = 0; at < bytes.size();) {
-    const CopyFinder::Copy copy = finder.find(at, encoder.last_distance());
+    if (!is_known) copy = finder.find(at, encoder.last_distance());
     finder.add(at);
     bool is_copied = copy.gain > 0;
-    if (is_copied && at + 1 < bytes.size()) {
+    is_known = is_copied && at + 1 < bytes.size();
+    if (is_known) {
       const CopyFinder::Copy later = finder.find(at + 1, encoder.last_distance());
       is_copied = later.gain <= copy.gain + kWorthWaiting;
+      if (!is_copied) copy = later;
     }
     if (!is_copied) {
       encoder.put_byte(static_cast<unsigned char>(bytes[at++]));
       continue;
     }
+    is_known = false;
     encoder.put_copy(copy.distance, copy.length);
     for (std::size_t i = 1; i < copy.length; ++i) finder.add(at + i);
     at += copy.length;

@@ -12,8 +12,7 @@ Histogram::Histogram(std::vector<std::uint64_t> values) : total_(values.size()) 
   const std::uint64_t low = *range.first;
   const std::uint64_t span = *range.second - low;
   // Numbers that lie close together are counted in a table, which is faster than to sort them.
-  constexpr std::uint64_t kDense = 4;
-  if (span / kDense < values.size()) {
+  if (is_dense(span, values.size())) {
     std::vector<std::uint64_t> table(static_cast<std::size_t>(span) + 1, 0);
     for (const std::uint64_t value : values) ++table[static_cast<std::size_t>(value - low)];
     for (std::size_t i = 0; i < table.size(); ++i) {
@@ -28,18 +27,31 @@ Histogram::Histogram(std::vector<std::uint64_t> values) : total_(values.size()) 
   }
 }
 
-void Histogram::add(const Histogram& other) {
-  std::vector<ValueCount> both;
-  both.reserve(counts_.size() + other.counts_.size());
-  auto mine = counts_.begin();
-  for (const ValueCount& its : other.counts_) {
-    for (; mine != counts_.end() && mine->value < its.value; ++mine) both.push_back(*mine);
-    both.push_back(its);
-    if (mine != counts_.end() && mine->value == its.value) both.back().count += (mine++)->count;
+Histogram::Histogram(std::uint64_t low, const std::uint32_t* counts, std::size_t size) {
+  std::size_t distinct = 0;
+  for (std::size_t i = 0; i < size; ++i) distinct += counts[i] > 0 ? 1 : 0;
+  counts_.reserve(distinct);
+  for (std::size_t i = 0; i < size; ++i) {
+    if (counts[i] == 0) continue;
+    counts_.push_back({low + i, counts[i]});
+    total_ += counts[i];
   }
-  both.insert(both.end(), mine, counts_.end());
-  counts_ = std::move(both);
-  total_ += other.total_;
+}
+
+Histogram Histogram::sum(const Histogram& a, const Histogram& b) {
+  Histogram both;
+  both.counts_.reserve(a.counts_.size() + b.counts_.size());
+  auto its = a.counts_.begin();
+  for (const ValueCount& other : b.counts_) {
+    for (; its != a.counts_.end() && its->value < other.value; ++its) both.counts_.push_back(*its);
+    both.counts_.push_back(other);
+    if (its != a.counts_.end() && its->value == other.value) {
+      both.counts_.back().count += (its++)->count;
+    }
+  }
+  both.counts_.insert(both.counts_.end(), its, a.counts_.end());
+  both.total_ = a.total_ + b.total_;
+  return both;
 }
 
 }  // namespace tit

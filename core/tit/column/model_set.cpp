@@ -14,7 +14,7 @@ namespace {
 // Sites that share a model.
 struct Cluster {
   Histogram values;
-  SiteModel model;
+  SiteModel model;  // a draft
   double bits = 0;  // of the model and the values
 };
 
@@ -56,7 +56,7 @@ class Clustering {
     const Histogram& values = sites_[site];
     Cluster own;
     own.values = values;
-    own.model = SiteModel::fit(values);
+    own.model = SiteModel::draft(values);
     own.bits = bits_of(own.model, values);
     Cluster joined;
     const std::size_t best = values.total() < kLarge ? join(own, joined) : clusters.size();
@@ -96,9 +96,8 @@ class Clustering {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const Cluster& cluster = clusters[candidates[i].cluster];
       Cluster trial;
-      trial.values = cluster.values;
-      trial.values.add(own.values);
-      trial.model = SiteModel::fit(trial.values);
+      trial.values = Histogram::sum(cluster.values, own.values);
+      trial.model = SiteModel::draft(trial.values);
       trial.bits = bits_of(trial.model, trial.values);
       if (trial.bits - cluster.bits >= least) continue;
       least = trial.bits - cluster.bits;
@@ -126,6 +125,7 @@ ModelSet ModelSet::fit(const std::vector<Histogram>& sites) {
     if (number[cluster] == kNone) {
       number[cluster] = static_cast<std::uint32_t>(set.models.size());
       set.models.push_back(std::move(clustering.clusters[cluster].model));
+      set.models.back().complete();
     }
     set.model_of.push_back(number[cluster]);
   }

@@ -1,9 +1,10 @@
 #include "tit/column/site_model.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
+
+#include "tit/column/count_bits.hpp"
 
 namespace tisim {
 namespace tit {
@@ -23,18 +24,27 @@ bool holds(const Bin& bin, std::uint64_t value) {
 
 }  // namespace
 
-SiteModel::SiteModel() : SiteModel(one_zero()) {}
+SiteModel::SiteModel() : SiteModel(one_zero()) { complete(); }
 
-SiteModel::SiteModel(BinTree tree) : tree_(std::move(tree)) {
-  set_frequencies();
-  make_buckets();
-}
+SiteModel::SiteModel(BinTree tree) : tree_(std::move(tree)) { set_frequencies(); }
 
 SiteModel SiteModel::fit(std::vector<std::uint64_t> values) {
   return fit(Histogram(std::move(values)));
 }
 
-SiteModel SiteModel::fit(const Histogram& values) { return SiteModel(BinTree::choose(values)); }
+SiteModel SiteModel::fit(const Histogram& values) {
+  SiteModel model = draft(values);
+  model.complete();
+  return model;
+}
+
+SiteModel SiteModel::draft(const Histogram& values) { return SiteModel(BinTree::choose(values)); }
+
+SiteModel SiteModel::read(ByteReader& in) {
+  SiteModel model(BinTree::read(in));
+  model.complete();
+  return model;
+}
 
 std::uint64_t SiteModel::largest() const {
   const Bin& last = tree_.bins.back();
@@ -81,19 +91,19 @@ void SiteModel::set_frequencies() {
   std::uint64_t before = 0;
   frequencies_.reserve(tree_.bins.size());
   bin_bits_.reserve(tree_.bins.size());
+  const CountBits& count_bits = CountBits::get();
   for (const Bin& bin : tree_.bins) {
     weights += bin.weight;
     const std::uint64_t up_to = weights * kAllFrequencies / all;
     frequencies_.push_back(static_cast<std::uint16_t>(up_to - before));
-    bin_bits_.push_back(kFrequencyBits - std::log2(static_cast<double>(up_to - before)) +
-                        bin.width);
+    bin_bits_.push_back(kFrequencyBits - count_bits.log(up_to - before) + bin.width);
     before = up_to;
   }
 }
 
 // Vose's alias method. The buckets of small bins are filled up with slots of large ones; a bin's
 // own slots come first in its numbering, then those in other buckets in the order of these.
-void SiteModel::make_buckets() {
+void SiteModel::complete() {
   const std::size_t bins = tree_.bins.size();
   std::uint32_t bucket_bits = 0;
   while ((std::size_t{1} << bucket_bits) < bins) ++bucket_bits;

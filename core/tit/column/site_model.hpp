@@ -110,10 +110,13 @@ class SiteModel {
   // The model with which these values and itself take about the fewest bits. There must be a value.
   static SiteModel fit(std::vector<std::uint64_t> values);
   static SiteModel fit(const Histogram& values);
+  // The same without what is needed to code: to try, and to complete() if it is chosen.
+  static SiteModel draft(const Histogram& values);
+  void complete();
 
   void write(Bytes& out) const { tree_.write(out); }
   // Throws FormatError for what write() does not write.
-  static SiteModel read(ByteReader& in) { return SiteModel(BinTree::read(in)); }
+  static SiteModel read(ByteReader& in);
 
   // The largest value that a decoder can get from it, whatever it decodes.
   std::uint64_t largest() const;
@@ -138,7 +141,6 @@ class SiteModel {
   explicit SiteModel(BinTree tree);
 
   void set_frequencies();
-  void make_buckets();
 
   BinTree tree_;
   std::vector<std::uint16_t> frequencies_;

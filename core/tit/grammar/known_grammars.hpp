@@ -18,13 +18,15 @@ namespace tit {
 class KnownGrammars {
  public:
   // What a SequenceEncoder makes of the sequence.
-  Grammar of(std::vector<std::uint32_t> sequence) {
-    const auto known = std::find_if(kept_.begin(), kept_.end(),
-                                    [&](const Kept& kept) { return kept.sequence == sequence; });
+  Grammar of(const std::uint32_t* sequence, std::size_t size) {
+    const auto known = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
+      return kept.sequence.size() == size &&
+             std::equal(sequence, sequence + size, kept.sequence.data());
+    });
     if (known != kept_.end()) return known->grammar;
     SequenceEncoder encoder;
-    for (const std::uint32_t terminal : sequence) encoder.add(terminal);
-    Kept made{std::move(sequence), encoder.take()};
+    encoder.add_all(sequence, size);
+    Kept made{{sequence, sequence + size}, encoder.take()};
     length_ += made.sequence.size();
     std::size_t dropped = 0;
     while (dropped < kept_.size() && (length_ > kMostKept || kept_.size() - dropped == kMost)) {
@@ -33,6 +35,10 @@ class KnownGrammars {
     kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(dropped));
     kept_.push_back(std::move(made));
     return kept_.back().grammar;
+  }
+
+  Grammar of(const std::vector<std::uint32_t>& sequence) {
+    return of(sequence.data(), sequence.size());
   }
 
  private:

@@ -27,6 +27,9 @@ class LoopCursor {
     return true;
   }
 
+  // Passes a whole repetition; the cursor stands where one begins.
+  void repeat() { ++repetitions_; }
+
   // Repetitions that were passed completely, and the items passed since.
   std::uint64_t repetitions() const { return repetitions_; }
   std::vector<Item> passed(const Sequitur& grammar) const;

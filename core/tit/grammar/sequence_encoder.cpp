@@ -1,9 +1,28 @@
 #include "tit/grammar/sequence_encoder.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace tisim {
 namespace tit {
+
+void SequenceEncoder::add_all(const std::uint32_t* terminals, std::size_t size) {
+  const std::uint32_t* at = terminals;
+  const std::uint32_t* const end = terminals + size;
+  while (at != end) {
+    const std::uint64_t before = cursor_.repetitions();
+    add(*at++);
+    if (!cursor_.active() || cursor_.repetitions() <= before) continue;
+    // The cursor stands before a repetition again.
+    const std::uint64_t length = (length_ - loop_start_) / cursor_.repetitions();
+    if (length > static_cast<std::uint64_t>(at - terminals)) continue;
+    const auto once = static_cast<std::ptrdiff_t>(length);
+    for (; end - at >= once && std::equal(at - once, at, at); at += once) {
+      cursor_.repeat();
+      length_ += length;
+    }
+  }
+}
 
 void SequenceEncoder::add_to_run(std::uint32_t terminal) {
   const Item one = Item::terminal(terminal);
@@ -23,6 +42,7 @@ void SequenceEncoder::end_run() {
 
 bool SequenceEncoder::enter_loop(std::uint32_t terminal) {
   if (!cursor_.start(grammar_)) return false;
+  loop_start_ = length_ - 1;
   if (cursor_.pass(terminal, grammar_)) return true;
   cursor_.stop();
   return false;

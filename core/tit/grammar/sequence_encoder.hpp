@@ -25,6 +25,9 @@ class SequenceEncoder {
     add_to_run(terminal);
   }
 
+  // The same for many. Repetitions of a loop are compared with one another as a whole.
+  void add_all(const std::uint32_t* terminals, std::size_t size);
+
   std::uint64_t length() const { return length_; }
   // The grammar of what was added; the encoder is empty then.
   Grammar take();
@@ -48,6 +51,7 @@ class SequenceEncoder {
   LoopCursor cursor_;
   Item run_ = {0, 0};  // the last terminals, equal ones, which the grammar lacks; exponent 0: none
   std::uint64_t length_ = 0;
+  std::uint64_t loop_start_ = 0;  // the length when the cursor was started
 };
 
 }  // namespace tit

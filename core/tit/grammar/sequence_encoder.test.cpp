@@ -159,6 +159,31 @@ TEST("sequitur: a loop takes as much space for 10 iterations as for 1,000") {
   }
 }
 
+TEST("sequitur: many terminals at once give the same grammar as one by one") {
+  std::mt19937 random(6);
+  for (int round = 0; round < 200; ++round) {
+    Sequence sequence;
+    for (int part = 0; part < 4; ++part) {
+      const Sequence body = nested_loops(random, 2, 6);
+      append(sequence, body, 1 + random() % 9);
+      // Loops that end early, or go on into other ones.
+      append(sequence, {body.begin(),
+                        body.begin() + static_cast<std::ptrdiff_t>(random() % (body.size() + 1))});
+    }
+    SequenceEncoder one_by_one;
+    for (const std::uint32_t terminal : sequence) one_by_one.add(terminal);
+    SequenceEncoder at_once;
+    const std::size_t half = random() % (sequence.size() + 1);
+    at_once.add_all(sequence.data(), half);
+    at_once.add_all(sequence.data() + half, sequence.size() - half);
+    CHECK(at_once.length() == one_by_one.length());
+    CHECK(std::string(at_once.verify()) == "");
+    const Grammar grammar = at_once.take();
+    CHECK(grammar == one_by_one.take());
+    CHECK(grammar.expanded() == sequence);
+  }
+}
+
 TEST("sequitur: memory does not grow with the iterations of a loop") {
   std::mt19937 random(5);
   const Sequence body = nested_loops(random, 3, 20);

@@ -11,45 +11,13 @@
 #include "tit/writer/computed_volumes.hpp"
 #include "tit/writer/number_table.hpp"
 #include "tit/writer/rank_part.hpp"
+#include "tit/writer/site_counter.hpp"
 #include "tit/writer/site_walk.hpp"
 
 namespace tisim {
 namespace tit {
 
 namespace {
-
-// Codes of volumes as numbers in the order of all that occur, where that makes them smaller.
-class VolumeNumbers {
- public:
-  // The number of a code by first use; counts it.
-  std::uint64_t count(std::uint64_t code) {
-    ++values_;
-    return numbers_.number(code);
-  }
-
-  void finish(TraceTables& tables) {
-    constexpr std::size_t kOften = 4;
-    const std::vector<std::uint64_t>& codes = numbers_.keys();
-    value_of_ = codes;
-    if (codes.size() * kOften >= values_) return;
-    std::vector<std::uint32_t> order(codes.size());
-    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return codes[a] < codes[b]; });
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      tables.volumes.push_back(codes[order[i]]);
-      value_of_[order[i]] = i;
-    }
-  }
-
-  // What stands in columns for a number by first use.
-  std::uint64_t of(std::uint64_t number) const { return value_of_[number]; }
-
- private:
-  NumberTable numbers_;
-  std::vector<std::uint64_t> value_of_;
-  std::uint64_t values_ = 0;
-};
 
 // Numbers the contexts by first use, and the sites of each.
 class ContextNumbers {
@@ -97,9 +65,6 @@ class ContextNumbers {
   std::uint32_t last_site_ = 0;
 };
 
-// What a value at a site is.
-enum class ValueKind : std::uint8_t { volume_before, volume, number };
-
 // The sites of the values of all ranks: ranks of a class have theirs in the same order.
 struct ValueSites {
   std::vector<std::vector<std::uint32_t>> of_class;
@@ -118,14 +83,22 @@ ValueSites find_sites(const SiteWalk& walk, const RankPlaces& places,
     std::vector<std::uint32_t>& of_rank = sites.of_class[its_class];
     if (of_rank.empty()) {
       of_rank.reserve(rank.values.size());
-      walk.for_each(its_class, [&](std::uint32_t before, std::uint32_t at, std::uint32_t place,
-                                   bool is_volume) {
+      const auto take = [&](std::uint32_t before, std::uint32_t at, std::uint32_t place,
+                            bool is_volume) {
         const std::uint32_t site = contexts.first_site(before, at) + place;
         of_rank.push_back(site);
         if (site < sites.kinds.size()) return;
         sites.kinds.resize(site + std::size_t{1}, ValueKind::volume_before);
         if (place > 0) sites.kinds[site] = is_volume ? ValueKind::volume : ValueKind::number;
-      });
+      };
+      const auto copy = [&](std::size_t first, std::size_t last) {
+        const std::size_t size = of_rank.size();
+        of_rank.resize(size + last - first);
+        std::copy_n(of_rank.begin() + static_cast<std::ptrdiff_t>(first), last - first,
+                    of_rank.begin() + static_cast<std::ptrdiff_t>(size));
+      };
+      walk.for_each_once(
+          its_class, take, [&] { return of_rank.size(); }, copy);
       sites.counts.resize(sites.kinds.size());
     }
     for (const std::uint32_t site : of_rank) ++sites.counts[site];
@@ -145,36 +118,33 @@ ValueSites find_sites(const SiteWalk& walk, const RankPlaces& places,
 
 }  // namespace
 
-std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
+std::string encode_columns(std::vector<Histogram> histograms,
                            const std::vector<const std::uint32_t*>& site_of,
                            const std::vector<RankValues>& values, std::uint64_t block_values,
                            CodedColumns& coded, const std::vector<bool>& left_out) {
   constexpr std::uint64_t kLargestValue = ~std::uint64_t{0};
-  coded.sites.resize(samples.size());
+  coded.sites.resize(histograms.size());
   std::vector<Histogram> varying;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
+  for (std::size_t i = 0; i < histograms.size(); ++i) {
     Site& site = coded.sites[i];
-    const std::vector<std::uint64_t>& sample = samples[i];
-    if (!sample.empty()) site.value = sample.front();
+    const std::vector<ValueCount>& counts = histograms[i].counts();
+    if (!counts.empty()) site.value = counts.front().value;
     // The largest number cannot be said in the table of sites.
-    site.varies = site.value == kLargestValue ||
-                  std::any_of(sample.begin(), sample.end(),
-                              [&](std::uint64_t value) { return value != site.value; });
+    site.varies = counts.size() > 1 || site.value == kLargestValue;
     if (!site.varies) continue;
     site.value = varying.size();
-    varying.emplace_back(std::move(samples[i]));
+    varying.push_back(std::move(histograms[i]));
   }
   coded.models = ModelSet::fit(varying);
   varying.clear();
-  constexpr std::uint32_t kNone = 0xffffffffU;
-  std::vector<std::uint32_t> model_of(coded.sites.size(), kNone);
+  std::vector<std::uint32_t> model_of(coded.sites.size(), ColumnEncoder::kNoModel);
   for (std::size_t i = 0; i < coded.sites.size(); ++i) {
     const Site& site = coded.sites[i];
     const bool is_coded = left_out.empty() || !left_out[i];
     if (site.varies && is_coded)
       model_of[i] = coded.models.model_of[static_cast<std::size_t>(site.value)];
   }
-  ColumnEncoder encoder(coded.models.models);
+  ColumnEncoder encoder(coded.models.models, model_of);
   std::string all;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const RankValues& rank = values[i];
@@ -182,21 +152,22 @@ std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
     column.rank = rank.rank;
     column.volumes = rank.volumes;
     Block block;
-    const auto end_block = [&] {
-      const std::string bytes = encoder.finish();
+    std::size_t first = 0;  // of the block
+    const auto end_block = [&](std::size_t end) {
+      const std::string bytes =
+          encoder.encode(rank.values.data() + first, site_of[i] + first, end - first, block.values);
       block.bytes = bytes.size();
       block.checksum = crc32c(bytes.data(), bytes.size());
       column.blocks.push_back(block);
       block = Block{};
+      first = end;
       all += bytes;
     };
     for (std::size_t k = 0; k < rank.values.size(); ++k) {
-      const std::uint32_t model = model_of[site_of[i][k]];
-      if (model == kNone) continue;
-      encoder.add(model, rank.values[k]);
-      if (++block.values == block_values) end_block();
+      block.values += encoder.is_coded(site_of[i][k]) ? 1 : 0;
+      if (block.values == block_values) end_block(k + 1);
     }
-    if (block.values > 0) end_block();
+    if (block.values > 0) end_block(rank.values.size());
     if (column.volumes > 0 || !column.blocks.empty()) coded.columns.push_back(std::move(column));
   }
   return all;
@@ -215,34 +186,26 @@ std::string code_columns(std::vector<RankValues> values, std::uint64_t block_val
   for (const RankValues& rank : values) {
     site_of.push_back(sites.of_class[places.class_of[rank.rank]].data());
   }
-  VolumeNumbers numbers;
+  std::size_t count = 0;
+  for (const RankValues& rank : values) count += rank.values.size();
+  VolumeNumbers numbers(count);
+  std::vector<SiteCounter> counters;
+  for (std::size_t i = 0; i < sites.kinds.size(); ++i) {
+    counters.emplace_back(sites.kinds[i], sites.counts[i]);
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint32_t* site = site_of[i];
-    for (std::uint64_t& value : values[i].values) {
-      const ValueKind kind = sites.kinds[*site++];
-      if (kind == ValueKind::volume_before) {
-        if (value > 0) value = 1 + numbers.count(value - 1);
-      } else if (kind == ValueKind::volume) {
-        value = numbers.count(static_cast<std::uint64_t>(unzigzag(value)));
-      }
-    }
+    for (const std::uint64_t value : values[i].values) counters[*site++].note(value, numbers);
   }
   numbers.finish(tables);
-  std::vector<std::vector<std::uint64_t>> samples(sites.kinds.size());
-  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].reserve(sites.counts[i]);
+  for (SiteCounter& counter : counters) counter.start(numbers);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint32_t* site = site_of[i];
-    for (std::uint64_t& value : values[i].values) {
-      const ValueKind kind = sites.kinds[*site];
-      if (kind == ValueKind::volume_before) {
-        if (value > 0) value = 1 + numbers.of(value - 1);
-      } else if (kind == ValueKind::volume) {
-        value = numbers.of(value);
-      }
-      samples[*site++].push_back(value);
-    }
+    for (std::uint64_t& value : values[i].values) counters[*site++].count(value, numbers);
   }
-  return encode_columns(std::move(samples), site_of, values, block_values, tables);
+  std::vector<Histogram> histograms;
+  for (SiteCounter& counter : counters) histograms.push_back(counter.finish());
+  return encode_columns(std::move(histograms), site_of, values, block_values, tables);
 }
 
 namespace {
@@ -250,6 +213,12 @@ namespace {
 std::vector<const std::uint32_t*> pointers(const std::vector<std::vector<std::uint32_t>>& site_of) {
   std::vector<const std::uint32_t*> made;
   for (const std::vector<std::uint32_t>& of_rank : site_of) made.push_back(of_rank.data());
+  return made;
+}
+
+std::vector<Histogram> histograms_of(std::vector<std::vector<std::uint64_t>> samples) {
+  std::vector<Histogram> made;
+  for (std::vector<std::uint64_t>& sample : samples) made.emplace_back(std::move(sample));
   return made;
 }
 
@@ -320,8 +289,8 @@ std::string code_drawn_columns(std::vector<RankValues> values, std::uint64_t blo
   for (std::uint32_t site = 0; site < sites; ++site) {
     if (drawn[site]) samples[site] = histograms.samples(uses[site]);
   }
-  std::string bytes =
-      encode_columns(std::move(samples), pointers(site_of), values, block_values, tables, drawn);
+  std::string bytes = encode_columns(histograms_of(std::move(samples)), pointers(site_of), values,
+                                     block_values, tables, drawn);
   for (RankColumn& column : tables.columns) {
     const std::uint32_t rank_class = places.class_of[column.rank];
     if (!tables.classes[rank_class].has_volumes) continue;
@@ -358,7 +327,8 @@ std::string code_attributes(std::vector<RankValues> values, std::uint64_t block_
       for (const std::uint32_t attribute : layout.at) take(attribute, false);
     }
   }
-  return encode_columns(std::move(samples), pointers(site_of), values, block_values, attributes);
+  return encode_columns(histograms_of(std::move(samples)), pointers(site_of), values, block_values,
+                        attributes);
 }
 
 }  // namespace tit

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tit/column/histogram.hpp"
 #include "tit/column/precision.hpp"
 #include "tit/file/attributes.hpp"
 #include "tit/file/tables.hpp"
@@ -20,10 +21,10 @@ struct RankValues {
   std::vector<std::uint64_t> values;
 };
 
-// Makes all of `coded`; returns the coded values, rank after rank. `samples`: all values of each
+// Makes all of `coded`; returns the coded values, rank after rank. `histograms`: the values of each
 // site; `site_of`: the sites of each rank's values. A block holds about `block_values` values.
 // Values at sites of `left_out` are not coded; empty: all are.
-std::string encode_columns(std::vector<std::vector<std::uint64_t>> samples,
+std::string encode_columns(std::vector<Histogram> histograms,
                            const std::vector<const std::uint32_t*>& site_of,
                            const std::vector<RankValues>& values, std::uint64_t block_values,
                            CodedColumns& coded, const std::vector<bool>& left_out = {});

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tit/grammar/grammar.hpp"
-#include "tit/grammar/known_grammars.hpp"
 
 namespace tisim {
 namespace tit {
@@ -28,6 +27,14 @@ struct Call {
 class RankPart {
  public:
   explicit RankPart(std::uint32_t rank) : rank_(rank) {}
+  // In the memory of a part that is not needed any more.
+  RankPart(std::uint32_t rank, RankPart&& spare) : RankPart(std::move(spare)) {
+    rank_ = rank;
+    calls_.clear();
+    steps_.clear();
+    volumes_.clear();
+    marks_.clear();
+  }
 
   std::uint32_t rank() const { return rank_; }
 
@@ -53,7 +60,11 @@ class RankPart {
   bool is_volume(std::size_t step) const { return (steps_[step] & kVolume) != 0; }
   std::uint32_t call_of(std::size_t step) const { return steps_[step]; }
   std::uint64_t volume_of(std::size_t step) const { return volumes_[steps_[step] & ~kVolume]; }
+  // Each step is the number of a call, or that of a volume with this bit set.
+  static constexpr unsigned kVolumeBit = 31;
+  const std::vector<std::uint32_t>& all_steps() const { return steps_; }
   std::size_t volumes() const { return volumes_.size(); }
+  const std::vector<std::uint64_t>& all_volumes() const { return volumes_; }
 
   // Attributes of steps, in their order.
   struct Mark {
@@ -63,7 +74,7 @@ class RankPart {
   const std::vector<Mark>& marks() const { return marks_; }
 
  private:
-  static constexpr std::uint32_t kVolume = std::uint32_t{1} << 31;
+  static constexpr std::uint32_t kVolume = std::uint32_t{1} << kVolumeBit;
 
   std::uint32_t rank_;
   std::vector<Call> calls_;
@@ -94,14 +105,13 @@ struct RankProgram {
 };
 constexpr std::int64_t kNoAttribute = std::numeric_limits<std::int64_t>::min();
 
+// What is kept from rank to rank, to find the structure sooner.
+struct ProgramMemory;
+
 // Finds the structure. Volumes stand in the grammar where that takes less room, else in the column;
-// so do arguments that hardly repeat. `volumes_in_column`: they always stand there. `grammars`: of
-// ranks before.
-RankProgram program_of(const RankPart& part, bool volumes_in_column, KnownGrammars& grammars);
-inline RankProgram program_of(const RankPart& part) {
-  KnownGrammars none;
-  return program_of(part, false, none);
-}
+// so do arguments that hardly repeat. `volumes_in_column`: they always stand there.
+RankProgram program_of(const RankPart& part, bool volumes_in_column, ProgramMemory& memory);
+RankProgram program_of(const RankPart& part);
 
 }  // namespace tit
 }  // namespace tisim

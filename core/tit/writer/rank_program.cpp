@@ -7,8 +7,8 @@
 
 #include "tit/codec/numbers.hpp"
 #include "tit/file/tables.hpp"
-#include "tit/grammar/known_grammars.hpp"
 #include "tit/grammar/sequence_encoder.hpp"
+#include "tit/writer/program_memory.hpp"
 #include "tit/writer/rank_part.hpp"
 #include "tit/writer/volume_costs.hpp"
 
@@ -253,6 +253,27 @@ class AttributeTrail {
   std::vector<Made> calls_;
 };
 
+// The program with its volumes in the column, of a part without attributes of steps and without
+// arguments in columns.
+RankProgram plainly_with_column(const RankPart& part,
+                                const std::vector<std::vector<std::uint32_t>>& columns,
+                                ProgramMemory& memory) {
+  RankProgram program;
+  program.rank = part.rank();
+  program.has_volumes = part.volumes() > 0;
+  program.volumes = part.volumes();
+  Places places(part, columns, program);
+  const CallList& calls = memory.calls;
+  memory.calls.fill(
+      part, [&](std::uint32_t call) { return places.of_call(call); },
+      [&] { return places.of_silence(); });
+  if (program.has_volumes) {
+    program.values.assign(calls.volumes(), calls.volumes() + calls.size());
+  }
+  program.grammar = memory.grammars.of(calls.calls(), calls.size());
+  return program;
+}
+
 // The program with its volumes in the column.
 RankProgram with_column(const RankPart& part,
                         const std::vector<std::vector<std::uint32_t>>& columns,
@@ -283,10 +304,10 @@ RankProgram with_column(const RankPart& part,
     }
     const std::uint32_t call = part.call_of(i);
     put(places.of_call(call), i);
-    if (!columns[call].empty()) put_arguments(part, call, columns[call], program);
+    put_arguments(part, call, columns[call], program);
   }
   if (waiting != 0) put(places.of_silence(), AttributeTrail::kNoStep);
-  program.grammar = grammars.of(std::move(sequence));
+  program.grammar = grammars.of(sequence);
   trail.finish(program);
   return program;
 }
@@ -325,12 +346,26 @@ bool with_volumes_in_grammar(const RankPart& part,
 
 }  // namespace
 
-RankProgram program_of(const RankPart& part, bool volumes_in_column, KnownGrammars& grammars) {
+RankProgram program_of(const RankPart& part) {
+  ProgramMemory memory;
+  return program_of(part, false, memory);
+}
+
+RankProgram program_of(const RankPart& part, bool volumes_in_column, ProgramMemory& memory) {
   const std::vector<std::vector<std::uint32_t>> columns = choose_columns(part);
-  RankProgram program = with_column(part, columns, grammars);
+  const bool is_plain =
+      part.marks().empty() &&
+      std::all_of(columns.begin(), columns.end(), [](const auto& holes) { return holes.empty(); });
+  RankProgram program = is_plain ? plainly_with_column(part, columns, memory)
+                                 : with_column(part, columns, memory.grammars);
   if (part.volumes() == 0 || volumes_in_column) return program;
+  if (!is_plain) {
+    memory.calls.fill(
+        part, [](std::uint32_t call) { return call; },
+        [&] { return static_cast<std::uint32_t>(part.calls().size()); });
+  }
   VolumeCosts costs;
-  if (!measure_volumes(part, 16 + part.volumes() / 16, costs)) return program;
+  if (!measure_volumes(part, memory.calls, 16 + part.volumes() / 16, costs)) return program;
   const auto items = static_cast<double>(program.grammar.items());
   const double most = (costs.column_bits + kBitsPerItem * items -
                        kBitsPerVolume * static_cast<double>(costs.distinct)) /

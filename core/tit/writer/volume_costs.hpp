@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "tit/writer/call_list.hpp"
 #include "tit/writer/rank_part.hpp"
 
 namespace tisim {
@@ -17,8 +18,9 @@ struct VolumeCosts {
   std::size_t distinct = 0;
 };
 
-// False when there are more than `most_distinct` different volumes.
-bool measure_volumes(const RankPart& part, std::size_t most_distinct, VolumeCosts& costs);
+// False when there are more than `most_distinct` different volumes. `calls`: those of the part.
+bool measure_volumes(const RankPart& part, const CallList& calls, std::size_t most_distinct,
+                     VolumeCosts& costs);
 
 }  // namespace tit
 }  // namespace tisim

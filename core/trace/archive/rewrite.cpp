@@ -8,6 +8,7 @@
 
 #include "tit/codec/error.hpp"
 #include "tit/grammar/expansion.hpp"
+#include "tit/writer/program_memory.hpp"
 #include "tit/writer/trace_writer.hpp"
 #include "trace/compressed/attributes.hpp"
 #include "trace/compressed/column_stream.hpp"
@@ -138,7 +139,7 @@ std::string with_precision(const CompressedFile& file, const tit::Precision& pre
     for (const std::string& text : file.attributes()->tables().texts) writer.text(text);
   }
   const bool is_mean = precision.level == tit::Precision::Level::mean;
-  tit::KnownGrammars grammars;
+  tit::ProgramMemory memory;
   for (std::int32_t rank = 0; rank < file.ranks(); ++rank) {
     if (file.calls_of(rank) > kMostCallsOfRank) {
       throw TraceError(file.file().name, 0,
@@ -147,7 +148,7 @@ std::string with_precision(const CompressedFile& file, const tit::Precision& pre
                            "); keep its volumes as they are");
     }
     RankCopy copy(file, rank, shapes, attributes);
-    writer.add(tit::program_of(copy.take(), is_mean, grammars), file.name(rank),
+    writer.add(tit::program_of(copy.take(), is_mean, memory), file.name(rank),
                file.has_last_newline(rank));
     tell(progress, static_cast<double>(rank + 1) / file.ranks());
   }

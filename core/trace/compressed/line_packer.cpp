@@ -19,13 +19,13 @@ constexpr std::string_view kHistogramPrefix = "histogram=";
 }  // namespace
 
 LinePacker::LinePacker(tit::TraceWriter& writer, const Vocabulary& vocabulary, std::int32_t rank,
-                       bool merged)
+                       bool merged, tit::RankPart spare)
     : writer_(writer),
       vocabulary_(vocabulary),
       prefix_(std::to_string(rank) + " "),
       compute_prefix_(prefix_ + "compute "),
       merged_(merged),
-      part_(static_cast<std::uint32_t>(rank)) {
+      part_(static_cast<std::uint32_t>(rank), std::move(spare)) {
   const std::string_view prefix = compute_prefix_;
   may_be_quick_ =
       !merged && !writer.draws_volumes() && prefix.size() >= kWord && prefix.size() <= 2 * kWord;

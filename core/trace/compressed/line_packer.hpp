@@ -18,9 +18,9 @@ namespace tisim {
 class LinePacker {
  public:
   // The writer and the vocabulary must outlive the packer. `merged`: the lines are among those of
-  // other ranks in one file.
-  LinePacker(tit::TraceWriter& writer, const Vocabulary& vocabulary, std::int32_t rank,
-             bool merged);
+  // other ranks in one file. `spare`: a part whose memory is used again.
+  LinePacker(tit::TraceWriter& writer, const Vocabulary& vocabulary, std::int32_t rank, bool merged,
+             tit::RankPart spare = tit::RankPart(0));
 
   // A line without its newline; `number` counts from 1 in its file and grows.
   void line(std::string_view text, std::uint64_t number);

@@ -41,7 +41,8 @@ void CompressedWriter::draw_volumes(std::uint64_t seed) {
 void CompressedWriter::begin_rank(std::string_view name) {
   name_ = name;
   number_ = 0;
-  packer_ = std::make_unique<LinePacker>(writer_, vocabulary_, next_rank_++, merged_);
+  packer_ =
+      std::make_unique<LinePacker>(writer_, vocabulary_, next_rank_++, merged_, std::move(spare_));
 }
 
 void CompressedWriter::lines(std::string_view text) {
@@ -56,7 +57,8 @@ void CompressedWriter::lines(std::string_view text) {
 }
 
 void CompressedWriter::end_rank(bool newline) {
-  writer_.add(tit::program_of(packer().finish(), volumes_in_column_, known_), name_, newline);
+  spare_ = packer().finish();
+  writer_.add(tit::program_of(spare_, volumes_in_column_, memory_), name_, newline);
   packer_.reset();
 }
 
@@ -150,7 +152,7 @@ void CompressedWriter::add_calls(std::string_view name, const Calls& made) {
     }
   }
   ++next_rank_;
-  writer_.add(tit::program_of(part, volumes_in_column_, known_), name, true);
+  writer_.add(tit::program_of(part, volumes_in_column_, memory_), name, true);
 }
 
 // The same calls, those with a call path once for each; `numbers`: those of the lines' calls.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tit/grammar/grammar.hpp"
-#include "tit/grammar/known_grammars.hpp"
+#include "tit/writer/program_memory.hpp"
 #include "tit/writer/trace_writer.hpp"
 #include "trace/compressed/line_packer.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
@@ -98,7 +98,8 @@ class CompressedWriter {
   std::string name_;
   std::uint64_t number_ = 0;
   std::unique_ptr<LinePacker> packer_;
-  tit::KnownGrammars known_;  // of ranks before that came line by line
+  tit::RankPart spare_{0};     // of a rank before
+  tit::ProgramMemory memory_;  // of ranks before that came line by line
   // The grammars of the pieces of ranks before, by their calls and times.
   std::map<std::vector<std::uint64_t>, tit::Grammar> grammars_;
 };

@@ -1,0 +1,17 @@
+// What the structure of a rank's program is found with.
+#pragma once
+
+#include "tit/grammar/known_grammars.hpp"
+#include "tit/writer/call_list.hpp"
+
+namespace tisim {
+namespace tit {
+
+// Ranks come one after the other: what they have in common is kept, and their memory is used again.
+struct ProgramMemory {
+  KnownGrammars grammars;
+  CallList calls;
+};
+
+}  // namespace tit
+}  // namespace tisim
