@@ -36,9 +36,12 @@ struct Counter {
 
   void update(unsigned bit) {
     const int target = bit != 0 ? 65535 : 0;
-    const int rate = kCounterRates.of[seen];
-    const int step = static_cast<int>((std::int64_t{target - probability} * rate) >> 16);
-    probability = static_cast<std::uint16_t>(probability + step);
+    move((target - probability) * rate());
+  }
+  std::int64_t rate() const { return kCounterRates.of[seen]; }
+  // By what is left to go, times rate().
+  void move(std::int64_t way) {
+    probability = static_cast<std::uint16_t>(probability + (way >> 16));
     if (seen < CounterRates::kMostSeen) ++seen;
   }
 };
@@ -104,6 +107,25 @@ class BitDecoder {
     const unsigned bit = code_ <= cut ? 1 : 0;
     interval_.take(bit, cut);
     for (; interval_.has_byte(); interval_.drop_byte()) code_ = (code_ << 8) | next_byte();
+    return bit;
+  }
+  // The same by the probability of a counter, which learns the bit.
+  [[gnu::always_inline]] unsigned take(Counter& counter) {
+    const std::uint32_t cut = interval_.cut(counter.probability);
+    const std::int64_t rate = counter.rate();
+    unsigned bit = 0;
+    if (code_ <= cut) {
+      interval_.high = cut;
+      counter.move((65535 - counter.probability) * rate);
+      bit = 1;
+    } else {
+      interval_.low = cut + 1;
+      counter.move(-counter.probability * rate);
+    }
+    while (interval_.has_byte()) {
+      interval_.drop_byte();
+      code_ = (code_ << 8) | next_byte();
+    }
     return bit;
   }
   // All has been taken. Throws FormatError when the code goes on, or ended too early.

@@ -168,50 +168,50 @@ class CopyFinder {
 // Takes the choices that CopyEncoder has coded.
 class CopyDecoder {
  public:
-  explicit CopyDecoder(std::string_view coded) : decoder_(coded) {}
+  CopyDecoder(std::string_view coded, CopyCounters& counters)
+      : decoder_(coded), counters_(counters) {}
 
-  // The next byte, or the next copy; its bytes are added to those that are known.
-  void add_to(std::string& bytes, std::size_t expected_size) {
-    if (take(counters_.is_copy[after_copy_]) == 0) {
+  // Puts the next byte, or the bytes of the next copy, in place; `begin` is where the first one
+  // stands, `end` is behind the last. Returns what is behind it.
+  [[gnu::always_inline]] char* put_at(char* at, const char* begin, const char* end) {
+    if (decoder_.take(counters_.is_copy[after_copy_]) == 0) {
       after_copy_ = 0;
       unsigned known = 1;
-      while (known < 256) known = 2 * known + take(counters_.literal[known]);
-      bytes += static_cast<char>(known & 0xff);
-      return;
+      while (known < 256) known = 2 * known + decoder_.take(counters_.literal[known]);
+      *at = static_cast<char>(known & 0xff);
+      return at + 1;
     }
     after_copy_ = 1;
-    const bool is_again = take(counters_.is_again) != 0;
+    const bool is_again = decoder_.take(counters_.is_again) != 0;
     if (!is_again) distance_ = take_number(counters_.distance);
     const std::size_t length =
         take_number(counters_.length) + (is_again ? kLeastAgain : kLeastCopy) - 1;
-    if (distance_ == 0 || distance_ > bytes.size() || length > expected_size - bytes.size()) {
+    if (distance_ == 0 || distance_ > static_cast<std::size_t>(at - begin) ||
+        length > static_cast<std::size_t>(end - at)) {
       throw FormatError("a coded section copies bytes that are not there");
     }
     // One by one: a copy may go on into itself.
-    for (std::size_t i = 0; i < length; ++i) bytes += bytes[bytes.size() - distance_];
+    const char* from = at - distance_;
+    for (std::size_t i = 0; i < length; ++i) *at++ = *from++;
+    return at;
   }
-  void finish() const { decoder_.finish(); }
+  BitDecoder bits() const { return decoder_; }
 
  private:
-  unsigned take(Counter& counter) {
-    const unsigned bit = decoder_.take(counter.probability);
-    counter.update(bit);
-    return bit;
-  }
-  std::size_t take_number(NumberCounters& counters) {
+  [[gnu::always_inline]] std::size_t take_number(NumberCounters& counters) {
     unsigned bits = 1;
-    while (take(counters.size[bits]) != 0) {
+    while (decoder_.take(counters.size[bits]) != 0) {
       if (++bits > kMostNumberBits) throw FormatError("a coded section has too large a number");
     }
     std::size_t number = 1;
     for (unsigned place = bits - 1; place > 0; --place) {
-      number = 2 * number + take(counters.bit[bits][place - 1]);
+      number = 2 * number + decoder_.take(counters.bit[bits][place - 1]);
     }
     return number;
   }
 
   BitDecoder decoder_;
-  CopyCounters counters_;
+  CopyCounters& counters_;
   std::size_t distance_ = 0;
   unsigned after_copy_ = 0;
 };
@@ -248,11 +248,13 @@ std::string compress_by_copies(std::string_view bytes) {
 
 std::string expand_copies(std::string_view coded, std::size_t expected_size) {
   check_expansion(coded, expected_size);
-  std::string bytes;
-  bytes.reserve(expected_size);
-  CopyDecoder decoder(coded);
-  while (bytes.size() < expected_size) decoder.add_to(bytes, expected_size);
-  decoder.finish();
+  std::string bytes(expected_size, '\0');
+  CopyCounters counters;
+  CopyDecoder decoder(coded, counters);
+  char* const end = bytes.data() + bytes.size();
+  for (char* at = bytes.data(); at != end;) at = decoder.put_at(at, bytes.data(), end);
+  const BitDecoder taken = decoder.bits();  // a copy: the decoder stays in registers
+  taken.finish();
   return bytes;
 }
 

@@ -43,25 +43,40 @@ void ColumnDecoder::start(const char* begin, const char* end) {
   }
   const char* at = end - states_size;
   if (has_words) {
-    at_ = begin;
-    end_ = at;
+    state_.at = begin;
+    state_.end = at;
   }
-  std::uint64_t* const states[kStates] = {&state_, &second_, &third_, &fourth_};
   for (unsigned i = 0; i < kStates; ++i) {
-    *states[i] = state_in(at, sizes[i]);
+    state_.states[i] = state_in(at, sizes[i]);
     at += sizes[i];
   }
 }
 
+std::uint64_t ColumnDecoder::next(const DecodingTable& table) {
+  std::uint64_t& state = state_.states[0];
+  const std::uint64_t slot = state & (kAllFrequencies - 1);
+  const BinChoice& bin = table.find(slot);
+  std::uint64_t value;
+  if (bin.width() > kOffsetBits) {
+    value = large_value(DecoderState::product_of(bin, slot, state), table.large_bins[bin.low()]);
+  } else {
+    value = DecoderState::take_small<DecoderState::Words::may_end>(
+        table.limits, table.choices, table.shift, state, state_.at, state_.end);
+  }
+  std::rotate(state_.states, state_.states + 1, state_.states + kStates);
+  return value;
+}
+
 std::uint64_t ColumnDecoder::large_value(std::uint64_t product, const LargeBin& bin) {
+  std::uint64_t& state = state_.states[0];
   const unsigned low_bits = std::min(bin.width, kOffsetBits);
   std::uint64_t offset = product & ((std::uint64_t{1} << low_bits) - 1);
-  state_ = product >> low_bits;
+  state = product >> low_bits;
   refill();
   for (unsigned done = low_bits; done < bin.width;) {
     const unsigned taken = std::min(bin.width - done, kOffsetBits);
-    offset |= (state_ & ((std::uint64_t{1} << taken) - 1)) << done;
-    state_ >>= taken;
+    offset |= (state & ((std::uint64_t{1} << taken) - 1)) << done;
+    state >>= taken;
     refill();
     done += taken;
   }

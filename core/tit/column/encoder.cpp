@@ -82,13 +82,13 @@ ColumnEncoder::CodingTable ColumnEncoder::table_of(const SiteModel& its) {
   table.slots.resize(kAllFrequencies);
   const CodedBin* last = table.bins.data();
   for (std::uint32_t slot = 0; slot < kAllFrequencies; ++slot) {
-    std::uint64_t number;
-    const BinChoice choice = decoding.find(slot, number);
+    const BinChoice& choice = decoding.find(slot);
     const std::uint64_t low =
         choice.width() == BinChoice::kLarge ? decoding.large_bins[choice.low()].low : choice.low();
     // As a rule that of the slot before.
     if (last->low != low) last = &table.bins[its.bin_of(low)];
-    table.slots[last->first_number + number] = static_cast<std::uint16_t>(slot);
+    table.slots[static_cast<std::size_t>(std::int64_t{last->first_number} + slot + choice.shift)] =
+        static_cast<std::uint16_t>(slot);
   }
   table.lowest = table.bins.front().low;
   if (its.largest() - table.lowest < kMostValues) {

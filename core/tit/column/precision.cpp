@@ -274,9 +274,7 @@ std::uint64_t drawn_value(const SiteModel& model, std::uint64_t seed, std::uint6
     random = scrambled((random ^ part) + 0x9e3779b97f4a7c15U);
   }
   const DecodingTable table = model.table();
-  std::uint64_t slot_in_bin;
-  const BinChoice bin =
-      table.find(static_cast<std::uint32_t>(random) & (kAllFrequencies - 1), slot_in_bin);
+  const BinChoice& bin = table.find(random & (kAllFrequencies - 1));
   const bool is_large = bin.width() == BinChoice::kLarge;
   const LargeBin found = is_large ? table.large_bins[bin.low()] : LargeBin{bin.low(), bin.width()};
   const std::uint64_t offset = scrambled(random + 0x9e3779b97f4a7c15U);

@@ -38,7 +38,11 @@ SiteModel SiteModel::fit(const Histogram& values) {
   return model;
 }
 
-SiteModel SiteModel::draft(const Histogram& values) { return SiteModel(BinTree::choose(values)); }
+SiteModel SiteModel::draft(const Histogram& values) {
+  SiteModel model(BinTree::choose(values));
+  model.set_bin_bits();
+  return model;
+}
 
 SiteModel SiteModel::read(ByteReader& in) {
   SiteModel model(BinTree::read(in));
@@ -90,14 +94,19 @@ void SiteModel::set_frequencies() {
   std::uint64_t weights = 0;
   std::uint64_t before = 0;
   frequencies_.reserve(tree_.bins.size());
-  bin_bits_.reserve(tree_.bins.size());
-  const CountBits& count_bits = CountBits::get();
   for (const Bin& bin : tree_.bins) {
     weights += bin.weight;
     const std::uint64_t up_to = weights * kAllFrequencies / all;
     frequencies_.push_back(static_cast<std::uint16_t>(up_to - before));
-    bin_bits_.push_back(kFrequencyBits - count_bits.log(up_to - before) + bin.width);
     before = up_to;
+  }
+}
+
+void SiteModel::set_bin_bits() {
+  bin_bits_.reserve(tree_.bins.size());
+  const CountBits& count_bits = CountBits::get();
+  for (std::size_t i = 0; i < tree_.bins.size(); ++i) {
+    bin_bits_.push_back(kFrequencyBits - count_bits.log(frequencies_[i]) + tree_.bins[i].width);
   }
 }
 
@@ -114,6 +123,8 @@ void SiteModel::complete() {
   std::copy(frequencies_.begin(), frequencies_.end(), left.begin());
   std::vector<std::uint32_t> small;
   std::vector<std::uint32_t> large;
+  small.reserve(count);
+  large.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) (left[i] < size ? small : large).push_back(i);
   std::vector<std::uint32_t> own(count, size);
   std::vector<std::uint32_t> other(count, 0);
@@ -129,26 +140,33 @@ void SiteModel::complete() {
       small.push_back(giver);
     }
   }
-  const auto choice = [&](std::size_t bin, std::int32_t shift) {
-    if (bin >= bins) return BinChoice(0, 0, 0, shift);
+  // `number`: that of slot 0 in the bin, were it one of its slots.
+  const auto choice = [&](std::size_t bin, std::int64_t number) {
+    BinChoice made;
+    if (bin >= bins) return made;
     const Bin& its = tree_.bins[bin];
-    const bool is_large = its.width > kOffsetBits || its.low >> BinChoice::kLowBits != 0;
-    if (!is_large) {
-      return BinChoice(static_cast<std::uint32_t>(its.low), its.width, frequencies_[bin], shift);
+    std::uint64_t low = its.low;
+    unsigned width = its.width;
+    if (width > kOffsetBits || low >> BinChoice::kLowBits != 0) {
+      low = large_bins_.size();
+      width = BinChoice::kLarge;
+      large_bins_.push_back({its.low, its.width});
     }
-    large_bins_.push_back({its.low, its.width});
-    return BinChoice(static_cast<std::uint32_t>(large_bins_.size() - 1), BinChoice::kLarge,
-                     frequencies_[bin], shift);
+    made.low_and_width = static_cast<std::uint32_t>(low << BinChoice::kWidthBits) | width;
+    made.frequency = frequencies_[bin];
+    made.shift = static_cast<std::int16_t>(number);
+    return made;
   };
-  buckets_.resize(count);
+  limits_.resize(count);
+  choices_.resize(2 * count);
   std::vector<std::uint32_t> used = own;
   for (std::size_t i = 0; i < count; ++i) {
-    Bucket& bucket = buckets_[i];
-    bucket.choices[0] = choice(i, static_cast<std::int32_t>(own[i]));
+    const auto first = static_cast<std::int64_t>(i * size);
+    limits_[i] = static_cast<std::uint16_t>(first + own[i]);
+    choices_[2 * i + 1] = choice(i, -first);
     if (own[i] == size) continue;
     const std::uint32_t giver = other[i];
-    bucket.choices[1] =
-        choice(giver, static_cast<std::int32_t>(used[giver]) - static_cast<std::int32_t>(own[i]));
+    choices_[2 * i] = choice(giver, std::int64_t{used[giver]} - own[i] - first);
     used[giver] += size - own[i];
   }
 }

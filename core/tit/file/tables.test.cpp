@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/test.hpp"
+#include "tit/file/volume_sites.hpp"
 
 namespace tisim {
 namespace tit {
@@ -142,5 +143,19 @@ TEST("tables: numbers of what follows beyond the bytes are refused") {
   CHECK(contains(found, "the number of names is 1099511627776, but at most"));
 }
 
+TEST("tit tables: volumes in a bin that is wider than quick loops can read are special") {
+  constexpr std::uint64_t kWide = (std::uint64_t{1} << 22) + 5;
+  for (const std::uint64_t value : {std::uint64_t{5}, kWide}) {
+    TraceTables tables = sound();
+    tables.number_kinds();
+    tables.sites[0] = {true, 0};
+    // One bin, which is as wide as the value has bits.
+    tables.models.models = {SiteModel::fit({value})};
+    tables.models.model_of = {0};
+    const VolumeSites sites(tables);
+    const std::uint32_t number = sites.number(SiteTable(tables), 0, 0);
+    CHECK((number == VolumeSites::kSpecial) == (value == kWide));
+  }
+}
 }  // namespace tit
 }  // namespace tisim

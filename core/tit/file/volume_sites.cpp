@@ -23,9 +23,10 @@ VolumeSites::VolumeSites(const TraceTables& tables)
       const SiteModel& model = tables.models.models[number];
       its_largest = model.largest();
       const DecodingTable table = model.table();
-      made.buckets = table.buckets;
-      made.shift = static_cast<std::uint16_t>(table.shift);
-      made.slots = static_cast<std::uint16_t>(table.slots_in_bucket());
+      if (table.large_bins != nullptr) its_largest = most;
+      made.limits = table.limits;
+      made.choices = table.choices;
+      made.shift = table.shift;
     } else {
       made.value = static_cast<std::uint32_t>(site.value);
     }

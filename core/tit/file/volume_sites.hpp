@@ -13,10 +13,10 @@ namespace tit {
 
 // The site of the volume before a call.
 struct VolumeSite {
-  const Bucket* buckets = nullptr;  // of its model, if it varies
-  std::uint16_t shift = 0;          // of its model
-  std::uint16_t slots = 0;          // of its model: DecodingTable::slots_in_bucket()
-  std::uint32_t value = 0;          // if it does not vary
+  const std::uint16_t* limits = nullptr;  // of its model, if it varies
+  const BinChoice* choices = nullptr;     // of its model
+  std::uint32_t shift = 0;                // of its model
+  std::uint32_t value = 0;                // if it does not vary
 };
 
 // All of a trace. A value is 0, no volume, or 1 plus the number of a volume.

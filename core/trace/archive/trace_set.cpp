@@ -6,7 +6,7 @@
 
 #include "trace/archive/merged.hpp"
 #include "trace/archive/rank_numbers.hpp"
-#include "trace/compressed/matched_sources.hpp"
+#include "trace/compressed/matched/matched_sources.hpp"
 #include "trace/compressed/reader.hpp"
 #include "trace/error.hpp"
 #include "trace/packed/reader.hpp"

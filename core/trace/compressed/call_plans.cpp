@@ -1,8 +1,7 @@
 #include "trace/compressed/call_plans.hpp"
 
-#include <bit>
-#include <cstring>
 #include <limits>
+#include <utility>
 
 #include "tit/file/volume_code.hpp"
 #include "trace/error.hpp"
@@ -11,30 +10,9 @@ namespace tisim {
 
 namespace {
 
-// What goes through a patch; larger ones are parsed, with their errors.
-constexpr std::int64_t kMostPatched = 1'000'000'000'000;
-constexpr std::int64_t kMostScale = 1'000'000;
-
 constexpr std::size_t kNoHole = std::numeric_limits<std::size_t>::max();
 // Peers by rank that the plans of a class may keep.
 constexpr std::size_t kMostPeers = std::size_t{1} << 24;
-
-// Values that are tried for a number that is in a column.
-constexpr std::int64_t kTriedValue = 1;
-constexpr std::int64_t kOtherTriedValue = 2;
-
-bool has_amount(const Op& op) { return op.kind == Kind::compute || op.kind == Kind::sleep; }
-
-bool is_patched(tit::Mode mode) { return mode != tit::Mode::constant; }
-
-// Apart from the fields that a patch may change.
-bool same_otherwise(const Op& a, const Op& b) {
-  return a.kind == b.kind && a.flags == b.flags && a.comm == b.comm;
-}
-
-bool same(const Op& a, const Op& b) {
-  return same_otherwise(a, b) && a.peer == b.peer && a.bytes == b.bytes && a.tag == b.tag;
-}
 
 }  // namespace
 
@@ -57,26 +35,20 @@ SharedCallPlans& SharedCallPlans::of(const std::shared_ptr<const void>& owner,
 CallPlans& SharedCallPlans::plans(std::uint32_t rank_class, bool double_default) {
   auto& plans = plans_[2 * std::size_t{rank_class} + (double_default ? 1 : 0)];
   if (!plans) {
-    plans = std::make_unique<CallPlans>(file_, rank_class, grammar_, double_default, calls_);
+    plans = std::make_unique<CallPlans>(file_, rank_class, grammar_, double_default, calls_,
+                                        double_default ? known_of_doubles_ : known_);
   }
   return *plans;
 }
 
-// The line of a call on the first rank of the class, and its operations.
-struct CallPlans::Probe {
-  std::uint32_t call;
-  CallTable& calls;
-  std::vector<std::int64_t> numbers = {};
-  Op ops[LineParser::kMostOps] = {};
-  std::size_t count = 0;
-};
-
 CallPlans::CallPlans(const CompressedFile& file, std::uint32_t rank_class,
-                     const TraceGrammar& grammar, bool double_default, CallTable& calls)
+                     const TraceGrammar& grammar, bool double_default, CallTable& calls,
+                     KnownCalls& known)
     : file_(file),
       program_(file.program(rank_class)),
       grammar_(grammar),
       calls_(calls),
+      known_(known),
       double_default_(double_default),
       plans_(program_.rank_class().signatures.size()) {
   // The lines are parsed when they are met, so that calls are interned as those of a text.
@@ -96,182 +68,45 @@ const tit::Signature& CallPlans::signature(std::uint32_t call) const {
 
 void CallPlans::make(std::uint32_t call) {
   CallPlan& plan = plans_[call];
+  std::unique_ptr<const KnownCall>& known = known_[program_.rank_class().signatures[call]];
+  if (known && take_known(call, *known)) return;
+  const bool used_mistaken_null = std::exchange(uses_mistaken_null_, false);
+  const bool used_lost_type = std::exchange(uses_lost_type_, false);
   CallDetails details;
   bool found = false;
-  // The line of one rank stands for the operations that it stands for: nothing is to be tried.
-  const bool is_alone = program_.ranks().size() == 1 && !plan.has_columns;
   try {
-    found = find_patches(call, details, is_alone ? calls_ : tried_) &&
-            (is_alone || as_parsed(call, details, tried_));
-    if (found && !is_alone) {
-      // Once more for good: the calls of lines that were tried are not the trace's.
-      std::vector<std::int64_t> numbers;
-      first_numbers(call, numbers);
-      parse(call, numbers, calls_, details.ops);
-    }
+    found = find(call, details);
   } catch (const TraceError&) {
     // It is said when the line is parsed for its rank.
-    found = false;
   }
   if (!found) {
     plan.form = CallForm::parsed;
   } else if (!make_plain(call, details, plan)) {
     plan.form = CallForm::patched;
   }
-  if (plan.form == CallForm::plain) return;
+  if (found && !known && is_for_all_classes(call, details)) {
+    known = std::make_unique<const KnownCall>(
+        KnownCall{plan, details, uses_mistaken_null_, uses_lost_type_});
+  }
+  uses_mistaken_null_ = uses_mistaken_null_ || used_mistaken_null;
+  uses_lost_type_ = uses_lost_type_ || used_lost_type;
+  if (plan.form != CallForm::plain) add_details(std::move(details), plan);
+}
+
+void CallPlans::add_details(CallDetails details, CallPlan& plan) {
   plan.details = static_cast<std::uint32_t>(details_.size());
   details_.push_back(std::move(details));
 }
 
-// The numbers of the call on the first rank of the class, with values for those in columns.
-void CallPlans::first_numbers(std::uint32_t call, std::vector<std::int64_t>& numbers) const {
-  program_.numbers(call, 0, numbers);
-  const tit::Signature& said = signature(call);
-  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
-    if (said.arguments[hole].mode == tit::Mode::column) numbers[hole] = kTriedValue;
+// Takes the plan of a call that was made for another class, if the numbers of all ranks go through.
+bool CallPlans::take_known(std::uint32_t call, const KnownCall& known) {
+  for (const FieldPatch& patch : known.details.patches) {
+    if (!values_fit(call, patch, patch.hole)) return false;
   }
-}
-
-std::size_t CallPlans::parse(std::uint32_t call, const std::vector<std::int64_t>& numbers,
-                             CallTable& calls, Op* ops) {
-  std::string line;
-  const std::int32_t rank = program_.ranks().front();
-  append_line(file_.tables().shapes[signature(call).shape], numbers, rank, line);
-  LineParser parser(grammar_, rank, file_.file().name, calls);
-  parser.set_double_default(double_default_);
-  const std::size_t count = parser.parse(line, 1, false, ops);
-  uses_mistaken_null_ = uses_mistaken_null_ || parser.uses_mistaken_null();
-  uses_lost_type_ = uses_lost_type_ || parser.uses_lost_type();
-  return count;
-}
-
-bool CallPlans::find_patches(std::uint32_t call, CallDetails& details, CallTable& tried) {
-  const tit::Signature& said = signature(call);
-  const tit::Shape& shape = file_.tables().shapes[said.shape];
-  Probe probe{call, tried};
-  first_numbers(call, probe.numbers);
-  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
-    if (shape.holes[hole].mark == tit::kStepMark) {
-      details.step = static_cast<std::uint64_t>(probe.numbers[hole]);
-    }
-  }
-  probe.count = parse(call, probe.numbers, tried, probe.ops);
-  for (std::size_t i = 0; i < probe.count; ++i) {
-    details.ops[i] = probe.ops[i];
-    if ((probe.ops[i].flags & (kIsInit | kSourceLost)) != 0) return false;
-  }
-  details.count = probe.count;
-  // `start` may mean another thing on the rank that it names.
-  if (shape.text.size() >= 5) {
-    const Action* const action =
-        grammar_.vocabulary->find(shape.text.substr(0, shape.text.find_first_of(" \t")));
-    if (action != nullptr && action->form == Form::start) return false;
-  }
-  std::vector<std::int64_t> others;
-  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
-    const tit::Mode mode = said.arguments[hole].mode;
-    if (!is_patched(mode)) continue;
-    if (hole > std::numeric_limits<std::uint8_t>::max()) return false;
-    FieldPatch patch;
-    patch.hole = static_cast<std::uint8_t>(hole);
-    patch.mode = mode;
-    if (shape.holes[hole].mark == tit::kStepMark) {
-      patch.field = FieldPatch::Field::step;
-      details.patches.push_back(patch);
-      continue;
-    }
-    std::int64_t other = kOtherTriedValue;
-    if (mode != tit::Mode::column) {
-      // The number on another rank. Where all have the same, the first one's will do.
-      const std::size_t ranks = program_.ranks().size();
-      for (std::size_t at = ranks; --at > 0;) {
-        program_.numbers(call, static_cast<std::uint32_t>(at), others);
-        other = others[hole];
-        if (other != probe.numbers[hole]) break;
-      }
-      if (ranks == 1 || other == probe.numbers[hole]) continue;
-    }
-    if (!find_patch(probe, hole, other, patch) || !values_fit(call, patch, hole)) return false;
-    details.patches.push_back(patch);
-  }
-  return true;
-}
-
-// Which field follows the number of a hole: found by parsing the line with `other` in its place.
-bool CallPlans::find_patch(Probe& probe, std::size_t hole, std::int64_t other, FieldPatch& patch) {
-  using Field = FieldPatch::Field;
-  const std::int64_t value = probe.numbers[hole];
-  Op ops[LineParser::kMostOps];
-  probe.numbers[hole] = other;
-  const std::size_t count = parse(probe.call, probe.numbers, probe.calls, ops);
-  probe.numbers[hole] = value;
-  if (count != probe.count) return false;
-  bool found = false;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Op& before = probe.ops[i];
-    const Op& after = ops[i];
-    if (!same_otherwise(before, after)) return false;
-    const int differences = (before.peer != after.peer ? 1 : 0) +
-                            (before.bytes != after.bytes ? 1 : 0) +
-                            (before.tag != after.tag ? 1 : 0);
-    if (differences == 0) continue;
-    if (differences > 1 || found) return false;
-    found = true;
-    patch.op = static_cast<std::uint8_t>(i);
-    if (before.peer != after.peer) {
-      patch.field = Field::peer;
-      if (before.peer != value || after.peer != other) return false;
-    } else if (before.tag != after.tag) {
-      patch.field = Field::tag;
-      if (before.tag != value || after.tag != other) return false;
-    } else if (has_amount(before)) {
-      // A second operation is there only where its amount is not 0.
-      patch.field = Field::amount;
-      const tit::Shape& shape = file_.tables().shapes[signature(probe.call).shape];
-      if (i > 0 || shape.holes[hole].mark != tit::kVolumeMark) return false;
-      if (before.amount != tit::volume_value(static_cast<std::uint64_t>(value)) ||
-          after.amount != tit::volume_value(static_cast<std::uint64_t>(other))) {
-        return false;
-      }
-    } else {
-      // Where a line has a call, its number stands in place of the bytes.
-      patch.field = Field::bytes;
-      if (probe.calls.size() > 0) return false;
-      const std::int64_t step = other - value;
-      const std::int64_t change = after.bytes - before.bytes;
-      if (change % step != 0) return false;
-      patch.scale = change / step;
-      if (patch.scale < 1 || patch.scale > kMostScale) return false;
-      if (before.bytes != patch.scale * value) return false;
-    }
-  }
-  return found;
-}
-
-bool CallPlans::in_range(const FieldPatch& patch, std::int64_t value) const {
-  switch (patch.field) {
-    case FieldPatch::Field::peer:
-      return value >= 0 && value < grammar_.ranks;
-    case FieldPatch::Field::tag:
-      return value >= 0 && value <= std::numeric_limits<std::int32_t>::max();
-    case FieldPatch::Field::bytes:
-      return value >= 0 && value <= kMostPatched;
-    case FieldPatch::Field::amount:
-      return tit::is_volume_code(static_cast<std::uint64_t>(value));
-    case FieldPatch::Field::step:
-      return true;
-  }
-  return false;
-}
-
-// Whether the numbers of all ranks go through the patch.
-bool CallPlans::values_fit(std::uint32_t call, const FieldPatch& patch, std::size_t hole) {
-  if (patch.mode == tit::Mode::column) return true;
-  std::vector<std::int64_t> numbers;
-  for (std::uint32_t at = 0; at < program_.ranks().size(); ++at) {
-    program_.numbers(call, at, numbers);
-    if (!in_range(patch, numbers[hole])) return false;
-  }
+  plans_[call] = known.plan;
+  if (known.plan.form != CallForm::plain) add_details(known.details, plans_[call]);
+  uses_mistaken_null_ = uses_mistaken_null_ || known.uses_mistaken_null;
+  uses_lost_type_ = uses_lost_type_ || known.uses_lost_type;
   return true;
 }
 
@@ -300,30 +135,6 @@ bool CallPlans::apply(const CallDetails& details, const std::vector<std::int64_t
         step = static_cast<std::uint64_t>(value);
         break;
     }
-  }
-  return true;
-}
-
-// Whether the last rank of the class gets the operations that its own line stands for.
-bool CallPlans::as_parsed(std::uint32_t call, const CallDetails& details, CallTable& tried) {
-  const std::int32_t rank = program_.ranks().back();
-  const tit::Signature& said = signature(call);
-  std::vector<std::int64_t> numbers;
-  program_.numbers(call, static_cast<std::uint32_t>(program_.ranks().size()) - 1, numbers);
-  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
-    if (said.arguments[hole].mode == tit::Mode::column) numbers[hole] = kOtherTriedValue;
-  }
-  std::string line;
-  append_line(file_.tables().shapes[said.shape], numbers, rank, line);
-  LineParser parser(grammar_, rank, file_.file().name, tried);
-  parser.set_double_default(double_default_);
-  Op parsed[LineParser::kMostOps];
-  Op applied[LineParser::kMostOps];
-  std::uint64_t step = 0;
-  if (parser.parse(line, 1, false, parsed) != details.count) return false;
-  if (!apply(details, numbers, applied, step)) return false;
-  for (std::size_t i = 0; i < details.count; ++i) {
-    if (!same(parsed[i], applied[i])) return false;
   }
   return true;
 }

@@ -65,19 +65,28 @@ struct CallDetails {
   std::size_t count = 0;   // of operations
   std::uint64_t step = 1;  // lines on
   std::vector<FieldPatch> patches;
-  bool is_init = false;
 };
+
+// A call whose operations follow from its signature and the rank alone, whatever the class.
+struct KnownCall {
+  CallPlan plan;
+  CallDetails details;
+  bool uses_mistaken_null = false;
+  bool uses_lost_type = false;
+};
+// By the numbers of signatures; none: it is not known to be one.
+using KnownCalls = std::vector<std::unique_ptr<const KnownCall>>;
 
 // The plans of one class, for lines behind an `init` with an argument or without.
 //
 // A plan is made when its call is met first. Nothing here knows what the words of a trace mean.
 // Where a number of a line goes is found out: the line is parsed with two values, and what differs
-// in the operations is the field.
+// in the operations is the field. What was found out about a message goes for all classes.
 class CallPlans {
  public:
   // Everything must outlive the plans.
   CallPlans(const CompressedFile& file, std::uint32_t rank_class, const TraceGrammar& grammar,
-            bool double_default, CallTable& calls);
+            bool double_default, CallTable& calls, KnownCalls& known);
 
   // The plan of a call, made when it is asked for first.
   const CallPlan& at(std::uint32_t call) {
@@ -100,22 +109,29 @@ class CallPlans {
   struct Probe;
 
   void make(std::uint32_t call);
+  bool find(std::uint32_t call, CallDetails& details);
+  bool take_known(std::uint32_t call, const KnownCall& known);
+  bool is_for_all_classes(std::uint32_t call, const CallDetails& details) const;
+  void add_details(CallDetails details, CallPlan& plan);
   void first_numbers(std::uint32_t call, std::vector<std::int64_t>& numbers) const;
   bool find_patches(std::uint32_t call, CallDetails& details, CallTable& tried);
+  const Action* action_of(const tit::Shape& shape) const;
+  bool find_patches_at_once(std::uint32_t call, CallDetails& details);
   bool find_patch(Probe& probe, std::size_t hole, std::int64_t other, FieldPatch& patch);
   bool values_fit(std::uint32_t call, const FieldPatch& patch, std::size_t hole);
   bool in_range(const FieldPatch& patch, std::int64_t value) const;
   bool as_parsed(std::uint32_t call, const CallDetails& details, CallTable& tried);
   bool make_plain(std::uint32_t call, const CallDetails& details, CallPlan& plan);
   const std::int32_t* peers_of(std::uint32_t call, std::size_t hole);
-  std::size_t parse(std::uint32_t call, const std::vector<std::int64_t>& numbers, CallTable& calls,
-                    Op* ops);
+  std::size_t parse(std::uint32_t call, const std::vector<std::int64_t>& numbers, std::int32_t rank,
+                    CallTable& calls, Op* ops);
   const tit::Signature& signature(std::uint32_t call) const;
 
   const CompressedFile& file_;
   const CompressedProgram& program_;
   const TraceGrammar& grammar_;
   CallTable& calls_;
+  KnownCalls& known_;
   CallTable tried_;  // calls of lines that are tried only
   bool double_default_;
   std::vector<CallPlan> plans_;
@@ -142,7 +158,9 @@ class SharedCallPlans {
         file_(file),
         grammar_(grammar),
         calls_(calls),
-        plans_(2 * file.tables().classes.size()) {}
+        plans_(2 * file.tables().classes.size()),
+        known_(file.tables().signatures.size()),
+        known_of_doubles_(file.tables().signatures.size()) {}
 
   const CompressedFile& file() const { return file_; }
   const TraceGrammar& grammar() const { return grammar_; }
@@ -158,6 +176,8 @@ class SharedCallPlans {
   const TraceGrammar& grammar_;
   CallTable& calls_;
   std::vector<std::unique_ptr<CallPlans>> plans_;
+  KnownCalls known_;
+  KnownCalls known_of_doubles_;  // behind an `init` with an argument
 };
 
 }  // namespace tisim

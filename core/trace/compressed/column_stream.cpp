@@ -8,6 +8,13 @@
 
 namespace tisim {
 
+namespace {
+
+// Words are rare where fewer values than one in so many take one.
+constexpr std::uint64_t kFewWords = 32;
+
+}  // namespace
+
 ColumnStream::ColumnStream(const CompressedFile& file, ColumnPlace place)
     : file_(&file), offset_(place.offset), column_(place.column) {
   if (column_ == nullptr) return;
@@ -17,45 +24,88 @@ ColumnStream::ColumnStream(const CompressedFile& file, ColumnPlace place)
 void ColumnStream::read_ahead(const ProgramCall* calls, std::uint32_t count,
                               std::uint32_t first_site) {
   ahead_begin_ = 0;
-  const bool is_checked = file_->volume_sites().may_exceed();
+  const tit::DecoderState& state = decoder_.state();
+  const auto words = static_cast<std::size_t>(state.end - state.at) / sizeof(std::uint32_t);
   std::uint32_t made = 0;
-  if (values_left_ < count) {
-    made = is_checked ? read_values<true, true>(calls, count, first_site)
-                      : read_values<true, false>(calls, count, first_site);
+  if (words < count || values_left_ < count) {
+    made = read_values<Words::may_end>(calls, count, first_site);
+  } else if (words < values_left_ / kFewWords) {
+    made = read_values<Words::rarely>(calls, count, first_site);
   } else {
-    made = is_checked ? read_values<false, true>(calls, count, first_site)
-                      : read_values<false, false>(calls, count, first_site);
+    made = read_values<Words::often>(calls, count, first_site);
   }
   ahead_end_ = static_cast<std::uint8_t>(made);
 }
 
-// `kMayEnd`: the block may end before so many values. `kMayExceed`: a value may be none.
-template <bool kMayEnd, bool kMayExceed>
+template <ColumnStream::Words kWords>
+std::uint32_t ColumnStream::read_values(const ProgramCall* calls, std::uint32_t count,
+                                        std::uint32_t first_site) {
+  return file_->volume_sites().may_exceed() ? read_values<kWords, true>(calls, count, first_site)
+                                            : read_values<kWords, false>(calls, count, first_site);
+}
+
+// `kMayExceed`: a value may be none.
+template <ColumnStream::Words kWords, bool kMayExceed>
 std::uint32_t ColumnStream::read_values(const ProgramCall* calls, std::uint32_t count,
                                         std::uint32_t first_site) {
   const tit::VolumeSite* const sites = file_->volume_sites().data();
-  tit::ColumnDecoder decoder = decoder_;
-  std::uint64_t left = values_left_;
-  std::uint32_t number = first_site;
-  std::uint32_t made = 0;
-  std::uint64_t largest = 0;
-  while (number != tit::VolumeSites::kSpecial) {
-    const tit::VolumeSite& site = sites[number];
-    std::uint64_t value = site.value;
-    if (site.buckets != nullptr) {
-      if (kMayEnd && left == 0) break;
-      --left;
-      value = decoder.next_small(site.buckets, site.shift, site.slots);
+  std::uint32_t* const into = ahead_values_;
+  const double* const amounts = file_->volume_sites().amounts();
+  tit::DecoderState& state = decoder_.state();
+  std::uint64_t first = state.states[0];
+  std::uint64_t second = state.states[1];
+  std::uint64_t third = state.states[2];
+  std::uint64_t fourth = state.states[3];
+  const char* at = state.at;
+  const char* const end = state.end;
+  std::size_t number = first_site;
+  std::size_t made = 0;
+  std::size_t fixed = 0;  // of these, those of sites that do not vary
+  std::uint32_t largest = 0;
+  // Puts the next value that the column has, and what does not vary before it; false at the end.
+  const auto put_value = [&](std::uint64_t & turn) __attribute__((always_inline)) {
+    while (made != count) {
+      const tit::VolumeSite& site = sites[number];
+      const tit::BinChoice* const choices = site.choices;
+      std::uint32_t value = 0;
+      if (choices != nullptr) {
+        if (kWords == Words::may_end && made - fixed == values_left_) return false;
+        value =
+            tit::DecoderState::take_small<kWords>(site.limits, choices, site.shift, turn, at, end);
+      } else {
+        if (number == tit::VolumeSites::kSpecial) return false;
+        value = site.value;
+        ++fixed;
+      }
+      if (kMayExceed) {
+        largest = std::max(largest, value);
+        __builtin_prefetch(amounts + value);  // there are many, and it is looked up soon
+      }
+      into[made] = value;
+      number = calls[++made].volume_site;
+      if (choices != nullptr) return true;
     }
-    if (kMayExceed) largest = std::max(largest, value);
-    ahead_values_[made] = static_cast<std::uint32_t>(value);
-    if (++made == count) break;
-    number = calls[made].volume_site;
+    return false;
+  };
+  unsigned turn = 0;
+  for (;;) {
+    if (!put_value(first)) break;
+    turn = 1;
+    if (!put_value(second)) break;
+    turn = 2;
+    if (!put_value(third)) break;
+    turn = 3;
+    if (!put_value(fourth)) break;
+    turn = 0;
   }
-  decoder_ = decoder;
-  values_left_ = left;
+  const std::uint64_t states[] = {first, second, third, fourth};
+  for (unsigned i = 0; i < tit::kStates; ++i) {
+    state.states[i] = states[(turn + i) % tit::kStates];
+  }
+  state.at = at;
+  values_left_ -= made - fixed;
   if (kMayExceed && largest >= file_->volume_sites().known()) file_->damaged("a volume is none");
-  return made;
+  return static_cast<std::uint32_t>(made);
 }
 
 void ColumnStream::next_block() {

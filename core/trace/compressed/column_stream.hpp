@@ -35,7 +35,11 @@ class ColumnStream {
   }
 
  private:
-  template <bool kMayEnd, bool kMayExceed>
+  using Words = tit::DecoderState::Words;
+  template <Words kWords>
+  std::uint32_t read_values(const ProgramCall* calls, std::uint32_t count,
+                            std::uint32_t first_site);
+  template <Words kWords, bool kMayExceed>
   std::uint32_t read_values(const ProgramCall* calls, std::uint32_t count,
                             std::uint32_t first_site);
   void next_block();

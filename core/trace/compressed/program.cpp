@@ -9,6 +9,11 @@ namespace {
 
 constexpr std::uint64_t kSpelledOut = 64;  // calls
 
+ProgramCall* append(std::uint32_t call, std::uint64_t times, ProgramCall* at) {
+  for (std::uint64_t i = 0; i < times; ++i) *at++ = {call, 0};
+  return at;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> order_of_rules(const tit::Grammar& grammar) {
@@ -50,6 +55,17 @@ CompressedProgram::CompressedProgram(const tit::TraceTables& tables,
       volume_sites_(&volume_sites) {
   constexpr std::size_t kUsualBudget = std::size_t{1} << 16;
   constexpr std::size_t kBudgetPerItem = 8;
+  std::uint32_t vectors = 0;
+  for (const std::uint32_t signature : rank_class.signatures) {
+    CallContext its;
+    its.kind = tables.kinds[signature];
+    first_vectors_.push_back(vectors);
+    for (const tit::Argument& argument : tables.signatures[signature].arguments) {
+      if (argument.mode == tit::Mode::by_rank) ++vectors;
+      if (argument.mode == tit::Mode::column) its.has_columns = true;
+    }
+    contexts_.push_back(its);
+  }
   lengths_ = rank_class.grammar.lengths();
   std::size_t items = 0;
   for (const auto& rule : rank_class.grammar.rules) items += rule.size();
@@ -67,32 +83,26 @@ CompressedProgram::CompressedProgram(const tit::TraceTables& tables,
     }
   }
   depth_ = depths[0];
-  std::uint32_t vectors = 0;
-  for (const std::uint32_t signature : rank_class.signatures) {
-    first_vectors_.push_back(vectors);
-    for (const tit::Argument& argument : tables.signatures[signature].arguments) {
-      if (argument.mode == tit::Mode::by_rank) ++vectors;
-    }
-  }
 }
 
-void CompressedProgram::spell_out(std::uint32_t rule, std::uint64_t times,
-                                  std::vector<ProgramCall>& out) const {
+// Writes what the rule stands for from `at` on; returns what is behind it.
+ProgramCall* CompressedProgram::spell_out(std::uint32_t rule, std::uint64_t times,
+                                          ProgramCall* at) const {
   for (std::uint64_t i = 0; i < times; ++i) {
     for (const tit::Item& item : class_->grammar.rules[rule]) {
-      if (item.is_rule()) {
-        spell_out(item.number(), item.exponent, out);
-      } else {
-        out.insert(out.end(), item.exponent, {item.number(), 0});
-      }
+      at = item.is_rule() ? spell_out(item.number(), item.exponent, at)
+                          : append(item.number(), item.exponent, at);
     }
   }
+  return at;
 }
 
 ProgramSegment CompressedProgram::stretch(std::vector<ProgramCall> calls, std::uint32_t repeats) {
   find_sites(calls);
+  const auto length = static_cast<std::uint32_t>(calls.size());
+  calls.emplace_back();  // a reader may look at what is behind the last one
   spelled_.push_back(std::make_unique<const std::vector<ProgramCall>>(std::move(calls)));
-  return {spelled_.back()->data(), static_cast<std::uint32_t>(spelled_.back()->size()), repeats};
+  return {spelled_.back()->data(), length, repeats};
 }
 
 // Adds the repetitions of a stretch. Few of a short one are spelled out. A long loop stays one, at
@@ -119,23 +129,14 @@ void CompressedProgram::repeat(const ProgramSegment& once, std::uint32_t repeats
 }
 
 void CompressedProgram::find_sites(std::vector<ProgramCall>& calls) const {
-  if (!class_->has_volumes) return;
-  std::uint32_t before = 0;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const std::uint32_t kind = tables_->kinds[class_->signatures[calls[i].call]];
-    if (i > 0) calls[i].volume_site = volume_site(calls[i].call, before);
-    before = kind + 1;
+  if (!class_->has_volumes || calls.empty()) return;
+  std::uint32_t before = contexts_[calls.front().call].kind + 1;
+  for (std::size_t i = 1; i < calls.size(); ++i) {
+    const CallContext& its = contexts_[calls[i].call];
+    calls[i].volume_site = its.has_columns ? tit::VolumeSites::kSpecial
+                                           : volume_sites_->number(*site_table_, before, its.kind);
+    before = its.kind + 1;
   }
-}
-
-std::uint32_t CompressedProgram::volume_site(std::uint32_t call, std::uint32_t before) const {
-  const std::uint32_t number = class_->signatures[call];
-  const auto& arguments = tables_->signatures[number].arguments;
-  const bool has_columns =
-      std::any_of(arguments.begin(), arguments.end(),
-                  [](const tit::Argument& argument) { return argument.mode == tit::Mode::column; });
-  if (has_columns) return tit::VolumeSites::kSpecial;
-  return volume_sites_->number(*site_table_, before, tables_->kinds[number]);
 }
 
 void CompressedProgram::make_rule(std::uint32_t rule) {
@@ -151,10 +152,12 @@ void CompressedProgram::make_rule(std::uint32_t rule) {
     const std::uint64_t length = item.exponent * (item.is_rule() ? lengths_[number] : 1);
     if (length <= kSpelledOut && length <= budget_) {
       budget_ -= length;
+      const std::size_t before = calls.size();
+      calls.resize(before + length);
       if (item.is_rule()) {
-        spell_out(number, item.exponent, calls);
+        spell_out(number, item.exponent, calls.data() + before);
       } else {
-        calls.insert(calls.end(), item.exponent, {number, 0});
+        append(number, item.exponent, calls.data() + before);
       }
       continue;
     }

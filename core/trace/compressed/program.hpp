@@ -21,8 +21,9 @@ struct ProgramCall {
 
 // A stretch of a rule: calls that stand there, so often one after the other, or another rule.
 struct ProgramSegment {
-  const ProgramCall* calls = nullptr;  // none: a rule
-  std::uint32_t length = 0;            // of the calls; else the number of the rule
+  // None: a rule. One more stands behind the last, which is no call.
+  const ProgramCall* calls = nullptr;
+  std::uint32_t length = 0;  // of the calls; else the number of the rule
   std::uint32_t repeats = 1;
 };
 
@@ -44,12 +45,17 @@ class CompressedProgram {
   void numbers(std::uint32_t call, std::uint32_t position, std::vector<std::int64_t>& into) const;
 
  private:
-  void spell_out(std::uint32_t rule, std::uint64_t times, std::vector<ProgramCall>& out) const;
+  // What decides where the volume before a call stands.
+  struct CallContext {
+    std::uint32_t kind = 0;
+    bool has_columns = false;
+  };
+
+  ProgramCall* spell_out(std::uint32_t rule, std::uint64_t times, ProgramCall* at) const;
   ProgramSegment stretch(std::vector<ProgramCall> calls, std::uint32_t repeats);
   void repeat(const ProgramSegment& once, std::uint32_t repeats,
               std::vector<ProgramSegment>& segments);
   void find_sites(std::vector<ProgramCall>& calls) const;
-  std::uint32_t volume_site(std::uint32_t call, std::uint32_t before) const;
   void make_rule(std::uint32_t rule);
 
   const tit::TraceTables* tables_;
@@ -60,6 +66,7 @@ class CompressedProgram {
   std::vector<std::vector<ProgramSegment>> rules_;
   std::vector<std::unique_ptr<const std::vector<ProgramCall>>> spelled_;
   std::vector<std::uint64_t> lengths_;        // of rules, in calls
+  std::vector<CallContext> contexts_;         // of each call
   std::vector<std::uint32_t> first_vectors_;  // of each call: its first vector in the class
   std::size_t budget_;                        // calls that may still be spelled out
   std::uint32_t depth_ = 1;

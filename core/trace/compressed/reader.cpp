@@ -35,12 +35,9 @@ CompressedReader::CompressedReader(const std::shared_ptr<const void>& owner,
 
 CompressedReader::~CompressedReader() = default;
 
-// Room for what comes next and has no room in a batch: nothing waits.
-CompressedReader::Waiting& CompressedReader::room_to_wait() {
-  if (!waiting_) {
-    const std::uint32_t room = has_volumes_ ? 2 * most_ahead() : 0;
-    waiting_ = std::make_unique<Waiting>(std::max(Waiting::kLeastRoom, room));
-  }
+// Room for `least` operations or more that come next and have no room in a batch: nothing waits.
+CompressedReader::Waiting& CompressedReader::room_to_wait(std::uint32_t least) {
+  if (!waiting_ || waiting_->room < least) waiting_ = std::make_unique<Waiting>(least);
   waiting_->first = 0;
   return *waiting_;
 }
@@ -53,23 +50,22 @@ bool CompressedReader::uses_lost_type() const { return lost_type_ || plans_->use
 
 std::size_t CompressedReader::read(Op* out, std::size_t capacity) {
   std::size_t made = take_waiting(out, capacity);
-  std::size_t known = made;
-  std::uint64_t begun = bytes_read();  // calls behind the last action
+  std::uint64_t idle = 0;  // calls behind the last action
   try {
     while (made < capacity) {
-      if (made != known) {
-        known = made;
-        begun = bytes_read();
-      } else if (bytes_read() - begun > kMostIdle) {
-        shared_->file().damaged("it goes on for 16,777,216 lines without an action");
-      }
       if (at_ == end_ && (!pass_turns(made == 0) || !next_stretch())) break;
+      std::size_t more = 0;
       if (!has_volumes_) {
-        made += read_stretch(out + made, capacity - made);
+        more = read_stretch(out + made, capacity - made);
       } else if (!shared_->file().draws_volumes()) {
-        made += read_with_volumes(out + made, capacity - made);
+        more = read_with_volumes(out + made, capacity - made);
       } else {
-        made += read_call(out + made, capacity - made);
+        more = read_call(out + made, capacity - made);
+      }
+      made += more;
+      idle = more > 0 ? 0 : idle + 1;
+      if (idle > kMostIdle) {
+        shared_->file().damaged("it goes on for 16,777,216 lines without an action");
       }
     }
   } catch (const tit::FormatError& error) {
@@ -125,34 +121,94 @@ bool CompressedReader::at_last_call() const {
 
 // Calls of a class without volumes in a column.
 std::size_t CompressedReader::read_stretch(Op* out, std::size_t capacity) {
-  const CallPlan* const plans = plans_->data();
-  const ProgramCall* const start = at_;
-  const std::uint64_t line = line_;
-  const std::size_t count = std::min(capacity, static_cast<std::size_t>(end_ - start));
-  if (line > kMostLines - count) return read_call(out, capacity);
-  std::size_t made = 0;
+  if (line_ > kMostLines - std::max(capacity, std::size_t{kBatch})) return read_call(out, capacity);
   // Operations are made ready when most of them have been made several times.
   constexpr std::uint64_t kOften = 4;
-  if (!ready_ && line >= kOften * plans_->program().rank_class().signatures.size()) make_ready();
-  if (const Op* const ready = ready_.get()) {
-    for (; made < count; ++made) {
-      const Op& op = ready[start[made].call];
-      if (op.line == 0) break;
-      out[made] = op;
-      out[made].line = static_cast<std::uint32_t>(line + made + 1);
-    }
+  if (!ready_ && line_ >= kOften * plans_->program().rank_class().signatures.size()) make_ready();
+  std::size_t made = 0;
+  if (!ready_) {
+    made = put_plain(out, capacity);
+  } else if (capacity >= kBatch || saves_memory_ || shared_->file().ranks() > kMostBatched) {
+    made = put_ready(out, capacity);
   } else {
-    for (; made < count; ++made) {
-      const CallPlan& plan = plans[start[made].call];
-      if (plan.form != CallForm::plain) break;
-      plan.put(rank_, position_, static_cast<std::uint32_t>(line + made + 1), out[made]);
-    }
+    // Many at a time: where a small batch ends in the stretch could not be foretold.
+    Waiting& waiting = room_to_wait(kBatch);
+    waiting.count = static_cast<std::uint32_t>(put_ready(waiting.ops.get(), kBatch));
+    made = take_waiting(out, capacity);
   }
+  return made > 0 ? made : read_call(out, capacity);
+}
+
+// Calls whose plans are plain.
+std::size_t CompressedReader::put_plain(Op* out, std::size_t capacity) {
+  const CallPlan* const plans = plans_->data();
+  const ProgramCall* const start = at_;
+  const std::size_t count = std::min(capacity, static_cast<std::size_t>(end_ - start));
+  std::size_t made = 0;
+  for (; made < count; ++made) {
+    const CallPlan& plan = plans[start[made].call];
+    if (plan.form != CallForm::plain) break;
+    plan.put(rank_, position_, static_cast<std::uint32_t>(line_ + made + 1), out[made]);
+  }
+  if (made > 0) before_ = plans[start[made - 1].call].kind + 1;
   at_ += made;
   line_ += made;
-  if (made > 0) before_ = plans[start[made - 1].call].kind + 1;
-  if (made < count) made += read_call(out + made, capacity - made);
   return made;
+}
+
+// Calls whose operations are at hand, also those of further repetitions of the stretch.
+std::size_t CompressedReader::put_ready(Op* out, std::size_t capacity) {
+  const CallPlan* const plans = plans_->data();
+  const Op* const ready = ready_.get();
+  Op* op = out;
+  Op* const last = out + capacity;
+  for (;;) {
+    const ProgramCall* const start = at_;
+    const std::size_t count =
+        std::min(static_cast<std::size_t>(last - op), static_cast<std::size_t>(end_ - start));
+    const auto line = static_cast<std::uint32_t>(line_);
+    std::size_t made = 0;
+    for (; made < count; ++made) {
+      const Op& its = ready[start[made].call];
+      if (its.line == 0) break;
+      op[made] = its;
+      op[made].line = line + static_cast<std::uint32_t>(made) + 1;
+    }
+    if (made > 0) before_ = plans[start[made - 1].call].kind + 1;
+    at_ += made;
+    line_ += made;
+    op += made;
+    if (op == last) break;
+    if (at_ == end_) {
+      if (repeats_ == 0 || loop_ || !next_stretch()) break;
+    } else {
+      const std::size_t more = put_cached(op, last);
+      if (more == 0) break;
+      op += more;
+    }
+  }
+  return static_cast<std::size_t>(op - out);
+}
+
+// The next call, if it makes several operations, which are kept, and there is room for them up to
+// `last`. One that makes a single operation will be ready.
+std::size_t CompressedReader::put_cached(Op* out, const Op* last) {
+  const CallPlan& plan = plans_->data()[at_->call];
+  const bool may_be_kept = plan.form == CallForm::patched || plan.form == CallForm::parsed;
+  if (!may_be_kept || plan.has_columns || plan.details >= cached_.size()) return 0;
+  const Cached& cached = cached_[plan.details];
+  const auto room = static_cast<std::size_t>(last - out);
+  if (cached.count < 2 || static_cast<std::size_t>(cached.count) > room) return 0;
+  if (cached.step > kMostLines - line_ - room) return 0;
+  ++at_;
+  before_ = plan.kind + 1;
+  line_ += cached.step;
+  const auto count = static_cast<std::size_t>(cached.count);
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = cached.ops[i];
+    out[i].line = static_cast<std::uint32_t>(line_);
+  }
+  return count;
 }
 
 // Any call, which need not be plain.
@@ -186,7 +242,7 @@ std::size_t CompressedReader::put(const Op* ops, std::size_t count, Op* out, std
   const std::size_t fit = std::min(count, capacity);
   std::copy(ops, ops + fit, out);
   if (fit < count) {
-    Waiting& waiting = room_to_wait();
+    Waiting& waiting = room_to_wait(Waiting::kLeastRoom);
     waiting.count = static_cast<std::uint32_t>(count - fit);
     std::copy(ops + fit, ops + count, waiting.ops.get());
   }

@@ -50,6 +50,11 @@ class CompressedReader final : public RankReader {
     std::uint32_t segment;  // the next one
     std::uint32_t left;     // times that the rule is still to be followed, this one included
   };
+  // Operations without volumes in a column that are put at a time, where batches are smaller and
+  // there are not too many ranks.
+  static constexpr std::uint32_t kBatch = 64;
+  static constexpr std::int32_t kMostBatched = 16384;  // ranks
+
   // What a call that is not plain was on this rank.
   struct Cached {
     static constexpr std::size_t kMostOps = 2;  // those of calls with more are made each time
@@ -63,9 +68,10 @@ class CompressedReader final : public RankReader {
     // A call makes at most a computation before it and the operations of its line.
     static constexpr std::uint32_t kLeastRoom = 1 + LineParser::kMostOps;
 
-    explicit Waiting(std::uint32_t room) : ops(std::make_unique<Op[]>(room)) {}
+    explicit Waiting(std::uint32_t size) : ops(std::make_unique<Op[]>(size)), room(size) {}
 
     std::unique_ptr<Op[]> ops;
+    std::uint32_t room;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
   };
@@ -98,13 +104,16 @@ class CompressedReader final : public RankReader {
     waiting.count -= taken;
     return taken;
   }
-  Waiting& room_to_wait();
+  Waiting& room_to_wait(std::uint32_t least);
   // Calls whose volumes are read at a time.
   std::uint32_t most_ahead() const { return saves_memory_ ? 8 : ColumnStream::kMostAhead; }
   bool next_stretch();
   std::optional<std::uint64_t> repetitions_at_turn();
   bool pass_turn(bool may_pass);
   std::size_t read_stretch(Op* out, std::size_t capacity);
+  std::size_t put_plain(Op* out, std::size_t capacity);
+  std::size_t put_ready(Op* out, std::size_t capacity);
+  std::size_t put_cached(Op* out, const Op* last);
   std::size_t read_with_volumes(Op* out, std::size_t capacity);
   std::uint32_t put_calls_ahead(Op* out);
   template <class AmountOf, class PutCall>

@@ -1,5 +1,7 @@
 // A reader at the turns of loops, and its volumes.
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 
 #include "trace/compressed/reader.hpp"
 
@@ -10,11 +12,9 @@ namespace {
 constexpr std::uint32_t kLongLoop = 4;  // repetitions; fewer are not worth a stop
 
 // A computation.
-inline void put_compute(double amount, std::uint32_t line, Op& op) {
-  op.kind = Kind::compute;
-  op.flags = 0;
-  op.comm = 0;
-  op.peer = 0;
+[[gnu::always_inline]] inline void put_compute(double amount, std::uint32_t line, Op& op) {
+  static constexpr Op kCompute{Kind::compute, 0, 0, 0, {0}, 0, 0};
+  std::memcpy(static_cast<void*>(&op), &kCompute, offsetof(Op, amount));  // at once
   op.amount = amount;
   op.tag = 0;
   op.line = line;
@@ -122,7 +122,8 @@ std::size_t CompressedReader::read_with_volumes(Op* out, std::size_t capacity) {
   if (capacity >= 2 * std::size_t{column_->ahead()}) {
     made = put_calls_ahead(out);
   } else {
-    Waiting& waiting = room_to_wait();
+    // All of them, and not as many as there is room for: that could not be foretold.
+    Waiting& waiting = room_to_wait(2 * most_ahead());
     waiting.count = put_calls_ahead(waiting.ops.get());
     made = take_waiting(out, capacity);
   }
@@ -133,26 +134,29 @@ std::size_t CompressedReader::read_with_volumes(Op* out, std::size_t capacity) {
 std::uint32_t CompressedReader::put_calls_ahead(Op* out) {
   const tit::VolumeSites& sites = shared_->file().volume_sites();
   const double* const amounts = sites.amounts();
-  const auto listed = [=](std::uint32_t value) { return amounts[value]; };
-  const auto other = [this](std::uint32_t value) { return shared_->file().amount_of(value); };
-  const CallPlan* const plans = plans_->data();
-  const auto put_plan = [=, this](std::uint32_t call, std::uint32_t line, Op& op) {
-    if (plans[call].form != CallForm::plain) return false;
-    plans[call].put(rank_, position_, line, op);
-    return true;
+  const auto listed = [=](std::uint32_t value) __attribute__((always_inline)) {
+    return amounts[value];
   };
+  const auto other = [this](std::uint32_t value) { return shared_->file().amount_of(value); };
   if (!ready_) {
+    const CallPlan* const plans = plans_->data();
+    const auto put_plan = [=, this](std::uint32_t call, std::uint32_t line, Op& op) {
+      if (plans[call].form != CallForm::plain) return false;
+      plans[call].put(rank_, position_, line, op);
+      return true;
+    };
     return sites.is_listed() ? put_with(out, listed, put_plan) : put_with(out, other, put_plan);
   }
   const Op* const ready = ready_.get();
-  const auto put_ready = [=](std::uint32_t call, std::uint32_t line, Op& op) {
+  const auto put_kept = [=](std::uint32_t call, std::uint32_t line, Op & op)
+      __attribute__((always_inline)) {
     const Op& made = ready[call];
     if (made.line == 0) return false;
     op = made;
     op.line = line;
     return true;
   };
-  return sites.is_listed() ? put_with(out, listed, put_ready) : put_with(out, other, put_ready);
+  return sites.is_listed() ? put_with(out, listed, put_kept) : put_with(out, other, put_kept);
 }
 
 template <class AmountOf, class PutCall>
@@ -160,21 +164,26 @@ std::uint32_t CompressedReader::put_with(Op* const out, const AmountOf& amount_o
                                          const PutCall& put_call) {
   const ProgramCall* const calls = at_;
   const std::uint32_t* const values = column_->values_ahead();
-  const std::uint32_t count = column_->ahead();
+  const std::size_t count = column_->ahead();
   auto line = static_cast<std::uint32_t>(line_);
   Op* op = out;
-  std::uint32_t taken = 0;
-  for (; taken < count; ++taken) {
+  std::size_t taken = 0;
+  for (; taken != count; ++taken) {
     // Whether there is a volume cannot be foretold: one is written in any case.
     const std::uint32_t value = values[taken];
     const std::uint32_t is_computed = value != 0 ? 1 : 0;
     put_compute(amount_of(value), line + 1, *op);
-    if (!put_call(calls[taken].call, line + is_computed + 1, op[is_computed])) break;
     line += is_computed + 1;
-    op += is_computed + 1;
+    op += is_computed;
+    if (!put_call(calls[taken].call, line, *op)) {
+      line -= is_computed + 1;
+      op -= is_computed;
+      break;
+    }
+    ++op;
   }
   if (taken > 0) before_ = plans_->data()[calls[taken - 1].call].kind + 1;
-  column_->take_ahead(taken);
+  column_->take_ahead(static_cast<std::uint32_t>(taken));
   line_ = line;
   at_ += taken;
   return static_cast<std::uint32_t>(op - out);

@@ -37,6 +37,7 @@ ROOMS = (
     "core/trace/text",
     "core/trace/packed",
     "core/trace/compressed",
+    "core/trace/compressed/matched",
     "core/trace/archive",
     "core/trace/walk",
     "core/trace/script",

@@ -1,4 +1,4 @@
-#include "trace/compressed/matched_sources.hpp"
+#include "trace/compressed/matched/matched_sources.hpp"
 
 namespace tisim {
 
