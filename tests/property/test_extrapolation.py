@@ -131,6 +131,11 @@ def test_perturbations_that_were_once_ignored(seed: int, tmp_path: Path) -> None
     assert outcome_of(case_of(seed, len(PROGRAMS)), tmp_path) == "refused"
 
 
+def test_volumes_do_not_fall_below_zero(tmp_path: Path) -> None:
+    # One rank of eight computes less, and a function of P would give that rank of 32 a debt.
+    assert outcome_of(case_of(241, len(PROGRAMS)), tmp_path) in ("refused", "fitted")
+
+
 def test_a_perturbation_that_is_a_function_is_predicted(tmp_path: Path) -> None:
     def lines(ranks: int, count: int) -> Lines:
         own: Lines = [["init", "finalize"] for _ in range(ranks)]
