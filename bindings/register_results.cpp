@@ -256,12 +256,14 @@ void register_results(nb::module_& m, SimulationClass& simulation) {
           "room"_a)
       .def(
           "take_records",
-          [](Simulation& s, bool last) {
+          [](Simulation& s, bool last, Records* spare) {
             EventLog& log = event_log_of(s);
             if (last) log.close_messages();
-            return log.take();
+            return log.take(spare == nullptr ? Records{} : std::move(*spare));
           },
-          "last"_a)
+          "last"_a, "spare"_a.none() = nb::none(),
+          "What has been recorded. The memory of `spare`, records that nobody needs, is used "
+          "again.")
       .def(
           "record_load",
           [](Simulation& s, std::size_t bins) {

@@ -287,6 +287,7 @@ void register_timeline(nb::module_& m) {
   register_profile(m);
   register_formats(m);
   register_spans(m);
+  register_run_file(m);
   nb::class_<Playback>(m, "Playback", "Plays records to listeners.")
       .def(nb::init<>())
       .def("add", &Playback::add, "listener"_a)

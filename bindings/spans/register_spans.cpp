@@ -1,22 +1,15 @@
 // Sums over lanes and parts of the time, as run files and pictures need them.
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string_view.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "timeline/spans/lane_cells.hpp"
-#include "timeline/spans/row_columns.hpp"
 #include "timeline/spans/span_sums.hpp"
 #include "timeline/spans/states_by_rank.hpp"
 
@@ -121,91 +114,9 @@ nb::tuple span_cells(const SpanSums& sums) {
                         cell_column(found, &Cell::longest), cell_column(found, &Cell::count));
 }
 
-LaneTable cells_by_lane(const SpanSums& sums, std::uint32_t first, const Array<SpanKey>& keys) {
-  if (keys.size() != sums.keys()) throw std::invalid_argument("every key of a grid has a name");
-  const nb::gil_scoped_release released;
-  return sums.by_lane(first, span_of(keys));
-}
-
-nb::tuple lane_columns(LaneTable& table) {
-  LaneTable taken = std::exchange(table, LaneTable{});
-  return nb::make_tuple(to_numpy(std::move(taken.offsets)), to_numpy(std::move(taken.part)),
-                        to_numpy(std::move(taken.key)), to_numpy(std::move(taken.seconds)),
-                        to_numpy(std::move(taken.longest)), to_numpy(std::move(taken.count)));
-}
-
-nb::tuple taken_states(StatesByRank& states) {
-  StatesByRank::Chunk chunk;
-  {
-    const nb::gil_scoped_release released;
-    chunk = states.take();
-  }
-  return nb::make_tuple(to_numpy(std::move(chunk.begins)), to_numpy(std::move(chunk.offsets)),
-                        to_numpy(std::move(chunk.ends)), to_numpy(std::move(chunk.keys)),
-                        chunk.begin, chunk.end);
-}
-
-// The fields of rows as arrays of bytes; by rank, where `rank_at` is not negative.
-nb::list row_columns(const nb::bytes& rows, std::size_t row_size,
-                     const std::vector<std::pair<std::size_t, std::size_t>>& fields,
-                     std::ptrdiff_t rank_at, std::size_t ranks) {
-  const bool has_rank = rank_at >= 0;
-  const std::size_t rank = has_rank ? static_cast<std::size_t>(rank_at) : 0;
-  if (row_size == 0 || rows.size() % row_size != 0 ||
-      (has_rank && rank + sizeof(std::int32_t) > row_size)) {
-    throw std::invalid_argument("rows have a size, and a rank lies in them");
-  }
-  for (const auto& [offset, size] : fields) {
-    if (offset > row_size || size > row_size - offset) {
-      throw std::invalid_argument("a field lies in its row");
-    }
-  }
-  const std::string_view view(rows.c_str(), rows.size());
-  std::vector<std::vector<std::uint8_t>> columns;
-  {
-    const nb::gil_scoped_release released;
-    std::vector<std::uint32_t> order;
-    if (has_rank) order = order_by_rank(view, row_size, rank, ranks);
-    for (const auto& [offset, size] : fields) {
-      columns.push_back(column_of(view, row_size, {offset, size}, has_rank ? &order : nullptr));
-    }
-  }
-  nb::list arrays;
-  for (auto& column : columns) arrays.append(to_numpy(std::move(column)));
-  return arrays;
-}
-
 }  // namespace
 
 void register_spans(nb::module_& m) {
-  m.def("row_columns", &row_columns, "rows"_a, "row_size"_a, "fields"_a, "rank_at"_a, "ranks"_a,
-        nb::sig("def row_columns(rows: bytes, row_size: int, fields: Sequence[tuple[int, int]], "
-                "rank_at: int, ranks: int) -> list[NDArray[numpy.uint8]]"),
-        "The bytes of each field (offset, size) of rows; sorted by the rank at an offset, if it is "
-        "not negative.");
-  nb::class_<StatesByRank>(m, "StatesByRank", "Collects rows of states, by rank.")
-      .def(nb::init<std::size_t>(), "ranks"_a)
-      .def(
-          "add",
-          [](StatesByRank& states, const nb::bytes& rows) {
-            const std::string_view view(rows.c_str(), rows.size());
-            const nb::gil_scoped_release released;
-            states.add(view);
-          },
-          "rows"_a, "Rows of `state_type`, in the order of their ends.")
-      .def("__len__", &StatesByRank::size)
-      .def("take", &taken_states,
-           nb::sig("def take(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32], "
-                   "NDArray[numpy.float64], NDArray[numpy.uint16], float, float]"),
-           "Begins and offsets by rank, ends and keys of the states, and the time they lie in.");
-  nb::class_<LaneTable>(m, "LaneTable", "Cells of a level, by lane.")
-      .def("halved", &LaneTable::halved, nb::call_guard<nb::gil_scoped_release>(),
-           "The cells of parts that are twice as long.")
-      .def("take", &lane_columns,
-           nb::sig("def take(self) -> tuple[NDArray[numpy.int32], NDArray[numpy.uint32], "
-                   "NDArray[numpy.uint16], NDArray[numpy.float32], NDArray[numpy.float32], "
-                   "NDArray[numpy.uint32]]"),
-           "Offsets by lane; part, key, seconds, longest and count. The table is empty then.");
   nb::class_<SpanSums>(m, "SpanSums", "Sums over lanes and parts of the time.")
       .def("__init__", &make_span_sums, "begin"_a, "end"_a, "lanes"_a, "parts"_a, "keys"_a)
       .def("add", &add_spans, "start"_a, "end"_a, "lane"_a, "key"_a, "seconds"_a, "longest"_a,
@@ -215,8 +126,6 @@ void register_spans(nb::module_& m) {
       .def("add_cells", &add_cells, "offsets"_a, "part"_a, "keys"_a, "seconds"_a, "longest"_a,
            "count"_a, "parts"_a, "end"_a, "lanes_of_level"_a, "lanes"_a, "classes"_a, "scale"_a,
            "Spread cells of some lanes of a level over the grid.")
-      .def("by_lane", &cells_by_lane, "first"_a, "names"_a,
-           "The cells that are not empty, with parts from `first` and names of keys.")
       .def("cells", &span_cells,
            nb::sig("def cells(self) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], "
                    "NDArray[numpy.uint32], NDArray[numpy.float32], NDArray[numpy.float32], "

@@ -1,5 +1,7 @@
 #include "event_log/event_log.hpp"
 
+#include <utility>
+
 namespace tisim {
 
 void Records::reserve(std::size_t room) {
@@ -10,6 +12,15 @@ void Records::reserve(std::size_t room) {
   waits.reserve(room / 4);
   sent.reserve(room / 4);
   messages.reserve(room / 4);
+}
+
+void Records::clear() {
+  order.clear();
+  actions.clear();
+  states.clear();
+  waits.clear();
+  sent.clear();
+  messages.clear();
 }
 
 std::int32_t root_of(const Call& call, std::int32_t members) {
@@ -43,8 +54,9 @@ void EventLog::open(std::size_t room, std::size_t ranks, double now) {
   numbers_ = 0;
 }
 
-Records EventLog::take() {
-  Records taken = std::exchange(records_, {});
+Records EventLog::take(Records spare) {
+  Records taken = std::exchange(records_, std::move(spare));
+  records_.clear();
   records_.reserve(room_);
   return taken;
 }

@@ -22,7 +22,8 @@ class EventLog {
   void open(std::size_t room, std::size_t ranks, double now);
   bool is_open() const { return is_open_; }
   bool is_full() const { return is_open_ && records_.order.size() >= room_; }
-  Records take();
+  // `spare`: what was taken before, whose memory is used again.
+  Records take(Records spare = {});
 
   // More ranks.
   void add_ranks(std::size_t count, double now);

@@ -85,6 +85,7 @@ struct Records {
   std::vector<MessageRecord> messages;
 
   void reserve(std::size_t room);
+  void clear();
 };
 
 // The root of a collective over `members` ranks, -1: it has none.

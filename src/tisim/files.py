@@ -22,6 +22,7 @@ import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
+from io import BufferedReader
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -114,7 +115,7 @@ class OutputFile:
         """The open file, for libraries that write to one."""
         return self._file
 
-    def reader(self) -> IO[bytes]:
+    def reader(self) -> BufferedReader:
         """Open what has been written so far for reading; it survives a `restart`."""
         assert self._temporary is not None
         with self.writing():

@@ -4,9 +4,8 @@
 
 namespace tisim {
 
-void ActionRows::end(const OpenAction& action) {
+ActionRow action_row(const OpenAction& action) {
   const ActionStart& start = action.start;
-  if (start.level != 0) return;
   ActionRow row{};
   row.start = start.time;
   row.end = action.end;
@@ -18,7 +17,11 @@ void ActionRows::end(const OpenAction& action) {
   row.line = start.line;
   row.comm = start.comm;
   row.kind = name_of(start);
-  text_.raw(row);
+  return row;
+}
+
+void ActionRows::end(const OpenAction& action) {
+  if (action.start.level == 0) text_.raw(action_row(action));
 }
 
 void MessageRows::received(const MessageRecord& message, const OpenAction* /*action*/) {

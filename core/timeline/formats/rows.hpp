@@ -19,6 +19,9 @@ struct ActionRow {
   std::uint8_t kind;  // a place in `kind_names`
 };
 
+// An action of level 0 that is over.
+ActionRow action_row(const OpenAction& action);
+
 class ActionRows : public Writer {
  public:
   void end(const OpenAction& action) override;

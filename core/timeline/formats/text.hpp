@@ -17,6 +17,7 @@ namespace tisim {
 class Text {
  public:
   Text& operator<<(std::string_view text) {
+    if (text.empty()) return *this;  // which may be nowhere
     std::memcpy(room(text.size()), text.data(), text.size());
     used_ += text.size();
     return *this;
@@ -55,6 +56,21 @@ class Text {
   void raw(const Row& row) {
     std::memcpy(room(sizeof row), &row, sizeof row);
     used_ += sizeof row;
+  }
+
+  // Seven bits a byte, the lowest first; the highest bit says that more follow.
+  Text& varint(std::uint64_t number) {
+    char* to = room(10);
+    for (; number >= 0x80; number >>= 7, ++used_) {
+      *to++ = static_cast<char>((number & 0x7fU) | 0x80U);
+    }
+    *to = static_cast<char>(number);
+    ++used_;
+    return *this;
+  }
+  // Replaces bytes that have been written.
+  void overwrite(std::size_t at, std::string_view bytes) {
+    std::memcpy(bytes_.get() + at, bytes.data(), bytes.size());
   }
 
   std::size_t size() const { return used_; }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/test.hpp"
-#include "timeline/spans/row_columns.hpp"
+#include "timeline/spans/row_order.hpp"
 #include "timeline/states.hpp"
 
 namespace tisim::test {
@@ -88,26 +88,28 @@ std::string_view bytes_of(const std::vector<StateRow>& rows) {
   return {reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(StateRow)};
 }
 
+void add(StatesByRank& states, const std::vector<StateRow>& rows) {
+  for (const StateRow& row : rows) states.add(row);
+}
+
 TEST("states by rank: gaps are kept, and batches follow one another") {
   StatesByRank states(3);
-  states.add(
-      bytes_of({state_of(2, 0.0, 1.0, 1), state_of(0, 0.5, 1.0, 1), state_of(2, 1.0, 2.0, 3)}));
+  add(states, {state_of(2, 0.0, 1.0, 1), state_of(0, 0.5, 1.0, 1), state_of(2, 1.0, 2.0, 3)});
   const StatesByRank::Chunk first = states.take();
   CHECK(first.offsets == std::vector<std::int32_t>({0, 2, 2, 4}));
   CHECK(first.ends == std::vector<double>({0.5, 1.0, 1.0, 2.0}));
   CHECK(first.keys == std::vector<SpanKey>({kNoState, 1 << 8 | 2, 1 << 8 | 2, 3 << 8 | 2}));
   CHECK(first.begin == 0.0 && first.end == 2.0);
-  states.add(bytes_of({state_of(2, 2.0, 2.5, 1)}));
+  states.add(state_of(2, 2.0, 2.5, 1));
   const StatesByRank::Chunk second = states.take();
   CHECK(second.begins == std::vector<double>({1.0, 0.0, 2.0}));
   CHECK(second.begin == 2.0 && second.end == 2.5);
-  CHECK_THROWS(states.add(bytes_of({state_of(3, 0.0, 1.0, 1)})), std::out_of_range, "rank");
+  CHECK_THROWS(states.add(state_of(3, 0.0, 1.0, 1)), std::out_of_range, "rank");
 }
 
 TEST("span sums: states by rank are what their rows are") {
   StatesByRank states(3);
-  states.add(
-      bytes_of({state_of(2, 0.0, 1.0, 1), state_of(0, 0.0, 1.5, 1), state_of(2, 1.0, 4.0, 3)}));
+  add(states, {state_of(2, 0.0, 1.0, 1), state_of(0, 0.0, 1.5, 1), state_of(2, 1.0, 4.0, 3)});
   const StatesByRank::Chunk chunk = states.take();
   std::vector<std::int32_t> classes(kSpanKeys, -1);
   classes[3 << 8 | 2] = 1;
@@ -153,18 +155,13 @@ TEST("span sums: parts of a level that are twice as long have the same sums") {
   CHECK(back.cells()[0].seconds == 5.0F && back.cells()[0].count == 2);
 }
 
-TEST("rows as columns: in the order of ranks, of many or few") {
+TEST("order of rows: by rank, of many or few") {
   const std::vector<StateRow> rows{state_of(2, 0.0, 1.0, 1), state_of(0, 0.0, 1.5, 2),
                                    state_of(2, 1.0, 4.0, 3)};
   for (const std::size_t ranks : {3, 1000}) {
     const auto order =
         order_by_rank(bytes_of(rows), sizeof(StateRow), offsetof(StateRow, rank), ranks);
     CHECK(order == std::vector<std::uint32_t>({1, 0, 2}));
-    const RowField state{offsetof(StateRow, state), 1};
-    CHECK(column_of(bytes_of(rows), sizeof(StateRow), state, &order) ==
-          std::vector<std::uint8_t>({2, 1, 3}));
-    CHECK(column_of(bytes_of(rows), sizeof(StateRow), state, nullptr) ==
-          std::vector<std::uint8_t>({1, 2, 3}));
   }
   CHECK_THROWS(order_by_rank(bytes_of(rows), sizeof(StateRow), offsetof(StateRow, rank), 2),
                std::out_of_range, "rank");

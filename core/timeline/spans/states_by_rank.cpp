@@ -1,25 +1,18 @@
 #include "timeline/spans/states_by_rank.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 #include <utility>
 
-#include "timeline/states.hpp"
-
 namespace tisim {
 
-void StatesByRank::add(std::string_view rows) {
+void StatesByRank::add(const StateRow& row) {
   if (found_.empty()) begins_ = until_;
-  for (std::size_t at = 0; at + sizeof(StateRow) <= rows.size(); at += sizeof(StateRow)) {
-    StateRow row;
-    std::memcpy(&row, rows.data() + at, sizeof row);
-    const auto rank = static_cast<std::size_t>(row.rank);
-    if (row.rank < 0 || rank >= until_.size()) throw std::out_of_range("a state of no known rank");
-    if (row.start > until_[rank]) found_.push_back({row.start, row.rank, kNoState});
-    found_.push_back({row.end, row.rank, static_cast<SpanKey>(row.state << 8 | row.kind)});
-    until_[rank] = std::max(row.end, until_[rank]);
-  }
+  const auto rank = static_cast<std::size_t>(row.rank);
+  if (row.rank < 0 || rank >= until_.size()) throw std::out_of_range("a state of no known rank");
+  if (row.start > until_[rank]) found_.push_back({row.start, row.rank, kNoState});
+  found_.push_back({row.end, row.rank, static_cast<SpanKey>(row.state << 8 | row.kind)});
+  until_[rank] = std::max(row.end, until_[rank]);
 }
 
 StatesByRank::Chunk StatesByRank::take() {

@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string_view>
 #include <vector>
+
+#include "timeline/states.hpp"
 
 namespace tisim {
 
@@ -30,8 +31,9 @@ class StatesByRank {
  public:
   explicit StatesByRank(std::size_t ranks) : until_(ranks, 0.0) {}
 
-  // Rows of StateRow. Throws std::out_of_range when one is of no known rank.
-  void add(std::string_view rows);
+  // Throws std::out_of_range when it is of no known rank.
+  void add(const StateRow& row);
+  std::size_t ranks() const { return until_.size(); }
   std::size_t size() const { return found_.size(); }
 
   struct Chunk {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ class EventPlayback:
             for listener in output.listeners():
                 self._playback.add(listener)
         self._queue: queue.Queue[_core.Records | None] = queue.Queue(_WAITING)
+        # Records that have been played, whose memory the core uses again.
+        self._played: deque[_core.Records] = deque()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="tisim events", daemon=True)
 
@@ -48,7 +51,8 @@ class EventPlayback:
 
     def take(self, core: _core.Simulation) -> None:
         """Take the events that the simulation has logged so far."""
-        self._pass_on(core.take_records(False))
+        spare = self._played.popleft() if self._played else None
+        self._pass_on(core.take_records(False, spare))
 
     def finish(self, core: _core.Simulation) -> None:
         """Take the remaining events, and wait until the outputs are complete.
@@ -92,6 +96,7 @@ class EventPlayback:
                 continue  # drain the queue, so that the simulation does not wait for room in it
             try:
                 self._playback.play(events)
+                self._played.append(events)
                 for output in self._outputs:
                     output.drain(False)
             except BaseException as error:

@@ -63,6 +63,7 @@ ROOMS = (
     "core/timeline",
     "core/timeline/spans",
     "core/timeline/formats",
+    "core/timeline/run_file",
     "bindings",
     "bindings/spans",
 )

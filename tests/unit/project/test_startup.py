@@ -8,6 +8,8 @@ import sys
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = frozenset({"lxml", "matplotlib", "networkx", "numpy", "pandas", "scipy", "simpy"})
 
@@ -45,10 +47,12 @@ def test_a_replay_is_light() -> None:
     assert not loaded_by(REPLAY) & HEAVY
 
 
-def test_a_replay_with_a_timeline_is_light(tmp_path: Path) -> None:
-    code = REPLAY.replace('"replay",', f'"replay", "--timeline", {str(tmp_path / "a.csv")!r},')
-    assert not loaded_by(code) & HEAVY
-    assert (tmp_path / "a.csv").exists()
+@pytest.mark.parametrize("name", ["a.csv", "a.tir"])
+def test_a_replay_with_a_timeline_is_light(name: str, tmp_path: Path) -> None:
+    """Run files are Parquet and Arrow, but their libraries take as long to load as LU to replay."""
+    code = REPLAY.replace('"replay",', f'"replay", "--timeline", {str(tmp_path / name)!r},')
+    assert not loaded_by(code) & (HEAVY | {"pyarrow"})
+    assert (tmp_path / name).exists()
 
 
 def test_what_records_and_writes_platforms_is_light() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import tisim
 from tisim.errors import InputError
-from tisim.timeline.run_file import RunFile, Window, levels, spans
+from tisim.timeline.run_file import RecordClasses, RunFile, Window, levels, spans
 
 pytest.importorskip("pyarrow")
 
@@ -176,6 +176,7 @@ def test_damaged_tables_end_with_one_message(
         item = archive.getinfo(member)
     first, last = item.header_offset + 100, item.header_offset + item.file_size
     random = np.random.default_rng(7)
+    of_records = RecordClasses(1, lambda rows: np.zeros(len(rows), np.int32))
     refused = 0
     for _ in range(50):
         damaged = bytearray(content)
@@ -187,6 +188,7 @@ def test_damaged_tables_end_with_one_message(
             keys = np.arange(len(run.info["keys"]), dtype=np.int32)
             for columns in (20, 20_000):
                 Window(run, 0.0, run.end, 0, 3).tile(columns, 4, keys)
+            Window(run, 0.0, run.end, 0, 3).tile(20, 4, of_records)
         except InputError as error:
             assert "is no run file, or damaged" in str(error)
             refused += 1

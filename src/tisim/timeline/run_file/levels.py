@@ -8,15 +8,18 @@ levels are small beside the records, and a window that is too narrow for them ho
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tisim import _core
-from tisim.timeline.run_file.schema import CELL_COLUMNS, CELLS, LevelInfo
-from tisim.timeline.run_file.spans import classes_of_keys, overlapping
 
 if TYPE_CHECKING:
-    from tisim.timeline.run_file.batches import BatchFile, BatchTable
-    from tisim.timeline.run_file.schema import SpanInfo
+    import mmap
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tisim.timeline.run_file.schema import LevelInfo
+    from tisim.timeline.run_file.tables import TableFile
 
 _STATES_OF_A_CELL = 32
 # Lanes of a level hold this many times the ranks of those of the next finer one, and parts of the
@@ -51,12 +54,7 @@ def grids(ranks: int, states: int) -> list[list[LevelInfo]]:
 
 
 def write_levels(
-    file: BatchFile,
-    states: BatchTable,
-    batches: list[SpanInfo],
-    keys: list[int],
-    ranks: int,
-    end: float,
+    file: TableFile, spans: _core.SpanFile, states: mmap.mmap, ranks: int, end: float
 ) -> list[LevelInfo]:
     """Write the sums of the states of a run.
 
@@ -64,12 +62,10 @@ def write_levels(
     ----------
     file
         What they are written to.
-    states
+    spans
         The states by rank, complete.
-    batches
-        What is known of their batches.
-    keys
-        The states and kinds that occur, ``state << 8 | kind``, ascending.
+    states
+        The file that has them, in memory.
     ranks
         Number of ranks.
     end
@@ -80,50 +76,20 @@ def write_levels(
     list
         The levels that were written.
     """
-    import numpy as np
-
-    groups = grids(ranks, sum(one["states"] for one in batches)) if end > 0.0 else []
+    count = sum(states for _, _, states in spans.batches())
+    groups = grids(ranks, count) if end > 0.0 else []
+    sums, content = _core.LevelFile(), cast("NDArray[np.uint8]", states)  # any buffer
     for levels in groups:
-        _write_group(file, states, batches, keys, ranks, end, levels)
-    if not groups:
-        _write(file, _core.SpanSums(0.0, 0.0, 0, 1, 0).by_lane(0, np.zeros(0, np.uint16)))
-    file.close()
+        group, parts = levels[0]["group"], levels[0]["parts"]
+        strip = max(_CELLS_AT_ONCE // (-(-ranks // group) * len(spans.keys())), 1)
+        strip = min(1 << (strip.bit_length() - 1), parts)  # a power of two divides the parts
+        for first in range(0, parts, strip):
+            sums.sum(spans, content, group, parts, first, strip, end)
+            for halvings, level in enumerate(levels):
+                if halvings > 0:
+                    sums.halve()
+                last = (first + strip - 1) >> halvings
+                level["batches"].append((sums.write(), first >> halvings, last))
+            file.write(sums.take(last=False))
+    file.write(sums.take(last=True))
     return [level for levels in groups for level in levels]
-
-
-def _write_group(
-    file: BatchFile,
-    states: BatchTable,
-    batches: list[SpanInfo],
-    keys: list[int],
-    ranks: int,
-    end: float,
-    levels: list[LevelInfo],
-) -> None:
-    import numpy as np
-
-    group, parts = levels[0]["group"], levels[0]["parts"]
-    lanes = -(-ranks // group)
-    names = np.array(keys, np.uint16)
-    classes = classes_of_keys(names.astype(np.int64), np.arange(len(keys), dtype=np.int32))
-    every = np.arange(ranks, dtype=np.int32)
-    strip = max(_CELLS_AT_ONCE // (lanes * len(keys)), 1)
-    strip = min(1 << (strip.bit_length() - 1), parts)  # a power of two divides the parts
-    for first in range(0, parts, strip):
-        begin, stop = end * first / parts, end * (first + strip) / parts
-        sums = _core.SpanSums(begin, stop, lanes, strip, len(keys))
-        for number in overlapping(batches, begin, stop):
-            sums.add_states(*states.states(number), every, every // np.int32(group), classes)
-        cells = sums.by_lane(first, names)
-        for halvings, level in enumerate(levels):
-            coarser = cells.halved() if level is not levels[-1] else None
-            number = _write(file, cells)
-            last = (first + strip - 1) >> halvings
-            level["batches"].append((number, first >> halvings, last))
-            if coarser is not None:
-                cells = coarser
-
-
-def _write(file: BatchFile, cells: _core.LaneTable) -> int:
-    columns = cells.take()
-    return file.write(CELLS, columns[0], dict(zip(CELL_COLUMNS, columns[1:], strict=True)), {})

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tisim import _core
 from tisim.errors import InputError
 from tisim.platform import Platform
 from tisim.timeline.run_file.writer import RunDescription, RunFileWriter
 
 if TYPE_CHECKING:
+    from tisim import _core
     from tisim.config.platform_like import PlatformLike
     from tisim.timeline.run import Run
 
@@ -28,30 +28,26 @@ class RunFileOutput:
     Raises
     ------
     InputError
-        When pyarrow is not installed, or a file cannot be made.
+        When a file cannot be made.
     """
 
     def __init__(self, path: Path, run: Run) -> None:
         self._run = run
-        self._states = _core.StateRows()
-        self._actions = _core.ActionRows()
-        self._messages = _core.MessageRows()
         self._writer = RunFileWriter(path, run.ranks)
-        run.send_states_to(self._states)
+        for sink in self._writer.sinks:
+            run.send_states_to(sink)
         self._xml: str | None = None
         self._has_begun = False
 
     def listeners(self) -> list[_core.Listener]:
-        return [self._actions, self._messages]
+        return self._writer.listeners
 
     def drain(self, last: bool) -> None:
         if not self._has_begun:
             # By the thread that writes, while the simulation goes on.
             self._xml = _xml_of(self._run.settings.platform)
             self._has_begun = True
-        self._writer.add("states", self._states.take(), last=last)
-        self._writer.add("actions", self._actions.take(last), last=last)
-        self._writer.add("messages", self._messages.take(last), last=last)
+        self._writer.drain(last)
         if last:
             self._writer.finish(self._description())
 

@@ -121,7 +121,7 @@ class RunFile:
     def path_states(self) -> BlockTable | None:
         """The states with what the critical path needs; None where the file lacks that."""
         whole = BlockTable(self._member(self._states_member))
-        return whole if PATH_COLUMNS.keys() <= {*whole.columns} else None
+        return whole if {*PATH_COLUMNS} <= {*whole.columns} else None
 
     def states_of(self, rows: Block) -> list[dict[str, object]]:
         """States in words: a dict for each row of the table of states."""

@@ -22,46 +22,25 @@ INFO = "run.json"
 #: The member that has the platform, where that can be written: a platform file.
 PLATFORM = "platform.xml"
 
-#: Rows of a block (a row group of Parquet). A window of a picture reads whole blocks.
-BLOCK = 1 << 17
-
-#: Columns of the tables of records, and the fields of the core's rows that they are made of.
-COLUMNS: dict[str, dict[str, str]] = {
-    "states": {
-        "rank": "rank",
-        "start": "start",
-        "end": "end",
-        "state": "state",
-        "kind": "kind",
-        "line": "line",
-        "cause": "cause",
-        "peer": "peer",
-        "bytes": "bytes",
-    },
-    "actions": {
-        "rank": "rank",
-        "start": "start",
-        "end": "end",
-        "kind": "kind",
-        "line": "line",
-        "peer": "peer",
-        "bytes": "bytes",
-        "volume": "volume",
-        "communicator": "comm",
-    },
-    "messages": MESSAGE_COLUMNS,
+#: Columns of the tables of records, as the core writes them; pictures and words are made of these.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "states": ("rank", "start", "end", "state", "kind", "line", "cause", "peer", "bytes"),
+    "actions": (
+        "rank",
+        "start",
+        "end",
+        "kind",
+        "line",
+        "peer",
+        "bytes",
+        "volume",
+        "communicator",
+    ),
+    "messages": tuple(MESSAGE_COLUMNS),
 }
 
 #: More columns of the table of states, which only the critical path needs.
-PATH_COLUMNS = {"started": "started", "receives": "receives", "by_peer": "by_peer"}
-
-#: The column of lists in the table of states by rank, and what its elements consist of.
-SPANS = "states"
-SPAN_COLUMNS = ("end", "key")
-
-#: The same of the table of sums. An element is one of the cells that are not empty.
-CELLS = "cells"
-CELL_COLUMNS = ("part", "key", "seconds", "longest", "count")
+PATH_COLUMNS = ("started", "receives", "by_peer")
 
 
 class SpanInfo(TypedDict):

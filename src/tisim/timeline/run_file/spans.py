@@ -2,74 +2,35 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim import _core
-from tisim.timeline.run_file.batches import BatchFile
-from tisim.timeline.run_file.schema import BLOCK, SPAN_COLUMNS, SPANS, SpanInfo
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from tisim.timeline.run_file.schema import SpanInfo
+
+#: States of a batch at least.
+BLOCK = 1 << 17
 
 # States of a rank in a batch: few ranks of all the time are then in few pages of the file, as are
 # all ranks of a short time. Batches of more states take too much memory while they are written.
 _OF_A_RANK = 32
 _MOST = 1 << 22
 
-#: What stands for a state where a rank is in none.
-NO_STATE = 0xFFFF
+
+def span_file(ranks: int) -> _core.SpanFile:
+    """What writes the states by rank of a run."""
+    return _core.SpanFile(ranks, min(max(BLOCK, _OF_A_RANK * ranks), _MOST))
 
 
-class SpanWriter:
-    """Writes states by rank in batches, each of a stretch of the time.
-
-    Parameters
-    ----------
-    path
-        Where the run file is going to be.
-    ranks
-        Number of ranks.
-
-    Attributes
-    ----------
-    file
-        What they are written to.
-    batches
-        What has been written.
-    """
-
-    def __init__(self, path: Path, ranks: int) -> None:
-        self.file = BatchFile(path)
-        self.batches: list[SpanInfo] = []
-        self._states = _core.StatesByRank(ranks)
-        self._full = min(max(BLOCK, _OF_A_RANK * ranks), _MOST)
-        self._keys: set[int] = set()
-
-    def add(self, rows: bytes, *, last: bool) -> None:
-        """Take rows of the core's `state_type`; `last`: there are no more."""
-        self._states.add(rows)
-        if last or len(self._states) >= self._full:
-            self._write()
-        if last:
-            self.file.close()
-
-    @property
-    def keys(self) -> list[int]:
-        """The states and kinds that have occurred, ``state << 8 | kind``, ascending."""
-        return sorted(self._keys - {NO_STATE})
-
-    def _write(self) -> None:
-        import numpy as np
-
-        begins, offsets, ends, keys, begin, end = self._states.take()
-        self._keys.update(np.flatnonzero(np.bincount(keys)).tolist())
-        self.file.write(
-            SPANS, offsets, dict(zip(SPAN_COLUMNS, (ends, keys), strict=True)), {"begin": begins}
-        )
-        if len(ends):
-            self.batches.append({"begin": begin, "end": end, "states": len(ends)})
+def span_batches(spans: _core.SpanFile) -> list[SpanInfo]:
+    """What has been written."""
+    return [
+        {"begin": begin, "end": end, "states": states} for begin, end, states in spans.batches()
+    ]
 
 
 def classes_of_keys(keys: NDArray[np.int64], classes: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import shutil
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tisim import _core
-from tisim.errors import InputError
 from tisim.files import OutputFile
 from tisim.timeline.names import STATES
-from tisim.timeline.run_file.batches import BatchFile
+from tisim.timeline.run_file.aside import Aside
 from tisim.timeline.run_file.levels import write_levels
 from tisim.timeline.run_file.schema import FORMAT, INFO, PLATFORM, VERSION, LevelInfo, RunInfo
-from tisim.timeline.run_file.spans import SpanWriter
-from tisim.timeline.run_file.tables import RecordTable, TableFile
+from tisim.timeline.run_file.spans import span_batches, span_file
+from tisim.timeline.run_file.tables import TableFile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +28,16 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 _HEADER = 30 + 20
 _EXTRA = b"\x15\x07\0\0"
 _ALIGNED = 64
+_COPIED_AT_ONCE = 1 << 20
+
+_Table = _core.StateTable | _core.ActionTable | _core.MessageTable
+_SPANS = "spans.arrow"
+_LEVELS = "levels.arrow"
+
+
+def _member_of(name: str) -> str:
+    """The file of a table of records."""
+    return f"{name}.parquet"
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,8 @@ def row_types() -> dict[str, np.dtype[np.void]]:
 class RunFileWriter:
     """Writes the records of a run in blocks, and their sums once all are there.
 
+    The core makes the tables: Parquet's and Arrow's library takes longer to load than most of them.
+
     Parameters
     ----------
     path
@@ -78,69 +87,89 @@ class RunFileWriter:
     ranks
         Number of ranks.
 
+    Attributes
+    ----------
+    listeners, sinks
+        What takes the actions and messages, and the states, of a simulation; then `drain` is for
+        what `add` does with rows.
+
     Raises
     ------
     InputError
-        When pyarrow is not installed, or a file cannot be made.
+        When a file cannot be made.
     """
 
     def __init__(self, path: Path, ranks: int) -> None:
-        # It is imported by the thread that writes: that takes as long as a small simulation.
-        if importlib.util.find_spec("pyarrow") is None:
-            raise InputError("a run file needs pyarrow: pip install 'tisim[view]'", file=path)
-        self._path = path
-        self._tables: dict[str, RecordTable] = {}
-        self._spans: SpanWriter | None = None
-        self._levels: BatchFile | None = None
+        states, actions = _core.StateTable(ranks), _core.ActionTable(ranks)
+        messages = _core.MessageTable(ranks)
+        self._records: dict[str, _Table] = {
+            "states": states,
+            "actions": actions,
+            "messages": messages,
+        }
+        self._spans = span_file(ranks)
+        self.listeners: list[_core.Listener] = [actions, messages]
+        self.sinks: list[_core.StateSink] = [states, self._spans]
+        self._tables: dict[str, TableFile] = {}
         self._file = OutputFile(path)
         try:
-            for name, row_type in row_types().items():
-                self._tables[name] = RecordTable(name, path, row_type, ranks)
-            self._spans = SpanWriter(path, ranks)
+            for member in (*map(_member_of, self._records), _SPANS, _LEVELS):
+                self._tables[member] = TableFile(path)
         except BaseException:
             self.discard()
             raise
 
     def add(self, name: str, rows: bytes, *, last: bool) -> None:
         """Take rows of a table, of its type in `row_types`; `last`: there are no more."""
-        self._tables[name].add(rows, last)
+        table = self._records[name]
+        table.add(rows)
+        self._tables[_member_of(name)].write(table.take(last))
         if name == "states":
-            assert self._spans is not None
-            self._spans.add(rows, last=last)
+            self._spans.add(rows)
+            self._tables[_SPANS].write(self._spans.take(last))
+
+    def drain(self, last: bool) -> None:
+        """Store what the tables have made; `last`: there are no more rows."""
+        for name, table in self._records.items():
+            self._tables[_member_of(name)].write(table.take(last))
+        self._tables[_SPANS].write(self._spans.take(last))
 
     def finish(self, run: RunDescription) -> None:
         """Write the sums, and put the file together; all tables have had their last rows."""
-        assert self._spans is not None
-        keys, batches = self._spans.keys, self._spans.batches
-        self._levels = BatchFile(self._path)
-        with self._spans.file.mapped() as states:
-            levels = write_levels(self._levels, states, batches, keys, run.ranks, run.end)
-        members: dict[str, TableFile | BatchFile] = {
-            f"{name}.parquet": table.file for name, table in self._tables.items()
-        }
-        members |= {"spans.arrow": self._spans.file, "levels.arrow": self._levels}
-        info = self._info(run, keys, levels)
         with (
+            Aside(lambda: self._write_levels(run)) as levels,
             self._file.writing(),
             zipfile.ZipFile(self._file.stream, "w", zipfile.ZIP_STORED) as archive,
         ):
+            for name in self._tables:
+                if name == _LEVELS:
+                    info = self._info(run, levels.result())
+                self._store(archive, name)
             archive.writestr(zipfile.ZipInfo(INFO, _DATE), json.dumps(info, indent=1))
             if run.platform_xml is not None:
                 member = zipfile.ZipInfo(PLATFORM, _DATE)
                 member.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(member, run.platform_xml)
-            for name, table in members.items():
-                member = zipfile.ZipInfo(name, _DATE)
-                member.extra = _padding(self._file.stream.tell(), name)
-                with (
-                    table.reader() as source,
-                    archive.open(member, "w", force_zip64=True) as target,
-                ):
-                    shutil.copyfileobj(source, target, 1 << 20)
-                # Large runs would need the room twice.
-                table.discard()
         self._file.complete()
         self._discard_tables()
+
+    def _write_levels(self, run: RunDescription) -> list[LevelInfo]:
+        with self._tables[_SPANS].mapped() as states:
+            return write_levels(self._tables[_LEVELS], self._spans, states, run.ranks, run.end)
+
+    def _store(self, archive: zipfile.ZipFile, name: str) -> None:
+        """Copy a table, which is complete, into the archive."""
+        member = zipfile.ZipInfo(name, _DATE)
+        member.extra = _padding(self._file.stream.tell(), name)
+        with (
+            self._tables[name].reader() as source,
+            archive.open(member, "w", force_zip64=True) as target,
+        ):
+            part = memoryview(bytearray(_COPIED_AT_ONCE))
+            while size := source.readinto(part):
+                target.write(part[:size])
+        # Large runs would need the room twice.
+        self._tables[name].discard()
 
     def commit(self) -> None:
         """Let the file appear."""
@@ -154,14 +183,12 @@ class RunFileWriter:
 
     def _discard_tables(self) -> None:
         for table in self._tables.values():
-            table.file.discard()
-        for file in (self._spans.file if self._spans else None, self._levels):
-            if file is not None:
-                file.discard()
+            table.discard()
 
-    def _info(self, run: RunDescription, keys: list[int], levels: list[LevelInfo]) -> RunInfo:
+    def _info(self, run: RunDescription, levels: list[LevelInfo]) -> RunInfo:
         from tisim import __version__
 
+        keys = self._spans.keys()
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -175,9 +202,9 @@ class RunFileWriter:
             "states": list(STATES),
             "kinds": _core.kind_names(),
             "keys": [[key >> 8, key & 255] for key in keys],
-            "spans": [] if self._spans is None else self._spans.batches,
+            "spans": span_batches(self._spans),
             "levels": levels,
-            "records": {name: table.file.rows for name, table in self._tables.items()},
+            "records": {name: len(table) for name, table in self._records.items()},
             "trace": run.trace,
             "config": dict(run.config),
         }

@@ -1,10 +1,9 @@
-#include "timeline/spans/row_columns.hpp"
+#include "timeline/spans/row_order.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <stdexcept>
-#include <type_traits>
 
 namespace tisim {
 
@@ -12,16 +11,6 @@ namespace {
 
 // Counting ranks needs memory for each of them: too much where hardly any has a row.
 constexpr std::size_t kRanksARow = 4;
-
-template <std::size_t Size>
-void gather(std::string_view rows, std::size_t row_size, std::size_t offset,
-            const std::vector<std::uint32_t>* order, std::uint8_t* to) {
-  const std::size_t count = rows.size() / row_size;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t from = order == nullptr ? i : (*order)[i];
-    std::memcpy(to + i * Size, rows.data() + from * row_size + offset, Size);
-  }
-}
 
 }  // namespace
 
@@ -51,31 +40,6 @@ std::vector<std::uint32_t> order_by_rank(std::string_view rows, std::size_t row_
     order[next[rank_of(row)]++] = static_cast<std::uint32_t>(row);
   }
   return order;
-}
-
-std::vector<std::uint8_t> column_of(std::string_view rows, std::size_t row_size, RowField field,
-                                    const std::vector<std::uint32_t>* order) {
-  std::vector<std::uint8_t> column(rows.size() / row_size * field.size);
-  const auto fill = [&](auto size) {
-    gather<decltype(size)::value>(rows, row_size, field.offset, order, column.data());
-  };
-  switch (field.size) {
-    case 1:
-      fill(std::integral_constant<std::size_t, 1>{});
-      break;
-    case 2:
-      fill(std::integral_constant<std::size_t, 2>{});
-      break;
-    case 4:
-      fill(std::integral_constant<std::size_t, 4>{});
-      break;
-    case 8:
-      fill(std::integral_constant<std::size_t, 8>{});
-      break;
-    default:
-      throw std::invalid_argument("a field has 1, 2, 4 or 8 bytes");
-  }
-  return column;
 }
 
 }  // namespace tisim

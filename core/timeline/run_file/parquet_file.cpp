@@ -1,0 +1,201 @@
+#include "timeline/run_file/parquet_file.hpp"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "timeline/run_file/thrift.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::string_view kParquetMagic = "PAR1";
+// A dictionary of more values than this is hardly smaller than the values. Of a block of 2^17 rows.
+constexpr std::size_t kMostDistinct = 1 << 15;
+constexpr int kDataPage = 0;
+constexpr int kDictionaryPage = 2;
+
+template <class Value>
+std::string_view bytes_of(std::span<const Value> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+}
+
+template <class Number>
+std::string_view bytes_of_one(const Number& number) {
+  return {reinterpret_cast<const char*>(&number), sizeof number};
+}
+
+}  // namespace
+
+ParquetFile::ParquetFile(std::vector<ParquetColumn> columns) : columns_(std::move(columns)) {
+  text_ << kParquetMagic;
+  block_at_ = place();
+}
+
+void ParquetFile::clear() {
+  before_ += text_.size();
+  text_.clear();
+}
+
+void ParquetFile::write_page(std::size_t values, Encoding encoding, bool is_dictionary) {
+  const auto size = static_cast<std::int32_t>(page_.size());
+  const auto count = static_cast<std::int32_t>(values);
+  const auto code = static_cast<std::int32_t>(encoding);
+  ThriftWriter header(text_);
+  header.int32(1, is_dictionary ? kDictionaryPage : kDataPage).int32(2, size).int32(3, size);
+  if (is_dictionary) {
+    header.begin(7).int32(1, count).int32(2, code).truth(3, false).end();
+  } else {
+    const auto levels = static_cast<std::int32_t>(Encoding::rle);
+    header.begin(5).int32(1, count).int32(2, code).int32(3, levels).int32(4, levels).end();
+  }
+  header.end();
+  text_ << page_.view();
+  page_.clear();
+}
+
+void ParquetFile::end_chunk(std::size_t begin, std::size_t dictionary_size, Encoding encoding,
+                            const Range* range) {
+  const bool has_dictionary = dictionary_size > 0;
+  chunks_.push_back({begin + dictionary_size, has_dictionary ? begin : 0, place() - begin, encoding,
+                     range == nullptr ? Range{} : *range, range != nullptr});
+}
+
+template <class Value>
+void ParquetFile::add_repeating(std::span<const Value> values, Distinct<Value>& distinct) {
+  const std::size_t begin = place();
+  std::size_t dictionary_size = 0;
+  Encoding encoding = Encoding::dictionary;
+  if (distinct.find(values, kMostDistinct)) {
+    page_ << bytes_of(std::span<const Value>(distinct.values()));
+    write_page(distinct.values().size(), Encoding::plain, true);
+    dictionary_size = place() - begin;
+    page_ << static_cast<char>(distinct.bits());
+    write_hybrid(page_, distinct.places(), distinct.bits());
+  } else if (column().type == ParquetType::real) {
+    encoding = Encoding::plain;
+    page_ << bytes_of(values);
+  } else {
+    encoding = Encoding::delta;
+    write_deltas(page_, values);
+  }
+  write_page(values.size(), encoding, false);
+  end_chunk(begin, dictionary_size, encoding, nullptr);
+}
+
+void ParquetFile::add(std::span<const std::uint32_t> values) { add_repeating(values, distinct_); }
+
+void ParquetFile::add(std::span<const std::uint64_t> values) {
+  add_repeating(values, distinct_wide_);
+}
+
+void ParquetFile::add_ascending(std::span<const std::uint32_t> values) {
+  const std::size_t begin = place();
+  write_deltas(page_, values);
+  write_page(values.size(), Encoding::delta, false);
+  end_chunk(begin, 0, Encoding::delta, nullptr);
+}
+
+void ParquetFile::add_truths(std::span<const std::uint32_t> values) {
+  const std::size_t begin = place();
+  for (std::size_t at = 0; at < values.size(); at += 8) {
+    unsigned bits = 0;
+    for (std::size_t i = at; i < std::min(at + 8, values.size()); ++i) {
+      bits |= (values[i] != 0 ? 1U : 0U) << (i - at);
+    }
+    page_ << static_cast<char>(bits);
+  }
+  write_page(values.size(), Encoding::plain, false);
+  end_chunk(begin, 0, Encoding::plain, nullptr);
+}
+
+void ParquetFile::add_reals(std::span<const double> values, std::span<const std::uint32_t> known) {
+  const std::size_t begin = place();
+  std::span<const double> present = values;
+  if (column().is_optional) {
+    std::uint32_t size = 0;
+    page_.raw(size);
+    write_hybrid(page_, known, 1);
+    size = static_cast<std::uint32_t>(page_.size() - sizeof size);
+    page_.overwrite(0, bytes_of_one(size));
+    values_.resize(values.size());
+    std::size_t count = 0;
+    for (std::size_t row = 0; row < values.size(); ++row) {
+      values_[count] = values[row];
+      count += known[row];
+    }
+    present = std::span<const double>(values_).first(count);
+  }
+  Range range;
+  range.missing = values.size() - present.size();
+  for (const double value : present) {
+    range.least = std::min(range.least, value);
+    range.most = std::max(range.most, value);
+  }
+  page_ << bytes_of(present);
+  write_page(values.size(), Encoding::plain, false);
+  end_chunk(begin, 0, Encoding::plain, &range);
+}
+
+void ParquetFile::end_block(std::size_t rows) {
+  blocks_.push_back({rows, place() - block_at_, std::exchange(chunks_, {})});
+  block_at_ = place();
+  rows_ += rows;
+}
+
+void ParquetFile::finish() {
+  const std::size_t begin = place();
+  write_footer();
+  text_.raw(static_cast<std::uint32_t>(place() - begin));
+  text_ << kParquetMagic;
+}
+
+void ParquetFile::write_footer() {
+  using Type = ThriftWriter::Type;
+  ThriftWriter to(text_);
+  to.int32(1, 2).list(2, Type::structure, columns_.size() + 1);
+  to.begin().binary(4, "schema").int32(5, static_cast<std::int32_t>(columns_.size())).end();
+  for (const ParquetColumn& one : columns_) {
+    to.begin().int32(1, static_cast<std::int32_t>(one.type)).int32(3, one.is_optional ? 1 : 0);
+    to.binary(4, one.name);
+    if (one.meaning != ParquetMeaning::plain) to.int32(6, static_cast<std::int32_t>(one.meaning));
+    to.end();
+  }
+  to.int64(3, static_cast<std::int64_t>(rows_)).list(4, Type::structure, blocks_.size());
+  for (const Block& block : blocks_) {
+    to.begin().list(1, Type::structure, columns_.size());
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const Chunk& chunk = block.chunks[i];
+      const auto size = static_cast<std::int64_t>(chunk.size);
+      const std::size_t first = chunk.dictionary_at > 0 ? chunk.dictionary_at : chunk.at;
+      to.begin().int64(2, static_cast<std::int64_t>(first)).begin(3);
+      to.int32(1, static_cast<std::int32_t>(columns_[i].type));
+      to.list(2, Type::int32, 2).element(static_cast<std::int64_t>(Encoding::rle));
+      to.element(static_cast<std::int64_t>(chunk.encoding));
+      to.list(3, Type::binary, 1).element(std::string_view(columns_[i].name)).int32(4, 0);
+      to.int64(5, static_cast<std::int64_t>(block.rows)).int64(6, size).int64(7, size);
+      to.int64(9, static_cast<std::int64_t>(chunk.at));
+      if (chunk.dictionary_at > 0) to.int64(11, static_cast<std::int64_t>(chunk.dictionary_at));
+      if (chunk.has_range) {
+        to.begin(12).int64(3, static_cast<std::int64_t>(chunk.range.missing));
+        if (chunk.range.least <= chunk.range.most) {
+          // Either zero may be among the values.
+          const double least = chunk.range.least == 0.0 ? -0.0 : chunk.range.least;
+          const double most = chunk.range.most == 0.0 ? 0.0 : chunk.range.most;
+          to.binary(5, bytes_of_one(most)).binary(6, bytes_of_one(least));
+        }
+        to.end();
+      }
+      to.end().end();
+    }
+    to.int64(2, static_cast<std::int64_t>(block.size));
+    to.int64(3, static_cast<std::int64_t>(block.rows)).end();
+  }
+  to.binary(6, "tisim").list(7, Type::structure, columns_.size());
+  // Their least and greatest values are in the order of their types.
+  for (std::size_t i = 0; i < columns_.size(); ++i) to.begin().begin(1).end().end();
+  to.end();
+}
+
+}  // namespace tisim
