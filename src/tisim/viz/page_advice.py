@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Of the ranks on slow hosts so many are named.
 _NAMED = 8
+# Ranks above and below the one that a link leads to.
+_BESIDE = 8
 # An option that changes what each gain is about.
 _WHAT_IF = {
     "faster CPUs": "--speed x2",
@@ -65,10 +67,15 @@ def findings(result: Result, shares: Mapping[str, float]) -> Iterator[str]:
     log = result.require_event_log()
     for outlier in log.outliers[:1]:
         place = place_of(outlier, paths_of([outlier], result.trace))
+        window = (
+            f"t={max(outlier.start - outlier.seconds, 0.0)!r}..{outlier.end + outlier.seconds!r}"
+        )
+        ranks = f"r={max(outlier.rank - _BESIDE, 0)}..{outlier.rank + _BESIDE}"
         yield (
             f"<b>Rank {outlier.rank} once computes for {format_time(outlier.seconds)}</b>, "
             f"{outlier.seconds / outlier.usual:.0f} times as long as usual, at "
-            f"{format_time(outlier.start, 6)}, {escape(place)}. {outlier.waiting:,} ranks wait "
+            f'<a href="#gantt?{window}&amp;{ranks}">{format_time(outlier.start, 6)}</a>, '
+            f"{escape(place)}. {outlier.waiting:,} ranks wait "
             f"for it meanwhile, {format_time(outlier.waited)} together."
         )
     for slow in log.slow_ranks[:1]:

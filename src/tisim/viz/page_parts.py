@@ -109,7 +109,7 @@ class PageParts:
         if is_exact(self._log):
             return (
                 "Every state of every rank is here; a column of pixels with several states shows "
-                "their shares of its time, one upon the other, as a row of several ranks does."
+                "their shares of its time, one upon the other."
             )
         width = format_time(end / bins_of(self._log))
         lanes = lanes_of(self._log)

@@ -208,7 +208,7 @@ def test_the_gantt_chart_answers_questions(driver: Any, lu: Path) -> None:
     page.find("#show-path").click()
     note = page.find("#gantt-note").text
     assert "Arrows: the 100 of 4,619 messages in view that were waited for longest." in note
-    assert "Thick line: the critical path." in note
+    assert "Red line: the critical path." in note
     assert page.picture("#gantt-chart") != before
     for _ in range(6):
         page.find("#zoom-in").click()
@@ -243,12 +243,23 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_first_page_names_what_delays_everybody(late: Path) -> None:
     text = late.read_text()
     for words in (
-        "<b>Rank 7 once computes for 30 ms</b>, 30 times as long as usual, at 9.",
+        "<b>Rank 7 once computes for 30 ms</b>, 30 times as long as usual, at <a href=",
         "11 ranks wait for it meanwhile, 319.1 ms together.",
         "rank 7 computes for 30 ms, usually 1 ms",
         "tisim replay --speed x2",
     ):
         assert words in text, words
+
+
+@with_browser
+def test_the_finding_leads_to_the_chart(driver: Any, late: Path) -> None:
+    page = Page(driver, late)
+    page.find("#summary li a[href^='#gantt?']").click()
+    assert page.find("#gantt").is_displayed()
+    begin, end = page.seen()
+    assert begin < 0.0095 < 0.035 < end < 0.08
+    assert page.lanes() == (0, 11)
+    assert page.complaints() == []
 
 
 @with_browser

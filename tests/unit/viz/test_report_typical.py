@@ -64,6 +64,34 @@ def test_a_typical_part_is_shown_first(driver: Any, lu: Path) -> None:
 
 
 @with_browser
+def test_a_path_of_many_turns_does_not_hide_the_run(driver: Any, lu: Path) -> None:
+    """In a picture of the whole run the path has thousands of turns: they are faint."""
+    page = Page(driver, lu, "#gantt")
+    page.find("#show-path").click()
+
+    def heavy() -> float:
+        """The part of the picture that the path hides."""
+        return float(
+            driver.execute_script(
+                """const chart = document.getElementById("gantt-chart");
+                const name = getComputedStyle(document.documentElement).getPropertyValue("--path");
+                const red = [1, 3, 5].map((at) => parseInt(name.trim().slice(at, at + 2), 16));
+                const { width, height } = chart;
+                const { data } = chart.getContext("2d").getImageData(0, 0, width, height);
+                let count = 0;
+                for (let i = 0; i < data.length; i += 4) {
+                  if (red.every((one, place) => data[i + place] === one)) count += 1;
+                }
+                return count / (data.length / 4);"""
+            )
+        )
+
+    assert heavy() > 0.001
+    page.find("#zoom-all").click()
+    assert heavy() < 0.02
+
+
+@with_browser
 def test_a_long_run_has_every_state_of_its_typical_part(driver: Any, tmp_path: Path) -> None:
     from selenium.webdriver import ActionChains
 

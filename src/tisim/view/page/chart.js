@@ -148,12 +148,9 @@ export class Chart {
 
   drawPath(context) {
     const { start, end, source, destination } = this.path;
-    drawPathLine(context, () => {
-      for (let i = 0; i < start.length; i += 1) {
-        context.moveTo(this.x(start[i]), this.middle(source[i]));
-        context.lineTo(this.x(end[i]), this.middle(destination[i]));
-      }
-    }, this.area().ratio);
+    const lines = Array.from(start, (time, i) => [this.x(time), this.middle(source[i]), this.x(end[i]), this.middle(destination[i])]);
+    const { ratio, width } = this.area();
+    drawPathLine(context, lines, width, ratio);
   }
 
   drawSelection(context) {

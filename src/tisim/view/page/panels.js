@@ -215,7 +215,7 @@ export class Panels {
       const items = chain.map((one) => {
         const all = one.end - one.start;
         const part = one.within < 0.995 * all ? `, ${time(one.within)} of it ${one.longer === null ? "meanwhile" : "since both last met"}` : "";
-        const text = `rank ${one.rank}: ${one.state} in ${one.kind} (line ${one.line}), ${time(all)}${part}`;
+        const text = `rank ${one.rank}: ${one.state} in ${one.kind} (line ${one.line}), ${time(all).replace(" ", "\u00a0")}${part}`;
         return element("li", {}, element("button", { onclick: () => this.goTo(one) }, this.swatch(one.state), text));
       });
       const origin = chain[chain.length - 1];

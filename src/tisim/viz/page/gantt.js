@@ -217,15 +217,13 @@ export class Gantt {
 
   drawPath(context) {
     const { time, rank, merged } = this.page.path;
-    drawPathLine(context, () => {
-      for (let i = 0; i < time.length; i += 1) {
-        if (i + 1 < time.length && time[i + 1] < this.view.begin) continue;
-        context.lineTo(this.xOf(time[i]), this.yOf(rank[i]));
-        if (time[i] > this.view.end) break;
-      }
-    });
+    const lines = [];
+    for (let i = 0; i + 1 < time.length && time[i] <= this.view.end; i += 1) {
+      if (time[i + 1] >= this.view.begin) lines.push([this.xOf(time[i]), this.yOf(rank[i]), this.xOf(time[i + 1]), this.yOf(rank[i + 1])]);
+    }
+    drawPathLine(context, lines, this.plotWidth);
     const detail = merged ? ` Its turns within ${duration(merged)} are not drawn.` : "";
-    return `Thick line: the critical path.${detail}`;
+    return `Red line: the critical path.${detail}`;
   }
 
   listen() {

@@ -2,6 +2,10 @@
 
 import { instant, ticks } from "./format.js";
 
+// Pixels: a turn of the critical path that can be followed, and a stay that can be seen.
+const PATH_TURN = 5;
+const PATH_STAY = 6;
+
 // A colour of the page, light or dark.
 export function themed(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -28,17 +32,31 @@ export function drawArrow(context, [x0, y0], [x1, y1], ratio = 1) {
   context.fill();
 }
 
-// A line along the critical path, with a border of the ground's colour so that it is seen on any
-// state; `trace()` moves along it.
-export function drawPathLine(context, trace, ratio = 1) {
-  context.lineJoin = "round";
-  for (const [width, name] of [[5, "--ground"], [2.5, "--path"]]) {
+// The critical path: lines [x, y, to x, to y] in a picture so wide. Where it turns too often to be
+// followed, the turns are faint, and only where it stays for a while is it heavy.
+export function drawPathLine(context, lines, pictureWidth, ratio = 1) {
+  const isDense = lines.length * PATH_TURN * ratio > pictureWidth;
+  const heavy = isDense ? lines.filter(([x, y, toX, toY]) => y === toY && toX - x > PATH_STAY * ratio) : lines;
+  const stroke = (drawn, width, name) => {
     context.lineWidth = width * ratio;
     context.strokeStyle = themed(name);
     context.beginPath();
-    trace();
+    for (const [x, y, toX, toY] of drawn) {
+      context.moveTo(x, y);
+      context.lineTo(toX, toY);
+    }
     context.stroke();
+  };
+  context.save();
+  context.lineCap = "round";
+  if (isDense) {
+    context.globalAlpha = 0.25;
+    stroke(lines, 1, "--path");
+    context.globalAlpha = 1;
   }
+  stroke(heavy, 5, "--ground");
+  stroke(heavy, 2.5, "--path");
+  context.restore();
 }
 
 // Instants below a picture from `left` on, whose lower edge is `top`.
