@@ -11,9 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <new>
 
 #include "solver/component.hpp"
 #include "solver/system.hpp"
@@ -35,9 +33,12 @@ class ShareCache {
 
   // Gives the component its shares, if its solution is known.
   bool recall(std::uint64_t hash, const System& system, Component& component) {
-    const Solution& solution = place(hash);
-    if (solution.hash != hash || solution.size != component.variables().size()) return false;
-    for (std::size_t i = 0; i < solution.size; ++i) {
+    if (!sizes_) return false;
+    const std::size_t at = place(hash);
+    const std::size_t size = sizes_[at];
+    const Solution& solution = solutions_[at];
+    if (size != component.variables().size() || solution.hash != hash) return false;
+    for (std::size_t i = 0; i < size; ++i) {
       const CountedShare& share = solution.shares[i];
       if (component.is_fixed(share.variable) ||
           system.variable(share.variable).count != share.count) {
@@ -51,17 +52,20 @@ class ShareCache {
 
   // Keeps the shares of the component.
   void remember(std::uint64_t hash, const System& system, const Component& component) {
-    Solution& solution = place(hash);
+    if (!sizes_) make_places();
+    const std::size_t at = place(hash);
+    const std::size_t size = component.shares().size();
+    Solution& solution = solutions_[at];
+    sizes_[at] = static_cast<std::uint8_t>(size);
     solution.hash = hash;
-    solution.size = component.shares().size();
-    for (std::size_t i = 0; i < solution.size; ++i) {
+    for (std::size_t i = 0; i < size; ++i) {
       const auto [index, share] = component.shares()[i];
       solution.shares[i] = {index, system.variable(index).count, share};
     }
   }
 
   // All solutions are out of date: a capacity or a type has changed.
-  void clear() { places_.reset(); }
+  void clear() { sizes_.reset(); }
 
  private:
   struct CountedShare {
@@ -71,11 +75,7 @@ class ShareCache {
   };
   struct Solution {
     std::uint64_t hash;
-    std::size_t size;  // 0: nothing is kept here
-    std::array<CountedShare, kLargest> shares;
-  };
-  struct Free {
-    void operator()(Solution* places) const { std::free(places); }
+    std::array<CountedShare, kLargest> shares;  // as many as there are variables
   };
   static constexpr std::size_t kPlaces = 32768;
 
@@ -88,17 +88,19 @@ class ShareCache {
     return h ^ h >> 29;
   }
 
-  // The place of a hash; it may hold another solution. All places are there from the first use on,
-  // but take memory only as they are written to.
-  Solution& place(std::uint64_t hash) {
-    if (!places_) {
-      places_.reset(static_cast<Solution*>(std::calloc(kPlaces, sizeof(Solution))));
-      if (!places_) throw std::bad_alloc();
-    }
-    return places_.get()[hash & (kPlaces - 1)];
+  // It may hold the solution of another hash.
+  static std::size_t place(std::uint64_t hash) { return hash & (kPlaces - 1); }
+
+  // All places are there from the first solution on, but take memory only as they are written to:
+  // nothing is read of a place whose size is 0. To zero them all would take longer than many a
+  // short replay.
+  void make_places() {
+    sizes_ = std::make_unique<std::uint8_t[]>(kPlaces);
+    if (!solutions_) solutions_ = std::make_unique_for_overwrite<Solution[]>(kPlaces);
   }
 
-  std::unique_ptr<Solution, Free> places_;
+  std::unique_ptr<std::uint8_t[]> sizes_;  // variables of the solution at a place; 0: none
+  std::unique_ptr<Solution[]> solutions_;
 };
 
 }  // namespace tisim::max_min

@@ -145,22 +145,31 @@ void System::change_count(std::int32_t index, std::int32_t by) {
   // Whether a link becomes idle, or matters, cannot be predicted: no branch depends on it.
   for (Element& element : elements) {
     Constraint& constraint = constraints[element.constraint];
-    const bool was_slack = slack(constraint);
     constraint.count += step;
+    bool matters;
     if (constraint.fatpipe) [[unlikely]] {
-      FatPipe& pipe = pipes_[static_cast<std::size_t>(constraint.pipe_or_bottleneck)];
-      const bool idle = constraint.count == 0;
-      pipe.highest_level = idle ? 0.0 : std::max(pipe.highest_level, type.bound / type.priority);
-      pipe.weight_bound = idle ? 0.0 : std::max(pipe.weight_bound, weight(element) * type.priority);
+      matters = change_pipe(constraint, type, weight(element));
     } else {
+      const double most = most_demand(constraint);
+      const double before_change = constraint.demand;
       const double is_used = std::min(constraint.count, 1);
-      constraint.demand = (constraint.demand + weights[element.weight] * more) * is_used;
+      constraint.demand = (before_change + weights[element.weight] * more) * is_used;
+      matters = !((before_change <= most) & (constraint.demand <= most));
     }
     if (!element.listed) enlist(index, element, static_cast<std::size_t>(&element - &elements[0]));
-    const bool matters = !(was_slack & slack(constraint));
     dirty_.append_if(matters & !constraint.dirty, element.constraint);
     constraint.dirty |= matters;
   }
+}
+
+// A variable of a type on a fat pipe has flows, or none any more. Whether that matters.
+bool System::change_pipe(const Constraint& constraint, const VariableType& type, double weight) {
+  const bool was_slack = slack(constraint);
+  FatPipe& pipe = pipes_[static_cast<std::size_t>(constraint.pipe_or_bottleneck)];
+  const bool idle = constraint.count == 0;
+  pipe.highest_level = idle ? 0.0 : std::max(pipe.highest_level, type.bound / type.priority);
+  pipe.weight_bound = idle ? 0.0 : std::max(pipe.weight_bound, weight * type.priority);
+  return !(was_slack && slack(constraint));
 }
 
 // Makes a variable a member of a constraint.

@@ -94,7 +94,7 @@ class System {
   bool slack(const Constraint& constraint) const {
     // Shared: all variables at their limits do not fill it. Fat pipe: every flow reaches its bound
     // before the flow of the largest weight fills the pipe.
-    const double most = constraint.capacity * (1 + tolerance::kRunningSum);
+    const double most = most_demand(constraint);
     if (constraint.fatpipe) [[unlikely]] {
       const FatPipe& pipe = pipes_[static_cast<std::size_t>(constraint.pipe_or_bottleneck)];
       return pipe.highest_level * pipe.weight_bound <= most;
@@ -121,6 +121,11 @@ class System {
     return {elements_.begin() + variable.elements, type_of(variable).elements};
   }
   static double demand(std::int32_t count, const VariableType& type);
+  static double most_demand(const Constraint& constraint) {
+    return constraint.capacity * (1 + tolerance::kRunningSum);
+  }
+  [[gnu::noinline]] bool change_pipe(const Constraint& constraint, const VariableType& type,
+                                     double weight);
   void fold_constraints(VariableType& type, std::size_t first) const;
   std::uint16_t weight_number(double weight);
   std::uint32_t type_number(const VariableType& type);
