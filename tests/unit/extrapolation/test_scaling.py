@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,8 @@ def test_curves_say_what_dominates_from_which_number_on(tmp_path: Path) -> None:
     assert len(sites) == 2
     assert ranks[0] == 4
     assert ranks[1] in (16, 32)  # they are equal at 16
+    assert curves.computing is not None
+    assert [p.value for p in curves.computing.points] == [1700.0, 1000.0, 800.0, 1000.0, 1700.0]
     # Exact functions have no interval.
     assert all(p.low == p.value == p.high for curve in curves.curves for p in curve.points)
 
@@ -47,6 +50,7 @@ def test_fitted_volumes_have_intervals(tmp_path: Path) -> None:
     curves = scaling_curves(Recordings.read(traces), 32, platform=Platform.load(PLATFORM))
     assert curves.unit == "s"
     assert curves.whole is not None
+    assert curves.computing is None  # there is one call site
     computing = next(curve for curve in curves.curves if curve.computes)
     waiting = next(curve for curve in curves.curves if not curve.computes)
     assert all(point.low < point.value < point.high for point in computing.points)
@@ -66,6 +70,8 @@ def test_the_page_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "What dominates" in text
     assert "data:image/svg+xml" in text
     assert "P^2" not in text  # the functions that were found, no others
+    assert "computing at all call sites" in text
+    assert "part of computing in the time" not in text
     timed = tmp_path / "times.html"
     assert tisim(*command, "--platform", str(PLATFORM), "--report", str(timed)).status == 0
     cells = timed.read_text().partition("the whole program")[2].partition("</table>")[0]
@@ -73,11 +79,24 @@ def test_the_page_and_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[
     # Short numbers, and no intervals that have no extent.
     assert "e-0" not in cells
     assert " to " not in cells
+    assert "<li>part of computing in the time: " in timed.read_text()
     first = picture.read_bytes()
     assert tisim(*command, "--plot", str(picture)).status == 0
     assert picture.read_bytes() == first
     assert tisim(*command, "--plot", str(tmp_path / "x.pdf")).status == 2
     assert tisim(*command, "--report", str(tmp_path / "x.txt")).status == 2
+
+
+def test_intervals_stand_below_their_values(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside them, the column of the target was out of the window."""
+    parameters = {"iterations": 4, "noise": 0.1, "compute": 1e7}
+    traces = [str(generated(tmp_path, "ring", ranks, **parameters)) for ranks in SIZES]
+    page = tmp_path / "scaling.html"
+    made = ("--to", "32", "-o", str(tmp_path / "made.tit"), "--report", str(page))
+    assert CommandLine(tmp_path, capsys)("extrapolate", *traces, *made).status == 0
+    assert re.search(r"<td>\S+<br><small[^>]*>\S+ to \S+</small></td>", page.read_text())
 
 
 def silent(rank: int, ranks: int) -> list[str]:

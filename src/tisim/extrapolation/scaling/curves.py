@@ -43,7 +43,8 @@ class SiteCurve:
     Attributes
     ----------
     site
-        The call, and where it stands; or the kind of calls, where only that is known.
+        The call, and where it stands; or the kind of calls, where only that is known. Empty for all
+        computations together, and for the whole program.
     computes
         Whether it is computations; else it is the time in calls.
     points
@@ -57,6 +58,8 @@ class SiteCurve:
     @property
     def text(self) -> str:
         """What messages call it."""
+        if not self.site:
+            return "computing at all call sites" if self.computes else "the whole program"
         return f"computing before {self.site}" if self.computes else f"in {self.site}"
 
 
@@ -74,6 +77,8 @@ class ScalingCurves:
         The numbers of ranks of the curves.
     curves
         The most expensive at the target first.
+    computing
+        All computations together; none where there is one call site at most.
     whole
         The simulated times; none without a platform.
     left_out
@@ -84,6 +89,7 @@ class ScalingCurves:
     recorded: tuple[int, ...]
     ranks: tuple[int, ...]
     curves: tuple[SiteCurve, ...]
+    computing: SiteCurve | None
     whole: SiteCurve | None
     left_out: tuple[tuple[int, str], ...]
 
@@ -145,19 +151,23 @@ def scaling_curves(
         for site in sites
     ]
     curves.sort(key=lambda curve: (-curve.points[-1].value, curve.text))
-    whole = [curve for curve in curves if curve.site == _WHOLE]
+    single = [curve for curve in curves if curve.site != _ALL]
+    computing = [curve for curve in curves if (curve.site, curve.computes) == (_ALL, True)]
+    whole = [curve for curve in curves if (curve.site, curve.computes) == (_ALL, False)]
+    several = sum(curve.computes for curve in single) > 1
     return ScalingCurves(
         "flops" if platform is None else "s",
         tuple(sorted(set(recordings.sizes))),
         tuple(known),
-        tuple(curve for curve in curves if curve.site != _WHOLE),
+        tuple(single),
+        computing[0] if several else None,
         whole[0] if whole else None,
         tuple(left_out),
     )
 
 
-# Stands for the whole program among the sites.
-_WHOLE = ""
+# Stands for all sites: of computations, or of the whole program.
+_ALL = ""
 
 
 def _numbers_of_ranks(sizes: Sequence[int], target: int) -> list[int]:
@@ -201,6 +211,9 @@ def _computed(found: Explanation, ranks: int) -> dict[tuple[str, bool], SitePoin
             kept = ExtrapolatedVolume(site, fit.family, round(fit.value), fit.left_out(ranks))
             low, high = (value * end / fit.value for end in kept.interval)
         points[site, computes] = SitePoint(ranks, value, min(low, value), max(high, value))
+    if points:
+        values, lows, highs = zip(*((p.value, p.low, p.high) for p in points.values()), strict=True)
+        points[_ALL, True] = SitePoint(ranks, sum(values), sum(lows), sum(highs))
     return points
 
 
@@ -230,8 +243,9 @@ def _replayed(
         draws = _DRAWS if found.findings.volumes else 0
         runs = [_spent(trace, platform, ranks, seed) for seed in range(draws + 1)]
     first = runs[0]
-    flops = sum(point.value for point in computed.values())
-    second = first.pop("compute", 0.0) / flops if flops else 0.0
+    flops = computed[_ALL, True].value if computed else 0.0
+    computing = [run.pop("compute", 0.0) for run in runs]
+    second = computing[0] / flops if flops else 0.0
     points = {
         site: SitePoint(ranks, p.value * second, p.low * second, p.high * second)
         for site, p in computed.items()
@@ -239,6 +253,7 @@ def _replayed(
     for kind, value in first.items():
         values = [run.get(kind, 0.0) for run in runs]
         points[kind, False] = SitePoint(ranks, value, min(values), max(values))
+    points[_ALL, True] = SitePoint(ranks, computing[0], min(computing), max(computing))
     return points
 
 
@@ -250,4 +265,4 @@ def _spent(trace: Path, platform: Platform, ranks: int, seed: int) -> dict[str, 
     result = replay(trace, platform=platform, event_log=True, config=config)
     kinds = result.require_event_log().to_dict()["kinds"]
     spent = {kind: of["seconds"] / ranks for kind, of in kinds.items() if of["seconds"]}
-    return {**spent, _WHOLE: result.simulated_time}
+    return {**spent, _ALL: result.simulated_time}

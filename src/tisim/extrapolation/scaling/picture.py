@@ -81,8 +81,9 @@ def _draw(figure: Figure, curves: ScalingCurves) -> None:
         unit, factor = unit_of_time(largest)
     for curve, colour in zip(shown, _COLOURS, strict=False):
         _line(axes, curve, factor, colour, _LOOKS[not curve.computes], _short(curve.text))
-    if curves.whole is not None:
-        _line(axes, curves.whole, factor, "#000000", ":", "the whole program")
+    for whole, look in ((curves.computing, "-"), (curves.whole, ":")):
+        if whole is not None:
+            _line(axes, whole, factor, "#000000", look, whole.text)
     last = max(curves.recorded)
     axes.axvspan(min(curves.ranks), last, color="0.93", zorder=0, linewidth=0)
     axes.text(

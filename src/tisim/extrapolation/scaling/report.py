@@ -99,13 +99,19 @@ def _dominating(curves: ScalingCurves) -> str:
             "from the smallest trace on" if ranks == curves.ranks[0] else f"from {ranks:,} ranks on"
         )
         items.append(f"<li>{since}: {escape(curve.text)}</li>")
+    computing = curves.computing
+    if curves.whole is not None and computing is not None:
+        pairs = zip(computing.points, curves.whole.points, strict=True)
+        shares = [(part.ranks, part.value / of.value) for part, of in pairs if of.value]
+        said = [f"{share:.0%} on {ranks:,} ranks" for ranks, share in (shares[0], shares[-1])]
+        items.append(f"<li>part of computing in the time: {', '.join(said)}</li>")
     return f'<ul class="said">{"".join(items)}</ul>'
 
 
 def _note(curves: ScalingCurves) -> str:
     shown = "in time" if curves.unit == "s" else "in flops"
     note = (
-        f'<p class="note">Means over the ranks {shown}. Bands and numbers in brackets are '
+        f'<p class="note">Means over the ranks {shown}. Bands and small numbers are '
         "intervals: each size is left out once, and its error counts either way."
     )
     if curves.unit == "s":
@@ -122,13 +128,10 @@ def _note(curves: ScalingCurves) -> str:
 
 def _curves(curves: ScalingCurves) -> str:
     head = ["call site", *(f"{ranks:,} ranks" for ranks in curves.ranks)]
-    listed = [*([curves.whole] if curves.whole is not None else []), *curves.curves]
+    sums = [curve for curve in (curves.whole, curves.computing) if curve is not None]
     rows = [
-        [
-            "the whole program" if curve is curves.whole else escape(curve.text),
-            *(_cell(point, curves.unit) for point in curve.points),
-        ]
-        for curve in listed
+        [escape(curve.text), *(_cell(point, curves.unit) for point in curve.points)]
+        for curve in (*sums, *curves.curves)
     ]
     return table(head, rows)
 
@@ -140,7 +143,9 @@ def _cell(point: SitePoint, unit: str) -> str:
     if not point.high:
         return ""
     value, low, high = shown(point.value), shown(point.low), shown(point.high)
-    return value if value == low == high else f"{value} ({low} to {high})"
+    # Below the value: beside it, the column of the target was out of the window.
+    between = f'<br><small class="note">{low} to {high}</small>'
+    return value if value == low == high else value + between
 
 
 def _volumes(made: Extrapolation) -> str:
