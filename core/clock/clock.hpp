@@ -19,12 +19,18 @@ class Clock {
  public:
   // `precision`: seconds; dates that are closer are one instant, and no sleep is shorter.
   // `resources`: hosts and channels of disks.
-  Clock(std::size_t resources, double precision) : precision_(precision), agenda_(resources) {}
+  Clock(std::size_t resources, double precision)
+      : precision_(precision), together_(precision), agenda_(resources) {}
   Clock(const Clock&) = delete;
   Clock& operator=(const Clock&) = delete;
 
   double now() const { return now_; }
   double precision() const { return precision_; }
+  // What is dated less than so many seconds after an instant happens at it: the precision, but for
+  // the few seconds by which somebody tries what happens if dates round otherwise (SteadyStates).
+  double together() const { return together_; }
+  void widen_instants(double seconds) { together_ = precision_ + seconds; }
+
   // Never goes back.
   void move_to(double date) { now_ = std::max(now_, date); }
 
@@ -63,6 +69,7 @@ class Clock {
   double now_ = 0.0;      // seconds
   double skipped_ = 0.0;  // seconds that pass without being simulated (SteadyStates)
   double precision_;
+  double together_;
   Agenda agenda_;
   ReadyQueue ready_;
   std::vector<std::pair<double, std::int32_t>> sleeps_;  // that began at this instant: end, rank

@@ -29,7 +29,7 @@ void Instant::advance_to(double date) {
 void Instant::end_dated() {
   Agenda& agenda = clock_.agenda();
   owners_.clear();
-  while (!agenda.empty() && agenda.next() - clock_.now() < clock_.precision()) {
+  while (!agenda.empty() && agenda.next() - clock_.now() < clock_.together()) {
     const std::uint32_t id = agenda.top();
     agenda.pop();
     const std::int32_t index = Agenda::index(id);

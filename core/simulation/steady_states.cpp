@@ -29,6 +29,8 @@ constexpr double kFirstGap = 1.0 / 64;         // of a period
 constexpr double kNarrower = 1.0 / 16;
 constexpr double kTie = 1e-3;  // of the precision
 constexpr double kUlps = 16;
+constexpr double kTiesTolerated = 100;      // dates that may move by the precision in a period
+constexpr std::uint32_t kMostSettling = 4;  // times that comparisons begin again in a loop
 
 }  // namespace
 
@@ -56,14 +58,27 @@ SteadyReport SteadyStates::report() const {
   return report;
 }
 
-// What ends within the precision after `date` ends with it. Whether that is so must not depend on
-// how dates round: they do it otherwise when the clock has gone on.
+double SteadyStates::tie_margin(double date) const {
+  return std::max(kTie * source_.clock.precision(),
+                  kUlps * (std::nextafter(date, 2 * date) - date));
+}
+
+// What ends within the precision after `date` ends with it. How dates round may decide whether that
+// is so, and they do it otherwise when the clock has gone on.
 void SteadyStates::look_for_ties(double date) {
   looked_at_ += kLooksPerInstant;
   const double precision = source_.clock.precision();
-  const double margin = std::max(kTie * precision, kUlps * (std::nextafter(date, 2 * date) - date));
+  const double margin = tie_margin(date);
   has_ties_ = has_ties_ || source_.clock.agenda().has_between(date + precision - margin,
                                                               date + precision + margin);
+}
+
+// All that rounding could decide is together in one period, and nothing of it in the next. So equal
+// periods differ by what that makes of a difference.
+void SteadyStates::decide_ties() {
+  const double margin = tie_margin(source_.clock.now());
+  joins_ties_ = !joins_ties_;
+  source_.clock.widen_instants(joins_ties_ ? margin : -margin);
 }
 
 void SteadyStates::pass_turn(double date) {
@@ -92,7 +107,8 @@ void SteadyStates::follow(std::int32_t leader) {
   start_ = -1.0;
   length_ = 0.0;
   unlike_ = 0;
-  compares_ = verifies_ = is_counted_ = false;
+  stop_comparing();
+  verifies_ = is_counted_ = false;
 }
 
 bool SteadyStates::is_at_boundary(double date) {
@@ -145,6 +161,7 @@ std::uint64_t SteadyStates::most_looks() const {
 
 void SteadyStates::stop_for_good(SteadyEnd end) {
   end_ = end;
+  stop_comparing();
   loops_.heed_turns(false);
 }
 
@@ -169,6 +186,7 @@ void SteadyStates::end_rest() {
 void SteadyStates::forget_pauses() {
   pause_ = 1;
   waits_ = 0;
+  settling_ = 0;
 }
 
 // Whether the states at two boundaries can be compared in a small part of the time.
@@ -190,19 +208,36 @@ void SteadyStates::compare() {
   state_ = std::move(state);
   places_ = std::move(next);
   const double allowed = tolerance_ * length_;
-  if (!states || !sums || makes_communicators || has_ties_ || std::max(*states, *sums) > allowed) {
-    give_up();
-    return;
-  }
+  if (!states || !sums || makes_communicators) return give_up();
+  if (has_ties_ && !may_decide_ties()) return give_up();
+  if (has_ties_) decide_ties();
   drift_ = std::max({drift_, *states, *sums});
+  if (drift_ > allowed) return begin_again();
   if (++equal_ < (verifies_ ? kAgain : kFirst)) return;
   const std::uint64_t periods = periods_to_skip();
-  if (periods > 0) {
+  if (periods > 0 && has_ties_ && drift_ * static_cast<double>(periods_left()) > allowed) {
+    begin_again();
+  } else if (periods > 0) {
     skip(periods);
   } else {  // the loop ends soon
     verifies_ = false;
     give_up();
   }
+}
+
+// A period in which ties are decided otherwise may end at another time. So there are few of them,
+// and none where that would be more than is tolerated.
+bool SteadyStates::may_decide_ties() const {
+  return settling_ < kMostSettling &&
+         kTiesTolerated * source_.clock.precision() <= tolerance_ * length_;
+}
+
+// Periods that differ in dates only may still settle.
+void SteadyStates::begin_again() {
+  if (verifies_ || settling_ == kMostSettling) return give_up();
+  ++settling_;
+  equal_ = 0;
+  drift_ = 0.0;
 }
 
 std::vector<SteadyStates::Place> SteadyStates::places() const {
@@ -251,9 +286,14 @@ std::optional<double> SteadyStates::difference(const Place& before, const Place&
   return most;
 }
 
+void SteadyStates::stop_comparing() {
+  compares_ = false;
+  source_.clock.widen_instants(0.0);
+}
+
 // The periods were not equal.
 void SteadyStates::give_up() {
-  compares_ = false;
+  stop_comparing();
   if (verifies_) {
     stop_for_good(SteadyEnd::mismatch);
     return;
@@ -273,20 +313,23 @@ void SteadyStates::change_stride() {
   length_ = 0.0;
 }
 
+// Whole periods behind the one at hand.
+std::uint64_t SteadyStates::periods_left() const {
+  std::uint64_t fewest = std::numeric_limits<std::uint64_t>::max();
+  for (const Place& place : places_) {
+    if (place.added.turns > 0) fewest = std::min(fewest, (place.left - 1) / place.added.turns);
+  }
+  return fewest;
+}
+
 // At most half of what remains, and so few that two more periods can be compared. Periods that
 // differ by a little may go on to do so: that must not add up to more than the tolerance.
 std::uint64_t SteadyStates::periods_to_skip() const {
-  std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-  for (const Place& place : places_) {
-    if (place.added.turns == 0) continue;
-    const std::uint64_t left = (place.left - 1) / place.added.turns;
-    most = std::min({most, left / 2, left > kAgain ? left - kAgain - 1 : 0});
-  }
+  const std::uint64_t left = periods_left();
+  const std::uint64_t most = std::min(left / 2, left > kAgain ? left - kAgain - 1 : 0);
   const double allowed = tolerance_ * length_;
-  if (drift_ * static_cast<double>(most) > allowed) {
-    most = static_cast<std::uint64_t>(allowed / drift_);
-  }
-  return most;
+  if (drift_ * static_cast<double>(most) <= allowed) return most;
+  return static_cast<std::uint64_t>(allowed / drift_);
 }
 
 void SteadyStates::skip(std::uint64_t periods) {

@@ -72,7 +72,9 @@ class SteadyStates {
     double turned = 0.0;     // seconds from its last turn to the boundary
   };
 
+  double tie_margin(double date) const;
   void look_for_ties(double date);
+  void decide_ties();
   void pass_turn(double date);
   bool is_at_boundary(double date);
   void follow(std::int32_t leader);
@@ -89,8 +91,12 @@ class SteadyStates {
   std::vector<Place> places() const;
   std::optional<double> difference(std::vector<Place>& next);
   std::optional<double> difference(const Place& before, const Place& next) const;
+  bool may_decide_ties() const;
+  void begin_again();
+  void stop_comparing();
   void give_up();
   void change_stride();
+  std::uint64_t periods_left() const;
   std::uint64_t periods_to_skip() const;
   void skip(std::uint64_t periods);
 
@@ -117,10 +123,12 @@ class SteadyStates {
   BoundaryState state_;        // at the last boundary
   std::vector<Place> places_;  // at the last boundary
   std::uint64_t communicators_ = 0;
-  std::uint32_t equal_ = 0;  // periods that were equal, one after the other
-  bool verifies_ = false;    // what follows skipped periods
-  double drift_ = 0.0;       // seconds by which equal periods differed, at most
-  bool has_ties_ = false;    // rounding decides what happens together in the period
+  std::uint32_t equal_ = 0;     // periods that were equal, one after the other
+  bool verifies_ = false;       // what follows skipped periods
+  double drift_ = 0.0;          // seconds by which equal periods differed, at most
+  std::uint32_t settling_ = 0;  // times that comparisons began again in the loop
+  bool has_ties_ = false;       // rounding decides what happens together in the period
+  bool joins_ties_ = false;     // what rounding could decide happens together in the period
 
   std::uint64_t skipped_ = 0;
   std::uint64_t all_ = 0;

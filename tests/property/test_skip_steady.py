@@ -31,3 +31,15 @@ def test_programs_take_their_time(first: int, cluster: tisim.Platform, tmp_path:
         assert agree(trace, cluster, 1e-6), seed
         skipping += looks_steady(trace, cluster, 1e-6)
     assert skipping >= PROGRAMS // 4
+
+
+def test_ties_that_rounding_decides_otherwise_later_are_no_steady_state(
+    cluster: tisim.Platform, tmp_path: Path
+) -> None:
+    """Program 101 repeats itself until dates are above 0.5 s, where a tie is decided otherwise.
+
+    From then on its period differs by a factor of 1.5 more in each iteration.
+    """
+    trace = tmp_path / "101.tit"
+    pack(write(steady_program(101), tmp_path / "101"), trace, version=2)
+    assert agree(trace, cluster, 1e-6)
