@@ -2,6 +2,7 @@
 #include "tit/file/container.hpp"
 
 #include "core/test.hpp"
+#include "core/text_source.hpp"
 #include "tit/codec/bytes.hpp"
 #include "tit/codec/crc32c.hpp"
 #include "tit/codec/error.hpp"
@@ -9,18 +10,6 @@
 namespace tisim::tit {
 
 namespace {
-
-class Text final : public ByteSource {
- public:
-  explicit Text(std::string text) : text_(std::move(text)) {}
-  std::uint64_t size() const override { return text_.size(); }
-  std::string read(std::uint64_t offset, std::uint64_t size) const override {
-    return offset >= text_.size() ? "" : text_.substr(offset, size);
-  }
-
- private:
-  std::string text_;
-};
 
 std::string sample() {
   Section plain;
@@ -41,7 +30,7 @@ std::string sample() {
 }  // namespace
 
 TEST("containers: sections come back with what is said of them") {
-  const Text source(sample());
+  const test::TextSource source(sample());
   CHECK(container_version(source) == kVersion);
   const std::vector<Section> sections = read_container(source);
   CHECK(sections.size() == 3);
@@ -58,7 +47,7 @@ TEST("containers: copies that stand for too much are coded otherwise") {
   section.name = "long";
   section.coding = Coding::quick;
   section.bytes = std::string(1 << 20, 'x');
-  const Text source(write_container({section}));
+  const test::TextSource source(write_container({section}));
   CHECK(read_container(source)[0].coding == Coding::thorough);
   CHECK(read_section(source, read_container(source)[0]) == section.bytes);
 }
@@ -79,19 +68,20 @@ TEST("containers: flags that are not known are refused") {
     other.data = file.substr(0, kMagic.size() + 4);
     other.fixed32(crc32c(table.data.data(), table.data.size()));
     other.text(table.data);
-    CHECK_THROWS(read_container(Text(other.data)), FormatError, "coded in no known way");
+    CHECK_THROWS(read_container(test::TextSource(other.data)), FormatError,
+                 "coded in no known way");
   }
 }
 
 TEST("containers: what is no packed trace has no version") {
-  CHECK(container_version(Text("")) == 0);
-  CHECK(container_version(Text("0 init\n0 finalize\n")) == 0);
+  CHECK(container_version(test::TextSource("")) == 0);
+  CHECK(container_version(test::TextSource("0 init\n0 finalize\n")) == 0);
 }
 
 TEST("containers: damage is noticed wherever it is, and a cut") {
   const std::string whole = sample();
   const auto read_all = [](const std::string& bytes) {
-    const Text source(bytes);
+    const test::TextSource source(bytes);
     for (const Section& section : read_container(source)) read_section(source, section);
   };
   for (std::size_t at = kMagic.size() + 4; at < whole.size(); ++at) {

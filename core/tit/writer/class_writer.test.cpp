@@ -4,25 +4,13 @@
 #include <stdexcept>
 
 #include "core/test.hpp"
+#include "core/text_source.hpp"
 #include "tit/writer/trace_writer.hpp"
 
 namespace tisim {
 namespace tit {
 
 namespace {
-
-// The bytes of a file that is in memory.
-class Text : public ByteSource {
- public:
-  explicit Text(std::string bytes) : bytes_(std::move(bytes)) {}
-  std::uint64_t size() const override { return bytes_.size(); }
-  std::string read(std::uint64_t offset, std::uint64_t size) const override {
-    return bytes_.substr(offset, size);
-  }
-
- private:
-  std::string bytes_;
-};
 
 const std::string kSend = std::string("send ") + static_cast<char>(kNumberMark);
 
@@ -47,7 +35,7 @@ TEST("class writer: numbers become arguments, and all classes are read again") {
   Grammar once;
   once.rules = {{Item::terminal(0)}};
   writer.add({1, 3, 5}, {{send, {{4}}}}, once);
-  const Text file(writer.finish(false, ""));
+  const test::TextSource file(writer.finish(false, ""));
   const std::vector<Section> sections = read_container(file);
   CHECK(sections.size() == 1);
   const std::string trace = read_section(file, sections[0]);

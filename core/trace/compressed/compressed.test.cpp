@@ -5,6 +5,7 @@
 #include "core/packed_testing.hpp"
 #include "core/section_fuzzing.hpp"
 #include "core/test.hpp"
+#include "core/text_source.hpp"
 #include "trace/compressed/file.hpp"
 #include "trace/inspect/inspection.hpp"
 
@@ -14,25 +15,13 @@ using test::Scratch;
 
 namespace {
 
-class StringSource final : public tit::ByteSource {
- public:
-  explicit StringSource(std::string text) : text_(std::move(text)) {}
-  std::uint64_t size() const override { return text_.size(); }
-  std::string read(std::uint64_t offset, std::uint64_t size) const override {
-    return offset >= text_.size() ? "" : text_.substr(offset, size);
-  }
-
- private:
-  std::string text_;
-};
-
 std::string compressed(const std::vector<std::string>& texts, const Scratch& scratch) {
   return test::packed(texts, scratch, Dialect::automatic, PackedForm::version_2);
 }
 
 // The sections of a file, with what they say.
 std::vector<tit::Section> sections_of(const std::string& bytes) {
-  const StringSource source(bytes);
+  const test::TextSource source(bytes);
   std::vector<tit::Section> sections = tit::read_container(source);
   for (tit::Section& section : sections) section.bytes = tit::read_section(source, section);
   return sections;
