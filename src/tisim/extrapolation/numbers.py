@@ -126,18 +126,12 @@ class NumberFitter:
                 f"{site}: {what} differs between the {one.place.ranks} ranks: {few(values)}; "
                 "no family explains it"
             )
-        texts = [
-            (fit.text, fit.text, fit)
-            for fit in found
-            if (fit.values >= 0).all() or any((one.values < 0).any() for one in known)
-        ]
-        if not texts:
-            refused = UnexplainedVolumeError if mark == VOLUME else InputError
-            raise refused(
-                f"{site}: {what} is {found[0].text}, which is below 0 on some of "
-                f"{self.target.ranks} ranks"
-            )
+        texts = [(fit.text, fit.text, fit) for fit in found]
         text, fit = self.findings.only(site, what, texts)
+        if mark == VOLUME and (fit.values < 0).any():
+            raise UnexplainedVolumeError(
+                f"{site}: {what} is {text}, which is below 0 on some of {self.target.ranks} ranks"
+            )
         self.findings.note(site, what, text, fit.confirmed)
         return codes_of(fit.values) if mark == VOLUME else fit.values
 

@@ -19,6 +19,8 @@ from tisim.timeline.run_file.spans import span_batches, span_file
 from tisim.timeline.run_file.tables import TableFile
 
 if TYPE_CHECKING:
+    import mmap
+
     import numpy as np
 
 # The date of every member: the same run gives the same bytes.
@@ -136,8 +138,10 @@ class RunFileWriter:
 
     def finish(self, run: RunDescription) -> None:
         """Write the sums, and put the file together; all tables have had their last rows."""
+        # Opened here: the states may have been stored, and removed, before the thread runs.
         with (
-            Aside(lambda: self._write_levels(run)) as levels,
+            self._tables[_SPANS].mapped() as states,
+            Aside(lambda: self._write_levels(run, states)) as levels,
             self._file.writing(),
             zipfile.ZipFile(self._file.stream, "w", zipfile.ZIP_STORED) as archive,
         ):
@@ -153,9 +157,8 @@ class RunFileWriter:
         self._file.complete()
         self._discard_tables()
 
-    def _write_levels(self, run: RunDescription) -> list[LevelInfo]:
-        with self._tables[_SPANS].mapped() as states:
-            return write_levels(self._tables[_LEVELS], self._spans, states, run.ranks, run.end)
+    def _write_levels(self, run: RunDescription, states: mmap.mmap) -> list[LevelInfo]:
+        return write_levels(self._tables[_LEVELS], self._spans, states, run.ranks, run.end)
 
     def _store(self, archive: zipfile.ZipFile, name: str) -> None:
         """Copy a table, which is complete, into the archive."""
