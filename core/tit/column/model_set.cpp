@@ -48,6 +48,9 @@ class Clustering {
   // A site tries at most so many clusters, and joins them for a trial at most so often.
   static constexpr std::size_t kMostCandidates = 48;
   static constexpr std::size_t kMostTrials = 3;
+  // A trial that cannot gain is left out where that is sure by so many bits: what it can gain is
+  // estimated from ranges of values.
+  static constexpr double kSureBits = 128;
   // A model is a small part of what more values than these take.
   static constexpr std::uint64_t kLarge = 20'000;
   static constexpr std::size_t kLargeHistogram = 4096;
@@ -91,10 +94,13 @@ class Clustering {
           [](double bound, const Candidate& candidate) { return bound < candidate.bits; });
       candidates.insert(behind, {bits, i});
     }
+    const double coded_bits = own.bits - own.model.own_bits();
     double least = own.bits - kNameBits;
     std::size_t best = clusters.size();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const Cluster& cluster = clusters[candidates[i].cluster];
+      const double sharing = cluster.model.sharing_bits(cluster.values.total(), own.values);
+      if (coded_bits + sharing >= least + kSureBits) continue;
       Cluster trial;
       trial.values = Histogram::sum(cluster.values, own.values);
       trial.model = SiteModel::draft(trial.values);

@@ -87,6 +87,27 @@ double SiteModel::coded_bits(const Histogram& values) const {
   return bits;
 }
 
+double SiteModel::sharing_bits(std::uint64_t own, const Histogram& values) const {
+  constexpr std::uint32_t kRange = kAllFrequencies / 8;  // of its own values, at least
+  const CountBits& of = CountBits::get();
+  const auto told_apart = [&](std::uint64_t a, std::uint64_t b) {
+    return of.times_log(a + b) - of.times_log(a) - of.times_log(b);
+  };
+  double bits = told_apart(own, values.total());
+  auto value = values.counts().begin();
+  const auto last_value = values.counts().end();
+  while (value != last_value && value->value < tree_.bins.front().low) ++value;
+  for (std::size_t bin = 0; bin < tree_.bins.size();) {
+    std::uint64_t frequency = 0;
+    while (bin < tree_.bins.size() && frequency < kRange) frequency += frequencies_[bin++];
+    const std::uint64_t end = bin < tree_.bins.size() ? tree_.bins[bin].low - 1 : largest();
+    std::uint64_t count = 0;
+    for (; value != last_value && value->value <= end; ++value) count += value->count;
+    bits -= told_apart(own * frequency / kAllFrequencies, count);
+  }
+  return bits;
+}
+
 // The shares of the weights in 4,096, rounded so that their sum is exact.
 void SiteModel::set_frequencies() {
   std::uint64_t all = 0;

@@ -87,6 +87,10 @@ class SiteModel {
   // The same, but a value for which it has no bin takes so many bits once, and one each time that
   // it occurs. Stops when there are more than `most`.
   double coded_bits(const Histogram& values, double unknown_bits, double most) const;
+  // About how many bits more these values and the `own` ones it was made for take if they share a
+  // model than if each has its own, at least: what it takes to tell from which of both a value is,
+  // for each of a few ranges of values.
+  double sharing_bits(std::uint64_t own, const Histogram& values) const;
 
   // In ascending order, and the frequency of each.
   const std::vector<Bin>& bins() const { return tree_.bins; }
