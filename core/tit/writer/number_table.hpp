@@ -34,6 +34,13 @@ class NumberTable {
     return slots_[at].next - 1;
   }
 
+  // Forgets all keys, but keeps the memory for new ones.
+  void clear() {
+    keys_.clear();
+    slots_.assign(kFewestSlots, Slot{});
+    mask_ = kFewestSlots - 1;
+  }
+
   std::size_t size() const { return keys_.size(); }
   // By their numbers.
   const std::vector<std::uint64_t>& keys() const { return keys_; }

@@ -3,6 +3,7 @@
 
 #include "tit/grammar/known_grammars.hpp"
 #include "tit/writer/call_list.hpp"
+#include "tit/writer/volume_costs.hpp"
 
 namespace tisim {
 namespace tit {
@@ -11,6 +12,7 @@ namespace tit {
 struct ProgramMemory {
   KnownGrammars grammars;
   CallList calls;
+  VolumeTables volumes;
 };
 
 }  // namespace tit

@@ -365,7 +365,8 @@ RankProgram program_of(const RankPart& part, bool volumes_in_column, ProgramMemo
         [&] { return static_cast<std::uint32_t>(part.calls().size()); });
   }
   VolumeCosts costs;
-  if (!measure_volumes(part, memory.calls, 16 + part.volumes() / 16, costs)) return program;
+  const std::size_t most_distinct = 16 + part.volumes() / 16;
+  if (!measure_volumes(part, memory.calls, most_distinct, memory.volumes, costs)) return program;
   const auto items = static_cast<double>(program.grammar.items());
   const double most = (costs.column_bits + kBitsPerItem * items -
                        kBitsPerVolume * static_cast<double>(costs.distinct)) /

@@ -67,9 +67,12 @@ class UseTable {
     std::uint64_t times;
   };
 
-  // Volumes are numbers up to `volumes`, 0 is none; so many uses will be counted.
-  UseTable(std::size_t volumes, std::size_t times)
-      : width_(volumes + 1), most_cells_(kCellsPerUse * times) {}
+  // Volumes are numbers up to `volumes`, 0 is none; so many uses will be counted. `cells`: memory
+  // for its tables.
+  UseTable(std::size_t volumes, std::size_t times, std::vector<std::uint32_t>& cells)
+      : width_(volumes + 1), most_cells_(kCellsPerUse * times), cells_(cells) {
+    cells_.clear();
+  }
 
   // The number of a use, which occurs once more. Contexts come in ascending order for the first
   // time.
@@ -108,7 +111,7 @@ class UseTable {
 
   std::size_t width_;
   std::size_t most_cells_;
-  std::vector<std::uint32_t> cells_;  // the number plus 1 of each volume in each context, or 0
+  std::vector<std::uint32_t>& cells_;  // the number plus 1 of each volume in each context, or 0
   NumberTable others_;
   std::vector<std::uint32_t> number_of_other_;
   std::vector<Use> uses_;
@@ -117,15 +120,16 @@ class UseTable {
 }  // namespace
 
 bool measure_volumes(const RankPart& part, const CallList& calls, std::size_t most_distinct,
-                     VolumeCosts& costs) {
+                     VolumeTables& tables, VolumeCosts& costs) {
   costs.column_bits = kBitsPerColumn;
   constexpr std::uint64_t kSampled = 8;  // one pair of so many is counted
   VolumeSet volumes(part.volumes());
   if (has_more_distinct(part, most_distinct, volumes)) return false;
   volumes.number();
   ContextTable contexts(part.calls().size() + 1);
-  UseTable uses(volumes.size(), calls.size());
-  NumberTable pairs;
+  UseTable uses(volumes.size(), calls.size(), tables.uses);
+  NumberTable& pairs = tables.pairs;
+  pairs.clear();
   std::vector<std::uint64_t> totals;  // of contexts
   std::uint64_t before = 0;
   std::uint64_t last_use = 0;
@@ -155,6 +159,8 @@ bool measure_volumes(const RankPart& part, const CallList& calls, std::size_t mo
   // are items of rules wherever they do so for the first time.
   costs.grammar_items = static_cast<double>(pairs.size() * kSampled + 2 * uses.uses().size());
   costs.distinct = volumes.size();
+  constexpr std::size_t kMostKept = std::size_t{1} << 22;  // as much as a long trace's ranks need
+  if (tables.uses.capacity() > kMostKept) tables.uses = {};
   return true;
 }
 

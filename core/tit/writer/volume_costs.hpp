@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "tit/writer/call_list.hpp"
+#include "tit/writer/number_table.hpp"
 #include "tit/writer/rank_part.hpp"
 
 namespace tisim {
@@ -18,9 +21,15 @@ struct VolumeCosts {
   std::size_t distinct = 0;
 };
 
+// Tables in memory that is used again for the next rank.
+struct VolumeTables {
+  std::vector<std::uint32_t> uses;
+  NumberTable pairs;
+};
+
 // False when there are more than `most_distinct` different volumes. `calls`: those of the part.
 bool measure_volumes(const RankPart& part, const CallList& calls, std::size_t most_distinct,
-                     VolumeCosts& costs);
+                     VolumeTables& tables, VolumeCosts& costs);
 
 }  // namespace tit
 }  // namespace tisim

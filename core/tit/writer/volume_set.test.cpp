@@ -6,6 +6,7 @@
 
 #include "core/test.hpp"
 #include "tit/writer/call_list.hpp"
+#include "tit/writer/volume_costs.hpp"
 
 namespace tisim {
 namespace tit {
@@ -58,6 +59,34 @@ TEST("call lists: calls are named when they are met first, volumes without a cal
       RankPart(0), [](std::uint32_t call) { return call; }, [] { return 0U; });
   CHECK(list.size() == 0);
   CHECK(list.silence() == CallList::kNone);
+}
+
+TEST("volume costs: those of a rank do not depend on the ranks before") {
+  std::mt19937_64 random(3);
+  const auto part_of = [&](std::size_t size, unsigned distinct) {
+    RankPart part(0);
+    for (int i = 0; i < 3; ++i) part.define({});
+    for (std::size_t i = 0; i < size; ++i) {
+      part.compute(random() % distinct);
+      part.make(static_cast<std::uint32_t>(random() % 3));
+    }
+    return part;
+  };
+  VolumeTables used;
+  for (const std::size_t size : {5000U, 10U, 20000U, 300U}) {
+    const RankPart part = part_of(size, 50);
+    CallList calls;
+    calls.fill(
+        part, [](std::uint32_t call) { return call; }, [] { return 3U; });
+    VolumeTables fresh;
+    VolumeCosts costs, expected;
+    CHECK(measure_volumes(part, calls, 100, used, costs));
+    CHECK(measure_volumes(part, calls, 100, fresh, expected));
+    CHECK(costs.column_bits == expected.column_bits);
+    CHECK(costs.grammar_items == expected.grammar_items);
+    CHECK(costs.distinct == expected.distinct);
+    CHECK(costs.distinct <= 50);
+  }
 }
 
 }  // namespace tit
