@@ -1,6 +1,7 @@
 #include "tit/column/bin_tree.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -256,12 +257,13 @@ BinTree BinTree::read(ByteReader& in) {
   };
   BinTree tree;
   tree.bits = static_cast<unsigned>(in.at_most(64, "the number of bits of a value"));
-  std::vector<Range> open{{0, tree.bits}};
-  while (!open.empty()) {
-    const Range range = open.back();
-    open.pop_back();
+  // Those that are still to come: at most one beside each level of the tree.
+  std::array<Range, 66> open;
+  open[0] = {0, tree.bits};
+  const char* const begin = in.position();
+  for (std::size_t left = 1; left > 0;) {
+    const Range range = open[--left];
     const std::uint8_t node = in.byte();
-    tree.nodes.push_back(node);
     if (node == kBin) {
       Bin bin;
       bin.low = range.low;
@@ -272,9 +274,10 @@ BinTree BinTree::read(ByteReader& in) {
     }
     if (range.width == 0 || node > kHighHalf) throw FormatError("the bins of a model are no tree");
     const unsigned width = range.width - 1;
-    if (node != kLowHalf) open.push_back({range.low + (std::uint64_t{1} << width), width});
-    if (node != kHighHalf) open.push_back({range.low, width});
+    if (node != kLowHalf) open[left++] = {range.low + (std::uint64_t{1} << width), width};
+    if (node != kHighHalf) open[left++] = {range.low, width};
   }
+  tree.nodes.assign(begin, in.position());
   if (tree.bins.size() == 1) return tree;
   std::uint64_t sum = 0;
   for (Bin& bin : tree.bins) {

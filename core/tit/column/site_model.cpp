@@ -140,25 +140,33 @@ void SiteModel::complete() {
   shift_ = kFrequencyBits - bucket_bits;
   const std::size_t count = std::size_t{1} << bucket_bits;
   const std::uint32_t size = kAllFrequencies >> bucket_bits;
-  std::vector<std::uint32_t> left(count, 0);
-  std::copy(frequencies_.begin(), frequencies_.end(), left.begin());
-  std::vector<std::uint32_t> small;
-  std::vector<std::uint32_t> large;
-  small.reserve(count);
-  large.reserve(count);
-  for (std::uint32_t i = 0; i < count; ++i) (left[i] < size ? small : large).push_back(i);
-  std::vector<std::uint32_t> own(count, size);
-  std::vector<std::uint32_t> other(count, 0);
-  while (!small.empty() && !large.empty()) {
-    const std::uint32_t filled = small.back();
-    const std::uint32_t giver = large.back();
-    small.pop_back();
+  // In one room: models are many and small.
+  std::vector<std::uint32_t> room(5 * count, 0);
+  std::uint32_t* const left = room.data();
+  std::uint32_t* const own = left + count;
+  std::uint32_t* const other = own + count;
+  std::uint32_t* const small = other + count;  // stacks
+  std::uint32_t* const large = small + count;
+  std::size_t small_size = 0;
+  std::size_t large_size = 0;
+  std::copy(frequencies_.begin(), frequencies_.end(), left);
+  std::fill(own, own + count, size);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (left[i] < size) {
+      small[small_size++] = i;
+    } else {
+      large[large_size++] = i;
+    }
+  }
+  while (small_size > 0 && large_size > 0) {
+    const std::uint32_t filled = small[--small_size];
+    const std::uint32_t giver = large[large_size - 1];
     own[filled] = left[filled];
     other[filled] = giver;
     left[giver] -= size - left[filled];
     if (left[giver] < size) {
-      large.pop_back();
-      small.push_back(giver);
+      --large_size;
+      small[small_size++] = giver;
     }
   }
   // `number`: that of slot 0 in the bin, were it one of its slots.
@@ -180,7 +188,8 @@ void SiteModel::complete() {
   };
   limits_.resize(count);
   choices_.resize(2 * count);
-  std::vector<std::uint32_t> used = own;
+  std::uint32_t* const used = left;  // what was left has been given
+  std::copy(own, own + count, used);
   for (std::size_t i = 0; i < count; ++i) {
     const auto first = static_cast<std::int64_t>(i * size);
     limits_[i] = static_cast<std::uint16_t>(first + own[i]);

@@ -1,7 +1,5 @@
 #include "tit/file/tables.hpp"
 
-#include <map>
-#include <numeric>
 #include <string_view>
 
 #include "tit/file/volume_code.hpp"
@@ -15,7 +13,6 @@ namespace {
 constexpr std::uint64_t kMostRanksOfFile = 67'108'864;
 constexpr unsigned kModeBits = 3;
 constexpr std::uint64_t kModeMask = (1U << kModeBits) - 1;
-constexpr std::size_t kMostKindArguments = 6;
 
 bool has_value(Mode mode) { return mode != Mode::by_rank && mode != Mode::column; }
 
@@ -51,6 +48,7 @@ Signature read_signature(ByteReader& in, const std::vector<Shape>& shapes) {
   signature.shape = static_cast<std::uint32_t>(in.varint());
   if (signature.shape >= shapes.size()) throw FormatError("a call has no shape");
   const Shape& shape = shapes[signature.shape];
+  signature.arguments.reserve(shape.holes.size());
   for (const Hole& hole : shape.holes) {
     const Argument argument = Argument::read(in);
     const bool is_relative = argument.mode == Mode::relative || argument.mode == Mode::exclusive;
@@ -90,6 +88,7 @@ RankClass read_class(ByteReader& in, const TraceTables& tables,
   if (head / 2 > in.left()) throw FormatError("a class has more calls than bytes");
   std::int64_t next = 0;
   std::vector<bool> vectors;  // whether each is of volumes
+  made.signatures.reserve(static_cast<std::size_t>(head / 2));
   for (std::uint64_t i = 0; i < head / 2; ++i) {
     next += in.zigzag();
     if (next < 0 || next >= static_cast<std::int64_t>(tables.signatures.size())) {
@@ -136,26 +135,6 @@ Argument Argument::read(ByteReader& in) {
     return {mode, unzigzag(in.varint())};
   }
   return {checked_mode(code & kModeMask), unzigzag(code >> kModeBits)};
-}
-
-void TraceTables::number_kinds() {
-  std::map<std::vector<std::int64_t>, std::uint32_t> numbers;
-  kinds.clear();
-  for (const Signature& signature : signatures) {
-    std::vector<std::int64_t> key{static_cast<std::int64_t>(signature.shape)};
-    const Shape& shape = shapes[signature.shape];
-    for (std::size_t i = 0; i < signature.arguments.size(); ++i) {
-      const Argument& argument = signature.arguments[i];
-      if (argument.mode == Mode::column) key.push_back(-1 - static_cast<std::int64_t>(i));
-      if (argument.mode != Mode::constant || shape.is_rank(i)) continue;
-      if (shape.holes[i].mark != kNumberMark || i >= kMostKindArguments) continue;
-      key.push_back(static_cast<std::int64_t>(i));
-      key.push_back(argument.value);
-    }
-    kinds.push_back(
-        numbers.emplace(std::move(key), static_cast<std::uint32_t>(numbers.size())).first->second);
-  }
-  kinds_count = static_cast<std::uint32_t>(numbers.size());
 }
 
 void TraceTables::write_trace(Bytes& out) const {
@@ -213,6 +192,7 @@ void TraceTables::read_trace(ByteReader& in) {
     throw FormatError("its first shapes are not what they must be");
   }
   const std::size_t signatures_count = in.count("the number of calls");
+  signatures.reserve(signatures_count);
   for (std::size_t i = 0; i < signatures_count; ++i) {
     signatures.push_back(read_signature(in, shapes));
   }
@@ -246,6 +226,7 @@ void TraceTables::write_columns(Bytes& out) const {
 void TraceTables::read_columns(ByteReader& in) {
   const std::size_t count = in.count("the number of volumes");
   std::uint64_t volume = 0;
+  volumes.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     volume += in.varint();
     if (!is_volume_code(volume) || (i > 0 && volume <= volumes.back())) {
@@ -298,6 +279,8 @@ void CodedColumns::write_coded(Bytes& out) const {
 
 void CodedColumns::read_coded(ByteReader& in, std::size_t sites_count, std::uint32_t ranks) {
   std::uint64_t varying = 0;
+  if (sites_count > in.left()) throw FormatError("it has more sites than bytes");
+  sites.reserve(sites_count);
   for (std::size_t i = 0; i < sites_count; ++i) {
     Site site;
     const std::uint64_t code = in.varint();
@@ -308,6 +291,7 @@ void CodedColumns::read_coded(ByteReader& in, std::size_t sites_count, std::uint
   models = ModelSet::read(in, static_cast<std::size_t>(varying));
   const std::size_t columns_count = in.count("the number of columns", 3);
   std::uint64_t rank = 0;
+  columns.reserve(columns_count);
   for (std::size_t i = 0; i < columns_count; ++i) {
     RankColumn column;
     const std::uint64_t step = in.varint();
@@ -317,6 +301,7 @@ void CodedColumns::read_coded(ByteReader& in, std::size_t sites_count, std::uint
     column.rank = static_cast<std::uint32_t>(rank);
     column.volumes = in.varint();
     const std::size_t blocks = in.count("the number of blocks", 6);
+    column.blocks.reserve(blocks);
     for (std::size_t k = 0; k < blocks; ++k) {
       Block block;
       block.values = in.varint();

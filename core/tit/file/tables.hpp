@@ -20,6 +20,9 @@ constexpr std::uint32_t kComputeShape = 0;  // "compute" and a volume
 constexpr std::uint32_t kSilentShape = 1;   // no line: carries a volume that no call follows
 constexpr std::uint32_t kFirstShape = 2;
 
+// Of a call: the numbers of holes behind these do not make its kind.
+constexpr std::size_t kMostKindArguments = 6;
+
 struct Shape {
   std::string text;
   std::uint64_t rank_holes = 0;  // bit i: its hole i takes a rank

@@ -72,7 +72,7 @@ bool CallPlans::find(std::uint32_t call, CallDetails& details) {
 // Whether the call makes the same operations on all ranks that have it, but for what is patched.
 bool CallPlans::is_for_all_classes(std::uint32_t call, const CallDetails& details) const {
   const tit::Signature& said = signature(call);
-  const Action* const action = action_of(file_.tables().shapes[said.shape]);
+  const Action* const action = action_of(call);
   if (action == nullptr || !is_message(action->form)) return false;
   std::size_t patched = 0;
   for (const tit::Argument& argument : said.arguments) {
@@ -80,6 +80,26 @@ bool CallPlans::is_for_all_classes(std::uint32_t call, const CallDetails& detail
     if (is_patched(argument.mode)) ++patched;
   }
   return patched == details.patches.size();
+}
+
+// Whether that is so for all calls of its kind, which have other ranks in them.
+bool CallPlans::is_for_all_of_kind(std::uint32_t call, const CallDetails& details) const {
+  const tit::Signature& said = signature(call);
+  const tit::Shape& shape = file_.tables().shapes[said.shape];
+  if (details.count != 1 || said.arguments.size() > tit::kMostKindArguments) return false;
+  std::size_t ranks = 0;
+  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
+    // Else it does not make the kind.
+    if (shape.holes[hole].mark != tit::kNumberMark) return false;
+    if (shape.is_rank(hole)) ++ranks;
+  }
+  const auto is_rank = [&](const FieldPatch& patch) {
+    return shape.is_rank(patch.hole) &&
+           (patch.field == FieldPatch::Field::peer ||
+            (patch.field == FieldPatch::Field::bytes && patch.scale == 1));
+  };
+  return details.patches.size() == ranks &&
+         std::all_of(details.patches.begin(), details.patches.end(), is_rank);
 }
 
 // The numbers of the call on the first rank of the class, with values for those in columns.
@@ -110,7 +130,7 @@ bool CallPlans::find_patches_at_once(std::uint32_t call, CallDetails& details) {
   using Field = FieldPatch::Field;
   const tit::Signature& said = signature(call);
   const tit::Shape& shape = file_.tables().shapes[said.shape];
-  const Action* const action = action_of(shape);
+  const Action* const action = action_of(call);
   if (action == nullptr || !is_message(action->form)) return false;
   const auto last = static_cast<std::uint32_t>(program_.ranks().size()) - 1;
   std::vector<std::int64_t> numbers;
@@ -153,10 +173,15 @@ bool CallPlans::find_patches_at_once(std::uint32_t call, CallDetails& details) {
   return apply(details, others, applied, step) && same(ops, applied, details.count);
 }
 
-// Of a line with this shape; nullptr: not known without parsing it.
-const Action* CallPlans::action_of(const tit::Shape& shape) const {
-  return grammar_.vocabulary->find(
-      std::string_view(shape.text).substr(0, shape.text.find_first_of(" \t")));
+// Of the line of a call; nullptr: not known without parsing it.
+const Action* CallPlans::action_of(std::uint32_t call) const {
+  const std::uint32_t shape = signature(call).shape;
+  std::optional<const Action*>& known = known_.actions[shape];
+  if (!known) {
+    const std::string_view text = file_.tables().shapes[shape].text;
+    known = grammar_.vocabulary->find(text.substr(0, text.find_first_of(" \t")));
+  }
+  return *known;
 }
 
 bool CallPlans::find_patches(std::uint32_t call, CallDetails& details, CallTable& tried) {
@@ -176,7 +201,7 @@ bool CallPlans::find_patches(std::uint32_t call, CallDetails& details, CallTable
   }
   details.count = probe.count;
   // `start` may mean another thing on the rank that it names.
-  const Action* const action = action_of(shape);
+  const Action* const action = action_of(call);
   if (action != nullptr && action->form == Form::start) return false;
   std::vector<std::int64_t> others;
   for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
@@ -281,18 +306,19 @@ bool CallPlans::values_fit(std::uint32_t call, const FieldPatch& patch, std::siz
   if (patch.mode == tit::Mode::column) return true;
   const std::vector<std::int32_t>& ranks = program_.ranks();
   const std::int64_t value = signature(call).arguments[hole].value;
+  if (patch.mode == tit::Mode::constant) return in_range(patch, value);
   if (patch.mode == tit::Mode::exclusive) {
     return std::all_of(ranks.begin(), ranks.end(),
                        [&](std::int32_t rank) { return in_range(patch, value ^ rank); });
   }
-  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t>& numbers = numbers_;
   if (patch.mode == tit::Mode::relative) {
-    // What lies between two numbers in the range is in it too.
-    for (const std::size_t at : {std::size_t{0}, ranks.size() - 1}) {
-      program_.numbers(call, static_cast<std::uint32_t>(at), numbers);
-      if (!in_range(patch, numbers[hole])) return false;
-    }
-    return true;
+    // What lies between two numbers in the range is in it too. Sums wrap around.
+    const auto number = [&](std::int32_t rank) {
+      return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) +
+                                       static_cast<std::uint64_t>(rank));
+    };
+    return in_range(patch, number(ranks.front())) && in_range(patch, number(ranks.back()));
   }
   for (std::uint32_t at = 0; at < program_.ranks().size(); ++at) {
     program_.numbers(call, at, numbers);

@@ -68,8 +68,10 @@ const tit::Signature& CallPlans::signature(std::uint32_t call) const {
 
 void CallPlans::make(std::uint32_t call) {
   CallPlan& plan = plans_[call];
-  std::unique_ptr<const KnownCall>& known = known_[program_.rank_class().signatures[call]];
+  std::unique_ptr<const KnownCall>& known =
+      known_.by_signature[program_.rank_class().signatures[call]];
   if (known && take_known(call, *known)) return;
+  if (take_kind(call)) return;
   const bool used_mistaken_null = std::exchange(uses_mistaken_null_, false);
   const bool used_lost_type = std::exchange(uses_lost_type_, false);
   CallDetails details;
@@ -87,6 +89,8 @@ void CallPlans::make(std::uint32_t call) {
   if (found && !known && is_for_all_classes(call, details)) {
     known = std::make_unique<const KnownCall>(
         KnownCall{plan, details, uses_mistaken_null_, uses_lost_type_});
+    const KnownCall*& of_kind = known_.by_kind[plan.kind];
+    if (of_kind == nullptr && is_for_all_of_kind(call, details)) of_kind = known.get();
   }
   uses_mistaken_null_ = uses_mistaken_null_ || used_mistaken_null;
   uses_lost_type_ = uses_lost_type_ || used_lost_type;
@@ -107,6 +111,39 @@ bool CallPlans::take_known(std::uint32_t call, const KnownCall& known) {
   if (known.plan.form != CallForm::plain) add_details(known.details, plans_[call]);
   uses_mistaken_null_ = uses_mistaken_null_ || known.uses_mistaken_null;
   uses_lost_type_ = uses_lost_type_ || known.uses_lost_type;
+  return true;
+}
+
+// Makes the plan of a message from that of another one of its kind, which has other ranks in it.
+bool CallPlans::take_kind(std::uint32_t call) {
+  CallPlan& plan = plans_[call];
+  const KnownCall* const known = known_.by_kind[plan.kind];
+  if (known == nullptr) return false;
+  const tit::Signature& said = signature(call);
+  const tit::Shape& shape = file_.tables().shapes[said.shape];
+  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
+    const bool is_constant = said.arguments[hole].mode == tit::Mode::constant;
+    if (!shape.is_rank(hole) && !is_constant) return false;
+  }
+  CallDetails details = known->details;
+  details.patches.clear();
+  for (FieldPatch patch : known->details.patches) {
+    const tit::Argument& rank = said.arguments[patch.hole];
+    const bool is_peer = patch.field == FieldPatch::Field::peer;
+    patch.mode = rank.mode;
+    patch.field = FieldPatch::Field::peer;  // in the range of ranks, wherever it goes
+    if (rank.mode == tit::Mode::column || !values_fit(call, patch, patch.hole)) return false;
+    if (!is_peer) patch.field = FieldPatch::Field::bytes;
+    if (rank.mode != tit::Mode::constant) {
+      details.patches.push_back(patch);
+    } else if (is_peer) {
+      details.ops[0].peer = static_cast<std::int32_t>(rank.value);
+    } else {
+      details.ops[0].bytes = rank.value;
+    }
+  }
+  if (!make_plain(call, details, plan)) return false;
+  uses_lost_type_ = uses_lost_type_ || known->uses_lost_type;
   return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,8 +75,21 @@ struct KnownCall {
   bool uses_mistaken_null = false;
   bool uses_lost_type = false;
 };
-// By the numbers of signatures; none: it is not known to be one.
-using KnownCalls = std::vector<std::unique_ptr<const KnownCall>>;
+// What is known of the lines of a trace behind an `init` with an argument, or without.
+struct KnownCalls {
+  explicit KnownCalls(const tit::TraceTables& tables)
+      : by_signature(tables.signatures.size()),
+        by_kind(tables.kinds_count),
+        actions(tables.shapes.size()) {}
+
+  // None: it is not known to be one.
+  std::vector<std::unique_ptr<const KnownCall>> by_signature;
+  // By the kinds of signatures: a message of which it is known where its ranks go, which are all in
+  // which it differs from others of its kind; none: it is not known.
+  std::vector<const KnownCall*> by_kind;
+  // Of the lines of each shape, if it has been looked up; nullptr: not known without parsing one.
+  std::vector<std::optional<const Action*>> actions;
+};
 
 // The plans of one class, for lines behind an `init` with an argument or without.
 //
@@ -111,11 +125,13 @@ class CallPlans {
   void make(std::uint32_t call);
   bool find(std::uint32_t call, CallDetails& details);
   bool take_known(std::uint32_t call, const KnownCall& known);
+  bool take_kind(std::uint32_t call);
   bool is_for_all_classes(std::uint32_t call, const CallDetails& details) const;
+  bool is_for_all_of_kind(std::uint32_t call, const CallDetails& details) const;
   void add_details(CallDetails details, CallPlan& plan);
   void first_numbers(std::uint32_t call, std::vector<std::int64_t>& numbers) const;
   bool find_patches(std::uint32_t call, CallDetails& details, CallTable& tried);
-  const Action* action_of(const tit::Shape& shape) const;
+  const Action* action_of(std::uint32_t call) const;
   bool find_patches_at_once(std::uint32_t call, CallDetails& details);
   bool find_patch(Probe& probe, std::size_t hole, std::int64_t other, FieldPatch& patch);
   bool values_fit(std::uint32_t call, const FieldPatch& patch, std::size_t hole);
@@ -132,7 +148,8 @@ class CallPlans {
   const TraceGrammar& grammar_;
   CallTable& calls_;
   KnownCalls& known_;
-  CallTable tried_;  // calls of lines that are tried only
+  CallTable tried_;                    // calls of lines that are tried only
+  std::vector<std::int64_t> numbers_;  // room for those of a line
   bool double_default_;
   std::vector<CallPlan> plans_;
   std::vector<CallDetails> details_;
@@ -159,8 +176,8 @@ class SharedCallPlans {
         grammar_(grammar),
         calls_(calls),
         plans_(2 * file.tables().classes.size()),
-        known_(file.tables().signatures.size()),
-        known_of_doubles_(file.tables().signatures.size()) {}
+        known_(file.tables()),
+        known_of_doubles_(file.tables()) {}
 
   const CompressedFile& file() const { return file_; }
   const TraceGrammar& grammar() const { return grammar_; }

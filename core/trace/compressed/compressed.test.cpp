@@ -364,16 +364,20 @@ TEST("compressed: any damage behind checksums that are right is read or refused"
   }
 }
 
-// Several classes have the same messages; rank 5 is alone in its own, and sends to nobody.
+// Classes of two ranks have the same messages, with several partners; rank 11 sends to nobody.
 TEST("compressed traces: what a message is goes for all classes, but not out of range") {
   std::vector<std::string> texts;
-  for (int rank = 0; rank < 6; ++rank) {
+  for (int rank = 0; rank < 12; ++rank) {
     const std::string prefix = std::to_string(rank) + " ";
     const std::string other = std::to_string(rank ^ 1);
     std::string text = prefix + "init\n" + prefix + "allreduce 8 0\n";
-    for (int i = 0; i < rank / 2 + 1; ++i) {
+    for (int i = 0; i < rank / 4 + 1; ++i) {
       text += prefix + "irecv " + other + " 7 64\n" + prefix + "irecv -555 3 8 request=2\n";
       text += prefix + "isend " + other + " 7 64\n" + prefix + "bcast 8 2\n";
+      for (const int partner : {0, rank, (rank + 2) % 12, 3 * rank % 12}) {
+        text += prefix + "isend " + std::to_string(partner) + " 7 64\n";
+        text += prefix + "wait " + std::to_string(rank) + " " + std::to_string(partner) + " 7\n";
+      }
       text += prefix + "wait " + other + " " + std::to_string(rank) + " 7\n";
     }
     if (rank % 2 == 1) text += prefix + "send " + std::to_string(rank + 1) + " 7 64\n";
@@ -384,12 +388,12 @@ TEST("compressed traces: what a message is goes for all classes, but not out of 
   const auto set = opened(compressed(texts, scratch));
   CallTable calls;
   CallTable expected_calls;
-  for (std::int32_t rank = 0; rank < 5; ++rank) {
+  for (std::int32_t rank = 0; rank < 11; ++rank) {
     const std::vector<Op> expected = test::read_all(*plain, rank, expected_calls);
     const std::vector<Op> ops = test::read_all(*set, rank, calls);
     CHECK(std::equal(ops.begin(), ops.end(), expected.begin(), expected.end(), test::same));
   }
   CHECK(calls.size() == expected_calls.size());
-  CHECK_THROWS(test::read_all(*set, 5, calls), TraceError, "destination 6");
+  CHECK_THROWS(test::read_all(*set, 11, calls), TraceError, "destination 12");
 }
 }  // namespace tisim

@@ -56,6 +56,8 @@ CompressedProgram::CompressedProgram(const tit::TraceTables& tables,
   constexpr std::size_t kUsualBudget = std::size_t{1} << 16;
   constexpr std::size_t kBudgetPerItem = 8;
   std::uint32_t vectors = 0;
+  first_vectors_.reserve(rank_class.signatures.size());
+  contexts_.reserve(rank_class.signatures.size());
   for (const std::uint32_t signature : rank_class.signatures) {
     CallContext its;
     its.kind = tables.kinds[signature];
@@ -83,6 +85,7 @@ CompressedProgram::CompressedProgram(const tit::TraceTables& tables,
     }
   }
   depth_ = depths[0];
+  gathered_ = {};
 }
 
 // Writes what the rule stands for from `at` on; returns what is behind it.
@@ -97,12 +100,15 @@ ProgramCall* CompressedProgram::spell_out(std::uint32_t rule, std::uint64_t time
   return at;
 }
 
-ProgramSegment CompressedProgram::stretch(std::vector<ProgramCall> calls, std::uint32_t repeats) {
-  find_sites(calls);
+ProgramSegment CompressedProgram::stretch(const std::vector<ProgramCall>& calls,
+                                          std::uint32_t repeats) {
   const auto length = static_cast<std::uint32_t>(calls.size());
-  calls.emplace_back();  // a reader may look at what is behind the last one
-  spelled_.push_back(std::make_unique<const std::vector<ProgramCall>>(std::move(calls)));
-  return {spelled_.back()->data(), length, repeats};
+  // A reader may look at what is behind the last one.
+  auto kept = std::make_unique<ProgramCall[]>(calls.size() + 1);
+  std::copy(calls.begin(), calls.end(), kept.get());
+  find_sites(kept.get(), calls.size());
+  spelled_.push_back(std::move(kept));
+  return {spelled_.back().get(), length, repeats};
 }
 
 // Adds the repetitions of a stretch. Few of a short one are spelled out. A long loop stays one, at
@@ -124,14 +130,14 @@ void CompressedProgram::repeat(const ProgramSegment& once, std::uint32_t repeats
     calls.insert(calls.end(), once.calls, once.calls + once.length);
   }
   budget_ -= calls.size();
-  segments.push_back(stretch(std::move(calls), repeats / turns));
+  segments.push_back(stretch(calls, repeats / turns));
   if (repeats % turns > 0) repeat(once, repeats % turns, segments);
 }
 
-void CompressedProgram::find_sites(std::vector<ProgramCall>& calls) const {
-  if (!class_->has_volumes || calls.empty()) return;
-  std::uint32_t before = contexts_[calls.front().call].kind + 1;
-  for (std::size_t i = 1; i < calls.size(); ++i) {
+void CompressedProgram::find_sites(ProgramCall* calls, std::size_t count) const {
+  if (!class_->has_volumes || count == 0) return;
+  std::uint32_t before = contexts_[calls[0].call].kind + 1;
+  for (std::size_t i = 1; i < count; ++i) {
     const CallContext& its = contexts_[calls[i].call];
     calls[i].volume_site = its.has_columns ? tit::VolumeSites::kSpecial
                                            : volume_sites_->number(*site_table_, before, its.kind);
@@ -141,10 +147,11 @@ void CompressedProgram::find_sites(std::vector<ProgramCall>& calls) const {
 
 void CompressedProgram::make_rule(std::uint32_t rule) {
   std::vector<ProgramSegment>& segments = rules_[rule];
-  std::vector<ProgramCall> calls;
+  std::vector<ProgramCall>& calls = gathered_;
+  calls.clear();
   const auto end_stretch = [&](std::uint32_t repeats) {
     if (calls.empty()) return;
-    segments.push_back(stretch(std::move(calls), repeats));
+    segments.push_back(stretch(calls, repeats));
     calls.clear();
   };
   for (const tit::Item& item : class_->grammar.rules[rule]) {
@@ -164,7 +171,7 @@ void CompressedProgram::make_rule(std::uint32_t rule) {
     end_stretch(1);
     if (!item.is_rule()) {
       calls.push_back({number, 0});
-      repeat(stretch(std::move(calls), 1), item.exponent, segments);
+      repeat(stretch(calls, 1), item.exponent, segments);
       calls.clear();
     } else if (rules_[number].size() == 1 && rules_[number][0].calls != nullptr &&
                rules_[number][0].repeats == 1) {
@@ -182,6 +189,7 @@ void CompressedProgram::numbers(std::uint32_t call, std::uint32_t position,
   const tit::Signature& signature = tables_->signatures[class_->signatures[call]];
   std::uint32_t vector = first_vectors_[call];
   into.clear();
+  into.reserve(signature.arguments.size());
   for (const tit::Argument& argument : signature.arguments) {
     // Sums wrap around: what a damaged file asks for is refused when the line is read.
     const auto value = static_cast<std::uint64_t>(argument.value);

@@ -52,10 +52,10 @@ class CompressedProgram {
   };
 
   ProgramCall* spell_out(std::uint32_t rule, std::uint64_t times, ProgramCall* at) const;
-  ProgramSegment stretch(std::vector<ProgramCall> calls, std::uint32_t repeats);
+  ProgramSegment stretch(const std::vector<ProgramCall>& calls, std::uint32_t repeats);
   void repeat(const ProgramSegment& once, std::uint32_t repeats,
               std::vector<ProgramSegment>& segments);
-  void find_sites(std::vector<ProgramCall>& calls) const;
+  void find_sites(ProgramCall* calls, std::size_t count) const;
   void make_rule(std::uint32_t rule);
 
   const tit::TraceTables* tables_;
@@ -64,7 +64,8 @@ class CompressedProgram {
   const tit::SiteTable* site_table_;
   const tit::VolumeSites* volume_sites_;
   std::vector<std::vector<ProgramSegment>> rules_;
-  std::vector<std::unique_ptr<const std::vector<ProgramCall>>> spelled_;
+  std::vector<std::unique_ptr<const ProgramCall[]>> spelled_;
+  std::vector<ProgramCall> gathered_;         // room while a rule is made
   std::vector<std::uint64_t> lengths_;        // of rules, in calls
   std::vector<CallContext> contexts_;         // of each call
   std::vector<std::uint32_t> first_vectors_;  // of each call: its first vector in the class
