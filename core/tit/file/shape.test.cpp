@@ -43,6 +43,22 @@ TEST("shapes: numbers are holes, and lines that differ in them have one shape") 
   CHECK(line_of("compute 5").shape == line_of("compute 1.5e+06").shape);
 }
 
+TEST("shapes: numbers of many digits are holes too") {
+  const std::string volume(1, static_cast<char>(kVolumeMark));
+  CHECK(line_of("compute 417022004.7025699").shape == "compute " + volume);
+  for (const char* text :
+       {"compute 417022004.7025699019", "weigh 12345678901234567890123 a=0.000000000000000000012",
+        "compute 0.00000000000000000000", "compute 4.17022004702569901E+308 ",
+        "compute 4.17022004702569901e+", "compute 1.2.34567890123456789012",
+        "a 1234567890123456789e", "waitall requests=123456789012345678901,.12345678901234567890"}) {
+    check_line(text);
+  }
+  CHECK(line_of("compute 417022004.7025699019").shape ==
+        line_of("compute 217022004.0000000001").shape);
+  CHECK((line_of("compute 417022004.7025699019").numbers ==
+         std::vector<std::int64_t>{417022004, 7025699019}));
+}
+
 TEST("shapes: random bytes come back") {
   std::mt19937 random(3);
   const std::string bytes = "0123456789 \t\r#.-+e=,compute\x01\x02\x03\x04\x05\x06\x07\x08";

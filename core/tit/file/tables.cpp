@@ -2,8 +2,6 @@
 
 #include <string_view>
 
-#include "tit/file/volume_code.hpp"
-
 namespace tisim {
 namespace tit {
 

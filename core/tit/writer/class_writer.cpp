@@ -44,12 +44,13 @@ std::uint32_t ClassWriter::shape(const std::string& text, std::uint64_t rank_hol
 
 Argument ClassWriter::argument_of(const std::vector<std::int64_t>& numbers, bool is_rank,
                                   bool is_volume, const std::vector<std::int32_t>& ranks,
-                                  RankClass& made) const {
+                                  RankClass& made) {
   require(numbers.size() == 1 || numbers.size() == ranks.size(),
           "a call has a number for each rank of its class, or one");
   for (const std::int64_t number : numbers) {
-    require(!is_volume || is_volume_code(static_cast<std::uint64_t>(number)),
-            "a volume has a code");
+    if (!is_volume) break;
+    require(is_volume_code(static_cast<std::uint64_t>(number)), "a volume has a code");
+    tables_.note_volume(static_cast<std::uint64_t>(number));
   }
   const std::int64_t first = numbers.front();
   const auto are = [&](auto by_rank) {
@@ -133,6 +134,7 @@ std::string ClassWriter::finish(bool legacy, const std::string& precision) {
   tables_.write_trace(trace);
   Section section;
   section.name = std::string(kTraceSection);
+  section.version = tables_.trace_version();
   section.coding = Coding::thorough;
   section.bytes = std::move(trace.data);
   return write_container({std::move(section)});

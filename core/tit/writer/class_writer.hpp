@@ -34,7 +34,7 @@ class ClassWriter {
 
  private:
   Argument argument_of(const std::vector<std::int64_t>& numbers, bool is_rank, bool is_volume,
-                       const std::vector<std::int32_t>& ranks, RankClass& made) const;
+                       const std::vector<std::int32_t>& ranks, RankClass& made);
 
   TraceTables tables_;
   std::unordered_map<std::string, std::uint32_t> shape_numbers_;

@@ -123,6 +123,12 @@ RankClass ClassBuilder::finish_class(Members& members, TraceTables& tables) {
       const Argument argument = is_column(members.columns[i], hole)
                                     ? Argument{Mode::column, 0}
                                     : numbers.argument(members.ranks.size() == 1);
+      if (shape.holes[hole].mark == kVolumeMark) {
+        tables.note_volume(static_cast<std::uint64_t>(argument.value));
+        for (const std::int64_t number : numbers.all()) {
+          tables.note_volume(static_cast<std::uint64_t>(number));
+        }
+      }
       if (argument.mode == Mode::by_rank) {
         made.vectors.push_back(shape.is_rank(hole)
                                    ? RankVector::of(numbers.all(), members.ranks, true)

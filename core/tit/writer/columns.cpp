@@ -197,6 +197,7 @@ std::string code_columns(std::vector<RankValues> values, std::uint64_t block_val
     const std::uint32_t* site = site_of[i];
     for (const std::uint64_t value : values[i].values) counters[*site++].note(value, numbers);
   }
+  for (const SiteCounter& counter : counters) tables.note_volume(counter.largest_volume());
   numbers.finish(tables);
   for (SiteCounter& counter : counters) counter.start(numbers);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -275,8 +276,10 @@ std::string code_drawn_columns(std::vector<RankValues> values, std::uint64_t blo
                   [&](std::uint32_t before, std::uint32_t at, std::uint32_t place, bool is_volume) {
                     const std::uint32_t site = contexts.find({before, at})->second + place;
                     // Volumes in lines are codes, which zigzags are not.
-                    if (place > 0 && is_volume)
+                    if (place > 0 && is_volume) {
                       *value = static_cast<std::uint64_t>(unzigzag(*value));
+                      tables.note_volume(*value);
+                    }
                     site_of[i].push_back(site);
                     if (place == 0) {
                       drawn[site] = true;

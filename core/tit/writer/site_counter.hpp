@@ -61,6 +61,9 @@ class SiteCounter {
     low_ = std::min(low_, value);
     high_ = std::max(high_, value);
   }
+  // The largest code of a volume, or that plus 1, which is no other kind of code; between the
+  // passes.
+  std::uint64_t largest_volume() const { return kind_ == ValueKind::number ? 0 : high_; }
   // Between the passes. Numbers are in the order of the codes.
   void start(const VolumeNumbers& numbers) {
     constexpr std::uint64_t kMostCounted = 0xffffffffU;

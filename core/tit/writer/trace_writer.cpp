@@ -157,6 +157,7 @@ std::string TraceWriter::finish(FileLayout layout, std::vector<Section> others) 
   } else {
     code_tables(sections, 0);
   }
+  sections.front().version = tables_.trace_version();
   if (draws_) {
     Bytes seed;
     seed.varint(seed_);

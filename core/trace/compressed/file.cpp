@@ -15,8 +15,6 @@ namespace tisim {
 
 namespace {
 
-constexpr std::uint32_t kSectionVersion = 1;
-
 class FileSource final : public tit::ByteSource {
  public:
   explicit FileSource(const TraceFile& file) : file_(file) {}
@@ -38,7 +36,8 @@ bool is_known(const tit::Section& section) {
   constexpr std::string_view kNames[] = {tit::kTraceSection,           tit::kColumnsSection,
                                          tit::kValuesSection,          tit::kAttributesSection,
                                          tit::kAttributeValuesSection, tit::kDrawnSection};
-  return section.version == kSectionVersion &&
+  const std::uint32_t last = section.name == tit::kTraceSection ? tit::kTraceVersion : 1;
+  return section.version >= 1 && section.version <= last &&
          std::find(std::begin(kNames), std::end(kNames), section.name) != std::end(kNames);
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.unit.command_line import ROOT, CommandLine
 from tests.unit.trace_library.test_attributes import measured
 from tisim.errors import InputError
 from tisim.formats import Trace, pack, unpack
+from tisim.formats.tit import TitTrace
 from tisim.formats.tit.container import CODED, COPIED, MAGIC, REQUIRED, Section, read_sections
 from tisim.formats.tit.numbers import crc32c
 
@@ -73,6 +75,21 @@ def test_unknown_required_sections_are_refused_by_name(lu: Path, tmp_path: Path)
     with pytest.raises(InputError, match=r'its section "energy" of version 3; get a newer tisim'):
         pack(with_section(lu, REQUIRED), tmp_path / "again.tit")
     assert not (tmp_path / "again.tit").exists()
+
+
+@pytest.mark.parametrize(("volume", "version"), [("417022004.702569", 1), ("417022004.7025699", 2)])
+def test_files_with_numbers_of_many_digits_say_so(
+    volume: str, version: int, tmp_path: Path
+) -> None:
+    (tmp_path / "0").write_text(f"0 compute {volume}\n0 barrier\n" * 3)
+    packed = tmp_path / "x.tit"
+    pack(tmp_path / "0", packed, version=2)
+    first, *others = read_sections(packed.read_bytes())
+    assert (first.name, first.version) == ("trace", version)
+    packed.write_bytes(container([replace(first, version=3), *others]))
+    for read in (Trace.open, TitTrace):
+        with pytest.raises(InputError, match=r'section "?trace"? of version 3'):
+            read(packed)
 
 
 def test_attributes_are_kept(tmp_path: Path) -> None:

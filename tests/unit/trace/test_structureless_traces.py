@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tisim.formats import pack, unpack
+from tisim.formats import Trace, pack, unpack
 
 RANKS = 8
 #: Of a file, its sections and names.
@@ -91,3 +91,61 @@ def test_sizes_of_vector_collectives_stand_in_columns(tmp_path: Path) -> None:
     unpack(tmp_path / "2.tit", tmp_path / "again")
     for rank, content in enumerate(texts(lines)):
         assert (tmp_path / "again" / f"rank-{rank}.txt").read_text() == content
+
+
+def many_digits(print_volume: Callable[[float], str]) -> Callable[[random.Random], Lines]:
+    def lines(source: random.Random) -> Lines:
+        return [f"compute {print_volume(source.random() * 1e9)}", "barrier"]
+
+    return lines
+
+
+VOLUMES = {
+    "repr": many_digits(repr),
+    "repr below 1": many_digits(lambda volume: repr(volume / 1e9)),
+    "17 digits": many_digits("{:.17g}".format),
+    "16 decimals": many_digits("{:.16e}".format),
+    "17 decimals": many_digits("{:.17e}".format),
+    "large": many_digits(lambda volume: f"{volume * 1000:f}"),
+    "beyond 17 digits": many_digits("{:.10f}".format),
+}
+
+
+@pytest.mark.parametrize("name", VOLUMES)
+def test_numbers_of_many_digits_take_no_more_than_through_xz(name: str, tmp_path: Path) -> None:
+    source = random.Random(6)
+    lines = [[line for _ in range(100) for line in VOLUMES[name](source)] for _ in range(2 * RANKS)]
+    packed = smallest(lines, tmp_path)
+    written = texts(lines)
+    assert packed < len(lzma.compress("".join(written).encode(), preset=9))
+    unpack(tmp_path / "2.tit", tmp_path / "again")
+    for rank, content in enumerate(written):
+        assert (tmp_path / "again" / f"rank-{rank}.txt").read_text() == content
+
+
+def test_numbers_of_many_digits_are_read_as_their_text_is(tmp_path: Path) -> None:
+    source = random.Random(7)
+    scales = [10.0**power for power in range(-5, 24)]
+    prints = [repr, "{:.17g}".format, "{:.16e}".format, "{:.15e}".format, "{:.12f}".format]
+    lines = [
+        [
+            line
+            for scale in scales
+            for show in prints
+            for line in (f"compute {show(source.random() * scale)}", "barrier")
+        ]
+        for _ in range(RANKS)
+    ]
+    smallest(lines, tmp_path)
+    text, packed = Trace.open(tmp_path / "text"), Trace.open(tmp_path / "2.tit")
+    for rank in range(RANKS):
+        volumes = [
+            [
+                row["amount"]
+                for batch in trace.operations(rank)
+                for row in batch[batch["amount"] > 0]
+            ]
+            for trace in (packed, text)
+        ]
+        assert volumes[0] == volumes[1]
+        assert len(volumes[0]) == len(scales) * len(prints)

@@ -14,6 +14,8 @@ from .numbers import ByteReader, DamagedError
 from .tables import CodedColumns, ColumnTables, TraceTables
 
 KNOWN = ("trace", "columns", "values", "attributes", "attribute values", "drawn volumes")
+#: Of sections that have more than version 1.
+VERSIONS = {"trace": (1, 2)}
 
 
 _NO_BLOCKS = Blocks([], b"")
@@ -55,7 +57,7 @@ class TitTrace:
     def __init__(self, path: str | PathLike[str]) -> None:
         contents = {}
         for section in read_sections(Path(path).read_bytes()):
-            known = section.name in KNOWN and section.version == 1
+            known = section.name in KNOWN and section.version in VERSIONS.get(section.name, (1,))
             if not known and section.flags & REQUIRED:
                 raise DamagedError(
                     f"it needs the section {section.name} of version {section.version}"
