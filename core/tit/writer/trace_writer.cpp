@@ -120,14 +120,22 @@ void TraceWriter::write_attributes(std::vector<Section>& sections) {
   sections.back().required = false;
 }
 
-// Tables are coded thoroughly only where reading them takes a small part of a replay, and beside
-// many values it saves less than a hundredth of the file. `values`: the bytes of the columns.
+// Tables are coded thoroughly where reading them takes a small part of a replay, but beside many
+// values it saves less than a hundredth of the file; and where they are mostly calls that hardly
+// come again, unless that would take seconds to read. `values`: the bytes of the columns.
 void TraceWriter::code_tables(std::vector<Section>& tables, std::uint64_t values) const {
   constexpr std::uint64_t kCallsPerByte = 12;
   constexpr std::uint64_t kManyValues = 4;  // so many times as much as the tables
   std::uint64_t bytes = 0;
   for (const Section& section : tables) bytes += section.bytes.size();
-  const bool is_thorough = bytes <= calls_ / kCallsPerByte && values <= kManyValues * bytes;
+  const bool is_read_quickly = bytes <= calls_ / kCallsPerByte && values <= kManyValues * bytes;
+  constexpr std::uint64_t kManyCalls = 256;
+  constexpr std::uint64_t kBytesPerCall = 64;  // of tables that are mostly calls, at most
+  constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 20;
+  const std::uint64_t calls = tables_.signatures.size();
+  const bool has_no_structure =
+      calls >= kManyCalls && bytes <= kBytesPerCall * calls && bytes <= kMostBytes;
+  const bool is_thorough = is_read_quickly || has_no_structure;
   const Coding coding = is_thorough ? Coding::thorough : Coding::quick;
   for (Section& section : tables) section.coding = coding;
 }

@@ -100,21 +100,37 @@ def many_digits(print_volume: Callable[[float], str]) -> Callable[[random.Random
     return lines
 
 
-VOLUMES = {
+def words(source: random.Random) -> Lines:
+    names = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
+    return ["# " + " ".join(source.choices(names, k=source.randrange(1, 9))), "barrier"]
+
+
+def custom_actions(source: random.Random) -> Lines:
+    return [f"weigh {source.random():.4f} {source.randrange(10**4)} unit={source.choice('abc')}"]
+
+
+def random_bits(source: random.Random) -> Lines:
+    return [f"# {source.getrandbits(128):x}", "barrier"]
+
+
+UNUSUAL = {
     "repr": many_digits(repr),
     "repr below 1": many_digits(lambda volume: repr(volume / 1e9)),
     "17 digits": many_digits("{:.17g}".format),
     "16 decimals": many_digits("{:.16e}".format),
     "17 decimals": many_digits("{:.17e}".format),
     "large": many_digits(lambda volume: f"{volume * 1000:f}"),
+    "words": words,
+    "custom actions": custom_actions,
+    "bits": random_bits,
     "beyond 17 digits": many_digits("{:.10f}".format),
 }
 
 
-@pytest.mark.parametrize("name", VOLUMES)
-def test_numbers_of_many_digits_take_no_more_than_through_xz(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_unusual_texts_take_no_more_than_through_xz(name: str, tmp_path: Path) -> None:
     source = random.Random(6)
-    lines = [[line for _ in range(100) for line in VOLUMES[name](source)] for _ in range(2 * RANKS)]
+    lines = [[line for _ in range(100) for line in UNUSUAL[name](source)] for _ in range(2 * RANKS)]
     packed = smallest(lines, tmp_path)
     written = texts(lines)
     assert packed < len(lzma.compress("".join(written).encode(), preset=9))
