@@ -219,6 +219,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # The reader of the output has closed it; the interpreter must not report the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
+    except MemoryError:
+        status = _fail("there is not enough memory for this", 2)
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         status = _fail(f"{name}{error.strerror or error}", 2)

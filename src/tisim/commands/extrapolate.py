@@ -11,11 +11,12 @@ import click
 from tisim.commands.written import report_written
 from tisim.files import check_writable
 from tisim.formats.writer import PACKED_SUFFIX
-from tisim.quantities import format_bytes
+from tisim.quantities import count_of, format_bytes
 
 if TYPE_CHECKING:
     from tisim.extrapolation import Extrapolation
     from tisim.extrapolation.scaling.curves import ScalingCurves
+    from tisim.platform import Platform
 
 
 @click.command(
@@ -119,14 +120,16 @@ def extrapolate_command(
     from tisim.errors import InputError
     from tisim.extrapolation import extrapolate
     from tisim.extrapolation.recordings import Recordings
+    from tisim.formats.trace import Trace
     from tisim.platform import Platform
 
-    if Path(output).suffix != PACKED_SUFFIX:
-        raise InputError(f"the output is a packed trace: call it {Path(output).stem}.tit")
     if platform is not None and recorded is None and report_file is None and plot_file is None:
         raise InputError("--platform is for --check, --report or --plot, which show times on it")
-    check_writable(output)
+    _check_output(output, [*traces, *([] if recorded is None else [recorded])])
     _check_pictures(report_file, plot_file)
+    machine = None if platform is None else Platform.load(platform)
+    if recorded is not None:
+        Trace.open(recorded, ranks=ranks)
     if families is not None:
         _run(families)
     iterations = _iterations(asked)
@@ -157,18 +160,18 @@ def extrapolate_command(
             )
     least = min((p.confirmed for p in made.parameters), default=0)
     size = Path(output).stat().st_size
-    classes = f"{made.classes:,} class{'es' if made.classes > 1 else ''} of ranks"
+    classes = f"{count_of(made.classes, 'class', 'es')} of ranks"
     click.echo(
-        f"{output}: {made.ranks:,} ranks in {classes}, {format_bytes(size)}, from "
+        f"{output}: {count_of(made.ranks, 'rank')} in {classes}, {format_bytes(size)}, from "
         f"{', '.join(f'{s:,}' for s in made.sizes)}; on {made.grid}; "
-        f"{len(made.parameters):,} parameters, each confirmed by {least} sizes or more beyond "
-        "those that determine it"
+        f"{len(made.parameters):,} parameters, each confirmed by {count_of(least, 'size')} or more "
+        "beyond those that determine it"
     )
     if made.volumes:
         worst = max(volume.fit.error for volume in made.volumes)
         click.echo(
-            f"volumes are means, fitted at {len(made.volumes):,} calls; sizes that are left out "
-            f"are predicted within {worst:.1%}"
+            f"volumes are means, fitted at {count_of(len(made.volumes), 'call')}; sizes that are "
+            f"left out are predicted within {worst:.1%}"
         )
     if made.approximate:
         listed = ", ".join(f"{action} ({how})" for action, how in made.approximate.items())
@@ -178,11 +181,23 @@ def extrapolate_command(
         from tisim.extrapolation.scaling.curves import scaling_curves
 
         recordings = Recordings.read(traces, scaling=scaling, approximate=approximate)
-        machine = None if platform is None else Platform.load(platform)
         curves = scaling_curves(recordings, ranks, prefer=prefer, platform=machine)
         _draw(made, curves, report_file, plot_file)
-    if recorded is not None and not _checked(made, output, recorded, platform):
+    if recorded is not None and not _checked(made, output, recorded, machine):
         raise SystemExit(1)
+
+
+def _check_output(output: str, inputs: Sequence[str]) -> None:
+    """Check that the output can be written, and takes the place of none of the traces."""
+    from tisim.errors import InputError
+
+    if Path(output).suffix != PACKED_SUFFIX:
+        name = Path(output).stem or "big"
+        raise InputError(f"the output is a packed trace: call it {name}{PACKED_SUFFIX}")
+    for path in inputs:
+        if Path(path).exists() and Path(output).exists() and Path(path).samefile(output):
+            raise InputError("is one of the traces; give the output another name", file=output)
+    check_writable(output)
 
 
 def _iterations(asked: Sequence[str]) -> dict[str, int]:
@@ -239,14 +254,14 @@ def _run(families: str) -> None:
 
     try:
         run_path(families)
-    except TisimError:
-        raise
-    except Exception as error:
+    except TisimError as error:
+        raise InputError(str(error), file=families) from None
+    except (Exception, SystemExit) as error:
         reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         raise InputError(f"this file of families cannot be run: {reason}", file=families) from None
 
 
-def _checked(made: Extrapolation, output: str, recorded: str, platform: str | None) -> bool:
+def _checked(made: Extrapolation, output: str, recorded: str, platform: Platform | None) -> bool:
     """Say how the trace compares with a recorded one; whether all calls are equal."""
     from tisim.extrapolation.checking import check
 

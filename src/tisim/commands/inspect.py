@@ -14,7 +14,7 @@ from tisim.formats.inspection import Inspection, inspect
 from tisim.formats.inspection_text import actions_text, histogram_text, ranks_text, shown_call
 from tisim.formats.phases import phases_of
 from tisim.progress import ProgressBar
-from tisim.quantities import format_bytes
+from tisim.quantities import count_of, format_bytes
 from tisim.tables import align
 
 _ROWS = 20
@@ -105,8 +105,9 @@ def _report(found: Inspection, statistics: bool, rows: int) -> Iterator[str]:
 def _head(found: Inspection) -> Iterator[str]:
     how = "" if found.packed else ", packed to be inspected"
     yield (
-        f"{found.name}: {_count(found.ranks, 'rank')}, {_count(found.class_count, 'class', 'es')} "
-        f"of ranks, {_count(found.actions, 'action')}, {found.dialect} dialect; "
+        f"{found.name}: {count_of(found.ranks, 'rank')}, "
+        f"{count_of(found.class_count, 'class', 'es')} of ranks, "
+        f"{count_of(found.actions, 'action')}, {found.dialect} dialect; "
         f"{found.nbytes:,} bytes as .tit version 2{how}"
     )
     if found.extrapolated:
@@ -115,7 +116,7 @@ def _head(found: Inspection) -> Iterator[str]:
         yield f"volumes are kept at the precision {found.precision}"
     if found.complete:
         yield (
-            f"{_count(found.messages, 'message')} of {format_bytes(found.bytes)} from rank to "
+            f"{count_of(found.messages, 'message')} of {format_bytes(found.bytes)} from rank to "
             f"rank, {found.flops:.6g} flops"
         )
     else:
@@ -124,8 +125,8 @@ def _head(found: Inspection) -> Iterator[str]:
         )
     if found.unreadable:
         yield (
-            f"{_count(found.unreadable, 'line')} with actions that are not known here: tisim check "
-            "says which are wrong"
+            f"{count_of(found.unreadable, 'line')} with actions that are not known here: tisim "
+            "check says which are wrong"
         )
 
 
@@ -267,7 +268,3 @@ def _table(
         yield f"  {line}"
     if count is not None and count > len(rows) - 1:
         yield f"  and {count - len(rows) + 1:,} more"
-
-
-def _count(number: int, what: str, plural: str = "s") -> str:
-    return f"{number:,} {what}{'' if number == 1 else plural}"

@@ -121,7 +121,7 @@ def check(
     InputError
         When it is of another number of ranks.
     """
-    mine, theirs = TitTrace(Path(made)), read_trace(recorded, 0).trace
+    mine, theirs = TitTrace(Path(made)), read_trace(recorded).trace
     if mine.ranks != theirs.ranks:
         raise InputError(
             f"it has {theirs.ranks:,} ranks, and {mine.ranks:,} are compared: extrapolate to "

@@ -72,21 +72,33 @@ class Findings:
     ambiguous: list[str] = field(default_factory=list)
     #: The loops by their paths, and their iterations in the largest trace.
     loops: dict[str, int] = field(default_factory=dict)
+    #: Those of `prefer` that something is called.
+    known: set[str] = field(default_factory=set)
 
     def note(self, site: str, what: str, text: str, confirmed: int) -> None:
         """Add a parameter."""
         self.parameters.append(Parameter(site, what, text, confirmed))
 
+    def prefers(self, *names: str) -> bool:
+        """Whether what has these names is to be taken where others explain the same."""
+        asked = {name for name in names if name in self.prefer}
+        self.known |= asked
+        return bool(asked)
+
     def only(self, site: str, what: str, found: list[tuple[str, str, T]]) -> tuple[str, T]:
         """The one that is left of (family, text, value), by preference where there are several."""
-        preferred = [(text, value) for family, text, value in found if family in self.prefer]
+        preferred = [(text, value) for family, text, value in found if self.prefers(family, text)]
         if preferred:
             return preferred[0]
         if len(found) == 1:
             return found[0][1], found[0][2]
-        shown = "; ".join(text for _, text, _ in found[:_SHOWN])
+        shown = "; ".join(
+            text if text == family else f"{text} ({family!r})" for family, text, _ in found[:_SHOWN]
+        )
+        more = f"; and {len(found) - _SHOWN} more" if found[_SHOWN:] else ""
         self.ambiguous.append(
-            f"{site}: {what} could be any of: {shown}; they differ at {self.ranks} ranks; "
-            "record another size that tells them apart, or choose with --prefer"
+            f"{site}: {what} could be any of: {shown}{more}; they differ at {self.ranks} ranks; "
+            "record another size that tells them apart, or choose one, as with "
+            f"--prefer {found[0][0]!r}"
         )
         return found[0][1], found[0][2]

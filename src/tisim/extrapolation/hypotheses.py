@@ -100,6 +100,7 @@ def explain(
             _check_loops(iterations, model.findings)
             if model.findings.ambiguous:
                 raise InputError(f"on {grid.name}: {model.findings.ambiguous[0]}")
+            model.findings.known.update(grid.name for grid in preferred)
             found.append(Explanation(grid, program, model.findings))
         if found:
             return _agreed(found, target)

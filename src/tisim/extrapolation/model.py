@@ -98,11 +98,11 @@ class Model:
 
     def _present(self, node: Site | Loop, domain: list[Mask], among: Mask, at: str) -> Mask:
         site = described(node, at)
-        sizes = sum(bool(mask.any()) for mask in node.present)
-        if sizes < _FEWEST_WITH_CALL:
+        sizes = [size for size, mask in zip(self._sizes, node.present, strict=True) if mask.any()]
+        if len(sizes) < _FEWEST_WITH_CALL:
             raise InputError(
-                f"{site}: it is in the trace of one number of ranks only; record more sizes that "
-                "have it"
+                f"{site}: only the trace of {sizes[0]:,} ranks has it; record more sizes that have "
+                "it, all of one program"
             )
         mask = self._guarded(
             site, self._evidence, [Scene(self.target)], domain, node.present, among

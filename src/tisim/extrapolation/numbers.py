@@ -60,6 +60,9 @@ class NumberFitter:
                 f"{site}: {what} ({pairs}) is {usable[0].text}, which is no whole number from 0 "
                 f"at {self.target.ranks} ranks"
             )
+        asked = [fit for fit in usable if self.findings.prefers(*_names(fit))]
+        if by_asked := _by_value(asked, min(values) < 0):
+            usable, by_value = asked, by_asked
         # Of several: what differs by a constant from what explains another number, then what
         # depends on the sides of a grid that the user has named.
         for simpler in (
@@ -68,7 +71,7 @@ class NumberFitter:
         ):
             if len(by_value) > 1:
                 by_value = _by_value(simpler, min(values) < 0) or by_value
-        listed = [(fit.family, f"{fit.text} = {value}", value) for value, fit in by_value.items()]
+        listed = [(fit.family, _shown(fit), value) for value, fit in by_value.items()]
         text, value = self.findings.only(site, what, listed)
         fit = by_value[value]
         if len(by_value) == 1 and fit.slope and fit.family == fit.slope[0]:
@@ -154,6 +157,15 @@ class NumberFitter:
             return code_of(self.by_size(site, what, sizes, [value_of(code) for code in codes]))
         except InputError as error:
             raise UnexplainedVolumeError(error.message) from None
+
+
+def _names(fit: Fit) -> list[str]:
+    """What ``--prefer`` may call it: as messages do, and by the name of its term."""
+    return [fit.family, fit.text, _shown(fit), *(fit.slope or ())[:1]]
+
+
+def _shown(fit: Fit) -> str:
+    return f"{fit.text} = {fit.value}"
 
 
 def _by_value(fits: Sequence[Fit], may_be_negative: bool) -> dict[int, Fit]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tisim.errors import InputError
 from tisim.extrapolation.findings import FittedVolume, Parameter
 from tisim.extrapolation.recordings import Recordings
 
@@ -79,10 +80,16 @@ def extrapolate(
     ------
     InputError
         When a part of the program is explained by no function, or by several that differ at
-        `ranks`.
+        `ranks`, or nothing is called as in `prefer`.
     """
     recordings = Recordings.read(traces, scaling=scaling, approximate=approximate)
     found = recordings.explained(ranks, prefer, iterations)
+    if unknown := [name for name in prefer if name not in found.findings.known]:
+        raise InputError(
+            f"--prefer {unknown[0]!r} chooses nothing at {ranks:,} ranks: no process grid of these "
+            "numbers of ranks, and no function or condition that explains a part of the program, "
+            "is called so; leave it out, or take a name from the message about several of them"
+        )
     count = recordings.write(found, ranks, output)
     return Extrapolation(
         ranks,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import pairwise
 
 from tisim.errors import InputError
 from tisim.extrapolation.data.approximation import Approximation
@@ -17,6 +18,8 @@ from tisim.extrapolation.volumes import SCALINGS, UnexplainedVolumeError
 from tisim.formats.extrapolated import Extrapolated, ExtrapolatedVolume, add_extrapolated
 
 FEWEST_SIZES = 3
+# A simple program takes 4 GB at so many.
+_MOST_RANKS = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Recordings:
     Attributes
     ----------
     sizes
-        The numbers of ranks.
+        The numbers of ranks, from the smallest one.
     classes
         The programs of all classes of ranks of all traces.
     means
@@ -67,10 +70,18 @@ class Recordings:
         InputError
             When these are no traces of one program on three numbers of ranks.
         """
-        recorded = [read_trace(path, size) for size, path in enumerate(traces)]
+        as_given = sorted((read_trace(path) for path in traces), key=lambda trace: trace.ranks)
+        recorded = [replace(trace, size=size) for size, trace in enumerate(as_given)]
         sizes = tuple(trace.ranks for trace in recorded)
-        if len(set(sizes)) < FEWEST_SIZES:
-            shown = ", ".join(map(str, sorted(set(sizes))))
+        for one, other in pairwise(recorded):
+            if one.ranks == other.ranks:
+                raise InputError(
+                    f"has {other.ranks:,} ranks, as {one.name} has; give one trace of each number "
+                    "of ranks",
+                    file=other.name,
+                )
+        if len(sizes) < FEWEST_SIZES:
+            shown = ", ".join(map(str, sizes))
             raise InputError(
                 f"traces of {FEWEST_SIZES} numbers of ranks or more are needed, not of {shown}: "
                 "two determine a function, and another one must confirm it"
@@ -118,6 +129,11 @@ class Recordings:
         """
         if ranks < 1:
             raise InputError(f"a trace has a rank or more, not {ranks}")
+        if ranks > _MOST_RANKS:
+            raise InputError(
+                f"up to {_MOST_RANKS:,} ranks are predicted, not {ranks:,}: what each of them does "
+                "has to fit into memory"
+            )
         asked = iterations or {}
         try:
             return explain(self.classes, self.sizes, ranks, prefer, self.scaling, asked)
@@ -147,5 +163,5 @@ class Recordings:
             for one in found.findings.volumes
             if round(one.fit.value)
         )
-        add_extrapolated(output, Extrapolated(tuple(sorted(self.sizes)), volumes, how))
+        add_extrapolated(output, Extrapolated(self.sizes, volumes, how))
         return count

@@ -1,6 +1,7 @@
 """Quantities with units: read from text, and written for people."""
 
 from tisim.quantities.formatting import (
+    count_of,
     format_bytes,
     format_quantity,
     format_seconds,
@@ -11,6 +12,7 @@ from tisim.quantities.formatting import (
 from tisim.quantities.parsing import parse_bandwidth, parse_size, parse_speed, parse_time
 
 __all__ = [
+    "count_of",
     "format_bytes",
     "format_quantity",
     "format_seconds",

@@ -61,3 +61,8 @@ def format_quantity(value: float, unit: str) -> str:
 def format_bytes(count: float) -> str:
     """A number of bytes such as ``64 B`` or ``1.5 MB``."""
     return format_quantity(count, "B")
+
+
+def count_of(number: int, what: str, plural: str = "s") -> str:
+    """A number of things such as ``1 rank`` or ``2,048 ranks``."""
+    return f"{number:,} {what}{'' if number == 1 else plural}"

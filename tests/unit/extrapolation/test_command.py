@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.command_line import CommandLine
+from tests.unit.extrapolation.test_solvers import written
 from tisim.formats import pack
 from tisim.generate import Ring
 
@@ -43,6 +44,11 @@ def test_a_wrong_call_ends_with_one_message(
         ((*rings, "--to", "64", "-o", str(tmp_path / "made")), "call it made.tit"),
         ((*rings[:2], "--to", "64", "-o", output), "3 numbers of ranks"),
         ((*rings, "no.tit", "--to", "64", "-o", output), "no.tit"),
+        ((*rings, rings[1], "--to", "64", "-o", output), "one trace of each number"),
+        ((*rings, "--to", "64", "-o", rings[0]), "is one of the traces"),
+        ((*rings, "--to", "64", "-o", output, "--prefer", "no name"), "chooses nothing"),
+        ((*rings, "--to", str(1 << 30), "-o", output), "up to 16,777,216 ranks"),
+        ((*rings, "--to", "64", "-o", output, "--check", rings[0]), "has 4 ranks, not 64"),
     ):
         outcome = tisim("extrapolate", *arguments)
         assert outcome.status == 2
@@ -85,3 +91,30 @@ def test_iterations_that_say_no_loop_or_no_number_are_refused(
     outcome = tisim("extrapolate", *rings, "--to", "64", "-o", output, "--iterations", wrong)
     assert outcome.status == 2
     assert "--show names the loops" in outcome.err
+
+
+@pytest.mark.parametrize("length", [8, 100])
+def test_a_damaged_trace_is_named(
+    tisim: CommandLine, rings: list[str], tmp_path: Path, length: int
+) -> None:
+    damaged = Path(rings[1])
+    damaged.write_bytes(damaged.read_bytes()[:length])
+    outcome = tisim("extrapolate", *rings, "--to", "64", "-o", str(tmp_path / "made.tit"))
+    assert outcome.status == 2
+    assert f"{damaged}: is damaged" in outcome.err
+
+
+@pytest.mark.parametrize("name", ["P^(1/2) + c", "P^(1/2)", "1 P^(1/2) - 1"])
+def test_a_function_is_preferred_by_the_names_that_the_message_has(
+    tisim: CommandLine, tmp_path: Path, name: str
+) -> None:
+    # On 4, 9 and 16 ranks floor(log2(P)) - 1 is the same.
+    def sums(_: int, ranks: int) -> list[str]:
+        return ["barrier", f"allreduce {round(ranks**0.5) - 1} 0"]
+
+    traces = [str(written(sums, ranks, tmp_path)) for ranks in (4, 9, 16)]
+    command = ("extrapolate", *traces, "--to", "64", "-o", str(tmp_path / "made.tit"))
+    refused = tisim(*command)
+    assert refused.status == 2
+    assert "1 P^(1/2) - 1 = 7 ('P^(1/2) + c')" in refused.err
+    assert "1 P^(1/2) - 1 = 7" in tisim(*command, "--show", "--prefer", name).out

@@ -45,7 +45,7 @@ def test_equal_parts_are_exact(tmp_path: Path) -> None:
 def test_data_are_refused_or_approximated(tmp_path: Path) -> None:
     traces = [written(sorted_keys, ranks, tmp_path) for ranks in SIZES]
     made = tmp_path / "made.tit"
-    with pytest.raises(InputError, match="--approximate"):
+    with pytest.raises(InputError, match="--approximate alltoallv draws"):
         extrapolate(traces, 32, made)
     assert not made.exists()
     found = extrapolate(traces, 32, made, approximate=["alltoallv:means"])

@@ -65,7 +65,8 @@ def _one(shape: Shape, numbers: Numbers) -> Numbers:
         if not shape.is_data:
             raise InputError(
                 f"the numbers of {shape.action} for different ranks differ; where they are data, "
-                f"--approximate {shape.action} takes their means"
+                f"--approximate {shape.action} draws them from a distribution, and "
+                f"{shape.action}:means takes their means"
             )
         return np.full(numbers.shape[1], round(float(numbers.mean())), dtype=np.int64)
     return np.asarray(numbers[0], dtype=np.int64)

@@ -21,6 +21,7 @@ from tisim.extrapolation.volume_codes import value_of
 from tisim.formats import pack, unpack
 from tisim.formats.packed import is_packed
 from tisim.formats.tit import TitTrace
+from tisim.formats.tit.numbers import DamagedError
 from tisim.formats.tit.shapes import NO_RANK, STEP
 from tisim.formats.tit.tables import (
     BY_RANK,
@@ -73,7 +74,7 @@ class RecordedTrace:
 
     name: str
     trace: TitTrace
-    size: int
+    size: int = 0
 
     @property
     def ranks(self) -> int:
@@ -137,15 +138,13 @@ class RecordedTrace:
             raise InputError(error.message, file=Path(self.name)) from None
 
 
-def read_trace(path: str | os.PathLike[str], size: int) -> RecordedTrace:
+def read_trace(path: str | os.PathLike[str]) -> RecordedTrace:
     """Read a trace.
 
     Parameters
     ----------
     path
         A packed trace, or any other one, which is packed first.
-    size
-        Which of the traces this is.
 
     Raises
     ------
@@ -153,15 +152,20 @@ def read_trace(path: str | os.PathLike[str], size: int) -> RecordedTrace:
         When it is no trace.
     """
     name = Path(path)
-    if is_packed(name) and name.read_bytes()[_VERSION_AT] == 2:
-        return RecordedTrace(str(name), TitTrace(name), size)
+    if is_packed(name) and name.read_bytes()[_VERSION_AT : _VERSION_AT + 1] == b"\2":
+        try:
+            return RecordedTrace(str(name), TitTrace(name))
+        except DamagedError as error:
+            raise InputError(
+                f"is damaged: {error.message}; get it again, or pack the trace again", file=name
+            ) from None
     with tempfile.TemporaryDirectory(prefix="tisim-extrapolate-") as directory:
         packed = Path(directory) / "packed.tit"
         text = Path(directory) / "text"
         if is_packed(name):  # in version 1, which has no structure
             unpack(name, text)
         pack(text if text.exists() else name, packed, version=2)
-        return RecordedTrace(str(name), TitTrace(packed), size)
+        return RecordedTrace(str(name), TitTrace(packed))
 
 
 def _read_class(
@@ -199,7 +203,7 @@ def _read_class(
             if means is not None
             else known
             if known is not None
-            else _by_rule(*call.arguments[hole], ranks)
+            else _by_rule(holes.action, *call.arguments[hole], ranks)
             for hole, known in enumerate(by_rank)
         ]
         if STEP in marks:  # the order of lines of different ranks in one file
@@ -221,14 +225,14 @@ def _read_class(
     return ClassProgram(trace.size, ranks, calls, items, volumes)
 
 
-def _by_rule(mode: int, value: int, ranks: Numbers) -> Numbers:
+def _by_rule(action: str, mode: int, value: int, ranks: Numbers) -> Numbers:
     if mode == CONSTANT:
         return np.full(len(ranks), value, dtype=np.int64)
     if mode in (RELATIVE, EXCLUSIVE):
         return ranks + value if mode == RELATIVE else ranks ^ value
     raise InputError(
-        "sizes or other arguments of its calls vary from call to call; where they are data, "
-        "--approximate ACTION takes the means of those of an action"
+        f"sizes or other arguments of {action} vary from call to call; where they are data, "
+        f"--approximate {action} takes their means"
     )
 
 
