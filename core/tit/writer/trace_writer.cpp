@@ -131,7 +131,7 @@ void TraceWriter::code_tables(std::vector<Section>& tables, std::uint64_t values
   const bool is_read_quickly = bytes <= calls_ / kCallsPerByte && values <= kManyValues * bytes;
   constexpr std::uint64_t kManyCalls = 256;
   constexpr std::uint64_t kBytesPerCall = 64;      // of tables that are mostly calls, at most
-  constexpr std::uint64_t kMostBytes = 1'000'000;  // read in about a second
+  constexpr std::uint64_t kMostBytes = 1'000'000;  // read in half a second
   const std::uint64_t calls = tables_.signatures.size();
   const bool has_no_structure =
       calls >= kManyCalls && bytes <= kBytesPerCall * calls && bytes <= kMostBytes;
