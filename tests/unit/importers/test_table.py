@@ -105,6 +105,32 @@ def test_damaged_parquet_ends_with_one_message(
         assert str(error).isprintable()
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(b"MPI_Isend", b"MPI_I\x80end"), (b"rank", b"\x80ank"), (b"rank", b"\x00ank")],
+)
+def test_parquet_with_text_that_is_none_ends_with_one_message(
+    before: bytes, after: bytes, tmp_path: Path
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    csv = pytest.importorskip("pyarrow.csv")
+    (tmp_path / "calls.csv").write_text(TABLE)
+    file = tmp_path / "calls.parquet"
+    parquet.write_table(
+        csv.read_csv(tmp_path / "calls.csv"),
+        file,
+        compression="none",
+        use_dictionary=False,
+        store_schema=False,
+    )
+    written = file.read_bytes()
+    assert before in written
+    file.write_bytes(written.replace(before, after))
+    with pytest.raises(InputError) as caught:
+        convert(file, tmp_path / "trace", format="table", speed=1000)
+    assert str(caught.value).isprintable()
+
+
 def test_columns_of_other_names_and_other_separators(tmp_path: Path) -> None:
     text = TABLE.replace("rank,call", "Who,What").replace(",", "\t")
     imported(tmp_path, text, format="table", speed=1000, columns={"rank": "Who", "call": "What"})

@@ -74,7 +74,7 @@ def _chosen(names: list[str], columns: Mapping[str, str], file: Path) -> dict[st
                 f"there is no quantity {quantity!r}; a table has {', '.join(QUANTITIES)}"
             )
         if column not in names:
-            raise InputError(f"has no column {column!r}; it has {', '.join(names)}", file=file)
+            raise InputError(f"has no column {column!r}; it has {_listed(names)}", file=file)
     lower = {name.lower(): name for name in reversed(names)}
     chosen = dict(columns)
     for quantity, usual in QUANTITIES.items():
@@ -86,10 +86,18 @@ def _chosen(names: list[str], columns: Mapping[str, str], file: Path) -> dict[st
         if quantity not in chosen:
             raise InputError(
                 f"has no column for the {quantity}: say which it is by --column "
-                f"{quantity}=COLUMN; it has {', '.join(names)}",
+                f"{quantity}=COLUMN; it has {_listed(names)}",
                 file=file,
             )
     return chosen
+
+
+def _listed(names: list[str]) -> str:
+    return _printable(", ".join(names))
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _csv(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
@@ -127,8 +135,7 @@ def _parquet(file: Path, columns: Mapping[str, str]) -> Iterator[tuple[int, Row]
                     number += 1
                     row = {q: cells[name] for q, name in chosen.items()}
                     yield number, {q: str(value) for q, value in row.items() if value is not None}
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
         # The library's messages have several lines, and bytes of the file.
-        why = " ".join(str(error).split())
-        shown = "".join(letter if letter.isprintable() else "?" for letter in why)
-        raise InputError(f"cannot be read as Parquet: {shown}", file=file) from None
+        why = _printable(" ".join(str(error).split()))
+        raise InputError(f"cannot be read as Parquet: {why}", file=file) from None
