@@ -7,13 +7,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from tisim.errors import InputError
 from tisim.formats.tit.shapes import VOLUME
-from tisim.formats.tit.volumes import MILLION, volume_text
+from tisim.formats.tit.volumes import FIRST_LONG, MILLION, volume_text
 
 #: The text of a computation, with the mark of its volume.
 COMPUTE = b"compute " + bytes([VOLUME])
-# Codes of plain digits, see docs/tit.md.
+# Whole numbers in digits, see docs/tit.md: those below this stand behind it, larger ones behind
+# FIRST_LONG.
 _DIGITS = 1 << 50
+_MOST = 10**17
 
 
 def value_of(code: int) -> Fraction:
@@ -22,13 +25,26 @@ def value_of(code: int) -> Fraction:
 
 
 def code_of(value: int) -> int:
-    """The code of a whole number, written in digits."""
-    return value if value < MILLION else _DIGITS + value
+    """The code of a whole number, written in digits.
+
+    Raises
+    ------
+    InputError
+        When it has more than 17 digits.
+    """
+    return int(codes_of(np.array([min(value, _MOST)], dtype=np.int64))[0])
 
 
 def codes_of(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """The codes of whole numbers, as `code_of`."""
-    return np.where(values < MILLION, values, _DIGITS + values)
+    most = int(values.max(initial=0))
+    if most >= _MOST:
+        raise InputError(
+            "a computation would have 10^17 instructions or more, and a packed trace holds volumes "
+            "of up to 17 digits; extrapolate to fewer ranks"
+        )
+    first = np.select([values < MILLION, values < _DIGITS], [0, _DIGITS], FIRST_LONG)
+    return values + first
 
 
 def whole_volumes(codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
