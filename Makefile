@@ -16,7 +16,7 @@ BUILT := $(VENV)/.tisim-built
 OPTIMISED := $(VENV)/.tisim-optimised
 NATIVE := $(shell find core bindings cmake tests/core -name "*.[ch]pp")
 CORE_SOURCES := $(filter-out %.test.cpp %.fuzz.cpp tests/%,$(NATIVE))
-PY_FILES := src tests $(wildcard benchmarks examples)
+PY_FILES := tisim tests $(wildcard benchmarks examples)
 # Two builds at once must not share a build directory.
 LOCK := $(if $(shell command -v flock),flock build/.lock)
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.process import TISIM, ProgramError, Run, run
-from tisim.formats.tit import TitTrace
+from tisim.traces.tit import TitTrace
 
 _SHOWN = ("simulated time", "actions", "skipped", "simulation took")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from benchmarks.process import ROOT
 from benchmarks.traces import TraceSource, files_of, handed_out
 from tisim import Trace, _core
-from tisim.formats import pack, unpack
-from tisim.generate import Halo3D, Pattern, TreeAllreduce, Wavefront
+from tisim.traces import pack, unpack
+from tisim.traces.generate import Halo3D, Pattern, TreeAllreduce, Wavefront
 
 _NAS = (
     *((name, "npb.S", int(name.rpartition(".")[2])) for name in ("cg.S.16", "mg.S.16", "lu.S.4")),

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tisim import Platform, replay
-from tisim.formats import pack
-from tisim.formats.packed import PRECISIONS
+from tisim.traces import pack
+from tisim.traces.packed import PRECISIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "tit.md"

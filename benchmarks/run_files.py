@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim import _core
-from tisim.timeline.names import STATES
-from tisim.timeline.run_file import RunFile
-from tisim.timeline.run_file.writer import RunDescription, RunFileWriter, row_types
-from tisim.view.answers import Answers
+from tisim.analysis.timeline.names import STATES
+from tisim.analysis.timeline.run_file import RunFile
+from tisim.analysis.timeline.run_file.writer import RunDescription, RunFileWriter, row_types
+from tisim.analysis.view.answers import Answers
 
 COLUMNS, LANES = 1400, 200
 #: Seconds for the first picture and for any zoom (95 of 100), bytes of memory.

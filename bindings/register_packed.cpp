@@ -16,14 +16,14 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "file_parts.hpp"
-#include "otf2/calls.hpp"
 #include "progress_reporter.hpp"
-#include "tit/writer/class_writer.hpp"
 #include "trace/archive/pack.hpp"
 #include "trace/archive/recorded_parts.hpp"
 #include "trace/archive/unpack.hpp"
 #include "trace/compressed/file.hpp"
 #include "trace/compressed/writer.hpp"
+#include "trace/otf2/calls.hpp"
+#include "trace/tit/writer/class_writer.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

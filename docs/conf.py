@@ -90,14 +90,14 @@ NOTEBOOKS = "examples/notebooks"
 PACKAGES = {
     "tisim": "The names that most programs need",
     "tisim.kernel": "Simulations with SimPy processes",
-    "tisim.formats": "Traces: reading, checking, packing",
+    "tisim.traces": "Traces: reading, checking, packing",
     "tisim.platform": "Platforms and deployments",
     "tisim.models": "Parameters of the models",
-    "tisim.timeline": "Event logs and timelines",
-    "tisim.viz": "Pictures and the report",
+    "tisim.analysis.timeline": "Event logs and timelines",
+    "tisim.analysis.viz": "Pictures and the report",
     "tisim.sweep": "Sweeps",
-    "tisim.calibration": "Calibration",
-    "tisim.generate": "Synthetic traces",
+    "tisim.studies.calibration": "Calibration",
+    "tisim.traces.generate": "Synthetic traces",
 }
 
 

@@ -12,7 +12,7 @@ import click
 from benchmarks.io_patterns import page
 from benchmarks.io_patterns.programs import Checkpoints
 from benchmarks.io_patterns.study import studied
-from tisim.tables import align
+from tisim.support.tables import align
 
 _NEEDED = {"fio": "fio", "mpirun": "openmpi-bin", "mpicc": "libopenmpi-dev"}
 

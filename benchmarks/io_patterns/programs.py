@@ -6,9 +6,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tisim.mpi_compiler import SourceCode, compiled, find_library
-from tisim.record.recorder import record
-from tisim.record.settings import Settings
+from tisim.support.mpi_compiler import SourceCode, compiled, find_library
+from tisim.traces.record.recorder import record
+from tisim.traces.record.settings import Settings
 
 _SOURCE = Path(__file__).resolve().parents[2] / "examples" / "mpi" / "checkpoint.c"
 PATTERNS = ("serial", "file-per-process", "shared")

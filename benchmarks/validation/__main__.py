@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from tisim.commands.validate import print_validation
 
 from benchmarks.validation import document
 from benchmarks.validation.before import pairs_of, results_of, text_of
@@ -18,9 +19,8 @@ from benchmarks.validation.machine import SPEED, calibrated
 from benchmarks.validation.programs import Program, few_programs, programs
 from benchmarks.validation.recorded import absent, recorded
 from benchmarks.validation.testbed import missing, shaped_nodes
-from tisim.commands.validate import print_validation
-from tisim.validation import Case, Study, Thresholds, Validation, validate
-from tisim.validation.page import page
+from tisim.studies.validation import Case, Study, Thresholds, Validation, validate
+from tisim.studies.validation.page import page
 
 # Bits a second: at these two processors carry so many ranks and are no bottleneck.
 _RATES = {40_000_000: 8, 20_000_000: 16}

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tisim.validation import CaseResult, Study, load_study, summarize, validate
-from tisim.validation.table import SUMMARY_COLUMNS, markdown, summary_rows
+from tisim.studies.validation import CaseResult, Study, load_study, summarize, validate
+from tisim.studies.validation.table import SUMMARY_COLUMNS, markdown, summary_rows
 
 
 @dataclass(frozen=True)

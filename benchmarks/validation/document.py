@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.validation.programs import Program
-from tisim.validation import CaseResult, Validation, summarize
-from tisim.validation.table import (
+from tisim.studies.validation import CaseResult, Validation, summarize
+from tisim.studies.validation.table import (
     CASE_COLUMNS,
     SUMMARY_COLUMNS,
     case_rows,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from tisim.validation import CaseResult
+from tisim.studies.validation import CaseResult
 
 
 def write_study(results: Iterable[CaseResult], directory: Path) -> Path:

@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 
 from benchmarks.validation.testbed import Nodes
-from tisim.calibration.benchmark_run import BenchmarkSize, benchmark_code
-from tisim.calibration.measurements import read_measurements
-from tisim.calibration.procedure import calibrate
-from tisim.mpi_compiler import compiled, find_library
-from tisim.uncertainty.bootstrap import draw_sets
+from tisim.studies.calibration.benchmark_run import BenchmarkSize, benchmark_code
+from tisim.studies.calibration.measurements import read_measurements
+from tisim.studies.calibration.procedure import calibrate
+from tisim.studies.uncertainty.bootstrap import draw_sets
+from tisim.support.mpi_compiler import compiled, find_library
 
 # How much the benchmark measures, and how much of it in a hurry.
 _RANKS = 4

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tisim.generate import (
+from tisim.traces.generate import (
     Halo2D,
     Halo3D,
     Pattern,

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "file/files.hpp"
 #include "host/cpu.hpp"
+#include "io/file/files.hpp"
 #include "mpi/matching/matcher.hpp"
 #include "mpi/rank/runtime.hpp"
 #include "transfer/activities.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "file/files.hpp"
+#include "io/file/files.hpp"
 #include "mpi/mpi.hpp"
 #include "simulation/action_log.hpp"
 #include "simulation/completion.hpp"

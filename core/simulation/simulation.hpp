@@ -14,9 +14,10 @@
 
 #include "clock/clock.hpp"
 #include "event_log/event_log.hpp"
-#include "file/files.hpp"
 #include "host/cpu.hpp"
 #include "host/disks.hpp"
+#include "io/file/files.hpp"
+#include "io/storage/file_systems.hpp"
 #include "mpi/mpi.hpp"
 #include "network/network.hpp"
 #include "platform/model.hpp"
@@ -29,7 +30,6 @@
 #include "simulation/platform_changes.hpp"
 #include "simulation/rank_lifetime.hpp"
 #include "simulation/steady_states.hpp"
-#include "storage/file_systems.hpp"
 #include "transfer/activities.hpp"
 #include "transfer/transfers.hpp"
 

@@ -10,10 +10,10 @@ import tempfile
 from pathlib import Path
 
 from tisim import Platform
-from tisim.extrapolation.recordings import Recordings
-from tisim.extrapolation.scaling.curves import scaling_curves
-from tisim.extrapolation.scaling.picture import draw_scaling
-from tisim.generate import Halo2D
+from tisim.traces.extrapolation.recordings import Recordings
+from tisim.traces.extrapolation.scaling.curves import scaling_curves
+from tisim.traces.extrapolation.scaling.picture import draw_scaling
+from tisim.traces.generate import Halo2D
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES, TARGET = (9, 16, 25), 144

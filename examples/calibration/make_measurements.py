@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import tisim
-from tisim.calibration import simulate, simulate_rate
+from tisim.studies.calibration import simulate, simulate_rate
 
 HERE = Path(__file__).parent
 HOSTS = ("node-0", "node-1")

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "core/reference_reading.hpp"
-#include "tit/codec/crc32c.hpp"
 #include "trace/archive/pack.hpp"
 #include "trace/archive/unpack.hpp"
 #include "trace/packed/byte_codec.hpp"
 #include "trace/packed/format.hpp"
 #include "trace/packed/text.hpp"
+#include "trace/tit/codec/crc32c.hpp"
 
 namespace tisim::test {
 

@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "tit/codec/bytes.hpp"
-#include "tit/codec/crc32c.hpp"
-#include "tit/codec/error.hpp"
-#include "tit/file/attributes.hpp"
-#include "tit/file/container.hpp"
-#include "tit/file/tables.hpp"
-#include "tit/writer/drawn_volumes.hpp"
-#include "tit/writer/trace_writer.hpp"
+#include "trace/tit/codec/bytes.hpp"
+#include "trace/tit/codec/crc32c.hpp"
+#include "trace/tit/codec/error.hpp"
+#include "trace/tit/file/attributes.hpp"
+#include "trace/tit/file/container.hpp"
+#include "trace/tit/file/tables.hpp"
+#include "trace/tit/writer/drawn_volumes.hpp"
+#include "trace/tit/writer/trace_writer.hpp"
 
 namespace tisim::test {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "tit/file/container.hpp"
+#include "trace/tit/file/container.hpp"
 
 namespace tisim::test {
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tisim
-from tisim.cli import main
+from tisim.commands.cli import main
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.oracle.cases import LATENCY, Case
-from tisim.quantities import parse_bandwidth
+from tisim.support.quantities import parse_bandwidth
 
 HEADER = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tisim.calibration import calibrate, read_measurements, simulate
+from tisim.studies.calibration import calibrate, read_measurements, simulate
 
 pytestmark = pytest.mark.oracle
 

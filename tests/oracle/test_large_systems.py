@@ -12,7 +12,7 @@ import pytest
 
 import tisim
 from tests.oracle.simgrid_exec import run_oracle
-from tisim.generate import PATTERNS
+from tisim.traces.generate import PATTERNS
 
 RANKS = 512
 PLATFORM = """<?xml version="1.0"?>

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import tisim
 from tests.property.looping_programs import Lines, joined, write
-from tisim.formats import pack
+from tisim.traces import pack
 
 #: Flops that take 1e-9 s on a host of `CLUSTER`.
 NANOSECOND = 4.0

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from tisim.calibration import Measurements, Route, factors_of, fit_overheads, fit_transfer
+from tisim.studies.calibration import Measurements, Route, factors_of, fit_overheads, fit_transfer
 
 ENVELOPE = 16
 ROUTE = Route(30e-6, 125e6)

@@ -8,8 +8,8 @@ import pytest
 
 from tests.property.looping_programs import looping_program, write
 from tisim import _core
-from tisim.formats import Trace, pack
-from tisim.generate import PATTERNS
+from tisim.traces import Trace, pack
+from tisim.traces.generate import PATTERNS
 
 
 def compare(trace: Path) -> bool:

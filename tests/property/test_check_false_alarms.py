@@ -14,8 +14,8 @@ import tisim
 from tests.oracle.cases import Case
 from tests.oracle.programs.call_programs import draw_calls
 from tests.oracle.programs.numbered import NumberedAuthor
-from tisim.formats import check
-from tisim.generate import PATTERNS
+from tisim.traces import check
+from tisim.traces.generate import PATTERNS
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = sorted((ROOT / "tests" / "golden" / "cases").glob("*/trace.txt"))

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from tisim.errors import InputError
-from tisim.extrapolation import extrapolate
-from tisim.formats.tit import TitTrace
-from tisim.formats.writer import write_trace
-from tisim.generate import PATTERNS
+from tisim.traces.extrapolation import extrapolate
+from tisim.traces.generate import PATTERNS
+from tisim.traces.tit import TitTrace
+from tisim.traces.writer import write_trace
 
 PROGRAMS: tuple[tuple[str, tuple[int, ...], int, dict[str, Any]], ...] = (
     ("ring", (4, 8, 16), 64, {"allreduce": 8}),

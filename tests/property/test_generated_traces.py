@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tisim
-from tisim.formats import check
-from tisim.generate import PATTERNS
-from tisim.generate.io import ACCESSES
 from tisim.platform import new
+from tisim.traces import check
+from tisim.traces.generate import PATTERNS
+from tisim.traces.generate.io import ACCESSES
 
 ROOT = Path(__file__).resolve().parents[2]
 

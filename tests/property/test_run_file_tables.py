@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tisim import _core
-from tisim.timeline.formats.parquet import MESSAGE_COLUMNS
-from tisim.timeline.run_file.batches import BatchTable
-from tisim.timeline.run_file.blocks import BlockTable
-from tisim.timeline.run_file.schema import COLUMNS, PATH_COLUMNS
-from tisim.timeline.run_file.writer import row_types
+from tisim.analysis.timeline.formats.parquet import MESSAGE_COLUMNS
+from tisim.analysis.timeline.run_file.batches import BatchTable
+from tisim.analysis.timeline.run_file.blocks import BlockTable
+from tisim.analysis.timeline.run_file.schema import COLUMNS, PATH_COLUMNS
+from tisim.analysis.timeline.run_file.writer import row_types
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

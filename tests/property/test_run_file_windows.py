@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tisim
-from tisim.generate import Halo3D
-from tisim.timeline.names import WAITS
-from tisim.timeline.run_file import RunFile, Window, levels
+from tisim.analysis.timeline.names import WAITS
+from tisim.analysis.timeline.run_file import RunFile, Window, levels
+from tisim.traces.generate import Halo3D
 
 pytest.importorskip("pyarrow")
 
@@ -93,7 +93,7 @@ def test_many_records_are_drawn_from_wide_parts(
     window = Window(run, 0.0, run.end, 0, 299)
     finest = max(one["parts"] for one in run.info["levels"] if one["group"] == 1)
     assert window.level(4 * finest, 300, is_exact=False) is None
-    monkeypatch.setattr("tisim.timeline.run_file.window._MANY_RECORDS", 1)
+    monkeypatch.setattr("tisim.analysis.timeline.run_file.window._MANY_RECORDS", 1)
     level = window.level(4 * finest, 300, is_exact=False)
     assert level is not None and (level["group"], level["parts"]) == (1, finest)
     assert window.level(9 * finest, 300, is_exact=False) is None

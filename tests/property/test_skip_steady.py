@@ -9,7 +9,7 @@ import pytest
 import tisim
 from tests.property.looping_programs import write
 from tests.property.steady_programs import CLUSTER, agree, looks_steady, steady_program
-from tisim.formats import pack
+from tisim.traces import pack
 
 # Of each eight programs; `python -m tests.property.steady_programs` tries them all.
 PROGRAMS = 12

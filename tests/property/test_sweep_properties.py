@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tisim
-from tisim.sweep.design import parse_points
-from tisim.sweep.plan import Request, make_plan
-from tisim.sweep.table import Table
-from tisim.sweep.worker import Worker
+from tisim.studies.sweep.design import parse_points
+from tisim.studies.sweep.plan import Request, make_plan
+from tisim.studies.sweep.table import Table
+from tisim.studies.sweep.worker import Worker
 
 ROOT = Path(__file__).resolve().parents[2]
 RING = ROOT / "traces" / "ring.4"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tisim import _core
-from tisim.formats import Trace
+from tisim.traces import Trace
 
 RANKS = 5
 KIND = {name: int(kind) for name, kind in _core.Kind.__members__.items()}

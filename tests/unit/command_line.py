@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tisim.cli import main
+from tisim.commands.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 BACKBONE = str(ROOT / "platforms" / "backbone.xml")

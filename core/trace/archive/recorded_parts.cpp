@@ -5,13 +5,13 @@
 #include <string_view>
 #include <utility>
 
-#include "tit/codec/error.hpp"
-#include "tit/file/shape.hpp"
-#include "tit/recorder/part_set.hpp"
-#include "tit/recorder/part_trace.hpp"
 #include "trace/compressed/file.hpp"
 #include "trace/error.hpp"
 #include "trace/storage/trace_file.hpp"
+#include "trace/tit/codec/error.hpp"
+#include "trace/tit/file/shape.hpp"
+#include "trace/tit/recorder/part_set.hpp"
+#include "trace/tit/recorder/part_trace.hpp"
 
 namespace tisim {
 namespace {

@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "tit/codec/error.hpp"
-#include "tit/grammar/expansion.hpp"
-#include "tit/writer/program_memory.hpp"
-#include "tit/writer/trace_writer.hpp"
 #include "trace/compressed/attributes.hpp"
 #include "trace/compressed/column_stream.hpp"
 #include "trace/error.hpp"
+#include "trace/tit/codec/error.hpp"
+#include "trace/tit/grammar/expansion.hpp"
+#include "trace/tit/writer/program_memory.hpp"
+#include "trace/tit/writer/trace_writer.hpp"
 
 namespace tisim {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "support/progress.hpp"
-#include "tit/column/precision.hpp"
 #include "trace/compressed/file.hpp"
+#include "trace/tit/column/precision.hpp"
 
 namespace tisim {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "tit/codec/error.hpp"
-#include "tit/codec/numbers.hpp"
+#include "trace/tit/codec/error.hpp"
+#include "trace/tit/codec/numbers.hpp"
 
 namespace tisim {
 

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tit/file/attributes.hpp"
-#include "tit/grammar/expansion.hpp"
 #include "trace/compressed/column_stream.hpp"
 #include "trace/compressed/file.hpp"
+#include "trace/tit/file/attributes.hpp"
+#include "trace/tit/grammar/expansion.hpp"
 
 namespace tisim {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "tit/file/volume_code.hpp"
 #include "trace/compressed/call_plans.hpp"
+#include "trace/tit/file/volume_code.hpp"
 
 namespace tisim {
 

@@ -3,8 +3,8 @@
 #include <limits>
 #include <utility>
 
-#include "tit/file/volume_code.hpp"
 #include "trace/error.hpp"
+#include "trace/tit/file/volume_code.hpp"
 
 namespace tisim {
 

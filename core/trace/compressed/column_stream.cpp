@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tit/codec/crc32c.hpp"
-#include "tit/codec/error.hpp"
+#include "trace/tit/codec/crc32c.hpp"
+#include "trace/tit/codec/error.hpp"
 
 namespace tisim {
 

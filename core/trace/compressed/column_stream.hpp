@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "tit/column/decoder.hpp"
 #include "trace/compressed/file.hpp"
+#include "trace/tit/column/decoder.hpp"
 
 namespace tisim {
 

@@ -4,12 +4,12 @@
 #include <iterator>
 #include <utility>
 
-#include "tit/codec/error.hpp"
-#include "tit/column/precision.hpp"
-#include "tit/file/volume_code.hpp"
-#include "tit/writer/trace_writer.hpp"
 #include "trace/compressed/attributes.hpp"
 #include "trace/error.hpp"
+#include "trace/tit/codec/error.hpp"
+#include "trace/tit/column/precision.hpp"
+#include "trace/tit/file/volume_code.hpp"
+#include "trace/tit/writer/trace_writer.hpp"
 
 namespace tisim {
 

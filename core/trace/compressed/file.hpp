@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "tit/file/container.hpp"
-#include "tit/file/site_table.hpp"
-#include "tit/file/tables.hpp"
-#include "tit/file/volume_sites.hpp"
 #include "trace/compressed/program.hpp"
 #include "trace/storage/trace_file.hpp"
+#include "trace/tit/file/container.hpp"
+#include "trace/tit/file/site_table.hpp"
+#include "trace/tit/file/tables.hpp"
+#include "trace/tit/file/volume_sites.hpp"
 #include "trace/vocabulary/dialect.hpp"
 
 namespace tisim {

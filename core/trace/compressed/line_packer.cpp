@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "tit/file/volume_code.hpp"
 #include "trace/text/quick_line.hpp"
+#include "trace/tit/file/volume_code.hpp"
 #include "trace/vocabulary/rank_arguments.hpp"
 
 namespace tisim {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tit/writer/rank_part.hpp"
-#include "tit/writer/trace_writer.hpp"
 #include "trace/text/known_lines.hpp"
+#include "trace/tit/writer/rank_part.hpp"
+#include "trace/tit/writer/trace_writer.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
 
 namespace tisim {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "tit/file/site_table.hpp"
-#include "tit/file/tables.hpp"
-#include "tit/file/volume_sites.hpp"
+#include "trace/tit/file/site_table.hpp"
+#include "trace/tit/file/tables.hpp"
+#include "trace/tit/file/volume_sites.hpp"
 
 namespace tisim {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "tit/codec/error.hpp"
-#include "tit/file/volume_code.hpp"
 #include "trace/error.hpp"
+#include "trace/tit/codec/error.hpp"
+#include "trace/tit/file/volume_code.hpp"
 
 namespace tisim {
 

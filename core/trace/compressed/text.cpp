@@ -1,7 +1,7 @@
 #include "trace/compressed/text.hpp"
 
-#include "tit/codec/numbers.hpp"
-#include "tit/file/volume_code.hpp"
+#include "trace/tit/codec/numbers.hpp"
+#include "trace/tit/file/volume_code.hpp"
 
 namespace tisim {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "tit/grammar/expansion.hpp"
 #include "trace/compressed/column_stream.hpp"
 #include "trace/compressed/file.hpp"
+#include "trace/tit/grammar/expansion.hpp"
 
 namespace tisim {
 

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "tit/codec/error.hpp"
 #include "trace/compressed/attributes.hpp"
 #include "trace/compressed/text.hpp"
 #include "trace/storage/text_file.hpp"
+#include "trace/tit/codec/error.hpp"
 
 namespace tisim {
 

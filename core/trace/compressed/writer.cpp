@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "tit/file/volume_code.hpp"
-#include "tit/grammar/sequence_encoder.hpp"
 #include "trace/compressed/attributes.hpp"
+#include "trace/tit/file/volume_code.hpp"
+#include "trace/tit/grammar/sequence_encoder.hpp"
 
 namespace tisim {
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "tit/grammar/grammar.hpp"
-#include "tit/writer/program_memory.hpp"
-#include "tit/writer/trace_writer.hpp"
 #include "trace/compressed/line_packer.hpp"
+#include "trace/tit/grammar/grammar.hpp"
+#include "trace/tit/writer/program_memory.hpp"
+#include "trace/tit/writer/trace_writer.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
 
 namespace tisim {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string_view>
 
-#include "tit/file/shape.hpp"
 #include "trace/compressed/attributes.hpp"
 #include "trace/inspect/call_sites.hpp"
+#include "trace/tit/file/shape.hpp"
 
 namespace tisim {
 namespace {

@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
-#include "tit/file/volume_code.hpp"
-#include "tit/grammar/expansion.hpp"
 #include "trace/compressed/column_stream.hpp"
+#include "trace/tit/file/volume_code.hpp"
+#include "trace/tit/grammar/expansion.hpp"
 
 namespace tisim {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tit/grammar/grammar.hpp"
+#include "trace/tit/grammar/grammar.hpp"
 
 namespace tisim {
 

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "core/test.hpp"
-#include "tit/grammar/sequence_encoder.hpp"
+#include "trace/tit/grammar/sequence_encoder.hpp"
 
 namespace tisim {
 

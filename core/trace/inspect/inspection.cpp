@@ -4,10 +4,10 @@
 #include <map>
 #include <tuple>
 
-#include "tit/codec/bytes.hpp"
 #include "trace/inspect/class_counter.hpp"
 #include "trace/inspect/signature_text.hpp"
 #include "trace/inspect/started_messages.hpp"
+#include "trace/tit/codec/bytes.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
 
 namespace tisim {

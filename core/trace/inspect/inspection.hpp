@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "tit/file/container.hpp"
 #include "trace/compressed/file.hpp"
 #include "trace/inspect/call_paths.hpp"
 #include "trace/inspect/statistics.hpp"
 #include "trace/inspect/structure.hpp"
+#include "trace/tit/file/container.hpp"
 
 namespace tisim {
 

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "tit/file/shape.hpp"
-#include "tit/file/volume_code.hpp"
+#include "trace/tit/file/shape.hpp"
+#include "trace/tit/file/volume_code.hpp"
 
 namespace tisim {
 

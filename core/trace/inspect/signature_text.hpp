@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tit/file/tables.hpp"
+#include "trace/tit/file/tables.hpp"
 
 namespace tisim {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tit/file/tables.hpp"
+#include "trace/tit/file/tables.hpp"
 
 namespace tisim {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tit/codec/crc32c.hpp"
 #include "trace/packed/byte_codec.hpp"
 #include "trace/packed/format.hpp"
+#include "trace/tit/codec/crc32c.hpp"
 
 namespace tisim {
 

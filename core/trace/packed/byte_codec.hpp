@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tit/codec/numbers.hpp"
+#include "trace/tit/codec/numbers.hpp"
 
 namespace tisim {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "tit/codec/crc32c.hpp"
 #include "trace/packed/byte_codec.hpp"
 #include "trace/packed/format.hpp"
 #include "trace/packed/volume.hpp"
+#include "trace/tit/codec/crc32c.hpp"
 
 namespace tisim {
 

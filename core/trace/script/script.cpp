@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tit/codec/bytes.hpp"
 #include "trace/error.hpp"
 #include "trace/script/instruction_table.hpp"
 #include "trace/storage/trace_file.hpp"
+#include "trace/tit/codec/bytes.hpp"
 #include "trace/vocabulary/collective_call.hpp"
 #include "trace/vocabulary/file_name.hpp"
 #include "trace/walk/communicators.hpp"

@@ -19,8 +19,8 @@ from typing import Any
 
 import tisim
 from tisim import _core
-from tisim.formats import Trace
 from tisim.models.settings import Settings
+from tisim.traces import Trace
 
 ROOT = Path(__file__).resolve().parents[3]
 INTEGERS = [-(2**31), -7, -1, 0, 3, 99, 1_000_003, 2**40]

@@ -13,8 +13,8 @@ import pytest
 import tisim
 from tisim import _core
 from tisim._core import Kind, Simulation
-from tisim.formats import Trace
 from tisim.models.settings import Settings
+from tisim.traces import Trace
 
 ROOT = Path(__file__).resolve().parents[3]
 CALLS = Path(__file__).with_name("call_everything.py")

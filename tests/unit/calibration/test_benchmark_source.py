@@ -8,9 +8,9 @@ import pytest
 
 from tests.unit.command_line import CommandLine
 from tests.unit.record.programs import ENVIRONMENT, libraries
-from tisim.calibration.benchmark_run import BenchmarkSize, run_benchmark
-from tisim.calibration.measurements import read_measurements
 from tisim.errors import ExecutionError, InputError
+from tisim.studies.calibration.benchmark_run import BenchmarkSize, run_benchmark
+from tisim.studies.calibration.measurements import read_measurements
 
 
 def test_print_and_print_source(

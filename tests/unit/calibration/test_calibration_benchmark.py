@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tisim.calibration import benchmark_source, calibrate, read_measurements
+from tisim.studies.calibration import benchmark_source, calibrate, read_measurements
 
 COMPILER, LAUNCHER = shutil.which("mpicc.openmpi"), shutil.which("mpirun.openmpi")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tisim.calibration import Calibration, Measurements, calibrate
+from tisim.studies.calibration import Calibration, Measurements, calibrate
 
 BANDWIDTH, STARTUP = 1e7, 60e-6
 

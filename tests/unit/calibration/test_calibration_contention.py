@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tisim.calibration import Calibration, calibrate, read_measurements
-from tisim.calibration.contention import two_modes
 from tisim.errors import InputError
 from tisim.platform import Platform
+from tisim.studies.calibration import Calibration, calibrate, read_measurements
+from tisim.studies.calibration.contention import two_modes
 
 BANDWIDTH, LATENCY = 1e9, 10e-6
 HEADER = "operation,bytes,pairs,directions,seconds,host,peer,pattern,messages"

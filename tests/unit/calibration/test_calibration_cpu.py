@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import tisim
-from tisim.calibration import calibrate_cpu, read_timed
-from tisim.calibration.cpu.speeds import complete
-from tisim.calibration.cpu.timed import read_volumes
 from tisim.errors import InputError
+from tisim.studies.calibration import calibrate_cpu, read_timed
+from tisim.studies.calibration.cpu.speeds import complete
+from tisim.studies.calibration.cpu.timed import read_volumes
 
 
 def timed(**columns: object) -> pd.DataFrame:

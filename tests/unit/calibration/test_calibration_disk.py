@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.command_line import CommandLine
-from tisim.calibration.disk import calibrate_disk
 from tisim.errors import InputError
+from tisim.studies.calibration.disk import calibrate_disk
 
 Job = dict[str, object]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-
 from tisim.commands.benchmark import benchmark_command
 from tisim.commands.calibrate import calibrate_command
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from tisim.calibration import (
+from tisim.errors import InputError
+from tisim.studies.calibration import (
     Curve,
     Measurements,
     Overheads,
@@ -20,11 +21,10 @@ from tisim.calibration import (
     fit_transfer,
     measure_contention,
 )
-from tisim.calibration.changes import explain
-from tisim.calibration.contention import limiter_bandwidth
-from tisim.calibration.factors import tables
-from tisim.calibration.piecewise import boundary
-from tisim.errors import InputError
+from tisim.studies.calibration.changes import explain
+from tisim.studies.calibration.contention import limiter_bandwidth
+from tisim.studies.calibration.factors import tables
+from tisim.studies.calibration.piecewise import boundary
 
 Floats = NDArray[np.float64]
 

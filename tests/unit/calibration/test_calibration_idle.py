@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tisim.calibration import Measurements, calibrate, read_measurements
+from tisim.studies.calibration import Measurements, calibrate, read_measurements
 
 SIZES = np.unique(np.geomspace(1, 60000, 120).astype(int))
 START_UP, PER_BYTE = 10e-6, 1e-9

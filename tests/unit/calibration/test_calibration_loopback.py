@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.unit.calibration.test_calibration_contention import found_in, written
-from tisim.calibration import Calibration
-from tisim.calibration.simulation import simulate
+from tisim.studies.calibration import Calibration
+from tisim.studies.calibration.simulation import simulate
 
 LATENCY, BANDWIDTH = 1e-6, 8e9
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import tisim
-from tisim.calibration import Calibration, calibrate, read_measurements, simulate
+from tisim.studies.calibration import Calibration, calibrate, read_measurements, simulate
 
 ROOT = Path(__file__).resolve().parents[3]
 SHARED = Path(os.environ.get("TISIM_SHARED", ROOT.parent / "shared")) / "calibration"

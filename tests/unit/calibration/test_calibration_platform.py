@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tisim.calibration import Route
-from tisim.calibration.platform_file import PlatformFile, config_block
 from tisim.errors import InputError
+from tisim.studies.calibration import Route
+from tisim.studies.calibration.platform_file import PlatformFile, config_block
 
 PLATFORM = """\
 <?xml version='1.0'?>

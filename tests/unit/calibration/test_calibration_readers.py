@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tisim.calibration import read_measurements
 from tisim.errors import InputError
+from tisim.studies.calibration import read_measurements
 
 SKAMPI = """\
 # SKaMPI Version 5.0.4

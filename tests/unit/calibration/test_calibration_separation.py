@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tisim.calibration import Measurements, calibrate
-from tisim.calibration.precision import median_half_width
+from tisim.studies.calibration import Measurements, calibrate
+from tisim.studies.calibration.precision import median_half_width
 
 BANDWIDTH, LATENCY = 1e9, 1e-6
 

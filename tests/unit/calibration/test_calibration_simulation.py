@@ -16,9 +16,9 @@ from tests.property.test_calibration_recovery import (
     draw_truth,
     measure,
 )
-from tisim.calibration import Route, calibrate, route_between, simulate, simulate_rate
-from tisim.calibration.platform_file import PlatformFile
 from tisim.errors import InputError
+from tisim.studies.calibration import Route, calibrate, route_between, simulate, simulate_rate
+from tisim.studies.calibration.platform_file import PlatformFile
 
 SIZES = [1, 100, 199, 1000, 4000, 30000, 100_000, 1_000_000, 3_999_999]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tisim.formats import Trace
 from tisim.kernel.driver import Driver
 from tisim.models.settings import Settings
 from tisim.platform import Platform
+from tisim.traces import Trace
 
 ROOT = Path(__file__).resolve().parents[3]
 RANKS = 4

@@ -223,7 +223,7 @@ def test_a_registered_action_changes_no_replay_that_does_not_use_it(
     registry = Registry()
     registry.action("nap")(nap)
     # Whoever does not carry out actions has no use for SimPy.
-    monkeypatch.setitem(sys.modules, "tisim.environment", None)
+    monkeypatch.setitem(sys.modules, "tisim.simulation.environment", None)
     with_action = tisim.replay(RING, platform=GRAPHENE, registry=registry)
     assert with_action.finish.tolist() == plain.finish.tolist()
 

@@ -44,7 +44,8 @@ def test_the_table(tisim: CommandLine) -> None:
 
 
 def test_a_package_that_is_missing() -> None:
-    code = "import sys\nsys.modules['numpy'] = None\nfrom tisim.cli import main\nmain(['platform'])"
+    code = "import sys\nsys.modules['numpy'] = None\n"
+    code += "from tisim.commands.cli import main\nmain(['platform'])"
     outcome = python("-c", code)
     assert (outcome.returncode, outcome.stdout) == (2, "")
     assert outcome.stderr.startswith("tisim: numpy is not installed, which this command needs; ")
@@ -214,7 +215,7 @@ def test_communicators_that_are_only_mentioned(tisim: CommandLine) -> None:
 def test_help_is_quick(arguments: list[str]) -> None:
     """It loads none of the libraries that take long."""
     code = (
-        "import sys\nfrom tisim.cli import main\n"
+        "import sys\nfrom tisim.commands.cli import main\n"
         f"try:\n  main({arguments!r})\nexcept SystemExit as end:\n  assert end.code == 0\n"
         "print(*{name.split('.')[0] for name in sys.modules}, file=sys.stderr)"
     )
@@ -239,8 +240,8 @@ def test_the_package_is_a_program() -> None:
 
 
 def test_the_command_line_starts_no_threads_of_openblas() -> None:
-    code = "import os\nfrom tisim.cli import main\ntry:\n  main(['--version'])\nfinally:\n  "
-    code += "print(os.environ['OPENBLAS_NUM_THREADS'])"
+    code = "import os\nfrom tisim.commands.cli import main\n"
+    code += "try:\n  main(['--version'])\nfinally:\n  print(os.environ['OPENBLAS_NUM_THREADS'])"
     for given, used in ((None, "1"), ("3", "3")):
         environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
         if given:
@@ -263,7 +264,8 @@ def test_ctrl_c_stops_a_long_run(tisim: CommandLine) -> None:
     collectives = "; ".join(["alltoall 100000 100000"] * 1000)
     trace = tisim.trace(*[collectives] * 128)
     code = (
-        "import sys\nfrom tisim.progress import ProgressBar\nfrom tisim.cli import main\n"
+        "import sys\nfrom tisim.support.progress import ProgressBar\n"
+        "from tisim.commands.cli import main\n"
         "ProgressBar.show_simulation = lambda *_: print('running', flush=True)\n"
         "ProgressBar.is_shown = True\n"
         "main(sys.argv[1:])"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.unit.command_line import CommandLine
 from tisim import replay
-from tisim.formats.inspection import inspect
+from tisim.traces.inspection import inspect
 
 PLATFORM = (
     '<platform version="4.1"><zone id="z" routing="Full"><host id="a" speed="1Gf">'

@@ -13,9 +13,9 @@ import pytest
 
 import tisim
 from tests.unit.command_line import BACKBONE
-from tisim import progress
-from tisim.formats import Trace, pack
-from tisim.progress import ProgressBar
+from tisim.support import progress
+from tisim.support.progress import ProgressBar
+from tisim.traces import Trace, pack
 
 
 class Terminal(io.StringIO):
@@ -92,8 +92,8 @@ def test_a_replay_tells_how_far_it_is(
 def test_opening_a_trace_tells_how_far_it_is(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tisim.formats.spool._SECONDS_BETWEEN_REPORTS", 0.0)
-    monkeypatch.setattr("tisim.formats.spool._CHUNK", 1000)
+    monkeypatch.setattr("tisim.traces.spool._SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr("tisim.traces.spool._CHUNK", 1000)
     files = [tmp_path / "trace" / f"rank-{rank}.txt" for rank in range(8)]
     files[0].parent.mkdir()
     for rank, file in enumerate(files):

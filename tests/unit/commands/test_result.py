@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import tisim
-from tisim.cli import main
+from tisim.analysis.result_json import COLUMNS
+from tisim.commands.cli import main
 from tisim.kernel import Environment
-from tisim.result_json import COLUMNS
 
 ROOT = Path(__file__).resolve().parents[3]
 BACKBONE = tisim.Platform.load(ROOT / "platforms" / "backbone.xml")
@@ -201,8 +201,8 @@ def test_results_that_differ_are_not_equal(tmp_path: Path) -> None:
 
 def test_a_result_needs_no_numpy_until_an_array_is_asked_for() -> None:
     code = (
-        "import sys; from array import array; from tisim.result import Result;"
-        " from tisim.result_json import COLUMNS\n"
+        "import sys; from array import array; from tisim.analysis.result import Result;"
+        " from tisim.analysis.result_json import COLUMNS\n"
         "columns = {name: array('q' if '_' in name or name == 'actions' else 'd', [1])"
         " for name in COLUMNS}\n"
         "result = Result(columns, ['a'], config={})\n"
@@ -232,7 +232,7 @@ def test_arguments_that_contradict(tmp_path: Path) -> None:
 
 def test_the_command_imports_neither_numpy_nor_pandas() -> None:
     code = (
-        "import sys; from tisim.cli import main\n"
+        "import sys; from tisim.commands.cli import main\n"
         "try:\n"
         "    main(sys.argv[1:])\n"
         "except SystemExit:\n"

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from tests.unit.command_line import BACKBONE, RING, CommandLine
-from tisim.cli import tisim as tisim_command
+from tisim.commands.cli import tisim as tisim_command
 
 
 def written(outcome_err: str) -> list[str]:

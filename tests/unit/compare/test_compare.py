@@ -11,8 +11,8 @@ import pytest
 import tisim
 from tests.unit.sweep.samples import GRAPHENE, RING, ROOT
 from tisim import InputError
-from tisim.cli import main
-from tisim.compare import compare, read_result
+from tisim.analysis.compare import compare, read_result
+from tisim.commands.cli import main
 
 CG = ROOT / "traces" / "npb.S.tar.xz" / "cg.S.16"
 

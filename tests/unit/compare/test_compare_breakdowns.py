@@ -11,7 +11,7 @@ import pytest
 import tisim
 from tests.unit.command_line import CommandLine
 from tests.unit.sweep.samples import GRAPHENE, ROOT
-from tisim.compare import compare
+from tisim.analysis.compare import compare
 
 CG = ROOT / "traces" / "npb.S.tar.xz" / "cg.S.16"
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tisim.formats import Kind, Trace
-from tisim.formats.script import name_of_instruction, write_scripts
+from tisim.traces import Kind, Trace
+from tisim.traces.script import name_of_instruction, write_scripts
 
 MAGIC = b"tisim script\n"
 NUMBERED = 8  # a flag: requests are given by their numbers

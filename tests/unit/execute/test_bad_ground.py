@@ -14,9 +14,9 @@ import pytest
 
 from tests.unit.record.programs import ENVIRONMENT, Mpi
 from tisim.errors import ExecutionError, InputError
-from tisim.execute import execute
-from tisim.formats import Trace
-from tisim.mpi_launcher import launching_command
+from tisim.studies.execute import execute
+from tisim.support.mpi_launcher import launching_command
+from tisim.traces import Trace
 
 ROOT = Path(__file__).resolve().parents[3]
 RING = ROOT / "traces" / "ring.4"

@@ -11,9 +11,9 @@ import pytest
 from tests.unit.execute.scripts import calls_of, without_idup_messages
 from tests.unit.record.programs import Mpi, record_program
 from tests.unit.record.random_programs.program import Author
-from tisim.execute import execute
-from tisim.execute.source import print_source
-from tisim.formats import Kind, Trace, check
+from tisim.studies.execute import execute
+from tisim.studies.execute.source import print_source
+from tisim.traces import Kind, Trace, check
 
 PROGRAMS = int(os.environ.get("TISIM_RANDOM_PROGRAMS", "2"))
 # All that a trace can say and recorders do not write in its place, on four ranks.

@@ -10,9 +10,9 @@ import pytest
 
 from tests.unit.record.programs import Mpi, record_program
 from tisim.errors import InputError
-from tisim.execute import execute
-from tisim.execute.source import print_source
-from tisim.formats import Trace
+from tisim.studies.execute import execute
+from tisim.studies.execute.source import print_source
+from tisim.traces import Trace
 
 MPI_IO = """\
 init

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.record.programs import Mpi
-from tisim.execute import execute
-from tisim.formats import Trace
+from tisim.studies.execute import execute
+from tisim.traces import Trace
 
 ROOT = Path(__file__).resolve().parents[3]
 CASES = sorted((ROOT / "tests" / "golden" / "cases").glob("*/trace.txt"))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.execute.scripts import scripts_of
 from tisim.errors import InputError
-from tisim.formats import Kind, Trace, pack
+from tisim.traces import Kind, Trace, pack
 
 ROOT = Path(__file__).resolve().parents[3]
 # Two ranks, each of which is alone in communicator 1.

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
-from tisim.extrapolation import extrapolate
-from tisim.extrapolation.recorded.accidental_loops import spelled_out, without_accidental_loops
-from tisim.extrapolation.recorded.loops import Item, Repeat
-from tisim.extrapolation.recorded.program import ClassProgram
-from tisim.extrapolation.shapes import ClassCall, Shape
-from tisim.formats.tit import TitTrace
-from tisim.formats.writer import write_trace
+from tisim.traces.extrapolation import extrapolate
+from tisim.traces.extrapolation.recorded.accidental_loops import (
+    spelled_out,
+    without_accidental_loops,
+)
+from tisim.traces.extrapolation.recorded.loops import Item, Repeat
+from tisim.traces.extrapolation.recorded.program import ClassProgram
+from tisim.traces.extrapolation.shapes import ClassCall, Shape
+from tisim.traces.tit import TitTrace
+from tisim.traces.writer import write_trace
 
 
 def test_loops_can_be_spelled_out() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from tests.unit.command_line import CommandLine
 from tests.unit.extrapolation.test_solvers import written
-from tisim.formats import pack
-from tisim.generate import Ring
+from tisim.traces import pack
+from tisim.traces.generate import Ring
 
 
 @pytest.fixture

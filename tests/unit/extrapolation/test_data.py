@@ -11,9 +11,9 @@ from tests.unit.command_line import CommandLine
 from tests.unit.extrapolation.test_solvers import written
 from tisim import Trace
 from tisim.errors import InputError
-from tisim.extrapolation import extrapolate
-from tisim.extrapolation.checking import check
-from tisim.formats.tit import TitTrace
+from tisim.traces.extrapolation import extrapolate
+from tisim.traces.extrapolation.checking import check
+from tisim.traces.tit import TitTrace
 
 SIZES = (4, 8, 16)
 KEYS = 1 << 14

@@ -11,8 +11,8 @@ import tisim
 from tests.unit.command_line import CommandLine
 from tests.unit.extrapolation.test_solvers import written
 from tisim.errors import InputError
-from tisim.extrapolation import extrapolate
-from tisim.extrapolation.families import TERMS, fits
+from tisim.traces.extrapolation import extrapolate
+from tisim.traces.extrapolation.families import TERMS, fits
 
 SIZES = (4, 9, 16, 36)
 

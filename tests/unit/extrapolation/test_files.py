@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.extrapolation.test_solvers import Program, written
-from tisim.extrapolation import extrapolate
-from tisim.formats.tit import TitTrace
+from tisim.traces.extrapolation import extrapolate
+from tisim.traces.tit import TitTrace
 
 FIELD = 1 << 24
 

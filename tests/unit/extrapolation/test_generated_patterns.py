@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tisim.errors import InputError
-from tisim.extrapolation import extrapolate
-from tisim.formats.tit import TitTrace
-from tisim.generate import PATTERNS
-from tisim.generate.io import ACCESSES
+from tisim.traces.extrapolation import extrapolate
+from tisim.traces.generate import PATTERNS
+from tisim.traces.generate.io import ACCESSES
+from tisim.traces.tit import TitTrace
 
 
 def generated(directory: Path, name: str, ranks: int, **parameters: Any) -> Path:

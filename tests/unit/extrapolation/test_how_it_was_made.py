@@ -14,11 +14,11 @@ from tests.unit.extrapolation.test_generated_patterns import generated
 from tests.unit.extrapolation.test_solvers import written
 from tisim import Trace
 from tisim.errors import InputError
-from tisim.extrapolation import extrapolate
-from tisim.extrapolation.volumes import fit_volumes
-from tisim.formats import pack
-from tisim.formats.extrapolated import SECTION, Extrapolated
-from tisim.uncertainty import replay_with_sets
+from tisim.studies.uncertainty import replay_with_sets
+from tisim.traces import pack
+from tisim.traces.extrapolated import SECTION, Extrapolated
+from tisim.traces.extrapolation import extrapolate
+from tisim.traces.extrapolation.volumes import fit_volumes
 
 PLATFORM = Path(__file__).resolve().parents[3] / "platforms" / "graphene.xml"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tisim.extrapolation.recorded.loops import Item, Repeat, loops_of, normalized
-from tisim.extrapolation.recorded.requests import with_starters
-from tisim.extrapolation.shapes import ClassCall, Shape
-from tisim.formats.tit.grammar import Grammar
+from tisim.traces.extrapolation.recorded.loops import Item, Repeat, loops_of, normalized
+from tisim.traces.extrapolation.recorded.requests import with_starters
+from tisim.traces.extrapolation.shapes import ClassCall, Shape
+from tisim.traces.tit.grammar import Grammar
 
 
 def test_loops_begin_as_early_as_they_can() -> None:

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from tests.unit.extrapolation.test_solvers import written
-from tisim.extrapolation.grids import Place, known_grids
-from tisim.extrapolation.guards import Evidence, Scene, known_conditions
-from tisim.extrapolation.merging.parts import parted
-from tisim.extrapolation.recordings import Recordings
+from tisim.traces.extrapolation.grids import Place, known_grids
+from tisim.traces.extrapolation.guards import Evidence, Scene, known_conditions
+from tisim.traces.extrapolation.merging.parts import parted
+from tisim.traces.extrapolation.recordings import Recordings
 
 SIZES = (8, 16, 32)
 CUBE = "an even grid of 3 dimensions, the longest last"

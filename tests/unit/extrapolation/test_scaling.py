@@ -13,8 +13,8 @@ from tests.unit.extrapolation.test_how_it_was_made import PLATFORM
 from tests.unit.extrapolation.test_solvers import written
 from tisim import Platform
 from tisim.errors import InputError
-from tisim.extrapolation.recordings import Recordings
-from tisim.extrapolation.scaling.curves import scaling_curves
+from tisim.traces.extrapolation.recordings import Recordings
+from tisim.traces.extrapolation.scaling.curves import scaling_curves
 
 SIZES = (4, 8, 16)
 

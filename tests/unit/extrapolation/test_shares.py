@@ -9,9 +9,9 @@ import pytest
 
 from tests.unit.extrapolation.test_solvers import Program, written
 from tisim.errors import InputError
-from tisim.extrapolation import extrapolate
-from tisim.extrapolation.checking import check
-from tisim.formats.tit import TitTrace
+from tisim.traces.extrapolation import extrapolate
+from tisim.traces.extrapolation.checking import check
+from tisim.traces.tit import TitTrace
 
 POINTS = 1020
 SQUARE = "an even grid of 2 dimensions, the longest first"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tisim.extrapolation import extrapolate
-from tisim.extrapolation.checking import check
-from tisim.formats.writer import write_trace
+from tisim.traces.extrapolation import extrapolate
+from tisim.traces.extrapolation.checking import check
+from tisim.traces.writer import write_trace
 
 #: The lines of a rank, without it: of the rank and the number of ranks.
 Program = Callable[[int, int], list[str]]

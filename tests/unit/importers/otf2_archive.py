@@ -10,8 +10,8 @@ import otf2
 from otf2 import events
 from otf2.enums import GroupType, LocationType, MetricMode, Paradigm, Type
 
-from tisim.formats import check
-from tisim.formats.importers import Conversion, convert
+from tisim.traces import check
+from tisim.traces.importers import Conversion, convert
 
 # Ticks a second of the traces written here, and between an event and the next.
 TICKS, STEP = 1_000_000_000, 10

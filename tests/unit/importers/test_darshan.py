@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from tests.unit.importers.foreign import mutations
 from tisim import replay
 from tisim.errors import InputError
-from tisim.formats import check, convert
+from tisim.traces import check, convert
 
 HEAD = """# darshan log version: 3.41
 # compression method: ZLIB

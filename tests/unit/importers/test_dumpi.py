@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.unit.importers.foreign import mutations
 from tisim.errors import InputError
-from tisim.formats import check
-from tisim.formats.importers import Conversion, convert
+from tisim.traces import check
+from tisim.traces.importers import Conversion, convert
 
 MAGIC = b"\xff\xaa\xddDUMPI"
 # Numbers of functions.

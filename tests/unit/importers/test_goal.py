@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.unit.importers.foreign import foreign, mutations
 from tisim.errors import InputError
-from tisim.formats import check
-from tisim.formats.importers import Conversion, convert
+from tisim.traces import check
+from tisim.traces.importers import Conversion, convert
 
 #: A node of the binary form: kind, peer, size, tag, who waits for its end, who for its beginning.
 Node = tuple[int, int, int, int, list[int], list[int]]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.command_line import CommandLine
 from tisim.errors import InputError
-from tisim.formats.importers import ForeignTrace, Importer, ImportOptions, Notes, convert, registry
+from tisim.traces.importers import ForeignTrace, Importer, ImportOptions, Notes, convert, registry
 
 TABLE = "rank,call,start,end,peer,bytes\n0,MPI_Init,0,1,,\n0,MPI_Put,2,3,,\n0,MPI_Finalize,3,4,,\n"
 

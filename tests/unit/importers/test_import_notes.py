@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tisim.formats.importers import Conversion, convert
+from tisim.traces.importers import Conversion, convert
 
 FINALIZE = "a rank without MPI_Finalize, which is added"
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.unit.importers.foreign import foreign, mutations
 from tisim.errors import InputError
-from tisim.formats import check
-from tisim.formats.importers import Conversion, convert
+from tisim.traces import check
+from tisim.traces.importers import Conversion, convert
 
 INT, DOUBLE = "1,4,4", "10,8,8"
 

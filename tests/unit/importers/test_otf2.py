@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tisim.errors import InputError
-from tisim.formats.importers import convert
+from tisim.traces.importers import convert
 
 otf2 = pytest.importorskip("otf2", reason="the package otf2 is not installed")
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tisim.formats.importers.importer import ImportOptions
-from tisim.formats.importers.notes import Notes
+from tisim.traces.importers.importer import ImportOptions
+from tisim.traces.importers.notes import Notes
 
 otf2 = pytest.importorskip("otf2", reason="the package otf2 is not installed")
 
 from otf2.enums import CollectiveOp, MeasurementMode  # noqa: E402
 
 from tests.unit.importers.otf2_archive import TICKS, Archive, RankEvents, begin, end  # noqa: E402
-from tisim.formats.importers.otf2 import Otf2Importer  # noqa: E402
+from tisim.traces.importers.otf2 import Otf2Importer  # noqa: E402
 
 _UNIFORM = (CollectiveOp.BCAST, CollectiveOp.ALLREDUCE, CollectiveOp.BARRIER)
 _VECTORS = (CollectiveOp.ALLGATHERV, CollectiveOp.ALLTOALLV)

@@ -19,7 +19,7 @@ from otf2.enums import (
 )
 
 from tests.unit.importers.otf2_archive import Archive, RankEvents, begin, end, lines_of
-from tisim.formats.importers import convert
+from tisim.traces.importers import convert
 
 READ, WRITE, FLUSH = IoOperationMode.READ, IoOperationMode.WRITE, IoOperationMode.FLUSH
 UNKNOWN = 2**64 - 1

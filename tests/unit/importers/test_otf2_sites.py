@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from tests.unit.command_line import CommandLine
-from tisim.formats import Trace, check, inspect, unpack
-from tisim.formats.importers import convert
+from tisim.traces import Trace, check, inspect, unpack
+from tisim.traces.importers import convert
 
 otf2 = pytest.importorskip("otf2", reason="the package otf2 is not installed")
 
 from otf2.enums import Paradigm  # noqa: E402
 
 from tests.unit.importers.otf2_archive import TICKS, Archive, RankEvents, begin, end  # noqa: E402
-from tisim.formats.importers.otf2.functions import function_name  # noqa: E402
+from tisim.traces.importers.otf2.functions import function_name  # noqa: E402
 
-FAST = "tisim.formats.importers.otf2.fast_events"
+FAST = "tisim.traces.importers.otf2.fast_events"
 
 
 @pytest.fixture(params=["core", "package"])

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import tisim
 from tests.unit.importers.foreign import mutations
 from tisim.errors import InputError
-from tisim.formats import check
-from tisim.formats.importers import Conversion, convert
-from tisim.validation.differences import sum_by_kind
+from tisim.studies.validation.differences import sum_by_kind
+from tisim.traces import check
+from tisim.traces.importers import Conversion, convert
 
 ROOT = Path(__file__).resolve().parents[3]
 GRAPHENE = ROOT / "platforms/graphene.xml"

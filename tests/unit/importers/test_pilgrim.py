@@ -11,9 +11,9 @@ from hypothesis import given, settings
 
 from tests.unit.importers.foreign import mutations
 from tisim.errors import InputError
-from tisim.formats import check
-from tisim.formats.importers import Conversion, convert
-from tisim.formats.packed import unpack
+from tisim.traces import check
+from tisim.traces.importers import Conversion, convert
+from tisim.traces.packed import unpack
 
 # Numbers of functions.
 SEND, RECV, ISEND, IRECV, WAITALL, WAITANY, SENDRECV = 71, 293, 341, 301, 175, 352, 327

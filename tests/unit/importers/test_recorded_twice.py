@@ -27,7 +27,7 @@ from tests.unit.record.programs import (
     libraries,
     record_program,
 )
-from tisim.formats.importers import convert
+from tisim.traces.importers import convert
 
 PROGRAM = r"""
 #include <mpi.h>

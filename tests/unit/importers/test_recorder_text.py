@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from tests.unit.importers.foreign import mutations
 from tisim.errors import InputError
-from tisim.formats import check, convert
+from tisim.traces import check, convert
 
 # Recorder has names in place of descriptors; nested calls have the level 1.
 RANK_0 = """0.001000 0.002000 MPI_Init 0 2 ( 0x1 0x2 )

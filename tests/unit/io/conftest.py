@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tisim.analysis.result import Result
 from tisim.platform.deployment import Deployment
-from tisim.result import Result
 
 # Two hosts with a disk each of 200 and 80 bytes/s, and a third one without.
 PLATFORM = """

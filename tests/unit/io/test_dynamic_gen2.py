@@ -9,8 +9,8 @@ import pytest
 import tisim
 from tisim.actions.two_phase import dynamic_gen2
 from tisim.actions.two_phase.plan import Hints, Request, Striping
+from tisim.analysis.result import Result
 from tisim.platform.deployment import Deployment
-from tisim.result import Result
 
 # A link and servers that take a second each for 100 bytes.
 PLATFORM = """<platform version="4.1"><zone id="z" routing="Full">

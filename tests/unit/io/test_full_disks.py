@@ -11,7 +11,7 @@ import pytest
 import simpy
 
 from tests.unit.io.conftest import PLATFORM, Replay
-from tisim import cli
+from tisim.commands import cli
 from tisim.errors import DiskFullError
 
 OPEN = "file_open 0 /scratch/f rwc"

@@ -8,8 +8,8 @@ import pytest
 
 import tisim
 from tisim.errors import InputError
-from tisim.generate.io import ACCESSES, Access, Io
 from tisim.platform.deployment import Deployment
+from tisim.traces.generate.io import ACCESSES, Access, Io
 
 PLATFORM = """
 <platform version="4.1"><zone id="z" routing="Full">

@@ -9,8 +9,8 @@ import pytest
 import tisim
 from tisim.actions.two_phase import lustre, romio
 from tisim.actions.two_phase.plan import Hints, Parts, Request, Striping
+from tisim.analysis.result import Result
 from tisim.platform.deployment import Deployment
-from tisim.result import Result
 
 # Four hosts for ranks, four servers that write 100 bytes a second each, and links that take no
 # time beside. A file lies on all servers, 100 bytes on each.

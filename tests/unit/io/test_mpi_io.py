@@ -9,7 +9,7 @@ import pytest
 import tisim
 from tests.unit.io.conftest import Replay
 from tisim.errors import DiskFullError, InputError, SimulationError
-from tisim.formats import check, pack
+from tisim.traces import check, pack
 
 OPEN = "file_open 0 /scratch/f rwc"
 # What the barriers of a call take on a disk that takes seconds.

@@ -8,11 +8,11 @@ import pytest
 
 import tisim
 from tests.unit.io.conftest import Replay
-from tisim import formats
+from tisim import traces as formats
+from tisim.analysis.result import Result
 from tisim.errors import DiskFullError, InputError
-from tisim.formats.script import write_scripts
 from tisim.platform.deployment import Deployment
-from tisim.result import Result
+from tisim.traces.script import write_scripts
 
 CHECKPOINT = """mkdir out; open 3 out/%05d rwct; write 3 80; pread 3 40 10; lseek 3 0 set;
     read 3 40; fsync 3; close 3; stat out/x; unlink out/%05d"""

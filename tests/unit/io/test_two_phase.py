@@ -10,9 +10,9 @@ import tisim
 from tests.unit.io.conftest import Replay
 from tisim.actions.two_phase import ompio, romio
 from tisim.actions.two_phase.plan import Hints, Request
+from tisim.analysis.result import Result
 from tisim.errors import DiskFullError, InputError
 from tisim.platform.deployment import Deployment
-from tisim.result import Result
 
 OPEN = "file_open 0 /scratch/f rwc"
 

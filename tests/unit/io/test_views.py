@@ -10,9 +10,9 @@ import tisim
 from tests.unit.io.conftest import Replay
 from tisim.actions.two_phase import ompio, romio
 from tisim.actions.two_phase.plan import Hints, Request
+from tisim.analysis.result import Result
 from tisim.errors import DiskFullError, InputError
-from tisim.formats import Trace, check, pack
-from tisim.result import Result
+from tisim.traces import Trace, check, pack
 
 OPEN = "file_open 0 /scratch/f rwc"
 # What the barriers of a call take on a disk that takes seconds.

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tisim.cli import main
-from tisim.formats import pack
-from tisim.generate import PATTERNS
-from tisim.jitter import DEFAULT_SIZE
+from tisim.commands.cli import main
+from tisim.models.jitter import DEFAULT_SIZE
+from tisim.traces import pack
+from tisim.traces.generate import PATTERNS
 
 ROOT = Path(__file__).resolve().parents[3]
 BACKBONE = ROOT / "platforms" / "backbone.xml"
@@ -135,7 +135,7 @@ def test_races_switch_it_off(line: str, reason: str, tmp_path: Path) -> None:
     (tmp_path / "1").write_text("1 init\n1 send 0 9 10\n" + loop.format(1))
     if "probe" in line:
         (tmp_path / "0").write_text(f"0 init\n0 {line}\n0 recv 1 9 10\n" + loop.format(0))
-    tisim.formats.pack([tmp_path / "0", tmp_path / "1"], tmp_path / "trace.tit", version=2)
+    tisim.traces.pack([tmp_path / "0", tmp_path / "1"], tmp_path / "trace.tit", version=2)
     found = str(off(tmp_path / "trace.tit"))
     assert f"rank 0 {reason}" in found
     assert found.endswith(":2)")

@@ -10,11 +10,11 @@ import pytest
 
 from tests.unit.command_line import CommandLine
 from tests.unit.record.programs import ENVIRONMENT, Mpi, libraries
+from tisim.analysis.measured import read_calls, write_measured_run
+from tisim.analysis.timeline.run_file import RunFile
 from tisim.errors import InputError
-from tisim.formats import Trace
-from tisim.measured import read_calls, write_measured_run
-from tisim.timeline.run_file import RunFile
-from tisim.validation import load_study, validate
+from tisim.studies.validation import load_study, validate
+from tisim.traces import Trace
 
 pytest.importorskip("pyarrow")
 
@@ -146,7 +146,7 @@ def test_an_import_writes_a_run_file(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_an_execution_writes_a_run_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tisim.execute import execute
+    from tisim.studies.execute import execute
 
     mpi: Mpi | None = next(iter(libraries()), None)
     if mpi is None:

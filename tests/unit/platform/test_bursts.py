@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tisim.calibration import simulate
 from tisim.errors import InputError
 from tisim.platform import Platform
+from tisim.studies.calibration import simulate
 
 BANDWIDTH, BURST = 1e7, 4500.0
 PLAIN = {"network/model": "SMPI", "smpi/lat-factor": "0:1", "smpi/bw-factor": "0:1"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-PACKAGE = ROOT / "src" / "tisim"
+PACKAGE = ROOT / "tisim"
 
 Graph = Mapping[str, Iterable[str]]
 
@@ -102,13 +102,13 @@ def folders_of(graph: Graph) -> dict[str, set[str]]:
     return folders
 
 
-def packages_of(graph: Graph) -> dict[str, set[str]]:
-    """The graph of a package's modules, between the packages and modules right inside `tisim`."""
-    packages: dict[str, set[str]] = {}
-    for module, others in graph.items():
-        own = module.split(".")[1]
-        packages.setdefault(own, set()).update({o.split(".")[1] for o in others} - {own})
-    return packages
+def grouped(graph: Graph, group_of: Callable[[str], str]) -> dict[str, set[str]]:
+    """The graph between groups of nodes."""
+    groups: dict[str, set[str]] = {}
+    for node, others in graph.items():
+        own = group_of(node)
+        groups.setdefault(own, set()).update({group_of(other) for other in others} - {own})
+    return groups
 
 
 def circles(graph: Graph) -> set[tuple[str, ...]]:

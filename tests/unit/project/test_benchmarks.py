@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from benchmarks import __main__ as command
 from benchmarks import answers, instructions, more_ranks, process, replays, report, scale, traces
 from tisim import Platform
-from tisim.formats import check
-from tisim.generate import Ring
+from tisim.traces import check
+from tisim.traces.generate import Ring
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ RECORDS = ROOT / "docs" / "adr"
 COLUMNS = 100
 #: Directories of the repository that documents name files in.
 PLACES = (
-    "benchmarks", "bindings", "cmake", "core", "docs", "examples", "platforms", "src", "tests",
+    "benchmarks", "bindings", "cmake", "core", "docs", "examples", "platforms", "tests", "tisim",
     "traces",
 )  # fmt: skip
 
@@ -80,6 +80,8 @@ def named_paths(text: str) -> set[str]:
     paths = set()
     for code in re.findall(r"`([^`\n]+)`", text):
         word = code.rstrip("/")
+        if word.startswith("tisim/") and "." not in word and code == word:
+            continue  # a property of a platform, as `tisim/disk`; folders are named `tisim/models/`
         if re.fullmatch(rf"({'|'.join(PLACES)})/[\w./*{{}},<>-]+", word):
             paths.add(word)
     return paths

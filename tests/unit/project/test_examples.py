@@ -33,8 +33,8 @@ def test_every_script_has_its_expected_output() -> None:
 
 def modules_with_examples() -> list[str]:
     return [
-        ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
-        for path in sorted((ROOT / "src" / "tisim").rglob("*.py"))
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in sorted((ROOT / "tisim").rglob("*.py"))
         if ">>>" in path.read_text()
     ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import pickle
 import re
 import subprocess
@@ -14,6 +13,7 @@ from types import ModuleType
 import pytest
 
 import tisim
+from tests.unit.project.import_graph import ROOT
 from tisim.errors import InputError, SimulationError, TisimError
 
 
@@ -24,19 +24,13 @@ def test_every_public_name_resolves() -> None:
 
 
 def test_the_version_is_that_of_the_project() -> None:
-    with (Path(__file__).parents[3] / "pyproject.toml").open("rb") as file:
+    with (ROOT / "pyproject.toml").open("rb") as file:
         assert tisim.__version__ == tomllib.load(file)["project"]["version"]
-
-
-def test_replay_stays_the_function_when_its_module_is_imported() -> None:
-    module = importlib.import_module("tisim.replay")
-    assert isinstance(module, ModuleType)
-    assert tisim.replay is module.replay
 
 
 def test_a_replay_loads_no_library_that_it_can_do_without() -> None:
     needless = {"csv", "email", "lzma", "random", "shutil", "tempfile", "pandas", "scipy", "rich"}
-    code = f"import sys, tisim.replay; tisim.__version__; print(*{needless!r} & sys.modules.keys())"
+    code = f"import sys, tisim; tisim.replay; print(*{needless!r} & sys.modules.keys())"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == []
 
@@ -59,17 +53,35 @@ def test_an_input_error_crosses_processes() -> None:
     assert (error.message, error.file, error.line) == ("no such host", "a.xml", 3)
 
 
-def test_the_checkout_holds_no_importable_sources() -> None:
-    """With tisim installed, `import tisim` in a checkout finds what is installed."""
-    root = Path(__file__).parents[3]
-    code = "from importlib.machinery import PathFinder; print(PathFinder.find_spec('tisim', ['']))"
-    run = subprocess.run(
-        [sys.executable, "-I", "-c", code], cwd=root, capture_output=True, text=True, check=True
+def in_a_checkout(statement: str, *installed: Path) -> subprocess.CompletedProcess[str]:
+    """Run a statement with the sources of the checkout first and without this installation."""
+    paths = [str(ROOT), *map(str, installed)]
+    code = (
+        "import sys\nsys.meta_path[:] = sys.meta_path[-3:]\n"
+        f"sys.path[:] = {paths!r} + [p for p in sys.path if 'site-packages' not in p]\n"
     )
-    assert run.stdout == "None\n"
-    assert (root / "src" / "tisim" / "__init__.py").is_file()
+    command = [sys.executable, "-I", "-c", code + statement]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_a_checkout_uses_the_core_of_an_installation(tmp_path: Path) -> None:
+    installed = tmp_path / "tisim"
+    installed.mkdir()
+    (installed / "__init__.py").write_text("")
+    (installed / "_core.py").write_text("VERSION = 'installed'")
+    run = in_a_checkout("import tisim; print(tisim.__version__, tisim.__file__)", tmp_path)
+    assert (run.stdout, run.stderr) == (f"installed {ROOT}/tisim/__init__.py\n", "")
+
+
+def test_a_missing_core_is_one_sentence() -> None:
+    run = in_a_checkout("import tisim; tisim.__version__")
+    last = run.stderr.splitlines()[-1]
+    assert last == (
+        "ImportError: the compiled core of tisim is missing; run `make build` in a checkout, "
+        "or `pip install .`"
+    )
 
 
 def test_the_build_uses_options_that_old_versions_of_pip_know() -> None:
     """Debian 12 makes virtual environments with pip 23.0, which has no ``-C``."""
-    assert not re.search(r"\s-C\w", (Path(__file__).parents[3] / "Makefile").read_text())
+    assert not re.search(r"\s-C\w", (ROOT / "Makefile").read_text())

@@ -6,7 +6,14 @@ import ast
 
 from tests.unit.project import import_graph
 from tests.unit.project.import_graph import PACKAGE
-from tisim.result_json import COLUMNS, NECESSARY, RankRow, ResultDict, WrittenResult, WrittenRow
+from tisim.analysis.result_json import (
+    COLUMNS,
+    NECESSARY,
+    RankRow,
+    ResultDict,
+    WrittenResult,
+    WrittenRow,
+)
 
 # How often a file may say `Any`. A new entry needs a library that leaves no other type; the
 # numbers only fall.

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tisim.formats import check, unpack
-from tisim.mpi_compiler import find_library
+from tisim.support.mpi_compiler import find_library
+from tisim.traces import check, unpack
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "mpi"

@@ -21,11 +21,11 @@ from tests.unit.record.programs import (
 )
 from tisim import Trace as AnyTrace
 from tisim.errors import InputError
-from tisim.formats import check, unpack
-from tisim.mpi_compiler import find_library
-from tisim.record.compiler import compiled_recorder
-from tisim.record.elf import Executable
-from tisim.record.launch import check_program
+from tisim.support.mpi_compiler import find_library
+from tisim.traces import check, unpack
+from tisim.traces.record.compiler import compiled_recorder
+from tisim.traces.record.elf import Executable
+from tisim.traces.record.launch import check_program
 
 BACKBONE = Path(__file__).resolve().parents[3] / "platforms" / "backbone.xml"
 PROGRAM = """

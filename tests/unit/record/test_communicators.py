@@ -16,7 +16,7 @@ from tests.unit.record.programs import (
     record_program,
     replay_on_graphene,
 )
-from tisim.formats import check
+from tisim.traces import check
 
 TAG = 2147483000
 

@@ -13,13 +13,13 @@ import pytest
 from tests.unit.record.programs import Mpi, compile_body, record_program
 from tisim import Trace
 from tisim.errors import InputError
-from tisim.formats import check, inspect
-from tisim.formats.counts import counter_totals, counts_of
-from tisim.record import events
-from tisim.record.counters import choose_counters
-from tisim.record.events import NAMED, Event, events_of, obstacle
+from tisim.traces import check, inspect
+from tisim.traces.counts import counter_totals, counts_of
+from tisim.traces.record import events
+from tisim.traces.record.counters import choose_counters
+from tisim.traces.record.events import NAMED, Event, events_of, obstacle
 
-COUNTING = Path(__file__).resolve().parents[3] / "src/tisim/record/library/counting"
+COUNTING = Path(__file__).resolve().parents[3] / "tisim/traces/record/library/counting"
 TISIM = [sys.executable, "-m", "tisim"]
 # Touches new memory between two barriers, and then computes without doing so.
 BODY = """

@@ -9,8 +9,8 @@ import pytest
 
 from tests.unit.record.programs import EXAMPLES, Mpi, compile_program, need_fortran, record_program
 from tisim.errors import InputError
-from tisim.extrapolation import extrapolate
-from tisim.extrapolation.checking import check
+from tisim.traces.extrapolation import extrapolate
+from tisim.traces.extrapolation.checking import check
 
 
 def recorded(

@@ -19,8 +19,8 @@ from tests.unit.record.programs import (
     replay_on_graphene,
     tisim_record,
 )
-from tisim.formats import unpack
-from tisim.record.launch import find_program
+from tisim.traces import unpack
+from tisim.traces.record.launch import find_program
 
 
 def recorded(body: str, directory: Path, mpi: Mpi, cache: Path, ranks: int = 2) -> Trace:

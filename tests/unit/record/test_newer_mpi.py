@@ -14,7 +14,7 @@ from tests.unit.record.programs import (
     need_fortran,
     record_program,
 )
-from tisim.record.table import read_table
+from tisim.traces.record.table import read_table
 
 FUNCTIONS = """
   MPI_Request request; MPI_Info info = MPI_INFO_NULL; MPI_Comm copy;

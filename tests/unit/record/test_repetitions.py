@@ -10,8 +10,8 @@ import pytest
 
 from tests.unit.record.programs import Mpi, Trace, compile_body, record_program, tisim_record
 from tisim.errors import InputError
-from tisim.record.repetitions import record_repeatedly
-from tisim.record.settings import Settings
+from tisim.traces.record.repetitions import record_repeatedly
+from tisim.traces.record.settings import Settings
 
 # Computes for a while before each of three barriers.
 BODY = """

@@ -16,17 +16,17 @@ from tests.unit.record.programs import (
     record_program,
 )
 from tests.unit.record.test_register import tisim_compile
-from tisim.formats import inspect, pack
-from tisim.formats.samples import (
+from tisim.analysis.viz.application import application_page
+from tisim.traces import inspect, pack
+from tisim.traces.record.samples import read_recorded_samples
+from tisim.traces.samples import (
     RankSamples,
     Samples,
     decoded_samples,
     encoded_samples,
     read_samples,
 )
-from tisim.formats.sources import Part
-from tisim.record.samples import read_recorded_samples
-from tisim.viz.application import application_page
+from tisim.traces.sources import Part
 
 # Computes until 60 samples may have been taken; its own timer and its own signal go on.
 PROGRAM = """\

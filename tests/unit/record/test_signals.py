@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.record.programs import ENVIRONMENT, Mpi, compile_body
-from tisim.formats import unpack
+from tisim.traces import unpack
 
 # Each rank writes a file named after it, with its process, when its calls have returned.
 BODY = """

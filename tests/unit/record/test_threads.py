@@ -20,7 +20,7 @@ from tests.unit.record.programs import (
     record_program,
     replay_on_graphene,
 )
-from tisim.formats import pack, unpack
+from tisim.traces import pack, unpack
 
 # Two steps of threads that do unequal work, then one thread alone. Thread 1 calls MPI itself.
 THREADS = """

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.record.programs import Mpi, compile_program, tisim_record
 from tisim import Trace
 from tisim.errors import InputError
-from tisim.record.timeline import check_timeline, write_timeline
+from tisim.traces.record.timeline import check_timeline, write_timeline
 
 # Rank 1 sleeps before it sends, so that the receive of rank 0 takes a second.
 PROGRAM = """
@@ -102,7 +102,7 @@ def test_timelines_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_a_run_file_of_a_recorded_run(mpi: Mpi, tmp_path: Path, cache: Path) -> None:
     pytest.importorskip("pyarrow")
-    from tisim.timeline.run_file import RunFile
+    from tisim.analysis.timeline.run_file import RunFile
 
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)

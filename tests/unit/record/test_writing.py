@@ -17,11 +17,11 @@ from tests.unit.record.programs import (
     tisim_record,
 )
 from tisim.errors import InputError
-from tisim.formats import unpack
-from tisim.mpi_compiler import find_library
-from tisim.record.compiler import compiled_recorder
-from tisim.record.limits import Limits, rank_ranges
-from tisim.record.trace_library import library_file
+from tisim.support.mpi_compiler import find_library
+from tisim.traces import unpack
+from tisim.traces.record.compiler import compiled_recorder
+from tisim.traces.record.limits import Limits, rank_ranges
+from tisim.traces.record.trace_library import library_file
 
 # A ring, whose messages have sizes that never repeat where there are two arguments.
 RING = """

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tisim.analysis.result import Result
 from tisim.platform.deployment import Deployment
-from tisim.result import Result
 
 #: Messages that take their latency and their bytes over the bandwidth, nothing else.
 PLAIN = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.storage.conftest import StorageReplay
-from tisim.result import Result
+from tisim.analysis.result import Result
 
 SCRATCH = "mount=/p,servers=c-14 c-15,read=2MBps,write=500kBps,stripe=10kB,count=2"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tisim.commands.replay_summary import print_summary
 
 from tests.unit.storage.conftest import BANDWIDTH, LATENCY, StorageReplay
-from tisim.commands.replay_summary import print_summary
+from tisim.analysis.result import Result
 from tisim.errors import DiskFullError, SimulationError
-from tisim.result import Result
 
 HEADER = 100.0
 ONE = (

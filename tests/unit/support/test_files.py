@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tisim import files
 from tisim.errors import InputError
-from tisim.files import OutputFile, check_writable, new_directory, replacing, write_file
+from tisim.support import files
+from tisim.support.files import OutputFile, check_writable, new_directory, replacing, write_file
 
 
 def by_write_file(path: Path, text: str) -> None:
@@ -123,7 +123,7 @@ def test_standard_output_is_not_replaced(way: str, name: str, tmp_path: Path) ->
     body = way.format(name)
     if way == "by_name":
         body = f"with replacing('{name}') as path:\n    path.write_text('text\\n')"
-    code = f"from tisim.files import *\nprint('before')\n{body}\nprint('after')"
+    code = f"from tisim.support.files import *\nprint('before')\n{body}\nprint('after')"
     with (tmp_path / "out").open("wb") as out:
         subprocess.run([sys.executable, "-c", code], stdout=out, check=True)
     assert (tmp_path / "out").read_text() == "before\ntext\nafter\n"

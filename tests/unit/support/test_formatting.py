@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tisim.quantities import format_bytes, format_quantity, format_seconds, format_time
-from tisim.tables import align, quantity_column, time_column
+from tisim.support.quantities import format_bytes, format_quantity, format_seconds, format_time
+from tisim.support.tables import align, quantity_column, time_column
 
 
 @pytest.mark.parametrize(

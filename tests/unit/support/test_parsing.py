@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tisim.errors import InputError
-from tisim.quantities import parse_bandwidth, parse_size, parse_speed, parse_time
+from tisim.support.quantities import parse_bandwidth, parse_size, parse_speed, parse_time
 
 
 @pytest.mark.parametrize(

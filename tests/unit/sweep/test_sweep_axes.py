@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tisim import Deployment, InputError
-from tisim.sweep.axes import Axis, Range
-from tisim.sweep.design import Point, parse_points
+from tisim.studies.sweep.axes import Axis, Range
+from tisim.studies.sweep.design import Point, parse_points
 
 
 def shown(points: list[Point]) -> list[dict[str, Any]]:

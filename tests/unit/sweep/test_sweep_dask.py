@@ -15,7 +15,7 @@ import pytest
 import tisim
 from tests.unit.sweep.samples import GRAPHENE, ROOT, same, write_trace
 from tisim.errors import InputError, TisimError
-from tisim.sweep.table import Table
+from tisim.studies.sweep.table import Table
 
 distributed = pytest.importorskip("distributed", reason="needs the extra tisim[dask]")
 
@@ -109,7 +109,7 @@ def test_a_function_that_cannot_be_sent_to_a_cluster(client: Any, tmp_path: Path
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tisim.sweep import cluster
+    from tisim.studies.sweep import cluster
 
     monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 0.2)
     with pytest.raises(TisimError, match=r"no Dask scheduler answers at 127\.0\.0\.1:9"):

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.unit.sweep.samples import ROOT
-from tisim.cli import tisim
+from tisim.commands.cli import tisim
 
 TEXT = (ROOT / "docs" / "sweeps.md").read_text()
 CONSOLE = re.findall(r"```console\n(.*?)```", TEXT, re.S)
@@ -55,7 +55,7 @@ def test_a_python_example(block: str) -> None:
 
 
 def test_every_column_is_explained() -> None:
-    from tisim.sweep.scenario import OUTCOMES
+    from tisim.studies.sweep.scenario import OUTCOMES
 
     for name in (*OUTCOMES, "ratio", "baseline_time", "key"):
         assert f"`{name}`" in TEXT

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tisim import Deployment, InputError, Platform
-from tisim.sweep.mapping import Mapping
-from tisim.sweep.noise import with_noise
+from tisim.studies.sweep.mapping import Mapping
+from tisim.studies.sweep.noise import with_noise
 
 CLUSTER = """<?xml version="1.0"?>
 <platform version="4.1">

@@ -10,12 +10,12 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-
 from tisim.commands.sweep import sweep_command
+
 from tisim.errors import InputError
-from tisim.sweep.prices import Offer, Prices, pareto_front
-from tisim.sweep.report import write_sweep_report
-from tisim.sweep.report.effects import Run, effects
+from tisim.studies.sweep.prices import Offer, Prices, pareto_front
+from tisim.studies.sweep.report import write_sweep_report
+from tisim.studies.sweep.report.effects import Run, effects
 
 STUDY = """
 trace = "{root}/traces/npb.S.tar.xz/lu.S.4"

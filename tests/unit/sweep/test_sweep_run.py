@@ -14,9 +14,9 @@ import tisim
 from tests.unit.sweep.samples import BACKBONE, GRAPHENE, RING, same, write_trace
 from tisim import InputError
 from tisim.errors import TisimError
-from tisim.formats import Trace
-from tisim.sweep.plan import Request, make_plan
-from tisim.sweep.worker import Worker
+from tisim.studies.sweep.plan import Request, make_plan
+from tisim.studies.sweep.worker import Worker
+from tisim.traces import Trace
 
 SPEC = {"platform": GRAPHENE, "workers": 1}
 PAIR = "0 send 1 0 1e6\n0 compute 1e9\n1 recv 0 0 1e6\n"

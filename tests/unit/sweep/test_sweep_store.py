@@ -17,9 +17,9 @@ import pytest
 import tisim
 from tests.unit.sweep.samples import GRAPHENE, RING, same, write_trace
 from tisim import InputError
-from tisim.sweep.run import SweepInterrupted
-from tisim.sweep.store import open_store
-from tisim.sweep.worker import Worker
+from tisim.studies.sweep.run import SweepInterrupted
+from tisim.studies.sweep.store import open_store
+from tisim.studies.sweep.worker import Worker
 
 VARY = {"latency": [1, 2, "5us"], "smpi/coll-selector": ["default", "nonsense"]}
 SPEC: dict[str, Any] = {"platform": GRAPHENE, "workers": 1}
@@ -266,7 +266,7 @@ def test_rows_of_another_simulator_are_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A core that was compiled from other sources, whatever its version says."""
-    from tisim.sweep import keys
+    from tisim.studies.sweep import keys
 
     target = tmp_path / "out.csv"
     arguments = {"platform": GRAPHENE, "vary": {"latency": [1, 2]}, "workers": 1, "output": target}
@@ -284,7 +284,7 @@ def test_the_digest_of_the_simulator_is_that_of_its_files(
     import importlib.machinery
     import importlib.util
 
-    from tisim.sweep import keys
+    from tisim.studies.sweep import keys
 
     keys.simulator_digest.cache_clear()
     before = keys.simulator_digest()
@@ -300,7 +300,7 @@ def test_the_digest_of_the_simulator_is_that_of_its_files(
 
 
 def test_what_the_digest_leaves_out_exists() -> None:
-    from tisim.sweep import keys
+    from tisim.studies.sweep import keys
 
     package = Path(keys.__file__).parents[1]
     assert [name for name in keys._NOT_SIMULATING if not (package / name).exists()] == []

@@ -10,8 +10,8 @@ import pytest
 import tisim
 from tests.unit.sweep.samples import GRAPHENE, RING, ROOT, same
 from tisim import InputError
-from tisim.cli import main
-from tisim.sweep.study import read_prices, read_study
+from tisim.commands.cli import main
+from tisim.studies.sweep.study import read_prices, read_study
 
 STUDY = f"""\
 trace = "{RING}"

@@ -11,7 +11,7 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from tisim.timeline.arrow import arrow_array, numpy_array  # noqa: E402
+from tisim.analysis.timeline.arrow import arrow_array, numpy_array  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -45,7 +45,7 @@ def test_what_is_missing_is_nan() -> None:
 
 def test_run_files_are_written_and_read_without_pandas(tmp_path: Path) -> None:
     program = (
-        "import sys, tisim; from tisim.timeline.run_file import RunFile;"
+        "import sys, tisim; from tisim.analysis.timeline.run_file import RunFile;"
         "tisim.replay('traces/ring.4', platform='platforms/graphene.xml', timeline=sys.argv[1]);"
         "run = RunFile(sys.argv[1]);"
         "assert len(run.states.read(0)) == 16 and len(run.messages.read(0).reals('arrived')) == 4;"

@@ -34,14 +34,14 @@ def test_recorded_and_known_of_a_result() -> None:
 @pytest.mark.parametrize(
     ("old", "module", "new"),
     [
-        ("Recorded", "tisim.timeline", "EventLog"),
-        ("Session", "tisim.timeline", "EventCapture"),
-        ("Recording", "tisim.timeline.playback", "EventPlayback"),
-        ("Breakdown", "tisim.timeline.breakdown", "Breakdown"),
-        ("CriticalPath", "tisim.timeline.critical_path", "CriticalPath"),
-        ("Links", "tisim.timeline.links", "Links"),
-        ("STATES", "tisim.timeline.names", "STATES"),
-        ("WAITS", "tisim.timeline.names", "WAITS"),
+        ("Recorded", "tisim.analysis.timeline", "EventLog"),
+        ("Session", "tisim.analysis.timeline", "EventCapture"),
+        ("Recording", "tisim.analysis.timeline.playback", "EventPlayback"),
+        ("Breakdown", "tisim.analysis.timeline.breakdown", "Breakdown"),
+        ("CriticalPath", "tisim.analysis.timeline.critical_path", "CriticalPath"),
+        ("Links", "tisim.analysis.timeline.links", "Links"),
+        ("STATES", "tisim.analysis.timeline.names", "STATES"),
+        ("WAITS", "tisim.analysis.timeline.names", "WAITS"),
     ],
 )
 def test_names_of_tisim_recording(old: str, module: str, new: str) -> None:
@@ -59,7 +59,7 @@ def test_there_is_no_other_name_in_tisim_recording() -> None:
 
 @pytest.mark.parametrize("name", ["Comparison", "Difference", "RankDifference", "compare"])
 def test_names_of_tisim_sweep_comparison(name: str) -> None:
-    old = importlib.import_module("tisim.sweep.comparison")
+    old = importlib.import_module("tisim.studies.sweep.comparison")
     with pytest.warns(DeprecationWarning, match=rf"use tisim\.compare\.{name}"):
         value = getattr(old, name)
-    assert value is getattr(importlib.import_module("tisim.compare"), name)
+    assert value is getattr(importlib.import_module("tisim.analysis.compare"), name)

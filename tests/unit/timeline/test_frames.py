@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tisim.analysis.timeline.frames import HatchetNode, call_name
 from tisim.errors import InputError
-from tisim.timeline.frames import HatchetNode, call_name
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -8,8 +8,8 @@ import pytest
 
 import tisim
 from tests.unit.command_line import CommandLine
+from tisim.analysis.timeline.outliers import place_of, ranges
 from tisim.platform import new
-from tisim.timeline.outliers import place_of, ranges
 
 _STEPS = 20
 

@@ -9,8 +9,8 @@ import pytest
 
 import tisim
 from tests.unit.timeline.perfetto_trace import Decoded, Slice
+from tisim.analysis.timeline.formats import perfetto
 from tisim.errors import InputError
-from tisim.timeline.formats import perfetto
 
 ROOT = Path(__file__).resolve().parents[3]
 LU = ROOT / "traces/npb.S.tar.xz/lu.S.4"

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tisim
+from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window, levels, spans
 from tisim.errors import InputError
-from tisim.timeline.run_file import RecordClasses, RunFile, Window, levels, spans
 
 pytest.importorskip("pyarrow")
 

@@ -44,6 +44,6 @@ def test_the_examples(tmp_path: Path) -> None:
 
 
 def test_every_suffix_is_explained() -> None:
-    from tisim.timeline.formats import SUFFIXES
+    from tisim.analysis.timeline.formats import SUFFIXES
 
     assert all(f"| `{suffix}` |" in TEXT for suffix in SUFFIXES)

@@ -122,7 +122,7 @@ def test_all_timelines_are_complete_before_the_first_gets_its_name(
     """The second file is too large; the first would have been in time."""
     command = [sys.executable, "-m", "tisim", "replay", "--platform", GRAPHENE, RING]
     program = (
-        "import resource, signal, sys; from tisim.cli import main;"
+        "import resource, signal, sys; from tisim.commands.cli import main;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1200, 1200)); main(sys.argv[1:])"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tisim.timeline import playback
+from tisim.analysis.timeline import playback
 
 ROOT = Path(__file__).resolve().parents[3]
 GRAPHENE = ROOT / "platforms/graphene.xml"

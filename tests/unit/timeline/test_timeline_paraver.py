@@ -9,7 +9,7 @@ import pytest
 
 import tisim
 from tests.unit.timeline.paraver_trace import ParaverTrace, check
-from tisim.timeline.formats import line_sort, paraver
+from tisim.analysis.timeline.formats import line_sort, paraver
 
 ROOT = Path(__file__).resolve().parents[3]
 GRAPHENE = ROOT / "platforms/graphene.xml"

@@ -9,9 +9,9 @@ import pytest
 import tisim
 from tests.unit.command_line import BACKBONE
 from tisim.errors import InputError
-from tisim.formats import Trace, inspect, pack, unpack
-from tisim.formats.tit import TitTrace
-from tisim.formats.writer import DrawnTraceWriter
+from tisim.traces import Trace, inspect, pack, unpack
+from tisim.traces.tit import TitTrace
+from tisim.traces.writer import DrawnTraceWriter
 
 CALLS = 400
 
@@ -65,7 +65,7 @@ def test_all_readers_draw_the_same(tmp_path: Path) -> None:
             float(row["amount"])
             for rows in batches
             for row in rows
-            if row["kind"] == tisim.formats.Kind.COMPUTE
+            if row["kind"] == tisim.traces.Kind.COMPUTE
         ]
         assert read == found[rank]
         slow = TitTrace(path).lines(rank)

@@ -12,9 +12,8 @@ import pytest
 
 from tests.unit.command_line import CommandLine
 from tisim.errors import InputError
-from tisim.formats import Inspection, Trace, check, inspect, pack
-from tisim.formats.phases import phases_of
-from tisim.generate import (
+from tisim.traces import Inspection, Trace, check, inspect, pack
+from tisim.traces.generate import (
     Halo2D,
     Halo3D,
     Pattern,
@@ -25,6 +24,7 @@ from tisim.generate import (
     TreeAllreduce,
     Wavefront,
 )
+from tisim.traces.phases import phases_of
 
 ROOT = Path(__file__).resolve().parents[3]
 NAS = ("lu.S.4", "cg.S.16", "mg.S.16", "is.S.16", "ft.S.16", "ep.S.16", "lu.S.4.simgrid")

@@ -10,8 +10,8 @@ import pytest
 
 from tisim import replay
 from tisim.errors import InputError
-from tisim.formats import Trace, pack, unpack
-from tisim.formats.tit import TitTrace
+from tisim.traces import Trace, pack, unpack
+from tisim.traces.tit import TitTrace
 
 LEVELS = {"1e-3": 1e-3, "1e-2": 1e-2, "5e-2": 5e-2}
 RANKS = 4

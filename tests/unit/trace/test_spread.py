@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tisim.formats import Trace
-from tisim.formats.spread import VOLUMES, Spread, spreads
+from tisim.traces import Trace
+from tisim.traces.spread import VOLUMES, Spread, spreads
 
 
 def trace_of(directory: Path, name: str, *ranks: list[str]) -> Trace:

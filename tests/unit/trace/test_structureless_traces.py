@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tisim.formats import Trace, pack, unpack
+from tisim.traces import Trace, pack, unpack
 
 RANKS = 8
 #: Of a file, its sections and names.

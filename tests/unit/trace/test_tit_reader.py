@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tisim.formats import Trace, pack
-from tisim.formats.tit import TitTrace
-from tisim.formats.tit.byte_coder import expand_bytes
-from tisim.formats.tit.columns import alias_slots
-from tisim.formats.tit.container import CODED, COPIED, read_sections
-from tisim.formats.tit.copy_coder import expand_copies
-from tisim.formats.tit.numbers import DamagedError, crc32c
-from tisim.formats.tit.volumes import volume_text
+from tisim.traces import Trace, pack
+from tisim.traces.tit import TitTrace
+from tisim.traces.tit.byte_coder import expand_bytes
+from tisim.traces.tit.columns import alias_slots
+from tisim.traces.tit.container import CODED, COPIED, read_sections
+from tisim.traces.tit.copy_coder import expand_copies
+from tisim.traces.tit.numbers import DamagedError, crc32c
+from tisim.traces.tit.volumes import volume_text
 
 
 def neighbours(ranks: int) -> list[str]:

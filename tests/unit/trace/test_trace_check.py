@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tisim.errors import InputError
-from tisim.formats import Trace, check, pack
+from tisim.traces import Trace, check, pack
 
 
 def write(directory: Path, *ranks: str) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.command_line import BACKBONE, RING, ROOT, CommandLine
-from tisim.formats import check, pack, unpack
+from tisim.traces import check, pack, unpack
 
 LU = str(ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4")
 
@@ -182,8 +182,8 @@ def test_progress_is_told(long_trace: Path, tmp_path: Path) -> None:
 def test_ctrl_c_leaves_nothing_behind(long_trace: Path, tmp_path: Path, command: str) -> None:
     """The signal comes when the core first looks for one, in the middle of its work."""
     code = (
-        "import os, signal, sys\nfrom tisim.progress import ProgressBar\n"
-        "from tisim.cli import main\n"
+        "import os, signal, sys\nfrom tisim.support.progress import ProgressBar\n"
+        "from tisim.commands.cli import main\n"
         "ProgressBar.show = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
         "main(sys.argv[1:])"
     )

@@ -10,7 +10,7 @@ import pytest
 
 import tisim
 from tisim.errors import InputError
-from tisim.formats import Kind, pack
+from tisim.traces import Kind, pack
 
 ROOT = Path(__file__).resolve().parents[3]
 RING = ROOT / "traces" / "ring.4"

@@ -11,7 +11,7 @@ import pytest
 
 from tisim import _core
 from tisim.errors import InputError
-from tisim.formats import Trace, pack, unpack
+from tisim.traces import Trace, pack, unpack
 
 
 def tree(directory: Path) -> dict[str, bytes]:

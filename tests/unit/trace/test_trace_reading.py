@@ -11,7 +11,7 @@ import pytest
 
 from tisim import _core
 from tisim.errors import InputError
-from tisim.formats import Trace
+from tisim.traces import Trace
 
 
 def write(directory: Path, *ranks: str) -> Path:

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from tisim.errors import InputError
-from tisim.formats import Trace
-from tisim.formats.sources import natural_key
+from tisim.traces import Trace
+from tisim.traces.sources import natural_key
 
 RANKS = ("0 init\n0 send 1 0 5\n0 finalize\n", "1 init\n1 recv 0 0 5\n1 finalize\n")
 

@@ -9,8 +9,8 @@ import pytest
 import tisim
 from tests.unit.trace_library.recorded import MEASURED, NUMBER, RANK, TEXT, Program, Rank
 from tisim.errors import InputError
-from tisim.formats import Trace, pack, unpack
-from tisim.formats.tit import TitTrace
+from tisim.traces import Trace, pack, unpack
+from tisim.traces.tit import TitTrace
 
 PLATFORM = Path(__file__).parents[3] / "platforms" / "backbone.xml"
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.command_line import CommandLine
 from tests.unit.trace_library.recorded import TEXT, Program
-from tisim.formats import check, inspect
+from tisim.traces import check, inspect
 
 HALO = "main (lu.c:12) > exchange (lu.c:99)"
 END = "main (lu.c:12) > finish (lu.c:120)"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tisim import _core
-from tisim.formats import unpack
+from tisim.traces import unpack
 
 LIBRARY = Path(_core.__file__).parent / "trace_library"
 SOURCE = Path(__file__).parent / "recording_program.c"

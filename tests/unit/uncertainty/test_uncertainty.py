@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from tests.unit.command_line import RING, CommandLine
-from tisim.calibration import Calibration, Measurements, calibrate
 from tisim.errors import InputError
 from tisim.platform import Platform
-from tisim.uncertainty import Interval, ParameterSets, replay_with_sets
-from tisim.uncertainty.bootstrap import draw_sets
+from tisim.studies.calibration import Calibration, Measurements, calibrate
+from tisim.studies.uncertainty import Interval, ParameterSets, replay_with_sets
+from tisim.studies.uncertainty.bootstrap import draw_sets
 
 
 @pytest.fixture(scope="module")

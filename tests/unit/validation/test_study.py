@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tisim.errors import InputError
-from tisim.validation import Thresholds, load_study
+from tisim.studies.validation import Thresholds, load_study
 
 CASE = '[[case]]\nname = "ring"\ntrace = "ring.txt"\nplatform = "p.xml"\n'
 

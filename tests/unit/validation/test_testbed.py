@@ -18,10 +18,10 @@ from benchmarks.validation.programs import few_programs, programs
 from benchmarks.validation.recorded import absent, recorded
 from benchmarks.validation.testbed import missing, shaped_nodes
 from tests.unit.validation.test_validate import PREDICTED, case
-from tisim.calibration.benchmark_run import BenchmarkSize, run_benchmark
-from tisim.calibration.measurements import read_measurements
-from tisim.formats import check
-from tisim.validation import Study, load_study, validate
+from tisim.studies.calibration.benchmark_run import BenchmarkSize, run_benchmark
+from tisim.studies.calibration.measurements import read_measurements
+from tisim.studies.validation import Study, load_study, validate
+from tisim.traces import check
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -11,8 +11,8 @@ import pytest
 import tisim
 from tests.unit.command_line import BACKBONE, RING, CommandLine
 from tests.unit.record.programs import ENVIRONMENT, libraries
-from tisim.validation import Case, Study, Thresholds, validate
-from tisim.validation.page import page
+from tisim.studies.validation import Case, Study, Thresholds, validate
+from tisim.studies.validation.page import page
 
 PREDICTED = tisim.replay(RING, platform=BACKBONE).simulated_time
 

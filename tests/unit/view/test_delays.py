@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import tisim
+from tisim.analysis.timeline.run_file import RunFile
+from tisim.analysis.view.causes import Causes
 from tisim.platform import new
-from tisim.timeline.run_file import RunFile
-from tisim.view.causes import Causes
 
 pytest.importorskip("pyarrow")
 

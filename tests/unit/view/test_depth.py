@@ -10,15 +10,15 @@ import pytest
 import tisim
 from tests.unit.trace_library.recorded import TEXT, Program
 from tests.unit.view import viewer as viewers
-from tisim.formats.samples import RankSamples, Samples, add_samples
+from tisim.analysis.timeline.names import WAITS
+from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window
+from tisim.analysis.view.causes import Causes
+from tisim.analysis.view.depth import CallPathView
+from tisim.analysis.view.site_sums import site_sums
+from tisim.analysis.view.sites import Sites
+from tisim.analysis.view.state_colours import ColourClass, StateColours
 from tisim.platform import new
-from tisim.timeline.names import WAITS
-from tisim.timeline.run_file import RecordClasses, RunFile, Window
-from tisim.view.causes import Causes
-from tisim.view.depth import CallPathView
-from tisim.view.site_sums import site_sums
-from tisim.view.sites import Sites
-from tisim.view.state_colours import ColourClass, StateColours
+from tisim.traces.samples import RankSamples, Samples, add_samples
 
 pytestmark = pytest.mark.skipif(
     viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"

@@ -9,8 +9,8 @@ import pytest
 
 import tisim
 from tests.unit.view import viewer as viewers
-from tisim.timeline.run_file import RunFile
-from tisim.view.network import RunNetwork
+from tisim.analysis.timeline.run_file import RunFile
+from tisim.analysis.view.network import RunNetwork
 
 pytestmark = pytest.mark.skipif(
     viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"

@@ -15,9 +15,9 @@ import pytest
 from tests.unit.view import viewer as viewers
 from tests.unit.view.viewer import Viewer
 from tests.unit.viz import browser as chromium
+from tisim.analysis.view import NotebookView
+from tisim.analysis.view.guard import Guard
 from tisim.errors import InputError
-from tisim.view import NotebookView
-from tisim.view.guard import Guard
 
 pytestmark = pytest.mark.skipif(
     viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"

@@ -12,8 +12,8 @@ import pytest
 
 import tisim
 from tests.unit.view import viewer as viewers
-from tisim.timeline.run_file import RunFile, Window
-from tisim.view.path import RunPath
+from tisim.analysis.timeline.run_file import RunFile, Window
+from tisim.analysis.view.path import RunPath
 
 pytestmark = pytest.mark.skipif(
     viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"

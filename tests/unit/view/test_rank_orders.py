@@ -11,10 +11,10 @@ import pytest
 import tisim
 from tests.unit.view import viewer as viewers
 from tests.unit.view.viewer import Viewer
+from tisim.analysis.timeline.run_file import RunFile, Window
+from tisim.analysis.view.network import RunNetwork
+from tisim.analysis.view.rank_orders import RankOrders
 from tisim.errors import InputError
-from tisim.timeline.run_file import RunFile, Window
-from tisim.view.network import RunNetwork
-from tisim.view.rank_orders import RankOrders
 
 pytestmark = pytest.mark.skipif(
     viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"

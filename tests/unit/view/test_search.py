@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tisim.analysis.timeline.names import WAITS
+from tisim.analysis.timeline.run_file import RunFile, Window
+from tisim.analysis.view.search import Search
 from tisim.errors import InputError
-from tisim.timeline.names import WAITS
-from tisim.timeline.run_file import RunFile, Window
-from tisim.view.search import Search
 
 
 def found(run_file: Path, text: str) -> list[dict[str, object]]:

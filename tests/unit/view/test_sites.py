@@ -8,10 +8,10 @@ import pytest
 
 import tisim
 from tests.unit.trace_library.recorded import TEXT, Program
-from tisim.timeline.run_file import RunFile, Window
-from tisim.view.causes import Causes
-from tisim.view.site_sums import site_sums
-from tisim.view.sites import Sites
+from tisim.analysis.timeline.run_file import RunFile, Window
+from tisim.analysis.view.causes import Causes
+from tisim.analysis.view.site_sums import site_sums
+from tisim.analysis.view.sites import Sites
 
 pytest.importorskip("pyarrow")
 

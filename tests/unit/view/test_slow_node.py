@@ -12,10 +12,10 @@ import tisim
 from tests.unit.view import viewer as viewers
 from tests.unit.view.test_page import assert_quiet, panel_says, wait_for, window
 from tests.unit.viz import browser as chromium
-from tisim.generate import Halo3D
-from tisim.timeline.run_file import RunFile, Window
-from tisim.view.causes import Causes
-from tisim.view.search import Search
+from tisim.analysis.timeline.run_file import RunFile, Window
+from tisim.analysis.view.causes import Causes
+from tisim.analysis.view.search import Search
+from tisim.traces.generate import Halo3D
 
 pytestmark = pytest.mark.skipif(
     viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"

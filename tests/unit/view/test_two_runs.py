@@ -14,9 +14,9 @@ from tests.unit.command_line import CommandLine, refused
 from tests.unit.view import viewer as viewers
 from tests.unit.view.test_page import assert_quiet, keys, panel_says, wait_for
 from tests.unit.viz import browser as chromium
+from tisim.analysis.timeline.run_file import RunFile
+from tisim.analysis.view.alignment import Alignment
 from tisim.platform import new
-from tisim.timeline.run_file import RunFile
-from tisim.view.alignment import Alignment
 
 ROOT = Path(__file__).resolve().parents[3]
 # Rank 0 computes, and sends to rank 1, ten times.

@@ -17,11 +17,11 @@ import pytest
 from tests.unit.view import viewer as viewers
 from tests.unit.view.test_page import panel_says, wait_for
 from tests.unit.viz import browser as chromium
-from tisim.timeline.run_file import RunFile
-from tisim.view import NotebookView
-from tisim.view import widget as widgets
-from tisim.view.answers import Answers
-from tisim.view.widget import KernelAnswers
+from tisim.analysis.timeline.run_file import RunFile
+from tisim.analysis.view import NotebookView
+from tisim.analysis.view import widget as widgets
+from tisim.analysis.view.answers import Answers
+from tisim.analysis.view.widget import KernelAnswers
 
 pytestmark = pytest.mark.skipif(
     viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"
@@ -115,7 +115,7 @@ def test_a_notebook_that_runs_has_it(run_file: Path, monkeypatch: pytest.MonkeyP
     import nbformat
 
     monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-    code = f"from tisim.view import NotebookView\nNotebookView({str(run_file)!r})"
+    code = f"from tisim.analysis.view import NotebookView\nNotebookView({str(run_file)!r})"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     (output,) = notebook.cells[0].outputs

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from tisim.timeline.names import STATES
-from tisim.viz.colours import COLOURS, MEANINGS, rgb
+from tisim.analysis.timeline.names import STATES
+from tisim.analysis.viz.colours import COLOURS, MEANINGS, rgb
 
 # What people see who lack a kind of cones: Machado, Oliveira and Fernandes (2009), severity 1.
 MATRICES = {

@@ -9,10 +9,10 @@ from matplotlib import image
 
 import tisim
 from tests.unit.command_line import CommandLine
-from tisim.viz import draw_gantt, write_report
-from tisim.viz.colours import COLOURS, rgb
-from tisim.viz.gantt_chart import share_image
-from tisim.viz.lanes import Lanes
+from tisim.analysis.viz import draw_gantt, write_report
+from tisim.analysis.viz.colours import COLOURS, rgb
+from tisim.analysis.viz.gantt_chart import share_image
+from tisim.analysis.viz.lanes import Lanes
 
 ROOT = Path(__file__).resolve().parents[3]
 GRAPHENE = ROOT / "platforms/graphene.xml"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from tisim.viz.charts import heat_map
+from tisim.analysis.viz.charts import heat_map
 
 LONG = "latency[AS_sgraphene1_link_0_limiter]"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tisim.view.server import page_files
-from tisim.viz import modules
-from tisim.viz.modules import page_script, shared_files
+from tisim.analysis.view.server import page_files
+from tisim.analysis.viz import modules
+from tisim.analysis.viz.modules import page_script, shared_files
 
 
 def test_the_viewer_sends_what_the_report_contains() -> None:

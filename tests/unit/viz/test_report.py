@@ -15,9 +15,9 @@ import tisim
 from tests.unit.command_line import CommandLine
 from tests.unit.viz import browser as chromium
 from tests.unit.viz.report_page import Page
-from tisim.formats import pack
-from tisim.generate import Ring
-from tisim.viz import write_report
+from tisim.analysis.viz import write_report
+from tisim.traces import pack
+from tisim.traces.generate import Ring
 
 ROOT = Path(__file__).resolve().parents[3]
 GRAPHENE = ROOT / "platforms/graphene.xml"

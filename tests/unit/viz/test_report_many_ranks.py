@@ -13,7 +13,7 @@ import pytest
 import tisim
 from tests.unit.viz import browser as chromium
 from tests.unit.viz.report_page import Page
-from tisim.viz import write_report
+from tisim.analysis.viz import write_report
 
 RANKS, SLOW = 400, 123
 PLATFORM = f"""<?xml version='1.0'?>

@@ -14,8 +14,8 @@ import tisim
 from tests.unit.command_line import CommandLine
 from tests.unit.viz import browser as chromium
 from tests.unit.viz.report_page import Page
-from tisim.viz import write_report
-from tisim.viz.typical import typical_part
+from tisim.analysis.viz import write_report
+from tisim.analysis.viz.typical import typical_part
 
 ROOT = Path(__file__).resolve().parents[3]
 CLUSTER = """<?xml version='1.0'?>

@@ -11,7 +11,7 @@ import pytest
 import tisim
 from tests.unit.viz import browser as chromium
 from tests.unit.viz.report_page import Page
-from tisim.viz import write_report
+from tisim.analysis.viz import write_report
 
 PLATFORM = """<?xml version='1.0'?>
 <platform version="4.1">

@@ -8,7 +8,7 @@ import pytest
 
 import tisim
 from tests.unit.record.programs import Mpi, Trace, compile_body, record_program
-from tisim.formats import check
+from tisim.traces import check
 
 # Every blocking call, without a view.
 CALLS = """

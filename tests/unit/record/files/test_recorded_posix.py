@@ -16,8 +16,8 @@ from tests.unit.record.programs import (
     need_fortran,
     record_program,
 )
-from tisim.formats import check
-from tisim.record.source import recorder_source
+from tisim.traces import check
+from tisim.traces.record.source import recorder_source
 
 HEADERS = ("fcntl.h", "stdio.h", "string.h", "sys/socket.h", "sys/stat.h")
 

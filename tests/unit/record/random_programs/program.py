@@ -11,7 +11,7 @@ from collections.abc import Callable
 from tests.unit.record.random_programs.collectives import Collectives
 from tests.unit.record.random_programs.messages import Messages
 from tests.unit.record.random_programs.ranks import Group
-from tisim.record.table import read_table
+from tisim.traces.record.table import read_table
 
 _PROGRAM = """\
 #include <mpi.h>

@@ -1,0 +1,332 @@
+#include "io/file/files.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "trace/vocabulary/file_name.hpp"
+
+namespace tisim {
+
+namespace {
+
+std::vector<double> capacities_of(const PlatformData& platform) {
+  std::vector<double> capacities = platform.disk_size;
+  for (const FileSystemData& data : platform.file_systems) capacities.push_back(data.size);
+  return capacities;
+}
+
+// Reads and writes on a disk of a host are aligned to its pages.
+constexpr std::int64_t kPage = 4096;
+
+// Whether algorithms may carry out a call.
+bool may_be_two_phase(Operation call) {
+  if (file_traits_of(call).is_shared) return false;
+  const Operation does = own_part_of(call);
+  return does == Operation::read || does == Operation::write || does == Operation::pread ||
+         does == Operation::pwrite;
+}
+
+bool has_flag(const Call& call, char flag) { return call.words[1].find(flag) != std::string::npos; }
+
+}  // namespace
+
+Files::Files(const Runtime& runtime, Mpi& mpi, const PlatformData& platform,
+             FileSystems& file_systems, Activities& activities)
+    : runtime_(runtime),
+      source_(mpi.source),
+      file_systems_(file_systems),
+      started_(runtime, activities, mpi.matcher, mpi.requests, mpi.messages),
+      schedules_(mpi.schedules),
+      collective_(runtime, mpi),
+      disks_(static_cast<std::int32_t>(platform.disk_host.size())),
+      capacities_(capacities_of(platform)),
+      table_(capacities_),
+      transfers_(file_systems.moved()) {}
+
+bool Files::begin(Rank& rank, std::int32_t index) {
+  if (rank.schedule >= 0) return move_part(rank, index);
+  const Operation call = file_call_of(rank.op);
+  if (ends_split(call)) return end_split(rank, index);
+  // A call that synchronises: a barrier follows, then what the rank itself does.
+  if (file_traits_of(call).synchronises && (rank.op.flags & kContinuation) == 0) {
+    if (begins_split(call) && runtime_.model.overlaps_splits) return begin_split(rank, index);
+    return !runtime_.model.two_phase || !may_be_two_phase(call) || enter_transfer(rank, index);
+  }
+  switch (own_part_of(call)) {
+    case Operation::open:
+      return open(rank, index);
+    case Operation::read:
+    case Operation::write:
+    case Operation::pread:
+    case Operation::pwrite:
+      return transfer(rank, index);
+    case Operation::close:
+      return close(rank, index);
+    case Operation::lseek:
+      seek(rank, index);
+      return true;
+    case Operation::file_set_size:
+    case Operation::file_preallocate:
+      return resize(rank, index);
+    case Operation::fsync:
+    case Operation::file_set_view:
+      return synchronise(rank, index);
+    default:
+      return name(rank, index);
+  }
+}
+
+bool Files::open(Rank& rank, std::int32_t index) {
+  OpenFile& opened = open_[handle_key(index, rank.op.peer)];
+  const std::string fault = opened.handle.fault(Operation::open, rank.op.peer);
+  if (!fault.empty()) fail(rank, fault);
+  if (!has_answer(rank, index)) return false;
+  const Call& call = runtime_.jobs.call_of(rank);
+  const std::string name = asked_name(rank);
+  const std::int32_t disk = std::exchange(answer_, kNoDisk);
+  const auto size = static_cast<std::int64_t>(call.arguments.front());
+  std::int32_t file = table_.find(disk, name);
+  if (file == FileTable::kNone) {
+    const bool is_new = has_flag(call, 'c') && size == kUnknownSize;
+    file = add_file(disk, name, is_new ? 0 : size);
+  } else if (has_flag(call, 'c') && has_flag(call, 'x')) {
+    fail(rank, "creates " + table_.name(file) + ", which exists; without the flag x it is opened");
+  }
+  if (has_flag(call, 't')) table_.truncate(file);
+  ++table_[file].handles;
+  opened.file = file;
+  opened.position = 0;
+  opened.view.reset();
+  opened.handle.open(call.words[1], rank.op.line);
+  opened.ends = habits_of(call, disk);
+  ++sums_of(index).calls;
+  return ask_metadata(rank, index, disk);
+}
+
+// stat, unlink, mkdir
+bool Files::name(Rank& rank, std::int32_t index) {
+  if (!has_answer(rank, index)) return false;
+  const std::int32_t disk = std::exchange(answer_, kNoDisk);
+  if (file_call_of(rank.op) == Operation::unlink) {
+    const std::int32_t file = table_.find(disk, asked_name(rank));
+    if (file != FileTable::kNone) table_.unlink(file);
+  }
+  ++sums_of(index).calls;
+  return ask_metadata(rank, index, disk);
+}
+
+bool Files::close(Rank& rank, std::int32_t index) {
+  OpenFile& closed = checked_handle(rank, index);
+  closed.handle.close(rank.op.line);
+  shared_positions_.erase(closed.file);
+  const std::int32_t disk = table_[closed.file].disk;
+  table_.release(std::exchange(closed.file, FileTable::kNone));
+  ++sums_of(index).calls;
+  return ask(rank, index, disk, {.type = FileRequest::Type::close});
+}
+
+bool Files::synchronise(Rank& rank, std::int32_t index) {
+  OpenFile& opened = checked_handle(rank, index);
+  if (file_call_of(rank.op) == Operation::file_set_view) set_view(rank, opened);
+  const File& file = table_[opened.file];
+  ++sums_of(index).calls;
+  return ask(rank, index, file.disk,
+             {.type = FileRequest::Type::sync, .first_server = file.first_server});
+}
+
+void Files::seek(Rank& rank, std::int32_t index) {
+  const auto from = static_cast<SeekFrom>(runtime_.jobs.call_of(rank).arguments.front());
+  OpenFile& opened = checked_handle(rank, index);
+  std::int64_t& position = position_of(rank, opened);
+  const std::int64_t distance = source_.next(rank).bytes;
+  std::int64_t base = 0;
+  if (from == SeekFrom::position) base = position;
+  if (from == SeekFrom::end) base = table_[opened.file].length;
+  const bool is_known = base != kUnknownSize;
+  if (from == SeekFrom::end && is_known && opened.view) base = opened.view->position_before(base);
+  if (from == SeekFrom::end && !is_known) {
+    fail(rank, "lseek from the end of " + table_.name(opened.file) +
+                   ", whose length is not known; its open says it by size=BYTES");
+  }
+  if (__builtin_add_overflow(base, distance, &position) || position < 0) {
+    fail(rank, "lseek by " + std::to_string(distance) + " from " + std::to_string(base) +
+                   " does not end in a file");
+  }
+  ++sums_of(index).calls;
+}
+
+// What the rank sees of the file from here on. Positions are counted anew, but where they have been
+// and stay bytes of the file.
+void Files::set_view(const Rank& rank, OpenFile& opened) {
+  const std::vector<double>& numbers = runtime_.jobs.call_of(rank).arguments;
+  if (opened.view || !numbers.empty()) {
+    opened.position = 0;
+    shared_positions_.erase(opened.file);
+  }
+  opened.view = numbers.empty() ? nullptr : std::make_unique<const FileView>(numbers);
+}
+
+// The length that all ranks of a file give it.
+bool Files::resize(Rank& rank, std::int32_t index) {
+  const OpenFile& opened = checked_handle(rank, index);
+  const std::int64_t length = table_[opened.file].length;
+  const std::int64_t bytes = rank.op.bytes;
+  ++sums_of(index).calls;
+  if (file_call_of(rank.op) == Operation::file_set_size) {
+    if (length != bytes) table_.set_length(opened.file, bytes);
+  } else if (length != kUnknownSize && length < bytes) {
+    return write(index, opened.file, length, bytes - length);
+  }
+  return true;
+}
+
+bool Files::write(std::int32_t index, std::int32_t file, std::int64_t offset, std::int64_t bytes) {
+  return write(index, file, {0, offset, bytes, FileTable::end_of(offset, bytes)},
+               table_.growth(file, offset, bytes));
+}
+
+bool Files::write(std::int32_t index, std::int32_t file, const Range& range, std::int64_t more) {
+  if (table_.extend(file, range.end, more)) return true;
+  const std::int32_t disk = table_[file].disk;
+  full_disk_ = {
+      index,       disk, table_.name(file), table_.capacity(disk), table_.used(disk), range.offset,
+      range.bytes, more};
+  runtime_.interruption.interrupt(Stop::disk_full);
+  return false;
+}
+
+bool Files::start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request,
+                  const FileTransfers::Transfer& transfer) {
+  const bool is_split = begins_split(file_call_of(rank.op));
+  const std::int32_t activity = is_split ? started_.begin_split(handle_key(index, rank.op.peer))
+                                         : started_.begin(rank, index);
+  const std::int32_t owner = ~activity;
+  transfers_.start(activity, transfer, runtime_.clock.now());
+  if (is_file_system(disk)) {
+    asked_ = request;
+    asked_.file_system = disk - disks_;
+    asked_owner_ = owner;
+    return ask_servers(rank, index);
+  }
+  runtime_.disks.start(disk, transfer.writes ? Access::write : Access::read,
+                       static_cast<double>(request.bytes), owner, runtime_.clock.now());
+  return true;
+}
+
+bool Files::end_started(std::int32_t activity, bool failed) {
+  if (!started_.end(activity, failed)) return false;
+  transfers_.end_started(activity, failed, runtime_.clock.now());
+  return true;
+}
+
+bool Files::ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request) {
+  rank.since = runtime_.clock.now();
+  if (is_file_system(disk)) {
+    asked_ = request;
+    asked_.file_system = disk - disks_;
+    asked_owner_ = index;
+    return ask_servers(rank, index);
+  }
+  if (request.bytes == 0) return true;
+  const bool writes = request.type == FileRequest::Type::write;
+  rank.phase = Phase::accessing;
+  accessed_[index] = disk;
+  runtime_.disks.start(disk, writes ? Access::write : Access::read,
+                       static_cast<double>(request.bytes), index, rank.since);
+  return false;
+}
+
+bool Files::ask_servers(Rank& rank, std::int32_t index) {
+  if (!file_systems_.begin(asked_, rank.host, asked_owner_)) {
+    rank.phase = Phase::needs_server;
+    runtime_.interruption.ask_route(index);
+    return false;
+  }
+  if (asked_owner_ < 0) return true;
+  rank.phase = Phase::accessing;
+  return false;
+}
+
+bool Files::access(std::int32_t file_system, std::string_view name, FileRequest request,
+                   std::int32_t client, std::int32_t owner) {
+  const std::int32_t disk = disks_ + file_system;
+  std::int32_t file = table_.find(disk, name);
+  if (file == FileTable::kNone) file = add_file(disk, name, kUnknownSize);
+  request.file_system = file_system;
+  request.first_server = table_[file].first_server;
+  return file_systems_.begin(request, client, owner);
+}
+
+std::int32_t Files::add_file(std::int32_t disk, std::string_view name, std::int64_t length) {
+  const std::int32_t file = table_.add(disk, name, length);
+  if (is_file_system(disk)) table_[file].first_server = file_systems_.place_file(disk - disks_);
+  return file;
+}
+
+bool Files::finish(Rank& rank, std::int32_t index) {
+  const double seconds = runtime_.clock.now() - rank.since;
+  rank.other += seconds;
+  sums_of(index).seconds += seconds;
+  accessed_.erase(index);
+  transfers_.end(index, rank.since, runtime_.clock.now());
+  return !piecewise_.contains(index) || next_piece(rank, index);
+}
+
+// A file that a rank opens is one of those with its name.
+FileHabits::Ends Files::habits_of(const Call& call, std::int32_t disk) {
+  const std::int32_t file_system = is_file_system(disk) ? disk - disks_ : -1;
+  const std::int64_t alignment = is_file_system(disk) ? file_systems_.stripe(file_system) : kPage;
+  return transfers_.open(call.words.front(), file_system, alignment);
+}
+
+void Files::abandon(std::int32_t index) {
+  file_systems_.abandon(index);
+  if (const auto found = piecewise_.find(index); found != piecewise_.end()) {
+    release_lock(found->second, index);
+    piecewise_.erase(found);
+  }
+  const auto accessed = accessed_.find(index);
+  if (accessed == accessed_.end()) return;
+  runtime_.disks.drop(accessed->second, index, runtime_.clock.now());
+  accessed_.erase(accessed);
+}
+
+std::string Files::asked_name(const Rank& rank) const {
+  return file_name(runtime_.jobs.call_of(rank).words.front(), rank.number);
+}
+
+bool Files::has_answer(Rank& rank, std::int32_t index) {
+  if (answer_ != kNoDisk) return true;
+  rank.phase = Phase::needs_disk;
+  runtime_.interruption.ask_disk(index);
+  return false;
+}
+
+Files::OpenFile& Files::checked_handle(const Rank& rank, std::int32_t index) {
+  OpenFile& opened = open_[handle_key(index, rank.op.peer)];
+  const std::string fault = opened.handle.fault(file_call_of(rank.op), rank.op.peer);
+  if (!fault.empty()) fail(rank, fault);
+  const Operation call = file_call_of(rank.op);
+  if (begins_split(call) || ends_split(call)) opened.handle.step(call, rank.op.line);
+  return opened;
+}
+
+std::int64_t& Files::position_of(const Rank& rank, OpenFile& opened) {
+  const bool is_shared = file_traits_of(file_call_of(rank.op)).is_shared;
+  return is_shared ? shared_positions_[opened.file] : opened.position;
+}
+
+FileSums& Files::sums_of(std::int32_t index) {
+  if (sums_.size() <= static_cast<std::size_t>(index)) sums_.resize(runtime_.ranks.size());
+  return sums_[static_cast<std::size_t>(index)];
+}
+
+void Files::fail(const Rank& rank, const std::string& message) const {
+  char date[32];
+  std::snprintf(date, sizeof date, "%.9g", runtime_.clock.now());
+  runtime_.jobs.fail(rank,
+                     message + " (rank " + std::to_string(rank.number) + ", at " + date + " s)");
+}
+
+}  // namespace tisim

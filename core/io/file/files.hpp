@@ -1,0 +1,197 @@
+// What ranks do with files: handles, positions, and the disks and file systems that calls take
+// their time on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host/disks.hpp"
+#include "io/file/collective_transfers.hpp"
+#include "io/file/file_table.hpp"
+#include "io/file/file_transfers.hpp"
+#include "io/file/piecewise.hpp"
+#include "io/file/range_locks.hpp"
+#include "io/file/started_accesses.hpp"
+#include "io/storage/file_systems.hpp"
+#include "mpi/mpi.hpp"
+#include "mpi/rank/runtime.hpp"
+#include "platform/routes.hpp"
+#include "trace/habits/file_habits.hpp"
+#include "trace/vocabulary/file_handle.hpp"
+#include "trace/vocabulary/views/file_view.hpp"
+
+namespace tisim {
+
+// What a rank has done with files.
+struct FileSums {
+  double seconds = 0.0;  // that it was held up
+  std::int64_t bytes_read = 0;
+  std::int64_t bytes_written = 0;
+  std::int64_t calls = 0;
+};
+
+// A write that its disk has no room for.
+struct FullDisk {
+  std::int32_t rank = -1;              // in the simulation
+  std::int32_t disk = -1;              // further numbers are those of file systems
+  std::string file;                    // its name in quotes
+  double capacity = 0.0;               // bytes, of the disk
+  double used = 0.0;                   // of these
+  std::int64_t offset = 0, bytes = 0;  // of the write
+  std::int64_t wanted = 0;             // bytes of these that take room
+};
+
+class Files {
+ public:
+  Files(const Runtime& runtime, Mpi& mpi, const PlatformData& platform, FileSystems& file_systems,
+        Activities& activities);
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+
+  // Carries out an operation of kind `file`. False: the rank waits, its phase says for what.
+  bool begin(Rank& rank, std::int32_t index);
+  // A schedule of the rank's collective read or write has ended.
+  bool next_stage(Rank& rank, std::int32_t index) { return collective_.next_stage(rank, index); }
+  // The call that a schedule is asked for, and on what its file lies (numbered after all disks: a
+  // file system).
+  const CollectiveTransfer& asked_transfer(std::int32_t index) const {
+    return collective_.of_rank(index);
+  }
+  // Python has found a route to a server: what was begun goes on. False: the rank waits.
+  bool ask_servers(Rank& rank, std::int32_t index);
+  // The read or write of the rank, or its call to a file system, is over. False: it was a part of a
+  // call that goes on.
+  bool finish(Rank& rank, std::int32_t index);
+  // An activity has ended. False: it is no read or write that its rank does not wait for.
+  bool end_started(std::int32_t activity, bool failed);
+  // The rank dies in a read or write.
+  void abandon(std::int32_t index);
+
+  // A process on a host reads or writes a file of a file system. False: a route is missing.
+  bool access(std::int32_t file_system, std::string_view name, FileRequest request,
+              std::int32_t client, std::int32_t owner);
+
+  // The file whose disk a rank asks for (Stop::need_disk), and the answer.
+  std::string asked_name(const Rank& rank) const;
+  void answer(std::int32_t disk) { answer_ = disk; }
+
+  // Why the run stopped with Stop::disk_full.
+  const FullDisk& full_disk() const { return full_disk_; }
+
+  // Of the ranks that have called anything here, by their numbers; shorter where the last have not.
+  const std::vector<FileSums>& sums() const { return sums_; }
+  // Of files by name; `FileSystems::moved` has the series of their bytes over time.
+  const FileTransfers& transfers() const { return transfers_; }
+  // Throws BrokenInvariant.
+  void verify() const {
+    table_.verify();
+    started_.verify();
+  }
+
+ private:
+  struct OpenFile {
+    Handle handle;
+    std::int32_t file = FileTable::kNone;
+    std::int64_t position = 0;
+    FileHabits::Ends ends;
+    std::unique_ptr<const FileView> view;  // null: bytes of the file
+  };
+  // Bytes of a file that a call is about.
+  struct Range {
+    std::int64_t position = 0;  // in the view
+    std::int64_t offset = 0;    // in the file
+    std::int64_t bytes = 0;
+    std::int64_t end = 0;  // in the file, behind the last byte
+
+    bool has_holes() const { return end - offset != bytes; }
+  };
+
+  static std::uint64_t handle_key(std::int32_t rank, std::int32_t handle) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 32 |
+           static_cast<std::uint32_t>(handle);
+  }
+
+  bool open(Rank& rank, std::int32_t index);
+  bool name(Rank& rank, std::int32_t index);
+  bool close(Rank& rank, std::int32_t index);
+  void seek(Rank& rank, std::int32_t index);
+  bool synchronise(Rank& rank, std::int32_t index);
+  bool transfer(Rank& rank, std::int32_t index);
+  bool begin_split(Rank& rank, std::int32_t index);
+  bool end_split(Rank& rank, std::int32_t index);
+  bool enter_transfer(Rank& rank, std::int32_t index);
+  bool move_part(Rank& rank, std::int32_t index);
+  void set_view(const Rank& rank, OpenFile& opened);
+  Range range_of(const Rank& rank, const OpenFile& opened, std::int64_t position,
+                 std::int64_t bytes) const;
+  void check_end(const Rank& rank, std::int32_t file, std::int64_t offset,
+                 std::int64_t bytes) const;
+  // The rank's own part of a call, as in a call of its own. False: the rank waits.
+  bool access_part(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
+                   const Range& range);
+  // What is left of a part with holes.
+  bool begin_pieces(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
+                    const Range& range);
+  bool next_piece(Rank& rank, std::int32_t index);
+  bool next_sieved(Rank& rank, std::int32_t index, PiecewiseAccess& access);
+  bool move_piece(Rank& rank, std::int32_t index, const PiecewiseAccess& access, bool writes,
+                  std::int64_t offset, std::int64_t bytes);
+  void release_lock(const PiecewiseAccess& access, std::int32_t index);
+  bool begin_access(Rank& rank, std::int32_t index, OpenFile& opened, bool writes,
+                    std::int64_t offset, std::int64_t bytes);
+  bool resize(Rank& rank, std::int32_t index);
+  // False: there is no room, and the run stops.
+  bool write(std::int32_t index, std::int32_t file, std::int64_t offset, std::int64_t bytes);
+  // `more`: bytes of these that take room.
+  bool write(std::int32_t index, std::int32_t file, const Range& range, std::int64_t more);
+  // The next bytes of an access with holes, however many pieces these are.
+  bool write_pieces(std::int32_t index, const PiecewiseAccess& access, std::int64_t bytes);
+
+  // The time of a call begins. False: the rank waits for it; true: it takes none.
+  bool ask(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request);
+  // The same without waiting, unless a route is missing.
+  bool start(Rank& rank, std::int32_t index, std::int32_t disk, FileRequest request,
+             const FileTransfers::Transfer& transfer);
+  bool ask_metadata(Rank& rank, std::int32_t index, std::int32_t disk) {
+    return ask(rank, index, disk, {.type = FileRequest::Type::metadata});
+  }
+  std::int32_t add_file(std::int32_t disk, std::string_view name, std::int64_t length);
+  bool is_file_system(std::int32_t disk) const { return disk >= disks_; }
+
+  // The disk that Python has said; none: it is asked.
+  bool has_answer(Rank& rank, std::int32_t index);
+  OpenFile& checked_handle(const Rank& rank, std::int32_t index);
+  // The position that the rank's call moves.
+  std::int64_t& position_of(const Rank& rank, OpenFile& opened);
+  FileSums& sums_of(std::int32_t index);
+  FileHabits::Ends habits_of(const Call& call, std::int32_t disk);
+  [[noreturn]] void fail(const Rank& rank, const std::string& message) const;
+
+  static constexpr std::int32_t kNoDisk = -1;
+
+  Runtime runtime_;
+  OperationSource& source_;
+  FileSystems& file_systems_;
+  StartedAccesses started_;
+  Schedules& schedules_;
+  CollectiveTransfers collective_;
+  std::int32_t disks_;              // further numbers are those of file systems
+  std::vector<double> capacities_;  // bytes of each disk, then of each file system
+  FileTable table_;
+  std::unordered_map<std::uint64_t, OpenFile> open_;                 // by rank and handle
+  std::unordered_map<std::int32_t, std::int64_t> shared_positions_;  // by file, of MPI-IO
+  std::unordered_map<std::int32_t, std::int32_t> accessed_;          // disk that a rank waits for
+  std::vector<FileSums> sums_;
+  FileTransfers transfers_;
+  std::unordered_map<std::int32_t, PiecewiseAccess> piecewise_;  // by rank
+  RangeLocks locks_;
+  std::int32_t answer_ = kNoDisk;
+  FullDisk full_disk_;
+  FileRequest asked_;              // for which a route is missing
+  std::int32_t asked_owner_ = -1;  // who is told of its end
+};
+
+}  // namespace tisim

@@ -1,0 +1,191 @@
+// File systems on servers: requests that travel over the network to a server, are served there, and
+// whose replies travel back (ADR 52).
+//
+// A *call* of a client is one operation of the metadata server, or a read or write of bytes that
+// lie on some servers of the file. What a call moves at one server is a *stream*: requests of
+// limited size, of which a limited number is under way at a time. A write carries its data to the
+// server, a read carries them back; at the server they are an access of its disk. A call ends when
+// all its streams have.
+//
+// Caches hold what is written, up to a limit (storage/write_behind.hpp). Where hosts have them, a
+// write ends as soon as the cache of its host takes it, and its streams go on; a sync first waits
+// for all streams of the writes before it. Where servers have them, a server replies as soon as its
+// cache takes the data, and the access of its disk goes on.
+//
+// Everything that takes time is an activity: a flow of the network, an access of a disk, a date.
+//
+// The class promises: each request under way has one activity; each stream has as many requests
+// under way as it may.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "clock/clock.hpp"
+#include "host/disks.hpp"
+#include "io/storage/metadata_server.hpp"
+#include "io/storage/server_waits.hpp"
+#include "io/storage/write_behind.hpp"
+#include "network/network.hpp"
+#include "platform/routes.hpp"
+#include "support/pool.hpp"
+#include "support/time_bins.hpp"
+#include "transfer/activities.hpp"
+
+namespace tisim {
+
+// What a client asks of a file system.
+struct FileRequest {
+  enum class Type : std::uint8_t { metadata, close, sync, read, write };
+  std::int32_t file_system = -1;
+  Type type = Type::metadata;
+  std::int32_t first_server = 0;  // of the file
+  std::int64_t offset = 0;        // of a read or write
+  std::int64_t bytes = 0;
+};
+
+// What has been asked of one server.
+struct ServerSums {
+  std::int64_t requests = 0;
+  std::int64_t bytes_read = 0;
+  std::int64_t bytes_written = 0;
+  double seconds = 0.0;  // from the arrival of each request at the server to its reply, added up
+};
+
+class FileSystems {
+ public:
+  FileSystems(const PlatformData& platform, Clock& clock, Network& network, Activities& activities);
+  FileSystems(const FileSystems&) = delete;
+  FileSystems& operator=(const FileSystems&) = delete;
+
+  // The first server of the next new file: one after the other, as Lustre allocates them.
+  std::int32_t place_file(std::int32_t file_system);
+
+  // Begins a call of a client on a host; its owner, a rank or ~ an activity, is woken at its end.
+  // False: a route is missing (`Network::missing_source`), and nothing has begun.
+  bool begin(const FileRequest& request, std::int32_t client, std::int32_t owner);
+  // The rank is told of nothing any more, and asks for nothing further.
+  void abandon(std::int32_t rank);
+
+  // An activity has ended. False: it is no request's.
+  bool advance(std::int32_t activity, bool failed);
+
+  // The file system and the hosts of servers that a rank waits for, for reports.
+  struct Wait {
+    std::int32_t file_system = -1;
+    std::vector<std::int32_t> hosts;
+  };
+  Wait wait_of(std::int32_t rank) const;
+
+  // Of a file system: of each server in its order, then of the metadata server.
+  const std::vector<ServerSums>& sums(std::int32_t file_system) const {
+    return systems_[static_cast<std::size_t>(file_system)].sums;
+  }
+
+  const ServerWaits& waits(std::int32_t file_system) const {
+    return systems_[static_cast<std::size_t>(file_system)].waits;
+  }
+
+  // Bytes over time: of the servers of each file system in the order of `sums` what is read, and
+  // behind it what is written; further series are its users'.
+  TimeBins& moved() { return moved_; }
+  const TimeBins& moved() const { return moved_; }
+  // The series of what a server reads.
+  std::size_t series_of(std::int32_t file_system, std::size_t server) const {
+    return systems_[static_cast<std::size_t>(file_system)].first_series + 2 * server;
+  }
+  std::int64_t stripe(std::int32_t file_system) const {
+    return systems_[static_cast<std::size_t>(file_system)].data->stripe;
+  }
+
+  // Throws BrokenInvariant.
+  void verify() const;
+
+ private:
+  static constexpr std::int32_t kNone = -1;
+  static constexpr std::size_t kBins = 128;  // of time
+  static constexpr std::int32_t kNobody = std::numeric_limits<std::int32_t>::min();
+
+  struct System {
+    const FileSystemData* data;
+    MetadataServer metadata;
+    std::vector<ServerSums> sums;
+    std::vector<WriteBehind> servers;                       // caches; empty: they have none
+    std::unordered_map<std::int32_t, WriteBehind> clients;  // caches of hosts
+    std::int64_t files = 0;                                 // that have been placed
+    std::size_t first_series = 0;                           // of `moved_`
+    ServerWaits waits;
+  };
+  struct Call {
+    std::int32_t owner = kNobody;
+    FileRequest request;
+    std::int32_t client = 0;  // host
+    std::int32_t last_stream = kNone;
+    std::int32_t streams = 0;    // that have not ended
+    std::int64_t write = kNone;  // in the cache of the client
+    bool is_accepted = true;     // by that cache
+    double since = 0.0;          // seconds
+  };
+  struct Stream {
+    std::int32_t call = kNone;
+    std::int32_t previous = kNone;  // of the same call
+    std::int32_t server = kNone;    // of the file system; none: its metadata server
+    std::int32_t host = 0;          // of the server
+    std::int32_t under_way = 0;     // requests
+    std::int64_t left = 0;          // bytes that no request has asked for
+    double ended = 0.0;             // when its last reply came, seconds
+  };
+  enum class Step : std::uint8_t { to_server, to_cache, at_server, to_client, to_disk };
+  struct Request {
+    std::int32_t stream = kNone;
+    Step step = Step::to_server;
+    std::int64_t bytes = 0;
+    double arrival = 0.0;  // at the server, seconds
+    // Of what goes from the cache of a server to its disk:
+    std::int32_t file_system = kNone;
+    std::int32_t server = kNone;
+    std::int64_t write = kNone;
+  };
+
+  System& system(std::int32_t i) { return systems_[static_cast<std::size_t>(i)]; }
+  bool has_routes(const FileRequest& request, std::int32_t client);
+  template <class F>
+  void for_each_server(const FileRequest& request, F f) const;
+  WriteBehind* client_cache(const FileRequest& request, std::int32_t client);
+  void add_streams(std::int32_t call);
+  void add_stream(std::int32_t call, std::int32_t server, std::int64_t bytes);
+  void send(std::int32_t stream, std::int64_t bytes);
+  void go_on(std::int32_t request);
+  void serve(std::int32_t request);
+  void access_disk(std::int32_t request);
+  void take_into_cache(std::int32_t request);
+  void end_on_disk(std::int32_t request);
+  void wake_owner(std::int32_t call);
+  std::int32_t place_of(const Stream& stream) const;
+  void collect_of_client(WriteBehind& cache);
+  void collect_of_server(WriteBehind& cache);
+  void reply(std::int32_t request);
+  void end(std::int32_t request);
+  void end_call(std::int32_t call);
+  void lose(std::int32_t request);
+  std::int32_t host_of(const FileSystemData& data, std::int32_t server) const;
+  void follow(std::int32_t activity, std::int32_t request);
+
+  const PlatformData& platform_;
+  Clock& clock_;
+  Network& network_;
+  Activities& activities_;
+  std::vector<System> systems_;
+  Pool<Call> calls_;
+  Pool<Stream> streams_;
+  Pool<Request> requests_;
+  std::vector<std::int32_t> request_of_;  // each activity; shorter where the last ones have none
+  std::vector<std::int32_t> call_of_;     // each rank, likewise
+  Stack<std::int32_t> tickets_;           // scratch
+  TimeBins moved_{0, kBins};
+  std::vector<std::int32_t> last_;  // servers whose replies end a call now, in the order of sums
+};
+
+}  // namespace tisim

@@ -1,0 +1,29 @@
+// Any bytes: they come back from their coding, and as a coding they are expanded or refused.
+#include "trace/tit/codec/byte_coder.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "trace/tit/codec/bit_coder.hpp"
+#include "trace/tit/codec/copy_coder.hpp"
+#include "trace/tit/codec/error.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tisim::tit;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  if (expand_bytes(compress_bytes(bytes), size) != bytes) std::abort();
+  const std::string copied = compress_by_copies(bytes);
+  if (may_expand(copied, size) && expand_copies(copied, size) != bytes) std::abort();
+  try {
+    expand_bytes(bytes, size * 3);
+  } catch (const FormatError&) {
+    // What is no coding is refused.
+  }
+  try {
+    expand_copies(bytes, size * 3);
+  } catch (const FormatError&) {
+    // Here too.
+  }
+  return 0;
+}

@@ -1,0 +1,106 @@
+// Writes numbers and texts as bytes, and reads them back with checks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "trace/tit/codec/error.hpp"
+#include "trace/tit/codec/numbers.hpp"
+
+namespace tisim {
+namespace tit {
+
+struct Bytes {
+  std::string data;
+
+  void byte(std::uint8_t value) { data += static_cast<char>(value); }
+  void varint(std::uint64_t value) { put_varint(data, value); }
+  void zigzag(std::int64_t value) { put_varint(data, tit::zigzag(value)); }
+  // Four bytes, the low one first.
+  void fixed32(std::uint32_t value) { put_fixed(data, value); }
+  // A number of bytes and then the bytes.
+  void text(std::string_view value) {
+    varint(value.size());
+    data.append(value.data(), value.size());
+  }
+};
+
+// Takes numbers and texts off the front of some bytes, which must outlive it. Throws FormatError
+// where they end too early or say what cannot be.
+class ByteReader {
+ public:
+  ByteReader(const char* begin, const char* end) : at_(begin), end_(end) {}
+  explicit ByteReader(std::string_view bytes)
+      : ByteReader(bytes.data(), bytes.data() + bytes.size()) {}
+
+  bool at_end() const { return at_ == end_; }
+  std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
+  const char* position() const { return at_; }
+
+  std::uint8_t byte() {
+    if (at_ == end_) too_short();
+    return static_cast<std::uint8_t>(*at_++);
+  }
+
+  // Accepts the shortest form only, so that equal bytes and equal numbers are the same thing.
+  std::uint64_t varint() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      const std::uint64_t next = byte();
+      if (shift == 63 && next > 1) break;
+      value |= (next & 0x7f) << shift;
+      if (next < 0x80) {
+        if (next == 0 && shift > 0) break;
+        return value;
+      }
+    }
+    throw FormatError("a number is not written as it should be");
+  }
+
+  // A varint of at most `most`; `what` names it in the message.
+  std::uint64_t at_most(std::uint64_t most, const char* what) {
+    return checked(varint(), most, what);
+  }
+
+  // How many entries follow, each of at least `least_bytes` bytes: a hostile count cannot ask for
+  // more memory than the bytes that are there.
+  std::size_t count(const char* what, std::size_t least_bytes = 1) {
+    const std::uint64_t value = varint();
+    return static_cast<std::size_t>(checked(value, left() / least_bytes, what));
+  }
+
+  std::int64_t zigzag() { return unzigzag(varint()); }
+
+  std::uint32_t fixed32() {
+    std::uint32_t value = 0;
+    for (unsigned shift = 0; shift < 32; shift += 8) {
+      value |= static_cast<std::uint32_t>(byte()) << shift;
+    }
+    return value;
+  }
+
+  std::string_view bytes(std::uint64_t size) {
+    if (size > left()) too_short();
+    const std::string_view taken(at_, static_cast<std::size_t>(size));
+    at_ += size;
+    return taken;
+  }
+
+  std::string_view text() { return bytes(varint()); }
+
+ private:
+  [[noreturn]] static void too_short();
+  static std::uint64_t checked(std::uint64_t value, std::uint64_t most, const char* what) {
+    if (value > most) too_large(value, most, what);
+    return value;
+  }
+  [[noreturn]] static void too_large(std::uint64_t value, std::uint64_t most, const char* what);
+
+  const char* at_;
+  const char* end_;
+};
+
+}  // namespace tit
+}  // namespace tisim

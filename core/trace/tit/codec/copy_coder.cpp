@@ -1,0 +1,262 @@
+#include "trace/tit/codec/copy_coder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "trace/tit/codec/bit_coder.hpp"
+
+namespace tisim {
+namespace tit {
+
+namespace {
+
+constexpr unsigned kMostNumberBits = 32;  // of a number
+// A copy with a distance of its own has three bytes or more, another one two.
+constexpr std::size_t kLeastCopy = 3;
+constexpr std::size_t kLeastAgain = 2;
+
+unsigned size_in_bits(std::size_t number) {
+  unsigned bits = 0;
+  for (; number > 0; number >>= 1) ++bits;
+  return bits;
+}
+
+// Of numbers from 1 on.
+struct NumberCounters {
+  std::array<Counter, kMostNumberBits + 1> size;  // whether there are more bits
+  std::array<std::array<Counter, kMostNumberBits>, kMostNumberBits + 1>
+      bit;  // by the number of bits
+};
+
+struct CopyCounters {
+  std::array<Counter, 2> is_copy;    // behind a byte, behind a copy
+  std::array<Counter, 256> literal;  // by the bits that are known, behind a 1
+  Counter is_again;                  // the distance of the copy before
+  NumberCounters distance, length;
+};
+
+// Codes the choices that make up the bytes.
+class CopyEncoder {
+ public:
+  void put_byte(unsigned char byte) {
+    put(counters_.is_copy[after_copy_], 0);
+    after_copy_ = 0;
+    unsigned known = 1;
+    for (int place = 7; place >= 0; --place) {
+      const unsigned bit = (byte >> place) & 1U;
+      put(counters_.literal[known], bit);
+      known = 2 * known + bit;
+    }
+  }
+  void put_copy(std::size_t distance, std::size_t length) {
+    put(counters_.is_copy[after_copy_], 1);
+    after_copy_ = 1;
+    const bool is_again = distance == distance_;
+    put(counters_.is_again, is_again ? 1 : 0);
+    if (!is_again) put_number(counters_.distance, distance);
+    put_number(counters_.length, length - (is_again ? kLeastAgain : kLeastCopy) + 1);
+    distance_ = distance;
+  }
+  std::size_t last_distance() const { return distance_; }
+  std::string finish() { return encoder_.finish(); }
+
+ private:
+  void put(Counter& counter, unsigned bit) {
+    encoder_.put(bit, counter.probability);
+    counter.update(bit);
+  }
+  void put_number(NumberCounters& counters, std::size_t number) {
+    const unsigned bits = size_in_bits(number);
+    for (unsigned i = 1; i < bits; ++i) put(counters.size[i], 1);
+    put(counters.size[bits], 0);
+    for (unsigned place = bits - 1; place > 0; --place) {
+      put(counters.bit[bits][place - 1], static_cast<unsigned>(number >> (place - 1)) & 1U);
+    }
+  }
+
+  BitEncoder encoder_;
+  CopyCounters counters_;
+  std::size_t distance_ = 0;  // of the copy before
+  unsigned after_copy_ = 0;
+};
+
+// Finds what to copy.
+class CopyFinder {
+ public:
+  struct Copy {
+    std::size_t distance = 0;
+    std::size_t length = 0;
+    int gain = 0;  // bits, about
+  };
+
+  explicit CopyFinder(std::string_view bytes)
+      : bytes_(bytes), first_(kPlaces, kNone), next_(bytes.size(), kNone) {}
+
+  // Bytes at a place can be copied from now on.
+  void add(std::size_t place) {
+    if (place + kLeastCopy > bytes_.size()) return;
+    std::uint32_t& first = first_[slot(place)];
+    next_[place] = first;
+    first = static_cast<std::uint32_t>(place);
+  }
+
+  // The copy that gains most at a place, if any gains something.
+  Copy find(std::size_t place, std::size_t last_distance) const {
+    Copy best;
+    if (last_distance > 0 && last_distance <= place) {
+      const std::size_t length = length_at(place, last_distance);
+      if (length >= kLeastAgain)
+        consider({last_distance, length, kBits * static_cast<int>(length) - 4}, best);
+    }
+    if (place + kLeastCopy > bytes_.size()) return best;
+    std::uint32_t from = first_[slot(place)];
+    std::size_t longest = kLeastCopy - 1;
+    for (unsigned tries = 0; from != kNone && tries < kMostTries; ++tries, from = next_[from]) {
+      // They stand ever farther away: one that is not longer gains less than one before it.
+      if (place + longest >= bytes_.size()) break;
+      if (bytes_[from + longest] != bytes_[place + longest]) continue;
+      const std::size_t distance = place - from;
+      const std::size_t length = length_at(place, distance);
+      if (length <= longest) continue;
+      longest = length;
+      const auto cost =
+          static_cast<int>(3 * size_in_bits(distance) / 2 + 2 * size_in_bits(length) + 2);
+      consider({distance, length, kBits * static_cast<int>(length) - cost}, best);
+    }
+    return best;
+  }
+
+ private:
+  static constexpr int kBits = 4;  // that a byte takes, about
+  static constexpr unsigned kMostTries = 32;
+  static constexpr std::size_t kWord = 8;  // so many bytes are compared at once
+  static constexpr std::size_t kMostLength = std::size_t{1} << 16;
+  static constexpr unsigned kPlaceBits = 14;
+  static constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
+  static constexpr std::uint32_t kNone = 0xffffffffU;
+
+  static void consider(const Copy& copy, Copy& best) {
+    if (copy.gain > best.gain) best = copy;
+  }
+  std::size_t length_at(std::size_t place, std::size_t distance) const {
+    const std::size_t most = std::min(bytes_.size() - place, kMostLength);
+    const char* const here = bytes_.data() + place;
+    const char* const there = here - distance;
+    std::size_t length = 0;
+    for (; length + kWord <= most; length += kWord) {
+      if (std::memcmp(here + length, there + length, kWord) != 0) break;
+    }
+    while (length < most && here[length] == there[length]) ++length;
+    return length;
+  }
+  std::size_t slot(std::size_t place) const {
+    std::uint32_t key = 0;
+    for (std::size_t i = 0; i < kLeastCopy; ++i) {
+      key = (key << 8) | static_cast<unsigned char>(bytes_[place + i]);
+    }
+    return (key * 0x9e3779b1U) >> (32 - kPlaceBits);
+  }
+
+  std::string_view bytes_;
+  std::vector<std::uint32_t> first_;  // of the places of a slot: the last one
+  std::vector<std::uint32_t> next_;   // of a place: the one before in its slot
+};
+
+// Takes the choices that CopyEncoder has coded.
+class CopyDecoder {
+ public:
+  CopyDecoder(std::string_view coded, CopyCounters& counters)
+      : decoder_(coded), counters_(counters) {}
+
+  // Puts the next byte, or the bytes of the next copy, in place; `begin` is where the first one
+  // stands, `end` is behind the last. Returns what is behind it.
+  [[gnu::always_inline]] char* put_at(char* at, const char* begin, const char* end) {
+    if (decoder_.take(counters_.is_copy[after_copy_]) == 0) {
+      after_copy_ = 0;
+      unsigned known = 1;
+      while (known < 256) known = 2 * known + decoder_.take(counters_.literal[known]);
+      *at = static_cast<char>(known & 0xff);
+      return at + 1;
+    }
+    after_copy_ = 1;
+    const bool is_again = decoder_.take(counters_.is_again) != 0;
+    if (!is_again) distance_ = take_number(counters_.distance);
+    const std::size_t length =
+        take_number(counters_.length) + (is_again ? kLeastAgain : kLeastCopy) - 1;
+    if (distance_ == 0 || distance_ > static_cast<std::size_t>(at - begin) ||
+        length > static_cast<std::size_t>(end - at)) {
+      throw FormatError("a coded section copies bytes that are not there");
+    }
+    // One by one: a copy may go on into itself.
+    const char* from = at - distance_;
+    for (std::size_t i = 0; i < length; ++i) *at++ = *from++;
+    return at;
+  }
+  BitDecoder bits() const { return decoder_; }
+
+ private:
+  [[gnu::always_inline]] std::size_t take_number(NumberCounters& counters) {
+    unsigned bits = 1;
+    while (decoder_.take(counters.size[bits]) != 0) {
+      if (++bits > kMostNumberBits) throw FormatError("a coded section has too large a number");
+    }
+    std::size_t number = 1;
+    for (unsigned place = bits - 1; place > 0; --place) {
+      number = 2 * number + decoder_.take(counters.bit[bits][place - 1]);
+    }
+    return number;
+  }
+
+  BitDecoder decoder_;
+  CopyCounters& counters_;
+  std::size_t distance_ = 0;
+  unsigned after_copy_ = 0;
+};
+
+}  // namespace
+
+std::string compress_by_copies(std::string_view bytes) {
+  constexpr int kWorthWaiting = 2;  // bits
+  CopyEncoder encoder;
+  CopyFinder finder(bytes);
+  CopyFinder::Copy copy;  // at the next byte
+  bool is_known = false;
+  for (std::size_t at = 0; at < bytes.size();) {
+    if (!is_known) copy = finder.find(at, encoder.last_distance());
+    finder.add(at);
+    bool is_copied = copy.gain > 0;
+    is_known = is_copied && at + 1 < bytes.size();
+    if (is_known) {
+      const CopyFinder::Copy later = finder.find(at + 1, encoder.last_distance());
+      is_copied = later.gain <= copy.gain + kWorthWaiting;
+      if (!is_copied) copy = later;
+    }
+    if (!is_copied) {
+      encoder.put_byte(static_cast<unsigned char>(bytes[at++]));
+      continue;
+    }
+    is_known = false;
+    encoder.put_copy(copy.distance, copy.length);
+    for (std::size_t i = 1; i < copy.length; ++i) finder.add(at + i);
+    at += copy.length;
+  }
+  return encoder.finish();
+}
+
+std::string expand_copies(std::string_view coded, std::size_t expected_size) {
+  check_expansion(coded, expected_size);
+  std::string bytes(expected_size, '\0');
+  CopyCounters counters;
+  CopyDecoder decoder(coded, counters);
+  char* const end = bytes.data() + bytes.size();
+  for (char* at = bytes.data(); at != end;) at = decoder.put_at(at, bytes.data(), end);
+  const BitDecoder taken = decoder.bits();  // a copy: the decoder stays in registers
+  taken.finish();
+  return bytes;
+}
+
+}  // namespace tit
+}  // namespace tisim

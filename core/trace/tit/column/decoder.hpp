@@ -1,0 +1,114 @@
+// Decodes the values of a column.
+//
+// The coder is an rANS with four states that take turns, so that a value need not wait for the one
+// before; a value takes one table look-up, one
+// multiplication and at most one word of the stream (more when its bin is wider than 2^20).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "trace/tit/column/site_model.hpp"
+
+namespace tisim {
+namespace tit {
+
+// A state below this takes a word of the stream, if there is one left.
+constexpr std::uint64_t kLeastState = std::uint64_t{1} << 32;
+constexpr unsigned kStates = 4;
+
+// What loops over many values hold in registers.
+struct DecoderState {
+  static constexpr char kNoWord[sizeof(std::uint32_t)] = {};
+
+  std::uint64_t states[kStates] = {};  // in the order of their turns
+  const char* at = kNoWord;            // at least four bytes can be read here, also at the end
+  const char* end = kNoWord;           // of the words
+
+  // How often a state takes a word: with nearly each value, hardly ever, or until none is left.
+  enum class Words : std::uint8_t { often, rarely, may_end };
+
+  // Takes a value of a model without large bins from `state`.
+  template <Words kWords>
+  [[gnu::always_inline]] static std::uint32_t take_small(const std::uint16_t* limits,
+                                                         const BinChoice* choices,
+                                                         std::uint32_t shift, std::uint64_t& state,
+                                                         const char*& at, const char* end) {
+    const std::uint64_t slot = state & (kAllFrequencies - 1);
+    const BinChoice& bin = DecodingTable::find(limits, choices, shift, slot);
+    const std::uint64_t product = product_of(bin, slot, state);
+    const std::uint32_t bits = bin.low_and_width;
+    state = product >> (bits & BinChoice::kLarge);
+    const std::uint64_t above = state << (bits & BinChoice::kLarge);
+    if (kWords == Words::often) {
+      take_often(state, at);
+    } else if (state < kLeastState && (kWords == Words::rarely || at != end)) {
+      take_word(state, at);
+    }
+    return static_cast<std::uint32_t>(product - above) + (bits >> BinChoice::kWidthBits);
+  }
+
+  [[gnu::always_inline]] static std::uint64_t product_of(const BinChoice& bin, std::uint64_t slot,
+                                                         std::uint64_t state) {
+    const auto number = slot + static_cast<std::uint64_t>(std::int64_t{bin.shift});
+    return bin.frequency * (state >> kFrequencyBits) + number;
+  }
+
+  static std::uint32_t word_at(const char* at) {
+    std::uint32_t word;
+    std::memcpy(&word, at, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap32(word);
+#endif
+    return word;
+  }
+
+  [[gnu::always_inline]] static void take_word(std::uint64_t& state, const char*& at) {
+    state = (state << 32) | word_at(at);
+    at += sizeof(std::uint32_t);
+  }
+
+  // Takes a word if the state is low. Without a branch: it is as random as the values.
+  [[gnu::always_inline]] static void take_often(std::uint64_t& state, const char*& at) {
+    const auto is_low =
+        static_cast<std::uint64_t>(static_cast<std::int64_t>((state >> 32) - 1) >> 63);
+    state = (state << (is_low & 32)) | (word_at(at) & is_low);
+    at += is_low & sizeof(std::uint32_t);
+  }
+};
+
+class ColumnDecoder {
+ public:
+  // The stream must outlive the decoder. Throws FormatError when it is none.
+  void start(const char* begin, const char* end);
+
+  // Any stream gives values, whatever it holds: of the bins of the model, never from beyond the
+  // stream, and without an end. A checksum must tell whether it is the right stream.
+  std::uint64_t next(const SiteModel& model) { return next(model.table()); }
+  std::uint64_t next(const DecodingTable& table);
+
+  // Whether the stream ends here: no word is left, and the states are as its encoder began.
+  bool finished() const {
+    const std::uint64_t first = state_.states[0];
+    for (const std::uint64_t other : state_.states) {
+      if (other != first) return false;
+    }
+    return state_.at == state_.end && (first == 0 || first == kLeastState);
+  }
+
+  DecoderState& state() { return state_; }
+
+ private:
+  std::uint64_t large_value(std::uint64_t product, const LargeBin& bin);
+  void refill() {
+    if (state_.states[0] < kLeastState && state_.at != state_.end) {
+      DecoderState::take_word(state_.states[0], state_.at);
+    }
+  }
+
+  DecoderState state_;
+};
+
+}  // namespace tit
+}  // namespace tisim

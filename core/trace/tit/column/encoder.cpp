@@ -1,0 +1,221 @@
+#include "trace/tit/column/encoder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "trace/tit/codec/numbers.hpp"
+#include "trace/tit/column/decoder.hpp"
+
+namespace tisim {
+namespace tit {
+
+namespace {
+
+// So many words a value gives away at most.
+constexpr std::size_t kWordsOfValue = 4;
+
+std::string without_leading_zeros(std::uint64_t state) {
+  std::string bytes;
+  for (; state > 0; state >>= 8) bytes += static_cast<char>(state);
+  return bytes;
+}
+
+// Makes room in a state for a bin of this frequency and `width` further bits. Without a branch:
+// whether a word is given away is as random as the values.
+[[gnu::always_inline]] inline void make_room(std::uint64_t& state, std::uint32_t*& words,
+                                             std::uint32_t frequency, unsigned width) {
+  // State and limit without their low 32 bits: the limit itself may be 2^64.
+  const std::uint64_t limit = std::uint64_t{frequency} << (32 - kFrequencyBits - width);
+  const std::uint64_t upper = state >> 32;
+  const bool is_full = upper >= limit;
+  words[-1] = static_cast<std::uint32_t>(state);
+  words -= is_full ? 1 : 0;
+  state = is_full ? upper : state;
+}
+
+// A quotient and what is left, by (2^64 - 1) / divisor: a division takes longer.
+[[gnu::always_inline]] inline std::uint64_t divided(std::uint64_t dividend, std::uint64_t divisor,
+                                                    std::uint64_t reciprocal, std::uint64_t& rest) {
+#ifdef __SIZEOF_INT128__
+  __extension__ using Product = unsigned __int128;
+  // At most 1 too small.
+  std::uint64_t quotient = static_cast<std::uint64_t>((Product{dividend} * reciprocal) >> 64);
+  rest = dividend - quotient * divisor;
+  const bool is_short = rest >= divisor;
+  quotient += is_short ? 1 : 0;
+  rest -= is_short ? divisor : 0;
+#else
+  static_cast<void>(reciprocal);
+  const std::uint64_t quotient = dividend / divisor;
+  rest = dividend - quotient * divisor;
+#endif
+  return quotient;
+}
+
+}  // namespace
+
+ColumnEncoder::ColumnEncoder(std::vector<SiteModel> models,
+                             const std::vector<std::uint32_t>& model_of)
+    : models_(std::move(models)) {
+  for (const SiteModel& model : models_) tables_.push_back(table_of(model));
+  for (const std::uint32_t model : model_of) {
+    table_of_.push_back(model == kNoModel ? nullptr : &tables_[model]);
+  }
+}
+
+ColumnEncoder::ColumnEncoder(std::vector<SiteModel> models) : ColumnEncoder(std::move(models), {}) {
+  for (const CodingTable& table : tables_) table_of_.push_back(&table);
+}
+
+ColumnEncoder::CodingTable ColumnEncoder::table_of(const SiteModel& its) {
+  constexpr std::uint64_t kMostValues = std::uint64_t{1} << 16;
+  CodingTable table;
+  table.model = &its;
+  std::uint32_t first = 0;
+  for (std::size_t i = 0; i < its.bins().size(); ++i) {
+    const Bin& bin = its.bins()[i];
+    const std::uint16_t frequency = its.frequency(i);
+    table.bins.push_back({bin.low, ~std::uint64_t{0} / frequency, first, bin.width, frequency});
+    first += frequency;
+  }
+  const DecodingTable decoding = its.table();
+  table.slots.resize(kAllFrequencies);
+  const CodedBin* last = table.bins.data();
+  for (std::uint32_t slot = 0; slot < kAllFrequencies; ++slot) {
+    const BinChoice& choice = decoding.find(slot);
+    const std::uint64_t low =
+        choice.width() == BinChoice::kLarge ? decoding.large_bins[choice.low()].low : choice.low();
+    // As a rule that of the slot before.
+    if (last->low != low) last = &table.bins[its.bin_of(low)];
+    table.slots[static_cast<std::size_t>(std::int64_t{last->first_number} + slot + choice.shift)] =
+        static_cast<std::uint16_t>(slot);
+  }
+  table.lowest = table.bins.front().low;
+  if (its.largest() - table.lowest < kMostValues) {
+    // The widths of such bins are at most 16.
+    table.bin_of.resize(static_cast<std::size_t>(its.largest() - table.lowest) + 1);
+    std::uint16_t number = 0;
+    for (const CodedBin& bin : table.bins) {
+      std::fill_n(table.bin_of.begin() + static_cast<std::ptrdiff_t>(bin.low - table.lowest),
+                  std::size_t{1} << bin.width, number++);
+    }
+  }
+  return table;
+}
+
+// The state with a value in it. `words`: of what it gives away, the last one.
+[[gnu::always_inline]] inline std::uint64_t ColumnEncoder::encoded(std::uint64_t state,
+                                                                   const CodingTable& table,
+                                                                   std::uint64_t value,
+                                                                   std::uint32_t*& words) {
+  if (table.bin_of.empty()) {
+    std::uint32_t* place = words;
+    state = encoded_large(state, table, value, &place);
+    words = place;
+    return state;
+  }
+  const CodedBin& bin = table.bins[table.bin_of[static_cast<std::size_t>(value - table.lowest)]];
+  make_room(state, words, bin.frequency, bin.width);
+  const std::uint64_t product = (state << bin.width) | (value - bin.low);
+  std::uint64_t number;
+  const std::uint64_t quotient = divided(product, bin.frequency, bin.reciprocal, number);
+  return (quotient << kFrequencyBits) + table.slots[bin.first_number + number];
+}
+
+// The same for a bin of any width.
+std::uint64_t ColumnEncoder::encoded_large(std::uint64_t state, const CodingTable& table,
+                                           std::uint64_t value, std::uint32_t** words) {
+  const CodedBin& bin = table.bins[table.model->bin_of(value)];
+  const std::uint64_t offset = value - bin.low;
+  // The decoder takes the low bits with the bin and then the others from the low ones up; this is
+  // the way back.
+  const unsigned low_bits = std::min<unsigned>(bin.width, kOffsetBits);
+  const unsigned chunks = (bin.width - low_bits + kOffsetBits - 1) / kOffsetBits;
+  for (unsigned i = chunks; i-- > 0;) {
+    const unsigned done = low_bits + i * kOffsetBits;
+    const unsigned bits = std::min<unsigned>(bin.width - done, kOffsetBits);
+    make_room(state, *words, kAllFrequencies, bits);
+    state = (state << bits) | ((offset >> done) & ((std::uint64_t{1} << bits) - 1));
+  }
+  make_room(state, *words, bin.frequency, low_bits);
+  const std::uint64_t low = offset & ((std::uint64_t{1} << low_bits) - 1);
+  const std::uint64_t product = (state << low_bits) | low;
+  std::uint64_t number;
+  const std::uint64_t quotient = divided(product, bin.frequency, bin.reciprocal, number);
+  return (quotient << kFrequencyBits) + table.slots[bin.first_number + number];
+}
+
+// A decoder takes a word whenever a state is below kLeastState and a word is left. States that
+// begin at 0 make short streams shorter, but a state may still be that low when another one gives
+// its first word away: then this returns nullptr, else the last word.
+std::uint32_t* ColumnEncoder::encode_all(Rest rest, std::uint64_t first_state,
+                                         std::uint64_t states[]) const {
+  static_assert(kStates == 4, "the states stand in variables of their own");
+  std::uint32_t* const end = words_.get() + words_size_;
+  std::uint32_t* words = end;
+  // They take turns: the next one stands first.
+  std::uint64_t next = first_state, second = first_state, third = first_state, last = first_state;
+  const CodingTable* const* const table_of = table_of_.data();
+  const auto encode_next = [&]() __attribute__((always_inline)) {
+    const CodingTable* const table = table_of[rest.sites[--rest.size]];
+    if (table == nullptr) return;
+    const std::uint64_t state = encoded(next, *table, rest.values[rest.size], words);
+    next = second;
+    second = third;
+    third = last;
+    last = state;
+  };
+  while (rest.size > 0 && words == end) encode_next();
+  if (words != end && std::min({next, second, third}) < kLeastState) return nullptr;
+  while (rest.size > 0) encode_next();
+  // The value before the first one would be that of the last state.
+  states[3] = next;
+  states[2] = second;
+  states[1] = third;
+  states[0] = last;
+  return words;
+}
+
+std::string ColumnEncoder::encode(const std::uint64_t* values, const std::uint32_t* sites,
+                                  std::size_t size, std::size_t coded) {
+  // One word more: make_room writes where the next one would stand.
+  const std::size_t needed = coded * kWordsOfValue + 1;
+  if (needed > words_size_) {
+    words_size_ = needed;
+    words_.reset(new std::uint32_t[needed]);
+  }
+  std::uint64_t states[kStates];
+  const Rest rest{values, sites, size};
+  const std::uint32_t* words = encode_all(rest, 0, states);
+  if (words == nullptr) words = encode_all(rest, kLeastState, states);
+  const std::uint32_t* const end = words_.get() + words_size_;
+  std::string stream;
+  stream.reserve(static_cast<std::size_t>(end - words) * sizeof *words + kStates * 8 + kStates / 2);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  for (; words != end; ++words) put_fixed(stream, *words);
+#else
+  stream.append(reinterpret_cast<const char*>(words),
+                static_cast<std::size_t>(end - words) * sizeof *words);
+#endif
+  std::size_t sizes[kStates];
+  for (unsigned i = 0; i < kStates; ++i) {
+    const std::string bytes = without_leading_zeros(states[i]);
+    sizes[i] = bytes.size();
+    stream += bytes;
+  }
+  for (unsigned i = 0; i < kStates; i += 2) {
+    stream += static_cast<char>(sizes[i] | (sizes[i + 1] << 4));
+  }
+  return stream;
+}
+
+std::string ColumnEncoder::finish() {
+  if (values_.empty()) return {};
+  std::string stream = encode(values_.data(), sites_.data(), values_.size(), values_.size());
+  values_.clear();
+  sites_.clear();
+  return stream;
+}
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,0 +1,88 @@
+// Attributes of calls: what the text of a trace cannot hold. docs/tit.md describes the bytes.
+//
+// They stand in sections of their own, which a reader skips that does not need them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/tit/file/tables.hpp"
+
+namespace tisim {
+namespace tit {
+
+constexpr std::string_view kAttributesSection = "attributes";
+constexpr std::string_view kAttributeValuesSection = "attribute values";
+
+enum class AttributeKind : std::uint8_t {
+  number,    // a part of what a call is
+  text,      // the same: the number of a text
+  measured,  // differs from call to call
+  rank,      // a rank that differs from call to call
+};
+constexpr std::uint8_t kAttributeKinds = 4;
+constexpr std::size_t kMostAttributes = 64;
+
+struct Attribute {
+  std::string name;
+  AttributeKind kind = AttributeKind::number;
+  // Whether it is the same each time that a call is made.
+  bool is_fixed() const { return kind == AttributeKind::number || kind == AttributeKind::text; }
+
+  // What is wrong with a name, or with a text that is a value; or an empty text.
+  static std::string fault_of_name(std::string_view name);
+  static std::string fault_of_text(std::string_view text);
+};
+
+// Values are larger than minus this, and smaller than this.
+constexpr std::int64_t kAttributeLimit = std::int64_t{1} << 62;
+
+// A value as it stands in a column: 0 is none. Ranks stand relative to their own.
+std::uint64_t attribute_code(AttributeKind kind, std::int64_t value, std::uint32_t rank);
+std::int64_t attribute_value(AttributeKind kind, std::uint64_t code, std::uint32_t rank);
+
+// Which attributes a call of a class has, each at most once; their numbers ascend.
+struct CallAttributes {
+  struct Fixed {
+    std::uint32_t attribute = 0;
+    Argument argument;  // constant, or by rank: then it stands in a vector of the class
+  };
+  std::vector<Fixed> fixed;
+  // Those in the column: of the computation before the call, and of the call.
+  std::vector<std::uint32_t> before;
+  std::vector<std::uint32_t> at;
+};
+
+struct ClassAttributes {
+  std::vector<std::uint32_t> layout_of;  // of each place of the class
+  std::vector<RankVector> vectors;       // of the fixed ones by rank, in their order
+};
+
+struct AttributeTables : CodedColumns {
+  std::vector<Attribute> attributes;
+  std::vector<std::string> texts;
+  std::vector<CallAttributes> layouts;  // those of calls, each once
+  std::vector<ClassAttributes> classes;
+
+  const CallAttributes& of_call(std::uint32_t rank_class, std::uint32_t call) const {
+    return layouts[classes[rank_class].layout_of[call]];
+  }
+  // Numbers the sites of all values; the classes must be there.
+  void number_sites(const TraceTables& tables);
+  // The site of an attribute of a call of a kind, or of the computation before it.
+  std::uint32_t site_of(std::uint32_t attribute, std::uint32_t kind, bool is_before) const;
+  std::size_t sites_count() const { return site_numbers_.size(); }
+
+  void write(Bytes& out) const;
+  // Checks everything that the reader relies on. Throws FormatError.
+  void read(ByteReader& in, const TraceTables& tables);
+
+ private:
+  std::unordered_map<std::uint64_t, std::uint32_t> site_numbers_;
+};
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,0 +1,165 @@
+// What a packed trace of version 2 holds beside its columns: classes of ranks, their grammars and
+// signatures, the models of columns, names of files. docs/tit.md describes the bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trace/tit/codec/bytes.hpp"
+#include "trace/tit/column/model_set.hpp"
+#include "trace/tit/file/shape.hpp"
+#include "trace/tit/file/volume_code.hpp"
+#include "trace/tit/grammar/grammar.hpp"
+#include "trace/tit/vector/rank_vector.hpp"
+
+namespace tisim {
+namespace tit {
+
+// The first shapes of every file.
+constexpr std::uint32_t kComputeShape = 0;  // "compute" and a volume
+constexpr std::uint32_t kSilentShape = 1;   // no line: carries a volume that no call follows
+constexpr std::uint32_t kFirstShape = 2;
+
+// Of a call: the numbers of holes behind these do not make its kind.
+constexpr std::size_t kMostKindArguments = 6;
+
+struct Shape {
+  std::string text;
+  std::uint64_t rank_holes = 0;  // bit i: its hole i takes a rank
+  std::vector<Hole> holes = {};  // follows from the text
+  bool is_rank(std::size_t hole) const { return hole < 64 && ((rank_holes >> hole) & 1) != 0; }
+};
+
+// How a number of a call is said.
+enum class Mode : std::uint8_t {
+  constant,   // the same on all ranks of the class
+  relative,   // the rank plus a constant
+  exclusive,  // the rank, exclusive or with a constant
+  by_rank,    // a vector over the ranks of the class
+  column,     // a value of its own each time, in the rank's column
+};
+
+struct Argument {
+  Mode mode = Mode::constant;
+  std::int64_t value = 0;
+
+  void write(Bytes& out) const;
+  // Throws FormatError.
+  static Argument read(ByteReader& in);
+};
+
+// A call without what differs between ranks or from time to time.
+struct Signature {
+  std::uint32_t shape = 0;
+  std::vector<Argument> arguments;  // one a hole
+};
+
+// Ranks that do the same.
+struct RankClass {
+  Grammar grammar;                        // its terminals are places in `signatures`
+  std::vector<std::uint32_t> signatures;  // numbers in TraceTables::signatures
+  std::vector<RankVector> vectors;        // of the arguments by_rank, in their order
+  bool has_volumes = false;               // each call has a place for a volume before it
+};
+
+// Where values of columns stand: a call behind another. Its sites are numbered from `first_site`:
+// the volume before the call, then the call's arguments in columns.
+struct Context {
+  std::uint32_t before = 0;  // kind of the call before plus 1, 0 at the beginning
+  std::uint32_t at = 0;      // kind of the call
+  std::uint32_t first_site = 0;
+};
+
+// All values at one place.
+struct Site {
+  bool varies = false;
+  std::uint64_t value = 0;  // if it does not; else its number among those that do
+};
+
+// The column of one rank.
+struct Block {
+  std::uint64_t values = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t checksum = 0;
+};
+struct RankColumn {
+  std::uint32_t rank = 0;
+  std::uint64_t volumes = 0;  // lines that its column adds to those of its grammar
+  std::vector<Block> blocks;
+};
+
+// Sites, the models of those that vary, and where the values of ranks are.
+struct CodedColumns {
+  std::vector<Site> sites;
+  ModelSet models;  // of the sites that vary
+  std::vector<RankColumn> columns;
+
+  // The number of sites is known from elsewhere.
+  void write_coded(Bytes& out) const;
+  // Throws FormatError.
+  void read_coded(ByteReader& in, std::size_t sites_count, std::uint32_t ranks);
+};
+
+// The names of files, as a shape and the numbers of its holes over the ranks that have it.
+struct NameShape {
+  std::string text;
+  std::vector<RankVector> numbers;
+};
+
+struct FileLayout {
+  bool legacy = false;  // the dialect of its lines
+  bool merged = false;  // one file of all ranks
+  std::string index_name;
+  std::string index_text;
+  RankVector name_of;  // number of each rank's shape
+  std::vector<NameShape> names;
+  RankVector has_last_newline;  // of each rank
+  std::string precision = {};   // of volumes; empty: exact
+};
+
+// The last version of the section "trace" that readers know.
+constexpr std::uint32_t kTraceVersion = 2;
+
+struct TraceTables : CodedColumns {
+  std::uint32_t ranks = 0;
+  FileLayout layout;
+  std::vector<Shape> shapes;
+  std::vector<Signature> signatures;
+  std::vector<RankClass> classes;
+  RankVector class_of;                 // each rank's
+  std::vector<std::uint64_t> volumes;  // distinct codes in ascending order; empty: not used
+  std::vector<Context> contexts;
+  // Whether a volume has a code that came with version 2 of the section "trace".
+  bool has_long_volumes = false;
+  void note_volume(std::uint64_t code) {
+    has_long_volumes = has_long_volumes || code >= kFirstLongVolume;
+  }
+  std::uint32_t trace_version() const { return has_long_volumes ? kTraceVersion : 1; }
+
+  // Follow from the above: the kind of each signature, which is what contexts tell apart.
+  std::vector<std::uint32_t> kinds;
+  std::uint32_t kinds_count = 0;
+  void number_kinds();
+
+  // What the sections "trace" and "columns" say; the former comes first.
+  void write_trace(Bytes& out) const;
+  void write_columns(Bytes& out) const;
+  // Check everything that the reader relies on. Throw FormatError.
+  void read_trace(ByteReader& in);
+  void read_columns(ByteReader& in);
+};
+
+// The classes' ranks: which class each rank is of, and which of the class' ranks it is.
+struct RankPlaces {
+  std::vector<std::uint32_t> class_of;
+  std::vector<std::uint32_t> position;
+  std::vector<std::vector<std::int32_t>> ranks;  // of each class, ascending
+};
+// How many ranks each class has. Throws FormatError when a rank is in none.
+std::vector<std::uint32_t> sizes_of_classes(const RankVector& class_of, std::uint32_t ranks,
+                                            std::uint32_t classes);
+RankPlaces places_of(const RankVector& class_of, std::uint32_t ranks, std::uint32_t classes);
+
+}  // namespace tit
+}  // namespace tisim

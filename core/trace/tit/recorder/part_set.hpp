@@ -1,0 +1,79 @@
+// What some ranks of a program have recorded; merged pairwise until it is what all have.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/tit/grammar/grammar.hpp"
+#include "trace/tit/recorder/recorded_shape.hpp"
+
+namespace tisim {
+namespace tit {
+
+// A call of a recorded stretch.
+struct PartCall {
+  std::uint32_t shape;
+  std::uint64_t columns;  // bit i: its number i stands in blocks of values
+};
+
+// What ranks with the same structure did, but for the numbers of their calls.
+struct PartStructure {
+  struct Stretch {
+    std::vector<PartCall> calls;
+    Grammar grammar;  // its terminals are places in `calls`
+  };
+
+  std::vector<RecordedShape> shapes;  // the first is kRecordedCompute
+  std::vector<Attribute> attributes;
+  std::vector<Stretch> stretches;
+  Grammar sequence;  // of stretches
+
+  // Throws FormatError for bytes that are none.
+  static PartStructure read(std::string_view bytes);
+  // Of each number that is not in a column, in the order of the calls: those of its line, then
+  // values of fixed attributes.
+  enum class Number : std::uint8_t { plain, rank, text };
+  std::vector<Number> numbers() const;
+};
+
+struct PartRank {
+  std::int32_t rank = 0;
+  bool is_complete = false;                   // the program ended as it should
+  std::vector<std::int64_t> numbers;          // those of PartStructure::numbers
+  std::vector<std::string> values;            // blocks
+  std::vector<std::string> attribute_values;  // blocks; a site is the number of an attribute
+};
+
+// Ranks with the same structure.
+struct PartGroup {
+  std::string structure;  // as bytes
+  std::vector<PartRank> ranks;
+};
+
+class PartSet {
+ public:
+  // Of one rank. A log that was cut gives what it has. Throws FormatError.
+  static PartSet from_log(std::string_view log);
+  // From what write() gave. Throws FormatError.
+  static PartSet read(std::string_view bytes);
+  std::string write() const;
+
+  // Takes the ranks of another set. Throws FormatError when both have the same rank, or are of
+  // programs with another number of ranks.
+  void merge(PartSet other);
+
+  std::uint32_t ranks_of_program() const { return ranks_of_program_; }
+  const std::vector<PartGroup>& groups() const { return groups_; }
+  // Texts that numbers name.
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  std::uint32_t ranks_of_program_ = 0;
+  std::vector<PartGroup> groups_;
+  std::vector<std::string> texts_;
+};
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,0 +1,211 @@
+#include "trace/tit/recorder/rank_recorder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "trace/tit/codec/bytes.hpp"
+
+namespace tisim {
+namespace tit {
+namespace {
+
+constexpr std::size_t kBytesPerItem = 48;   // of a grammar in memory, with its index
+constexpr std::size_t kBytesPerValue = 32;  // of a block, while it is sorted and written
+constexpr std::uint64_t kOften = 8;         // calls that come again so often are repetitions
+// A stretch that is half full ends where the hash of the last calls begins with so many zeros.
+constexpr unsigned kBoundaryBits = 7;
+
+std::uint64_t hash_of_bytes(std::string_view bytes, std::uint64_t seed) {
+  std::uint64_t hash = seed;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  hash ^= hash >> 32;
+  return hash * 0x9e3779b97f4a7c15u;
+}
+
+std::size_t most_values_of(std::size_t memory) {
+  return std::min(memory / 8 / kBytesPerValue, ValueBuffer::kMost);
+}
+
+}  // namespace
+
+RankRecorder::RankRecorder(std::uint32_t rank, std::uint32_t ranks, std::size_t memory,
+                           std::string path)
+    : log_(std::move(path)),
+      attributes_(log_, rank, most_values_of(std::max(memory, kLeastMemory))) {
+  memory = std::max(memory, kLeastMemory);
+  full_ = memory / 4;
+  most_values_ = most_values_of(memory);
+  most_known_ = memory / 16 / sizeof(Known);
+  many_distinct_ = memory >> 10;
+  Bytes head;
+  head.varint(rank);
+  head.varint(ranks);
+  log_.append(RecordKind::head, head.data);
+  shape(RecordedShape::of(kRecordedComputeText, 0));
+}
+
+std::uint32_t RankRecorder::shape(const RecordedShape& shape) {
+  declared_.push_back({shape, add_shape(shape), {}});
+  return static_cast<std::uint32_t>(declared_.size()) - 1;
+}
+
+std::uint32_t RankRecorder::add_shape(const RecordedShape& shape) {
+  ShapeState state{};
+  state.holes = static_cast<std::uint32_t>(shape.holes());
+  state.numbers = static_cast<std::uint32_t>(shape.numbers());
+  for (std::size_t i = 0; i < shape.holes() && i < kMostColumnNumbers; ++i) {
+    if (shape.is_volume[i]) state.volumes |= std::uint64_t{1} << i;
+  }
+  shapes_.push_back(state);
+  Bytes payload;
+  shape.write(payload);
+  log_.append(RecordKind::shape, payload.data);
+  return static_cast<std::uint32_t>(shapes_.size()) - 1;
+}
+
+void RankRecorder::make_with_attributes(std::uint32_t line, const std::int64_t* numbers) {
+  numbers_.assign(numbers, numbers + holes(line));
+  attributes_.take_next(fixed_, streamed_, numbers_);
+  std::vector<Declared::Variant>& variants = declared_[line].variants;
+  auto found = std::find_if(variants.begin(), variants.end(), [&](const Declared::Variant& other) {
+    return other.fixed == fixed_ && other.streamed == streamed_;
+  });
+  if (found == variants.end()) {
+    const std::uint32_t made = add_shape(declared_[line].line.with(fixed_, streamed_));
+    found = variants.insert(found, {fixed_, streamed_, made});
+  }
+  make_shape(found->shape, numbers_.data());
+}
+
+void RankRecorder::make_shape(std::uint32_t shape, const std::int64_t* numbers) {
+  const std::uint32_t number = number_of(shape, numbers);
+  encoder_.add(number);
+  ++calls_made_;
+  recent_ = (recent_ << 1) + calls_.entry(number).hash;
+  const std::size_t now = load();
+  if (now > full_ || (now > full_ / 2 && recent_ >> (64 - kBoundaryBits) == 0)) end_stretch();
+  if (values_.size() >= most_values_) write_values();
+}
+
+// Bytes, whatever was allocated: so that equal stretches end at equal places.
+std::size_t RankRecorder::load() const { return encoder_.items() * kBytesPerItem + calls_.used(); }
+
+std::uint32_t RankRecorder::number_of(std::uint32_t shape, const std::int64_t* numbers) {
+  ShapeState& state = shapes_[shape];
+  ++state.made;
+  const std::uint32_t before = calls_.size();
+  std::uint32_t number = 0;
+  if (state.columns == 0) {
+    number = calls_.number_of(shape, 0, numbers, state.numbers);
+  } else {
+    reduced_.assign(numbers, numbers + state.numbers);
+    for (std::uint32_t hole = 0; hole < state.holes && hole < kMostColumnNumbers; ++hole) {
+      if (!is_in_column(state.columns, hole)) continue;
+      const std::int64_t value = std::exchange(reduced_[hole], 0);
+      const bool is_volume = (state.volumes >> hole & 1) != 0;
+      values_.add(value_site(shape, hole),
+                  is_volume ? static_cast<std::uint64_t>(value) : zigzag(value));
+    }
+    number = calls_.number_of(shape, state.columns, reduced_.data(), state.numbers);
+  }
+  if (calls_.size() == before) return number;
+  if (++state.distinct % many_distinct_ == 0 && state.distinct * kOften > state.made) {
+    choose_column(shape);
+  }
+  return number;
+}
+
+// The hole with the most different numbers leaves the calls of this shape.
+void RankRecorder::choose_column(std::uint32_t shape) {
+  ShapeState& state = shapes_[shape];
+  std::vector<std::int64_t> numbers;
+  std::size_t most = 1;
+  std::uint64_t chosen = 0;
+  for (std::uint32_t hole = 0; hole < state.holes && hole < kMostColumnNumbers; ++hole) {
+    numbers.clear();
+    for (std::uint32_t call = 0; call < calls_.size(); ++call) {
+      const DistinctCalls::Entry& entry = calls_.entry(call);
+      if (entry.shape == shape && entry.columns == state.columns) {
+        numbers.push_back(calls_.numbers(call)[hole]);
+      }
+    }
+    std::sort(numbers.begin(), numbers.end());
+    const auto distinct =
+        static_cast<std::size_t>(std::unique(numbers.begin(), numbers.end()) - numbers.begin());
+    if (distinct <= most) continue;
+    most = distinct;
+    chosen = std::uint64_t{1} << hole;
+  }
+  state.columns |= chosen;
+  state.made = state.distinct = 0;
+}
+
+// Structure and numbers apart: ranks that do the same have the same structure.
+std::string RankRecorder::stretch(Grammar grammar) const {
+  grammar.limit_depth(kDeepestGrammar / 2);
+  Bytes structure;
+  Bytes numbers;
+  structure.varint(calls_.size());
+  for (std::uint32_t call = 0; call < calls_.size(); ++call) {
+    const DistinctCalls::Entry& entry = calls_.entry(call);
+    structure.varint(entry.shape);
+    structure.varint(entry.columns);
+    for (std::uint32_t i = 0; i < entry.count; ++i) {
+      if (!is_in_column(entry.columns, i)) numbers.zigzag(calls_.numbers(call)[i]);
+    }
+  }
+  grammar.write(structure);
+  Bytes payload;
+  payload.text(structure.data);
+  payload.data += numbers.data;
+  return std::move(payload.data);
+}
+
+void RankRecorder::end_stretch() {
+  if (encoder_.length() == 0) return;
+  // Values first: a log that is cut between the two has more values than calls, which does no harm.
+  write_values();
+  const std::string payload = stretch(encoder_.take());
+  calls_.clear();
+  for (ShapeState& state : shapes_) state.made = state.distinct = 0;
+  const Known made{{hash_of_bytes(payload, 0xcbf29ce484222325u), hash_of_bytes(payload, 1)},
+                   segments_};
+  const auto known = std::find_if(known_.begin(), known_.end(), [&made](const Known& other) {
+    return other.hash[0] == made.hash[0] && other.hash[1] == made.hash[1];
+  });
+  if (known != known_.end()) {
+    Bytes number;
+    number.varint(known->number);
+    log_.append(RecordKind::again, number.data);
+  } else {
+    if (known_.size() == most_known_) known_.clear();
+    known_.push_back(made);
+    ++segments_;
+    log_.append(RecordKind::segment, payload);
+  }
+  flushed_calls_ = calls_made_;
+}
+
+void RankRecorder::write_values() {
+  attributes_.write();
+  if (values_.empty()) return;
+  Bytes block;
+  values_.write(block);
+  log_.append(RecordKind::values, block.data);
+}
+
+void RankRecorder::flush() {
+  if (!log_.error().empty() || flushed_calls_ == calls_made_) return;
+  write_values();
+  log_.append(RecordKind::so_far, stretch(encoder_.so_far()));
+  flushed_calls_ = calls_made_;
+}
+
+void RankRecorder::end() {
+  end_stretch();
+  attributes_.end();
+  log_.append(RecordKind::end, {});
+}
+
+}  // namespace tit
+}  // namespace tisim

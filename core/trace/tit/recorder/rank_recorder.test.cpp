@@ -1,0 +1,293 @@
+// What was recorded is what was called, in bounded memory, whatever cuts it off.
+#include "trace/tit/recorder/rank_recorder.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/test.hpp"
+#include "trace/tit/recorder/part_set.hpp"
+#include "trace/tit/recorder/value_block.hpp"
+
+namespace tisim {
+namespace tit {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+using Calls = std::vector<std::pair<std::string, Numbers>>;
+
+// All calls of a rank of a set, from the structure, its numbers and its values.
+Calls calls_of(const PartGroup& group, const PartRank& rank) {
+  const PartStructure structure = PartStructure::read(group.structure);
+  ValueStream values(rank.values);
+  std::vector<std::size_t> first_numbers = {0};
+  for (const PartStructure::Stretch& stretch : structure.stretches) {
+    std::size_t next = first_numbers.back();
+    for (const PartCall& call : stretch.calls) {
+      for (std::size_t i = 0; i < structure.shapes[call.shape].numbers(); ++i) {
+        next += is_in_column(call.columns, i) ? 0 : 1;
+      }
+    }
+    first_numbers.push_back(next);
+  }
+  Calls calls;
+  for (const std::uint32_t number : structure.sequence.expanded()) {
+    const PartStructure::Stretch& stretch = structure.stretches[number];
+    std::vector<Numbers> numbers;
+    std::size_t next = first_numbers[number];
+    for (const PartCall& call : stretch.calls) {
+      numbers.emplace_back(structure.shapes[call.shape].numbers(), 0);
+      for (std::size_t i = 0; i < numbers.back().size(); ++i) {
+        if (!is_in_column(call.columns, i)) numbers.back()[i] = rank.numbers[next++];
+      }
+    }
+    for (const std::uint32_t place : stretch.grammar.expanded()) {
+      const PartCall& call = stretch.calls[place];
+      const RecordedShape& shape = structure.shapes[call.shape];
+      calls.emplace_back(shape.text, numbers[place]);
+      for (std::size_t i = 0; i < shape.numbers(); ++i) {
+        if (!is_in_column(call.columns, i)) continue;
+        const std::uint64_t value = values.next(value_site(call.shape, i));
+        calls.back().second[i] =
+            shape.is_volume[i] ? static_cast<std::int64_t>(value) : unzigzag(value);
+      }
+    }
+  }
+  return calls;
+}
+
+Calls calls_of_log(const std::string& log) {
+  const PartSet set = PartSet::from_log(log);
+  CHECK(PartSet::read(set.write()).write() == set.write());
+  return calls_of(set.groups()[0], set.groups()[0].ranks[0]);
+}
+
+// A recorder, and what it should have recorded.
+class Program {
+ public:
+  explicit Program(std::size_t memory, std::string path = "", std::uint32_t rank = 0,
+                   std::uint32_t ranks = 1)
+      : recorder(rank, ranks, memory, std::move(path)), bound_(memory) {
+    for (const char* text : {"send {} {} {}", "recv {} {} {}", "barrier"}) {
+      recorder.shape(RecordedShape::of(text, *text == 'b' ? 0 : 1));
+    }
+  }
+
+  void call(std::uint32_t shape, const Numbers& numbers) {
+    static const char* const kTexts[] = {"compute {volume}", "send {} {} {}", "recv {} {} {}",
+                                         "barrier"};
+    recorder.call(shape, numbers.data());
+    expected.emplace_back(kTexts[shape], numbers);
+    most_memory_ = std::max(most_memory_, recorder.memory());
+  }
+  void check() {
+    CHECK(calls_of_log(recorder.log().contents()) == expected);
+    CHECK(most_memory_ <= bound_);
+  }
+
+  RankRecorder recorder;
+  Calls expected;
+
+ private:
+  std::size_t bound_;
+  std::size_t most_memory_ = 0;
+};
+
+// A call that looks like others, or not.
+void random_call(Program& program, std::mt19937_64& random, std::int64_t range) {
+  const auto any = [&] { return static_cast<std::int64_t>(random()) % range; };
+  switch (random() % 4) {
+    case 0:
+      return program.call(0, {std::abs(any())});
+    case 1:
+      return program.call(1, {std::abs(any()) % 50, 3, any()});
+    case 2:
+      return program.call(2, {std::abs(any()) % 50, any(), any()});
+    default:
+      return program.call(3, {});
+  }
+}
+
+constexpr std::size_t kSmall = RankRecorder::kLeastMemory;
+
+}  // namespace
+
+TEST("recorder: random programs come back, and stay in the bound") {
+  std::mt19937_64 random(1);
+  for (const std::int64_t range : {2, 30, 1000, 1'000'000'000}) {
+    Program program(kSmall);
+    for (int i = 0; i < 40'000; ++i) random_call(program, random, range);
+    program.recorder.end();
+    program.check();
+  }
+}
+
+TEST("recorder: flushing now and then changes nothing") {
+  std::mt19937_64 random(2);
+  Program program(kSmall);
+  for (int i = 0; i < 20'000; ++i) {
+    random_call(program, random, i < 10'000 ? 5 : 1'000'000);
+    if (random() % 1000 != 0) continue;
+    program.recorder.flush();
+    program.check();
+  }
+  program.recorder.end();
+  program.check();
+  const PartSet set = PartSet::from_log(program.recorder.log().contents());
+  CHECK(set.groups()[0].ranks[0].is_complete);
+}
+
+TEST("recorder: a loop takes the same space for any number of iterations") {
+  std::vector<std::size_t> sizes, memory;
+  for (const int iterations : {10, 100, 1000}) {
+    Program program(std::size_t{1} << 20);
+    for (int i = 0; i < iterations; ++i) {
+      for (int peer = 1; peer < 7; ++peer) program.call(2, {peer, 0, 4096});
+      for (int peer = 1; peer < 7; ++peer) program.call(1, {peer, 0, 4096});
+      program.call(0, {123'456});
+      program.call(3, {});
+    }
+    program.recorder.end();
+    program.check();
+    sizes.push_back(program.recorder.log().contents().size());
+    memory.push_back(program.recorder.memory());
+  }
+  CHECK(sizes[2] - sizes[0] <= 16 && sizes[2] < 500);
+  CHECK(memory[2] == memory[0] && memory[2] <= 8 << 10);
+}
+
+TEST("recorder: a loop that is longer than the memory is in the log once") {
+  std::mt19937_64 random(3);
+  Program body(std::size_t{1} << 30);
+  for (int i = 0; i < 6000; ++i) random_call(body, random, 2);
+  std::vector<std::size_t> sizes;
+  for (const int iterations : {10, 40}) {
+    Program program(kSmall);
+    for (int i = 0; i < iterations; ++i) {
+      for (const auto& call : body.expected) {
+        const std::string& text = call.first;
+        program.call(text[0] == 'c' ? 0 : text[0] == 's' ? 1 : text[0] == 'r' ? 2 : 3, call.second);
+      }
+    }
+    program.recorder.end();
+    program.check();
+    sizes.push_back(program.recorder.log().contents().size());
+  }
+  CHECK(sizes[1] - sizes[0] < 30 * 250);  // an iteration is 6,000 calls
+}
+
+TEST("recorder: numbers that hardly repeat take little more than their bits") {
+  std::mt19937_64 random(4);
+  Program program(std::size_t{1} << 20);
+  for (int i = 0; i < 100'000; ++i) {
+    program.call(1, {1, 0, static_cast<std::int64_t>(random() % (1 << 16))});
+  }
+  program.recorder.end();
+  program.check();
+  CHECK(program.recorder.log().contents().size() < 100'000 * 2 * 11 / 10);
+}
+
+TEST("recorder: a log that was cut anywhere has the calls before the cut") {
+  std::mt19937_64 random(5);
+  Program program(kSmall);
+  for (int i = 0; i < 6000; ++i) {
+    random_call(program, random, 1000);
+    if (i % 500 == 0) program.recorder.flush();
+  }
+  program.recorder.end();
+  const std::string log = program.recorder.log().contents();
+  std::size_t longest = 0;
+  for (int round = 0; round < 200; ++round) {
+    const std::string cut = log.substr(0, 40 + random() % (log.size() - 40));
+    const Calls calls = calls_of_log(cut);
+    CHECK(calls.size() <= program.expected.size() &&
+          std::equal(calls.begin(), calls.end(), program.expected.begin()));
+    CHECK(!PartSet::from_log(cut).groups()[0].ranks[0].is_complete);
+    longest = std::max(longest, calls.size());
+  }
+  CHECK(longest > 3000);
+}
+
+TEST("recorder: a file does not grow with the number of flushes") {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("tisim-part-" + std::to_string(getpid()));
+  Program program(std::size_t{1} << 20, path.string());
+  std::mt19937_64 random(6);
+  for (int i = 0; i < 400; ++i) {
+    for (int k = 0; k < 10; ++k) random_call(program, random, 1'000'000);
+    program.recorder.flush();
+    CHECK(std::filesystem::file_size(path) < 5 << 20);
+  }
+  program.check();
+  program.recorder.end();
+  program.check();
+  std::filesystem::remove(path);
+}
+
+TEST("recorder: a full disk stops the recording, and nothing else") {
+  Program program(kSmall, "/dev/full");
+  CHECK(program.recorder.log().error().find("/dev/full cannot be written") == 0);
+  for (int i = 0; i < 1000; ++i) program.call(1, {i, i, i});
+  program.recorder.end();
+  Program missing(kSmall, "/nowhere/part");
+  CHECK(missing.recorder.log().error().find("/nowhere/part cannot be created") == 0);
+}
+
+TEST("parts: ranks that do the same merge, in any order, into a small part") {
+  std::mt19937_64 random(7);
+  constexpr std::uint32_t kRanks = 64;
+  std::string first;
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::string> parts;
+    std::vector<Calls> expected(kRanks);
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      Program program(kSmall, "", rank, kRanks);
+      for (int i = 0; i < 20; ++i) {
+        program.call(1, {(rank + 1) % kRanks, 0, 800});
+        program.call(2, {(rank + kRanks - 1) % kRanks, 0, 800});
+      }
+      program.recorder.end();
+      expected[rank] = program.expected;
+      parts.push_back(PartSet::from_log(program.recorder.log().contents()).write());
+    }
+    std::shuffle(parts.begin(), parts.end(), random);
+    while (parts.size() > 1) {
+      PartSet set = PartSet::read(parts.back());
+      parts.pop_back();
+      const std::size_t other = random() % parts.size();
+      set.merge(PartSet::read(parts[other]));
+      parts[other] = set.write();
+    }
+    if (first.empty()) first = parts[0];
+    CHECK(parts[0] == first && first.size() < 300);
+    const PartSet all = PartSet::read(first);
+    CHECK(all.groups().size() == 1 && all.groups()[0].ranks.size() == kRanks);
+    for (const PartRank& rank : all.groups()[0].ranks) {
+      CHECK(calls_of(all.groups()[0], rank) == expected[static_cast<std::size_t>(rank.rank)]);
+    }
+    PartSet twice = PartSet::read(first);
+    CHECK_THROWS(twice.merge(PartSet::read(first)), FormatError, "is in two parts");
+  }
+}
+
+TEST("parts: damaged bytes are refused") {
+  Program program(kSmall);
+  std::mt19937_64 random(8);
+  for (int i = 0; i < 3000; ++i) random_call(program, random, 100'000);
+  program.recorder.end();
+  const std::string part = PartSet::from_log(program.recorder.log().contents()).write();
+  for (int round = 0; round < 500; ++round) {
+    std::string damaged = part;
+    damaged[random() % damaged.size()] ^= static_cast<char>(1 << random() % 8);
+    CHECK_THROWS(PartSet::read(damaged), FormatError, "");
+  }
+  CHECK_THROWS(PartSet::from_log("something else"), FormatError, "does not begin as");
+}
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,0 +1,255 @@
+#include "trace/tit/vector/rank_vector.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tisim {
+namespace tit {
+namespace {
+
+// Shorter sequences are kept expanded.
+constexpr std::size_t kFewRanks = 8192;
+constexpr std::uint64_t kMostShifts = 4;
+// Ranks are below this, and a block of ranks is not larger.
+constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 31;
+
+std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+std::int64_t number(std::uint64_t bits_of_it) { return static_cast<std::int64_t>(bits_of_it); }
+// Modulo 2^64: what a file says may be out of all range.
+std::int64_t sum(std::int64_t a, std::int64_t b) { return number(bits(a) + bits(b)); }
+
+}  // namespace
+
+std::int64_t RankVector::decoded(Code code, std::int32_t rank) const {
+  if (code.alone || form_ == Form::sequence) return code.value;
+  return form_ == Form::sequence_relative ? sum(code.value, rank) : code.value ^ rank;
+}
+
+std::int64_t RankVector::shifted(std::int32_t rank) const {
+  std::uint64_t moved = bits(rank);
+  for (const Shift shift : shifts_) {
+    const bool wraps = moved % shift.span + shift.distance >= shift.span;
+    moved += shift.distance - (wraps ? shift.span : 0);
+  }
+  return sum(number(moved), constant_);
+}
+
+// Rounds down, modulo 2^64.
+std::int64_t RankVector::Multiple::of(std::int64_t other) const {
+  const std::int64_t product = number(bits(other) * times);
+  const auto divisor = static_cast<std::int64_t>(parts);
+  return product / divisor - (product % divisor < 0 ? 1 : 0);
+}
+
+std::int64_t RankVector::at(std::size_t position, std::int32_t rank) const {
+  switch (form_) {
+    case Form::constant:
+      return constant_;
+    case Form::relative:
+      return sum(rank, constant_);
+    case Form::exclusive:
+      return rank ^ constant_;
+    case Form::shifted:
+      return shifted(rank);
+    case Form::sequence:
+    case Form::sequence_relative:
+    case Form::sequence_exclusive:
+      return decoded(
+          codes_[terminals_.empty() ? indexed_.at(position).terminal : terminals_[position]], rank);
+    case Form::sequence_steps:
+      return values_ == nullptr ? number(indexed_.at(position).sum) : values()[position];
+    case Form::plain_relative:
+      return sum(values()[position], rank);
+    case Form::plain:
+    case Form::plain_steps:
+      return values()[position];
+    case Form::multiple:
+      return sum(multiple_.of((*multiple_.others)[position]), multiple_.rest->at(position, rank));
+  }
+  return 0;
+}
+
+std::vector<std::int64_t> RankVector::all(const std::vector<std::int32_t>& ranks) const {
+  std::vector<std::int64_t> values(ranks.size());
+  if (is_sequence()) {
+    const std::vector<std::uint32_t> terminals = grammar_.expanded();
+    std::int64_t last = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Code code = codes_[terminals[i]];
+      last = form_ == Form::sequence_steps ? sum(last, code.value) : decoded(code, ranks[i]);
+      values[i] = last;
+    }
+  } else if (form_ == Form::multiple) {
+    values = multiple_.rest->all(ranks);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = sum(multiple_.of((*multiple_.others)[i]), values[i]);
+    }
+  } else {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = at(i, ranks[i]);
+  }
+  return values;
+}
+
+void RankVector::index(std::size_t count) {
+  std::vector<std::uint64_t> steps;
+  for (const Code code : codes_) steps.push_back(bits(code.value));
+  if (count > kFewRanks) {
+    indexed_ = IndexedSequence(grammar_, steps);
+    return;
+  }
+  terminals_ = grammar_.expanded();
+  if (form_ != Form::sequence_steps) return;
+  Values values;
+  std::int64_t last = 0;
+  for (const std::uint32_t terminal : terminals_) {
+    values.push_back(last = sum(last, codes_[terminal].value));
+  }
+  values_ = std::make_shared<const Values>(std::move(values));
+  terminals_.clear();
+}
+
+void RankVector::write(Bytes& out) const {
+  out.varint(static_cast<std::uint64_t>(form_));
+  if (is_sequence()) {
+    write_codes(out);
+    grammar_.write(out);
+  } else if (form_ == Form::multiple) {
+    write_multiple(out);
+  } else if (form_ >= Form::plain) {
+    write_plain(out);
+  } else {
+    out.zigzag(constant_);
+  }
+  if (form_ != Form::shifted) return;
+  out.varint(shifts_.size());
+  for (const Shift shift : shifts_) {
+    out.varint(shift.span);
+    out.varint(shift.distance);
+  }
+}
+
+RankVector RankVector::read(ByteReader& in, std::size_t count) { return read(in, count, {}); }
+
+RankVector RankVector::read(ByteReader& in, std::size_t count,
+                            const std::vector<RankVector>& before) {
+  RankVector vector;
+  vector.form_ = static_cast<Form>(
+      in.at_most(static_cast<std::uint64_t>(kLastForm), "the form of a vector of ranks"));
+  if (vector.is_sequence()) {
+    vector.read_codes(in);
+    vector.grammar_ = Grammar::read(in, static_cast<std::uint32_t>(vector.codes_.size()));
+    if (vector.grammar_.length() != count) {
+      throw FormatError("a vector of ranks does not have a value for each rank");
+    }
+    vector.index(count);
+  } else if (vector.form_ == Form::multiple) {
+    vector.read_multiple(in, count, before);
+  } else if (vector.form_ >= Form::plain) {
+    vector.read_plain(in, count);
+  } else {
+    vector.constant_ = in.zigzag();
+  }
+  if (vector.form_ != Form::shifted) return vector;
+  for (std::uint64_t left = in.at_most(kMostShifts, "a number of shifts"); left > 0; --left) {
+    const std::uint64_t span = in.at_most(kMostRanks, "a block of ranks");
+    if (span == 0) throw FormatError("a block of ranks is empty");
+    vector.shifts_.push_back({span, in.at_most(span - 1, "a distance of ranks")});
+  }
+  return vector;
+}
+
+// Distinct values: their number, then each as the difference to the one before. Where they are
+// relative to the rank, each has a last bit that says whether this one is not.
+void RankVector::write_codes(Bytes& out) const {
+  const bool has_bit = form_ == Form::sequence_relative || form_ == Form::sequence_exclusive;
+  out.varint(codes_.size());
+  std::int64_t last = 0;
+  for (const Code code : codes_) {
+    const std::uint64_t step = zigzag(number(bits(code.value) - bits(last)));
+    out.varint(has_bit ? 2 * step + (code.alone ? 1 : 0) : step);
+    last = code.value;
+  }
+}
+
+void RankVector::read_codes(ByteReader& in) {
+  const bool has_bit = form_ == Form::sequence_relative || form_ == Form::sequence_exclusive;
+  const std::size_t size = in.count("a number of distinct values");
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::uint64_t coded = in.varint();
+    last = sum(last, unzigzag(has_bit ? coded >> 1 : coded));
+    codes_.push_back({last, has_bit && (coded & 1) != 0});
+  }
+}
+
+// The smallest number, how many bytes each one takes beyond it, and then the highest bytes of all,
+// the next ones, and so on: similar bytes stand together.
+void RankVector::write_plain(Bytes& out) const {
+  Values numbers = values();
+  if (form_ == Form::plain_steps) {
+    std::int64_t last = 0;
+    for (std::int64_t& value : numbers)
+      value = number(bits(value) - bits(std::exchange(last, value)));
+  }
+  const std::int64_t least =
+      numbers.empty() ? 0 : *std::min_element(numbers.begin(), numbers.end());
+  std::uint64_t largest = 0;
+  for (const std::int64_t value : numbers) largest = std::max(largest, bits(value) - bits(least));
+  std::uint8_t width = 1;
+  while (width < 8 && largest >> (8 * width) != 0) ++width;
+  out.zigzag(least);
+  out.byte(width);
+  for (int place = width; place-- > 0;) {
+    for (const std::int64_t value : numbers) {
+      out.byte(static_cast<std::uint8_t>((bits(value) - bits(least)) >> (8 * place)));
+    }
+  }
+}
+
+void RankVector::read_plain(ByteReader& in, std::size_t count) {
+  const std::uint64_t least = bits(in.zigzag());
+  const std::uint8_t width = in.byte();
+  if (width == 0 || width > 8) throw FormatError("a number is not written as it should be");
+  if (count > in.left() / width) {
+    throw FormatError("a vector of ranks does not have a value for each rank");
+  }
+  std::vector<std::uint64_t> beyond(count, 0);
+  for (int place = 0; place < width; ++place) {
+    for (std::uint64_t& value : beyond) value = value << 8 | in.byte();
+  }
+  Values values(count);
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t value = number(least + beyond[i]);
+    last = form_ == Form::plain_steps ? sum(last, value) : value;
+    values[i] = last;
+  }
+  values_ = std::make_shared<const Values>(std::move(values));
+}
+
+void RankVector::write_multiple(Bytes& out) const {
+  out.varint(multiple_.back - 1);
+  out.varint(multiple_.times);
+  out.varint(multiple_.parts);
+  multiple_.rest->write(out);
+}
+
+void RankVector::read_multiple(ByteReader& in, std::size_t count,
+                               const std::vector<RankVector>& before) {
+  const std::uint64_t back = in.varint();
+  if (back >= before.size()) throw FormatError("a vector is of multiples of one that is not there");
+  const RankVector& other = before[before.size() - 1 - static_cast<std::size_t>(back)];
+  if (!other.may_have_multiples()) {
+    throw FormatError("a vector is of multiples of one that is not plain");
+  }
+  multiple_.back = static_cast<std::size_t>(back) + 1;
+  multiple_.others = other.values_;
+  multiple_.times = in.at_most(kMostTimes, "a multiple");
+  multiple_.parts = in.at_most(kMostTimes, "the parts of a multiple");
+  if (multiple_.parts == 0) throw FormatError("a multiple has no parts");
+  // Without vectors before: the rest is no multiple.
+  multiple_.rest = std::make_shared<const RankVector>(read(in, count));
+}
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,0 +1,49 @@
+// Any bytes as a vector of ranks: it is refused, or gives the same values in all ways.
+#include "trace/tit/vector/rank_vector.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tisim::tit;
+  if (size < 2) return 0;
+  const std::size_t count = data[0] < 250 ? data[0] : 9000;
+  std::vector<std::int32_t> ranks(count);
+  for (std::size_t i = 0; i < count; ++i)
+    ranks[i] = static_cast<std::int32_t>(i * (1 + data[1] % 3));
+  const auto* begin = reinterpret_cast<const char*>(data);
+  try {
+    ByteReader in(begin + 2, begin + size);
+    const RankVector vector = RankVector::read(in, count);
+    const std::vector<std::int64_t> values = vector.all(ranks);
+    for (std::size_t i = 0; i < count; ++i) require(vector.at(i, ranks[i]) == values[i]);
+    const RankVector smallest = RankVector::of(values, ranks, data[1] % 2 == 0);
+    require(smallest.all(ranks) == values);
+    Bytes bytes;
+    smallest.write(bytes);
+    ByteReader again(bytes.data);
+    require(RankVector::read(again, count).all(ranks) == values && again.at_end());
+    // What follows may be multiples of it.
+    const RankVector other = RankVector::read(in, count, {vector});
+    const std::vector<std::int64_t> others = other.all(ranks);
+    for (std::size_t i = 0; i < count; ++i) require(other.at(i, ranks[i]) == others[i]);
+    const RankVector behind = RankVector::of(others, ranks, {vector});
+    require(behind.all(ranks) == others);
+    Bytes more;
+    behind.write(more);
+    ByteReader once_more(more.data);
+    require(RankVector::read(once_more, count, {vector}).all(ranks) == others);
+  } catch (const FormatError&) {
+    // What is no vector is refused.
+  }
+  return 0;
+}

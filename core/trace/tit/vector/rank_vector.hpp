@@ -1,0 +1,135 @@
+// One number for each rank of a class, as small as it is regular.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "trace/tit/codec/bytes.hpp"
+#include "trace/tit/grammar/expansion.hpp"
+#include "trace/tit/grammar/grammar.hpp"
+#include "trace/tit/vector/indexed_sequence.hpp"
+
+namespace tisim {
+namespace tit {
+
+// The ranks themselves are not part of it: the caller knows them, in the same order.
+class RankVector {
+ public:
+  RankVector() = default;
+  // The smallest form that gives these values, one for each rank. Ranks are not negative.
+  // `are_ranks`: values may be relative to the rank; negative ones (MPI_ANY_SOURCE) never are.
+  static RankVector of(const std::vector<std::int64_t>& values,
+                       const std::vector<std::int32_t>& ranks, bool are_ranks);
+  // The same for numbers that are no ranks and may be multiples of those of a vector before.
+  // `before`: the vectors of the same ranks that a reader knows by then, in their order.
+  static RankVector of(const std::vector<std::int64_t>& values,
+                       const std::vector<std::int32_t>& ranks,
+                       const std::vector<RankVector>& before);
+
+  // The value of the rank that stands at this position. Takes constant or logarithmic time.
+  std::int64_t at(std::size_t position, std::int32_t rank) const;
+  // The values of all ranks; faster than one by one.
+  std::vector<std::int64_t> all(const std::vector<std::int32_t>& ranks) const;
+  // Calls `take(rank, value)` for the ranks below `count`, which all have a value.
+  template <class Take>
+  void for_each(std::uint32_t count, const Take& take) const {
+    if (!is_sequence()) {
+      for (std::uint32_t rank = 0; rank < count; ++rank) {
+        take(rank, at(rank, static_cast<std::int32_t>(rank)));
+      }
+      return;
+    }
+    Expansion terminals(grammar_);
+    std::uint64_t sum = 0;  // modulo 2^64
+    for (std::uint32_t rank = 0; rank < count; ++rank) {
+      std::uint32_t terminal = 0;
+      terminals.next(terminal);
+      const Code code = codes_[terminal];
+      sum += static_cast<std::uint64_t>(code.value);
+      take(rank, form_ == Form::sequence_steps ? static_cast<std::int64_t>(sum)
+                                               : decoded(code, static_cast<std::int32_t>(rank)));
+    }
+  }
+  // Whether all ranks have this value, and which.
+  bool is_constant() const { return form_ == Form::constant; }
+
+  void write(Bytes& out) const;
+  // Of `count` ranks. Throws FormatError for bytes that are no such vector.
+  static RankVector read(ByteReader& in, std::size_t count);
+  static RankVector read(ByteReader& in, std::size_t count, const std::vector<RankVector>& before);
+
+ private:
+  // The first number in a file. Values are coded as what they are, as the difference to the rank,
+  // as `rank xor value`, or as the step from the value before.
+  enum class Form : std::uint8_t {
+    constant,   // c
+    relative,   // rank + c
+    exclusive,  // rank xor c
+    shifted,    // the rank moved in blocks, + c
+    sequence,   // a grammar over distinct values
+    sequence_relative,
+    sequence_exclusive,
+    sequence_steps,
+    plain,  // each value in the same number of bytes
+    plain_relative,
+    plain_steps,
+    multiple  // a multiple of the values of a vector before, and a rest
+  };
+  static constexpr Form kLastForm = Form::multiple;
+
+  // Within each block of `span` ranks, `distance` further, and from the end of the block to its
+  // start: a neighbour in a periodic process grid, where a block is a line, plane ... of the grid.
+  struct Shift {
+    std::uint64_t span, distance;
+  };
+  // A distinct value of a sequence; with `alone` it is not relative to the rank.
+  struct Code {
+    std::int64_t value;
+    bool alone;
+  };
+
+  using Values = std::vector<std::int64_t>;
+  static constexpr std::uint64_t kMostTimes = 65'536;  // of a multiple, and its parts
+  // floor(value of the other vector * times / parts) + rest.
+  struct Multiple {
+    std::size_t back;  // how many vectors before, from 1
+    std::shared_ptr<const Values> others;
+    std::uint64_t times, parts;
+    std::shared_ptr<const RankVector> rest;  // itself no multiple
+
+    std::int64_t of(std::int64_t other) const;
+  };
+
+  friend class RankVectorFit;
+
+  // Whether a vector of multiples may refer to it. Its file has a byte or more for each of its
+  // values, and all multiples share them: so memory stays in proportion to the file.
+  bool may_have_multiples() const { return form_ == Form::plain || form_ == Form::plain_steps; }
+  bool is_sequence() const { return form_ >= Form::sequence && form_ < Form::plain; }
+  const Values& values() const { return *values_; }
+  std::int64_t shifted(std::int32_t rank) const;
+  std::int64_t decoded(Code code, std::int32_t rank) const;
+  void write_codes(Bytes& out) const;
+  void read_codes(ByteReader& in);
+  void write_plain(Bytes& out) const;
+  void read_plain(ByteReader& in, std::size_t count);
+  void write_multiple(Bytes& out) const;
+  void read_multiple(ByteReader& in, std::size_t count, const std::vector<RankVector>& before);
+  void index(std::size_t count);
+
+  Form form_ = Form::constant;
+  std::int64_t constant_ = 0;
+  std::vector<Shift> shifts_;
+  std::vector<Code> codes_;  // terminals of the grammar
+  Grammar grammar_;
+  std::shared_ptr<const Values> values_;  // of a plain form, relative ones without the rank
+  Multiple multiple_{};
+  // A sequence that is short stands here as terminals, or as values if it is one of steps.
+  std::vector<std::uint32_t> terminals_;
+  IndexedSequence indexed_;
+};
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,0 +1,117 @@
+// What one rank does: its calls, as they are made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "trace/tit/grammar/grammar.hpp"
+
+namespace tisim {
+namespace tit {
+
+// An attribute and its value.
+using AttributeValue = std::pair<std::uint32_t, std::int64_t>;
+
+// A call as one rank makes it: its shape and the numbers of its holes.
+struct Call {
+  std::uint32_t shape = 0;
+  std::vector<std::int64_t> numbers = {};
+  std::vector<AttributeValue> attributes = {};  // fixed ones, ascending
+};
+
+// The calls of a rank in their order, and the volumes between them. A caller that makes equal calls
+// defines them once.
+class RankPart {
+ public:
+  explicit RankPart(std::uint32_t rank) : rank_(rank) {}
+  // In the memory of a part that is not needed any more.
+  RankPart(std::uint32_t rank, RankPart&& spare) : RankPart(std::move(spare)) {
+    rank_ = rank;
+    calls_.clear();
+    steps_.clear();
+    volumes_.clear();
+    marks_.clear();
+  }
+
+  std::uint32_t rank() const { return rank_; }
+
+  // The number of a call, the next one from 0.
+  std::uint32_t define(Call call) {
+    calls_.push_back(std::move(call));
+    return static_cast<std::uint32_t>(calls_.size()) - 1;
+  }
+  // The next call or computation has an attribute that Call::attributes does not name.
+  void attribute(std::uint32_t attribute, std::int64_t value) {
+    marks_.push_back({steps_.size(), {attribute, value}});
+  }
+  // A call is made.
+  void make(std::uint32_t call) { steps_.push_back(call); }
+  // So much is computed; `volume` is a code (volume_code.hpp).
+  void compute(std::uint64_t volume) {
+    steps_.push_back(kVolume | static_cast<std::uint32_t>(volumes_.size()));
+    volumes_.push_back(volume);
+  }
+
+  const std::vector<Call>& calls() const { return calls_; }
+  std::size_t steps() const { return steps_.size(); }
+  bool is_volume(std::size_t step) const { return (steps_[step] & kVolume) != 0; }
+  std::uint32_t call_of(std::size_t step) const { return steps_[step]; }
+  std::uint64_t volume_of(std::size_t step) const { return volumes_[steps_[step] & ~kVolume]; }
+  // Each step is the number of a call, or that of a volume with this bit set.
+  static constexpr unsigned kVolumeBit = 31;
+  const std::vector<std::uint32_t>& all_steps() const { return steps_; }
+  std::size_t volumes() const { return volumes_.size(); }
+  const std::vector<std::uint64_t>& all_volumes() const { return volumes_; }
+
+  // Attributes of steps, in their order.
+  struct Mark {
+    std::size_t step;
+    AttributeValue value;
+  };
+  const std::vector<Mark>& marks() const { return marks_; }
+
+ private:
+  static constexpr std::uint32_t kVolume = std::uint32_t{1} << kVolumeBit;
+
+  std::uint32_t rank_;
+  std::vector<Call> calls_;
+  std::vector<std::uint32_t> steps_;
+  std::vector<std::uint64_t> volumes_;
+  std::vector<Mark> marks_;
+};
+
+// A rank's calls with their structure found: what classes are made of.
+struct RankProgram {
+  std::uint32_t rank = 0;
+  Grammar grammar;                                  // of places in `calls`
+  std::vector<Call> calls;                          // the distinct ones
+  std::vector<std::vector<std::uint32_t>> columns;  // of each: its holes that are in columns
+  bool has_volumes = false;                         // the volume before each call is in the column
+  std::uint64_t volumes = 0;                        // that are in the column
+  // Volumes as their codes plus 1, 0: none; arguments as they are.
+  std::vector<std::uint64_t> values;
+
+  // Attributes in columns of each call and of the computation before it, ascending; empty when no
+  // call has one. Their values, call by call: those before it first; kNoAttribute: it has none.
+  struct Columns {
+    std::vector<std::uint32_t> before;
+    std::vector<std::uint32_t> at;
+  };
+  std::vector<Columns> attributes;
+  std::vector<std::int64_t> attribute_values;
+};
+constexpr std::int64_t kNoAttribute = std::numeric_limits<std::int64_t>::min();
+
+// What is kept from rank to rank, to find the structure sooner.
+struct ProgramMemory;
+
+// Finds the structure. Volumes stand in the grammar where that takes less room, else in the column;
+// so do arguments that hardly repeat. `volumes_in_column`: they always stand there.
+RankProgram program_of(const RankPart& part, bool volumes_in_column, ProgramMemory& memory);
+RankProgram program_of(const RankPart& part);
+
+}  // namespace tit
+}  // namespace tisim

@@ -1,5 +1,0 @@
-"""Traces in OTF2, which Score-P, EZTrace and TAU write."""
-
-from tisim.formats.importers.otf2.importer import Otf2Importer
-
-__all__ = ["Otf2Importer"]

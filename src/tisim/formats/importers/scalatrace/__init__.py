@@ -1,5 +1,0 @@
-"""Traces of ScalaTrace 2 and ScalaTrace-TI."""
-
-from tisim.formats.importers.scalatrace.importer import ScalaTraceImporter
-
-__all__ = ["ScalaTraceImporter"]

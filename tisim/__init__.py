@@ -1,0 +1,102 @@
+"""Predict how long an MPI program takes on a hypothetical machine.
+
+The public names are loaded when they are first used, so that ``import tisim`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tisim.actions.registry import Registry, action, collective, default_registry
+    from tisim.analysis.result import Result
+    from tisim.config import Config
+    from tisim.errors import InputError, SimulationError, TisimError
+    from tisim.platform import Platform, PlatformBuilder
+    from tisim.platform.deployment import Deployment
+    from tisim.simulation.replay import replay
+    from tisim.studies.sweep import sweep
+    from tisim.traces import Trace
+    from tisim.traces.extrapolation import extrapolation
+
+    __version__: str
+
+_HOME_OF = {
+    "Config": "tisim.config",
+    "Deployment": "tisim.platform.deployment",
+    "InputError": "tisim.errors",
+    "Platform": "tisim.platform",
+    "PlatformBuilder": "tisim.platform",
+    "Registry": "tisim.actions.registry",
+    "Result": "tisim.analysis.result",
+    "SimulationError": "tisim.errors",
+    "TisimError": "tisim.errors",
+    "Trace": "tisim.traces",
+    "action": "tisim.actions.registry",
+    "collective": "tisim.actions.registry",
+    "default_registry": "tisim.actions.registry",
+    "extrapolation": "tisim.traces.extrapolation",
+    "replay": "tisim.simulation.replay",
+    "sweep": "tisim.studies.sweep",
+}
+
+__all__ = [
+    "Config",
+    "Deployment",
+    "InputError",
+    "Platform",
+    "PlatformBuilder",
+    "Registry",
+    "Result",
+    "SimulationError",
+    "TisimError",
+    "Trace",
+    "__version__",
+    "action",
+    "collective",
+    "default_registry",
+    "extrapolation",
+    "replay",
+    "sweep",
+]
+
+
+if find_spec("tisim._core") is None:
+    # The sources of a checkout hide an installation, whose core serves them.
+    from pkgutil import extend_path
+
+    __path__ = extend_path(__path__, __name__)
+
+
+if not TYPE_CHECKING:  # a type checker sees the imports above
+
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            value: object = _compiled_core().VERSION
+        elif name == "_core":
+            value = _compiled_core()
+        elif name in _HOME_OF:
+            value = getattr(importlib.import_module(_HOME_OF[name]), name)
+        else:
+            raise AttributeError(f"module 'tisim' has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+
+def _compiled_core() -> ModuleType:
+    try:
+        return importlib.import_module("tisim._core")
+    except ModuleNotFoundError as error:
+        if error.name != "tisim._core":
+            raise
+        raise ImportError(
+            "the compiled core of tisim is missing; run `make build` in a checkout, "
+            "or `pip install .`"
+        ) from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,156 @@
+"""A page that shows how two results differ."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from html import escape
+
+from tisim.analysis.compare.comparison import Comparison, Difference, RankDifference
+from tisim.analysis.compare.reasons import shorten
+from tisim.analysis.viz.charts import Bar, Curve, curves, diverging_bars
+from tisim.analysis.viz.html import table
+from tisim.analysis.viz.report import check_report
+from tisim.analysis.viz.static_page import figure, figures, numbers, said, static_page
+from tisim.support.files import write_file
+from tisim.support.quantities import format_time, unit_of_time
+
+_BARS, _RANKS, _DETAILS = 12, 1000, 200
+# A smaller part of the time comes from adding it up in another order.
+_ROUNDING = 1e-6
+_NAMES = {
+    "compute": "computing, mean over ranks",
+    "communication": "communicating, mean over ranks",
+    "other": "other actions, mean over ranks",
+    "finish": "end of a rank, mean",
+}
+
+
+def write_comparison_report(
+    comparison: Comparison, path: str | os.PathLike[str], *, a: str = "a", b: str = "b"
+) -> None:
+    """Write one self-contained page: by how much two results differ, where, and why.
+
+    Parameters
+    ----------
+    comparison
+        The two results beside each other.
+    path
+        File whose suffix is ``.html``.
+    a, b
+        Names of the results.
+
+    Raises
+    ------
+    InputError
+        If the suffix is another, or the file cannot be written.
+    """
+    check_report(path)
+    sections = [("Summary", _summary(comparison, a, b))]
+    least = _ROUNDING * (comparison.simulated_time.a or 0.0)
+    charts = [
+        _bars(caption, [one for one in differences if abs(one.change) > least])
+        for caption, differences in (
+            ("Time in each kind of action, mean over ranks: b minus a.", comparison.kinds),
+            ("Time in each state, mean over ranks: b minus a.", comparison.states),
+            ("Time waited for a rank, mean over ranks: b minus a.", comparison.causes),
+        )
+    ]
+    if any(charts):
+        sections.append(("Where the time goes", figures([one for one in charts if one])))
+    if comparison.ranks:
+        sections.append(("Ranks", _ranks(comparison.ranks)))
+    if comparison.inputs:
+        rows = [
+            (escape(name), escape(shorten(x)), escape(shorten(y)))
+            for name, x, y in comparison.inputs
+        ]
+        sections.append(
+            ("Options and other inputs that differ", table(("option", "a", "b"), rows, 3))
+        )
+    if comparison.details:
+        more = [_cells(one.name, one, _plain) for one in comparison.details[:_DETAILS]]
+        head = ("", "a", "b", "difference", "b / a")
+        sections.append(("Further numbers that differ", table(head, more)))
+    write_file(path, static_page("Two results", sections))
+
+
+def _summary(comparison: Comparison, a: str, b: str) -> str:
+    time = comparison.simulated_time
+    facts = [
+        (f"a: {a}", format_time(time.a or 0.0)),
+        (f"b: {b}", format_time(time.b or 0.0)),
+        ("difference", format_time(time.change, signed=True)),
+    ]
+    if time.a and time.b is not None:
+        facts.append(("b / a", f"{time.b / time.a:.4f}"))
+    rows = [_cells("simulated time", time, _seconds)]
+    rows += [_cells(_NAMES[one.name], one, _seconds) for one in comparison.times if one.a or one.b]
+    rows += [_cells(one.name.replace("_", " "), one, _plain) for one in comparison.counts]
+    return (
+        numbers(facts)
+        + said([*comparison.reasons, *(f"{of}: {text}" for of, text in comparison.warnings)])
+        + table(("", "a", "b", "difference", "b / a"), rows)
+    )
+
+
+def _cells(name: str, one: Difference, show: Callable[[float], str]) -> tuple[str, ...]:
+    known = ["" if value is None else show(value) for value in (one.a, one.b)]
+    if not one.differs:
+        return (escape(name), *known, "", "")
+    ratio = f"{one.b / one.a:.4f}" if one.a and one.b is not None else ""
+    sign = "+" if one.change > 0 else ""
+    return (escape(name), *known, sign + show(one.change), ratio)
+
+
+def _seconds(value: float) -> str:
+    return format_time(value, 6)
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.9g}"
+
+
+def _bars(caption: str, differences: Sequence[Difference]) -> str:
+    """The largest differences in time as bars; nothing if there is none."""
+    shown = differences[:_BARS]
+    if not shown:
+        return ""
+    unit, factor = unit_of_time(max(abs(one.change) for one in shown))
+    bars = [
+        Bar(one.name, min(one.change * factor, 0.0), max(one.change * factor, 0.0)) for one in shown
+    ]
+    chart = diverging_bars(
+        bars, label=f"difference, {unit}", show=lambda value: f"{value:+.4g} {unit}"
+    )
+    more = len(differences) - len(shown)
+    return figure(chart, caption + (f" And {more} smaller ones." if more else ""))
+
+
+def _ranks(ranks: Sequence[RankDifference]) -> str:
+    """The difference of each rank's end, as points over the ranks, and as a table."""
+    points = [(float(one.rank), one.finish, one.finish, one.finish) for one in ranks]
+    points.sort()
+    if len(points) > 4 * _RANKS:
+        points = points[:: -(-len(points) // (4 * _RANKS))]
+    chart = curves(
+        [Curve("", points, joined=False)],
+        x_label="rank",
+        y_label="end in b minus end in a",
+        show_y=lambda value: format_time(value, signed=True),
+    )
+    rows = []
+    for one in ranks[:_RANKS]:
+        host = one.host_a if one.host_a == one.host_b else f"{one.host_a} -> {one.host_b}"
+        least = _ROUNDING * abs(one.finish)
+        parts = [
+            format_time(part, 6, signed=True) if abs(part) > least else "0"
+            for part in (one.compute, one.communication, one.other)
+        ]
+        change = format_time(one.finish, 6, signed=True)
+        rows.append((str(one.rank), escape(host), format_time(one.finish_b, 6), change, *parts))
+    head = ("rank", "host", "end in b", "difference", "computing", "communicating", "other")
+    more = len(ranks) - _RANKS
+    note = f'<p class="note">And {more:,} more ranks; --json lists all.</p>' if more > 0 else ""
+    shown = figure(chart, "How much later each rank ends in b than in a.")
+    return figures([shown]) + table(head, rows, texts=2) + note

@@ -1,0 +1,279 @@
+"""Tables of what programs did with files: in words, for terminals and reports, and as frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final
+
+from tisim.kernel.file_use import SIZE_BOUNDS
+from tisim.support.quantities import format_bytes
+from tisim.support.tables import time_column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tisim.kernel.file_sums import IoDict, ServersDict
+    from tisim.kernel.file_use import AccessesDict, FileUseDict
+
+Row = tuple[str, ...]
+
+#: What the files are on that are on no file system of servers.
+DISKS = "disks of hosts"
+_OTHER_FILES = "(further files)"
+_SERVED: Final = ("seconds", "requests", "bytes_read", "bytes_written", "waited", "awaited")
+_COUNTED: Final = ("calls", "bytes", "sequential", "consecutive", "aligned", "sizes")
+
+
+def title_of(use: FileUseDict) -> str:
+    """The name of files, as the trace has it."""
+    return use["name"] or _OTHER_FILES
+
+
+def size_class(number: int) -> str:
+    """The sizes of a class in words, such as ``4 to 10 MB``."""
+    if number == 0:
+        return f"below {format_bytes(SIZE_BOUNDS[0])}"
+    least = format_bytes(SIZE_BOUNDS[number - 1])
+    if number == len(SIZE_BOUNDS):
+        return f"{least} and more"
+    most = format_bytes(SIZE_BOUNDS[number])
+    amount, unit = least.split(" ")
+    return f"{amount if most.endswith(f' {unit}') else least} to {most}"
+
+
+def order_words(accesses: AccessesDict, opens: int) -> str:
+    """Whether calls go on where the one before has ended: in a word, with the share of those.
+
+    The first call of each handle follows none.
+    """
+    following = accesses["calls"] - min(opens, accesses["calls"])
+    if following <= 0:
+        return "one a file"
+    shares = {
+        "consecutive": min(accesses["consecutive"] / following, 1.0),
+        "sequential": min(accesses["sequential"] / following, 1.0),
+    }
+    for word, share in shares.items():
+        if share >= 0.5:
+            return word if share == 1 else f"{word} {share:.0%}"
+    return f"random {1 - shares['sequential']:.0%}"
+
+
+def common_size(accesses: AccessesDict) -> str:
+    """The class of sizes that most calls have, with their share where it is not all."""
+    sizes = accesses["sizes"]
+    most = max(range(len(sizes)), key=sizes.__getitem__)
+    share = sizes[most] / max(sum(sizes), 1)
+    return size_class(most) + ("" if share == 1 else f" ({share:.0%})")
+
+
+def habit_rows(uses: Sequence[FileUseDict], most: int | None = None) -> Iterator[Row]:
+    """How each name is read and written: a heading, and the rows of so many names at most."""
+    yield ("files", "on", "", "opens", "calls", "bytes", "sizes", "order", "aligned")
+    for use in sorted(uses, key=_bytes_of, reverse=True)[:most]:
+        for direction, accesses in (("reads", use["reads"]), ("writes", use["writes"])):
+            if accesses["calls"]:
+                yield (
+                    title_of(use),
+                    use["file_system"] or DISKS,
+                    direction,
+                    f"{use['opens']:,}",
+                    f"{accesses['calls']:,}",
+                    format_bytes(accesses["bytes"]),
+                    common_size(accesses),
+                    order_words(accesses, use["opens"]),
+                    f"{accesses['aligned'] / accesses['calls']:.0%}",
+                )
+
+
+def short_habits(uses: Sequence[FileUseDict], most: int) -> list[tuple[str, str, str]]:
+    """The names with the most bytes, what was moved, and how, one row for each direction."""
+    rows = []
+    for use in sorted(uses, key=_bytes_of, reverse=True)[:most]:
+        for way, accesses in (("read", use["reads"]), ("written", use["writes"])):
+            if accesses["calls"]:
+                calls = f"{accesses['calls']:,} calls of {common_size(accesses)}"
+                if accesses["calls"] == 1:
+                    calls = calls.replace("calls", "call", 1)
+                order = order_words(accesses, use["opens"])
+                rows.append(
+                    (title_of(use), f"{format_bytes(accesses['bytes'])} {way}", f"{calls}, {order}")
+                )
+    return rows
+
+
+def server_rows(io: IoDict, most: int) -> Iterator[Row]:
+    """What the servers of each file system did, and how long ranks waited for them.
+
+    Parameters
+    ----------
+    io
+        Of a result.
+    most
+        So many servers of each file system are listed: those that ranks waited for longest.
+    """
+    width = io.get("bin_seconds", 0.0)
+    shown = [
+        (name, servers, place)
+        for name, servers in io.get("file_systems", {}).items()
+        for place in _busiest(servers)[:most]
+    ]
+    means = [servers["seconds"][i] / servers["requests"][i] for _, servers, i in shown]
+    requests = time_column("a request", means)
+    waits = time_column("ranks waited", [servers["waited"][i] for _, servers, i in shown])
+    yield ("server", "of", "read", "written", "requests", requests[0], waits[0], "peak")
+    for (name, servers, i), request, wait in zip(shown, requests[1:], waits[1:], strict=True):
+        metadata = " (metadata)" if _is_metadata(servers, i) else ""
+        yield (
+            f"{servers['hosts'][i]}{metadata}",
+            name,
+            format_bytes(servers["bytes_read"][i]),
+            format_bytes(servers["bytes_written"][i]),
+            f"{servers['requests'][i]:,}",
+            request,
+            wait,
+            _rate(max(both_ways(servers, i), default=0.0), width),
+        )
+
+
+def wait_rows(io: IoDict, most: int) -> Iterator[Row]:
+    """Who waited longest for which server: a heading, and so many rows at most."""
+    waits = io.get("waits", [])[:most]
+    seconds = time_column("waited", [wait["seconds"] for wait in waits])
+    yield ("rank", "for", "of", "calls", seconds[0])
+    for wait, waited in zip(waits, seconds[1:], strict=True):
+        yield (str(wait["rank"]), wait["host"], wait["file_system"], f"{wait['calls']:,}", waited)
+
+
+def both_ways(servers: ServersDict, server: int) -> list[float]:
+    """The bytes that a server read and wrote in each bin of time."""
+    series = servers["read_over_time"][server], servers["written_over_time"][server]
+    return [read + written for read, written in zip_longest(*series, fillvalue=0.0)]
+
+
+def bandwidth_series(io: IoDict) -> Iterator[tuple[str, str, str, list[float]]]:
+    """Bytes over time: of what, its name, whether read or written, and the bytes in each bin.
+
+    Of what: ``file system``, ``files`` or ``server``. Of a file system these are the bytes of its
+    files, as the ranks see them; files on disks of hosts count as one, `DISKS`.
+    """
+    sums: dict[tuple[str, str], list[float]] = {}
+    files = []
+    for use in io.get("files", []):
+        home = use["file_system"] or DISKS
+        for way, accesses in (("read", use["reads"]), ("written", use["writes"])):
+            over_time = accesses["over_time"]
+            if over_time:
+                files.append(("files", title_of(use), way, over_time))
+                known = sums.get((home, way), [])
+                both = zip_longest(known, over_time, fillvalue=0.0)
+                sums[home, way] = [one + other for one, other in both]
+    yield from (("file system", home, way, series) for (home, way), series in sums.items())
+    yield from files
+    for servers in io.get("file_systems", {}).values():
+        for place, host in enumerate(servers["hosts"]):
+            for way, series in (
+                ("read", servers["read_over_time"][place]),
+                ("written", servers["written_over_time"][place]),
+            ):
+                if series:
+                    yield "server", host, way, series
+
+
+class FileTables:
+    """What was done with files, as frames; they are empty where nothing was.
+
+    Parameters
+    ----------
+    io
+        Of a result (`tisim.Result.io`).
+    """
+
+    def __init__(self, io: IoDict | None) -> None:
+        self._io: IoDict = io or {"seconds": [], "bytes_read": [], "bytes_written": [], "calls": []}
+
+    @property
+    def files(self) -> pd.DataFrame:
+        """One row for each name of files and each of reads and writes.
+
+        Columns: `files` (the name as the trace has it), `file_system`, `opens`, `seconds` that
+        ranks waited, `way` (``reads`` or ``writes``), and of these `calls`, `bytes`, and how many
+        calls were `sequential`, `consecutive`, `aligned` and of each class of `sizes`
+        (`tisim.kernel.file_use.AccessesDict`).
+        """
+        rows = [
+            (*_use_cells(use), way, *(accesses[key] for key in _COUNTED))
+            for use in self._io.get("files", [])
+            for way, accesses in (("reads", use["reads"]), ("writes", use["writes"]))
+            if accesses["calls"]
+        ]
+        return _frame(rows, ["files", "file_system", "opens", "seconds", "way", *_COUNTED])
+
+    @property
+    def servers(self) -> pd.DataFrame:
+        """One row for each server of each file system; that of metadata is the last of its own.
+
+        Columns: `file_system`, `server`, `host`, `is_metadata`, `seconds` from the arrival of each
+        request to its reply, `requests`, `bytes_read`, `bytes_written`, `waited`: seconds that
+        ranks waited for it, and in how many calls, `awaited`.
+        """
+        rows = [
+            (name, i, host, _is_metadata(servers, i), *(servers[key][i] for key in _SERVED))
+            for name, servers in self._io.get("file_systems", {}).items()
+            for i, host in enumerate(servers["hosts"])
+        ]
+        return _frame(rows, ["file_system", "server", "host", "is_metadata", *_SERVED])
+
+    @property
+    def bandwidth(self) -> pd.DataFrame:
+        """Bytes over time: a row for each bin of time of each series in which some moved.
+
+        Columns: `of` (``file system``, ``files`` or ``server``), `name`, `way` (``read`` or
+        ``written``), `begin`, `end` (s), `bytes`, `bandwidth` (bytes/s).
+        """
+        width = self._io.get("bin_seconds", 0.0)
+        rows = [
+            (of, name, way, i * width, (i + 1) * width, moved, moved / width)
+            for of, name, way, series in bandwidth_series(self._io)
+            for i, moved in enumerate(series)
+            if moved
+        ]
+        return _frame(rows, ["of", "name", "way", "begin", "end", "bytes", "bandwidth"])
+
+    @property
+    def waits(self) -> pd.DataFrame:
+        """Who waited longest for which server: of each file system a hundred, longest first.
+
+        Columns: `rank`, `file_system`, `server`, `host`, `calls`, `seconds`.
+        """
+        columns = ["rank", "file_system", "server", "host", "calls", "seconds"]
+        rows = [tuple(wait.values()) for wait in self._io.get("waits", [])]
+        return _frame(rows, columns)
+
+
+def _frame(rows: Sequence[tuple[object, ...]], columns: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+def _use_cells(use: FileUseDict) -> tuple[str, str, int, float]:
+    return title_of(use), use["file_system"] or DISKS, use["opens"], use["seconds"]
+
+
+def _is_metadata(servers: ServersDict, place: int) -> bool:
+    return place == len(servers["hosts"]) - 1
+
+
+def _busiest(servers: ServersDict) -> list[int]:
+    used = [place for place, requests in enumerate(servers["requests"]) if requests]
+    return sorted(used, key=lambda place: -servers["waited"][place])
+
+
+def _rate(nbytes: float, seconds: float) -> str:
+    return f"{format_bytes(nbytes / seconds)}/s" if nbytes and seconds else "-"
+
+
+def _bytes_of(use: FileUseDict) -> int:
+    return use["reads"]["bytes"] + use["writes"]["bytes"]

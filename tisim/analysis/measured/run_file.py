@@ -1,0 +1,221 @@
+"""Writes measured runs as run files, which the viewer and comparisons read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim.analysis.measured.actions import Actions, actions_of
+from tisim.analysis.measured.calls import MeasuredCalls
+from tisim.analysis.measured.waits import Waits, waits_of
+from tisim.analysis.timeline.names import STATES, kind_names
+from tisim.analysis.timeline.run_file.schema import SUFFIX
+from tisim.analysis.timeline.run_file.writer import RunDescription, RunFileWriter, row_types
+from tisim.errors import InputError
+from tisim.traces import Trace
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# What is said of the hosts of a run that were not recorded.
+_HOST = "a host that was not recorded"
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """What became of a measured run.
+
+    Attributes
+    ----------
+    calls
+        Calls with times that stand in the trace.
+    unmatched
+        Messages whose send or receive is unknown, which are left out.
+    """
+
+    calls: int
+    unmatched: int
+
+
+def is_run_file(path: str | os.PathLike[str] | None) -> bool:
+    """Whether a timeline is to be a run file."""
+    return path is not None and Path(path).suffix == SUFFIX
+
+
+def write_measured_run(
+    trace: Trace, calls: Iterable[tuple[int, MeasuredCalls]], path: str | os.PathLike[str]
+) -> MeasuredRun:
+    """Write a run file of a real run.
+
+    Parameters
+    ----------
+    trace
+        What the ranks did.
+    calls
+        Of each rank, when it did it.
+    path
+        The run file; it appears when it is whole.
+
+    Raises
+    ------
+    InputError
+        When no call has a time, or the file cannot be written.
+    """
+    import numpy as np
+
+    writer = RunFileWriter(Path(path), trace.ranks)
+    try:
+        actions = actions_of(trace)
+        start, end = (np.full(len(actions.rows), np.nan) for _ in range(2))
+        matched = sum(_place(actions, rank, one, start, end) for rank, one in calls)
+        if not matched:
+            raise InputError("no call of the trace has a time", file=trace.name)
+        zero = float(np.nanmin(start))
+        for rank in range(trace.ranks):
+            part = slice(actions.first[rank], actions.first[rank + 1])
+            _fill(actions, part, start, end, zero)
+        waits = waits_of(actions, start, end)
+        _write(writer, trace, actions, start, end, waits)
+        writer.commit()
+    except BaseException:
+        writer.discard()
+        raise
+    return MeasuredRun(matched, actions.unmatched)
+
+
+def _place(
+    actions: Actions,
+    rank: int,
+    calls: MeasuredCalls,
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+) -> int:
+    """Give the actions of a rank the times of their calls; returns how many have one."""
+    import numpy as np
+
+    first, last = actions.first[rank], actions.first[rank + 1]
+    line = actions.rows["line"][first:last].astype(np.int64)
+    place = np.searchsorted(line, calls.line)
+    known = place < len(line)
+    known[known] = line[place[known]] == calls.line[known]
+    start[first + place[known]] = calls.start[known]
+    end[first + place[known]] = calls.end[known]
+    return int(known.sum())
+
+
+def _fill(
+    actions: Actions,
+    part: slice,
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+    zero: float,
+) -> None:
+    """Times of the actions of a rank that were not measured, in place.
+
+    A computation lasts from the call before to the next one. Other actions take no time. The clock
+    begins with the first call of all ranks.
+    """
+    import numpy as np
+
+    own, until = start[part], end[part]
+    own -= zero
+    until -= zero
+    # No call begins before the one before has ended.
+    known = np.flatnonzero(~np.isnan(own))
+    until[known] = np.maximum.accumulate(np.maximum(until[known], own[known]))
+    own[known[1:]] = np.maximum(own[known[1:]], until[known[:-1]])
+    missing = np.isnan(own)
+    ended = np.maximum.accumulate(np.where(missing, 0.0, until))
+    following = np.where(missing, np.inf, own)
+    following = np.minimum.accumulate(following[::-1])[::-1]
+    following = np.where(np.isinf(following), ended, following)
+    kinds = np.array(kind_names())[actions.rows["kind"][part]]
+    computes = missing & (kinds == "compute")
+    # Of several computations in a row the first has all of the time.
+    again = computes & np.append(False, missing[:-1] & computes[:-1])
+    own[missing] = ended[missing]
+    until[missing] = ended[missing]
+    longer = computes & ~again
+    until[longer] = following[longer]
+    own[again] = until[again] = following[again]
+
+
+def _write(
+    writer: RunFileWriter,
+    trace: Trace,
+    actions: Actions,
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+    waits: Waits,
+) -> None:
+    import numpy as np
+
+    types = row_types()
+    rows = actions.rows.copy()
+    rows["start"], rows["end"] = start, end
+    states = _states(actions, start, end, waits, types["states"])
+    messages = np.zeros(len(actions.messages), types["messages"])
+    for name in ("source", "destination", "bytes", "tag"):
+        messages[name] = actions.messages[name]
+    messages["sent"] = messages["started"] = start[actions.send]
+    messages["received"] = start[actions.receive]
+    messages["arrived"] = np.nan_to_num(waits.arrived, nan=-1.0)
+    for name, table, by in (
+        ("states", states, "end"),
+        ("actions", rows, "end"),
+        ("messages", messages, "arrived"),
+    ):
+        writer.add(name, table[np.argsort(table[by], kind="stable")].tobytes(), last=True)
+    writer.finish(
+        RunDescription(
+            title=f"{Path(trace.name).name}, measured",
+            ranks=trace.ranks,
+            end=float(end.max()),
+            hosts=[_HOST],
+            host_of=[0] * trace.ranks,
+            trace=str(trace.name),
+            is_measured=True,
+        )
+    )
+
+
+def _states(
+    actions: Actions,
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+    waits: Waits,
+    row_type: np.dtype[np.void],
+) -> NDArray[np.void]:
+    """The time of each rank without gaps: before each action, its wait, and the rest of it."""
+    import numpy as np
+
+    count = len(start)
+    before = np.append(0.0, end[:-1])
+    before[actions.first[:-1][actions.first[:-1] < count]] = 0.0
+    until = np.where(np.isnan(waits.until), start, waits.until)
+    parts = np.zeros((count, 3), row_type)
+    for name, value in (
+        ("rank", actions.rows["rank"]),
+        ("line", actions.rows["line"]),
+        ("kind", actions.rows["kind"]),
+        ("bytes", waits.bytes),
+        ("peer", waits.peer),
+    ):
+        parts[name] = value[:, None]
+    parts["start"] = np.stack((before, start, until), axis=1)
+    parts["end"] = np.stack((start, until, end), axis=1)
+    computing = np.full(count, STATES.index("compute"), np.uint8)
+    parts["state"] = np.stack((computing, waits.state, waits.rest), axis=1)
+    parts["cause"] = -1
+    parts["cause"][:, 1] = waits.cause
+    # The time between two calls belongs to no action, and wait states to no message.
+    parts["kind"][:, 0] = kind_names().index("compute")
+    parts["peer"][:, :2] = -1
+    parts["bytes"][:, :2] = -1
+    flat = parts.reshape(-1)
+    kept: NDArray[np.void] = flat[flat["end"] > flat["start"]]
+    return kept

@@ -1,0 +1,223 @@
+"""Wait states of a real run: who called so late that others had to wait.
+
+The definitions are those of `docs/results.md`, which are Scalasca's: a receive waits for its sender
+until that has called, a collective for the rank that calls last. When a message arrived was not
+measured, only when the receiver went on. What a call takes beyond its wait is `transfer`, or
+`overhead` where it waits for nobody.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tisim.analysis.measured.actions import Actions
+from tisim.analysis.timeline.names import STATES, kind_names
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_BLOCKING_SENDS = ("send", "ssend")
+_COMPLETING = frozenset({"wait", "waitall", "waitany", "waitsome", "test", "testall", "testany"})
+_COMPUTING = ("compute", "sleep")
+# The wait state of each collective of all ranks, and who can be late.
+_ALL_TO_ALL = ("allreduce", "alltoall", "alltoallv", "allgather", "allgatherv", "reducescatter")
+_FROM_ROOT = ("bcast", "scatter", "scatterv")
+_TO_ROOT = ("reduce", "gather", "gatherv")
+_COLLECTIVES = ("barrier", *_ALL_TO_ALL, *_FROM_ROOT, *_TO_ROOT)
+
+
+@dataclass(frozen=True)
+class Waits:
+    """What each action waited for.
+
+    Attributes
+    ----------
+    until
+        When the wait was over, in seconds; NaN: there was none.
+    state
+        The wait state, a place in `STATES`.
+    rest
+        The state of the rest of the call.
+    cause
+        The rank that was late, -1: none.
+    peer, bytes
+        Of the message that the call received last, -1: none.
+    arrived
+        Of each message, when its receiver went on; NaN: unknown.
+    """
+
+    until: NDArray[np.float64]
+    state: NDArray[np.uint8]
+    rest: NDArray[np.uint8]
+    cause: NDArray[np.int32]
+    peer: NDArray[np.int32]
+    bytes: NDArray[np.int64]
+    arrived: NDArray[np.float64]
+
+
+def waits_of(actions: Actions, start: NDArray[np.float64], end: NDArray[np.float64]) -> Waits:
+    """The wait states of a run.
+
+    Parameters
+    ----------
+    actions
+        Of all ranks.
+    start, end
+        Of each action, in seconds.
+    """
+    import numpy as np
+
+    count = len(start)
+    kinds = np.array(kind_names())[actions.rows["kind"]]
+    rest = np.full(count, STATES.index("overhead"), np.uint8)
+    for kind in _COMPUTING:
+        rest[kinds == kind] = STATES.index(kind)
+    waits = Waits(
+        np.full(count, np.nan),
+        np.zeros(count, np.uint8),
+        rest,
+        np.full(count, -1, np.int32),
+        np.full(count, -1, np.int32),
+        np.full(count, -1, np.int64),
+        np.full(len(actions.messages), np.nan),
+    )
+    _receivers(waits, actions, kinds, start, end)
+    _senders(waits, actions, kinds, start, end)
+    _collectives(waits, actions, kinds, start, end)
+    return waits
+
+
+def _receivers(
+    waits: Waits,
+    actions: Actions,
+    kinds: NDArray[np.str_],
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+) -> None:
+    """Calls that complete receives wait until the last of the senders has called."""
+    import numpy as np
+
+    completed = _completions(actions, kinds, start, end)
+    known = np.flatnonzero(completed >= 0)
+    # The last sender of a call comes last, and stays.
+    known = known[np.argsort(start[actions.send[known]], kind="stable")]
+    call, sent = completed[known], start[actions.send[known]]
+    waits.arrived[known] = end[call]
+    waits.rest[call] = STATES.index("transfer")
+    waits.peer[call] = actions.messages["source"][known]
+    waits.bytes[call] = actions.messages["bytes"][known]
+    late = sent > start[call]
+    call = call[late]
+    waits.until[call] = np.minimum(sent[late], end[call])
+    waits.state[call] = STATES.index("late sender")
+    waits.cause[call] = waits.peer[call]
+
+
+def _completions(
+    actions: Actions,
+    kinds: NDArray[np.str_],
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+) -> NDArray[np.intp]:
+    """The call that completes each receive, -1: unknown.
+
+    A blocking receive is its own. Of others the trace is not asked which request is whose: a wait
+    for one takes the oldest from that rank, a call for several all that have been sent by its end.
+    """
+    import numpy as np
+
+    completed = actions.receive.copy()
+    posting = kinds[actions.receive] == "irecv"
+    completed[posting] = -1
+    message_of = dict(zip(actions.receive[posting].tolist(), np.flatnonzero(posting), strict=True))
+    is_send = np.isin(kinds, ["isend", "issend"])
+    wanted = np.flatnonzero(is_send | np.isin(kinds, ["irecv", *_COMPLETING]))
+    rank, peers = actions.rows["rank"], actions.rows["peer"]
+    sent, source = start[actions.send], actions.messages["source"]
+    # Of the rank at hand: receives that are not complete, and how many sends, by the other rank.
+    pending: dict[int, deque[int]] = {}
+    sends: dict[int, int] = {}
+    before = -1
+    for place in wanted.tolist():
+        if rank[place] != before:
+            before = rank[place]
+            pending, sends = {}, {}
+        peer = int(peers[place])
+        if place in message_of:
+            message = int(message_of[place])
+            pending.setdefault(int(source[message]), deque()).append(message)
+        elif is_send[place]:
+            sends[peer] = sends.get(peer, 0) + 1
+        elif kinds[place] in ("wait", "test") and peer >= 0:
+            if pending.get(peer):
+                completed[pending[peer].popleft()] = place
+            elif sends.get(peer):
+                sends[peer] -= 1
+        else:
+            for from_one in pending.values():
+                while from_one and sent[from_one[0]] <= end[place]:
+                    completed[from_one.popleft()] = place
+    return completed
+
+
+def _senders(
+    waits: Waits,
+    actions: Actions,
+    kinds: NDArray[np.str_],
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+) -> None:
+    """A blocking send that lasts until its receive is posted, and longer, waited for it."""
+    import numpy as np
+
+    call, posted = actions.send, start[actions.receive]
+    late = np.isin(kinds[call], _BLOCKING_SENDS) & (posted > start[call]) & (posted < end[call])
+    call = call[late]
+    waits.until[call] = posted[late]
+    waits.state[call] = STATES.index("late receiver")
+    waits.rest[call] = STATES.index("transfer")
+    waits.cause[call] = waits.peer[call] = actions.messages["destination"][late]
+    waits.bytes[call] = actions.messages["bytes"][late]
+
+
+def _collectives(
+    waits: Waits,
+    actions: Actions,
+    kinds: NDArray[np.str_],
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+) -> None:
+    """In collectives of all ranks, ranks wait for the last of those that they need."""
+    import numpy as np
+
+    ranks = len(actions.first) - 1
+    is_one = np.isin(kinds, _COLLECTIVES)
+    waits.rest[is_one] = STATES.index("transfer")
+    is_one &= actions.rows["comm"] == 0
+    of_rank = [
+        np.flatnonzero(is_one[first:last]) + first
+        for first, last in zip(actions.first[:-1], actions.first[1:], strict=True)
+    ]
+    for calls in zip(*of_rank, strict=False) if ranks > 1 else ():
+        here = np.array(calls)
+        last = int(start[here].argmax())
+        kind = str(kinds[here[0]])
+        root = int(actions.rows["peer"][here[0]])
+        who, cause = np.arange(ranks) != last, last
+        if kind == "barrier":
+            state = "wait at barrier"
+        elif kind in _ALL_TO_ALL:
+            state = "wait at N x N"
+        elif kind in _FROM_ROOT:
+            state, cause = "late broadcast", root
+            who = start[here] < start[here[root]]
+        else:
+            state = "early reduce"
+            who &= np.arange(ranks) == root
+        waiting = here[who]
+        waits.until[waiting] = np.minimum(start[here[cause]], end[waiting])
+        waits.state[waiting] = STATES.index(state)
+        waits.cause[waiting] = cause

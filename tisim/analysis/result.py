@@ -1,0 +1,305 @@
+"""What a replay gives."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, get_args, overload
+
+from tisim.analysis.file_tables import FileTables
+from tisim.analysis.logged_result import LoggedResult
+from tisim.analysis.result_json import (
+    COLUMNS,
+    COUNTS,
+    MEASURED_TIMES,
+    CountName,
+    RankBuffer,
+    TimeName,
+    columns_of,
+    json_pieces,
+    parse,
+    rank_row,
+    read_file,
+)
+from tisim.errors import InputError
+from tisim.support.quantities import format_seconds
+from tisim.support.tables import html_facts
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from tisim.analysis.result_json import BreakdownDict, RankValues, ResultDict, SummaryDict
+    from tisim.analysis.timeline.event_log import EventLog
+    from tisim.kernel.file_sums import IoDict
+    from tisim.kernel.steady import SteadyDict
+    from tisim.models.jitter import JitterDict
+
+
+class Result(LoggedResult):
+    """The outcome of a replay.
+
+    The seconds of a rank add up: its `compute`, `communication` and `other` together are its
+    `finish`, up to the rounding of the additions, here as in `ranks` and in JSON.
+
+    Results can be pickled and compared. Pickled ones, and those that `from_json` has read, are
+    without the event log; what `to_dict` says of its breakdown stays.
+
+    Parameters
+    ----------
+    columns
+        By name, one number a rank: `finish`, `compute` and `other` in seconds, `actions`,
+        `bytes_sent` and `messages_sent`.
+    start
+        Simulated seconds at which the replay began; `finish` is counted from there.
+    hosts, wall_time, trace, platform, config, warnings
+        The attributes of these names.
+
+    Attributes
+    ----------
+    hosts
+        Name of the host of each rank.
+    wall_time
+        Seconds that reading the files and simulating took.
+    trace, platform
+        What was replayed, and on what: names of files.
+    config
+        The configuration that was used, canonical key to value.
+    warnings
+        What was noticed and may matter.
+    version
+        The version of tisim that simulated it.
+    event_log
+        What happened, if the replay kept it (``event_log=True``); else None.
+    jitter
+        The times with each seed (``replay(..., jitter=9)``), whose median this is; else None.
+    steady
+        Which iterations were not simulated (``replay(..., skip_steady=1e-6)``); else None.
+    io
+        What each rank did with files (`tisim.kernel.file_sums.IoDict`); None if they had none.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, RankBuffer],
+        hosts: Sequence[str],
+        *,
+        start: float = 0.0,
+        wall_time: float = 0.0,
+        trace: str = "",
+        platform: str = "",
+        config: Mapping[str, object],
+        warnings: Sequence[str] = (),
+    ) -> None:
+        from tisim import __version__
+
+        # Plain arrays: a replay that asks for no frame needs no numpy.
+        self._times: dict[str, array[float]] = {name: array("d") for name in MEASURED_TIMES}
+        self._counts: dict[str, array[int]] = {name: array("q") for name in COUNTS}
+        for time in MEASURED_TIMES:
+            self._times[time].frombytes(columns[time].tobytes())
+        for count in COUNTS:
+            self._counts[count].frombytes(columns[count].tobytes())
+        if start:
+            self._times["finish"] = array("d", (t - start for t in self._times["finish"]))
+        self.hosts, self.wall_time = list(hosts), wall_time
+        self.trace, self.platform = trace, platform
+        self.config, self.warnings, self.version = dict(config), list(warnings), __version__
+        self.event_log: EventLog | None = None
+        self.uncertainty: dict[str, object] | None = None
+        self.jitter: JitterDict | None = None
+        self.steady: SteadyDict | None = None
+        self.io: IoDict | None = None
+        self._breakdown: BreakdownDict | None = None
+
+    @classmethod
+    def from_json(cls, source: str | os.PathLike[str]) -> Result:
+        """Read what `to_json` or ``tisim replay --json`` has written; the event log is not in it.
+
+        Parameters
+        ----------
+        source
+            The JSON itself, which begins with a brace, or the name of a file.
+
+        Raises
+        ------
+        InputError
+            When the file cannot be read, or is not the result of a replay.
+        """
+        is_text = isinstance(source, str) and source.lstrip().startswith("{")
+        path = None if is_text else source
+        written = parse(str(source)) if path is None else read_file(path)
+        rows = written["ranks"]
+        try:
+            result = cls(
+                columns_of(rows),
+                [str(row["host"]) for row in rows],
+                wall_time=float(written.get("wall_time", 0.0)),
+                trace=str(written.get("trace", "")),
+                platform=str(written.get("platform", "")),
+                config=dict(written.get("config", {})),
+                warnings=[str(text) for text in written.get("warnings", ())],
+            )
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"is no result of a replay: {error}", file=path) from None
+        result.version = str(written.get("tisim", ""))
+        result._breakdown = written.get("breakdown")
+        result.jitter, result.steady = written.get("jitter"), written.get("steady")
+        result.io = written.get("io")
+        return result
+
+    @property
+    def simulated_time(self) -> float:
+        """Seconds until the last rank has finished."""
+        return float(max(self._times["finish"]))
+
+    @property
+    def actions(self) -> int:
+        """Actions of all ranks."""
+        return sum(self._counts["actions"])
+
+    @cached_property
+    def finish(self) -> NDArray[np.float64]:
+        """Seconds at which each rank has done its last action, shape (ranks,)."""
+        return self._time_array("finish")
+
+    @cached_property
+    def compute(self) -> NDArray[np.float64]:
+        """Seconds that each rank spent computing, shape (ranks,)."""
+        return self._time_array("compute")
+
+    @cached_property
+    def communication(self) -> NDArray[np.float64]:
+        """Seconds that each rank spent in MPI calls, shape (ranks,): the rest of `finish`."""
+        return self._time_array("communication")
+
+    @cached_property
+    def other(self) -> NDArray[np.float64]:
+        """Seconds of each rank in sleeps, custom actions, reads and writes, shape (ranks,)."""
+        return self._time_array("other")
+
+    @cached_property
+    def rank_actions(self) -> NDArray[np.int64]:
+        """Actions of each rank, shape (ranks,)."""
+        return self._count_array("actions")
+
+    @cached_property
+    def bytes_sent(self) -> NDArray[np.int64]:
+        """Bytes that each rank sent, those inside collectives included; shape (ranks,)."""
+        return self._count_array("bytes_sent")
+
+    @cached_property
+    def messages_sent(self) -> NDArray[np.int64]:
+        """Messages that each rank sent, those inside collectives included; shape (ranks,)."""
+        return self._count_array("messages_sent")
+
+    def _time_array(self, name: TimeName) -> NDArray[np.float64]:
+        import numpy as np
+
+        return np.array(self.column(name), dtype=np.float64)
+
+    def _count_array(self, name: CountName) -> NDArray[np.int64]:
+        import numpy as np
+
+        return np.array(self.column(name), dtype=np.int64)
+
+    @overload
+    def column(self, name: TimeName) -> array[float]: ...
+    @overload
+    def column(self, name: CountName) -> array[int]: ...
+    def column(self, name: TimeName | CountName) -> array[float] | array[int]:
+        """One number a rank, as an array of Python's own, which needs no numpy.
+
+        Parameters
+        ----------
+        name
+            One of `COLUMNS` but `rank` and `host`; times are in seconds.
+        """
+        if name in self._counts:
+            return self._counts[name]
+        if name != "communication":
+            return self._times[name]
+        times = zip(*(self._times[part] for part in MEASURED_TIMES), strict=True)
+        return array("d", (finish - compute - other for finish, compute, other in times))
+
+    @cached_property
+    def ranks(self) -> pd.DataFrame:
+        """One row a rank, with the columns `rank`, `host`, `finish`, ... (`COLUMNS`)."""
+        from tisim.analysis.timeline.columns import frame
+
+        every = (
+            self.rank_actions if one == "actions" else getattr(self, one) for one in COLUMNS[2:]
+        )
+        columns = zip(COLUMNS, (range(len(self.hosts)), self.hosts, *every), strict=True)
+        return frame(dict(columns))
+
+    @property
+    def file_tables(self) -> FileTables:
+        """Frames of `io`: `files`, `servers`, `bandwidth` and `waits`."""
+        return FileTables(self.io)
+
+    def to_dict(self) -> ResultDict:
+        """The result as plain numbers, lists, dicts; with `breakdown` if there is an event log."""
+        return {**self._summary(), "ranks": [rank_row(values) for values in self._rows()]}
+
+    def to_json(self) -> str:
+        """The result as JSON, numbers in full precision; `from_json` reads it."""
+        return "".join(self.json_pieces())
+
+    def json_pieces(self) -> Iterator[str]:
+        """What `to_json` returns, a piece at a time: with a million ranks it is long."""
+        return json_pieces(self._summary(), COLUMNS, self._rows())
+
+    def _summary(self) -> SummaryDict:
+        """What is said of the whole."""
+        summary: SummaryDict = {
+            "tisim": self.version,
+            "trace": self.trace,
+            "platform": self.platform,
+            "simulated_time": self.simulated_time,
+            "actions": self.actions,
+            "wall_time": self.wall_time,
+            "config": self.config,
+            "warnings": self.warnings,
+        }
+        breakdown = self._breakdown if self.event_log is None else self.event_log.to_dict()
+        if breakdown is not None:
+            summary["breakdown"] = breakdown
+        if self.uncertainty is not None:
+            summary["uncertainty"] = self.uncertainty
+        if self.jitter is not None:
+            summary["jitter"] = self.jitter
+        if self.steady is not None:
+            summary["steady"] = self.steady
+        if self.io is not None:
+            summary["io"] = self.io
+        return summary
+
+    def _rows(self) -> Iterator[RankValues]:
+        """`COLUMNS` of each rank, as plain numbers and texts."""
+        return zip(*self._columns(), strict=True)
+
+    def _columns(self) -> Iterator[Sequence[int | float | str]]:
+        times = map(self.column, get_args(TimeName))
+        return chain((range(len(self.hosts)), self.hosts), times, self._counts.values())
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all numbers and texts are the same, the wall time included."""
+        return self.to_dict() == other.to_dict() if isinstance(other, Result) else NotImplemented
+
+    def __getstate__(self) -> dict[str, object]:
+        """The numbers and texts, without the event log, whose files belong to this process."""
+        return {**self.__dict__, "_breakdown": self._summary().get("breakdown"), "event_log": None}
+
+    def __repr__(self) -> str:
+        whole = f"{len(self.hosts)} ranks, {self.actions:,} actions"
+        return f"<Result: {self.simulated_time:.9g} s simulated, {whole}>"
+
+    def _repr_html_(self) -> str:
+        rows = [("simulated time", format_seconds(self.simulated_time))]
+        rows += [("ranks", f"{len(self.hosts):,}"), ("actions", f"{self.actions:,}")]
+        return html_facts(f"Replay of {self.trace} on {self.platform}", rows)

@@ -1,0 +1,270 @@
+"""What happened in a replay, event by event, and what is derived from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tisim import _core
+from tisim.analysis.timeline.breakdown import Breakdown
+from tisim.analysis.timeline.columns import categories, frame, structured
+from tisim.analysis.timeline.critical_path import CriticalPath
+from tisim.analysis.timeline.link_words import MOST_HOSTS, link_words
+from tisim.analysis.timeline.names import STATES
+from tisim.analysis.timeline.outliers import Outlier, SlowRanks, find_outliers, find_slow_ranks
+from tisim.analysis.timeline.routes import RouteTable
+from tisim.analysis.timeline.units import with_units
+from tisim.platform import Platform
+from tisim.platform.cable_words import cable_words, limiters_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from tisim.analysis.result_json import BreakdownDict, LinkDict
+    from tisim.analysis.timeline.event_store import EventStore
+    from tisim.analysis.timeline.links import Links
+    from tisim.analysis.timeline.run import Run
+
+
+class EventLog:
+    """What happened in a replay; the properties of the same names of `tisim.Result` describe them.
+
+    Parameters
+    ----------
+    store
+        The events, on disk.
+    run
+        The run they belong to.
+    finish
+        Seconds at which each rank ended.
+    """
+
+    def __init__(self, store: EventStore, run: Run, finish: NDArray[np.float64]) -> None:
+        self.store = store
+        self.run = run
+        self.finish = finish
+
+    @cached_property
+    def breakdown(self) -> Breakdown:
+        """Where the time of each rank went."""
+        return Breakdown(self.store.profile, self.run.ranks)
+
+    @cached_property
+    def waits(self) -> pd.DataFrame:
+        """Who waited for whom: one row for each `state`, `kind`, `rank` and `cause`."""
+        rows = structured(self.store.profile.waits())
+        table = frame(
+            {
+                "rank": rows["rank"],
+                "cause": rows["cause"],
+                "state": categories(rows["state"], STATES),
+                "kind": categories(rows["kind"], _core.kind_names()),
+                "seconds": rows["seconds"],
+                "count": rows["count"],
+            }
+        )
+        ordered = table.sort_values("seconds", ascending=False, ignore_index=True, kind="stable")
+        return with_units(ordered)
+
+    @cached_property
+    def matrix(self) -> pd.DataFrame:
+        """Who sent how much to whom: one row for each pair of ranks that has exchanged messages."""
+        rows = structured(self.store.profile.traffic())
+        names = ("source", "destination", "bytes", "messages")
+        more = ("collective_bytes", "collective_messages")
+        return frame({name: rows[name] for name in (*names, *more)})
+
+    @cached_property
+    def outliers(self) -> list[Outlier]:
+        """Computations that took far longer than those like them."""
+        return find_outliers(self.store, self.run.end)
+
+    @cached_property
+    def slow_ranks(self) -> list[SlowRanks]:
+        """Few ranks that compute longer than most, by their hosts."""
+        return find_slow_ranks(self.breakdown.by_rank["compute"].to_numpy(), self.run)
+
+    @cached_property
+    def critical_path(self) -> CriticalPath:
+        """What the simulated time consists of."""
+        routes = RouteTable(self.run.settings, self.run.hosts)
+        return CriticalPath(self.store, self.finish, routes)
+
+    def to_dict(self) -> BreakdownDict:
+        """Where the time went, as plain numbers, lists and dicts; seconds are sums over ranks.
+
+        `states`: seconds by state. `kinds`: for each kind of action its `actions`, `seconds` and
+        what they are in each state. `waits`: seconds by wait state and the rank that was waited
+        for. `outliers`: computations that took far longer than those like them (`Outlier`).
+        `slow_ranks`: few ranks that compute longer than most, by host (`SlowRanks`). `gains`: by
+        how much the simulated time could shrink at most. `links`: what each used link carried.
+        """
+        by_kind = self.breakdown.by_kind
+        states = [state for state in STATES if by_kind[state].any()]
+        waits = self.waits.groupby(["state", "cause"], observed=True)["seconds"].sum()
+        return {
+            "states": {state: float(by_kind[state].sum()) for state in states},
+            "kinds": {
+                kind: {
+                    "actions": int(row["actions"]),
+                    "seconds": float(row["seconds"]),
+                    "states": {state: float(row[state]) for state in states if row[state]},
+                }
+                for kind, row in by_kind.to_dict("index").items()
+            },
+            "waits": [
+                {"state": str(state), "cause": int(cause), "seconds": float(seconds)}
+                for (state, cause), seconds in waits.items()
+            ],
+            "outliers": [
+                {
+                    "rank": one.rank,
+                    "line": one.line,
+                    "start": one.start,
+                    "seconds": one.seconds,
+                    "usual": one.usual,
+                    "waited": one.waited,
+                    "waiting": one.waiting,
+                }
+                for one in self.outliers
+            ],
+            "slow_ranks": [
+                {"host": one.host, "ranks": [*one.ranks], "ratio": one.ratio}
+                for one in self.slow_ranks
+            ],
+            "gains": self.critical_path.gains["seconds"].to_dict(),
+            "links": self._links_to_dict(),
+        }
+
+    def _links_to_dict(self) -> list[LinkDict]:
+        """The links that were used, as `Links.table` orders them."""
+        columns = ["link", "bandwidth", "bytes", "mean", "peak"]
+        rows = self.links.table[columns].itertuples(index=False)
+        return [
+            {"link": link, "bandwidth": bandwidth, "bytes": count, "mean": mean, "peak": peak}
+            for link, bandwidth, count, mean, peak in rows
+        ]
+
+    @cached_property
+    def link_words(self) -> Mapping[str, str]:
+        """What a used link is, by its name: ``node-3, up``; ``switch 3 of level 1 to ...``.
+
+        Links that neither belong to a host nor join two parts of a cluster have no words.
+        """
+        settings = self.run.settings
+        words = link_words(settings, self.run.hosts)
+        if isinstance(settings.platform, Platform):
+            cables = cable_words(settings.platform.root, self.links.index.tolist())
+            # Of many hosts only some are asked for: all links of hosts are then called one way.
+            is_sampled = len({*map(int, self.run.hosts)}) > MOST_HOSTS
+            words = words | cables if is_sampled else cables | words
+        return {settings.routes.link_name(link): text for link, text in words.items()}
+
+    @cached_property
+    def limiters(self) -> frozenset[str]:
+        """Names of the used links that are no cables: limiters of hosts and switches."""
+        settings = self.run.settings
+        if not isinstance(settings.platform, Platform):
+            return frozenset()
+        found = limiters_of(settings.platform.root, self.links.index.tolist())
+        return frozenset(map(settings.routes.link_name, found))
+
+    @property
+    def links(self) -> Links:
+        """What each link carried over time."""
+        assert self.run.links is not None
+        return self.run.links
+
+    def seconds_by_state(
+        self,
+        groups: NDArray[np.int32],
+        count: int,
+        bins: int,
+        begin: float = 0.0,
+        end: float | None = None,
+    ) -> NDArray[np.float32]:
+        """Seconds that groups of ranks spend in each state, over time.
+
+        Parameters
+        ----------
+        groups
+            The group of each rank, from 0 to below `count`; shape (ranks,).
+        count
+            Number of groups.
+        bins
+            Equal parts of the time from `begin` to `end`.
+        begin, end
+            In seconds; all of the simulated time by default.
+
+        Returns
+        -------
+        ndarray
+            Shape (count, bins, states).
+        """
+        path = str(self.store.path("states"))
+        last = self.run.end if end is None else end
+        flat = _core.state_density(path, begin, last, bins, groups, count)
+        return flat.reshape(count, bins, len(STATES))
+
+    @property
+    def timeline(self) -> pd.DataFrame:
+        """One row an action, in the order of their ends."""
+        rows = self.store.read("actions")
+        return frame(
+            {
+                "rank": rows["rank"],
+                "kind": categories(rows["kind"], _core.kind_names()),
+                "start": rows["start"],
+                "end": rows["end"],
+                "bytes": rows["bytes"],
+                "volume": rows["volume"],
+                "peer": rows["peer"],
+                "communicator": rows["comm"],
+                "line": rows["line"],
+            },
+        )
+
+    @property
+    def states(self) -> pd.DataFrame:
+        """One row for each time that a rank spends in one state, in the order of their ends."""
+        rows = self.store.read("states")
+        return frame(
+            {
+                "rank": rows["rank"],
+                "state": categories(rows["state"], STATES),
+                "kind": categories(rows["kind"], _core.kind_names()),
+                "start": rows["start"],
+                "end": rows["end"],
+                "cause": rows["cause"],
+                "line": rows["line"],
+            },
+        )
+
+    @property
+    def messages(self) -> pd.DataFrame:
+        """One row a message, in the order in which their receivers went on."""
+        import numpy as np
+
+        rows = self.store.read("messages")
+        times = {
+            name: np.where(rows[field] < 0, np.nan, rows[field])
+            for name, field in (
+                ("posted", "sent"),
+                ("received", "received"),
+                ("started", "started"),
+                ("arrived", "arrived"),
+            )
+        }
+        return frame(
+            {
+                "source": rows["source"],
+                "destination": rows["destination"],
+                "bytes": rows["bytes"],
+                "tag": rows["tag"],
+                "collective": rows["collective"].astype(bool),
+                **times,
+            },
+        )

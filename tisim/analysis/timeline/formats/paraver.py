@@ -1,0 +1,171 @@
+"""Timelines for Paraver: records, labels and names of rows."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim import _core
+from tisim.analysis.timeline.formats.line_sort import merge_lines, sorted_lines
+from tisim.analysis.timeline.formats.names import files_of
+from tisim.support.files import OutputFile
+
+if TYPE_CHECKING:
+    from tisim.analysis.timeline.run import Run
+
+# The time of the end is written where the first line left room for it.
+_DIGITS = 20
+# Records that are sorted by time before they are written, which few are too late for: at least, for
+# each rank, at most.
+_WINDOW = (16_384, 64, 500_000)
+
+_STATES = {
+    0: "Idle",
+    1: "Running",
+    2: "Not created",
+    3: "Waiting a message",
+    4: "Blocking Send",
+    5: "Synchronization",
+    6: "Test/Probe",
+    7: "Scheduling and Fork/Join",
+    8: "Wait/WaitAll",
+    9: "Blocked",
+    10: "Immediate Send",
+    11: "Immediate Receive",
+    12: "I/O",
+    13: "Group Communication",
+    14: "Tracing Disabled",
+    15: "Others",
+    16: "Send Receive",
+}
+_TYPES = {
+    50000001: "MPI Point-to-point",
+    50000002: "MPI Collective Comm",
+    50000003: "MPI Other",
+}
+# Of collectives.
+_SIZES = {
+    50100001: "Send Size in MPI Global OP",
+    50100002: "Recv Size in MPI Global OP",
+    50100003: "Root in MPI Global OP",
+    50100004: "Communicator in MPI Global OP",
+}
+
+
+class ParaverOutput:
+    """``run.prv`` with ``run.pcf`` and ``run.row`` beside it.
+
+    The numbers of states, events and values are Extrae's, so that Paraver's configurations fit;
+    the wait states and who caused them are events of tisim's own.
+    """
+
+    def __init__(self, path: Path, run: Run) -> None:
+        import numpy as np
+
+        self._run = run
+        self._nodes, cpus, self._tasks = _machine(run)
+        least, each, most = _WINDOW
+        window = min(max(each * run.ranks, least), most)
+        self._writer = _core.ParaverWriter(np.asarray(cpus, dtype=np.int32), window)
+        self._files: list[OutputFile] = []
+        self._late = tempfile.TemporaryFile()  # noqa: SIM115 - closed in the end
+        try:
+            for file in files_of(path):
+                self._files.append(OutputFile(file, random_access=True))
+        except BaseException:
+            self.discard()
+            raise
+        run.send_states_to(self._writer.sink())
+        self._files[0].write(self._header(0.0))
+
+    def listeners(self) -> list[_core.Listener]:
+        return [self._writer]
+
+    def drain(self, last: bool) -> None:
+        records, labels, rows = self._files
+        if written := self._writer.take(last):
+            records.write(written)
+        if late := self._writer.take_late():
+            self._late.write(late)
+        if last:
+            records.overwrite(0, self._header(self._run.end).encode())
+            if self._late.tell():
+                merge_lines(records, sorted_lines(self._late, _time_of), _time_of)
+            labels.write(_labels(self._run))
+            rows.write(self._row_names())
+            for file in self._files:
+                file.complete()
+
+    def commit(self) -> None:
+        self._late.close()
+        for file in self._files:
+            file.commit()
+
+    def discard(self) -> None:
+        self._late.close()
+        for file in self._files:
+            file.discard()
+
+    def _header(self, end: float) -> str:
+        # A date would make two files of one simulation differ.
+        nodes = ",".join(str(count) for _, count in self._nodes)
+        tasks = ",".join(f"1:{node}" for node in self._tasks)
+        time = f"{round(end * 1e9):0{_DIGITS}d}"
+        return (
+            f"#Paraver (01/01/2000 at 00:00):{time}_ns:{len(self._nodes)}({nodes}):"
+            f"1:{len(self._tasks)}({tasks})\n"
+        )
+
+    def _row_names(self) -> str:
+        cpus = [f"{name}.{i + 1}" for name, count in self._nodes for i in range(count)]
+        levels = {
+            "CPU": cpus,
+            "NODE": [name for name, _ in self._nodes],
+            "THREAD": [f"rank {rank}" for rank in range(self._run.ranks)],
+        }
+        return "\n".join(
+            f"LEVEL {level} SIZE {len(names)}\n" + "".join(f"{name}\n" for name in names)
+            for level, names in levels.items()
+        )
+
+
+def _machine(run: Run) -> tuple[list[tuple[str, int]], list[int], list[int]]:
+    """Nodes with their numbers of ranks; the processor and the node of each rank, from 1."""
+    order: dict[int, list[int]] = {}
+    for rank, host in enumerate(run.hosts):
+        order.setdefault(int(host), []).append(rank)
+    cpus, tasks = [0] * run.ranks, [0] * run.ranks
+    cpu = 0
+    for node, ranks in enumerate(order.values(), start=1):
+        for rank in ranks:
+            cpu += 1
+            cpus[rank], tasks[rank] = cpu, node
+    return [(run.host_name(r[0]), len(r)) for r in order.values()], cpus, tasks
+
+
+def _labels(run: Run) -> str:
+    """The .pcf file: what the numbers mean."""
+    lines = ["DEFAULT_OPTIONS", "", "LEVEL               THREAD", "UNITS               NANOSEC", ""]
+    lines += ["DEFAULT_SEMANTIC", "", "THREAD_FUNC          State As Is", "", "STATES"]
+    lines += [f"{number}    {name}" for number, name in _STATES.items()]
+    calls = sorted(set(_core.paraver_calls()))
+    for type_, label in _TYPES.items():
+        lines += ["", "EVENT_TYPE", f"9    {type_}    {label}", "VALUES"]
+        lines += [f"{value}   {name}" for t, value, name in calls if t == type_]
+        lines += ["0   End"]
+    lines += ["", "EVENT_TYPE", *(f"1    {type_}    {label}" for type_, label in _SIZES.items())]
+    lines += ["", "EVENT_TYPE", f"9    {_core.PARAVER_WAIT_STATE}    Wait state", "VALUES"]
+    names = _core.state_names()
+    first = names.index("late sender")
+    lines += [f"{first + i}   {name}" for i, name in enumerate(names[first:])]
+    lines += ["0   None"]
+    lines += ["", "EVENT_TYPE", f"9    {_core.PARAVER_CAUSE}    Waits for rank", "VALUES"]
+    if run.ranks <= 10_000:
+        lines += [f"{rank + 1}   rank {rank}" for rank in range(run.ranks)]
+    lines += ["0   None", ""]
+    return "\n".join(lines)
+
+
+def _time_of(line: bytes) -> int:
+    return int(line.split(b":", 6)[5])

@@ -1,0 +1,176 @@
+"""Timelines as Parquet: the columns of the CSV."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from tisim import _core
+from tisim.analysis.timeline.arrow import arrow_array
+from tisim.analysis.timeline.formats.names import files_of
+from tisim.errors import InputError
+from tisim.support.files import OutputFile
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+    from pyarrow.parquet import ParquetWriter
+
+# Rows of a row group.
+_GROUP = 1 << 17
+
+
+class ParquetOutput:
+    """A row an action in one file, a row a message in another beside it.
+
+    Parameters
+    ----------
+    path
+        ``run.parquet`` goes with ``run.messages.parquet``.
+
+    Raises
+    ------
+    InputError
+        When pyarrow is not installed, or a file cannot be made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            raise InputError(
+                "Parquet needs pyarrow: pip install pyarrow, or write .csv", file=path
+            ) from None
+        kinds = _core.kind_names()
+        self._tables: list[_Table] = []
+        actions, messages = files_of(path)
+        try:
+            self._tables.append(
+                _Table(actions, _core.ActionRows(), _core.action_type(), _ACTIONS, kinds)
+            )
+            self._tables.append(
+                _Table(messages, _core.MessageRows(), _core.message_type(), MESSAGE_COLUMNS, ())
+            )
+        except BaseException:
+            self.discard()
+            raise
+
+    def listeners(self) -> list[_core.Listener]:
+        return [table.writer for table in self._tables]
+
+    def drain(self, last: bool) -> None:
+        for table in self._tables:
+            table.drain(last)
+
+    def commit(self) -> None:
+        for table in self._tables:
+            table.file.commit()
+
+    def discard(self) -> None:
+        for table in self._tables:
+            table.discard()
+
+
+# Columns and the fields of the core's rows that they are made of.
+_ACTIONS = {
+    "rank": "rank",
+    "kind": "kind",
+    "start": "start",
+    "end": "end",
+    "bytes": "bytes",
+    "volume": "volume",
+    "peer": "peer",
+    "communicator": "comm",
+    "line": "line",
+}
+#: The same of messages; run files have these columns too.
+MESSAGE_COLUMNS = {
+    "source": "source",
+    "destination": "destination",
+    "bytes": "bytes",
+    "tag": "tag",
+    "collective": "collective",
+    "posted": "sent",
+    "received": "received",
+    "started": "started",
+    "arrived": "arrived",
+}
+
+
+class _Table:
+    """A file of rows that have been written in groups."""
+
+    def __init__(
+        self,
+        path: Path,
+        writer: _core.Writer,
+        row_type: object,
+        columns: dict[str, str],
+        kinds: Sequence[str],
+    ) -> None:
+        self.writer = writer
+        self.file = OutputFile(path)
+        self._type = cast("np.dtype[np.void]", row_type)
+        self._columns = columns
+        self._kinds = kinds
+        self._waiting: list[bytes] = []
+        self._size = 0
+        self._output: ParquetWriter | None = None
+
+    def drain(self, last: bool) -> None:
+        rows = self.writer.take(last)
+        self._waiting.append(rows)
+        self._size += len(rows)
+        if last or self._size >= _GROUP * self._type.itemsize:
+            self._write_group()
+        if last:
+            assert self._output is not None
+            with self.file.writing():
+                self._output.close()
+            self.file.complete()
+
+    def discard(self) -> None:
+        if self._output is not None:
+            # Its end would be written when it is forgotten, to a file that is not there any more.
+            with contextlib.suppress(OSError):
+                self._output.close()
+        self.file.discard()
+
+    def _write_group(self) -> None:
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        rows = np.frombuffer(b"".join(self._waiting), dtype=self._type)
+        self._waiting, self._size = [], 0
+        table = pa.table({name: self._column(rows, field) for name, field in self._columns.items()})
+        with self.file.writing():
+            if self._output is None:
+                # Times hardly ever repeat: a dictionary of them costs time and saves no room.
+                repeating = [one.name for one in table.schema if not pa.types.is_floating(one.type)]
+                # Arrow's own copy of the schema is not the same bytes each time.
+                self._output = pq.ParquetWriter(
+                    self.file.stream, table.schema, use_dictionary=repeating, store_schema=False
+                )
+            if len(rows):
+                self._output.write_table(table, row_group_size=_GROUP)
+
+    def _column(self, rows: NDArray[np.void], field: str) -> pa.Array:
+        import numpy as np
+        import pyarrow as pa
+
+        values = np.ascontiguousarray(rows[field])
+        if field == "kind":
+            # Several kinds go by one name, and Arrow writes a dictionary that says a name twice
+            # with bytes at its end that nobody has set.
+            names, numbers = np.unique(self._kinds, return_inverse=True)
+            indices = arrow_array(numbers[values].astype(np.int16))
+            return pa.DictionaryArray.from_arrays(indices, pa.array(names.tolist()))
+        if field == "collective":
+            return arrow_array(values.astype(bool))
+        if field in ("sent", "received", "started", "arrived"):
+            return arrow_array(values, values < 0)
+        return arrow_array(values)

@@ -1,0 +1,135 @@
+"""Timelines for ui.perfetto.dev."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim import _core
+from tisim.errors import InputError
+from tisim.support.files import OutputFile
+from tisim.support.quantities import format_seconds
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tisim.analysis.timeline.run import Run
+
+# Links whose load is shown: those with the most.
+_LINKS = 100
+# Bytes above which short slices are left out: browsers open no larger files.
+_LIMIT = 2_000_000_000
+
+
+class PerfettoOutput:
+    """A track a rank, with collectives over their messages, arrows, and the load of links.
+
+    A file that becomes larger than 2 GB loses its shortest slices, until half of it is left. In the
+    end all that are shorter than the longest of these are missing.
+    """
+
+    def __init__(self, path: Path, run: Run) -> None:
+        tracks = [f"rank {rank} on {run.host_name(rank)}" for rank in range(run.ranks)]
+        self._writer = _core.PerfettoWriter(run.title, tracks)
+        self._run = run
+        self._size = 0
+        self._shortest = 0
+        self._file = OutputFile(path, random_access=True)
+        if run.part is None:
+            self._listener: _core.Listener = self._writer
+            run.send_states_to(self._writer.sink())
+        else:
+            window = _core.TimeWindow(self._writer, *run.part)
+            self._listener = window
+            run.send_states_to(window.sink())
+        run.wants_links = True
+
+    def listeners(self) -> list[_core.Listener]:
+        return [self._listener]
+
+    def drain(self, last: bool) -> None:
+        if last:
+            self._check_part()
+            self._write_load()
+        self._write(last)
+        if last and self._shortest:
+            self._thin()
+            self._say_what_is_missing()
+        if last:
+            self._file.complete()
+
+    def commit(self) -> None:
+        self._file.commit()
+
+    def discard(self) -> None:
+        self._file.discard()
+
+    def _check_part(self) -> None:
+        part, end = self._run.part, self._run.end
+        if part is not None and not 0.0 <= part[0] < min(part[1], end):
+            raise InputError(f"the simulation lasts from 0 to {end:.9g} s; show a part of that")
+
+    def _write(self, last: bool) -> None:
+        if written := self._writer.take(last):
+            self._file.write(written)
+            self._size += len(written)
+        if self._size > _LIMIT:
+            self._thin()
+
+    def _thin(self) -> None:
+        """Leave out short slices: of what was written since the last time, or more of them."""
+        thinner = OutputFile(self._file.path, random_access=True)
+        try:
+            with self._file.reader() as source, thinner.reader() as target, thinner.writing():
+                if self._size > _LIMIT:
+                    found = _core.shortest_perfetto_slice(source.name, _LIMIT // 2)
+                    self._shortest = max(self._shortest, found)
+                _core.thin_perfetto(source.name, target.name, self._shortest)
+                self._size = thinner.stream.seek(0, os.SEEK_END)
+        except BaseException:
+            thinner.discard()
+            raise
+        self._file.discard()
+        self._file = thinner
+
+    def _say_what_is_missing(self) -> None:
+        import numpy as np
+
+        shortest = format_seconds(self._shortest * 1e-9)
+        text = f"slices shorter than {shortest} are left out"
+        times = np.array([0.0, self._run.end])
+        self._writer.counter(text, "ns", times, np.full(2, float(self._shortest)))
+        self._file.write(self._writer.take(True))
+        self._run.warnings.append(
+            f"{self._file.path}: {text}, so that the file has less than {_LIMIT / 1e9:g} GB; "
+            "--begin and --end show all of a part"
+        )
+
+    def _write_load(self) -> None:
+        import numpy as np
+
+        links = self._run.links
+        if links is None:
+            return
+        times = np.append(links.times, links.end)
+        shares = links.utilisation
+        inside = self._columns(times)
+        for place in links.most_loaded(_LINKS):
+            values = np.append(100 * shares[place], 0.0)[inside]
+            # A value that stays the same need not be said again, but the last one ends the track.
+            changed = np.append(True, values[1:] != values[:-1])
+            changed[-1] = True
+            told = times[inside][changed]
+            self._writer.counter(links.names[place], "%", told, values[changed])
+
+    def _columns(self, times: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """The times that lie in the part that is shown, and the one before."""
+        import numpy as np
+
+        if self._run.part is None:
+            return np.ones(len(times), np.bool_)
+        begin, end = self._run.part
+        inside: NDArray[np.bool_] = (np.append(times[1:], np.inf) > begin) & (times <= end)
+        return inside

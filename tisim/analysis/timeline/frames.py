@@ -1,0 +1,214 @@
+"""A run in the forms of other libraries: trees of Hatchet, events of Pipit.
+
+Hatchet (Bhatele et al., 2019) reads a *literal*: nested dicts with a frame, metrics and children.
+Pipit (Bhatele et al., 2023) works on a data frame of events, with the names of OTF2's events. Both
+forms are made without these libraries, which are needed for their own objects only.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, TypedDict
+
+from tisim.analysis.timeline.names import BETWEEN_CALLS, STATES
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from tisim.analysis.timeline.event_log import EventLog
+
+#: Kinds that are no calls of MPI: their names stay as they are.
+_NO_CALLS = BETWEEN_CALLS | {"file", "request"}
+_NAMES = {"reducescatter": "MPI_Reduce_scatter", "ireducescatter": "MPI_Ireduce_scatter"}
+#: Calls of POSIX.
+_POSIX = frozenset(
+    {"open", "close", "read", "write", "pread", "pwrite"}
+    | {"lseek", "fsync", "stat", "unlink", "mkdir"}
+)
+_NANOSECONDS = 1e9
+
+
+class HatchetFrame(TypedDict):
+    """What a node stands for."""
+
+    name: str
+    type: str
+
+
+class HatchetNode(TypedDict):
+    """A node of a tree, as ``hatchet.GraphFrame.from_literal`` reads it."""
+
+    frame: HatchetFrame
+    metrics: dict[str, float]
+    children: list[HatchetNode]
+
+
+class Frames:
+    """A run as Hatchet and Pipit read it.
+
+    Parameters
+    ----------
+    log
+        What happened.
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+
+    def hatchet_literal(self, rank: int | None = None) -> list[HatchetNode]:
+        """The program, its calls, and the states in them as a tree.
+
+        Parameters
+        ----------
+        rank
+            Only this rank; all of them by default.
+
+        Returns
+        -------
+        list
+            One tree for ``hatchet.GraphFrame.from_literal``. Its metrics are ``time (inc)`` and
+            ``time``, with and without what lies below, in seconds, summed over the ranks.
+
+        Raises
+        ------
+        InputError
+            When there is no such rank.
+        """
+        table = self._log.breakdown.table
+        if rank is not None:
+            if not 0 <= rank < self._log.run.ranks:
+                raise InputError(f"ranks are 0 to {self._log.run.ranks - 1}, not {rank}")
+            table = table[table["rank"] == rank]
+        sums = table.groupby(["kind", "state"])["seconds"].sum()
+        calls: dict[str, list[HatchetNode]] = {}
+        for kind, state in sums.index:
+            seconds = float(sums[kind, state])
+            node = _node(str(state), "state", seconds, seconds)
+            calls.setdefault(str(kind), []).append(node)
+        nodes = []
+        for kind, states in calls.items():
+            below = sum(state["metrics"]["time (inc)"] for state in states)
+            nodes.append(_node(call_name(kind), "function", below, 0.0, _longest_first(states)))
+        whole = sum(node["metrics"]["time (inc)"] for node in nodes)
+        return [_node(self._log.run.title, "program", whole, 0.0, _longest_first(nodes))]
+
+    def hatchet(self, rank: int | None = None) -> object:
+        """The same as a ``hatchet.GraphFrame``.
+
+        Raises
+        ------
+        InputError
+            When Hatchet is not installed, or there is no such rank.
+        """
+        literal = self.hatchet_literal(rank)
+        return _library("hatchet", "hatchet").GraphFrame.from_literal(literal)
+
+    def pipit_events(self) -> pd.DataFrame:
+        """Every call and message as events.
+
+        Returns
+        -------
+        DataFrame
+            The columns of Pipit: ``Timestamp (ns)``; ``Event Type``, which is ``Enter``, ``Leave``
+            or ``Instant``; ``Name``: the call, ``compute`` and the like, or ``MpiSend`` and
+            ``MpiRecv``, the instants at which a send was posted and at which a message arrived;
+            ``Process``, the rank; ``Attributes``, a dict for instants, with `sender` or `receiver`,
+            `msg_tag` and `msg_length` (bytes), as OTF2 has them. In the order of time.
+        """
+        import numpy as np
+        import pandas as pd
+
+        actions = self._log.timeline
+        actions = actions[actions["end"] > actions["start"]].sort_values(
+            ["rank", "end"], kind="stable"
+        )
+        names = actions["kind"].astype(str).map(call_name).to_numpy()
+        calls = pd.DataFrame(
+            {
+                "Timestamp (ns)": np.stack([actions["start"], actions["end"]], axis=1).ravel(),
+                "Event Type": np.tile(["Enter", "Leave"], len(actions)),
+                "Name": np.repeat(names, 2),
+                "Process": np.repeat(actions["rank"].to_numpy(), 2),
+                "Attributes": None,
+            }
+        )
+        events = pd.concat([calls, *self._instants()], ignore_index=True)
+        events["Timestamp (ns)"] *= _NANOSECONDS
+        events = events.sort_values("Timestamp (ns)", kind="stable", ignore_index=True)
+        kinds = dict.fromkeys(("Event Type", "Name"), "category")
+        events = events.astype({**kinds, "Process": "int32"})
+        events.attrs["units"] = {"Timestamp (ns)": "ns"}
+        return events
+
+    def pipit(self) -> object:
+        """The same as a ``pipit.Trace``.
+
+        Raises
+        ------
+        InputError
+            When Pipit is not installed.
+        """
+        events = self.pipit_events()
+        return _library("pipit", "pipit from its repository").Trace(None, events)
+
+    def _instants(self) -> list[pd.DataFrame]:
+        """The events of sends and of arrivals; a time that never came has none."""
+        import pandas as pd
+
+        messages = self._log.messages
+        found = []
+        for name, time, rank, other, end in (
+            ("MpiSend", "posted", "source", "destination", "receiver"),
+            ("MpiRecv", "arrived", "destination", "source", "sender"),
+        ):
+            known = messages[messages[time].notna()]
+            peers = (known[column].to_numpy() for column in (other, "tag", "bytes"))
+            found.append(
+                pd.DataFrame(
+                    {
+                        "Timestamp (ns)": known[time].to_numpy(),
+                        "Event Type": "Instant",
+                        "Name": name,
+                        "Process": known[rank].to_numpy(),
+                        "Attributes": _attributes(end, *peers),
+                    }
+                )
+            )
+        return [table for table in found if len(table)]
+
+
+def call_name(kind: str) -> str:
+    """The function of MPI or POSIX that a kind of action stands for; else the kind."""
+    if kind in _NO_CALLS or kind in _POSIX or kind in STATES:
+        return kind
+    return _NAMES.get(kind, f"MPI_{kind.capitalize()}")
+
+
+def _attributes(
+    end: str, peer: NDArray[np.int32], tag: NDArray[np.int32], size: NDArray[np.int64]
+) -> list[dict[str, int]]:
+    rows = zip(peer.tolist(), tag.tolist(), size.tolist(), strict=True)
+    return [{end: peer, "msg_tag": tag, "msg_length": size} for peer, tag, size in rows]
+
+
+def _node(
+    name: str, kind: str, inclusive: float, own: float, children: list[HatchetNode] | None = None
+) -> HatchetNode:
+    metrics = {"time (inc)": inclusive, "time": own}
+    return {"frame": {"name": name, "type": kind}, "metrics": metrics, "children": children or []}
+
+
+def _longest_first(nodes: list[HatchetNode]) -> list[HatchetNode]:
+    return sorted(nodes, key=lambda node: -node["metrics"]["time (inc)"])
+
+
+def _library(name: str, package: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InputError(f"this needs {name}, which is not installed: install {package}") from None

@@ -1,0 +1,308 @@
+"""Computations that took far longer than those like them, and ranks that are slower than others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tisim.analysis.timeline.names import STATES, WAITS, kind_names
+from tisim.traces.call_paths import call_paths_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    # Ranks, the ranks that are waited for, start and end.
+    WaitColumns = tuple[
+        NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]
+    ]
+
+    from tisim.analysis.timeline.event_store import EventStore
+    from tisim.analysis.timeline.run import Run
+
+# An outlier takes so many times the median of at least so many computations like it, and longer
+# than that by this part of the run.
+_TIMES = 10.0
+_FEWEST = 8
+_PART = 1e-4
+_MOST = 10
+_PRIME = 0x9E3779B97F4A7C15
+# A slow rank computes so many times as long as the median of the ranks, and longer by this part of
+# the run; where more than this part of the ranks does, the work is divided so.
+_SLOWER = 1.2
+_PART_OF_RUN = 0.01
+_PART_OF_RANKS = 0.1
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A computation that took far longer than those like it.
+
+    Attributes
+    ----------
+    rank, line
+        Who, and the line of the rank's trace.
+    before, after
+        The lines of the calls before and after it; 0: there is none.
+    start, end
+        Simulated seconds.
+    usual
+        The median of those like it: of the same rank, between the same calls, or, where these are
+        few, of all ranks, between calls of the same kinds and sizes; seconds.
+    alike
+        How many these are.
+    waited
+        Seconds that other ranks waited meanwhile for the rank, or for others who did; summed.
+    waiting
+        How many ranks did.
+    """
+
+    rank: int
+    line: int
+    before: int
+    after: int
+    start: float
+    end: float
+    usual: float
+    alike: int
+    waited: float = 0.0
+    waiting: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True)
+class SlowRanks:
+    """Ranks of a host that compute longer than most.
+
+    Attributes
+    ----------
+    host
+        Its name.
+    ranks
+        These ranks.
+    ratio
+        Their mean time of computing by the median of all ranks.
+    """
+
+    host: str
+    ranks: Sequence[int]
+    ratio: float
+
+
+def find_outliers(store: EventStore, end_of_run: float) -> list[Outlier]:
+    """The computations that took far longer than those like them.
+
+    Those first for which other ranks waited longest. Short ones that nobody waited for are left
+    out.
+    """
+    import numpy as np
+
+    rows = store.read("actions")
+    # Actions of a rank follow one another in the order of their ends.
+    order = np.argsort(rows["rank"], kind="stable")
+    rank, kind, line = (rows[name][order] for name in ("rank", "kind", "line"))
+    start, end = rows["start"][order], rows["end"][order]
+    computes = np.flatnonzero(kind == kind_names().index("compute"))
+    if not len(computes):
+        return []
+    before, after = _neighbours(rank, computes, -1), _neighbours(rank, computes, 1)
+    # Which calls a computation lies between: their kinds, sizes and peers, in one number.
+    sized = _hash(_hash(np.zeros(len(order), np.uint64), kind), rows["bytes"][order])
+    call = _hash(sized, rows["peer"][order])
+    wide = np.zeros(len(computes), np.uint64)
+    key = _hash(wide, rank[computes])
+    for place in (before, after):
+        key = _hash(key, np.where(place < 0, 0, call[place]))
+        wide = _hash(wide, np.where(place < 0, 0, sized[place]))
+    seconds = end[computes] - start[computes]
+    usual, alike = _medians(key, seconds)
+    # Of what a rank does seldom, those of all ranks with other peers are like it.
+    few = alike < _FEWEST
+    if few.any():
+        usual[few], alike[few] = _medians(wide[few], seconds[few])
+    chosen = (
+        (alike >= _FEWEST) & (seconds >= _TIMES * usual) & (seconds - usual >= _PART * end_of_run)
+    )
+    worst = np.flatnonzero(chosen)
+    worst = worst[np.argsort((usual - seconds)[worst], kind="stable")][:_MOST]
+    waits = _Waits(store) if len(worst) else None
+    found = []
+    for one in worst.tolist():
+        place = computes[one]
+        waited, waiting = (
+            (0.0, 0)
+            if waits is None
+            else waits.due_to(int(rank[place]), float(start[place]), float(end[place]))
+        )
+        found.append(
+            Outlier(
+                int(rank[place]),
+                int(line[place]),
+                int(line[before[one]]) if before[one] >= 0 else 0,
+                int(line[after[one]]) if after[one] >= 0 else 0,
+                float(start[place]),
+                float(end[place]),
+                float(usual[one]),
+                int(alike[one]),
+                waited,
+                waiting,
+            )
+        )
+    noticed = [
+        one
+        for one in found
+        if one.waited > 0.0 or one.seconds - one.usual >= _PART_OF_RUN * end_of_run
+    ]
+    return sorted(noticed, key=lambda one: -one.waited)
+
+
+def find_slow_ranks(computing: NDArray[np.float64], run: Run) -> list[SlowRanks]:
+    """Few ranks that compute longer than most, by their hosts, the slowest first.
+
+    `computing`: the seconds of each rank.
+    """
+    import numpy as np
+
+    median = float(np.median(computing))
+    slow = np.flatnonzero(
+        (computing > _SLOWER * median) & (computing - median > _PART_OF_RUN * run.end)
+    )
+    if not median or len(slow) > _PART_OF_RANKS * len(computing):
+        return []
+    hosts: dict[str, list[int]] = {}
+    for rank in slow.tolist():
+        hosts.setdefault(run.host_name(rank), []).append(rank)
+    found = [
+        SlowRanks(host, ranks, float(computing[ranks].mean()) / median)
+        for host, ranks in hosts.items()
+    ]
+    return sorted(found, key=lambda one: -one.ratio)
+
+
+def paths_of(found: Sequence[Outlier], trace: str) -> Mapping[tuple[int, int], str]:
+    """Call paths of the calls before and after outliers, by rank and line, as far as known."""
+    wanted: dict[int, set[int]] = {}
+    for one in found:
+        wanted.setdefault(one.rank, set()).update(
+            line for line in (one.line, one.before, one.after) if line
+        )
+    return call_paths_of(trace, wanted)
+
+
+def place_of(one: Outlier, paths: Mapping[tuple[int, int], str]) -> str:
+    """Where in the program an outlier is: between which calls, or in which line of the trace."""
+    own = paths.get((one.rank, one.line))
+    if own is not None:
+        return f"at {own}"
+    before, after = (paths.get((one.rank, line)) for line in (one.before, one.after))
+    if before is not None and after is not None:
+        return f"between {before} and {after}"
+    if before is None and after is None:
+        return f"line {one.line} of the rank's trace"
+    return f"behind {before}" if after is None else f"before {after}"
+
+
+def ranges(ranks: Sequence[int]) -> str:
+    """Ranks in words: ``3, 7 to 9``."""
+    parts: list[list[int]] = []
+    for rank in ranks:
+        if parts and parts[-1][-1] == rank - 1:
+            parts[-1].append(rank)
+        else:
+            parts.append([rank])
+    return ", ".join(
+        str(part[0]) if len(part) == 1 else f"{part[0]} to {part[-1]}" for part in parts
+    )
+
+
+def _neighbours(rank: NDArray[np.int32], places: NDArray[np.intp], step: int) -> NDArray[np.intp]:
+    """The action of the same rank before or after each; -1: there is none."""
+    import numpy as np
+
+    other = places + step
+    inside = (other >= 0) & (other < len(rank))
+    inside[inside] = rank[other[inside]] == rank[places[inside]]
+    return np.where(inside, other, -1)
+
+
+def _hash(sums: NDArray[np.uint64], values: NDArray[np.generic]) -> NDArray[np.uint64]:
+    """Fold values into numbers that differ, but for one chance in 2**64, where values do (FNV)."""
+    import numpy as np
+
+    mixed: NDArray[np.uint64] = (sums ^ values.astype(np.int64).view(np.uint64)) * np.uint64(_PRIME)
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+def _medians(
+    key: NDArray[np.uint64], seconds: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The median of the seconds with the same key, and how many these are, for each."""
+    import numpy as np
+
+    order = np.lexsort((seconds, key))
+    first = np.flatnonzero(np.append(True, np.diff(key[order]) != 0))
+    count = np.diff(np.append(first, len(order)))
+    middle = seconds[order[first + count // 2]]
+    usual, alike = np.empty(len(order)), np.empty(len(order), np.int64)
+    usual[order], alike[order] = np.repeat(middle, count), np.repeat(count, count)
+    return usual, alike
+
+
+class _Waits:
+    """The wait states of a run."""
+
+    def __init__(self, store: EventStore) -> None:
+        import numpy as np
+
+        rows = store.read("states")
+        chosen = np.isin(rows["state"], [STATES.index(name) for name in WAITS])
+        self._rank, self._cause = rows["rank"][chosen], rows["cause"][chosen]
+        self._start, self._end = rows["start"][chosen], rows["end"][chosen]
+
+    def due_to(self, rank: int, begin: float, end: float) -> tuple[float, int]:
+        """Seconds that others wait for a rank in some time, also for those who do; how many."""
+        waits = self._rank, self._cause, self._start, self._end
+        ranks, seconds = waits_due_to(rank, begin, end, waits)
+        return float(seconds.sum()), len(ranks)
+
+
+def waits_due_to(
+    rank: int, begin: float, end: float, waits: WaitColumns
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Who waits for a rank in some time, or for those who do, and for how long in that time.
+
+    Parameters
+    ----------
+    rank
+        The rank.
+    begin, end
+        Seconds.
+    waits
+        Wait states: their ranks, the ranks that are waited for, start and end; shape (waits,).
+
+    Returns
+    -------
+    ranks
+        Those that wait, ascending.
+    seconds
+        Of each of them.
+    """
+    import numpy as np
+
+    of_rank, cause, start, stop = waits
+    inside = np.flatnonzero((start < end) & (stop > begin) & (cause >= 0))
+    ranks, causes = of_rank[inside], cause[inside]
+    late, size = np.array([rank]), 0
+    while len(late) > size:
+        size = len(late)
+        late = np.union1d(late, ranks[np.isin(causes, late)])
+    due = np.isin(causes, late) & (ranks != rank)
+    meanwhile = np.minimum(stop[inside], end) - np.maximum(start[inside], begin)
+    found, place = np.unique(ranks[due], return_inverse=True)
+    seconds = np.bincount(place, weights=meanwhile[due], minlength=len(found))
+    return found.astype(np.int64), seconds.astype(np.float64)

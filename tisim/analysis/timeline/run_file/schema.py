@@ -1,0 +1,84 @@
+"""What a run file consists of: members of a ZIP archive, and the columns of its tables.
+
+`docs/reference/run_files.md` describes all of it for other programs.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from tisim.analysis.timeline.formats.parquet import MESSAGE_COLUMNS
+
+#: The suffix of run files.
+SUFFIX = ".tir"
+
+#: What `RunInfo.format` says, and the version that this module writes and reads.
+FORMAT = "tisim run"
+VERSION = 2
+
+#: The member that describes the others, JSON.
+INFO = "run.json"
+
+#: The member that has the platform, where that can be written: a platform file.
+PLATFORM = "platform.xml"
+
+#: Columns of the tables of records, as the core writes them; pictures and words are made of these.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "states": ("rank", "start", "end", "state", "kind", "line", "cause", "peer", "bytes"),
+    "actions": (
+        "rank",
+        "start",
+        "end",
+        "kind",
+        "line",
+        "peer",
+        "bytes",
+        "volume",
+        "communicator",
+    ),
+    "messages": tuple(MESSAGE_COLUMNS),
+}
+
+#: More columns of the table of states, which only the critical path needs.
+PATH_COLUMNS = ("started", "receives", "by_peer")
+
+
+class SpanInfo(TypedDict):
+    """A batch of the table of states by rank: the time its states lie in, and their number."""
+
+    begin: float
+    end: float
+    states: int
+
+
+class LevelInfo(TypedDict):
+    """A grid of sums: lanes of `group` ranks each, and the whole time in `parts` equal parts.
+
+    `batches`: of each of its batches the number, and the first and the last part.
+    """
+
+    group: int
+    parts: int
+    batches: list[tuple[int, int, int]]
+
+
+class RunInfo(TypedDict):
+    """What `run.json` says."""
+
+    format: str
+    version: int
+    tisim: str
+    title: str
+    measured: bool
+    ranks: int
+    end: float
+    hosts: list[str]
+    host_of: list[int]
+    states: list[str]
+    kinds: list[str]
+    keys: list[list[int]]
+    spans: list[SpanInfo]
+    levels: list[LevelInfo]
+    records: dict[str, int]
+    trace: str | None
+    config: dict[str, object]

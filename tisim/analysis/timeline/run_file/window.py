@@ -1,0 +1,323 @@
+"""Windows of time and ranks of a run: what a picture of so many pixels needs, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tisim import _core
+from tisim.analysis.timeline.run_file.blocks import Block
+from tisim.analysis.timeline.run_file.schema import LevelInfo
+from tisim.analysis.timeline.run_file.spans import classes_of_keys, overlapping
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tisim.analysis.timeline.run_file.reader import RunFile
+
+# Blocks that are read to see whether a window has few records.
+_MOST_BLOCKS = 64
+# Sums over a window come from a level with so many parts in it, or from records.
+_PARTS_OF_SUMS = 1000
+# A picture of more records than these may have parts of a level that are so many columns wide:
+# there are too many records to be read for one picture.
+_MANY_RECORDS = 1_500_000
+_WIDEST_PART = 8
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The cells of a picture that are not empty, in the order of column and lane.
+
+    Attributes
+    ----------
+    column, lane
+        Of the picture.
+    key
+        The class of states: what they are coloured by.
+    seconds, longest
+        Seconds in states of the class, summed over the ranks of the lane, and the longest of these
+        states, as a whole.
+    count
+        States that end in the cell.
+    """
+
+    column: NDArray[np.uint32]
+    lane: NDArray[np.uint32]
+    key: NDArray[np.uint32]
+    seconds: NDArray[np.float32]
+    longest: NDArray[np.float32]
+    count: NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class RecordClasses:
+    """Classes that only records know, not their sums.
+
+    Attributes
+    ----------
+    count
+        Number of classes.
+    of
+        The class of each row of a part of the table of states, from 0. It is asked once for each
+        block of the window, in their order.
+    """
+
+    count: int
+    of: Callable[[Block], NDArray[np.int32]]
+
+
+class Window:
+    """A part of the time and of the ranks of a run.
+
+    Parameters
+    ----------
+    run
+        The run.
+    begin, end
+        Seconds.
+    first, last
+        The ranks, `last` included; with an order, the positions in it.
+    order
+        The rank at each position; by their numbers when not given.
+    """
+
+    def __init__(
+        self,
+        run: RunFile,
+        begin: float,
+        end: float,
+        first: int,
+        last: int,
+        order: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.run = run
+        self.begin, self.end = max(begin, 0.0), min(end, run.end)
+        self.first, self.last = max(first, 0), min(last, run.ranks - 1)
+        self._order = order
+
+    @cached_property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return self.last - self.first + 1
+
+    @cached_property
+    def _positions(self) -> NDArray[np.int64] | None:
+        """The position of each rank; None: its number."""
+        import numpy as np
+
+        if self._order is None:
+            return None
+        positions = np.empty(len(self._order), np.int64)
+        positions[self._order] = np.arange(len(self._order))
+        return positions
+
+    def positions(self, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where ranks stand, counted as `first` and `last` are."""
+        return ranks if self._positions is None else self._positions[ranks]
+
+    def holds(self, ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which ranks are in the window."""
+        positions = self.positions(ranks)
+        inside: NDArray[np.bool_] = (positions >= self.first) & (positions <= self.last)
+        return inside
+
+    def rank_at(self, position: int) -> int:
+        """The rank that stands at a position."""
+        return position if self._order is None else int(self._order[position])
+
+    def tile(self, columns: int, lanes: int, classes: NDArray[np.int32] | RecordClasses) -> Tile:
+        """The window as a picture.
+
+        No state that is longer than a column of the picture is lost: each cell that it touches has
+        it in `Tile.longest`. Where lanes are wide, a lane may show the ranks of a level's groups
+        whose middles lie in it, and where there are too many records, several columns may be one.
+
+        Parameters
+        ----------
+        columns
+            Into how many parts the time is divided.
+        lanes
+            Into how many lanes the ranks are divided, as equal as can be.
+        classes
+            The class of each key of the run (`RunInfo.keys`), from 0; -1: it is left out. Or what
+            only records know: then all records of the window are read.
+        """
+        if isinstance(classes, RecordClasses):
+            return self._summed(columns, lanes, classes, None)
+        return self._summed(columns, lanes, classes, self.level(columns, lanes, is_exact=False))
+
+    def sums(self, lanes: int, classes: NDArray[np.int32]) -> Tile:
+        """Sums over the time of the window, by lane: a picture of one column.
+
+        At the borders of a window that is not narrow, what lies in a thousandth of its time is
+        divided evenly.
+        """
+        return self._summed(1, lanes, classes, self.level(_PARTS_OF_SUMS, lanes))
+
+    def _summed(
+        self,
+        columns: int,
+        lanes: int,
+        classes: NDArray[np.int32] | RecordClasses,
+        level: LevelInfo | None,
+    ) -> Tile:
+        import numpy as np
+
+        if isinstance(classes, RecordClasses):
+            sums = _core.SpanSums(self.begin, self.end, lanes, columns, max(classes.count, 1))
+            self._add_records(sums, lanes, classes.of)
+            return Tile(*sums.cells())
+        used = np.unique(classes[classes >= 0])
+        place = np.where(classes >= 0, np.searchsorted(used, classes), -1).astype(np.int32)
+        sums = _core.SpanSums(self.begin, self.end, lanes, columns, len(used))
+        pairs = np.array(self.run.info["keys"], np.int64).reshape(-1, 2)
+        of_keys = classes_of_keys(pairs[:, 0] << 8 | pairs[:, 1], place)
+        if level is None:
+            self._add_states(sums, lanes, of_keys)
+        else:
+            self._add_cells(sums, lanes, of_keys, level)
+        column, lane, key, seconds, longest, count = sums.cells()
+        return Tile(column, lane, used.astype(np.uint32)[key], seconds, longest, count)
+
+    def records(self, most: int) -> Block | None:
+        """The states of the window, by rank and time; None when there may be more than `most`."""
+        import numpy as np
+
+        table = self.run.states
+        blocks = table.overlapping(self.begin, self.end)
+        if len(blocks) > _MOST_BLOCKS:
+            return None
+        parts = [table.none()]
+        size = 0
+        for block in blocks:
+            part = self.rows_of(table.read(block))
+            size += len(part)
+            if size > most:
+                return None
+            parts.append(part)
+        rows = Block.joined(parts)
+        return rows.rows(np.lexsort((rows.reals("end"), rows.numbers("rank"))))
+
+    def rows_of(self, block: Block) -> Block:
+        """The rows of a block of states or actions, sorted by rank, that lie in the window."""
+        import numpy as np
+
+        if self._order is not None:
+            inside = self.holds(block.numbers("rank")) & (block.reals("end") >= self.begin)
+            return block.rows(inside & (block.reals("start") <= self.end))
+        low, high = np.searchsorted(block.numbers("rank"), [self.first, self.last + 1])
+        cut = block.rows(slice(int(low), int(high)))
+        return cut.rows((cut.reals("end") >= self.begin) & (cut.reals("start") <= self.end))
+
+    def level(self, columns: int, lanes: int, *, is_exact: bool = True) -> LevelInfo | None:
+        """The coarsest level that is fine enough; None: only the records are.
+
+        `is_exact`: its groups are far smaller than the lanes, or fit them.
+        """
+        width = (self.end - self.begin) / columns
+        possible = [
+            level
+            for level in self.run.info["levels"]
+            if level["group"] <= (max(self.ranks // lanes, 1) if self._order is None else 1)
+            and (level["group"] == 1 or not is_exact or self._on_borders(level["group"], lanes))
+        ]
+        fine = [level for level in possible if self.run.end / level["parts"] <= width]
+        if fine or is_exact or self._records() <= _MANY_RECORDS:
+            return min(fine, key=lambda one: (-one["group"], one["parts"]), default=None)
+        wide = [one for one in possible if self.run.end / one["parts"] <= _WIDEST_PART * width]
+        return min(wide, key=lambda one: (-one["group"], -one["parts"]), default=None)
+
+    def _records(self) -> float:
+        """About how many states the window has."""
+        batches = self.run.info["spans"]
+        states = 0.0
+        for one in map(batches.__getitem__, overlapping(batches, self.begin, self.end)):
+            whole = one["end"] - one["begin"]
+            inside = min(one["end"], self.end) - max(one["begin"], self.begin)
+            states += one["states"] * (inside / whole if whole > 0.0 else 1.0)
+        return states * self.ranks / self.run.ranks
+
+    def _on_borders(self, group: int, lanes: int) -> bool:
+        """Whether lanes of a level are far smaller than those of the picture, or fit them."""
+        per_lane = self.ranks / lanes
+        return per_lane >= 4 * group or (self.first % group == 0 and per_lane % group == 0)
+
+    def _add_records(
+        self, sums: _core.SpanSums, lanes: int, of: Callable[[Block], NDArray[np.int32]]
+    ) -> None:
+        import numpy as np
+
+        table = self.run.states
+        for block in table.overlapping(self.begin, self.end):
+            with self.run.reading():
+                rows = self.rows_of(table.read(block))
+            start, end = rows.reals("start"), rows.reals("end")
+            seconds = end - start
+            lane = (self.positions(rows.numbers("rank")) - self.first) * lanes // self.ranks
+            sums.add(
+                start,
+                end,
+                lane.astype(np.int32),
+                np.ascontiguousarray(of(rows), np.int32),
+                seconds,
+                seconds,
+                np.ones(len(seconds), np.int64),
+            )
+
+    def _add_states(self, sums: _core.SpanSums, lanes: int, classes: NDArray[np.int32]) -> None:
+        import numpy as np
+
+        ranks, table = self._ranks_shown(), self.run.spans
+        lane = (np.arange(self.ranks) * lanes // self.ranks).astype(np.int32)
+        for number in overlapping(self.run.info["spans"], self.begin, self.end):
+            with self.run.reading():
+                sums.add_states(*table.states(number), ranks, lane, classes)
+
+    def _add_cells(
+        self, sums: _core.SpanSums, lanes: int, classes: NDArray[np.int32], level: LevelInfo
+    ) -> None:
+        import numpy as np
+
+        group, parts = level["group"], level["parts"]
+        scale = np.ones(lanes)
+        if self._order is None:
+            shown = np.arange(self.first // group, self.last // group + 1, dtype=np.int32)
+            # A lane of the level belongs to that of the picture in which its middle lies.
+            middle = np.clip(shown.astype(np.int64) * group + group // 2, self.first, self.last)
+            lane = ((middle - self.first) * lanes // self.ranks).astype(np.int32)
+            if group > 1 and not self._on_borders(group, lanes):
+                scale = self._scale(group, lanes)
+        else:  # of levels whose lanes are ranks
+            shown = self._ranks_shown()
+            lane = (np.arange(self.ranks) * lanes // self.ranks).astype(np.int32)
+        low = int(self.begin / self.run.end * parts)
+        high = int(self.end / self.run.end * parts)
+        for number, first, last in level["batches"]:
+            if first <= high and last >= low:
+                with self.run.reading():
+                    columns = self.run.levels.cells(number)
+                    sums.add_cells(*columns, parts, self.run.end, shown, lane, classes, scale)
+
+    def _ranks_shown(self) -> NDArray[np.int32]:
+        """The ranks at the positions of the window."""
+        import numpy as np
+
+        if self._order is None:
+            return np.arange(self.first, self.last + 1, dtype=np.int32)
+        return self._order[self.first : self.last + 1].astype(np.int32)
+
+    def _scale(self, group: int, lanes: int) -> NDArray[np.float64]:
+        """By lane of the picture, its ranks for each rank of the groups whose middles are there."""
+        import numpy as np
+
+        starts = np.arange(self.first // group, self.last // group + 1) * group
+        middles = np.clip(starts + group // 2, self.first, self.last)
+        sizes = np.minimum(starts + group, self.run.ranks) - starts
+        shown = np.bincount((middles - self.first) * lanes // self.ranks, sizes, lanes)
+        ranks = np.bincount(np.arange(self.ranks) * lanes // self.ranks, minlength=lanes)
+        scale: NDArray[np.float64] = ranks / np.maximum(shown, 1)
+        return scale

@@ -1,0 +1,126 @@
+"""Two runs of one program, aligned by their calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tisim.analysis.timeline.names import BETWEEN_CALLS
+from tisim.analysis.timeline.run_file import RunFile
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    # Of a rank: kinds of its calls, and when they ended.
+    Calls = tuple[NDArray[np.str_], NDArray[np.float64]]
+
+# Ranks that are looked at, evenly spaced, and calls of each that are kept.
+_MOST_RANKS = 64
+_MOST_CALLS = 20_000
+# Runs are of one program when this part of the shorter run's calls are the same ones.
+_LEAST_COMMON = 0.5
+
+
+class Alignment:
+    """Which time of one run is which of another: when the same calls ended.
+
+    The n-th call of a rank in one run is its n-th in the other, as far as the kinds of their calls
+    agree. Between two calls time runs evenly. Ranks are aligned one by one; what is said of all is
+    their median.
+
+    Parameters
+    ----------
+    first, second
+        The runs.
+
+    Raises
+    ------
+    InputError
+        When they are not of one program on as many ranks.
+    """
+
+    def __init__(self, first: RunFile, second: RunFile) -> None:
+        import numpy as np
+
+        if first.ranks != second.ranks:
+            raise InputError(
+                f"has {second.ranks} ranks, {first.path} has {first.ranks}: only runs of as many "
+                "ranks can be aligned",
+                file=second.path,
+            )
+        self._ends = first.end, second.end
+        step = -(-first.ranks // _MOST_RANKS)
+        self.ranks = list(range(0, first.ranks, step))
+        calls = [_calls(run, self.ranks) for run in (first, second)]
+        self._times: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+        for rank, one, other in zip(self.ranks, *calls, strict=True):
+            count = _common(one[0], other[0])
+            shorter = min(len(one[0]), len(other[0]))
+            if count < _LEAST_COMMON * shorter:
+                raise InputError(
+                    f"is a run of another program: call {count + 1} of rank {rank} is "
+                    f"{other[0][count]}, in {first.path} it is {one[0][count]}",
+                    file=second.path,
+                )
+            chosen = slice(0, count, -(-count // _MOST_CALLS) or 1)
+            self._times.append((np.append(0.0, one[1][chosen]), np.append(0.0, other[1][chosen])))
+
+    def time(self, at: float, *, to_second: bool) -> float:
+        """The time of a run that is a time of the other one."""
+        import numpy as np
+
+        source, target = self._ends if to_second else self._ends[::-1]
+        # Before the first call of all, and behind the last, the runs are what they are.
+        if at <= 0.0:
+            return 0.0
+        if at >= source:
+            return target
+        pairs = self._times if to_second else [(other, one) for one, other in self._times]
+        return float(np.median([np.interp(at, one, other) for one, other in pairs]))
+
+    def delays(self, points: int) -> NDArray[np.float64]:
+        """By how much the second run is behind the first: a row a rank, a column a time.
+
+        The times are equal parts of the first run, from 0 to its end.
+        """
+        import numpy as np
+
+        times = np.linspace(0.0, self._ends[0], points)
+        return np.array(
+            [np.interp(times, *pair) - np.minimum(times, pair[0][-1]) for pair in self._times]
+        )
+
+
+def _calls(run: RunFile, ranks: list[int]) -> list[Calls]:
+    """The calls of some ranks, in their order."""
+    import numpy as np
+
+    names = np.array(run.info["kinds"])
+    is_call = ~np.isin(names, [*BETWEEN_CALLS])
+    parts: list[list[tuple[NDArray[np.int64], NDArray[np.float64]]]] = [[] for _ in ranks]
+    for block in range(run.actions.blocks):
+        rows = run.actions.read(block)
+        of_rank, kind, end = rows.numbers("rank"), rows.numbers("kind"), rows.reals("end")
+        for place, rank in enumerate(ranks):
+            low, high = np.searchsorted(of_rank, [rank, rank + 1])
+            chosen = is_call[kind[low:high]]
+            parts[place].append((kind[low:high][chosen], end[low:high][chosen]))
+    return [
+        (
+            names[np.concatenate([kind for kind, _ in own])],
+            np.concatenate([end for _, end in own]),
+        )
+        if own
+        else (names[:0], np.zeros(0))
+        for own in parts
+    ]
+
+
+def _common(one: NDArray[np.str_], other: NDArray[np.str_]) -> int:
+    """How many calls at the beginning are of the same kinds."""
+    import numpy as np
+
+    shorter = min(len(one), len(other))
+    different = np.flatnonzero(one[:shorter] != other[:shorter])
+    return int(different[0]) if len(different) else shorter

@@ -1,0 +1,235 @@
+"""The network of a run: which links messages cross, and how much these carry meanwhile."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim.analysis.timeline.link_words import link_words
+from tisim.analysis.timeline.run_file import RunFile
+from tisim.platform import Platform
+from tisim.platform.cable_words import cable_words
+from tisim.platform.zones.cluster import ClusterZone
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tisim.models.settings import Settings
+
+    Row = dict[str, object]
+
+# Blocks of messages that are looked through, and pairs of hosts whose routes are: a second's work.
+_MOST_BLOCKS = 64
+_MOST_PAIRS = 50_000
+# What a message takes from the way back with network/crosstraffic.
+_CROSSTRAFFIC = 0.05
+_MOST_LINKS = 200
+
+
+class RunNetwork:
+    """Routes and loads of a run, on the platform that its file holds.
+
+    A message loads the links of its route evenly while it is under way, with what the network
+    model moves for it (`tisim.analysis.timeline.links.Links`).
+
+    Parameters
+    ----------
+    run
+        The run.
+    """
+
+    def __init__(self, run: RunFile) -> None:
+        self._run = run
+        self._routes: dict[int, list[int]] = {}
+
+    @property
+    def unknown(self) -> str | None:
+        """Why nothing is known of links; None: it is."""
+        if self._run.info["measured"]:
+            return "This run was measured: what links carried is not known."
+        if self._run.platform_xml is None:
+            return (
+                "The run file lacks the platform: an older tisim wrote it, or the platform cannot "
+                "be written as a file."
+            )
+        return None
+
+    @cached_property
+    def _settings(self) -> Settings:
+        with tempfile.TemporaryDirectory(prefix="tisim-") as folder:
+            path = Path(folder) / "platform.xml"
+            path.write_text(self._run.platform_xml or "", encoding="utf-8")
+            return Platform.load(path).settings(self._run.info["config"])
+
+    @cached_property
+    def _platform(self) -> Platform:
+        platform = self._settings.platform
+        assert isinstance(platform, Platform)
+        return platform
+
+    @cached_property
+    def _host_of(self) -> NDArray[np.int64]:
+        """Of each rank, the index of its host in the platform."""
+        import numpy as np
+
+        used = [self._platform.host_index(name) for name in self._run.info["hosts"]]
+        return np.array(used, np.int64)[np.array(self._run.info["host_of"], np.int64)]
+
+    @cached_property
+    def _words(self) -> dict[int, str]:
+        words = link_words(self._settings, self._host_of.tolist())
+        every = range(len(self._platform.links))
+        words = cable_words(self._platform.root, every) | words
+        domain = _common_domain(self._run.info["hosts"])
+        return {link: text.replace(domain, "") if domain else text for link, text in words.items()}
+
+    def switches(self) -> list[str]:
+        """The switch of the host of each rank; where hosts have none, their zone."""
+        names: dict[int, str] = {}
+        for zone in self._platform.root.walk():
+            if not isinstance(zone, ClusterZone):
+                continue
+            wiring = zone.wiring()
+            up = (wiring.tails < zone.hosts) & (wiring.heads >= zone.hosts)
+            ends = zip(wiring.tails[up].tolist(), wiring.heads[up].tolist(), strict=True)
+            own = {tail: zone.vertex_name(head) for tail, head in reversed([*ends])}
+            for host in range(zone.hosts):
+                names[zone.first_host + host] = own.get(host, zone.name)
+        return [names.get(int(host), "no switch") for host in self._host_of]
+
+    def _route(self, pair: int) -> list[int]:
+        if pair not in self._routes:
+            source, destination = pair >> 32, pair & 0xFFFFFFFF
+            links, _ = self._settings.routes.route(source, destination)
+            self._routes[pair] = [int(link) for link in links]
+        return self._routes[pair]
+
+    def loads(self, begin: float, end: float) -> dict[int, tuple[float, int]] | None:
+        """Bytes and messages of each link that is used in some time; None: they are too many."""
+        import numpy as np
+
+        table = self._run.messages
+        blocks = table.overlapping(begin, end, "started", "arrived")
+        if len(blocks) > _MOST_BLOCKS:
+            return None
+        pairs, volumes = [np.zeros(0, np.int64)], [np.zeros(0)]
+        for block in blocks:
+            rows = table.read(block)
+            start, stop = rows.reals("started"), rows.reals("arrived")
+            rows = rows.rows((stop > begin) & (start < end) & (stop > start))
+            start, stop = rows.reals("started"), rows.reals("arrived")
+            inside = np.minimum(stop, end) - np.maximum(start, begin)
+            hosts = [self._host_of[rows.numbers(name)] for name in ("source", "destination")]
+            pairs.append(hosts[0] << 32 | hosts[1])
+            volumes.append(self._moved(rows.numbers("bytes")) * inside / (stop - start))
+        every, place = np.unique(np.concatenate(pairs), return_inverse=True)
+        if len(every) > _MOST_PAIRS:
+            return None
+        weights = np.concatenate(volumes)
+        sums = np.bincount(place, weights=weights, minlength=len(every)).astype(np.float64)
+        counts = np.bincount(place, minlength=len(every))
+        return self._spread(every, sums, counts)
+
+    def _spread(
+        self, pairs: NDArray[np.int64], sums: NDArray[np.float64], counts: NDArray[np.int64]
+    ) -> dict[int, tuple[float, int]]:
+        """What pairs of hosts move, as what links carry."""
+        loads: dict[int, tuple[float, int]] = {}
+        rows = zip(pairs.tolist(), sums.tolist(), counts.tolist(), strict=True)
+        for pair, moved, count in rows:
+            ways = [(pair, moved, count)]
+            if self._settings.network.crosstraffic:
+                back = (pair & 0xFFFFFFFF) << 32 | pair >> 32
+                ways.append((back, _CROSSTRAFFIC * moved, 0))
+            for way, volume, messages in ways:
+                for link in dict.fromkeys(self._route(way)):
+                    before = loads.get(link, (0.0, 0))
+                    loads[link] = before[0] + volume, before[1] + messages
+        return loads
+
+    def _moved(self, size: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What the network moves for messages of some bytes."""
+        import numpy as np
+
+        network = self._settings.network
+        sizes, place = np.unique(size, return_inverse=True)
+        whole = sizes + network.envelope
+        factors = np.array([network.bandwidth_factor.at(one) for one in whole.tolist()])
+        moved: NDArray[np.float64] = (whole / factors)[place] if len(sizes) else np.zeros(0)
+        return moved
+
+    def route_of(self, message: Row) -> list[Row] | None:
+        """The links that a message crosses, with its share of each while it is under way.
+
+        `share` is the part of the bandwidth that the message has, `load` that of all messages
+        together, and `messages` how many there are: means over the time of this one.
+        """
+        import numpy as np
+
+        start, stop = message["started"], message["arrived"]
+        if self.unknown or not isinstance(start, float) or not isinstance(stop, float):
+            return None
+        ends = (int(str(message[name])) for name in ("source", "destination"))
+        source, destination = (int(self._host_of[rank]) for rank in ends)
+        loads = self.loads(start, stop) if stop > start else {}
+        moved = float(self._moved(np.array([int(str(message["bytes"]))]))[0])
+        rows: list[Row] = []
+        for link in dict.fromkeys(self._route(source << 32 | destination)):
+            bandwidth = float(self._settings.routes.link_bandwidth[link])
+            room = bandwidth * (stop - start)
+            carried = None if loads is None else loads.get(link, (0.0, 0))
+            rows.append(
+                {
+                    "link": self._settings.routes.link_name(link),
+                    "words": self._words.get(link, ""),
+                    "bandwidth": bandwidth,
+                    "share": moved / room if room else 0.0,
+                    "load": None if carried is None or not room else carried[0] / room,
+                    "messages": None if carried is None else carried[1],
+                }
+            )
+        return rows
+
+    def used(self, begin: float, end: float) -> Row:
+        """The links that are used in some time, the fullest first, and a picture of them."""
+        from tisim.platform.drawing import RunLoad
+        from tisim.platform.drawing.picture import paint
+
+        if self.unknown:
+            return {"unknown": self.unknown}
+        loads = self.loads(begin, end)
+        if loads is None:
+            return {"unknown": "The window has too many messages to add up; zoom in."}
+        routes = self._settings.routes
+        rows = [
+            {
+                "link": routes.link_name(link),
+                "words": self._words.get(link, ""),
+                "bandwidth": float(routes.link_bandwidth[link]),
+                "bytes": volume,
+                "load": volume / (float(routes.link_bandwidth[link]) * (end - begin)),
+                "messages": messages,
+            }
+            for link, (volume, messages) in loads.items()
+        ]
+        rows.sort(key=lambda row: -float(str(row["load"])))
+        own = len(self._platform.links)
+        drawn = [(routes.link_name(link), link) for link in loads if link < own]
+        room = end - begin
+        means = [
+            (name, loads[link][0] / (float(routes.link_bandwidth[link]) * room))
+            for name, link in drawn
+        ]
+        hosts = [self._platform.hosts[int(host)].name for host in self._host_of]
+        load = RunLoad(self._platform, means, hosts, span="window")
+        picture = paint(self._platform, load).svg()
+        return {"unknown": None, "rows": rows[:_MOST_LINKS], "all": len(rows), "picture": picture}
+
+
+def _common_domain(hosts: list[str]) -> str:
+    """What all names of hosts have behind their first dot, with the dot."""
+    domains = {name[name.index(".") :] if "." in name else "" for name in hosts}
+    return domains.pop() if len(domains) == 1 else ""

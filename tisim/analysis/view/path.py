@@ -1,0 +1,130 @@
+"""The critical path of a run, as far as a window shows it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tisim.analysis.timeline.run_file import RunFile, Window
+from tisim.analysis.timeline.run_file.path_parts import path_parts
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Row = dict[str, object]
+
+# States of a run whose path is followed: they are copied to a temporary file of 1 GB at most.
+_MOST_STATES = 20_000_000
+# Parts that are drawn, and that are listed.
+_MOST_DRAWN = 4000
+_MOST_ROWS = 200
+
+
+class RunPath:
+    """The chain of computations and transfers that the simulated time consists of.
+
+    The core follows it, as for the critical path of a result, through the states of the run file.
+
+    Parameters
+    ----------
+    run
+        The run.
+    """
+
+    def __init__(self, run: RunFile) -> None:
+        self._run = run
+
+    @property
+    def unknown(self) -> str | None:
+        """Why it is not known; None: it is."""
+        if self._run.info["measured"]:
+            return (
+                "This run was measured: when messages were under way is not known, and so neither "
+                "is the critical path. A wait that is selected has its causes."
+            )
+        if self._run.path_states is None:
+            return "An older tisim wrote this file, without what the critical path needs."
+        if self._run.states.rows > _MOST_STATES:
+            return f"The critical path is known of runs with up to {_MOST_STATES:,} states."
+        return None
+
+    def within(self, window: Window) -> Row:
+        """The parts of the path in a window of time, for all ranks.
+
+        `drawn` has arrays `start`, `end`, `source` and `destination`; where there are more parts
+        than can be seen, those that are longest near each of so many times. `kinds` are sums by
+        state and kind, `ranks` those of the ranks that act or send, `longest` the longest parts.
+        """
+        import numpy as np
+
+        if self.unknown:
+            return {"unknown": self.unknown}
+        rows = self._parts
+        low = int(np.searchsorted(rows["end"], window.begin, side="right"))
+        high = int(np.searchsorted(rows["start"], window.end, side="left"))
+        rows = rows[low : max(high, low)]
+        seconds = np.minimum(rows["end"], window.end) - np.maximum(rows["start"], window.begin)
+        info = self._run.info
+        keys, place = np.unique(rows["state"].astype(int) << 8 | rows["kind"], return_inverse=True)
+        sums, counts = np.bincount(place, weights=seconds), np.bincount(place)
+        of_rank = np.bincount(rows["source"], weights=seconds, minlength=self._run.ranks)
+        busiest = np.argsort(-of_rank, kind="stable")[:_MOST_ROWS]
+        drawn = rows[_seen(rows, seconds, window)]
+        return {
+            "unknown": None,
+            "seconds": float(seconds.sum()),
+            "parts": len(rows),
+            "kinds": [
+                {
+                    "state": info["states"][key >> 8],
+                    "kind": info["kinds"][key & 255],
+                    "seconds": float(total),
+                    "count": int(count),
+                }
+                for key, total, count in zip(keys.tolist(), sums, counts, strict=True)
+            ],
+            "ranks": [
+                {"rank": int(rank), "seconds": float(of_rank[rank])}
+                for rank in busiest
+                if of_rank[rank] > 0
+            ],
+            "longest": [
+                self._part(rows[at]) for at in np.argsort(-seconds, kind="stable")[:_MOST_ROWS]
+            ],
+            "drawn": {
+                name: drawn[name].tolist() for name in ("start", "end", "source", "destination")
+            },
+        }
+
+    def _part(self, row: np.void) -> Row:
+        info = self._run.info
+        return {
+            "start": float(row["start"]),
+            "end": float(row["end"]),
+            "rank": int(row["source"]),
+            "destination": int(row["destination"]),
+            "state": info["states"][int(row["state"])],
+            "kind": info["kinds"][int(row["kind"])],
+            "line": int(row["line"]),
+            "bytes": int(row["bytes"]),
+        }
+
+    @cached_property
+    def _parts(self) -> NDArray[np.void]:
+        return path_parts(self._run)
+
+
+def _seen(rows: NDArray[np.void], seconds: NDArray[np.float64], window: Window) -> NDArray[np.intp]:
+    """Which parts are drawn: all, or the longest at each of so many times."""
+    import numpy as np
+
+    if len(rows) <= _MOST_DRAWN:
+        return np.arange(len(rows))
+    width = (window.end - window.begin) / _MOST_DRAWN
+    middle = np.minimum(rows["end"], window.end) - seconds / 2
+    cell = ((middle - window.begin) / width).astype(np.int64)
+    order = np.lexsort((-seconds, cell))
+    first = np.append(True, np.diff(cell[order]) != 0)
+    chosen: NDArray[np.intp] = np.sort(order[first])
+    return chosen

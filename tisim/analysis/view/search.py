@@ -1,0 +1,183 @@
+"""Search: ``wait > 1ms and rank in 100..200 and call = MPI_Allreduce``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from tisim.analysis.timeline.names import WAITS
+from tisim.analysis.timeline.run_file import RunFile, Window
+from tisim.analysis.timeline.run_file.blocks import Block
+from tisim.errors import InputError
+from tisim.support.quantities import parse_time
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Test = Callable[[Block], NDArray[np.bool_]]
+
+# What a condition may be about.
+_NUMBERS = ("rank", "cause", "peer", "bytes", "line")
+_TIMES = ("wait", "time", "start", "end")
+_NAMES = ("call", "state")
+_HOST = "host"
+_CONDITION = re.compile(r"\s*(\w+)\s*(<=|>=|!=|<|>|=|\bin\b)\s*(.+?)\s*")
+_RANGE = re.compile(r"(\d{1,18})\s*\.\.\s*(\d{1,18})")
+_EXAMPLE = "such as: wait > 1ms and rank in 100..200 and call = MPI_Allreduce"
+_LONGEST = 500
+_SHOWN_HOSTS = 3
+
+
+class Search:
+    """States that fulfil all of some conditions.
+
+    Parameters
+    ----------
+    run
+        The run.
+    text
+        Conditions, joined by ``and``: ``wait`` (seconds of a wait state), ``time`` (of any state),
+        ``start``, ``end``, ``rank``, ``cause``, ``peer``, ``bytes``, ``line``, ``call``, ``state``
+        or ``host`` (a name or a pattern such as ``node-1*``); one of ``< <= > >= = !=``, or ``in``
+        with a range as ``1..9``; a value.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read; says which condition.
+    """
+
+    def __init__(self, run: RunFile, text: str) -> None:
+        if len(text) > _LONGEST:
+            raise InputError(f"a search has at most {_LONGEST} characters")
+        self._run = run
+        parts = re.split(r"\s+and\s+", text.strip(), flags=re.IGNORECASE) if text.strip() else []
+        self._tests = [self._test(part) for part in parts]
+
+    def found(self, window: Window, most: int) -> dict[str, object]:
+        """The states of a window that fulfil the conditions, the longest first.
+
+        Parameters
+        ----------
+        window
+            Where to look.
+        most
+            How many states to return.
+        """
+        import numpy as np
+
+        table = self._run.states
+        best = table.none()
+        matches, seconds = 0, 0.0
+        for block in table.overlapping(window.begin, window.end):
+            rows = window.rows_of(table.read(block))
+            fits = np.ones(len(rows), bool)
+            for test in self._tests:
+                fits &= test(rows)
+            rows = rows.rows(fits)
+            matches += len(rows)
+            seconds += float(_duration(rows).sum())
+            best = Block.joined([best, rows])
+            best = best.rows(np.argsort(-_duration(best), kind="stable")[:most])
+        return {"matches": matches, "seconds": seconds, "states": self._run.states_of(best)}
+
+    def _test(self, text: str) -> Test:
+        parsed = _CONDITION.fullmatch(text)
+        if parsed is None:
+            raise InputError(f"{text[:60]!r} is no condition, {_EXAMPLE}")
+        name, sign, value = parsed[1].lower(), parsed[2], parsed[3]
+        if name in _NAMES:
+            return self._named(name, sign, value)
+        if name == _HOST:
+            return self._on_hosts(sign, value)
+        if name in _TIMES:
+            return self._timed(name, sign, value)
+        if name in _NUMBERS:
+            return self._counted(name, sign, value)
+        known = ", ".join((*_TIMES, *_NUMBERS, *_NAMES, _HOST))
+        raise InputError(f"{name!r} is nothing to search for; there are {known}")
+
+    def _named(self, name: str, sign: str, value: str) -> Test:
+        import numpy as np
+
+        names = self._run.info["kinds" if name == "call" else "states"]
+        column = "kind" if name == "call" else "state"
+        wanted = value.strip("'\"").lower().removeprefix("mpi_")
+        places = [place for place, known in enumerate(names) if known.lower() == wanted]
+        if sign not in ("=", "!="):
+            raise InputError(f"{name} is = or != a name, not {sign}")
+        if not places:
+            raise InputError(f"this run has no {name} {value!r}; it has {_list_of(names)}")
+        return lambda rows: np.isin(rows.numbers(column), places) == (sign == "=")
+
+    def _on_hosts(self, sign: str, value: str) -> Test:
+        """States of ranks on hosts whose names match a pattern."""
+        import numpy as np
+
+        if sign not in ("=", "!="):
+            raise InputError(f"host is = or != a name, not {sign}")
+        hosts, pattern = self._run.info["hosts"], value.strip("'\"")
+        places = [place for place, name in enumerate(hosts) if fnmatchcase(name, pattern)]
+        if not places:
+            some = ", ".join(hosts[:_SHOWN_HOSTS])
+            raise InputError(f"no rank of this run is on a host {value!r}; hosts are {some}, ...")
+        chosen = np.isin(np.array(self._run.info["host_of"]), places)
+        return lambda rows: chosen[rows.numbers("rank")] == (sign == "=")
+
+    def _timed(self, name: str, sign: str, value: str) -> Test:
+        import numpy as np
+
+        bound = parse_time(value) if sign != "in" else 0.0
+        ends = [parse_time(one.strip()) for one in value.split("..")] if sign == "in" else []
+        if sign == "in" and len(ends) != 2:
+            raise InputError(f"in needs a range such as 1ms..2ms, not {value!r}")
+        waits = [self._run.info["states"].index(one) for one in WAITS]
+
+        def test(rows: Block) -> NDArray[np.bool_]:
+            seconds = rows.reals(name) if name in ("start", "end") else _duration(rows)
+            fits = _compared(seconds, sign, bound) if not ends else _between(seconds, *ends)
+            return fits & np.isin(rows.numbers("state"), waits) if name == "wait" else fits
+
+        return test
+
+    def _counted(self, name: str, sign: str, value: str) -> Test:
+        if sign == "in":
+            ends = _RANGE.fullmatch(value)
+            if ends is None:
+                raise InputError(f"in needs a range such as 100..200, not {value!r}")
+            low, high = float(ends[1]), float(ends[2])
+            return lambda rows: _between(rows.numbers(name).astype(float), low, high)
+        if not re.fullmatch(r"\d{1,18}", value):
+            raise InputError(f"{name} is a whole number, not {value!r}")
+        bound = float(value)
+        return lambda rows: _compared(rows.numbers(name).astype(float), sign, bound)
+
+
+def _duration(rows: Block) -> NDArray[np.float64]:
+    return rows.reals("end") - rows.reals("start")
+
+
+def _between(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
+    return (values >= low) & (values <= high)
+
+
+def _compared(values: NDArray[np.float64], sign: str, bound: float) -> NDArray[np.bool_]:
+    import numpy as np
+
+    compare = {
+        "<": np.less,
+        "<=": np.less_equal,
+        ">": np.greater,
+        ">=": np.greater_equal,
+        "=": np.equal,
+        "!=": np.not_equal,
+    }[sign]
+    fits: NDArray[np.bool_] = compare(values, bound)
+    return fits
+
+
+def _list_of(names: list[str]) -> str:
+    return ", ".join(sorted({name for name in names if name}))

@@ -1,0 +1,377 @@
+"""The commands ``tisim calibrate`` and ``tisim benchmark``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+from tisim.commands.written import report_written
+
+if TYPE_CHECKING:
+    from tisim.studies.calibration import Calibration
+    from tisim.studies.calibration.cpu import CpuCalibration
+
+_FILE = click.Path(path_type=Path)
+
+
+class _Calibrate(click.Group):
+    """A group whose command ``messages`` needs no name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or args[0] not in self.commands:
+            args = ["messages", *args]
+        return super().parse_args(ctx, args)
+
+
+class _Messages(click.Command):
+    """The command without a name: help and errors call it as the user does."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: object,
+    ) -> click.Context:
+        if parent is not None:
+            info_name, parent = parent.info_name, parent.parent
+        return super().make_context(info_name, args, parent=parent, **extra)
+
+
+@click.group("calibrate", cls=_Calibrate)
+def calibrate_command() -> None:
+    """Find the parameters of a platform from measurements."""
+
+
+def _value(parse: Callable[..., float]) -> Callable[..., float | None]:
+    """A callback of click's that reads a quantity with its unit."""
+
+    def callback(_ctx: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+        return None if text is None else parse(text, parameter.opts[0])
+
+    return callback
+
+
+def _bandwidth(text: str, what: str) -> float:
+    from tisim.support.quantities import parse_bandwidth
+
+    return parse_bandwidth(text, what)
+
+
+def _time(text: str, what: str) -> float:
+    from tisim.support.quantities import parse_time
+
+    return parse_time(text, what)
+
+
+def _speed(text: str, what: str) -> float:
+    from tisim.support.quantities import parse_speed
+
+    return parse_speed(text, what)
+
+
+def _size(text: str, what: str) -> float:
+    from tisim.support.quantities import parse_size
+
+    return parse_size(text, what)
+
+
+def _breakpoints(
+    _ctx: click.Context, parameter: click.Parameter, text: str | None
+) -> list[int] | None:
+    if text is None:
+        return None
+    return sorted({int(_size(word, parameter.opts[0])) for word in text.split(",")})
+
+
+def _pair(
+    _ctx: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise click.BadParameter("two host names, separated by a comma", param=parameter)
+    return names[0], names[1]
+
+
+@calibrate_command.command(
+    "messages",
+    cls=_Messages,
+    hidden=True,
+    epilog="""\b
+Examples:
+  tisim calibrate measured.csv --nodes 64 --speed 3.2Gf -o cluster.xml
+  tisim calibrate measured.csv --platform nominal.xml -o calibrated.xml --plot fit.png
+  tisim calibrate osu_latency.txt osu_bw.txt --bandwidth 125MBps --latency 15us --links 2
+  tisim calibrate skampi.out --platform nominal.xml --hosts node-3,node-9 --json
+  tisim benchmark --help    # how to measure
+""",
+)
+@click.argument("files", nargs=-1, required=True, type=_FILE)
+@click.option("--platform", type=_FILE, metavar="FILE", help="Platform file with nominal values.")
+@click.option(
+    "--hosts",
+    callback=_pair,
+    metavar="A,B",
+    help="The two hosts that measured. Default: the first two.",
+)
+@click.option(
+    "--bandwidth",
+    callback=_value(_bandwidth),
+    metavar="BANDWIDTH",
+    help="Nominal bandwidth, as 125MBps.",
+)
+@click.option(
+    "--latency",
+    callback=_value(_time),
+    metavar="TIME",
+    help="Nominal latency of one link, as 15us.",
+)
+@click.option(
+    "--links", type=int, default=2, show_default=True, help="Links between the two hosts."
+)
+@click.option(
+    "--breakpoints",
+    callback=_breakpoints,
+    metavar="SIZE,...",
+    help="Sizes above which a segment begins: 1420,64KiB.",
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Write a cluster of N hosts; nominal values not given are taken from the measurements.",
+)
+@click.option("--speed", callback=_value(_speed), metavar="RATE", help="Of a core, as 3.2Gf.")
+@click.option("--cores", type=click.IntRange(min=1), default=1, help="Of a host (default: 1).")
+@click.option(
+    "--sets",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Write so many sets of parameters beside -o, for 'tisim replay --uncertainty'.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --sets.")
+@click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
+@click.option("--plot", type=_FILE, metavar="FILE", help="Picture to write (.png, .svg, .pdf).")
+@click.option("--json", "as_json", is_flag=True, help="Print everything found as JSON.")
+def _messages(
+    files: tuple[Path, ...],
+    output: Path | None,
+    plot: Path | None,
+    as_json: bool,
+    sets: int,
+    seed: int,
+    **nominal: Unpack[_Nominal],
+) -> None:
+    """Find the parameters of a platform from measured messages, or from timed computations.
+
+    FILES are results of SKaMPI, the OSU micro-benchmarks, the Intel MPI Benchmarks,
+    platform-calibration or 'tisim benchmark', in any mixture. What is found is written into the
+    platform file, or, without one, into a platform of two hosts with the nominal values; without
+    -o its <config> block is printed.
+
+    For the speed of hosts see 'tisim calibrate cpu --help'.
+    """
+    from tisim.studies.calibration.measurements import read_measurements
+    from tisim.studies.calibration.procedure import calibrate
+    from tisim.support.progress import ProgressBar
+
+    with ProgressBar("calibrate") as bar:
+
+        def show(step: str, done: int, steps: int) -> None:
+            bar.show(done / steps, title=step)
+
+        found = calibrate(read_measurements(files), progress=show, **nominal)
+    if as_json:
+        click.echo(found.to_json())
+    else:
+        from tisim.studies.calibration.report import report
+
+        click.echo(report(found), nl=False)
+        if output is None:
+            click.echo(f"\n{found.config_block}")
+    if output is not None:
+        _write_platform(found, output, sets, seed)
+    if plot is not None:
+        from tisim.studies.calibration.plot import save
+
+        save(found, plot)
+        report_written(plot)
+
+
+class _Nominal(TypedDict):
+    """The options that `tisim.studies.calibration.calibrate` takes as they are."""
+
+    platform: Path | None
+    hosts: tuple[str, str] | None
+    bandwidth: float | None
+    latency: float | None
+    links: int
+    breakpoints: list[int] | None
+    nodes: int | None
+    speed: float | None
+    cores: int
+
+
+def _write_platform(found: Calibration, output: Path, sets: int, seed: int) -> None:
+    """Write the platform, and the sets of parameters beside it."""
+    from tisim.studies.uncertainty.bootstrap import draw_sets
+    from tisim.support.progress import ProgressBar
+
+    found.platform.write(output)
+    report_written(output)
+    if sets:
+        with ProgressBar("sets of parameters") as bar:
+            drawn = draw_sets(found, sets, seed, lambda done, of: bar.show(done / of))
+        report_written(drawn.write(output))
+
+
+@calibrate_command.command(
+    "cpu",
+    epilog="""\b
+Examples:
+  tisim record -o lu.tit --counter register,time -- mpirun -n 8 ./lu.A.x
+  tisim calibrate cpu lu.tit --platform nominal.xml -o faster.xml
+  tisim calibrate cpu --times timed.csv
+  tisim calibrate cpu traces/ --times timed.csv --class B --platform nominal.xml -o faster.xml
+""",
+)
+@click.argument("traces", nargs=-1, type=_FILE)
+@click.option(
+    "--times",
+    multiple=True,
+    type=_FILE,
+    metavar="FILE",
+    help="CSV of timed computations (repeat for several runs); without it, TRACES were recorded "
+    "with time beside another counter.",
+)
+@click.option(
+    "--class", "problem_class", metavar="NAME", help="Use the rate of this class of problems."
+)
+@click.option(
+    "--working-set",
+    callback=_value(_size),
+    metavar="SIZE",
+    help="Use the rate of this working set, as 4MiB.",
+)
+@click.option("--platform", type=_FILE, metavar="FILE", help="Platform file to complete.")
+@click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
+@click.option(
+    "--host-speeds", is_flag=True, help="Give every measured host its own speed (column host)."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the rates as JSON.")
+def _cpu(
+    traces: tuple[Path, ...],
+    times: tuple[Path, ...],
+    problem_class: str | None,
+    working_set: float | None,
+    platform: Path | None,
+    output: Path | None,
+    host_speeds: bool,
+    as_json: bool,
+) -> None:
+    """Find instructions a second from timed computations.
+
+    TRACES are traces that tisim record --counter register,time (or the like) has written, or with
+    --times the trace whose compute actions were timed; it is not needed if the CSV has a column
+    'volume'. The CSV has a header; its columns are seconds, volume, rank, action (number of the
+    compute action, from 1), run, class, working_set (bytes) and host, of which seconds and volume,
+    or seconds and rank, must be there.
+    """
+    import json
+
+    from tisim.studies.calibration.cpu import calibrate_cpu
+    from tisim.studies.calibration.cpu.recorded import read_recorded
+    from tisim.studies.calibration.cpu.timed import read_timed, read_volumes
+
+    if (platform is None) != (output is None):
+        raise click.UsageError("--platform and -o go together: the file to complete, and its name")
+    if not (traces or times):
+        raise click.UsageError("name recorded traces, or timed computations with --times")
+    if times:
+        timed = read_timed(times, read_volumes(traces) if traces else None)
+    else:
+        timed = read_recorded(traces)
+    found = calibrate_cpu(timed)
+    rate = found.rate_for(problem_class=problem_class, working_set=working_set)
+    if as_json:
+        click.echo(json.dumps({**found.to_dict(), "used": rate.what}, indent=1))
+    else:
+        _print_rates(found, rate.what)
+    if platform is not None and output is not None:
+        from tisim.studies.calibration.cpu.speeds import complete
+
+        hosts = calibrate_cpu(rate.of(timed)).hosts if host_speeds else {}
+        for remark in complete(platform, output, rate, hosts):
+            click.echo(f"warning: {remark}", err=True)
+        report_written(output)
+
+
+@calibrate_command.command(
+    "disk",
+    epilog="""\b
+Examples:
+  fio --name=w --rw=write --bs=1M --size=4G --direct=1 --output-format=json --output=w.json
+  fio --name=r --rw=read --bs=1M --size=4G --direct=1 --output-format=json --output=r.json
+  tisim calibrate disk w.json r.json --mount /scratch
+  mpirun -n 16 ior -a POSIX --posix.odirect -w -r -t 4m -b 1g > ior.txt
+  tisim calibrate disk ior.txt --mount /scratch
+""",
+)
+@click.argument("files", nargs=-1, required=True, type=_FILE)
+@click.option("--mount", metavar="PATH", help="The directory that the disk is mounted at.")
+@click.option("--size", metavar="BYTES", help="What the disk holds, as 1TB.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+def _disk(files: tuple[Path, ...], mount: str | None, size: str | None, as_json: bool) -> None:
+    """Find the bandwidths of a disk from results of fio (JSON) and IOR (JSON, or as it prints).
+
+    Of runs with calls of several sizes the fastest size counts. What is printed last is what
+    'tisim platform new --disk' takes, and the property tisim/disk of a <host> or <cluster>.
+    """
+    import json
+    from dataclasses import asdict
+
+    from tisim.platform.description.host_disks import disk_of_text
+    from tisim.studies.calibration.disk import calibrate_disk
+    from tisim.support.quantities import format_bytes
+    from tisim.support.tables import align
+
+    found = calibrate_disk(files)
+    words = found.words(mount, size)
+    disk_of_text(words)  # refuses a mount point or a size with a comma
+    for remark in found.remarks:
+        click.echo(f"warning: {remark}", err=True)
+    if as_json:
+        click.echo(json.dumps({**asdict(found), "disk": words}, indent=1))
+        return
+    rows = [
+        [rate.direction, rate.block, f"{format_bytes(rate.bandwidth)}/s", f"{rate.spread:.1%}",
+         str(rate.runs)]
+        for rate in found.rates
+    ]  # fmt: skip
+    for line in align([["direction", "block", "median", "spread", "runs"], *rows], left=(0, 1)):
+        click.echo(line)
+    click.echo(f"\n--disk {words}")
+
+
+def _print_rates(found: CpuCalibration, used: str) -> None:
+    from tisim.support.tables import align
+
+    rows = [
+        [
+            f"{row.per_second:.5g}",
+            f"{row.spread:.1%}",
+            str(row.computations),
+            row.what + (" (used)" if row.what == used else ""),
+        ]
+        for row in found.frame().itertuples()
+    ]
+    for line in align([["per second", "spread", "computations", "of"], *rows], left=(3,)):
+        click.echo(line)
+    for warning in found.warnings:
+        click.echo(f"warning: {warning}")

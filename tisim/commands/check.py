@@ -1,0 +1,119 @@
+"""``tisim check``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+
+from tisim.commands.written import report_written
+from tisim.support.files import check_writable, write_file
+from tisim.support.progress import ProgressBar
+from tisim.support.quantities import format_bytes
+from tisim.support.tables import align
+from tisim.traces import CheckReport, Trace, check
+from tisim.traces.dialects import DIALECTS
+
+
+@click.command(
+    "check",
+    epilog="""\b
+Examples:
+  tisim check traces/
+  tisim check lu.tit && tisim replay --platform p.xml lu.tit
+  tisim check --action checkpoint traces/
+  tisim check --json - traces/ | jq .findings
+""",
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(list(DIALECTS)),
+    default="auto",
+    show_default=True,
+    help="How the lines are written; detected by default.",
+)
+@click.option(
+    "--action",
+    "actions",
+    metavar="NAME",
+    multiple=True,
+    help="An action of your own that may be in the trace. Repeatable.",
+)
+@click.option(
+    "--ignore-unsupported",
+    is_flag=True,
+    help="Check a recorded trace without the calls that a trace cannot express.",
+)
+@click.option(
+    "--json", "json_file", metavar="FILE", help="Write the report as JSON; - is standard output."
+)
+@click.argument("traces", nargs=-1, required=True)
+def check_command(
+    dialect: str,
+    actions: tuple[str, ...],
+    ignore_unsupported: bool,
+    json_file: str | None,
+    traces: tuple[str, ...],
+) -> int:
+    """Check a trace for errors, and count its actions.
+
+    Sends and receives have to match, collectives to come in the same order everywhere, requests to
+    be completed. What is wrong is printed with its file and line. Nothing is simulated.
+
+    The exit status is 0 when there is no error (there may be warnings), 1 when there is one, and
+    2 when there is no trace to check.
+    """
+    if json_file not in (None, "-"):
+        check_writable(json_file)
+    source = traces[0] if len(traces) == 1 else list(traces)
+    with ProgressBar("open") as bar:
+        trace = Trace.open(source, dialect=dialect, progress=bar.show)
+    if ignore_unsupported:
+        actions = (*actions, "unsupported")
+    with ProgressBar("check") as bar:
+        report = check(trace, custom_actions=actions, progress=bar.show)
+    status = 0 if report.sound else 1
+    text = json.dumps({**asdict(report), "sound": report.sound}, indent=1)
+    if json_file == "-":
+        click.echo(text)
+        return status
+    if json_file is not None:
+        write_file(json_file, text + "\n")
+        report_written(json_file)
+    _print(report)
+    return status
+
+
+def _print(report: CheckReport) -> None:
+    for finding in report.findings:
+        click.echo(str(finding))
+    shown = sum(finding.severity != "note" for finding in report.findings)
+    more = report.errors + report.warnings - shown
+    if more > 0:
+        click.echo(f"and {more:,} more")
+    click.echo(
+        f"{report.name}: {'sound' if report.sound else 'not sound'}: "
+        f"{_count(report.errors, 'error')}, {_count(report.warnings, 'warning')}"
+    )
+    click.echo(
+        f"{_count(report.ranks, 'rank')}, {report.dialect} dialect, "
+        f"{_count(report.actions, 'action')}, {_count(report.messages, 'message')} of "
+        f"{format_bytes(report.bytes)} from rank to rank, {report.flops:.6g} flops"
+    )
+    if report.extrapolated:
+        click.echo(report.extrapolated)
+    if report.counters:
+        click.echo(f"counters beside the volumes: {', '.join(report.counters)}")
+    rows: list[tuple[str, ...]] = [("action", "number", "messages", "bytes", "amount")]
+    for count in report.counts:
+        amount = f"{count.amount:.6g} {'s' if count.name == 'sleep' else 'flops'}"
+        messages = (f"{count.messages:,}", f"{count.bytes:,}") if count.messages else ("", "")
+        rows.append((count.name, f"{count.actions:,}", *messages, amount if count.amount else ""))
+    click.echo()
+    for line in align(rows, left=1):
+        click.echo(line)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,160 @@
+"""``tisim compare``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tisim.analysis.compare import Comparison, Difference, compare, read_result
+from tisim.analysis.compare.reasons import shorten
+from tisim.commands.written import report_written
+from tisim.support.files import write_file
+from tisim.support.quantities import format_time
+from tisim.support.tables import align
+
+_LABELS = {
+    "compute": "computing, mean over ranks",
+    "communication": "communicating, mean",
+    "other": "other actions, mean",
+    "finish": "end of a rank, mean",
+    "ranks": "ranks",
+    "actions": "actions",
+    "bytes_sent": "bytes sent",
+    "messages_sent": "messages sent",
+}
+# So many ranks and details are listed; --json has all.
+_MOST_RANKS = 10
+_MOST_DETAILS = 20
+# A smaller part of a rank's difference comes from adding times up in another order.
+_ROUNDING = 1e-6
+
+
+@click.command(
+    "compare",
+    epilog="""\b
+Examples:
+  tisim replay --platform p.xml --json a.json traces/
+  tisim replay --platform p.xml --config smpi/coll-selector=ompi --json b.json traces/
+  tisim compare a.json b.json
+  tisim compare a.json b.json --json - | jq .reasons
+  tisim compare a.json b.json --report difference.html
+With --breakdown in both replays it says which kinds of action and waits make the difference.
+""",
+)
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - is standard output.")
+@click.option(
+    "--report", "report_file", metavar="FILE", help="Write it as one .html page, with charts."
+)
+def compare_command(a: Path, b: Path, json_file: str | None, report_file: str | None) -> None:
+    """Explain how two results differ.
+
+    A and B are what tisim replay --json has written. Differences are those from A to B.
+    """
+    if report_file is not None:
+        from tisim.analysis.viz.report import check_report
+
+        check_report(report_file)
+    comparison = compare(read_result(a), read_result(b))
+    if report_file is not None:
+        from tisim.analysis.compare.report import write_comparison_report
+
+        write_comparison_report(comparison, report_file, a=str(a), b=str(b))
+        report_written(report_file)
+    text = json.dumps({"a": str(a), "b": str(b), **comparison.to_dict()}, indent=1)
+    for which, warning in comparison.warnings:
+        click.echo(f"tisim: warning: {which}: {warning}", err=True)
+    if json_file == "-":
+        click.echo(text)
+        return
+    if json_file is not None:
+        write_file(json_file, text + "\n")
+        report_written(json_file)
+    click.echo(f"a: {a}\nb: {b}\n")
+    for reason in comparison.reasons:
+        click.echo(f"- {reason}")
+    _print_numbers(comparison)
+    least = _ROUNDING * (comparison.simulated_time.a or 0.0)
+    for title, differences in (
+        ("Time in each kind of action, mean over ranks", comparison.kinds),
+        ("Time in each state, mean over ranks", comparison.states),
+        ("Time waited for a rank, mean over ranks", comparison.causes),
+    ):
+        _print_times(title, [one for one in differences if abs(one.change) > least])
+    _print_inputs(comparison)
+    _print_ranks(comparison)
+    _print_details(comparison)
+
+
+def _print(title: str, rows: list[tuple[str, ...]], left: int = 1) -> None:
+    if len(rows) > 1:
+        click.echo(f"\n{title}" if title else "")
+        for line in align(rows, left):
+            click.echo(line)
+
+
+def _print_numbers(comparison: Comparison) -> None:
+    rows: list[tuple[str, ...]] = [("", "a", "b", "difference", "b / a")]
+    times = [one for one in comparison.times if one.a or one.b]
+    rows.append(_numbers("simulated time", comparison.simulated_time, seconds=True))
+    rows += [_numbers(_LABELS[one.name], one, seconds=True) for one in times]
+    rows += [_numbers(_LABELS[one.name], one, seconds=False) for one in comparison.counts]
+    _print("", rows)
+
+
+def _print_times(title: str, differences: Sequence[Difference]) -> None:
+    rows: list[tuple[str, ...]] = [("", "a", "b", "difference", "b / a")]
+    rows += [_numbers(one.name, one, seconds=True) for one in differences[:_MOST_RANKS]]
+    _print(title, rows)
+
+
+def _numbers(label: str, one: Difference, *, seconds: bool) -> tuple[str, ...]:
+    def shown(value: float | None) -> str:
+        if value is None:
+            return "-"
+        return f"{value:.9g} s" if seconds else f"{value:,.9g}"
+
+    ratio = f"{one.b / one.a:.4f}" if one.a and one.b is not None else "-"
+    if not one.differs:
+        return (label, shown(one.a), shown(one.b), "", "")
+    change = format_time(one.change, 6, signed=True) if seconds else f"{one.change:+,.9g}"
+    return (label, shown(one.a), shown(one.b), change, ratio)
+
+
+def _print_inputs(comparison: Comparison) -> None:
+    rows: list[tuple[str, ...]] = [("option", "a", "b")]
+    rows += [(name, shorten(x), shorten(y)) for name, x, y in comparison.inputs]
+    _print("Options and other inputs that differ", rows, left=3)
+
+
+def _print_ranks(comparison: Comparison) -> None:
+    rows: list[tuple[str, ...]] = [
+        ("rank", "host", "end in b", "difference", "computing", "communicating", "other")
+    ]
+    for one in comparison.ranks[:_MOST_RANKS]:
+        host = one.host_a if one.host_a == one.host_b else f"{one.host_a} -> {one.host_b}"
+        parts = (_part(time, one.finish) for time in (one.compute, one.communication, one.other))
+        change = format_time(one.finish, 6, signed=True)
+        rows.append((str(one.rank), host, format_time(one.finish_b, 6), change, *parts))
+    more = len(comparison.ranks) - _MOST_RANKS
+    _print("Ranks that end at another time, and what makes the difference", rows, left=2)
+    if more > 0:
+        click.echo(f"and {more:,} more")
+
+
+def _part(time: float, whole: float) -> str:
+    """What a kind of time adds to a difference, if that is not rounding."""
+    return format_time(time, 6, signed=True) if abs(time) > _ROUNDING * abs(whole) else "0"
+
+
+def _print_details(comparison: Comparison) -> None:
+    rows: list[tuple[str, ...]] = [("", "a", "b", "difference", "b / a")]
+    rows += [_numbers(one.name, one, seconds=False) for one in comparison.details[:_MOST_DETAILS]]
+    _print("Further numbers that differ", rows)
+    more = len(comparison.details) - _MOST_DETAILS
+    if more > 0:
+        click.echo(f"and {more:,} more; --json lists them all")

@@ -1,0 +1,198 @@
+"""``tisim execute``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tisim.commands.written import report_written
+from tisim.errors import InputError
+from tisim.support.files import check_writable, write_file
+
+if TYPE_CHECKING:
+    from tisim.studies.execute import Execution
+
+
+@click.command(
+    "execute",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True},
+    epilog="""\b
+Examples:
+  tisim execute lu.tit -- mpirun --host node1:4,node2:4
+  tisim execute traces/ring.4 --repeat 20 --compute none -- mpirun --oversubscribe
+  tisim execute lu.tit --speed 2.5e9 --json lu.json --timeline lu.csv -- mpirun
+  tisim execute lu.tit --timeline real.tir -- mpirun && tisim view real.tir
+  tisim execute io.tit --scratch /scratch/me -- mpirun
+  tisim execute lu.tit --print-source executor/     # for machines without Python
+""",
+)
+@click.option(
+    "--np",
+    "ranks",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many ranks the trace must have.  [default: any number]",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="How often to execute and time it.",
+)
+@click.option(
+    "--warm-up",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How often to execute it before that.",
+)
+@click.option(
+    "--compute",
+    type=click.Choice(["sleep", "spin", "instructions", "none"]),
+    default="sleep",
+    show_default=True,
+    help="What stands for a computation: sleeping or spinning for its volume over --speed, a loop "
+    "of that many instructions, or nothing.",
+)
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1e9,
+    show_default=True,
+    metavar="UNITS",
+    help="So many units of computation take a second.",
+)
+@click.option("--json", "json_file", metavar="FILE", help="Write all results there; - prints them.")
+@click.option(
+    "--timeline",
+    metavar="FILE.csv|.tir",
+    help="Write when each call of the last repetition began and ended, as a table or for tisim "
+    "view.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="How long the start and each repetition may take.  [default: 300, and twice the time that "
+    "a rank computes]",
+)
+@click.option(
+    "--directory",
+    default=".",
+    metavar="DIR",
+    help="Where scripts and results are put meanwhile; all hosts must share it.  [default: the "
+    "working directory]",
+)
+@click.option(
+    "--scratch",
+    metavar="DIR",
+    help="Do what the trace does with files, in a new directory below this one: there all names "
+    "lie, absolute ones too. What is only read is written before.",
+)
+@click.option(
+    "--mpicc",
+    metavar="COMPILER",
+    help="The compiler of the MPI library.  [default: $MPICC or mpicc]",
+)
+@click.option(
+    "--print-source",
+    metavar="DIR",
+    help="Write the executor's source in C and the scripts of the trace, with how to compile and "
+    "start it, and execute nothing.",
+)
+@click.argument("trace", required=False)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def execute_command(
+    ranks: int | None,
+    repeat: int,
+    warm_up: int,
+    compute: str,
+    speed: float,
+    json_file: str | None,
+    timeline: str | None,
+    time_limit: float | None,
+    directory: str,
+    scratch: str | None,
+    mpicc: str | None,
+    print_source: str | None,
+    trace: str | None,
+    command: tuple[str, ...],
+) -> int:
+    """Execute a trace with the calls of a real MPI library, and time it.
+
+    COMMAND, behind --, starts ranks: mpirun with its options. Their number and the program, which
+    is compiled on first use, are added. All ranks start together.
+    """
+    from tisim.traces import Trace
+
+    opened = None if trace is None else Trace.open(trace, ranks=ranks)
+    if print_source is not None:
+        from tisim.studies.execute.source import print_source as print_all
+
+        print_all(Path(print_source), opened, files=scratch is not None)
+        report_written(print_source)
+        return 0
+    if opened is None:
+        raise InputError("TRACE is missing: what is to be executed")
+    for file in (json_file, timeline):
+        if file not in (None, "-"):
+            check_writable(file)
+    from tisim.studies.execute import execute
+    from tisim.support.progress import ProgressBar
+
+    with ProgressBar("execute") as bar:
+        done = execute(
+            opened,
+            command,
+            repeat=repeat,
+            warm_up=warm_up,
+            compute=compute,
+            speed=speed,
+            time_limit=time_limit,
+            timeline=timeline,
+            directory=directory,
+            scratch=scratch,
+            compiler=mpicc,
+            progress=lambda ended, steps: bar.show(ended / steps),
+        )
+    if timeline is not None:
+        report_written(timeline)
+        click.echo(f"tisim: its clocks agree to {done.clock_error:.3g} s", err=True)
+    if json_file is not None:
+        import json
+
+        text = json.dumps(done.to_dict(), indent=1) + "\n"
+        if json_file == "-":
+            click.echo(text, nl=False)
+            return 0
+        write_file(json_file, text)
+        report_written(json_file)
+    _print(done)
+    return 0
+
+
+def _print(done: Execution) -> None:
+    """Print a line a repetition, and what they have in common."""
+    from tisim.support.quantities import format_time
+    from tisim.support.tables import align, time_column
+
+    columns = [
+        time_column("first rank ends", [min(one.ends) for one in done.repetitions]),
+        time_column("last rank ends", [*done.times]),
+        time_column("began late by", [one.late for one in done.repetitions]),
+    ]
+    numbers = ["repetition", *(str(number) for number in range(1, len(done.times) + 1))]
+    rows = [*zip(numbers, *columns, strict=True)]
+    for line in align(rows, left=0):
+        click.echo(line)
+    spread = (max(done.times) - min(done.times)) / done.median if done.median > 0 else 0.0
+    click.echo(
+        f"\n{len(done.repetitions[0].ends):,} ranks on {done.mpi}: median "
+        f"{format_time(done.median)}, from {format_time(min(done.times))} to "
+        f"{format_time(max(done.times))} ({spread:.1%} of the median)"
+    )

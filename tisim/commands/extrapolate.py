@@ -1,0 +1,300 @@
+"""``tisim extrapolate``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tisim.commands.written import report_written
+from tisim.support.files import check_writable
+from tisim.support.quantities import count_of, format_bytes
+from tisim.traces.writer import PACKED_SUFFIX
+
+if TYPE_CHECKING:
+    from tisim.platform import Platform
+    from tisim.traces.extrapolation import Extrapolation
+    from tisim.traces.extrapolation.scaling.curves import ScalingCurves
+
+
+@click.command(
+    "extrapolate",
+    epilog="""\b
+Examples:
+  tisim extrapolate a.16.tit b.32.tit c.64.tit --to 1024 -o big.tit
+  tisim extrapolate halo.*.tit --to 1000000 --show -o million.tit
+  tisim extrapolate a.16.tit b.32.tit c.64.tit --to 128 -o big.tit --check d.128.tit
+  tisim extrapolate lu.*.tit --to 1024 -o big.tit --platform p.xml --report lu.html --plot lu.svg
+  tisim replay --platform p.xml --uncertainty 20 big.tit   # volumes drawn from their intervals
+""",
+)
+@click.option("--to", "ranks", type=int, required=True, help="The number of ranks to predict.")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE.tit", help="The packed trace to write."
+)
+@click.option(
+    "--prefer",
+    multiple=True,
+    metavar="FAMILY",
+    help="Take this function, condition or process grid where several explain what was seen.",
+)
+@click.option(
+    "--fit",
+    "scaling",
+    type=click.Choice(["auto", "strong", "weak"]),
+    default="auto",
+    show_default=True,
+    help="How fitted volumes scale: all ranks share one problem, or each has its own.",
+)
+@click.option(
+    "--iterations",
+    "asked",
+    multiple=True,
+    metavar="LOOP=N",
+    help="Repeat this loop so often, where the traces have few iterations; --show names the loops.",
+)
+@click.option(
+    "--approximate",
+    multiple=True,
+    metavar="ACTION[:means]",
+    help="The numbers of this action, such as alltoallv, are data: draw those for ranks from a "
+    "distribution, or take their means.",
+)
+@click.option(
+    "--families",
+    metavar="FILE.py",
+    help="Run this file first, which adds families with @tisim.extrapolation.",
+)
+@click.option(
+    "--check",
+    "recorded",
+    metavar="TRACE",
+    help="Compare with a trace recorded on as many ranks: calls one by one, and volumes.",
+)
+@click.option(
+    "--platform",
+    metavar="FILE",
+    help="With --check: compare the simulated times on it, too. With --report and --plot: show "
+    "times on it instead of volumes.",
+)
+@click.option(
+    "--report",
+    "report_file",
+    metavar="FILE",
+    help="Write one .html page, to be read offline: costs by call site over the number of ranks "
+    "with intervals, what dominates from which number on, all functions.",
+)
+@click.option(
+    "--plot",
+    "plot_file",
+    metavar="FILE",
+    help="Draw the costs by call site over the number of ranks, as .svg or .png.",
+)
+@click.option("--show", is_flag=True, help="Print the function of every parameter.")
+@click.argument("traces", nargs=-1, required=True)
+def extrapolate_command(
+    ranks: int,
+    output: str,
+    prefer: tuple[str, ...],
+    scaling: str,
+    asked: tuple[str, ...],
+    approximate: tuple[str, ...],
+    families: str | None,
+    recorded: str | None,
+    platform: str | None,
+    report_file: str | None,
+    plot_file: str | None,
+    show: bool,
+    traces: tuple[str, ...],
+) -> None:
+    """Predict the trace of a program on more ranks than were recorded.
+
+    TRACES are traces of one program on three or more numbers of ranks. All that a trace says of
+    calls is fitted exactly: which ranks make a call, whom it names, its sizes, counts and tags, and
+    how often loops are repeated. What no function explains, or several that differ at the number
+    of ranks that is asked for, is an error. Only volumes of computations that vary are fitted by
+    least squares.
+    """
+    from tisim.errors import InputError
+    from tisim.platform import Platform
+    from tisim.traces.extrapolation import extrapolate
+    from tisim.traces.extrapolation.recordings import Recordings
+    from tisim.traces.trace import Trace
+
+    if platform is not None and recorded is None and report_file is None and plot_file is None:
+        raise InputError("--platform is for --check, --report or --plot, which show times on it")
+    _check_output(output, [*traces, *([] if recorded is None else [recorded])])
+    _check_pictures(report_file, plot_file)
+    machine = None if platform is None else Platform.load(platform)
+    if recorded is not None:
+        Trace.open(recorded, ranks=ranks)
+    if families is not None:
+        _run(families)
+    iterations = _iterations(asked)
+    if iterations and (report_file is not None or plot_file is not None):
+        raise InputError(
+            "--report and --plot show recorded runs beside predicted ones, so they are not for "
+            "--iterations"
+        )
+    made = extrapolate(
+        traces,
+        ranks,
+        output,
+        prefer=prefer,
+        scaling=scaling,
+        approximate=approximate,
+        iterations=iterations,
+    )
+    if show:
+        for parameter in made.parameters:
+            click.echo(
+                f"{parameter.site}: {parameter.what}: {parameter.text} "
+                f"(confirmed by {parameter.confirmed})"
+            )
+        for volume in made.volumes:
+            click.echo(
+                f"{volume.site}: volume before it: {volume.fit.family}, {volume.fit.value:.6g} "
+                f"(within {volume.fit.error:.1%} where a size is left out)"
+            )
+    least = min((p.confirmed for p in made.parameters), default=0)
+    size = Path(output).stat().st_size
+    classes = f"{count_of(made.classes, 'class', 'es')} of ranks"
+    click.echo(
+        f"{output}: {count_of(made.ranks, 'rank')} in {classes}, {format_bytes(size)}, from "
+        f"{', '.join(f'{s:,}' for s in made.sizes)}; on {made.grid}; "
+        f"{len(made.parameters):,} parameters, each confirmed by {count_of(least, 'size')} or more "
+        "beyond those that determine it"
+    )
+    if made.volumes:
+        worst = max(volume.fit.error for volume in made.volumes)
+        click.echo(
+            f"volumes are means, fitted at {count_of(len(made.volumes), 'call')}; sizes that are "
+            f"left out are predicted within {worst:.1%}"
+        )
+    if made.approximate:
+        listed = ", ".join(f"{action} ({how})" for action, how in made.approximate.items())
+        click.echo(f"the numbers of calls that are data are approximate: {listed}")
+    report_written(output)
+    if report_file is not None or plot_file is not None:
+        from tisim.traces.extrapolation.scaling.curves import scaling_curves
+
+        recordings = Recordings.read(traces, scaling=scaling, approximate=approximate)
+        curves = scaling_curves(recordings, ranks, prefer=prefer, platform=machine)
+        _draw(made, curves, report_file, plot_file)
+    if recorded is not None and not _checked(made, output, recorded, machine):
+        raise SystemExit(1)
+
+
+def _check_output(output: str, inputs: Sequence[str]) -> None:
+    """Check that the output can be written, and takes the place of none of the traces."""
+    from tisim.errors import InputError
+
+    if Path(output).suffix != PACKED_SUFFIX:
+        name = Path(output).stem or "big"
+        raise InputError(f"the output is a packed trace: call it {name}{PACKED_SUFFIX}")
+    for path in inputs:
+        if Path(path).exists() and Path(output).exists() and Path(path).samefile(output):
+            raise InputError("is one of the traces; give the output another name", file=output)
+    check_writable(output)
+
+
+def _iterations(asked: Sequence[str]) -> dict[str, int]:
+    """How often loops are repeated, by their paths."""
+    from tisim.errors import InputError
+
+    made = {}
+    for text in asked:
+        path, _, times = text.partition("=")
+        if not path or not times.isdecimal() or not times.isascii() or int(times) < 1:
+            raise InputError(
+                f"--iterations {text}: say the loop and how often it is repeated, as 12=300; "
+                "--show names the loops"
+            )
+        made[path] = int(times)
+    return made
+
+
+def _check_pictures(report: str | None, plot: str | None) -> None:
+    """Check the names of files before anything is computed."""
+    if report is not None:
+        from tisim.analysis.viz.report import check_report
+
+        check_report(report)
+        check_writable(report)
+    if plot is not None:
+        from tisim.traces.extrapolation.scaling.picture import check_scaling_picture
+
+        check_scaling_picture(plot)
+        check_writable(plot)
+
+
+def _draw(made: Extrapolation, curves: ScalingCurves, report: str | None, plot: str | None) -> None:
+    """Say what dominates, and write the page and the picture."""
+    for ranks, curve in curves.dominating():
+        click.echo(f"from {ranks:,} ranks on most is {curve.text}")
+    if report is not None:
+        from tisim.traces.extrapolation.scaling.report import write_scaling_report
+
+        write_scaling_report(made, curves, report)
+        report_written(report)
+    if plot is not None:
+        from tisim.traces.extrapolation.scaling.picture import draw_scaling
+
+        draw_scaling(curves, plot)
+        report_written(plot)
+
+
+def _run(families: str) -> None:
+    """Run a file that adds families."""
+    from runpy import run_path
+
+    from tisim.errors import InputError, TisimError
+
+    try:
+        run_path(families)
+    except TisimError as error:
+        raise InputError(str(error), file=families) from None
+    except (Exception, SystemExit) as error:
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        raise InputError(f"this file of families cannot be run: {reason}", file=families) from None
+
+
+def _checked(made: Extrapolation, output: str, recorded: str, platform: Platform | None) -> bool:
+    """Say how the trace compares with a recorded one; whether all calls are equal."""
+    from tisim.traces.extrapolation.checking import check
+
+    found = check(output, recorded, made.approximate)
+    if found.first is None:
+        data = f" but those of {', '.join(made.approximate)}" if made.approximate else ""
+        click.echo(f"{recorded}: all {found.calls:,} calls are equal, with all their numbers{data}")
+    else:
+        first = found.first
+        mine, theirs = first.shown()
+        click.echo(
+            f"{recorded}: {found.different:,} ranks make other calls; call {first.number:,} of "
+            f"rank {first.rank:,} is {mine or 'missing'!r}, recorded: {theirs or 'nothing'!r}"
+        )
+    for site in found.data:
+        click.echo(
+            f"the numbers of {site.action} add up to {site.made:,.0f}, recorded: "
+            f"{site.recorded:,.0f} ({site.error:.1%} off)"
+        )
+    for site in found.volumes:
+        click.echo(
+            f"computed before {site.action}: {site.made:.6g}, recorded: {site.recorded:.6g} "
+            f"({site.error:.1%} off)"
+        )
+    if platform is not None:
+        import tisim
+
+        times = [
+            tisim.replay(trace, platform=platform).simulated_time for trace in (output, recorded)
+        ]
+        off = abs(times[0] - times[1]) / (times[1] or 1.0)
+        click.echo(
+            f"simulated time: {times[0]:.6g} s, of the recorded trace: {times[1]:.6g} s "
+            f"({off:.1%} off)"
+        )
+    return found.first is None

@@ -1,0 +1,201 @@
+"""``tisim generate``: one sub-command a pattern, made from the pattern's parameters."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
+
+import click
+
+from tisim.commands.written import report_written
+from tisim.errors import InputError
+from tisim.support.progress import ProgressBar
+from tisim.support.quantities import parse_size, parse_speed
+from tisim.traces.generate import PATTERNS, Pattern
+from tisim.traces.generate.io import ACCESSES, Access
+
+
+def _size(text: str, what: str) -> int:
+    return round(parse_size(text, what))
+
+
+def _sizes(text: str, what: str) -> int | tuple[int, ...]:
+    sizes = tuple(_size(part, what) for part in text.split(","))
+    return sizes if sizes[1:] else sizes[0]
+
+
+def _grid(text: str, what: str) -> tuple[int, ...]:
+    if not all(part.isdecimal() for part in text.split("x")):
+        raise InputError(f"{what}: a grid is written 4x3x2, not {text!r}")
+    return tuple(map(int, text.split("x")))
+
+
+# Readers of values that are no plain numbers, and what the help calls such a value.
+_READERS: dict[str, Callable[[str, str], object]] = {
+    "BYTES": _size,
+    "BYTES[,BYTES...]": _sizes,
+    "FLOPS": parse_speed,
+    "GRID": _grid,
+}
+
+# Parameter of a pattern -> option (its names, by commas), its values, what the help says.
+_OPTIONS: dict[str, tuple[str, str | type | click.Choice[Access], str]] = {
+    "ranks": ("--ranks,--np", int, "Number of ranks."),
+    "iterations": ("--iterations", int, "How often the pattern is repeated."),
+    "compute": ("--compute", "FLOPS", "Flops of one rank in one iteration, such as 1e6 or 2Mf."),
+    "imbalance": (
+        "--imbalance",
+        float,
+        "From 0 to 1: a rank's flops are multiplied by a factor of its own, drawn between "
+        "1 - imbalance and 1 + imbalance.",
+    ),
+    "noise": ("--noise", float, "The same for every single computation."),
+    "allreduce": ("--allreduce", "BYTES", "Size of an allreduce after iterations; 0: none."),
+    "allreduce_every": ("--allreduce-every", int, "It follows every so many iterations."),
+    "seed": ("--seed", int, "Of the random numbers: the same seed gives the same trace."),
+    "requests": (
+        "--requests",
+        bool,
+        "Non-blocking calls and the waits for them have numbers (request=N).",
+    ),
+    "nbytes": ("--bytes", "BYTES", "Size of a message, such as 8192 or 64KiB."),
+    "grid": ("--grid", "GRID", "Process grid, such as 4x3x2; as even as can be by default."),
+    "periodic": ("--periodic", bool, "The ends of the grid are neighbours too."),
+    "planes": ("--planes", int, "Planes of a sweep."),
+    "buckets": ("--buckets", int, "Parts in which the gradients are added up."),
+    "degree": ("--degree", int, "To how many others a rank sends."),
+    "access": (
+        "--pattern",
+        click.Choice(ACCESSES),
+        "Who writes: rank 0 all data, each rank a file, or all to one file, each in one piece or "
+        "block by block in turn.",
+    ),
+    "written": ("--bytes", "BYTES", "What each rank writes in one iteration."),
+    "block": ("--block", "BYTES", "Of one call; the bytes of a rank are a multiple of it."),
+    "file": ("--file", str, "Name of the file; a file a rank has its number behind that."),
+    "read_back": ("--read-back", bool, "The ranks then read what they have written."),
+    "fsync": ("--fsync", bool, "They call fsync after the writes."),
+}
+# The sizes of some patterns may be several.
+_SEVERAL_SIZES = {
+    "halo2d": "Size of an edge: one, or one a dimension, such as 8192,1KiB.",
+    "halo3d": "Size of a face: one, or one a dimension, such as 8192,8192,1KiB.",
+    "sparse": "Size of a message; or the least and the most, such as 64,1MiB.",
+}
+_ALL_GRADIENTS = "Size of all gradients, such as 100MB."
+
+_EXAMPLES = {
+    "ring": ("--ranks 16 --bytes 64KiB -o ring/",),
+    "halo2d": ("--ranks 12 --grid 4x3 --bytes 8192,4096 --periodic -o halo/",),
+    "halo3d": (
+        "--ranks 64 --iterations 100 --imbalance 0.1 -o halo/",
+        "--ranks 1000000 --grid 100x100x100 --iterations 1 --allreduce 8 -o million.tit",
+    ),
+    "wavefront": ("--ranks 64 --grid 8x8 --planes 100 --compute 50Mf -o lu.tit",),
+    "transpose": ("--ranks 512 --bytes 64KiB --iterations 1 -o transpose.tit",),
+    "ring-allreduce": ("--ranks 32 --bytes 100MB --buckets 4 --compute 1Tf -o training/",),
+    "tree-allreduce": ("--ranks 1024 --bytes 25MB --noise 0.05 -o training.tit",),
+    "io": (
+        "--ranks 64 --pattern file-per-process --bytes 64MiB --block 1MiB -o files.tit",
+        "--ranks 100000 --pattern strided --iterations 1 -o shared.tit",
+    ),
+    "sparse": ("--ranks 1000 --degree 8 --bytes 64,1MiB --seed 7 -o sparse.tit",),
+}
+
+
+@click.group(
+    "generate",
+    epilog="""\b
+Examples:
+  tisim generate halo3d --ranks 64 --iterations 100 --allreduce 8 -o halo/
+  tisim generate wavefront --ranks 1024 --imbalance 0.2 --seed 3 -o lu.tit
+  tisim generate halo3d --help
+""",
+)
+def generate_command() -> None:
+    """Write synthetic traces, for scale studies.
+
+    Each pattern has its own options. A trace is written as a directory with a file a rank, or,
+    for large ones, as one packed file (.tit).
+    """
+
+
+def _command(name: str, pattern: type[Pattern]) -> click.Command:
+    """The sub-command of a pattern."""
+    make: Callable[..., Pattern] = pattern  # each pattern has parameters of its own
+
+    def run(output: str, **parameters: object) -> None:
+        try:
+            made = make(**parameters)
+        except InputError as error:
+            raise InputError(_naming_the_option(error.message)) from None
+        with ProgressBar("generate") as bar:
+            made.write(output, bar.show)
+        report_written(output)
+
+    target = click.Option(
+        ["-o", "--output"],
+        required=True,
+        metavar="DIR|FILE.tit",
+        help="The trace to write: a new directory, or a packed file.",
+    )
+    examples = "\n".join(f"  tisim generate {name} {example}" for example in _EXAMPLES[name])
+    return click.Command(
+        name,
+        callback=run,
+        params=[*(_option(name, field) for field in fields(pattern)), target],
+        help=_description(pattern),
+        epilog=f"\b\nExamples:\n{examples}\n",
+    )
+
+
+def _naming_the_option(message: str) -> str:
+    """A message that begins with a parameter of a pattern, with the option in its place."""
+    parameter, space, rest = message.partition(" ")
+    if parameter not in _OPTIONS:
+        return message
+    return f"{_OPTIONS[parameter][0].split(',')[0]}{space}{rest}"
+
+
+def _option(name: str, field: Field[object]) -> click.Option:
+    option, kind, text = _OPTIONS[field.name]
+    if field.name == "nbytes" and name in _SEVERAL_SIZES:
+        kind, text = "BYTES[,BYTES...]", _SEVERAL_SIZES[name]
+    elif field.name == "nbytes" and name.endswith("-allreduce"):
+        text = _ALL_GRADIENTS
+    names = [*option.split(","), field.name]
+    default = field.default
+    if isinstance(kind, str):
+        shown = None if default == () else f"{default:.15g}"
+        return click.Option(
+            names,
+            metavar=kind,
+            callback=_reading(_READERS[kind], default),
+            default=shown,
+            show_default=True,
+            help=text,
+        )
+    if default is MISSING:
+        return click.Option(names, type=kind, required=True, help=text)
+    if kind is bool:
+        return click.Option(names, is_flag=True, help=text)
+    return click.Option(names, type=kind, default=default, show_default=True, help=text)
+
+
+def _reading(read: Callable[[str, str], object], default: object) -> Callable[..., object]:
+    """A callback of click's that reads a value."""
+
+    def callback(_ctx: click.Context, parameter: click.Parameter, text: str | None) -> object:
+        return default if text is None else read(text, parameter.opts[0])
+
+    return callback
+
+
+def _description(pattern: type[Pattern]) -> str:
+    """What a pattern's docstring says before its parameters."""
+    return inspect.cleandoc(pattern.__doc__ or "").partition("\n\nParameters")[0]
+
+
+for _name, _pattern in PATTERNS.items():
+    generate_command.add_command(_command(_name, _pattern))

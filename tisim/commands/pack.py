@@ -1,0 +1,105 @@
+"""``tisim pack`` and ``tisim unpack``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tisim.commands.record import packed_parts
+from tisim.commands.recording_summary import report_recording
+from tisim.commands.written import report_written
+from tisim.support.files import check_writable
+from tisim.support.progress import ProgressBar
+from tisim.support.quantities import format_bytes
+from tisim.traces import Trace, pack, unpack
+from tisim.traces.dialects import DIALECTS
+from tisim.traces.packed import PRECISIONS, is_packed
+
+
+@click.command(
+    "pack",
+    epilog="""\b
+Examples:
+  tisim pack traces/ -o lu.tit
+  tisim pack lu.A.8.tar.xz -o lu.tit
+  tisim pack --dialect legacy old/ -o old.tit
+  tisim pack --volumes 1e-2 traces/ -o lu.tit
+  tisim pack --volumes mean lu.tit -o small.tit
+  tisim pack parts/ -o lu.tit        # what an interrupted recording has left
+""",
+)
+@click.option(
+    "-o", "--output", required=True, metavar="FILE.tit", help="The packed trace to write."
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(list(DIALECTS)),
+    default="auto",
+    show_default=True,
+    help="How the lines are written; detected by default.",
+)
+@click.option(
+    "--volumes",
+    type=click.Choice(PRECISIONS),
+    default="exact",
+    show_default=True,
+    help="How exactly volumes of computations are kept: to a relative error, or as the mean of "
+    "all between two calls. Their sum between two calls stays the same.",
+)
+@click.argument("traces", nargs=-1, required=True)
+def pack_command(output: str, dialect: str, volumes: str, traces: tuple[str, ...]) -> None:
+    """Write a trace as one file that is read fast.
+
+    Of a long trace it takes at most a quarter of the text.
+
+    TRACES is what tisim replay takes, or a directory with the parts that the ranks of a recorded
+    program have left: then the trace says which ranks did not end. Every command that takes
+    traces takes what this writes. Without --volumes no byte is lost: comments, spacing and the
+    spelling of numbers come back. A packed trace can be packed again with less exact volumes.
+    """
+    check_writable(output)
+    if len(traces) == 1 and _holds_parts(Path(traces[0])):
+        report_recording(output, packed_parts(traces[0], output), "")
+        return
+    was_packed = len(traces) == 1 and is_packed(traces[0])
+    with ProgressBar("pack") as bar:
+        source = traces[0] if len(traces) == 1 else list(traces)
+        text = pack(source, output, dialect=dialect, volumes=volumes, progress=bar.show)
+    packed = Trace.open(output)
+    size = Path(output).stat().st_size
+    click.echo(
+        f"{output}: {packed.ranks:,} ranks, {packed.actions:,} actions, {format_bytes(size)} "
+        f"({size / text:.1%} of {'what it was' if was_packed else 'the text'})"
+    )
+    report_written(output)
+
+
+def _holds_parts(path: Path) -> bool:
+    """Whether a path is a directory with parts, which need what a trace does not: merging."""
+    if not path.is_dir():
+        return False
+    from tisim.traces.record.parts import has_parts
+
+    return has_parts(path)
+
+
+@click.command(
+    "unpack",
+    epilog="""\b
+Examples:
+  tisim unpack lu.tit -o lu/
+""",
+)
+@click.option(
+    "-o", "--output", required=True, metavar="DIR", help="A new directory, for the files."
+)
+@click.argument("packed")
+def unpack_command(output: str, packed: str) -> None:
+    """Write the text of a packed trace: the very files that were packed."""
+    with ProgressBar("unpack") as bar:
+        unpack(packed, output, progress=bar.show)
+    files = [path for path in Path(output).rglob("*") if path.is_file()]
+    size = sum(path.stat().st_size for path in files)
+    click.echo(f"{output}: {len(files):,} file{'s' if files[1:] else ''}, {format_bytes(size)}")
+    report_written(output)

@@ -1,0 +1,187 @@
+"""``tisim sweep``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tisim.commands.written import report_written
+from tisim.errors import TisimError
+from tisim.studies.sweep.run import SweepInterrupted, sweep
+from tisim.studies.sweep.study import read_prices, read_study
+from tisim.support.files import check_writable
+from tisim.support.tables import align
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# A table of more scenarios than this is left to the file.
+_MOST_SHOWN = 40
+# Texts in it are cut at this length.
+_WIDEST = 28
+
+
+@click.command(
+    "sweep",
+    epilog="""\b
+Examples:
+  tisim sweep study.toml
+  tisim sweep study.toml --output study.parquet --workers 8
+  tisim sweep study.toml --workers dask://head-node:8786
+  tisim sweep study.toml --report study.html
+\b
+A study is a TOML file:
+  trace = "traces/lu.A.8.tar.xz"
+  platform = "platforms/graphene.xml"
+  [vary]
+  bandwidth = [1, 2, 4]                     # of all links, times
+  "latency[*sgraphene1*]" = [1, "5us"]      # of some links; a text sets it
+  "smpi/coll-selector" = ["default", "ompi"]
+""",
+)
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Where the rows go, .csv or .parquet; by default the study's name with .csv, here.",
+)
+@click.option(
+    "--workers",
+    metavar="N",
+    help="Number of processes (by default that of processors), or dask://host:port.",
+)
+@click.option(
+    "--report",
+    "report_file",
+    metavar="FILE",
+    help="Write one .html page: what matters most, curves, heat maps, and, with [prices] in the "
+    "study, time against cost.",
+)
+@click.option("--fresh", is_flag=True, help="Simulate again what the output file has already.")
+def sweep_command(
+    study: Path,
+    output: str | None,
+    workers: str | None,
+    report_file: str | None,
+    fresh: bool,
+) -> int:
+    """Replay a trace in many scenarios, as a STUDY (a TOML file) says.
+
+    Each row is written as soon as it is done. Started again, also after Ctrl-C, the sweep does
+    what is missing or has changed.
+    """
+    arguments = read_study(study)
+    report = None if report_file is None else _Report(report_file, study)
+    if output is not None:
+        arguments["output"] = output
+    target = arguments.setdefault("output", f"{study.stem}.csv")
+    if workers is not None:
+        arguments["workers"] = int(workers) if workers.isdecimal() else workers
+    sys.path.insert(0, str(study.resolve().parent))  # where its modules are
+    copy = _Copy(Path(f"{target}.bak"))
+    try:
+        frame = sweep(**arguments, resume=not fresh)
+    except SweepInterrupted as stopped:
+        report_written(*copy.written(), target)
+        click.echo(f"tisim: stopped: {stopped}, in {target}; run it again for the rest", err=True)
+        return 130
+    for warning in _distinct(frame["warnings"]):
+        click.echo(f"tisim: warning: {warning}", err=True)
+    _print(frame, target)
+    report_written(*copy.written(), target)
+    if report is not None:
+        report.write(frame)
+    failures = frame[frame["error"].notna()]
+    if len(failures):
+        first = failures.iloc[0]
+        raise TisimError(
+            f"{len(failures)} of {len(frame)} scenarios failed; the first, {first['scenario']}: "
+            f"{first['error']}"
+        )
+    return 0
+
+
+class _Report:
+    """The page that is written when the sweep is done; what is wrong with it shows before."""
+
+    def __init__(self, file: str, study: Path) -> None:
+        from tisim.analysis.viz.report import check_report
+        from tisim.studies.sweep.prices import Prices
+
+        check_report(file)
+        check_writable(file)
+        prices = read_prices(study)
+        self._file, self._name = file, study.stem
+        self._prices = None if prices is None else Prices(prices)
+
+    def write(self, frame: pd.DataFrame) -> None:
+        from tisim.studies.sweep.report import write_sweep_report
+
+        write_sweep_report(frame, self._file, prices=self._prices, title=f"Sweep {self._name}")
+        report_written(self._file)
+
+
+class _Copy:
+    """The copy that a sweep keeps of its file before it drops rows that are of no use."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._before = self._changed()
+
+    def written(self) -> list[Path]:
+        """The copy, if it has been written since."""
+        return [] if self._changed() == self._before else [self._path]
+
+    def _changed(self) -> int:
+        return self._path.stat().st_ctime_ns if self._path.exists() else 0
+
+
+def _distinct(texts: pd.Series) -> list[str]:
+    return list(dict.fromkeys(text for text in texts if text))
+
+
+def _print(frame: pd.DataFrame, target: str) -> None:
+    if len(frame) <= _MOST_SHOWN:
+        rows = [("", row) for _, row in frame.iterrows()]
+    else:
+        done = frame[frame["error"].isna()].sort_values("simulated_time", kind="stable")
+        ends = [("fastest", done.iloc[0]), ("slowest", done.iloc[-1])] if len(done) else []
+        rows = list(ends)
+    _print_table(frame, rows)
+    plural = "s" if len(frame) != 1 else ""
+    click.echo(f"\n{len(frame):,} scenario{plural} in {target}")
+
+
+def _print_table(frame: pd.DataFrame, rows: Sequence[tuple[str, pd.Series]]) -> None:
+    # The varied parameters stand between the title of a scenario and its outcome.
+    columns = list(frame.columns)
+    varied = columns[1 : columns.index("simulated_time")]
+    named = any(name for name, _ in rows)
+    lines: list[tuple[str, ...]] = []
+    head = (*(_cut(name) for name in varied), "simulated time", "ratio", "computing")
+    lines.append((*(("",) if named else ()), *head, "communicating"))
+    for name, row in rows:
+        values = (_cut(str(row[axis])) if row[axis] == row[axis] else "" for axis in varied)
+        lines.append((*((name,) if named else ()), *values, *_outcome(row)))
+    for line in align(lines, left=len(varied) + named):
+        click.echo(line)
+
+
+def _outcome(row: pd.Series) -> tuple[str, ...]:
+    if row["error"] is not None:
+        return ("failed", "", "", "")
+    return (
+        f"{row['simulated_time']:.9g} s",
+        f"{row['ratio']:.4f}",
+        f"{row['compute_mean']:.6g} s",
+        f"{row['communication_mean']:.6g} s",
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."

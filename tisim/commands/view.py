@@ -1,0 +1,134 @@
+"""``tisim view``."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from tisim.errors import InputError
+from tisim.support.progress import ProgressBar
+
+
+@click.command(
+    "view",
+    epilog="""\b
+Examples:
+  tisim replay --platform p.xml --timeline run.tir traces/ && tisim view run.tir
+  tisim view --platform p.xml traces/          # replays first
+  tisim view real.tir predicted.tir            # two runs of one program, aligned by their calls
+  tisim view --platform p.xml traces/ real.tir # a prediction, and a real run beside it
+  tisim view --browser run.tir                 # and opens a browser
+""",
+)
+@click.option(
+    "--platform", "platform_file", metavar="FILE", help="Replay the trace RUN on this platform."
+)
+@click.option("--hostfile", metavar="FILE", help="With --platform: hosts, one a line.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="Port of 127.0.0.1; a free one if not given.",
+)
+@click.option("--browser", is_flag=True, help="Open the page in a browser.")
+@click.option(
+    "--notebook",
+    is_flag=True,
+    help="Let notebooks on this machine show the page in a frame; in a notebook itself, "
+    "tisim.analysis.view.NotebookView('run.tir') shows it as a widget, wherever the kernel runs.",
+)
+@click.argument("run", metavar="RUN")
+@click.argument("other", metavar="[RUN2]", required=False)
+def view_command(
+    platform_file: str | None,
+    hostfile: str | None,
+    port: int,
+    browser: bool,
+    notebook: bool,
+    run: str,
+    other: str | None,
+) -> int:
+    """Look at a run in a browser: every rank over time, at any zoom.
+
+    RUN is a run file, as 'tisim replay --timeline run.tir' writes it, or, with --platform, a trace.
+    tisim execute, record and import write run files of real runs. RUN2, a run file of the same
+    program, is shown beside it: when it does the same calls, and where its time goes instead.
+    The page is served on this machine only, to whoever has the address that is printed. Ctrl-C
+    ends it.
+    """
+    if platform_file is None:
+        if hostfile is not None:
+            raise InputError("--hostfile goes with --platform")
+        if Path(run).is_dir():
+            raise InputError(
+                "is a directory and no run file; --platform FILE replays a trace first", file=run
+            )
+        _show([run, other], port, browser, notebook)
+        return 0
+    with _ended_in_order(), tempfile.TemporaryDirectory(prefix="tisim-") as folder:
+        made = Path(folder) / "run.tir"
+        _replay(run, platform_file, hostfile, made)
+        _show([str(made), other], port, browser, notebook)
+    return 0
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Make signals that end the process unwind it, so that temporary files are removed."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _replay(trace_file: str, platform_file: str, hostfile: str | None, made: Path) -> None:
+    from tisim.platform.deployment import Deployment
+    from tisim.simulation.replay import replay
+    from tisim.traces import Trace
+
+    trace = Trace.open(trace_file)
+    deployment = None if hostfile is None else Deployment.from_hostfile(hostfile, trace.ranks)
+    with ProgressBar("replay") as bar:
+        replay(
+            trace,
+            platform=platform_file,
+            deployment=deployment,
+            progress=bar.show_simulation if bar.is_shown else None,
+            timeline=made,
+        )
+
+
+def _show(paths: Sequence[str | None], port: int, browser: bool, notebook: bool) -> None:
+    from tisim.analysis.timeline.run_file import RunFile
+    from tisim.analysis.view import serve
+
+    runs = [RunFile(path) for path in paths if path is not None]
+
+    def ready(address: str) -> None:
+        click.echo(address)
+        click.echo("tisim: open this address in a browser; Ctrl-C ends", err=True)
+        if notebook:
+            frame = f"IPython.display.IFrame({address!r}, '100%', 800)"
+            click.echo(f"tisim: or in a notebook: import IPython.display; {frame}", err=True)
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    try:
+        serve(runs, port=port, ready=ready, framed=notebook)
+    except KeyboardInterrupt:
+        click.echo("tisim: stopped", err=True)

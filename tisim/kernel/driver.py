@@ -1,0 +1,399 @@
+"""Runs the core and answers its questions: routes, and the schedules of collectives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Never, Protocol
+
+from tisim import _core
+from tisim._core import NeededSchedule, ScheduleError, Stage, Stop
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    import simpy
+
+    from tisim._core import (
+        CollectiveCall,
+        CollectiveTransfer,
+        Model,
+        PlatformData,
+        Simulation,
+        TraceSet,
+    )
+    from tisim.actions.two_phase import Plan
+
+    #: Carries out an action of the user's: takes the rank (`tisim.kernel.MpiRank`) and the further
+    #: words of the line, and yields events. The send type `Never` accepts
+    #: generators whatever they expect to be sent.
+    Action = Callable[..., Generator[simpy.Event, Never, object]]
+
+
+class Schedule(Protocol):
+    """The rows of a schedule (`tisim.actions.script.Script`)."""
+
+    kinds: list[int]
+    peers: list[int]
+    sizes: list[float]
+    tags: list[int]
+    slots: list[int]
+    surveyed: frozenset[int]
+
+    def operation_of(self, row: int, /) -> str | None:
+        """The operation whose algorithm wrote a row for another algorithm; None: there is none."""
+        ...
+
+
+class Routes(Protocol):
+    """A compiled platform, as far as the driver needs one."""
+
+    def route(self, src: int, dst: int, /) -> tuple[Iterable[int], float]:
+        """Links from one host to another, all by index, and the latency in seconds."""
+        ...
+
+
+class Settings(Protocol):
+    """The models of a simulation (`tisim.models.settings.Settings`)."""
+
+    @property
+    def model(self) -> Model:
+        """The core's parameters."""
+        ...
+
+    @property
+    def data(self) -> PlatformData:
+        """The core's arrays of the platform."""
+        ...
+
+    @property
+    def routes(self) -> Routes:
+        """The compiled platform."""
+        ...
+
+    def expand(
+        self,
+        call: CollectiveCall,
+        *,
+        rank: int,
+        placement: Sequence[int],
+        order: Sequence[int] | None,
+        surveyed: frozenset[int],
+    ) -> Schedule:
+        """Write the schedule of one rank in one collective."""
+        ...
+
+    def expand_communicator(
+        self,
+        stage: Stage,
+        member: bool,
+        groups: Sequence[Sequence[int]],
+        *,
+        rank: int,
+        placement: Sequence[int],
+        order: Sequence[int] | None,
+        surveyed: frozenset[int],
+    ) -> Schedule:
+        """Write the schedule of one rank in the making of a communicator."""
+        ...
+
+    def expand_parts(
+        self,
+        *,
+        rank: int,
+        placement: Sequence[int],
+        order: Sequence[int] | None,
+        surveyed: frozenset[int],
+    ) -> Schedule:
+        """Write how a rank learns what all want of a file."""
+        ...
+
+    def plan_transfer(self, transfer: CollectiveTransfer, placement: Sequence[int], /) -> Plan:
+        """How the ranks of a communicator carry out a collective read or write."""
+        ...
+
+    def expand_transfer(
+        self,
+        plan: Plan,
+        *,
+        rank: int,
+        placement: Sequence[int],
+        order: Sequence[int] | None,
+        surveyed: frozenset[int],
+    ) -> Schedule:
+        """Write the schedule of one rank in a collective read or write."""
+        ...
+
+    def collective(self, operation: str) -> str:
+        """Name of the algorithm or selector of an operation, such as ``reduce_scatter``."""
+        ...
+
+    def algorithm_name(self, operation: str) -> str:
+        """Name of the algorithm that the line of a collective, such as ``ibcast``, selects."""
+        ...
+
+    def action(self, name: str) -> Action:
+        """The function that carries out an action of the user's own."""
+        ...
+
+    def host_index(self, name: str) -> int:
+        """The index of a host."""
+        ...
+
+    def disk_of(self, host: int, file: str) -> int:
+        """The index of what holds a file on a host: a disk, or a file system after all disks."""
+        ...
+
+    def mounted(self, disk: int) -> tuple[str, str]:
+        """What holds files, in words, and its mount point (empty: none); see `disk_of`."""
+        ...
+
+    def file_system_name(self, index: int) -> str:
+        """The name of a file system."""
+        ...
+
+    def host_name(self, index: int) -> str:
+        """The name of a host."""
+        ...
+
+    def link_name(self, index: int) -> str:
+        """The name of a link."""
+        ...
+
+
+class Progress(Protocol):
+    """Is told now and then how far a simulation has come."""
+
+    def __call__(self, simulated_time: float, actions: int, fraction: float, /) -> None:
+        """Simulated seconds, actions done, and the part of the traces that they are."""
+        ...
+
+
+class EventConsumer(Protocol):
+    """Takes the events that a simulation logs (`tisim.analysis.timeline.EventCapture`)."""
+
+    def take(self, core: Simulation, /) -> None:
+        """Take the events that the simulation has logged so far."""
+        ...
+
+
+# Wall-clock seconds between two checks for Ctrl-C, each with a report of progress.
+_REPORT_INTERVAL = 0.1
+
+
+@dataclass(slots=True)
+class _Group:
+    """What algorithms may know of a communicator: see `tisim.actions.script.Script`."""
+
+    placement: Sequence[int]
+    order: Sequence[int] | None
+    surveyed: dict[int, frozenset[int]] = field(default_factory=dict)
+
+
+class Driver:
+    """One simulation in the core, with everything that the core asks Python for.
+
+    Parameters
+    ----------
+    settings
+        Models, platform and collective algorithms.
+    progress
+        Is told how far the simulation has come.
+
+    Attributes
+    ----------
+    events
+        Takes the events that the core logs, if it logs them.
+    """
+
+    def __init__(self, settings: Settings, progress: Progress | None = None) -> None:
+        self.settings = settings
+        self.core = _core.Simulation(settings.model, settings.data)
+        self.events: EventConsumer | None = None
+        self._progress = progress
+        self._groups: dict[int, _Group] = {}
+        # Of the collective reads and writes that ranks are in, and how many ranks are still to ask.
+        self._plans: dict[int, tuple[Plan, int]] = {}
+
+    def add_job(
+        self,
+        traces: TraceSet | None,
+        hosts: Sequence[int],
+        starts: Sequence[float] = (),
+        kills: Mapping[int, float] | None = None,
+    ) -> int:
+        """Start the ranks of a trace (None: ranks that are driven from outside) on hosts.
+
+        Parameters
+        ----------
+        traces
+            The core's `TraceSet`, or None.
+        hosts
+            Index of the host of each rank.
+        starts
+            Seconds after which each rank starts; all at once when empty.
+        kills
+            Ranks of the job that are killed if they have not finished so many seconds from now.
+        """
+        core = self.core
+        job = core.add_job(traces, hosts, starts)
+        for rank, seconds in (kills or {}).items():
+            core.kill_at(core.first_rank(job) + rank, core.now + seconds)
+        return job
+
+    def run(self, until: float = float("inf"), *, including: bool = True) -> Stop:
+        """Run until something happens that only the caller can answer.
+
+        Parameters
+        ----------
+        until
+            Simulated time in seconds.
+        including
+            Whether what happens at that very time is still done.
+        """
+        core = self.core
+        reported = time.perf_counter()
+        while True:
+            stop = core.run(until, _REPORT_INTERVAL, including)
+            if stop == Stop.NEED_SCHEDULE:
+                self._provide_schedule()
+            elif stop == Stop.NEED_ROUTE:
+                self._provide_route()
+            elif stop == Stop.NEED_DISK:
+                self._provide_disk()
+            elif stop == Stop.LOG_FULL:
+                assert self.events is not None
+                self.events.take(core)
+                if time.perf_counter() - reported > _REPORT_INTERVAL:
+                    reported = self._report_progress()
+            elif stop == Stop.PAUSE:
+                reported = self._report_progress()
+            else:
+                return stop
+
+    def _report_progress(self) -> float:
+        """Report how far the simulation is; the wall-clock time of the report."""
+        if self._progress is not None:
+            reached = self.core.progress()
+            self._progress(reached.time, reached.actions, reached.fraction)
+        return time.perf_counter()
+
+    def _provide_schedule(self) -> None:
+        for comm in self.core.take_released():
+            self._groups.pop(comm, None)
+        needed = self.core.needed_schedule()
+        rank = needed.rank
+        group = self._group(needed.comm)
+        before = group.surveyed.get(rank, frozenset())
+        try:
+            schedule = self._schedule(needed, group, before)
+            changed = schedule.surveyed != before
+            if changed:
+                group.surveyed[rank] = schedule.surveyed
+            self.core.provide_schedule(
+                schedule.kinds,
+                schedule.peers,
+                schedule.sizes,
+                schedule.tags,
+                schedule.slots,
+                changed,
+            )
+        except InputError as error:
+            raise self._at_call(rank, error.message) from None
+        except ScheduleError as error:
+            fault, row = error.args
+            author = self._author(needed, schedule.operation_of(row))
+            raise self._at_call(rank, f"{author}, rank {needed.number}, {fault}") from None
+
+    def _at_call(self, rank: int, message: str) -> InputError:
+        """An error at the line of a rank's call."""
+        state = self.core.rank_state(rank)
+        return InputError(message, file=state.file or None, line=state.line or None)
+
+    def _author(self, needed: NeededSchedule, operation: str | None) -> str:
+        """What wrote a row of a schedule, for a message.
+
+        Parameters
+        ----------
+        needed
+            The schedule.
+        operation
+            The operation whose algorithm wrote the row for another one; None: there is none.
+        """
+        author = f"the algorithms of {needed.operation}"
+        if needed.call is not None:
+            name = self.settings.algorithm_name(needed.operation)
+            author = f"algorithm {name!r} ({needed.operation})"
+        if operation is None:
+            return author
+        return f"algorithm {self.settings.collective(operation)!r} ({operation}) in {author}"
+
+    def _schedule(
+        self, needed: NeededSchedule, group: _Group, surveyed: frozenset[int]
+    ) -> Schedule:
+        if needed.call is not None:
+            return self.settings.expand(
+                needed.call,
+                rank=needed.number,
+                placement=group.placement,
+                order=group.order,
+                surveyed=surveyed,
+            )
+        if needed.stage == Stage.PARTS:
+            return self.settings.expand_parts(
+                rank=needed.number,
+                placement=group.placement,
+                order=group.order,
+                surveyed=surveyed,
+            )
+        if needed.stage == Stage.TRANSFER:
+            return self.settings.expand_transfer(
+                self._plan(needed.transfer, group),
+                rank=needed.number,
+                placement=group.placement,
+                order=group.order,
+                surveyed=surveyed,
+            )
+        return self.settings.expand_communicator(
+            needed.stage,
+            needed.joins,
+            needed.groups,
+            rank=needed.number,
+            placement=group.placement,
+            order=group.order,
+            surveyed=surveyed,
+        )
+
+    def _plan(self, transfer: int, group: _Group) -> Plan:
+        """The plan of a collective read or write, which every rank asks for once."""
+        known = self._plans.pop(transfer, None)
+        if known is None:
+            plan = self.settings.plan_transfer(self.core.asked_transfer(), group.placement)
+            known = plan, len(group.placement)
+        plan, left = known
+        if left > 1:
+            self._plans[transfer] = plan, left - 1
+        return plan
+
+    def _group(self, comm: int) -> _Group:
+        group = self._groups.get(comm)
+        if group is None:
+            core = self.core
+            group = self._groups[comm] = _Group(core.comm_hosts(comm), core.comm_order(comm))
+        return group
+
+    def _provide_disk(self) -> None:
+        rank, host, name = self.core.asked_file()
+        try:
+            self.core.provide_disk(self.settings.disk_of(host, name))
+        except InputError as error:
+            raise self._at_call(rank, error.message) from None
+
+    def _provide_route(self) -> None:
+        self.add_route(*self.core.missing_route())
+        self.core.retry()
+
+    def add_route(self, source: int, destination: int) -> None:
+        """Look a route up and hand it to the core; hosts by their indices."""
+        links, latency = self.settings.routes.route(source, destination)
+        self.core.add_route(source, destination, list(links), latency)

@@ -1,0 +1,275 @@
+"""File systems on servers, as properties of zones describe them; SimGrid ignores these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from tisim.errors import InputError
+from tisim.platform.description.node import make_node
+from tisim.platform.file_systems import NFS, STRIPED, FileSystem
+from tisim.platform.radical import Radical
+from tisim.platform.topology import did_you_mean
+from tisim.support.quantities import parse_bandwidth, parse_size, parse_time
+
+if TYPE_CHECKING:
+    from tisim.platform.description.node import Node
+    from tisim.platform.topology import Topology
+
+#: The beginning of the property of a zone that describes a file system; its name follows:
+#: ``tisim/file-system/scratch``.
+FILE_SYSTEM: Final = "tisim/file-system/"
+
+# What a file system has where its line does not say it. Stripes: Lustre's lov stripe_size and
+# stripe_count; requests and window: its osc max_pages_per_rpc and max_rpcs_in_flight. NFS: the
+# largest rsize and wsize of Linux's client, and the slots of a session of version 4.1.
+_DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
+    STRIPED: {"stripe": "1MiB", "count": "1", "request": "4MiB", "window": "8"},
+    NFS: {"stripe": "1MiB", "count": "1", "request": "1MiB", "window": "64"},
+}
+_COMMON: Final[Mapping[str, str]] = {
+    "metadata-latency": "0",
+    "metadata-rate": "inf",
+    "header": "256B",
+    "size": "inf",
+    "client-cache": "0",
+    "server-cache": "0",
+}
+#: What `tisim platform new --pfs` takes of the words of a file system.
+PFS_WORDS: Final = (
+    *("servers", "read", "write", "mount", "stripe", "count", "metadata-latency"),
+    *("metadata-rate", "request", "window", "header", "size", "client-cache"),
+    *("server-cache", "server-cache-rate"),
+)
+_WORDS: Final = ("type", "disk", "metadata", *PFS_WORDS)
+# Bytes: the core multiplies them with numbers of servers in 64 bits.
+_MOST_BYTES_IN_A_ROW: Final = 2**40
+_MOST_BYTES_OF_A_CACHE: Final = 2**53
+
+
+def read_words(text: str, known: tuple[str, ...], what: str) -> dict[str, str]:
+    """The words ``WORD=VALUE`` of a line, with commas between them.
+
+    Raises
+    ------
+    InputError
+        If something else stands there, or a word is not known.
+    """
+    words: dict[str, str] = {}
+    for part in text.split(","):
+        word, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not value or word not in known:
+            raise InputError(
+                f"{what} is described by {', '.join(f'{one}=' for one in known)} with commas "
+                f"between them; {part.strip()!r} is none of these{did_you_mean(word, known)}"
+            )
+        words[word] = value
+    return words
+
+
+def refuse_file_system(node: Node) -> None:
+    """Refuse a file system where no zone is.
+
+    Raises
+    ------
+    InputError
+        If an element that is no ``<zone>`` has such a property.
+    """
+    for name in node.properties():
+        if name.startswith(FILE_SYSTEM):
+            raise node.error(f"the property {name} stands in a <zone>, not in a <{node.tag}>")
+
+
+def add_file_systems(topology: Topology, node: Node) -> None:
+    """Add the file systems that the properties of a zone describe.
+
+    Raises
+    ------
+    InputError
+        If a property does not make sense.
+    """
+    for key, text in node.properties().items():
+        if not key.startswith(FILE_SYSTEM):
+            continue
+        name = key.removeprefix(FILE_SYSTEM)
+        if not name:
+            raise node.error(f"the name of the file system is missing: {FILE_SYSTEM}NAME")
+        try:
+            system = _FileSystemReader(topology, name, text).read()
+        except InputError as error:
+            raise node.error(f"{key}: {error.message}") from None
+        disks = {disk.mount: disk.name for disk in topology.disks.disks if disk.mount}
+        topology.file_systems.add(system, node, disks)
+
+
+class _FileSystemReader:
+    """Reads the line of one file system."""
+
+    def __init__(self, topology: Topology, name: str, text: str) -> None:
+        self._topology = topology
+        self._name = name
+        words = read_words(text, _WORDS, "a file system")
+        self._type = words.get("type", STRIPED)
+        if self._type not in _DEFAULTS:
+            raise InputError(f"a file system has the type nfs or striped, not {self._type!r}")
+        missing = [word for word in ("mount", "servers") if word not in words]
+        if missing:
+            raise InputError(f"a file system needs {' and '.join(f'{word}=' for word in missing)}")
+        self._words = {**_COMMON, **_DEFAULTS[self._type], **words}
+        self._rates = self._read_rates(words)
+
+    def read(self) -> FileSystem:
+        """The file system."""
+        words = self._words
+        hosts = self._hosts("servers")
+        if self._type == NFS and len(hosts) > 1:
+            raise InputError(f"a file system of type nfs has one server, not {len(hosts)}")
+        mount = words["mount"].rstrip("/") or words["mount"]
+        if not mount.startswith("/"):
+            raise InputError(f"it is mounted at a path from the root, not at {mount!r}")
+        count = len(hosts) if words["count"] == "all" else self._whole("count")
+        if count > len(hosts):
+            raise InputError(f"count={count}: a file lies on at most all {len(hosts)} servers")
+        return FileSystem(
+            name=self._name,
+            type=self._type,
+            mount=mount,
+            servers=tuple(self._disk(host) for host in hosts),
+            stripe=self._bytes_in_a_row("stripe"),
+            count=count,
+            metadata=self._hosts("metadata")[0] if "metadata" in words else hosts[0],
+            metadata_latency=parse_time(words["metadata-latency"], "metadata-latency"),
+            metadata_rate=self._rate(),
+            request=self._bytes_in_a_row("request"),
+            window=self._whole("window"),
+            header=parse_size(words["header"], "header"),
+            size=self._or_infinite("size", lambda text: parse_size(text, "size")),
+            client_cache=self._cache("client-cache"),
+            server_cache=self._cache("server-cache"),
+            buffers=self._buffers(hosts),
+            index=len(self._topology.file_systems),
+        )
+
+    def _read_rates(self, words: Mapping[str, str]) -> tuple[float, float] | None:
+        """What disks of its own read and write, bytes/s; None: the servers have theirs."""
+        if "read" not in words and "write" not in words:
+            return None
+        if "read" not in words or "write" not in words or "disk" in words:
+            raise InputError(
+                "disks of its own need read= and write=; without both, it lies on the disks that "
+                "its servers have, disk= says on which"
+            )
+        read, write = (parse_bandwidth(words[word], word) for word in ("read", "write"))
+        if min(read, write) <= 0:
+            raise InputError("read and write must be above zero")
+        return read, write
+
+    def _hosts(self, word: str) -> list[int]:
+        """The hosts that a word names: names and patterns with blanks between them."""
+        topology = self._topology
+        found: dict[int, None] = {}
+        for pattern in self._words[word].split():
+            index = topology.hosts.find(pattern)
+            if index is not None:
+                found[index] = None
+                continue
+            matching = [*self._numbered(pattern)] if "{" in pattern else self._like(pattern)
+            if not matching:
+                hint = did_you_mean(pattern, topology.host_names())
+                raise InputError(f"{word}={pattern}: the platform has no such host{hint}")
+            found.update(dict.fromkeys(matching))
+        if word == "metadata" and len(found) > 1:
+            raise InputError(f"metadata={self._words[word]}: {len(found)} hosts; one is possible")
+        return list(found)
+
+    def _like(self, pattern: str) -> list[int]:
+        names = enumerate(self._topology.host_names())
+        return [index for index, name in names if fnmatchcase(name, pattern)]
+
+    def _numbered(self, pattern: str) -> Iterator[int]:
+        """The hosts of a pattern such as ``node-{8-15}``."""
+        before, _, rest = pattern.partition("{")
+        numbers, _, after = rest.partition("}")
+        try:
+            radical = Radical(numbers)
+        except ValueError as error:
+            raise InputError(f"servers={pattern}: {error}") from None
+        for number in radical:
+            index = self._topology.hosts.find(f"{before}{number}{after}")
+            if index is None:
+                name = f"{before}{number}{after}"
+                raise InputError(f"servers={pattern}: the platform has no host {name}")
+            yield index
+
+    def _disk(self, host: int) -> int:
+        """The disk of a server that the file system lies on."""
+        if self._rates is not None:
+            return self._add_disk(host, self._name, self._rates)
+        wanted = self._words.get("disk")
+        disks = self._topology.disks.of_host(host)
+        chosen = [disk for disk in disks if wanted in (None, disk.name)]
+        if chosen:
+            return chosen[0].index
+        name = self._topology.hosts.name(host)
+        if wanted is None:
+            raise InputError(f"the server {name!r} has no disk; give it a <disk>")
+        raise InputError(f"disk={wanted}: the server {name!r} has no disk of that name")
+
+    def _add_disk(self, host: int, name: str, rates: tuple[float, float]) -> int:
+        node = make_node("disk", {"id": name, "read_bw": "1", "write_bw": "1"})
+        self._topology.disks.add(host, node, *rates)
+        return self._topology.disks.disks[-1].index
+
+    def _buffers(self, hosts: list[int]) -> tuple[int, ...]:
+        """The disks that are the caches of servers."""
+        text = self._words.get("server-cache-rate")
+        if text is None:
+            return ()
+        rate = parse_bandwidth(text, "server-cache-rate")
+        if rate <= 0 or self._cache("server-cache") == 0:
+            raise InputError(
+                "server-cache-rate is above zero, and how fast a cache takes data; server-cache= "
+                "says how many bytes"
+            )
+        name = f"cache of {self._name}"
+        return tuple(self._add_disk(host, name, (rate, rate)) for host in hosts)
+
+    def _cache(self, word: str) -> float:
+        size = parse_size(self._words[word], word)
+        if not (size <= _MOST_BYTES_OF_A_CACHE and size == math.floor(size)):
+            raise InputError(f"{word} is a whole number of bytes, not {self._words[word]!r}")
+        return size
+
+    def _whole(self, word: str) -> int:
+        text = self._words[word]
+        if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**31):
+            raise InputError(f"{word} is a whole number above zero, not {text!r}")
+        return int(text)
+
+    def _bytes_in_a_row(self, word: str) -> float:
+        size = parse_size(self._words[word], word)
+        if not (1 <= size <= _MOST_BYTES_IN_A_ROW and size == math.floor(size)):
+            raise InputError(
+                f"{word} is a whole number of bytes from 1 to 1 TiB, not {self._words[word]!r}"
+            )
+        return size
+
+    def _rate(self) -> float:
+        """Operations a second."""
+
+        def read(text: str) -> float:
+            try:
+                rate = float(text)
+            except ValueError:
+                rate = math.nan
+            if not 0 < rate < math.inf:
+                raise InputError(f"metadata-rate is operations a second above zero, not {text!r}")
+            return rate
+
+        return self._or_infinite("metadata-rate", read)
+
+    def _or_infinite(self, word: str, read: Callable[[str], float]) -> float:
+        text = self._words[word]
+        return math.inf if text == "inf" else read(text)

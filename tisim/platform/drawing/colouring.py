@@ -1,0 +1,239 @@
+"""How links, hosts and switches look: by load where a run is known, by bandwidth where none is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tisim.platform.drawing.canvas import Area, Canvas, Disc, Shape, Stroke, Words, text_width
+from tisim.platform.drawing.layout import HOST, SWITCH, Item
+from tisim.platform.drawing.load import CLASSES, RunLoad, class_of
+from tisim.support.quantities import format_quantity
+
+if TYPE_CHECKING:
+    from tisim.platform.platform import Platform
+    from tisim.platform.zones.wiring import Integers
+
+# Okabe and Ito's colours, which colour-blind readers tell apart.
+_HOST_FILL, _IDLE_FILL, _SWITCH_FILL = "#0072B2", "#FFFFFF", "#333333"
+_LINE = "#71808F"
+_BOX_FILL, _SWITCHES_FILL = "#CFE3F1", "#DDDDDD"
+_BANDWIDTHS = 6
+_BUSY, _BUSY_SCALE, _IDLE_SCALE = 0.05, 0.75, 0.45
+# Points; finer lines cannot be seen.
+_FINEST = 0.25
+_LISTED_RANKS = 8
+_LEGEND_STEP = 17.0
+
+
+class Colouring:
+    """Looks of what is drawn.
+
+    Parameters
+    ----------
+    platform
+        What is drawn.
+    load
+        What a run did there; None: links are drawn by their bandwidth.
+    """
+
+    def __init__(self, platform: Platform, load: RunLoad | None) -> None:
+        self._platform = platform
+        self._load = load
+        bandwidths = platform.resources.link_bandwidth
+        loopback = platform.topology.loopback
+        own = np.arange(len(bandwidths)) != loopback
+        self._most = float(bandwidths[own].max(initial=0.0)) or 1.0
+        self._drawn: set[float] = set()
+        # Of the widest lines: those of the legend are as wide.
+        self._scale = 0.0
+        self._merged = False
+        self._is_used = [False, False]
+        self._has_boxes = False
+
+    def cable(self, links: Integers, scale: float = 1.0) -> tuple[str, float, str]:
+        """Colour, width (times `scale`) and tooltip of a line that stands for some links."""
+        numbers = self._platform.resources
+        bandwidths = numbers.link_bandwidth[links]
+        low, high = float(bandwidths.min()), float(bandwidths.max())
+        between = format_quantity(high, "B/s")
+        if low != high:
+            between = f"{format_quantity(low, 'B/s')} to {between}"
+        name = self._platform.topology.links.name
+        shown = name(int(links[0]))
+        title = f"{shown}: {between}" if len(links) == 1 else f"{len(links)} links of {between}"
+        self._drawn.update((low, high))
+        self._merged = self._merged or len(links) > 2
+        if self._load is None:
+            self._scale = max(self._scale, scale)
+            width = self._width(high)
+            if len(links) > 1:
+                title += f", {shown} ..."
+            return _LINE, max(width * scale, _FINEST), title
+        use = self._load.utilisation[links]
+        worst = int(np.argmax(use))
+        look = class_of(float(use[worst]))
+        title += f"; mean load {use[worst]:.1%}"
+        if len(links) > 1:
+            title += f" on the busiest, {name(int(links[worst]))}, {use.mean():.1%} on average"
+        # Few lines are busy: they may be heavy among many.
+        least = _BUSY_SCALE if use[worst] >= _BUSY else _IDLE_SCALE
+        return look.colour, look.width * max(scale, least), title
+
+    def _width(self, bandwidth: float) -> float:
+        """Points of a line: half the width for a tenth of the bandwidth."""
+        return float(max(2.4 * (bandwidth / self._most) ** 0.3, 0.4))
+
+    def rank_of_load(self, links: Integers) -> float:
+        """What to sort lines by, so that the busiest are drawn last."""
+        if self._load is None or not len(links):
+            return 0.0
+        return float(self._load.utilisation[links].max())
+
+    def item(self, item: Item, hosts: Sequence[int], inner: Integers, name: str) -> list[Shape]:
+        """The shapes of an item.
+
+        Parameters
+        ----------
+        item
+            Where it is.
+        hosts
+            The hosts that it stands for, by index in the platform.
+        inner
+            Links inside it.
+        name
+            Of a single host or switch.
+        """
+        if not item.width:
+            if hosts:
+                return [self._host(item, hosts[0], inner)]
+            sides = (2 * SWITCH, 2 * SWITCH)
+            corner = (item.x - SWITCH, item.y - SWITCH)
+            return [Area(*corner, *sides, _SWITCH_FILL, title=name)]
+        title = self._box_title(item, hosts, name)
+        edge, width = "#777777", 1.0
+        if len(inner):
+            look, heavy, inside = self.cable(inner)
+            title += f"; inside: {inside}"
+            if self._load is not None:
+                edge, width = look, max(heavy, 1.0)
+        fill = self._box_fill(hosts) if hosts else _SWITCHES_FILL
+        corner = (item.x - item.width / 2, item.y - item.height / 2)
+        sides = (item.width, item.height)
+        shapes: list[Shape] = [Area(*corner, *sides, fill, edge, width, title)]
+        if item.text and text_width(item.text, 9) <= item.width - 2:
+            shapes.append(Words(item.x, item.y + 3, item.text, 9, "middle"))
+        return shapes
+
+    def _host(self, item: Item, host: int, inner: Integers) -> Disc:
+        label = self._platform.topology.hosts.name(host)
+        if self._load is None:
+            return Disc(item.x, item.y, HOST, _HOST_FILL, title=label)
+        ranks = self._load.ranks.get(host, [])
+        self._is_used[bool(ranks)] = True
+        fill = _HOST_FILL if ranks else _IDLE_FILL
+        title = f"{label}: {ranks_text(ranks)}"
+        if len(inner):
+            title += f"; {self.cable(inner)[2]}"
+        return Disc(item.x, item.y, HOST, fill, "none" if ranks else _HOST_FILL, title)
+
+    def _box_title(self, item: Item, hosts: Sequence[int], name: str) -> str:
+        parts = []
+        if hosts:
+            label = self._platform.topology.hosts.name
+            first, last = label(hosts[0]), label(hosts[-1])
+            parts.append(f"{len(hosts):,} hosts, {first} to {last}")
+        if item.switches > 1:
+            parts.append(f"{item.switches:,} switches")
+        elif item.switches and not hosts:
+            parts.append(name)
+        if self._load is not None and hosts:
+            ranks = sum(len(self._load.ranks.get(host, ())) for host in hosts)
+            parts.append(f"{ranks:,} ranks on {self._used(hosts):,} of the hosts")
+        return ", ".join(parts)
+
+    def _used(self, hosts: Sequence[int]) -> int:
+        return 0 if self._load is None else sum(host in self._load.ranks for host in hosts)
+
+    def _box_fill(self, hosts: Sequence[int]) -> str:
+        if self._load is None:
+            return _BOX_FILL
+        used = self._used(hosts) > 0
+        self._is_used[used] = self._has_boxes = True
+        return _BOX_FILL if used else _IDLE_FILL
+
+    def legend(self, canvas: Canvas, y: float, notes: Sequence[str]) -> None:
+        """Draw what colours and widths mean, below the picture."""
+        if self._load is None:
+            self._legend_of_bandwidths(canvas, y)
+        else:
+            y = self._legend_of_load(canvas, y)
+        y += 2 * _LEGEND_STEP if self._drawn else _LEGEND_STEP
+        for note in notes:
+            canvas.add(Words(12, y, note, 10, colour="#555555"))
+            y += _LEGEND_STEP - 3
+
+    def _legend_of_bandwidths(self, canvas: Canvas, y: float) -> None:
+        listed = sorted(self._drawn, reverse=True)
+        x = 12.0
+        if not listed:
+            return
+        text = "Bandwidth of a link:"
+        canvas.add(Words(x, y + 4, text, 10))
+        x += text_width(text, 10) + 12
+        more = len(listed) - _BANDWIDTHS
+        for bandwidth in listed[:_BANDWIDTHS]:
+            width = max(self._width(bandwidth) * self._scale, _FINEST)
+            text = format_quantity(bandwidth, "B/s")
+            canvas.add(Stroke(((x, y), (x + 26, y)), _LINE, width))
+            canvas.add(Words(x + 31, y + 4, text, 10))
+            x += 31 + text_width(text, 10) + 16
+        if more > 0:
+            canvas.add(Words(x, y + 4, f"and {more} other bandwidths", 10))
+
+    def _legend_of_load(self, canvas: Canvas, y: float) -> float:
+        assert self._load is not None
+        text = f"Mean load of the {self._load.span}, % of a link's bandwidth"
+        text += ", of the busiest link of a line:" if self._merged else ":"
+        canvas.add(Words(12, y + 4, text, 10))
+        x, y = 12.0, y + _LEGEND_STEP
+        lower = 0.0
+        for place, one in enumerate(CLASSES):
+            if place == 0:
+                label = "none"
+            elif one is CLASSES[-1]:
+                label = f"{lower * 100:g} and more"
+            else:
+                label = f"{lower * 100:g} to {one.bound * 100:g}" if lower else "below 1"
+            canvas.add(Stroke(((x, y), (x + 26, y)), one.colour, one.width))
+            canvas.add(Words(x + 31, y + 4, label, 10))
+            x += 31 + text_width(label, 10) + 16
+            lower = one.bound
+        y += _LEGEND_STEP
+        x = 12.0
+        for is_used, label in ((True, "hosts with ranks"), (False, "hosts without ranks")):
+            if self._is_used[is_used]:
+                if self._has_boxes:
+                    fill = _BOX_FILL if is_used else _IDLE_FILL
+                    canvas.add(Area(x, y - 5, 10, 10, fill, "#777777", 1.0))
+                else:
+                    fill = _HOST_FILL if is_used else _IDLE_FILL
+                    canvas.add(Disc(x + 5, y, HOST, fill, _HOST_FILL))
+                canvas.add(Words(x + 14, y + 4, label, 10))
+                x += 14 + text_width(label, 10) + 16
+        return y
+
+
+def ranks_text(ranks: Sequence[int]) -> str:
+    """The ranks of a host in words: ``rank 3``, ``ranks 0 to 7``, ``ranks 0, 4, 8``."""
+    if not ranks:
+        return "no ranks"
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if list(ranks) == list(range(ranks[0], ranks[0] + len(ranks))):
+        return f"ranks {ranks[0]} to {ranks[-1]}"
+    shown = ", ".join(map(str, ranks[:_LISTED_RANKS]))
+    more = len(ranks) - _LISTED_RANKS
+    return f"ranks {shown}" + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,391 @@
+"""A platform: its hosts, its links, and the route between any two hosts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from tisim.errors import InputError
+from tisim.platform.description.construction import ConfigItem
+from tisim.platform.description.elements import Elements
+from tisim.platform.description.xml import read_document
+from tisim.platform.disks import Disk
+from tisim.platform.file_systems import FileSystem
+from tisim.platform.hosts import Host
+from tisim.platform.lazy_sequence import LazySequence
+from tisim.platform.links import Link
+from tisim.platform.profiles import ResourceProfile
+from tisim.platform.resources import Resources
+from tisim.platform.router import Router
+from tisim.platform.topology import Topology, did_you_mean
+from tisim.platform.zones.base import Zone
+from tisim.support.files import write_file
+from tisim.support.tables import html_facts
+
+if TYPE_CHECKING:
+    from tisim.actions.registry import Registry
+    from tisim.config import ConfigLike
+    from tisim.models.settings import Settings
+    from tisim.platform.compiled import CompiledPlatform
+    from tisim.platform.description.node import Node
+    from tisim.platform.zones.base import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way of a message from one host to another.
+
+    Attributes
+    ----------
+    links
+        The links in the order in which a message takes them.
+    latency
+        In seconds: the sum of the links', and of distances where coordinates give the latency.
+    """
+
+    links: tuple[Link, ...]
+    latency: float
+
+
+class Platform:
+    """Hosts, links and routes, as a SimGrid platform file describes them.
+
+    A platform does not change; it serves any number of simulations, from any number of threads.
+    Make one with `Platform.load`.
+
+    Attributes
+    ----------
+    file
+        The file it was read from.
+    hosts, links
+        Sequences of `Host` and `Link`, in the order of the file.
+    config
+        The options of the file's ``<config>``, names and values as written.
+    config_items
+        The same with file and line of each.
+    profiles
+        How speeds, bandwidths, latencies and states change over time.
+    warnings
+        Warnings of the reader, each with file and line.
+    root
+        The outermost zone.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        resources: Resources,
+        *,
+        file: str,
+        config_items: tuple[ConfigItem, ...] = (),
+        profiles: tuple[ResourceProfile, ...] = (),
+        warnings: tuple[str, ...] = (),
+        description: Node | None = None,
+    ) -> None:
+        if topology.root is None:
+            raise ValueError("a platform needs a zone")
+        self._topology = topology
+        self._resources = resources
+        self.file = file
+        self.root: Zone = topology.root
+        self.config_items = config_items
+        self.config: Mapping[str, str] = MappingProxyType(
+            {item.key: item.value for item in config_items}
+        )
+        self.profiles = profiles
+        self.warnings = warnings
+        self._description = description
+        self._router = Router(topology, file)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Platform:
+        """Read a platform file (XML, versions 3 to 4.1 of SimGrid's format).
+
+        Parameters
+        ----------
+        path
+            The file. Files that it includes or takes profiles from are found beside it.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read or is not a sound platform; with file and line.
+        """
+        document = read_document(path)
+        elements = Elements(document.version, os.fspath(path))
+        elements.construction.warnings += document.warnings
+        for node in document.root.children:
+            elements.add(node)
+        actors = any(child.tag == "actor" for child in document.root.children)
+        elements.finish(document.root, is_deployment=actors)
+        return cls.of_elements(elements, os.fspath(path))
+
+    @classmethod
+    def of_elements(cls, elements: Elements, file: str) -> Platform:
+        """The platform that finished elements describe; `file` names it in messages."""
+        construction = elements.construction
+        hosts, links = construction.topology.hosts, construction.topology.links
+        resources = Resources(
+            host_speed=hosts.speeds(),
+            host_cores=hosts.cores(),
+            **links.columns(),
+            **construction.topology.disks.columns(),
+        )
+        return cls(
+            construction.topology,
+            resources,
+            file=file,
+            config_items=tuple(construction.config.values()),
+            profiles=tuple(elements.events.profiles),
+            warnings=tuple(construction.warnings),
+            description=elements.root,
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # What is worked out from these is worked out again by another process.
+        made = partial(
+            Platform,
+            file=self.file,
+            config_items=self.config_items,
+            profiles=self.profiles,
+            warnings=self.warnings,
+            description=self._description,
+        )
+        return made, (self._topology, self._resources)
+
+    def __repr__(self) -> str:
+        return f"<Platform {self.file}: {len(self.hosts)} hosts, {len(self.links)} links>"
+
+    def _repr_html_(self) -> str:
+        sizes = (("hosts", f"{len(self.hosts):,}"), ("links", f"{len(self.links):,}"))
+        return html_facts(f"Platform {self.file}", sizes)
+
+    @cached_property
+    def hosts(self) -> LazySequence[Host]:
+        """All hosts."""
+        return LazySequence(len(self._topology.hosts), self._make_host)
+
+    @cached_property
+    def links(self) -> LazySequence[Link]:
+        """All links; a SPLITDUPLEX link is two. The last may be the network model's loopback."""
+        return LazySequence(len(self._topology.links), self._make_link)
+
+    @property
+    def resources(self) -> Resources:
+        """The numbers of hosts and links as arrays."""
+        return self._resources
+
+    @property
+    def topology(self) -> Topology:
+        """Names, zones and the tables of hosts and links."""
+        return self._topology
+
+    def _make_host(self, index: int) -> Host:
+        table = self._topology.hosts
+        return Host(
+            table.name(index),
+            self._resources.floats("host_speed")[index],
+            self._resources.integers("host_cores")[index],
+            table.point(index)[0].name,
+            MappingProxyType(dict(table.properties(index))),
+            index,
+        )
+
+    def _make_link(self, index: int) -> Link:
+        table, numbers = self._topology.links, self._resources
+        return Link(
+            table.name(index),
+            numbers.floats("link_bandwidth")[index],
+            numbers.floats("link_latency")[index],
+            bool(numbers.integers("link_fatpipe")[index]),
+            MappingProxyType(dict(table.properties(index))),
+            index,
+        )
+
+    @property
+    def disks(self) -> Sequence[Disk]:
+        """All disks, host by host."""
+        return tuple(self._topology.disks.disks)
+
+    @property
+    def file_systems(self) -> Sequence[FileSystem]:
+        """All file systems on servers."""
+        return tuple(self._topology.file_systems.systems)
+
+    def disk_of(self, host: int, file: str) -> int:
+        """What holds a file on a host; see `Topology.holding`."""
+        return self._topology.holding(host, file)
+
+    def host_names(self) -> Iterable[str]:
+        """All names of hosts, in the order of the hosts, made one by one."""
+        return self._topology.host_names()
+
+    def host_properties(self) -> Iterator[tuple[int, int, Mapping[str, str]]]:
+        """Runs of hosts that share their properties: index of the first, their number, these."""
+        return self._topology.hosts.property_runs()
+
+    def host_index(self, host: str | Host) -> int:
+        """The position of a host, given by its name or itself.
+
+        Raises
+        ------
+        InputError
+            If the platform has no such host; the message names similar ones.
+        """
+        name = host if isinstance(host, str) else host.name
+        index = self._topology.hosts.find(name)
+        if index is None:
+            hint = did_you_mean(name, self._topology.host_names())
+            if not hint:
+                hint = f"; its {len(self.hosts)} hosts begin with {self.hosts[0].name!r}"
+            raise InputError(f"the platform {self.file} has no host {name!r}{hint}")
+        return index
+
+    def host(self, name: str) -> Host:
+        """The host of that name; see `host_index` for what is raised."""
+        return self._make_host(self.host_index(name))
+
+    def link(self, name: str) -> Link:
+        """The link of that name; halves of a SPLITDUPLEX link end in ``_UP`` and ``_DOWN``."""
+        index = self._topology.links.find(name)
+        if index is None:
+            hint = did_you_mean(name, self._topology.links.listed_names())
+            raise InputError(f"the platform {self.file} has no link {name!r}{hint}")
+        return self._make_link(index)
+
+    def route(self, src: str | Host, dst: str | Host) -> Route:
+        """The route between two hosts, given by name or as `Host`.
+
+        Raises
+        ------
+        InputError
+            If there is no such host, or no route between the two.
+        """
+        links, latency = self.route_links(self.host_index(src), self.host_index(dst))
+        return Route(tuple(map(self._make_link, links)), latency)
+
+    def find_links(self, src: int, dst: int) -> tuple[list[int], list[Term]]:
+        """Links between two hosts, all given by index, and the terms of the latency.
+
+        Raises
+        ------
+        InputError
+            If there is no route between the two.
+        """
+        return self._router.find_links(src, dst)
+
+    def route_links(self, src: int, dst: int) -> tuple[list[int], float]:
+        """Links between two hosts, all given by index, and the latency in seconds.
+
+        See `find_links` for what is raised.
+        """
+        return self._router.route(src, dst, self._resources.floats("link_latency"))
+
+    def scaled(
+        self,
+        *,
+        links: str | Sequence[str] = "*",
+        bandwidth: float | str | None = None,
+        latency: float | str | None = None,
+        sharing: str | None = None,
+        hosts: str | Sequence[str] = "*",
+        speed: float | str | None = None,
+        cores: int | None = None,
+    ) -> Platform:
+        """A platform with other numbers; this one stays as it is.
+
+        Parameters
+        ----------
+        links
+            Pattern of the links to change (``*``, ``?``, ``[...]``), or several; a SPLITDUPLEX
+            link is meant by its name with or without ``_UP`` and ``_DOWN``.
+        bandwidth, latency
+            A number multiplies, and so does a string such as ``"x2"``; other strings set, as
+            ``"10Gbps"`` does. Profiles follow a factor
+            and give way to a value that is set.
+        sharing
+            SHARED or FATPIPE.
+        hosts
+            Pattern of the hosts to change, or several.
+        speed
+            Of a core; as for links.
+        cores
+            Number of cores.
+
+        Raises
+        ------
+        InputError
+            If a pattern matches nothing, or a value is impossible.
+        """
+        from tisim.platform.scaling import scale_hosts, scale_links
+
+        numbers, events = self._resources, self.profiles
+        if (bandwidth, latency, sharing) != (None, None, None) or links != "*":
+            numbers, events = scale_links(
+                self._topology, numbers, events, links, bandwidth, latency, sharing
+            )
+        if (speed, cores) != (None, None) or hosts != "*":
+            numbers, events = scale_hosts(self._topology, numbers, events, hosts, speed, cores)
+        return self.with_numbers(numbers, events)
+
+    def with_numbers(self, resources: Resources, profiles: tuple[ResourceProfile, ...]) -> Platform:
+        """The same hosts, links and routes with other numbers and profiles."""
+        return Platform(
+            self._topology,
+            resources,
+            file=self.file,
+            config_items=self.config_items,
+            profiles=profiles,
+            warnings=self.warnings,
+            description=self._description,
+        )
+
+    def to_xml(self) -> str:
+        """The platform as a platform file of SimGrid's format, version 4.1.
+
+        Files that it includes or takes profiles from are written out; `Platform.load` reads the
+        same platform again. A cluster or a cabinet whose hosts or links differ is written as the
+        hosts, links and routes that it stands for.
+
+        Raises
+        ------
+        InputError
+            If the format cannot say it; the message says what to do.
+
+        Examples
+        --------
+        >>> tisim.Platform.load("platforms/backbone.xml").to_xml().splitlines()[2]
+        '<platform version="4.1">'
+        """
+        from tisim.platform.description.xml_writer import write_xml
+
+        if self._description is None:
+            raise InputError("this platform was made without a description; it has no XML")
+        return write_xml(self._description, self._topology, self._resources, self.profiles)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the platform to a file; see `to_xml`.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written, or as `to_xml`.
+        """
+        write_file(path, self.to_xml())
+
+    @cached_property
+    def compiled(self) -> CompiledPlatform:
+        """The platform as arrays, for the core."""
+        from tisim.platform.compiled import compile_platform
+
+        return compile_platform(self._topology, self._resources, self.profiles, self._router)
+
+    def settings(self, config: ConfigLike = None, registry: Registry | None = None) -> Settings:
+        """The platform with a configuration that wins over its own: what a simulation needs."""
+        from tisim.models.settings import Settings
+
+        return Settings(self, config, registry)

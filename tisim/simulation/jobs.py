@@ -1,0 +1,135 @@
+"""Traces as jobs of a simulation: how one starts, and what its result is."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tisim.analysis.result import Result
+from tisim.kernel.failures import killed
+from tisim.kernel.file_sums import file_sums
+from tisim.models.settings import Settings
+from tisim.platform.deployment import Deployment
+from tisim.traces import Trace
+
+if TYPE_CHECKING:
+    import simpy
+
+    from tisim._core import RankResults, TraceSet
+    from tisim.kernel.core_environment import CoreEnvironment
+    from tisim.kernel.driver import Driver
+
+_Path = str | os.PathLike[str]
+
+#: A trace, or what `tisim.Trace.open` takes.
+TraceLike = Trace | _Path | Sequence[_Path]
+
+
+def readable(trace: Trace, settings: Settings) -> TraceSet:
+    """The core's trace, to be read as the configuration says."""
+    core: TraceSet = trace.core_with(
+        mistaken_null_is_any=settings.protocol.null_source == "any",
+        sources_are_matched=settings.protocol.sources == "matched",
+        custom_actions=tuple(settings.registry.actions),
+        speedups=settings.speedups,
+        volume_factors=_volume_factors(trace, settings),
+    )
+    return core
+
+
+def _volume_factors(trace: Trace, settings: Settings) -> Mapping[float, float]:
+    """What the volumes of an extrapolated trace are multiplied with, where they are drawn."""
+    seed = settings.cpu.volume_seed
+    made = trace.extrapolated if seed else None
+    return {} if made is None else made.factors(seed)
+
+
+def lives(placements: Deployment) -> tuple[Sequence[float], Mapping[int, float]]:
+    """When ranks start and are killed, where the deployment says so.
+
+    As in SimGrid, a rank that would be killed before it starts is not killed at all.
+    """
+    starts = [placement.start_time for placement in placements]
+    kills = {
+        rank: placement.kill_time
+        for rank, placement in enumerate(placements)
+        if placement.kill_time is not None and placement.kill_time > placement.start_time
+    }
+    return (starts if any(starts) else []), kills
+
+
+def job_result(
+    driver: Driver,
+    job: int,
+    trace: Trace,
+    placements: Deployment,
+    settings: Settings,
+    begin: float = 0.0,
+) -> Result:
+    """The result of a job that is over; it began at `begin`, in seconds."""
+    core = driver.core
+    notes = [*settings.warnings, *_inexact(trace), *killed(driver, job)]
+    if lost := core.lost_types(job):
+        more = f" and {len(lost) - 1} more" if lost[1:] else ""
+        notes.append(
+            f"the trace of rank {lost[0]}{more} names types of unknown size (-1), which the tracer "
+            "lost: their messages count as 0 bytes"
+        )
+    result = Result(
+        _columns(core.rank_results(job)),
+        placements.hosts,
+        start=begin,
+        trace=str(trace.name),
+        platform=str(settings.platform.file),
+        config=settings.config.as_dict(),
+        warnings=notes,
+    )
+    result.io = file_sums(core, job, settings.server_names())
+    return result
+
+
+def _columns(results: RankResults) -> dict[str, memoryview]:
+    """The results of the ranks by name; no NumPy, which would cost every start its time."""
+    names = ("finish", "compute", "other", "actions", "bytes_sent", "messages_sent")
+    return {name: memoryview(getattr(results, name)) for name in names}
+
+
+def start_replay(
+    env: CoreEnvironment, trace: TraceLike, deployment: Deployment | Sequence[str] | None = None
+) -> simpy.Event:
+    """Start a trace in an environment; see `tisim.kernel.Environment.replay`."""
+    opened = trace if isinstance(trace, Trace) else Trace.open(trace)
+    settings = env.settings
+    assert isinstance(settings, Settings)
+    if deployment is None:
+        deployment = Deployment.round_robin(settings.platform, opened.ranks)
+    elif not isinstance(deployment, Deployment):
+        deployment = Deployment.round_robin(deployment, opened.ranks)
+    placements = deployment.for_ranks(opened.ranks)
+    begin, wall = env.now, time.perf_counter()
+
+    def result(job: int) -> Result:
+        made = job_result(env.driver, job, opened, placements, settings, begin)
+        made.wall_time = time.perf_counter() - wall
+        return made
+
+    hosts = placements.host_indices(settings.platform)
+    return env.start_job(readable(opened, settings), hosts, result, *lives(placements))
+
+
+def _inexact(trace: Trace) -> list[str]:
+    """What a trace says that was extrapolated, or packed with less exact volumes."""
+    level = trace.precision
+    made = trace.extrapolated
+    notes = [] if made is None else [f"{trace.name} is {made.text()}"]
+    if level == "exact":
+        return notes
+    if level == "histogram":
+        return [
+            *notes,
+            f"{trace.name} has histograms of computed volumes only; volumes are drawn from them",
+        ]
+    kept = "as the means of their sites" if level == "mean" else f"to {level} of each"
+    return [*notes, f"{trace.name} keeps the volumes of computations {kept}"]

@@ -1,0 +1,310 @@
+"""Replay a trace on a platform."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim._core import Stop
+from tisim.analysis.result import Result
+from tisim.config import Config
+from tisim.errors import InputError
+from tisim.kernel.driver import Driver, Progress
+from tisim.kernel.failures import check_alive
+from tisim.kernel.report import check_progress, check_whole, interruption
+from tisim.kernel.steady import check_tolerance, not_skipped, skipped
+from tisim.models.jitter import JitterDict, check_number, median_of, options, times_on_all_cores
+from tisim.models.settings import Settings
+from tisim.platform import Platform
+from tisim.platform.deployment import Deployment
+from tisim.simulation.jobs import TraceLike, job_result, lives, readable
+from tisim.traces import Trace
+
+if TYPE_CHECKING:
+    from tisim.actions.registry import Registry
+    from tisim.analysis.timeline.capture import EventCapture
+
+_Path = str | os.PathLike[str]
+
+
+def replay(
+    trace: TraceLike,
+    *,
+    platform: Platform | _Path,
+    deployment: Deployment | _Path | None = None,
+    hosts: Sequence[str] | None = None,
+    config: Config | Mapping[str, object] | None = None,
+    ranks: int | None = None,
+    progress: Progress | None = None,
+    event_log: bool = False,
+    timeline: _Path | Sequence[_Path] = (),
+    timeline_part: tuple[float, float] | None = None,
+    registry: Registry | None = None,
+    record: bool | None = None,
+    jitter: int | None = None,
+    skip_steady: float | None = None,
+) -> Result:
+    """Predict how long the run that a trace was taken from takes on a platform.
+
+    Parameters
+    ----------
+    trace
+        A `Trace`, or what `Trace.open` takes: a directory, files, an index, an archive.
+    platform
+        A `Platform` or its file.
+    deployment
+        Which host each rank runs on: a `Deployment` or its XML file.
+    hosts
+        Instead of a deployment: names of hosts, used round-robin. With neither, the hosts of the
+        platform in their order.
+    config
+        Options that win over those of the platform, such as ``{"smpi/coll-selector": "ompi"}``.
+    ranks
+        How many ranks the trace must have; any number when not given.
+    progress
+        Is called now and then while the simulation runs.
+    event_log
+        Whether to keep what happens, on disk, for `Result.breakdown`, `Result.critical_path` and
+        the other properties that need it.
+    timeline
+        File, or files, that a timeline is written to; the suffix says how: `.perfetto-trace`,
+        `.trace` (Paje), `.prv` (Paraver), `.parquet`, `.csv`, `.timed.csv`, `.tir`.
+    timeline_part
+        The seconds from and up to which timelines for Perfetto show what happens; all of it when
+        not given.
+    registry
+        Actions and collective algorithms of your own; the default registry, which `tisim.action`
+        and `tisim.collective` fill, when not given.
+    record
+        Deprecated spelling of `event_log`.
+    jitter
+        Replay with so many seeds of a small jitter of starts and sizes (``tisim/jitter-start`` and
+        ``-size``, 0.3 ms and 0.5 % where they are 0; the seeds count from ``tisim/jitter-seed``).
+        The result is the replay with the median time; `Result.jitter` has the times of all.
+    skip_steady
+        Do not simulate iterations that repeat what the ones before did; so much may the times of
+        repetitions differ, relative to their length, and about so much those of the result.
+        `Result.steady` says how many were skipped, or why none were. The trace must be packed.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    InputError
+        When a file, an option or an action cannot be used; says where and what to do.
+    SimulationError
+        When the simulation cannot proceed: a deadlock, or ranks that call different collectives.
+    ReplayInterrupted
+        When Ctrl-C stopped it (a `KeyboardInterrupt`); says how far it was.
+
+    Examples
+    --------
+    >>> result = tisim.replay("traces/ring.4", platform="platforms/graphene.xml")
+    >>> round(result.simulated_time, 9)
+    0.036659044
+    """
+    start = time.perf_counter()
+    opened = _opened(trace, ranks)
+    machine = platform if isinstance(platform, Platform) else Platform.load(platform)
+    settings = Settings(machine, config, registry)
+    if skip_steady is not None:
+        check_tolerance(skip_steady)
+    placements = _placements(machine, deployment, hosts, opened.ranks)
+    keep = _deprecated(record) or event_log
+    spread = None
+    if jitter is not None:
+        settings, spread = _median(opened, settings, machine, placements, progress, jitter)
+    logged = _capture(opened, settings, placements, keep, timeline, timeline_part)
+    with _discarded_on_error(logged) as capture:
+        result = _simulate(opened, settings, placements, progress, capture, skip_steady)
+    result.jitter = spread
+    result.wall_time = time.perf_counter() - start
+    return result
+
+
+def _median(
+    trace: Trace,
+    settings: Settings,
+    platform: Platform,
+    placements: Deployment,
+    progress: Progress | None,
+    number: int,
+) -> tuple[Settings, JitterDict]:
+    """The settings of the seed whose time is the median, and the times of all seeds."""
+    check_number(number)
+    protocol = settings.protocol
+    seeded = []
+    for seed in range(number):
+        config = settings.config.merged(Config(options(protocol, seed)))
+        seeded.append(Settings(platform, config, settings.registry))
+
+    def simulated(one: Settings) -> Callable[[Progress], float]:
+        return lambda told: _simulate(trace, one, placements, told, None).simulated_time
+
+    # A user's own actions and algorithms may share what threads must not.
+    workers = 1 if settings.registry.modules() else number
+    times = times_on_all_cores([simulated(one) for one in seeded], progress, workers=workers)
+    chosen = seeded[median_of(times)]
+    spread: JitterDict = {
+        "start": chosen.protocol.jitter_start,
+        "size": chosen.protocol.jitter_size,
+        "seeds": [one.protocol.jitter_seed for one in seeded],
+        "times": times,
+    }
+    return chosen, spread
+
+
+def _opened(trace: TraceLike, ranks: int | None) -> Trace:
+    """The trace, which has as many ranks as were asked for."""
+    opened = trace if isinstance(trace, Trace) else Trace.open(trace)
+    if ranks is not None and opened.ranks != ranks:
+        raise InputError(
+            f"is a trace of {opened.ranks} ranks, not of {ranks} as asked for; change that number "
+            "or name the other trace",
+            file=opened.name,
+        )
+    return opened
+
+
+def _deprecated(record: bool | None) -> bool:
+    """What the deprecated argument `record` says about the event log."""
+    if record is not None:
+        warnings.warn(
+            "replay(record=True) is deprecated; write replay(event_log=True)",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+    return bool(record)
+
+
+def _capture(
+    trace: Trace,
+    settings: Settings,
+    placements: Deployment,
+    event_log: bool,
+    timeline: _Path | Sequence[_Path],
+    part: tuple[float, float] | None,
+) -> EventCapture | None:
+    files = [timeline] if isinstance(timeline, (str, os.PathLike)) else list(timeline)
+    if not event_log and not files:
+        return None
+    from tisim.analysis.timeline.capture import EventCapture
+
+    title = f"{Path(trace.name).name} on {Path(settings.platform.file).name}"
+    hosts = placements.host_indices(settings.platform)
+    name = str(trace.name)
+    return EventCapture(
+        title, settings, hosts, keep=event_log, timelines=files, trace=name, part=part
+    )
+
+
+@contextmanager
+def _discarded_on_error(capture: EventCapture | None) -> Iterator[EventCapture | None]:
+    """Leave no files of a capture behind when the simulation fails."""
+    try:
+        yield capture
+    except BaseException:
+        if capture is not None:
+            capture.discard()
+        raise
+
+
+def _simulate(
+    trace: Trace,
+    settings: Settings,
+    placements: Deployment,
+    progress: Progress | None,
+    capture: EventCapture | None,
+    skip_steady: float | None = None,
+) -> Result:
+    driver = Driver(settings, progress)
+    _start_capture(driver, capture)
+    unsteady = None
+    if skip_steady is not None:
+        unsteady = _unsteady(trace, settings, placements, capture)
+        if unsteady is None:
+            driver.core.skip_steady(skip_steady)
+    hosts = placements.host_indices(settings.platform)
+    job = driver.add_job(readable(trace, settings), hosts, *lives(placements))
+    with _interruptible(driver):
+        stop = driver.run()
+        while stop == Stop.COMPLETION:
+            driver.core.take_completions()
+            stop = driver.run()
+        if stop == Stop.NEED_ACTION:
+            _carry_out_actions(driver, job, settings)
+    check_progress(driver)
+    check_alive(driver, job)
+    check_whole(driver.core, job)
+    result = job_result(driver, job, trace, placements, settings)
+    if capture is not None:
+        result.event_log = capture.finish(driver.core, result.column("finish"))
+        result.warnings += capture.warnings
+    if skip_steady is not None:
+        if unsteady is None:
+            matched = trace.core.has_matched_sources and settings.protocol.sources != "matched"
+            result.steady = skipped(driver.core, skip_steady, has_matched_sources=matched)
+        else:
+            result.steady = not_skipped(skip_steady, unsteady)
+    return result
+
+
+def _unsteady(
+    trace: Trace, settings: Settings, placements: Deployment, capture: EventCapture | None
+) -> str | None:
+    """Why every iteration has to be simulated; None: for no reason known before."""
+    if capture is not None:
+        return "everything that happens is logged"
+    if trace.noise[0] != 0:
+        return "the volumes of computations have noise"
+    if lives(placements)[1]:
+        return "ranks are killed"
+    return settings.unsteady
+
+
+def _carry_out_actions(driver: Driver, job: int, settings: Settings) -> None:
+    """Go on with a job from its first custom action on: only SimPy can carry it out."""
+    from tisim.simulation.environment import Environment
+
+    assert isinstance(settings.platform, Platform)
+    env = Environment.of_driver(driver, settings.platform, Stop.NEED_ACTION)
+    env.run(env.watch_job(job, lambda job: None))
+
+
+@contextmanager
+def _interruptible(driver: Driver) -> Iterator[None]:
+    """Let Ctrl-C say how far the simulation is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise interruption(driver.core, job=0) from None
+
+
+def _start_capture(driver: Driver, capture: EventCapture | None) -> None:
+    driver.events = capture
+    if capture is not None:
+        capture.start(driver.core)
+
+
+def _placements(
+    platform: Platform,
+    deployment: Deployment | _Path | None,
+    hosts: Sequence[str] | None,
+    ranks: int,
+) -> Deployment:
+    if deployment is not None and hosts is not None:
+        raise InputError("give a deployment or hosts, not both")
+    if hosts is not None:
+        return Deployment.round_robin(hosts, ranks)
+    if deployment is None:
+        return Deployment.round_robin(platform, ranks)
+    if not isinstance(deployment, Deployment):
+        deployment = Deployment.load(deployment)
+    return deployment.for_ranks(ranks)

@@ -1,0 +1,335 @@
+"""Warnings about calibrations that are worse than they seem, from experience."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tisim.studies.calibration.factors import ENVELOPE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tisim.studies.calibration.calibration import Calibration
+    from tisim.studies.calibration.contention import Contention
+
+_FEW_POINTS = 5
+_LARGE_RESIDUAL = 0.10
+# A network that reaches so many times its nominal bandwidth, or so small a part, has another one.
+_IMPLAUSIBLE = 3.0
+# Ping-pongs this many times shorter than others of their size took another way...
+_SHORTER = 3.0
+# ... if they are this part of all.
+_NOTABLE_PART = 0.10
+# A simulated call that is this far off, in the median of its segment.
+_LARGE_ERROR = 0.15
+_SHOWN_SIZES = 8
+# Both directions together reach so many times the bandwidth of one: there is no bottleneck.
+_NEARLY_TWICE = 1.9
+# Messages in bytes that idling delays notably.
+_SMALL = 4096
+_NAMES = {
+    "pingpong": "ping-pong",
+    "send": "MPI_Send",
+    "isend": "MPI_Isend",
+    "recv": "MPI_Recv of an arrived message",
+    "stream": "stream",
+}
+
+
+def advise(calibration: Calibration) -> tuple[str, ...]:
+    """Everything that the user should know before trusting a calibration."""
+    return (
+        *calibration.measurements.remarks,
+        *_method(calibration),
+        *_segments(calibration),
+        *_intra_node(calibration),
+        *_overheads(calibration),
+        *_zero_latencies(calibration),
+        *_simulated(calibration),
+        *_unknown_medians(calibration),
+        *_nominal(calibration),
+        *_idle(calibration),
+        *_contention(calibration),
+        *_range(calibration),
+    )
+
+
+def _method(calibration: Calibration) -> Iterator[str]:
+    overheads = calibration.overheads
+    missing = [
+        name
+        for name, fit in (
+            ("MPI_Send", overheads.send),
+            ("MPI_Isend", overheads.isend),
+            ("MPI_Recv of an arrived message", overheads.recv),
+        )
+        if fit is None
+    ]
+    if len(missing) == 3:
+        yield (
+            "no overhead was measured on its own (MPI_Send, MPI_Isend, MPI_Recv): factors alone "
+            "are fitted, as in the classical method; smpi/os, smpi/ois and smpi/or are set to "
+            "zero, and the thresholds of the protocol are left as they are"
+        )
+    elif missing:
+        yield f"not measured: {', '.join(missing)}; its overhead is in what was, or is zero"
+    hosts = calibration.platform.overriding_hosts()
+    if hosts:
+        yield (
+            f"{len(hosts)} hosts of the platform, such as {hosts[0]}, have overheads of their own, "
+            "which win over the calibrated ones; remove these properties"
+        )
+
+
+def _segments(calibration: Calibration) -> Iterator[str]:
+    for fit in calibration.fits:
+        for segment in fit.segments:
+            where = f"{fit.operation} from {segment.first} to {segment.last} bytes"
+            if segment.piece:
+                continue
+            if segment.line.sizes < _FEW_POINTS:
+                yield (
+                    f"{where}: only {segment.line.sizes} sizes were measured; measure more of them"
+                )
+            if segment.line.residual > _LARGE_RESIDUAL:
+                yield (
+                    f"{where}: the residual is {segment.line.residual:.0%}; the times do not lie "
+                    "on a line there"
+                )
+
+
+def _intra_node(calibration: Calibration) -> Iterator[str]:
+    """Two populations of ping-pongs, or ones that are faster than the wire."""
+    frame = calibration.measurements.frame
+    rows = frame[frame["operation"] == "pingpong"]
+    nbytes = rows["bytes"].to_numpy(dtype=np.float64)
+    saved = np.minimum(nbytes + ENVELOPE, calibration.burst) / calibration.route.bandwidth
+    fitted = calibration.transfer.seconds(nbytes) - saved
+    fitted += calibration.overheads.in_a_message(nbytes)
+    ratio = fitted / rows["seconds"].to_numpy()
+    quick, slow = np.mean(ratio > _SHORTER), np.mean(ratio < 1 / _SHORTER)
+    if max(quick, slow) > _NOTABLE_PART:
+        yield (
+            f"intra-node measurements mixed in? {max(quick, slow):.0%} of the ping-pongs take "
+            f"{'less than a third' if quick > slow else 'more than three times'} of what the "
+            "others of their size take; calibrate from pairs of different hosts alone"
+        )
+    smallest = calibration.measurements.curve("pingpong").seconds[0]
+    if smallest < calibration.route.latency / _SHORTER:
+        yield (
+            f"the smallest ping-pong takes {smallest:.3g} s one way, far less than the nominal "
+            f"latency of {calibration.route.latency:.3g} s: were both processes on one host?"
+        )
+
+
+def _overheads(calibration: Calibration) -> Iterator[str]:
+    """Overheads that gave way to what ping-pongs and streams take."""
+    overheads = calibration.overheads
+    curve = calibration.measurements.curve("pingpong")
+    alone = replace(overheads, send_in_messages=None, recv_in_messages=None)
+    over = alone.in_a_message(curve.nbytes) > 0.9 * curve.seconds
+    if over.any():
+        yield (
+            f"at {over.sum()} of {len(over)} sizes the overheads alone take nine tenths of the "
+            f"ping-pong or more (first at {curve.nbytes[over][0]:.0f} bytes): they were measured "
+            "under other conditions"
+        )
+    changed = [
+        name
+        for name, lines in (
+            ("MPI_Send", overheads.send_in_messages),
+            ("MPI_Recv", overheads.recv_in_messages),
+        )
+        if lines is not None
+    ]
+    if changed:
+        yield (
+            f"{' and '.join(changed)}, timed alone, and the network's bandwidth do not fit into "
+            "the ping-pong or the stream together: the overheads are those that do"
+        )
+    divided = sum(segment.piece > 0 for segment in calibration.transfer.segments)
+    if divided:
+        yield (
+            f"{divided} of {len(calibration.transfer.segments)} segments of the transfer are "
+            "pieces of protocols whose times do not lie on one line: they follow the medians that "
+            "are known within 3 %"
+        )
+
+
+def _zero_latencies(calibration: Calibration) -> Iterator[str]:
+    """Classes of sizes that cross the network at once."""
+    segments = calibration.transfer.segments
+    zero = [
+        f"{segment.first} to {segment.last}"
+        for segment, factor in zip(segments, calibration.factors, strict=True)
+        if factor.latency == 0
+    ]
+    if zero:
+        yield (
+            f"the latency factor is zero from {', '.join(zero)} bytes: overheads and bandwidth "
+            "take all of the ping-pong there; is the nominal bandwidth right?"
+        )
+
+
+def _simulated(calibration: Calibration) -> Iterator[str]:
+    """Calls that the simulator gets wrong with these parameters."""
+    failing = calibration.failing()
+    if len(failing):
+        sizes = ", ".join(str(size) for size in failing["bytes"][:_SHOWN_SIZES])
+        more = f" and {len(failing) - _SHOWN_SIZES} more" if len(failing) > _SHOWN_SIZES else ""
+        worst = failing["error"].abs().max()
+        yield (
+            f"the simulated ping-pong misses the measured one by more than 5 % (up to {worst:.0%}) "
+            f"at {len(failing)} sizes that are known within 3 %: {sizes}{more} bytes"
+        )
+    errors = calibration.errors()
+    medians = errors.groupby(["operation", "above_bytes"], sort=False)["error"].agg(_median_size)
+    for operation in errors["operation"].unique():
+        large = medians[operation][medians[operation] > _LARGE_ERROR]
+        if len(large):
+            places = ", ".join(f"{above} ({error:.0%})" for above, error in large.items())
+            yield (
+                f"the simulated {_NAMES[operation]} is far off in the median of the segments above "
+                f"these sizes: {places} bytes; do not rely on it there"
+            )
+
+
+def _median_size(error: pd.Series[float]) -> float:
+    return float(error.abs().median())
+
+
+def _unknown_medians(calibration: Calibration) -> Iterator[str]:
+    """Times that were repeated, but not often enough."""
+    curve = calibration.measurements.curve("pingpong")
+    known = curve.is_well_known
+    if curve.counts.max() > 1 and not known.all():
+        yield (
+            f"at {(~known).sum()} of {len(known)} sizes the median of the ping-pongs is not known "
+            "within 3 % (95 % interval): repeat them more often, or on a quieter machine"
+        )
+
+
+def _nominal(calibration: Calibration) -> Iterator[str]:
+    """A nominal bandwidth that can hardly be that of the network that was measured."""
+    curve, nominal = calibration.measurements.curve("pingpong"), calibration.route.bandwidth
+    half = int(np.searchsorted(curve.nbytes, curve.nbytes[-1] / 2))
+    half = min(half, len(curve.nbytes) - 2)
+    more, longer = curve.nbytes[-1] - curve.nbytes[half], curve.seconds[-1] - curve.seconds[half]
+    reached = float(more / longer) if longer > 0 else nominal
+    if reached > (1 + _LARGE_RESIDUAL) * nominal:
+        yield (
+            f"large messages reach {reached:.4g} bytes/s, more than the nominal bandwidth of "
+            f"{nominal:.4g} bytes/s, which no factor may exceed: give a nominal bandwidth of at "
+            "least what was measured"
+        )
+    fitted = 1 / calibration.transfer.segments[-1].line.slope
+    if not nominal / _IMPLAUSIBLE <= max(reached, fitted) <= nominal * _IMPLAUSIBLE:
+        yield (
+            f"large messages reach {max(reached, fitted):.3g} bytes/s, the nominal bandwidth is "
+            f"{nominal:.3g} bytes/s: is it that of the network that was measured (and its unit "
+            "right: 125MBps, 1Gbps)?"
+        )
+
+
+def _contention(calibration: Calibration) -> Iterator[str]:
+    contention = calibration.contention
+    yield from _bandwidth(calibration)
+    if contention is None:
+        yield (
+            "contention was not measured (osu_bibw, IMB PingPing or Sendrecv, 'tisim benchmark'): "
+            "limiter links are left as they are"
+        )
+        return
+    yield from _patterns(contention)
+    if not 0.95 <= contention.measured_ratio <= 2.05:
+        yield (
+            f"both directions together reach {contention.measured_ratio:.2f} times the bandwidth "
+            "of one, which no link does: check the measurements"
+        )
+    if contention.is_of_hosts and any(
+        calibration.platform.cluster_of(host) is None for host in calibration.hosts
+    ):
+        yield (
+            f"both directions together reach {contention.fraction:.0%} of twice the bandwidth, but "
+            "only a <cluster> has a limiter_link: put a shared link of "
+            f"{contention.ratio * calibration.route.bandwidth:.3g} Bps into both routes between "
+            f"{calibration.hosts[0]} and {calibration.hosts[1]}"
+        )
+
+
+def _patterns(contention: Contention) -> Iterator[str]:
+    """What is not as the model has it, or could not be told."""
+    if contention.shift is None and contention.ratio < _NEARLY_TWICE:
+        yield (
+            "both directions were measured between two hosts alone, which may wait for one "
+            "another: no limiter_link is written; a shift over three hosts or more ('tisim "
+            "benchmark') tells whether the hosts are the bottleneck"
+        )
+    for pattern in contention.patterns:
+        if pattern.modes:
+            nbytes, (low, high) = next(iter(pattern.modes.items()))
+            yield (
+                f"{pattern.name}: the times have two modes at {len(pattern.modes)} sizes, such as "
+                f"{nbytes} bytes: {low.seconds:.4g} s ({low.times} of {low.total} times) and "
+                f"{high.seconds:.4g} s ({high.times} times); a prediction can meet one of them"
+            )
+        if pattern.name in ("pairs", "incast") and pattern.rate < 1 - _LARGE_RESIDUAL:
+            yield (
+                f"{pattern.name}: concurrent messages reach {pattern.rate:.0%} of one transfer "
+                "alone: they share more than the model has (a switch, a processor), or packets are "
+                "lost"
+            )
+
+
+def _idle(calibration: Calibration) -> Iterator[str]:
+    """Ping-pongs after both sides slept."""
+    measurements = calibration.measurements
+    if (
+        measurements.frame[measurements.frame["operation"] == "idle_pingpong"]["bytes"].nunique()
+        < 2
+    ):
+        return
+    idle, busy = measurements.curve("idle_pingpong"), measurements.curve("pingpong")
+    small = idle.nbytes <= _SMALL
+    if not small.any():
+        return
+    ratio = float(np.median(idle.seconds[small] / busy.at(idle.nbytes[small])))
+    if abs(ratio - 1) > _LARGE_RESIDUAL:
+        yield (
+            f"after idling, small ping-pongs take {ratio:.2g} times as long as back to back, which "
+            "is what is calibrated: a program that computes between messages sees the longer times"
+        )
+
+
+def _bandwidth(calibration: Calibration) -> Iterator[str]:
+    """Whether transfers in one direction reach what large ping-pongs promise."""
+    frame = calibration.measurements.frame
+    rows = frame[(frame["operation"] == "transfer") & (frame["directions"] == 1)]
+    rows = rows[(rows["bytes"] == rows["bytes"].max()) & (rows["pairs"] == 1)]
+    if rows.empty:
+        return
+    reached = float((rows["bytes"] / rows["seconds"]).median())
+    promised = 1 / calibration.transfer.segments[-1].line.slope
+    if abs(reached / promised - 1) > _LARGE_RESIDUAL:
+        yield (
+            f"single transfers reach {reached / 1e6:.4g} MB/s, the last segment of the ping-pong "
+            f"means {promised / 1e6:.4g} MB/s: were they measured under the same conditions?"
+        )
+
+
+def _range(calibration: Calibration) -> Iterator[str]:
+    largest = calibration.transfer.segments[-1].last
+    yield (
+        f"no ping-pong above {largest} bytes was measured: the last segment is taken for larger "
+        "messages"
+    )
+    smallest = calibration.transfer.segments[0].first
+    if smallest > 4 * ENVELOPE:
+        yield (
+            f"no ping-pong below {smallest} bytes was measured: the first segment is taken for "
+            "smaller messages"
+        )

@@ -1,0 +1,175 @@
+"""The small MPI program that measures what calibration needs: what it prints becomes a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from tisim.errors import ExecutionError, InputError
+from tisim.support.files import OutputFile
+from tisim.support.mpi_compiler import SourceCode, compiled, compiler_of_user, find_library
+from tisim.support.mpi_launcher import launching_command, stop
+
+#: Is told the seconds since the start and how many times were measured.
+MeasuringProgress = Callable[[float, int], None]
+
+# Ranks, where the command does not say how many.
+_RANKS = 2
+_INTERVAL = 0.2
+
+
+_README = """\
+The benchmark of tisim: times of point-to-point messages, for tisim calibrate.
+
+    {compile}
+    mpirun -n 2 --host hostA,hostB ./benchmark > measured.csv
+
+A comment at the top of benchmark.c says more.
+"""
+
+
+# The parts of the program, each of which uses those before it. It is printed as one file, so that
+# one command compiles it.
+_PARTS = ("messages.c", "patterns.c", "main.c")
+
+
+def benchmark_source() -> str:
+    """C source of the benchmark; a comment at its top says how to compile and run it."""
+    folder = files("tisim.studies.calibration").joinpath("program")
+    return "\n".join(folder.joinpath(part).read_text(encoding="utf-8") for part in _PARTS)
+
+
+def benchmark_code() -> SourceCode:
+    """The benchmark's source, and how it is compiled."""
+    return SourceCode(
+        name="benchmark",
+        product="benchmark",
+        files={"benchmark.c": benchmark_source()},
+        options=("-O2",),
+        link_options=("-lm",),
+        readme=_README,
+    )
+
+
+@dataclass(frozen=True)
+class BenchmarkSize:
+    """How much is measured.
+
+    Attributes
+    ----------
+    largest
+        Bytes of the largest message.
+    sizes
+        How many sizes up to it.
+    repetitions
+        How often each, at least.
+    seconds
+        How long sizes are repeated until their medians are known, at most. A few more measurements
+        follow.
+    """
+
+    largest: int = 1 << 22
+    sizes: int = 100
+    repetitions: int = 10
+    seconds: int = 300
+
+    @property
+    def time_limit(self) -> float:
+        """Seconds after which the ranks are stopped."""
+        return 2.0 * self.seconds + 60
+
+    def words(self) -> list[str]:
+        """The arguments of the program."""
+        return [
+            str(number) for number in (self.largest, self.sizes, self.repetitions, self.seconds)
+        ]
+
+
+def run_benchmark(
+    command: Sequence[str],
+    output: str | os.PathLike[str],
+    size: BenchmarkSize | None = None,
+    *,
+    compiler: str | None = None,
+    progress: MeasuringProgress | None = None,
+) -> int:
+    """Compile the benchmark, run it, and write what it has measured.
+
+    Parameters
+    ----------
+    command
+        What starts ranks, such as ``["mpirun", "-n", "4", "--host", "a,b,c,d"]``; the program is
+        added, and ``-n 2`` where the number of ranks is missing.
+    output
+        The CSV file to write, for `read_measurements`.
+    size
+        How much is measured.
+    compiler
+        The compiler of the MPI library; ``$MPICC`` or ``mpicc`` by default.
+    progress
+        Is told now and then how far it is.
+
+    Returns
+    -------
+    int
+        How many times were measured.
+
+    Raises
+    ------
+    InputError
+        When it cannot be compiled or started, or when the file cannot be written.
+    ExecutionError
+        When it does not come to its end in time.
+    """
+    size = size or BenchmarkSize()
+    library = find_library(compiler_of_user(compiler), "benchmark")
+    program = compiled(benchmark_code(), library)
+    words = launching_command(command, _RANKS, [str(program), *size.words()])
+    with OutputFile(output) as file:
+        rows = _run(words, file, size.time_limit, progress)
+        if rows < 1:
+            raise InputError(
+                "nothing was measured: what starts the ranks has not passed on what they print"
+            )
+    return rows
+
+
+def _run(
+    words: Sequence[str], file: OutputFile, limit: float, progress: MeasuringProgress | None
+) -> int:
+    begin = time.monotonic()
+    lines = 0
+    with subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        os.set_blocking(process.stdout.fileno(), False)
+        try:
+            ended = False
+            while not ended:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_INTERVAL)
+                ended = process.returncode is not None  # what it has printed is there then
+                while data := process.stdout.read(1 << 16):
+                    file.write(data)
+                    lines += data.count(b"\n")
+                elapsed = time.monotonic() - begin
+                if progress is not None:
+                    progress(elapsed, max(lines - 1, 0))
+                if not ended and elapsed > limit:
+                    raise ExecutionError(
+                        f"the benchmark did not end within {limit:g} s; --seconds gives more time, "
+                        "and smaller --largest and --sizes need less"
+                    )
+        finally:
+            stop(process)
+    if process.returncode != 0:
+        raise ExecutionError(
+            f"{words[0]} ended with status {process.returncode}; it says why above"
+        )
+    return lines - 1

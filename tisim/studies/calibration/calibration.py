@@ -1,0 +1,268 @@
+"""What a calibration has found."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+
+from tisim.studies.calibration.changes import Change, explain
+from tisim.studies.calibration.contention import Contention
+from tisim.studies.calibration.factors import Factor, Route, factors_of, tables
+from tisim.studies.calibration.loopback import Loopback
+from tisim.studies.calibration.measurements import Measurements
+from tisim.studies.calibration.overheads import Overheads
+from tisim.studies.calibration.piecewise import Piecewise
+from tisim.studies.calibration.platform_file import PlatformFile, config_block
+from tisim.studies.calibration.precision import AGREEMENT
+from tisim.support.quantities import format_bytes, format_time
+from tisim.support.tables import html_facts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class RouteDict(TypedDict):
+    """The nominal route between the hosts that measured."""
+
+    latency_s: float
+    bandwidth_Bps: float
+
+
+class ContentionDict(TypedDict):
+    """What both directions of a link reach together; see `Contention`."""
+
+    fraction: float
+    measured_ratio: float
+    limiter_Bps: float | None
+    rates: list[dict[str, object]]
+    patterns: list[dict[str, object]]
+
+
+class CalibrationDict(TypedDict):
+    """Everything found; the rows are those of the frames and records of the same names."""
+
+    config: dict[str, str]
+    route: RouteDict
+    burst_bytes: float
+    loopback: dict[str, float] | None
+    thresholds: dict[str, object] | None
+    segments: list[dict[str, object]]
+    breakpoints: list[dict[str, object]]
+    contention: ContentionDict | None
+    errors: list[dict[str, object]]
+    failing_sizes: list[int]
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Parameters found from measurements, and the platform that has them.
+
+    Parameters
+    ----------
+    measurements
+        What was measured, less what idling before a receive did to its time.
+    route
+        Nominal latency and bandwidth between the hosts that measured.
+    overheads
+        Software overheads and protocol thresholds.
+    transfer
+        What is left of a message without them.
+    contention
+        What both directions of a link reach together; None if that was not measured.
+    hosts
+        The two hosts of the platform that stand for those that measured.
+    limiter
+        Bandwidth of the limiter links in bytes/s; None if contention was not measured or the hosts
+        are in no cluster.
+    platform
+        The platform with the calibrated configuration.
+    simulated
+        The measured calls as tisim simulates them on the calibrated platform. One row a size that a
+        ping-pong was measured at, plus those of the other calls: ``bytes``, and in seconds
+        ``pingpong`` (one way), ``send``, ``isend``, ``recv``.
+    burst
+        Bytes that the links pass at once; 0 where nothing showed any.
+    loopback
+        The link inside a host; None if no ping-pong was measured there.
+    warnings
+        Reasons to distrust this calibration (`tisim.studies.calibration.advice`).
+    """
+
+    measurements: Measurements
+    route: Route
+    overheads: Overheads
+    transfer: Piecewise
+    contention: Contention | None
+    hosts: tuple[str, str]
+    limiter: float | None
+    platform: PlatformFile = field(repr=False)
+    simulated: pd.DataFrame = field(repr=False, compare=False)
+    warnings: tuple[str, ...] = ()
+    burst: float = 0.0
+    loopback: Loopback | None = None
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """Latency and bandwidth factors of each class of sizes."""
+        return factors_of(self.transfer, self.route)
+
+    @cached_property
+    def config(self) -> dict[str, str]:
+        """Configuration keys and values, as they stand in a ``<config>``."""
+        return settings(self.overheads, self.factors, self.loopback)
+
+    @property
+    def config_block(self) -> str:
+        """The configuration as a ``<config>`` block."""
+        return config_block(self.config)
+
+    @property
+    def fits(self) -> tuple[Piecewise, ...]:
+        """Every curve that was fitted, the transfer first."""
+        found = (self.transfer, self.overheads.send, self.overheads.isend, self.overheads.recv)
+        return tuple(fit for fit in found if fit is not None)
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """Every breakpoint of every operation and what happens there."""
+        return explain(self.fits, self.overheads.thresholds)
+
+    def segments(self) -> pd.DataFrame:
+        """One row a segment of each operation; see `Piecewise.frame`."""
+        import pandas as pd
+
+        frame = pd.concat([fit.frame() for fit in self.fits], ignore_index=True)
+        own = frame["operation"] == self.transfer.operation
+        frame.loc[own, "latency_factor"] = [factor.latency for factor in self.factors]
+        frame.loc[own, "bandwidth_factor"] = [factor.bandwidth for factor in self.factors]
+        return frame
+
+    def errors(self) -> pd.DataFrame:
+        """Relative error of the simulated times, at each size of each operation.
+
+        Columns ``operation``, ``bytes``, ``above_bytes`` (the segment), ``measured`` (median, in
+        seconds; of receives after the usual idle time), ``simulated`` and ``error``, which is
+        ``simulated / measured - 1``.
+        """
+        import pandas as pd
+
+        parts = []
+        for fit in self.fits:
+            curve = self.measurements.curve(fit.operation)
+            rows = self.simulated.set_index("bytes").loc[curve.nbytes.astype(int), fit.operation]
+            starts = np.array([0, *fit.breakpoints])
+            place = np.searchsorted(np.array(fit.breakpoints), curve.nbytes, side="left")
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "operation": fit.operation,
+                        "bytes": curve.nbytes.astype(int),
+                        "above_bytes": starts[place],
+                        "measured": curve.seconds,
+                        "simulated": rows.to_numpy(),
+                        "error": rows.to_numpy() / curve.seconds - 1,
+                    }
+                )
+            )
+        return pd.concat(parts, ignore_index=True)
+
+    def failing(self) -> pd.DataFrame:
+        """The sizes at which the simulated ping-pong misses a median that is known well.
+
+        Rows of `errors` where the error exceeds 5 % although the 95 % interval of the measured
+        median is within 3 %.
+        """
+        errors = self.errors()
+        own = errors[errors["operation"] == "pingpong"]
+        known = self.measurements.curve("pingpong").is_well_known
+        return own[known & (own["error"].abs() > AGREEMENT).to_numpy()]
+
+    def _repr_html_(self) -> str:
+        errors = self.errors()["error"].abs()
+        rows = [
+            ("hosts", " and ".join(self.hosts)),
+            ("latency of the route", format_time(self.route.latency)),
+            ("bandwidth of the route", f"{format_bytes(self.route.bandwidth)}/s"),
+            ("error of simulated times", f"median {errors.median():.1%}, worst {errors.max():.1%}"),
+            ("warnings", "; ".join(self.warnings) or "none"),
+        ]
+        return html_facts("Calibration", rows)
+
+    def to_dict(self) -> CalibrationDict:
+        """Everything found, as plain numbers, lists and dicts: what `to_json` writes."""
+        thresholds, contention = self.overheads.thresholds, self.contention
+        return {
+            "config": self.config,
+            "route": {"latency_s": self.route.latency, "bandwidth_Bps": self.route.bandwidth},
+            "burst_bytes": self.burst,
+            "loopback": None if self.loopback is None else vars(self.loopback),
+            "thresholds": None if thresholds is None else vars(thresholds),
+            "segments": [_known(row) for row in self.segments().to_dict("records")],
+            "breakpoints": [vars(change) for change in self.changes],
+            "contention": None
+            if contention is None
+            else {
+                "fraction": contention.fraction,
+                "measured_ratio": contention.measured_ratio,
+                "limiter_Bps": self.limiter,
+                "rates": contention.rates.to_dict("records"),
+                "patterns": [
+                    {
+                        "pattern": pattern.name,
+                        "rate": pattern.rate,
+                        "best": pattern.best,
+                        "modes": [
+                            {"bytes": nbytes, **vars(mode)}
+                            for nbytes, modes in pattern.modes.items()
+                            for mode in modes
+                        ],
+                    }
+                    for pattern in contention.patterns
+                ],
+            },
+            "errors": self.errors().to_dict("records"),
+            "failing_sizes": self.failing()["bytes"].astype(int).tolist(),
+            "warnings": list(self.warnings),
+        }
+
+    def to_json(self) -> str:
+        """Everything found, as JSON, numbers in full precision."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
+
+
+def _known(row: dict[str, object]) -> dict[str, object]:
+    """A row with None for what is not known: an open interval, a factor of what has none."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in row.items()
+    }
+
+
+def settings(
+    overheads: Overheads, found: Sequence[Factor], loopback: Loopback | None = None
+) -> dict[str, str]:
+    """The configuration that overheads and factors amount to, in the order of a ``<config>``."""
+    thresholds = overheads.thresholds
+    protocol = (
+        {}
+        if thresholds is None
+        else {
+            "smpi/async-small-thresh": str(thresholds.async_small),
+            "smpi/send-is-detached-thresh": str(thresholds.detached),
+        }
+    )
+    inside = {} if loopback is None else loopback.settings()
+    return {
+        "network/model": "SMPI",
+        **protocol,
+        **overheads.tables(),
+        **tables(found),
+        **inside,
+    }

@@ -1,0 +1,266 @@
+"""Contention: how much both directions of a link carry together.
+
+A full-duplex link should carry its bandwidth in each direction at once; real ones with their host
+adapters reach less together (Velho et al., ACM TOMACS 23, 2013). A ``limiter_link``, shared by both
+directions, says how much. But concurrent messages may also be slow because ranks wait for one
+another: two that exchange large messages often do, those of a shift sometimes. A bottleneck is
+never exceeded, whoever waits. So the host is the bottleneck only if the fastest repetition of every
+pattern stays below the bandwidth, and a shift over three hosts or more is among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tisim.studies.calibration.line import Floats
+from tisim.studies.calibration.measurements import Measurements
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Only the largest messages fill a link: those of at least this part of the largest size.
+_FILLING = 0.1
+# Together the two directions carry at least what one does, and at most twice that.
+_LEAST, _MOST = 1.0, 2.0
+# A host that has reached this part of the bandwidth in both directions at once is no bottleneck.
+_FULL_DUPLEX = 0.95
+_BOTH_WAYS = ("both ways", "shift")
+# Times have two modes if the largest gap between them is by this factor, each side of it has at
+# least this part of the times, and is narrower than the gap.
+_GAP, _LEAST_PART = 1.15, 0.1
+_LEAST_TIMES = 10
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One of the values about which repeated times lie.
+
+    Parameters
+    ----------
+    seconds
+        Their median.
+    times, total
+        How many of how many.
+    """
+
+    seconds: float
+    times: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What concurrent messages of one pattern reach.
+
+    Parameters
+    ----------
+    name
+        ``both ways`` between one pair, disjoint ``pairs``, ``shift`` or ``incast``.
+    rate
+        Bandwidth in each direction of a host (of an incast: into the host), relative to that of one
+        transfer alone; the median over the sizes.
+    best
+        The same of the fastest repetitions, at the size where they are the fastest.
+    modes
+        Of each size with two of them, by its bytes.
+    """
+
+    name: str
+    rate: float
+    best: float
+    modes: dict[int, tuple[Mode, Mode]]
+
+
+def two_modes(seconds: Floats) -> tuple[Mode, Mode] | None:
+    """The two values about which times lie; None if it is one, or there are too few to tell."""
+    ordered = np.sort(seconds)
+    total = len(ordered)
+    if total < _LEAST_TIMES:
+        return None
+    gaps = np.diff(np.log(ordered))
+    least = max(int(np.ceil(_LEAST_PART * total)), 2)
+    inside = gaps[least - 1 : total - least]
+    if not len(inside):
+        return None
+    place = least + int(np.argmax(inside))
+    gap = float(gaps[place - 1])
+    # The middle halves of both sides.
+    spreads = [
+        np.ptp(np.log(np.quantile(side, [0.25, 0.75])))
+        for side in (ordered[:place], ordered[place:])
+    ]
+    if gap < np.log(_GAP) or gap < max(spreads):
+        return None
+    return tuple(  # type: ignore[return-value]
+        Mode(float(np.median(side)), len(side), total)
+        for side in (ordered[:place], ordered[place:])
+    )
+
+
+@dataclass(frozen=True)
+class Contention:
+    """What concurrent transfers reached.
+
+    Parameters
+    ----------
+    ratio
+        Bandwidth of both directions together over that of one, between 1 and 2.
+    measured_ratio
+        The same as measured, outside of these bounds if the measurements are.
+    rates
+        One row a size and number of pairs that fill the link: ``bytes``, ``pairs``, and in bytes/s
+        ``one_way`` and ``both_ways``.
+    patterns
+        What was told apart, each relative to one transfer alone.
+    """
+
+    ratio: float
+    measured_ratio: float
+    rates: pd.DataFrame
+    patterns: tuple[Pattern, ...] = ()
+
+    @property
+    def shift(self) -> Pattern | None:
+        """The shift, if three hosts or more were measured."""
+        return next((pattern for pattern in self.patterns if pattern.name == "shift"), None)
+
+    @property
+    def is_of_hosts(self) -> bool:
+        """Whether the hosts are the bottleneck, and not ranks that wait for one another.
+
+        That is known only from a shift, which takes three hosts.
+        """
+        if self.shift is None:
+            return False
+        return all(pattern.best < _FULL_DUPLEX for pattern in self.both_ways)
+
+    @property
+    def both_ways(self) -> tuple[Pattern, ...]:
+        """The patterns in which hosts send and receive at once."""
+        return tuple(pattern for pattern in self.patterns if pattern.name in _BOTH_WAYS)
+
+    @property
+    def fraction(self) -> float:
+        """Fraction of twice the bandwidth that both directions reach together, 0.5 to 1."""
+        return self.ratio / 2
+
+
+def measure_contention(measurements: Measurements) -> Contention | None:
+    """Compare transfers in both directions with those in one.
+
+    Parameters
+    ----------
+    measurements
+        ``transfer`` times in both directions; in one direction too, or ping-pongs instead.
+
+    Returns
+    -------
+    Contention or None
+        None if nothing was measured in both directions, or nothing to compare it with.
+    """
+    frame = measurements.frame
+    transfers = frame[frame["operation"] == "transfer"]
+    if "pattern" not in transfers:
+        transfers = transfers.assign(pattern="pairs")
+    pairs = transfers[transfers["pattern"] == "pairs"]
+    both = _rates(pairs[pairs["directions"] == 2])
+    one = _rates(pairs[pairs["directions"] == 1])
+    if both.empty:
+        return None
+    both = both[both["bytes"] >= _FILLING * both["bytes"].max()]
+    one_way = _one_way(measurements, one, both["bytes"].to_numpy(dtype=np.float64))
+    if one_way is None:
+        return None
+    rates = both.rename(columns={"rate": "both_ways"}).assign(one_way=one_way)
+    # Of several numbers of pairs, those that fill the link best tell what it carries.
+    best = rates.groupby("bytes")[["one_way", "both_ways"]].max()
+    ratio = float((best["both_ways"] / best["one_way"]).median())
+    patterns = tuple(_patterns(measurements, transfers, one))
+    shift = next((pattern for pattern in patterns if pattern.name == "shift"), None)
+    reached = ratio if shift is None else max(ratio, 2 * shift.rate)
+    used = min(max(reached, _LEAST), _MOST)
+    return Contention(used, ratio, rates.reset_index(drop=True), patterns)
+
+
+def _patterns(
+    measurements: Measurements, transfers: pd.DataFrame, one: pd.DataFrame
+) -> Iterator[Pattern]:
+    """What each pattern reaches; those that were measured."""
+    is_pairs = transfers["pattern"] == "pairs"
+    kinds = {
+        "both ways": transfers[
+            is_pairs & (transfers["directions"] == 2) & (transfers["pairs"] == 1)
+        ],
+        "pairs": transfers[is_pairs & (transfers["directions"] == 1) & (transfers["pairs"] > 1)],
+        "shift": transfers[transfers["pattern"] == "shift"],
+        "incast": transfers[transfers["pattern"] == "incast"],
+    }
+    alone = one[one["pairs"] == 1]
+    for name, rows in kinds.items():
+        if rows.empty:
+            continue
+        if name == "pairs":
+            rows = rows[rows["pairs"] == rows["pairs"].max()]
+        # An incast brings one message of each pair into one host.
+        moved = rows["bytes"] * (rows["pairs"] if name == "incast" else 1)
+        rates = (moved / rows["seconds"]).groupby(rows["bytes"])
+        medians = rates.median()
+        one_way = _one_way(measurements, alone, medians.index.to_numpy(dtype=np.float64))
+        if one_way is None:
+            continue
+        best = float(np.max(rates.max().to_numpy() / one_way))
+        modes = {}
+        for nbytes, times in rows.groupby("bytes")["seconds"]:
+            found = two_modes(times.to_numpy())
+            if found is not None:
+                modes[int(nbytes)] = found
+        yield Pattern(name, float(np.median(medians.to_numpy() / one_way)), best, modes)
+
+
+def _rates(transfers: pd.DataFrame) -> pd.DataFrame:
+    """Median bytes a second of all pairs and directions, by size and number of pairs."""
+    moved = transfers["bytes"] * transfers["pairs"] * transfers["directions"]
+    rated = transfers.assign(rate=moved / transfers["seconds"])
+    return rated.groupby(["bytes", "pairs"], as_index=False)["rate"].median()
+
+
+def _one_way(measurements: Measurements, one: pd.DataFrame, nbytes: Floats) -> Floats | None:
+    """Bytes a second of one direction at each size in `nbytes`."""
+    if not one.empty:
+        best = one.groupby("bytes")["rate"].max()
+        known = np.log(best.index.to_numpy(dtype=np.float64))
+        return np.asarray(np.interp(np.log(nbytes), known, best.to_numpy(dtype=np.float64)))
+    if measurements.has("pingpong"):
+        return np.asarray(nbytes / measurements.curve("pingpong").at(nbytes))
+    return None
+
+
+def limiter_bandwidth(ratio: float, bandwidth: float, simulated: Callable[[float], float]) -> float:
+    """Bandwidth of a limiter link with which the simulation reaches the measured ratio.
+
+    Parameters
+    ----------
+    ratio
+        Bandwidth of both directions together over that of one.
+    bandwidth
+        Nominal bandwidth of one direction, in bytes/s.
+    simulated
+        The same ratio as simulated, given a limiter's bandwidth; it grows with it.
+
+    Returns
+    -------
+    float
+        In bytes/s, between one and two times `bandwidth`.
+    """
+    from scipy.optimize import brentq
+
+    low, high = bandwidth, 2 * bandwidth
+    if simulated(low) >= ratio:
+        return low
+    if simulated(high) <= ratio:
+        return high
+    return float(brentq(lambda limiter: simulated(limiter) - ratio, low, high, rtol=1e-6))

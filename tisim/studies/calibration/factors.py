@@ -1,0 +1,156 @@
+"""Latency and bandwidth factors: what a message takes on the wire, relative to the nominal values.
+
+In SimGrid's SMPI model the transfer of ``k`` bytes over a route takes
+``latency * lat_factor(k + 16) + (k + 16) / (bandwidth * bw_factor(k + 16))``: messages carry 16
+bytes of envelope, and the factors are looked up for the size with it (Clauss et al. 2011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tisim.config.table import NetworkModel
+from tisim.errors import InputError
+from tisim.studies.calibration.measurements import Curve
+from tisim.studies.calibration.overheads import Overheads
+from tisim.studies.calibration.piecewise import Piecewise, fit_piecewise
+from tisim.studies.calibration.refinement import Target, refined
+from tisim.studies.calibration.separation import Network
+
+#: Bytes that a message carries beside its payload.
+ENVELOPE = NetworkModel().envelope
+# Within a segment, bytes do not move faster than this many times the best rate ever measured: a
+# flatter line is a step in the data, and would take bandwidth out of the model.
+_FASTEST = 4.0
+# Lines come within this part of the medians that are known well, so that the simulated ping-pong
+# comes within AGREEMENT.
+_TOLERANCE = 0.04
+
+
+@dataclass(frozen=True)
+class Route:
+    """Nominal values of the route on which the messages were measured.
+
+    Parameters
+    ----------
+    latency
+        Sum of the latencies of its links, in seconds.
+    bandwidth
+        What a single large message gets, in bytes/s.
+    """
+
+    latency: float
+    bandwidth: float
+
+    def __post_init__(self) -> None:
+        if self.latency <= 0:
+            raise InputError(
+                "the nominal latency of the route is zero, and no factor can scale it; give its "
+                "links a latency"
+            )
+        if self.bandwidth <= 0:
+            raise InputError("the nominal bandwidth of the route is zero; give its links one")
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Factors of one class of sizes.
+
+    Parameters
+    ----------
+    above
+        The class holds messages of more bytes than this (payload).
+    latency, bandwidth
+        Factors on the nominal values.
+    """
+
+    above: int
+    latency: float
+    bandwidth: float
+
+
+def fit_transfer(
+    ping_pong: Curve,
+    overheads: Overheads,
+    breakpoints: Sequence[int] | None = None,
+    network: Network | None = None,
+) -> Piecewise:
+    """Fit what is left of the one-way time when the software overheads are taken off.
+
+    Parameters
+    ----------
+    ping_pong
+        One-way times.
+    overheads
+        What the simulator will add to the transfer.
+    breakpoints
+        Boundaries in bytes that the user gives; found if None.
+    network
+        What the network takes at least: no byte moves faster than over its bandwidth, and each
+        message takes its latency. Where medians are known well and the lines miss them, the
+        segments are divided. If None, bytes move at most four times as fast as the ping-pong.
+
+    Returns
+    -------
+    Piecewise
+        The transfer alone. Its residuals are relative to the whole one-way time.
+    """
+    rate = float(np.max(ping_pong.nbytes / ping_pong.seconds))
+    thresholds = overheads.thresholds
+    changes = [] if thresholds is None else [thresholds.async_small - 1, thresholds.detached - 1]
+    offset = overheads.in_a_message(ping_pong.nbytes)
+    if network is not None and network.burst > 0:
+        # The lines are those of a message none of whose bytes passes at once.
+        offset = offset - network.saved(ping_pong.nbytes)
+        changes = [*changes, int(network.burst) - ENVELOPE]
+    lines = fit_piecewise(
+        ping_pong,
+        breakpoints=breakpoints,
+        changes=sorted(set(changes)),
+        hints=overheads.breakpoints,
+        offset=offset,
+        least_slope=1.0 / (_FASTEST * rate if network is None else network.bandwidth),
+        least_intercept=0.0 if network is None else network.latency + ENVELOPE / network.bandwidth,
+    )
+    if network is None or breakpoints is not None:
+        return lines
+    target = Target(
+        ping_pong.nbytes,
+        ping_pong.seconds - offset,
+        ping_pong.seconds,
+        ping_pong.is_well_known,
+        _TOLERANCE,
+        least_slope=1.0 / network.bandwidth,
+        floor=network.latency,
+        envelope=ENVELOPE,
+    )
+    # What is shorter than the burst passes at once, whatever its bandwidth factor.
+    return refined(lines, target, ping_pong.counts, steepest_from=network.burst - ENVELOPE)
+
+
+def factors_of(transfer: Piecewise, route: Route) -> tuple[Factor, ...]:
+    """Express the lines of a transfer as factors on the nominal values of its route."""
+    return tuple(
+        Factor(
+            segment.above,
+            max(segment.line.intercept - ENVELOPE * segment.line.slope, 0.0) / route.latency,
+            1.0 / (segment.line.slope * route.bandwidth),
+        )
+        for segment in transfer.segments
+    )
+
+
+def tables(found: Sequence[Factor]) -> dict[str, str]:
+    """The two configuration tables ``boundary:factor;...``; boundaries include the envelope."""
+    bounds = [factor.above + ENVELOPE if factor.above else 0 for factor in found]
+    return {
+        "smpi/lat-factor": ";".join(
+            f"{bound}:{factor.latency:.6g}" for bound, factor in zip(bounds, found, strict=True)
+        ),
+        "smpi/bw-factor": ";".join(
+            f"{bound}:{factor.bandwidth:.6g}" for bound, factor in zip(bounds, found, strict=True)
+        ),
+    }

@@ -1,0 +1,110 @@
+"""The loopback of a host: what two processes on it exchange messages over.
+
+Messages inside a host have the overheads and factors of all others, and a link of their own, whose
+latency and bandwidth are fitted to ping-pongs inside a host: the least-squares solution of
+
+    overheads(k) + latency * lat_factor(k + 16) + (k + 16) / (bandwidth * bw_factor(k + 16)) = time
+
+relative to the times, with neither below zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tisim.studies.calibration.factors import ENVELOPE, Factor
+from tisim.studies.calibration.measurements import Curve, Measurements
+from tisim.studies.calibration.overheads import Overheads
+
+if TYPE_CHECKING:
+    from tisim.studies.calibration.platform_file import PlatformFile
+
+# Bytes/s of a loopback whose ping-pong leaves no time for bytes: as good as none.
+_FASTEST = 1e12
+# Beyond this part of the time, in the median of the sizes, the link is a poor description.
+_LARGE_ERROR = 0.15
+
+
+@dataclass(frozen=True)
+class Loopback:
+    """A link inside a host.
+
+    Parameters
+    ----------
+    latency
+        In seconds.
+    bandwidth
+        In bytes/s.
+    error
+        Median over the sizes of the relative error of its ping-pong.
+    """
+
+    latency: float
+    bandwidth: float
+    error: float
+
+    def settings(self) -> Mapping[str, str]:
+        """The options for platforms whose hosts declare no loopback."""
+        return {
+            "network/loopback-bw": f"{self.bandwidth:.6g}",
+            "network/loopback-lat": f"{self.latency:.6g}",
+        }
+
+
+def fit_loopback(local: Curve, overheads: Overheads, found: Sequence[Factor]) -> Loopback:
+    """The link that comes nearest to ping-pongs inside a host.
+
+    Parameters
+    ----------
+    local
+        One-way times between two processes on a host.
+    overheads, found
+        Those of messages between hosts, which hold inside a host too.
+    """
+    from scipy.optimize import nnls
+
+    place = np.searchsorted([factor.above for factor in found], local.nbytes, side="left") - 1
+    of_size = [found[max(int(index), 0)] for index in place]
+    software = overheads.in_a_message(local.nbytes)
+    terms = np.column_stack(
+        [
+            [factor.latency for factor in of_size],
+            (local.nbytes + ENVELOPE) / [factor.bandwidth for factor in of_size],
+        ]
+    )
+    # Where the overheads alone take longer, nothing is left to tell.
+    told = software < local.seconds
+    weights = np.where(told if told.sum() > 1 else True, 1 / local.seconds, 0.0)
+    # Seconds a byte are tiny beside a latency factor: columns of like size are solved well.
+    scale = np.maximum(np.abs(terms * weights[:, None]).max(axis=0), np.finfo(float).tiny)
+    solution, _ = nnls(terms * weights[:, None] / scale, (local.seconds - software) * weights)
+    latency, slope = (float(value) for value in solution / scale)
+    slope = max(slope, 1 / _FASTEST)
+    simulated = software + terms @ np.array([latency, slope])
+    error = float(np.median(np.abs(simulated / local.seconds - 1)))
+    return Loopback(latency, 1 / slope, error)
+
+
+def with_loopback(
+    measurements: Measurements,
+    overheads: Overheads,
+    found: Sequence[Factor],
+    file: PlatformFile,
+    host: str,
+) -> tuple[Measurements, Loopback | None]:
+    """Fit the loopback if it was measured, and set it; a remark if it describes little."""
+    inside = measurements.inside
+    if inside is None or (inside["operation"] == "pingpong").sum() == 0:
+        return measurements, None
+    loopback = fit_loopback(Measurements(inside).curve("pingpong"), overheads, found)
+    file.set_loopback(host, loopback.bandwidth, loopback.latency)
+    if loopback.error > _LARGE_ERROR:
+        measurements = measurements.with_remark(
+            f"messages inside a host are simulated {loopback.error:.0%} off in the median: the "
+            "overheads, which are those of messages between hosts, do not hold there"
+        )
+    return measurements, loopback

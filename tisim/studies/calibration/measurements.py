@@ -1,0 +1,237 @@
+"""Measured times, as one frame whatever files they came from, and the curve of each operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tisim.errors import InputError
+from tisim.studies.calibration.line import Floats
+from tisim.studies.calibration.precision import WELL_KNOWN, median_half_width
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What is timed: a ping-pong one way, back to back or after both sides slept; MPI_Send, with the
+#: receiver ready or late; MPI_Isend; the MPI_Recv of a message that had time to arrive; each
+#: further message of a stream; concurrent messages until the last is there.
+OPERATIONS = (
+    "pingpong",
+    "idle_pingpong",
+    "send",
+    "late_send",
+    "isend",
+    "recv",
+    "stream",
+    "transfer",
+)
+# A message of a stream takes at least this part of what all of it takes for each.
+_MOST_OVERLAPPED = 4.0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The times of one operation over the message sizes: the median at each size.
+
+    Parameters
+    ----------
+    operation
+        One of `OPERATIONS`.
+    nbytes, seconds
+        Distinct sizes in ascending order, and the median time of each, shape ``(n,)``.
+    counts
+        Measured times at each size, shape ``(n,)``.
+    half_widths
+        How well each median is known (`median_half_width`), shape ``(n,)``; not at all if None.
+    """
+
+    operation: str
+    nbytes: Floats
+    seconds: Floats
+    counts: NDArray[np.int64]
+    half_widths: Floats | None = None
+
+    @property
+    def intervals(self) -> Floats:
+        """Half-width of the 95 % interval of each median, relative to it; infinite if unknown."""
+        if self.half_widths is None:
+            return np.full_like(self.seconds, np.inf)
+        return self.half_widths
+
+    @property
+    def is_well_known(self) -> NDArray[np.bool_]:
+        """At which sizes the median is known well."""
+        return np.asarray(self.intervals <= WELL_KNOWN)
+
+    @property
+    def weights(self) -> Floats:
+        """Relative weight of each size, between 0 and 2.
+
+        A size measured more often counts more, but never more than twice as much as a usual one:
+        repetitions at one size share what is particular to it.
+        """
+        return np.asarray(2.0 * self.counts / (self.counts + np.median(self.counts)))
+
+    def below(self, limit: float) -> Curve:
+        """The part of the curve with sizes below `limit` bytes."""
+        inside = self.nbytes < limit
+        return Curve(
+            self.operation,
+            self.nbytes[inside],
+            self.seconds[inside],
+            self.counts[inside],
+            self.intervals[inside],
+        )
+
+    def at(self, nbytes: Floats) -> Floats:
+        """Times at `nbytes`, interpolated between the measured sizes on logarithms, in seconds."""
+        known = np.log(self.nbytes + 1.0)
+        return np.exp(np.interp(np.log(nbytes + 1.0), known, np.log(self.seconds)))
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Measured times and what is worth knowing about them.
+
+    Parameters
+    ----------
+    frame
+        One row a measured time: ``operation`` (str, see `OPERATIONS`), ``bytes`` (int),
+        ``seconds`` (float, positive), ``pairs`` and ``directions`` (int), ``pattern`` (str, of a
+        transfer: pairs, shift or incast), ``idle`` (float: seconds since the process's previous
+        call ended, nan where unknown), ``file`` (str).
+    remarks
+        What the user should know: rows that are not used, measurements inside one host.
+    inside
+        Such rows of two processes on one host, where there are others.
+    """
+
+    frame: pd.DataFrame
+    remarks: tuple[str, ...] = ()
+    inside: pd.DataFrame | None = None
+
+    def with_remark(self, remark: str) -> Measurements:
+        """The same with a remark more."""
+        return replace(self, remarks=(*self.remarks, remark))
+
+    def has(self, operation: str) -> bool:
+        """Whether any time of `operation` was measured."""
+        return bool((self.frame["operation"] == operation).any())
+
+    def curve(self, operation: str) -> Curve:
+        """The median time at each size of `operation`.
+
+        Raises
+        ------
+        InputError
+            If fewer than two sizes were measured.
+        """
+        rows = self.frame[self.frame["operation"] == operation]
+        groups = rows.groupby("bytes", sort=True)["seconds"]
+        medians, counts = groups.median(), groups.size()
+        if len(medians) < 2:
+            found = "no size" if medians.empty else f"a single size, {medians.index[0]} bytes,"
+            raise InputError(
+                f"{found} of {operation} was measured; a start-up time and a time for a byte need "
+                "two sizes at least, and good ones fifty, from 1 byte to the largest message",
+                file=None if rows.empty else str(rows["file"].iloc[0]),
+            )
+        return Curve(
+            operation,
+            medians.index.to_numpy(dtype=np.float64),
+            medians.to_numpy(dtype=np.float64),
+            counts.to_numpy(dtype=np.int64),
+            np.array([median_half_width(times.to_numpy()) for _, times in groups]),
+        )
+
+
+def read_measurements(files: Iterable[str | PathLike[str]]) -> Measurements:
+    """Read measurement files of any of the known formats, recognised by content.
+
+    Parameters
+    ----------
+    files
+        SKaMPI, OSU, IMB, platform-calibration or tisim's own files, in any mixture.
+
+    Raises
+    ------
+    InputError
+        If a file is of no known format, damaged or empty, or none of them holds a measurement
+        that is used.
+    """
+    import pandas as pd
+
+    from tisim.studies.calibration.readers import read_file
+
+    frames, remarks = [], []
+    for file in files:
+        path = Path(file)
+        samples, own_remarks = read_file(path)
+        remarks.extend(own_remarks)
+        if samples:
+            part = pd.DataFrame(samples).rename(columns={"nbytes": "bytes"})
+            frames.append(part.assign(file=str(path)))
+    if not frames:
+        raise InputError("no measurement in these files that calibration uses")
+    frame = pd.concat(frames, ignore_index=True)
+    frame = _without_zeros(frame, remarks)
+    frame, inside = _between_hosts(frame, remarks)
+    between, within = (
+        _each_message(part).drop(columns=["same_host", "messages"]) for part in (frame, inside)
+    )
+    return Measurements(between, tuple(remarks), None if within.empty else within)
+
+
+def _each_message(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the time of each further message in the place of that of a whole stream.
+
+    A stream takes a ping-pong more than its further messages: the first message and the answer.
+    """
+    is_stream = frame["operation"] == "stream"
+    if not is_stream.any():
+        return frame
+    streams = frame[is_stream]
+    further = np.maximum(streams["messages"] - 1, 1)
+    first = np.zeros(len(streams))
+    pings = frame[frame["operation"] == "pingpong"].groupby("bytes")["seconds"].median()
+    if len(pings):
+        known = pings.index.to_numpy(dtype=np.float64)
+        first = np.interp(streams["bytes"], known, pings) + float(pings.iloc[0])
+    # A stream that is hardly longer than one message tells that the others are short, not how.
+    least = streams["seconds"] / (_MOST_OVERLAPPED * streams["messages"])
+    seconds = np.maximum((streams["seconds"] - first) / further, least)
+    changed = frame["seconds"].copy()
+    changed[is_stream] = seconds
+    return frame.assign(seconds=changed)
+
+
+def _without_zeros(frame: pd.DataFrame, remarks: list[str]) -> pd.DataFrame:
+    """Drop times that the clock could not resolve; they have no logarithm."""
+    zeros = frame["seconds"] == 0
+    if zeros.all():
+        raise InputError("every measured time is zero: the clock is too coarse")
+    if zeros.any():
+        remarks.append(f"{zeros.sum()} times of zero are not used: the clock is too coarse")
+    return frame[~zeros]
+
+
+def _between_hosts(frame: pd.DataFrame, remarks: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The measurements between hosts, and those inside one where there are others; say so."""
+    inside = frame["same_host"].eq(True)
+    if inside.all():
+        remarks.append(
+            "both processes were on one host: this calibrates the host's loopback, not the network"
+        )
+        inside = ~inside
+    elif inside.any():
+        remarks.append(
+            f"intra-node measurements mixed in: {inside.sum()} of {len(frame)} times are between "
+            "processes of one host; their ping-pongs give the loopback"
+        )
+    return frame[~inside], frame[inside]

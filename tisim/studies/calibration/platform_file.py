@@ -1,0 +1,311 @@
+"""Writes the calibrated numbers into a platform file that tisim and SimGrid read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim.errors import InputError
+from tisim.platform.description.numbers import BURST
+from tisim.studies.calibration.factors import Route
+from tisim.support.files import write_file
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element, _ElementTree
+
+    from tisim.platform import Platform
+
+_DOCTYPE = '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
+_NOMINAL_HOSTS = ("host-0", "host-1")
+
+
+class PlatformFile:
+    """A platform file in the making.
+
+    Parameters
+    ----------
+    tree
+        The platform's XML.
+    source
+        The file it came from, if any.
+    """
+
+    def __init__(self, tree: _ElementTree, source: Path | None) -> None:
+        self._tree = tree
+        self._source = source
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> PlatformFile:
+        """Read a platform file; nothing is fetched and no entity expanded.
+
+        Raises
+        ------
+        InputError
+            If it is not a platform file.
+        """
+        from lxml import etree
+
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+        try:
+            tree = etree.parse(os.fspath(path), parser)
+        except OSError as error:
+            raise InputError(f"cannot read the platform: {error}", file=path) from None
+        except etree.XMLSyntaxError as error:
+            raise InputError(f"not XML: {error.msg}", file=path, line=error.lineno) from None
+        if tree.getroot().tag not in ("platform", "platform_description"):
+            raise InputError(
+                f"a platform file begins with <platform>, this one with <{tree.getroot().tag}>",
+                file=path,
+            )
+        return cls(tree, Path(path))
+
+    @classmethod
+    def nominal(
+        cls, route: Route, nodes: int | None = None, speed: float | None = None, cores: int = 1
+    ) -> PlatformFile:
+        """Hosts on a switch, with a route of these nominal values between any two.
+
+        Parameters
+        ----------
+        route
+            The nominal values.
+        nodes, speed, cores
+            Number of hosts, flop/s of a core and cores of a host; two hosts of 1 Gf if None.
+        """
+        from lxml import etree
+
+        remark = "" if nodes is not None and speed is not None else "; set speed and radical"
+        core = f' core="{cores}"' if cores != 1 else ""
+        root = etree.fromstring(
+            '<platform version="4.1">\n'
+            f"  <!-- Hosts with the nominal route between any two{remark}. -->\n"
+            f'  <cluster id="nominal" prefix="host-" suffix="" radical="0-{(nodes or 2) - 1}" '
+            f'speed="{1e9 if speed is None else speed:.12g}f"{core} '
+            f'bw="{route.bandwidth:.12g}Bps" lat="{route.latency / 2:.12g}s"/>\n'
+            "</platform>"
+        )
+        return cls(etree.ElementTree(root), None)
+
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """Put `settings` into the platform's ``<config>``, in the place of older values."""
+        from lxml import etree
+
+        root = self._tree.getroot()
+        blocks = root.findall("config")
+        for block in blocks:
+            for prop in block.findall("prop"):
+                if _canonical(prop.get("id", "")) in settings:
+                    block.remove(prop)
+        if blocks:
+            block = blocks[0]
+        else:
+            block = etree.Element("config", id="General")
+            root.insert(0, block)
+        for name, value in settings.items():
+            etree.SubElement(block, "prop", id=name, value=value)
+        _indent(block)
+
+    def limit(self, hosts: tuple[str, str], bandwidth: float) -> bool:
+        """Give limiter links to the clusters of two hosts, and to all like them.
+
+        Parameters
+        ----------
+        hosts
+            Names of the two hosts.
+        bandwidth
+            What both directions of a host's link carry together, in bytes/s.
+
+        Returns
+        -------
+        bool
+            False, and nothing done, if one of the hosts is in no cluster.
+        """
+        own = [self.cluster_of(host) for host in hosts]
+        if any(cluster is None for cluster in own):
+            return False
+        links = {(cluster.get("bw"), cluster.get("lat")) for cluster in own if cluster is not None}
+        for cluster in self._tree.getroot().iter("cluster"):
+            if (cluster.get("bw"), cluster.get("lat")) in links:
+                cluster.set("limiter_link", f"{bandwidth:.9g}Bps")
+        return True
+
+    def set_loopback(self, host: str, bandwidth: float, latency: float) -> None:
+        """Give the hosts of a host's cluster a loopback; the options say it for all others.
+
+        Parameters
+        ----------
+        host
+            Name of the host.
+        bandwidth, latency
+            In bytes/s and seconds.
+        """
+        cluster = self.cluster_of(host)
+        if cluster is not None:
+            cluster.set("loopback_bw", f"{bandwidth:.9g}Bps")
+            cluster.set("loopback_lat", f"{latency:.9g}s")
+
+    def set_burst(self, hosts: tuple[str, str], nbytes: float) -> bool:
+        """Let the links between two hosts pass so many bytes at once.
+
+        The links are those of the hosts' clusters, or else the slowest ones of the route that have
+        an element of their own.
+
+        Returns
+        -------
+        bool
+            False, and nothing done, if there are neither.
+        """
+        from lxml import etree
+
+        clusters = [self.cluster_of(host) for host in hosts]
+        elements = [cluster for cluster in clusters if cluster is not None]
+        if len(elements) < len(hosts):
+            elements = self._slowest_links(hosts)
+        for element in elements:
+            for prop in element.findall("prop"):
+                if prop.get("id") == BURST:
+                    element.remove(prop)
+            etree.SubElement(element, "prop", id=BURST, value=f"{nbytes:.0f}")
+        return bool(elements)
+
+    def _slowest_links(self, hosts: tuple[str, str]) -> list[_Element]:
+        """The ``<link>`` elements of the least bandwidth on the way between two hosts."""
+        links = self.load().route(*hosts).links
+        least = min((link.bandwidth for link in links), default=0.0)
+        names = {
+            link.name.removesuffix("_UP").removesuffix("_DOWN")
+            for link in links
+            if link.bandwidth == least
+        }
+        return [link for link in self._tree.getroot().iter("link") if link.get("id") in names]
+
+    def cluster_of(self, host: str) -> _Element | None:
+        """The ``<cluster>`` that a host belongs to, or None."""
+        from tisim.platform.radical import Radical
+
+        for cluster in self._tree.getroot().iter("cluster"):
+            prefix, suffix = cluster.get("prefix", ""), cluster.get("suffix", "")
+            number = host.removeprefix(prefix).removesuffix(suffix)
+            if (
+                number.isdigit()
+                and host == prefix + number + suffix
+                and Radical(cluster.get("radical", "")).find(int(number)) is not None
+            ):
+                return cluster
+        return None
+
+    def set_speed(self, host: str, flops: float) -> bool:
+        """Set the speed of a host that has an element of its own; False if it has none."""
+        for element in self._tree.getroot().iter("host"):
+            if element.get("id") == host:
+                _set_speed(element, flops)
+                return True
+        return False
+
+    def set_cluster_speed(self, cluster_id: str, flops: float) -> None:
+        """Set the speed of the hosts of a cluster."""
+        for element in self._tree.getroot().iter("cluster"):
+            if element.get("id") == cluster_id:
+                _set_speed(element, flops)
+
+    def set_all_speeds(self, flops: float) -> None:
+        """Set the speed of every host and cluster."""
+        for tag in ("host", "cluster", "peer", "cabinet"):
+            for element in self._tree.getroot().iter(tag):
+                _set_speed(element, flops)
+
+    def overriding_hosts(self) -> list[str]:
+        """Hosts with ``smpi/os``, ``smpi/ois`` or ``smpi/or`` of their own, which win."""
+        names = {"smpi/os", "smpi/ois", "smpi/or"}
+        return [
+            host.get("id", "")
+            for host in self._tree.getroot().iter("host")
+            if any(prop.get("id") in names for prop in host.findall("prop"))
+        ]
+
+    @property
+    def nominal_hosts(self) -> tuple[str, str]:
+        """The two hosts of `nominal`."""
+        return _NOMINAL_HOSTS
+
+    def to_bytes(self, folder: str | os.PathLike[str]) -> bytes:
+        """The content of the file for a folder: files that it names are named relative to it."""
+        root = deepcopy(self._tree.getroot())
+        if self._source is not None:
+            _move_references(root, self._source.parent, Path(folder))
+        lines = ["<?xml version='1.0' encoding='UTF-8'?>", self._tree.docinfo.doctype or _DOCTYPE]
+        above = self._tree.getroot().itersiblings(preceding=True)
+        lines += [_text(node) for node in reversed(list(above))]
+        return "\n".join([*lines, _text(root), ""]).encode()
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, whole or not at all."""
+        write_file(path, self.to_bytes(Path(path).parent))
+
+    def load(self) -> Platform:
+        """The platform that the file describes."""
+        import tempfile
+
+        from tisim.platform import Platform
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "platform.xml"
+            self.write(path)
+            return Platform.load(path)
+
+
+def config_block(settings: Mapping[str, str]) -> str:
+    """A ``<config>`` block to paste into a platform file, right below ``<platform>``."""
+    from lxml import etree
+
+    block = etree.Element("config", id="General")
+    for name, value in settings.items():
+        etree.SubElement(block, "prop", id=name, value=value)
+    etree.indent(block)
+    return str(etree.tostring(block, encoding="unicode"))
+
+
+def _canonical(name: str) -> str:
+    """The name under which calibration writes an option; other spellings could win over it."""
+    from tisim.config.table import canonical
+
+    known = canonical(name) or name
+    return {
+        "network/bandwidth-factor": "smpi/bw-factor",
+        "network/latency-factor": "smpi/lat-factor",
+    }.get(known, known)
+
+
+def _text(node: _Element) -> str:
+    from lxml import etree
+
+    return str(etree.tostring(node, encoding="unicode", with_tail=False)).strip()
+
+
+def _move_references(root: _Element, old: Path, new: Path) -> None:
+    """Name the files that a platform refers to from another folder."""
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            if name == "file" or name.endswith("_file"):
+                element.set(name, os.path.relpath(old / value, new))
+
+
+def _set_speed(element: _Element, flops: float) -> None:
+    element.attrib.pop("power", None)
+    element.set("speed", f"{flops:.9g}f")
+
+
+def _indent(block: _Element) -> None:
+    """Lay out a block inside the root element."""
+    from lxml import etree
+
+    etree.indent(block, level=1)
+    if not (block.tail or "").strip():
+        block.tail = "\n  "
+    parent = block.getparent()
+    if parent is not None and not re.search(r"\S", parent.text or ""):
+        parent.text = "\n  "

@@ -1,0 +1,316 @@
+"""From measured times to a configured platform, step by step."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, NamedTuple
+
+from tisim.errors import InputError
+from tisim.studies.calibration.advice import advise
+from tisim.studies.calibration.burst import fit_burst
+from tisim.studies.calibration.calibration import Calibration, settings
+from tisim.studies.calibration.contention import Contention, limiter_bandwidth, measure_contention
+from tisim.studies.calibration.factors import ENVELOPE, Route, factors_of, fit_transfer
+from tisim.studies.calibration.idle import at_usual_idleness
+from tisim.studies.calibration.loopback import with_loopback
+from tisim.studies.calibration.measurements import Measurements
+from tisim.studies.calibration.overheads import Overheads, fit_overheads
+from tisim.studies.calibration.piecewise import fit_piecewise
+from tisim.studies.calibration.platform_file import PlatformFile
+from tisim.studies.calibration.separation import Network, separate
+from tisim.studies.calibration.simulation import route_between, simulate, simulate_rate
+
+if TYPE_CHECKING:
+    from tisim.platform import Platform
+
+#: Is called before each step with its name, the number of steps done, and that of all steps.
+Progress = Callable[[str, int, int], None]
+
+# The largest message of a simulated exchange: long enough that its latency does not matter.
+_EXCHANGED = 1 << 26
+# Messages of a stream that fill the link, in bytes.
+_LARGE = 1 << 14
+# The nominal latency is at least this part of the shortest message.
+_LEAST_REST = 0.2
+# Lines over the sizes and the effect of idling are found in turn, so many times.
+_IDLE_TURNS = 2
+
+
+def calibrate(
+    measurements: Measurements,
+    *,
+    platform: str | PathLike[str] | None = None,
+    hosts: tuple[str, str] | None = None,
+    bandwidth: float | None = None,
+    latency: float | None = None,
+    links: int = 2,
+    breakpoints: Sequence[int] | None = None,
+    nodes: int | None = None,
+    speed: float | None = None,
+    cores: int = 1,
+    progress: Progress = lambda step, done, steps: None,
+) -> Calibration:
+    """Find the parameters with which the simulator reproduces measured times.
+
+    Parameters
+    ----------
+    measurements
+        From `read_measurements`; ping-pongs must be among them.
+    platform
+        A platform file with nominal values. Or else `bandwidth` and `latency`.
+    hosts
+        The two hosts of the platform that stand for those that measured; its first two if None.
+    bandwidth, latency, links
+        Nominal bandwidth in bytes/s and latency in seconds of one link, and the number of links
+        between the two hosts.
+    breakpoints
+        Message sizes in bytes above which another segment begins; found in the times if None.
+    nodes, speed, cores
+        Instead of a platform file: the hosts of the cluster to write, flop/s of a core, cores of a
+        host. Nominal values that are not given then come from the measurements.
+    progress
+        Called before each step.
+
+    Raises
+    ------
+    InputError
+        If the measurements do not suffice, or the nominal values are missing or contradictory.
+    """
+    begin = _steps(progress)
+    measurements = _checked(measurements, breakpoints or ())
+    begin("overheads")
+    measurements, overheads = _fit_overheads(measurements, breakpoints)
+    begin("nominal route")
+    machine = _Machine(nodes, speed, cores)
+    if nodes is not None and platform is None:
+        bandwidth, latency = _measured_nominal(measurements, overheads, bandwidth, latency, links)
+    file, pair, route = _nominal(platform, hosts, bandwidth, latency, links, machine)
+    begin("transfers")
+    ping_pong = measurements.curve("pingpong")
+    measurements, burst = _with_burst(measurements, file, pair, route)
+    network = Network.of(route.bandwidth, route.latency, ping_pong, ENVELOPE, burst)
+    overheads = separate(measurements, overheads, network)
+    transfer = fit_transfer(ping_pong, overheads, breakpoints, network)
+    factors = factors_of(transfer, route)
+    measurements, loopback = with_loopback(measurements, overheads, factors, file, pair[0])
+    file.configure(settings(overheads, factors, loopback))
+    begin("contention")
+    contention, limiter = _fit_contention(measurements, file, pair, route)
+    begin("simulation")
+    simulated = simulate(file.load(), pair, _simulated_sizes(measurements))
+    found = Calibration(
+        measurements,
+        route,
+        overheads,
+        transfer,
+        contention,
+        pair,
+        limiter,
+        file,
+        burst=burst,
+        loopback=loopback,
+        simulated=simulated,
+    )
+    found = dataclasses.replace(found, warnings=advise(found))
+    begin("done")
+    return found
+
+
+def _steps(progress: Progress) -> Callable[[str], None]:
+    """What tells the progress that a step begins."""
+    steps = ("overheads", "nominal route", "transfers", "contention", "simulation", "done")
+    return lambda step: progress(step, steps.index(step), len(steps) - 1)
+
+
+def _checked(measurements: Measurements, breakpoints: Sequence[int]) -> Measurements:
+    """The measurements, which suffice, with a remark about breakpoints outside of them."""
+    if not measurements.has("pingpong"):
+        raise InputError(
+            "no ping-pong among the measurements, and only that shows what the network takes; add "
+            "one (osu_latency, IMB PingPong, a SKaMPI Pingpong_Send_Recv, 'tisim benchmark')"
+        )
+    return _with_outside(measurements, breakpoints)
+
+
+def _fit_contention(
+    measurements: Measurements, file: PlatformFile, hosts: tuple[str, str], route: Route
+) -> tuple[Contention | None, float | None]:
+    """What concurrent messages reach, and the limiter's bandwidth; None where there is none."""
+    contention = measure_contention(measurements)
+    if contention is None or not contention.is_of_hosts:
+        return contention, None
+    return contention, _limit(file, hosts, route, contention)
+
+
+class _Machine(NamedTuple):
+    """The hosts of the cluster to write; see `calibrate`."""
+
+    nodes: int | None = None
+    speed: float | None = None
+    cores: int = 1
+
+
+def _measured_nominal(
+    measurements: Measurements,
+    overheads: Overheads,
+    bandwidth: float | None,
+    latency: float | None,
+    links: int,
+) -> tuple[float, float]:
+    """Nominal bandwidth and latency of a link where the user gives none.
+
+    The bandwidth is what large messages and streams reach; the latency what the shortest message
+    takes besides its overheads.
+    """
+    curve = measurements.curve("pingpong")
+    if bandwidth is None:
+        bandwidth = _measured_bandwidth(measurements)
+    if latency is None:
+        shortest = curve.nbytes[:1]
+        rest = float(curve.seconds[0] - overheads.in_a_message(shortest)[0])
+        latency = max(rest, _LEAST_REST * float(curve.seconds[0])) / links
+    return bandwidth, latency
+
+
+def _measured_bandwidth(measurements: Measurements) -> float:
+    """What large messages and streams reach, in bytes/s.
+
+    Messages that pass a burst take no time to start, as it were: their line goes through zero, and
+    is flatter than the bandwidth. Streams tell what the link carries on.
+    """
+    curve = measurements.curve("pingpong")
+    rates = []
+    if measurements.has("stream"):
+        stream = measurements.curve("stream")
+        large = stream.nbytes >= _LARGE
+        rates = list(stream.nbytes[large] / stream.seconds[large])
+    line = fit_piecewise(curve).segments[-1].line
+    if line.slope > 0 and (line.intercept > 0 or not rates):
+        rates.append(1 / line.slope)
+    return max(rates) if rates else float(curve.nbytes[-1] / curve.seconds[-1])
+
+
+def _simulated_sizes(measurements: Measurements) -> list[int]:
+    """Every size in bytes at which a call was measured that is simulated too."""
+    frame = measurements.frame
+    used = frame[frame["operation"].isin(["pingpong", "send", "isend", "recv"])]
+    return sorted(used["bytes"].unique())
+
+
+def _fit_overheads(
+    measurements: Measurements, breakpoints: Sequence[int] | None
+) -> tuple[Measurements, Overheads]:
+    """The overheads, and the measurements without what idling did to them."""
+    overheads = fit_overheads(measurements, breakpoints)
+    used = measurements
+    for _ in range(_IDLE_TURNS):
+        corrected = at_usual_idleness(measurements, overheads)
+        if corrected is None:
+            break
+        used = corrected
+        overheads = fit_overheads(used, breakpoints)
+    return used, overheads
+
+
+def _with_outside(measurements: Measurements, breakpoints: Sequence[int]) -> Measurements:
+    """The measurements, with a remark about breakpoints where nothing was measured."""
+    sizes = measurements.curve("pingpong").nbytes
+    outside = [size for size in breakpoints if not sizes[0] <= size < sizes[-1]]
+    if not outside:
+        return measurements
+    remark = (
+        f"no ping-pong was measured on both sides of {', '.join(map(str, outside))} bytes: these "
+        f"breakpoints are not used (measured: {sizes[0]:.0f} to {sizes[-1]:.0f} bytes)"
+    )
+    return measurements.with_remark(remark)
+
+
+def _nominal(
+    platform: str | PathLike[str] | None,
+    hosts: tuple[str, str] | None,
+    bandwidth: float | None,
+    latency: float | None,
+    links: int,
+    machine: _Machine,
+) -> tuple[PlatformFile, tuple[str, str], Route]:
+    """The platform file to complete, the two hosts that measured, and the route between them."""
+    if platform is not None:
+        if bandwidth is not None or latency is not None:
+            raise InputError(
+                "the nominal bandwidth and latency come from the platform or from the options "
+                "--bandwidth and --latency; give one of both"
+            )
+        if machine != _Machine():
+            raise InputError(
+                "the number of hosts, their speed and cores are those of the platform file; give "
+                "--nodes, --speed and --cores without --platform"
+            )
+        file = PlatformFile.read(platform)
+        loaded = _load(platform)
+        pair = hosts if hosts is not None else _first_two(loaded, platform)
+        return file, pair, route_between(loaded, pair)
+    if bandwidth is None or latency is None:
+        raise InputError(
+            "factors are relative to nominal values: give a platform file (--platform), or the "
+            "bandwidth and latency of a link (--bandwidth 125MBps --latency 15us --links 2), or "
+            "the number of hosts (--nodes 64), and they are taken from the measurements"
+        )
+    if links < 1:
+        raise InputError(f"there is at least one link between two hosts, not {links}")
+    if hosts is not None:
+        raise InputError("hosts are those of a platform file; give --platform too")
+    route = Route(links * latency, bandwidth)
+    file = PlatformFile.nominal(route, machine.nodes, machine.speed, machine.cores)
+    return file, file.nominal_hosts, route
+
+
+def _load(path: str | PathLike[str]) -> Platform:
+    """A platform as it stands in its file (its own includes are relative to it)."""
+    from tisim.platform import Platform
+
+    return Platform.load(path)
+
+
+def _first_two(platform: Platform, path: str | PathLike[str]) -> tuple[str, str]:
+    names = [host.name for host in platform.hosts[:2]]
+    if len(names) < 2:
+        raise InputError("a ping-pong needs two hosts; this platform has one", file=path)
+    return names[0], names[1]
+
+
+def _with_burst(
+    measurements: Measurements, file: PlatformFile, hosts: tuple[str, str], route: Route
+) -> tuple[Measurements, float]:
+    """Find the links' burst in bytes and set it; a remark if the platform has no place for it."""
+    burst = fit_burst(measurements, route.bandwidth, ENVELOPE)
+    if burst == 0 or file.set_burst(hosts, burst):
+        return measurements, burst
+    remark = (
+        f"single messages are faster than streams, as if links passed {burst:.0f} bytes at once; "
+        f"the platform has no <cluster> or <link> to say so between {hosts[0]} and {hosts[1]}, "
+        "and streams will be predicted as fast as single messages"
+    )
+    return measurements.with_remark(remark), 0.0
+
+
+def _limit(
+    file: PlatformFile, hosts: tuple[str, str], route: Route, contention: Contention
+) -> float | None:
+    """Find the limiter with which the simulated exchange reaches the measured ratio; set it.
+
+    Returns its bandwidth, or None if the hosts are in no cluster.
+    """
+    if not file.limit(hosts, 2 * route.bandwidth):
+        return None
+
+    def simulated(limiter: float) -> float:
+        file.limit(hosts, limiter)
+        platform = file.load()
+        one, both = (simulate_rate(platform, hosts, _EXCHANGED, n) for n in (1, 2))
+        return both / one
+
+    found = limiter_bandwidth(contention.ratio, route.bandwidth, simulated)
+    file.limit(hosts, found)
+    return found

@@ -1,0 +1,161 @@
+"""The calibration as text: tables of segments and breakpoints, warnings, the configuration."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tisim.studies.calibration.line import Line
+from tisim.studies.calibration.piecewise import Piecewise
+from tisim.support.tables import align
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tisim.studies.calibration.calibration import Calibration
+    from tisim.studies.calibration.contention import Contention
+
+_TITLES = {
+    "pingpong": "Transfer: the ping-pong, one way, without the overheads",
+    "send": "Time inside MPI_Send (smpi/os)",
+    "isend": "Time inside MPI_Isend (smpi/ois)",
+    "recv": "Time inside MPI_Recv of a message that had time to arrive (smpi/or)",
+}
+_PATTERNS = {
+    "both ways": "both ways between one pair, each direction",
+    "pairs": "disjoint pairs, each",
+    "shift": "shift, each direction of a host",
+    "incast": "incast, into one host",
+}
+_SHOWN_MODES = 3
+_WIDTH = 100
+
+
+def report(calibration: Calibration) -> str:
+    """What was found, for a person to read."""
+    return "\n\n".join(_sections(calibration)) + "\n"
+
+
+def _sections(calibration: Calibration) -> Iterator[str]:
+    route, hosts = calibration.route, calibration.hosts
+    yield (
+        f"Nominal route from {hosts[0]} to {hosts[1]}: latency {route.latency * 1e6:.4g} us, "
+        f"bandwidth {route.bandwidth / 1e6:.4g} MB/s\n"
+        "Behind +-: half the 95 % confidence interval. residual: median relative error of the "
+        "line;\nsimulated: that of the call as tisim simulates it on the calibrated platform."
+    )
+    errors = calibration.errors()
+    for fit in calibration.fits:
+        yield f"{_TITLES[fit.operation]}\n{_segments(calibration, fit, errors)}"
+    if calibration.changes:
+        yield f"Breakpoints\n{_breakpoints(calibration)}"
+    if calibration.overheads.thresholds is not None:
+        yield f"Protocol: {calibration.overheads.thresholds.evidence}."
+    if calibration.burst > 0:
+        yield (
+            f"Burst: single messages are faster than streams: links pass {calibration.burst:.0f} "
+            "bytes at once\n(tisim/burst), refilled at their bandwidth."
+        )
+    if calibration.loopback is not None:
+        loopback = calibration.loopback
+        yield (
+            f"Loopback: messages inside a host: latency {loopback.latency * 1e6:.4g} us, bandwidth "
+            f"{loopback.bandwidth / 1e6:.4g} MB/s; their\nping-pongs are simulated "
+            f"{loopback.error:.1%} off in the median."
+        )
+    if calibration.contention is not None:
+        limiter = calibration.limiter
+        if calibration.contention.patterns:
+            yield f"Concurrent messages\n{_patterns(calibration.contention)}"
+        yield (
+            f"Contention: both directions together reach {calibration.contention.fraction:.1%} of "
+            "twice the bandwidth of one"
+            + (_without_limiter(calibration) if limiter is None else _with_limiter(limiter))
+        )
+    yield "\n".join(
+        textwrap.fill(f"warning: {text}", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        for text in calibration.warnings
+    )
+
+
+def _with_limiter(limiter: float) -> str:
+    return f": limiter_link is {limiter / 1e6:.4g} MB/s."
+
+
+def _without_limiter(calibration: Calibration) -> str:
+    contention = calibration.contention
+    if contention is None or contention.shift is None or contention.is_of_hosts:
+        return "."
+    best = max(pattern.best for pattern in contention.both_ways)
+    return (
+        f", the fastest repetition {best:.0%}:\nthe hosts are no bottleneck, and no limiter_link "
+        "is written."
+    )
+
+
+def _patterns(contention: Contention) -> str:
+    heads = ["pattern", "of one transfer alone", "two modes"]
+    rows = [
+        [
+            _PATTERNS[pattern.name],
+            f"{pattern.rate:.0%}",
+            "; ".join(
+                f"{nbytes} bytes: {low.seconds:.4g} s ({low.times} of {low.total}) and "
+                f"{high.seconds:.4g} s ({high.times})"
+                for nbytes, (low, high) in list(pattern.modes.items())[:_SHOWN_MODES]
+            ),
+        ]
+        for pattern in contention.patterns
+    ]
+    return "\n".join(align([heads, *rows], left=(0, 2)))
+
+
+def _segments(calibration: Calibration, fit: Piecewise, errors: pd.DataFrame) -> str:
+    heads = ["bytes", "start-up us", "+-", "ns/byte", "+-"]
+    transfer = fit is calibration.transfer
+    if transfer:
+        heads += ["lat x", "bw x"]
+    heads += ["residual", "simulated", "sizes", "times"]
+    own = errors[errors["operation"] == fit.operation]
+    rows = []
+    for number, segment in enumerate(fit.segments):
+        line = segment.line
+        row = [f"{segment.first}-{segment.last}", *_coefficients(line)]
+        if transfer:
+            factor = calibration.factors[number]
+            row += [f"{factor.latency:.4g}", f"{factor.bandwidth:.4g}"]
+        error = own.loc[own["above_bytes"] == segment.above, "error"].abs().median()
+        row += [f"{line.residual:.1%}", f"{error:.1%}", str(line.sizes), str(line.measurements)]
+        rows.append(row)
+    return "\n".join(align([heads, *rows], left=0))
+
+
+def _coefficients(line: Line) -> list[str]:
+    """Both coefficients, each with half the width of its 95 % interval."""
+    return [
+        f"{line.intercept * 1e6:.4g}",
+        _half_width(line.intercept, line.intercept_interval[1], 1e6),
+        f"{line.slope * 1e9:.4g}",
+        _half_width(line.slope, line.slope_interval[1], 1e9),
+    ]
+
+
+def _half_width(value: float, high: float, unit: float) -> str:
+    return f"{(high - value) * unit:.2g}" if np.isfinite(high) else "?"
+
+
+def _breakpoints(calibration: Calibration) -> str:
+    rows = [
+        [
+            str(change.above),
+            f"{change.after}..{change.before}",
+            change.operation,
+            change.explanation,
+        ]
+        for change in calibration.changes
+    ]
+    heads = ["above bytes", "between sizes", "seen in", "what happens"]
+    return "\n".join(align([heads, *rows], left=(2, 3)))

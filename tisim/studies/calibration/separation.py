@@ -1,0 +1,180 @@
+"""Software overheads and the network's part of a message, told apart by all measurements together.
+
+A message of ``k`` bytes from MPI_Send to MPI_Recv takes ``os(k) + wire(k) + or(k)``, where the
+network takes at least ``(k + 16) / bandwidth``. A stream of messages takes, for each, the longest
+of the three, since they overlap from message to message. Calls that are timed on their own take
+longer than in a program: a receiver that idled is slow at first, a sender copies while the network
+carries. So where ``send + recv + (k + 16) / bandwidth`` exceeds the ping-pong, the overheads give
+way. They are the least-squares solution, at each size, of
+
+    os = send,  or = recv,  os + wire + or = pingpong,  max(os, or, (k + 16) / bandwidth) = stream
+
+with the errors of their measurements: the ping-pong and the stream are what a program sees, and
+hold; MPI_Send was timed in the ping-pong itself; MPI_Recv was timed alone, after idling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tisim.studies.calibration.line import Floats
+from tisim.studies.calibration.measurements import Curve, Measurements
+from tisim.studies.calibration.overheads import Overheads
+from tisim.studies.calibration.piecewise import Piecewise, fit_piecewise
+from tisim.studies.calibration.refinement import Target, refined
+
+# Relative errors of the calls as a program would see them: of MPI_Send in the ping-pong, and of
+# MPI_Recv alone.
+_SEND_ERROR, _RECV_ERROR = 0.1, 1.0
+# The network has at least this part of the nominal latency, and of the shortest message.
+_LEAST_LATENCY = 0.1
+# Lines follow what overheads must give way to within this part of the ping-pong.
+_TOLERANCE = 0.015
+# A time that is longer by this part is longer, and not only measured so.
+_NOTABLE = 0.05
+
+
+@dataclass(frozen=True)
+class Network:
+    """What bounds the network's part of a message from below.
+
+    Parameters
+    ----------
+    bandwidth
+        Of the route, in bytes/s.
+    latency
+        Least latency, in seconds.
+    envelope
+        Bytes that a message carries beside its payload.
+    burst
+        Bytes of a message that the links pass at once.
+    """
+
+    bandwidth: float
+    latency: float
+    envelope: int
+    burst: float = 0.0
+
+    @classmethod
+    def of(
+        cls, bandwidth: float, latency: float, ping_pong: Curve, envelope: int, burst: float = 0.0
+    ) -> Network:
+        """The bounds that nominal values and the shortest message give."""
+        least = _LEAST_LATENCY * min(latency, float(ping_pong.seconds.min()))
+        return cls(bandwidth, least, envelope, burst)
+
+    def saved(self, nbytes: Floats) -> Floats:
+        """What a message saves by the bytes that pass at once, in seconds."""
+        return np.minimum(nbytes + self.envelope, self.burst) / self.bandwidth
+
+    def least_seconds(self, nbytes: Floats) -> Floats:
+        """The least time of a message in the network."""
+        whole = self.latency + (nbytes + self.envelope) / self.bandwidth
+        return np.asarray(whole - self.saved(nbytes))
+
+
+def separate(measured: Measurements, overheads: Overheads, network: Network) -> Overheads:
+    """The overheads, such that what they leave of ping-pongs is enough for the network.
+
+    Parameters
+    ----------
+    measured
+        Ping-pongs and, where there are any, streams.
+    overheads
+        Fitted to the calls alone.
+    network
+        What the network takes at least.
+
+    Returns
+    -------
+    Overheads
+        The same where they leave enough and streams agree.
+    """
+    thresholds = overheads.thresholds
+    if thresholds is None or (overheads.sender is None and overheads.receiver is None):
+        return overheads
+    curve = measured.curve("pingpong")
+    x, whole = curve.nbytes, curve.seconds
+    send = _of(overheads.sender, x, thresholds.detached)
+    recv = _of(overheads.receiver, x, thresholds.async_small)
+    wire = network.least_seconds(x)
+    gap = seconds_a_message(measured, x)
+    new_send, new_recv = _joint(send, recv, whole, wire, gap)
+    changed_send = np.abs(new_send - send) > _TOLERANCE * whole
+    changed_recv = np.abs(new_recv - recv) > _TOLERANCE * whole
+    return replace(
+        overheads,
+        send_in_messages=_lines(
+            overheads.sender, curve, new_send, x < thresholds.detached, changed_send
+        ),
+        recv_in_messages=_lines(
+            overheads.receiver, curve, new_recv, x < thresholds.async_small, changed_recv
+        ),
+    )
+
+
+def _of(lines: Piecewise | None, nbytes: Floats, limit: int) -> Floats:
+    if lines is None:
+        return np.zeros_like(nbytes)
+    return np.where(nbytes < limit, lines.seconds(nbytes), 0.0)
+
+
+def _joint(
+    send: Floats, recv: Floats, whole: Floats, wire: Floats, gap: Floats | None
+) -> tuple[Floats, Floats]:
+    """Overheads of the sender and the receiver at each size."""
+    if gap is not None:
+        send, recv = np.minimum(send, gap), np.minimum(recv, gap)
+        # Streams that neither the sender nor the bandwidth explains are held up by the receiver.
+        slow = gap > (1 + _NOTABLE) * np.maximum(send, wire)
+        held_up = slow & (recv > 0) & np.isfinite(gap)
+        recv = np.where(held_up, gap, recv)
+    excess = np.maximum(send + recv + wire - whole, 0.0)
+    # Each gives way as the square of its error; none below zero, where the other gives the rest.
+    send_part = (_SEND_ERROR * send) ** 2
+    recv_part = (_RECV_ERROR * recv) ** 2
+    total = np.maximum(send_part + recv_part, np.finfo(float).tiny)
+    from_recv = np.minimum(excess * recv_part / total, recv)
+    from_send = np.minimum(excess - from_recv, send)
+    from_recv = np.minimum(excess - from_send, recv)
+    return send - from_send, recv - from_recv
+
+
+def _lines(
+    lines: Piecewise | None,
+    curve: Curve,
+    seconds: Floats,
+    inside: NDArray[np.bool_],
+    changed: NDArray[np.bool_],
+) -> Piecewise | None:
+    """Lines through an overhead as it is in messages; None where it is as it was timed alone."""
+    if lines is None or not (changed & inside).any():
+        return None
+    part = Curve(
+        lines.operation,
+        curve.nbytes[inside],
+        curve.seconds[inside],
+        curve.counts[inside],
+        curve.intervals[inside],
+    )
+    goal = seconds[inside]
+    # Residuals are relative to the message, of which the overhead may be next to nothing.
+    rest = part.seconds - goal
+    found = fit_piecewise(part, hints=lines.breakpoints, offset=rest)
+    target = Target(part.nbytes, goal, part.seconds, part.is_well_known, _TOLERANCE)
+    return refined(found, target, part.counts)
+
+
+def seconds_a_message(measured: Measurements, nbytes: Floats) -> Floats | None:
+    """What each further message of a stream takes, at some sizes; None if no stream was measured.
+
+    Outside of the sizes that were measured it is infinite.
+    """
+    if not measured.has("stream"):
+        return None
+    stream = measured.curve("stream")
+    inside = (nbytes >= stream.nbytes[0]) & (nbytes <= stream.nbytes[-1])
+    return np.where(inside, stream.at(nbytes), np.inf)

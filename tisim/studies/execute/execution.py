@@ -1,0 +1,247 @@
+"""Executing a trace: compile the executor, write scripts, start ranks, read results."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tisim.errors import ExecutionError, InputError
+from tisim.studies.execute.report_file import Report
+from tisim.studies.execute.result import Execution
+from tisim.studies.execute.source import executor_code
+from tisim.studies.execute.timeline import write_timeline
+from tisim.support.mpi_compiler import compiled, compiler_of_user, find_library
+from tisim.support.mpi_launcher import launching_command, stop
+from tisim.traces import Trace
+from tisim.traces.script import write_scripts
+
+COMPUTE_MODES = ("sleep", "spin", "instructions", "none")
+
+#: Is told how many of all repetitions have ended, the warm-ups included, and how many there are.
+RepetitionProgress = Callable[[int, int], None]
+
+# Seconds that a repetition may take beside what it computes, where no limit is given.
+_USUAL_LIMIT = 300.0
+# Seconds between two looks at the results.
+_INTERVAL = 0.05
+# So many ranks are named where an execution hangs.
+_MOST_NAMED = 8
+
+
+def execute(
+    trace: Trace,
+    command: Sequence[str] = (),
+    *,
+    repeat: int = 5,
+    warm_up: int = 1,
+    compute: str = "sleep",
+    speed: float = 1e9,
+    time_limit: float | None = None,
+    timeline: str | os.PathLike[str] | None = None,
+    directory: str | os.PathLike[str] = ".",
+    scratch: str | os.PathLike[str] | None = None,
+    compiler: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    progress: RepetitionProgress | None = None,
+) -> Execution:
+    """Execute a trace with the calls of a real MPI library.
+
+    Parameters
+    ----------
+    trace
+        The trace.
+    command
+        What starts ranks, such as ``["mpirun", "--host", "a,b"]``; the number of ranks and the
+        program are added. ``mpirun`` by default.
+    repeat
+        How often it is executed and timed.
+    warm_up
+        How often it is executed before that.
+    compute
+        What stands for a computation: ``sleep`` or ``spin`` for its volume over `speed`,
+        ``instructions`` for a loop of that many instructions, or ``none``.
+    speed
+        So many units of computation take a second.
+    time_limit
+        Seconds that the start and each repetition may take; by default 300, and twice the time
+        that the rank with the longest computations computes.
+    timeline
+        A file to write, CSV or a run file (``.tir``): when each call of the last repetition began
+        and ended.
+    directory
+        Where scripts and results are put meanwhile; all hosts must share it.
+    scratch
+        Where the files of the trace lie meanwhile, below a new directory; without it a trace that
+        works on files is refused. Absolute names in the trace lie there too.
+    compiler
+        The compiler of the MPI library; ``$MPICC`` or ``mpicc`` by default.
+    variables
+        Further environment variables of the command.
+    progress
+        Is told how many repetitions have ended.
+
+    Returns
+    -------
+    Execution
+
+    Raises
+    ------
+    InputError
+        When the trace, the command or an option cannot be used, when there is too little memory,
+        or when the ranks could not be started.
+    ExecutionError
+        When the ranks were killed or did not end in time.
+    """
+    _check_options(repeat, warm_up, compute, speed, time_limit)
+    library = find_library(compiler_of_user(compiler), "executor")
+    program = compiled(executor_code(), library)
+    with contextlib.ExitStack() as stack:
+        made = stack.enter_context(_directory(Path(directory)))
+        write_scripts(trace, made, files=scratch is not None)
+        files = [] if scratch is None else [stack.enter_context(_directory(Path(scratch)))]
+        words = launching_command(
+            command,
+            trace.ranks,
+            [
+                str(program),
+                str(made),
+                f"results={made}",
+                f"repeat={repeat}",
+                f"warm_up={warm_up}",
+                f"compute={compute}",
+                f"speed={speed!r}",
+                f"timeline={int(timeline is not None)}",
+                *(f"scratch={file}" for file in files),
+            ],
+        )
+        report = Report(made)
+        environment = {**os.environ, **(variables or {})}
+        _run(words, environment, report, trace, repeat + warm_up, time_limit, progress)
+        if timeline is not None:
+            write_timeline(made, trace, Path(timeline))
+    return Execution(
+        trace=trace.name,
+        mpi=library.name,
+        command=tuple(command) or ("mpirun",),
+        compute=compute,
+        speed=speed,
+        repetitions=tuple(report.repetitions),
+        clock_error=report.values.get("clock_error", 0.0),
+        memory=int(report.values.get("memory", 0)),
+    )
+
+
+def _check_options(
+    repeat: int, warm_up: int, compute: str, speed: float, time_limit: float | None
+) -> None:
+    if repeat < 1:
+        raise InputError(f"a trace is executed at least once, not {repeat} times")
+    if warm_up < 0:
+        raise InputError(f"the number of warm-ups cannot be negative, {warm_up} is")
+    if compute not in COMPUTE_MODES:
+        modes = ", ".join(COMPUTE_MODES)
+        raise InputError(f"there is no way '{compute}' to compute; there are {modes}")
+    if not 0 < speed < float("inf"):
+        raise InputError(f"the speed must be positive, {speed!r} is not")
+    if time_limit is not None and not time_limit > 0:
+        raise InputError(f"the time limit must be positive, {time_limit!r} is not")
+
+
+@contextlib.contextmanager
+def _directory(directory: Path) -> Iterator[Path]:
+    """A directory of its own beside the user's files, where all hosts see it."""
+    try:
+        made = tempfile.mkdtemp(prefix=".tisim-execute-", dir=directory.absolute())
+    except OSError as error:
+        raise InputError(
+            f"nothing can be put there: {error.strerror}; --directory names a directory for "
+            "scripts and results that all hosts share, --scratch one for files",
+            file=directory,
+        ) from None
+    try:
+        yield Path(made)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _run(
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    report: Report,
+    trace: Trace,
+    steps: int,
+    time_limit: float | None,
+    progress: RepetitionProgress | None,
+) -> None:
+    """Start the ranks and wait until they have ended; stop them when that takes too long."""
+    with subprocess.Popen(
+        words, env=environment, stdin=subprocess.DEVNULL, stdout=2, start_new_session=True
+    ) as process:
+        try:
+            _watch(process, report, trace, steps, time_limit, progress)
+        finally:
+            stop(process)
+    error = report.error()
+    if error is not None:
+        raise InputError(error, file=trace.name)
+    if process.returncode != 0 or not report.done:
+        raise ExecutionError(_ended_early(words[0], process.returncode, report))
+
+
+def _watch(
+    process: subprocess.Popen[bytes],
+    report: Report,
+    trace: Trace,
+    steps: int,
+    time_limit: float | None,
+    progress: RepetitionProgress | None,
+) -> None:
+    began = time.monotonic()
+    last_steps = 0
+    first = None
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_INTERVAL)
+        report.read()
+        if report.steps > last_steps:
+            last_steps, began = report.steps, time.monotonic()
+            if first is None and "memory" in report.values:
+                first = report.steps
+            if progress is not None and first is not None:
+                progress(min(report.steps - first, steps), steps)
+        if process.returncode is not None:
+            return
+        limit = time_limit or _USUAL_LIMIT + 2 * report.values.get("computing", 0.0)
+        if not report.done and time.monotonic() - began > limit:
+            states = report.states(trace.ranks)
+            raise ExecutionError(_hangs(trace, report, states, limit))
+
+
+def _hangs(
+    trace: Trace, report: Report, states: Sequence[tuple[int, str, int]], limit: float
+) -> str:
+    files = trace.files
+    where = "; ".join(
+        f"rank {rank} is in {action} ({files[rank]}:{line})"
+        for rank, action, line in states[:_MOST_NAMED]
+    )
+    more = f"; and {len(states) - _MOST_NAMED} more" if len(states) > _MOST_NAMED else ""
+    ended = len(report.repetitions)
+    return (
+        f"{trace.name}: nothing has ended within {limit:g} s, after {ended} repetitions: "
+        f"{where or 'no rank has begun'}{more}; 'tisim check' finds deadlocks, and --time-limit "
+        "gives more time"
+    )
+
+
+def _ended_early(launcher: str, status: int, report: Report) -> str:
+    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    if not report.values:
+        return f"{launcher} {how} before all ranks had started; it says why above"
+    return f"{launcher} {how} after {len(report.repetitions)} repetitions"

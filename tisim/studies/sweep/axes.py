@@ -1,0 +1,217 @@
+"""What a sweep can vary: each axis by the name that a user gives it."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tisim.config.table import PARAMETERS, canonical
+from tisim.errors import InputError
+from tisim.traces.trace import NO_NOISE
+
+#: Quantities of the platform that an axis changes, and what its pattern chooses.
+QUANTITIES = {
+    "speed": "hosts",
+    "cores": "hosts",
+    "speed_noise": "hosts",
+    "bandwidth": "links",
+    "latency": "links",
+    "sharing": "links",
+    "bandwidth_noise": "links",
+}
+#: The axis of random variability of compute volumes.
+COMPUTE_NOISE = "compute_noise"
+#: Axes whose values are whole inputs.
+INPUTS = ("trace", "platform", "mapping")
+
+_WITH_PATTERN = re.compile(r"(\w+)\[(.+)\]", re.DOTALL)
+_RANGES = ("uniform", "log_uniform")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """One value of an axis.
+
+    Attributes
+    ----------
+    label
+        How tables show it.
+    value
+        What it is.
+    """
+
+    label: object
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Values between two numbers, for random samples.
+
+    Attributes
+    ----------
+    low, high
+        The ends.
+    logarithmic
+        Whether the logarithm of the values is distributed uniformly, not the values.
+    """
+
+    low: float
+    high: float
+    logarithmic: bool = False
+
+    def at(self, fraction: float) -> float:
+        """The value at a fraction (0 to 1) of the way."""
+        if self.logarithmic:
+            return self.low * math.exp(fraction * math.log(self.high / self.low))
+        return self.low + (self.high - self.low) * fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Something that differs between the scenarios of a sweep; one by any of its names.
+
+    Attributes
+    ----------
+    name
+        As the user wrote it; the name of its column.
+    kind
+        One of `QUANTITIES` or `INPUTS`, `COMPUTE_NOISE`, or ``"config"``.
+    target
+        The pattern of the names of hosts or links, or the option's canonical key.
+    """
+
+    name: str = field(compare=False)
+    kind: str
+    target: str = "*"
+
+    @classmethod
+    def parse(cls, name: str) -> Axis:
+        """The axis of that name.
+
+        Raises
+        ------
+        InputError
+            If there is none; the message names similar ones.
+        """
+        if name in INPUTS or name in QUANTITIES or name == COMPUTE_NOISE:
+            return cls(name, name)
+        match = _WITH_PATTERN.fullmatch(name)
+        if match is not None and match[1] in QUANTITIES:
+            return cls(name, match[1], match[2])
+        key = canonical(name)
+        if key is not None:
+            return cls(name, "config", key)
+        raise InputError(f"there is nothing to vary by the name {name!r}{_similar(name)}")
+
+    def choices(self, values: object) -> tuple[Choice, ...] | Range:
+        """The values of this axis, from what a user gives.
+
+        Parameters
+        ----------
+        values
+            One value, a sequence of them, values by label, or ``{"uniform": (low, high)}`` or
+            ``{"log_uniform": (low, high)}``.
+
+        Raises
+        ------
+        InputError
+            If there are none, or a range is none.
+        """
+        if isinstance(values, Mapping):
+            if len(values) == 1 and next(iter(values)) in _RANGES:
+                ((form, ends),) = values.items()
+                return self._range(form, ends)
+            found = tuple(
+                Choice(_plain(label), self.choice(value).value) for label, value in values.items()
+            )
+        else:
+            found = tuple(self.choice(value) for value in _listed(values, self.kind))
+        if not found:
+            raise InputError(f"{self.name} has no values to vary over; give at least one")
+        return found
+
+    def choice(self, value: object) -> Choice:
+        """One value of this axis, with the label that it has in tables.
+
+        Raises
+        ------
+        InputError
+            If no table could show it.
+        """
+        if isinstance(value, Choice):
+            return value
+        plain = _plain(value)
+        if isinstance(plain, bool | int | float | str):
+            return Choice(plain, plain)
+        if isinstance(plain, os.PathLike):
+            return Choice(os.fspath(plain), plain)
+        if self.kind == "config":
+            return Choice(str(plain), plain)
+        if self.kind in INPUTS:
+            return Choice(_label(plain), plain)
+        raise InputError(f"{self.name} cannot be {plain!r}; it is a number or a text")
+
+    def _range(self, form: str, ends: object) -> Range:
+        problem = f"{self.name}: {form} needs two numbers, the lower one first, not {ends!r}"
+        if not isinstance(ends, Sequence) or isinstance(ends, str) or len(ends) != 2:
+            raise InputError(problem)
+        low, high = (_plain(end) for end in ends)
+        if not (isinstance(low, int | float) and isinstance(high, int | float)):
+            raise InputError(problem)
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise InputError(problem)
+        if low >= high or (form == "log_uniform" and low <= 0):
+            raise InputError(problem + (" (both above zero)" if form == "log_uniform" else ""))
+        if self.kind in ("cores", "sharing", *INPUTS):
+            raise InputError(f"{self.name} is nothing to draw from a range; list its values")
+        return Range(float(low), float(high), form == "log_uniform")
+
+
+def _listed(values: object, kind: str) -> Iterable[object]:
+    if isinstance(values, str | os.PathLike | bool | int | float):
+        return [values]
+    if isinstance(values, Iterable) and not _is_one(values, kind):
+        return list(values)
+    return [values]
+
+
+def _is_one(values: object, kind: str) -> bool:
+    """Whether something that can be iterated over is a single input (a trace, a deployment)."""
+    from tisim.platform.deployment import Deployment
+    from tisim.traces import Trace
+
+    return kind in INPUTS and isinstance(values, Trace | Deployment)
+
+
+def _plain(value: object) -> object:
+    """A Python number for one of numpy's."""
+    item = getattr(value, "item", None)
+    return item() if item is not None and getattr(value, "ndim", None) == 0 else value
+
+
+def _label(value: object) -> str:
+    if isinstance(value, Sequence) and all(isinstance(one, str | os.PathLike) for one in value):
+        return ",".join(os.fspath(one) for one in value)
+    name = getattr(value, "file", None) or getattr(value, "name", None)
+    variation, seed = getattr(value, "noise", NO_NOISE)
+    noise = f" with {variation:.12g} of noise, seed {seed}" if variation > 0 else ""
+    return f"{name}{noise}" if name else repr(value)
+
+
+def _similar(name: str) -> str:
+    word = name.partition("[")[0]
+    options = [key for key, option in PARAMETERS.items() if option.used]
+    known = [*INPUTS, *QUANTITIES, COMPUTE_NOISE, *options]
+    close = difflib.get_close_matches(word.replace("_", "-"), known, n=3, cutoff=0.6)
+    close = close or difflib.get_close_matches(word, known, n=3, cutoff=0.5)
+    if close:
+        return f"; did you mean {' or '.join(close)}?"
+    return (
+        f"; axes are {', '.join(INPUTS)}, {COMPUTE_NOISE}, {', '.join(QUANTITIES)} (of some hosts "
+        "or links: bandwidth[PATTERN]) and any option, such as smpi/coll-selector"
+    )

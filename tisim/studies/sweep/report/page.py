@@ -1,0 +1,304 @@
+"""The page of a sweep's report."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from tisim.analysis.viz.charts import Bar, Curve, curves, diverging_bars, front, heat_map
+from tisim.analysis.viz.html import table
+from tisim.analysis.viz.report import check_report
+from tisim.analysis.viz.static_page import figure, figures, numbers, said, static_page
+from tisim.errors import InputError
+from tisim.studies.sweep.prices import Offer, Prices, pareto_front
+from tisim.studies.sweep.report.effects import Effect, Run, effects
+from tisim.support.files import write_file
+from tisim.support.quantities import format_time
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Heat maps of so many pairs of axes, with so many values an axis; so many curves in a chart.
+_PAIRS, _VALUES, _CURVES = 6, 24, 60
+_ROWS = 2000
+_TIME = "simulated time"
+
+
+def write_sweep_report(
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    prices: Prices | None = None,
+    title: str = "A sweep",
+) -> None:
+    """Write one self-contained page on a sweep: what matters, curves, heat maps, all scenarios.
+
+    Parameters
+    ----------
+    frame
+        What `tisim.sweep` returns.
+    path
+        File whose suffix is ``.html``.
+    prices
+        What values cost: the page then has the scenarios that no other beats in cost and time.
+    title
+        Of the page.
+
+    Raises
+    ------
+    InputError
+        If the suffix is another, the file cannot be written, no scenario succeeded, or the prices
+        do not fit the sweep.
+    """
+    check_report(path)
+    write_file(path, static_page(title, _Page(frame, prices).sections()))
+
+
+class _Page:
+    def __init__(self, frame: pd.DataFrame, prices: Prices | None) -> None:
+        columns = list(frame.columns)
+        self._axes = [
+            name for name in columns[1 : columns.index("simulated_time")] if name != "replicate"
+        ]
+        self._frame = frame
+        self._prices = prices
+        done = frame[frame["error"].isna()]
+        if not len(done):
+            raise InputError("no scenario of the sweep succeeded; there is nothing to draw")
+        if prices is not None:
+            prices.check(self._axes)
+        self._rows = done.to_dict("records")
+        self._runs = [Run(self._values(row), float(row["simulated_time"])) for row in self._rows]
+        #: The values of each axis that varies, in order.
+        self._varied = {
+            axis: values for axis in self._axes if len(values := self._values_of(axis)) > 1
+        }
+
+    def _values(self, row: dict[object, object]) -> dict[str, str]:
+        """The values that a row sets, as texts."""
+        found = {}
+        for axis in self._axes:
+            value = row[axis]
+            if value is not None and value == value:
+                found[axis] = _shown(value)
+        return found
+
+    def _values_of(self, axis: str) -> list[str]:
+        texts = list(dict.fromkeys(run.values[axis] for run in self._runs if axis in run.values))
+        return sorted(texts, key=float) if _numeric(texts) else texts
+
+    def sections(self) -> list[tuple[str, str]]:
+        found = effects([*self._varied] or self._axes, [*self._runs, *self._baseline()])
+        parts = [("Summary", self._summary(found))]
+        if found:
+            parts.append(("What matters most", self._tornado(found)))
+        if self._prices is not None:
+            parts.append(("Time against cost", self._pareto(self._prices)))
+        if self._varied:
+            charts = [self._curves(axis) for axis in self._varied]
+            parts.append(("Time over each axis", figures(charts)))
+        maps = [self._heat_map(*pair) for pair in itertools.combinations(self._varied, 2)]
+        shown = [one for one in maps if one][:_PAIRS]
+        if shown:
+            parts.append(("Time over two axes", figures(shown)))
+        return [*parts, ("All scenarios", self._table())]
+
+    def _baseline(self) -> list[Run]:
+        """The baseline as a scenario that sets nothing, for points that set one axis each."""
+        known = [row["baseline_time"] for row in self._rows if row["baseline_time"]]
+        listed = any(not run.values for run in self._runs)
+        if listed or not known or known[0] != known[0]:
+            return []
+        return [Run({}, float(str(known[0])))]
+
+    def _summary(self, found: Sequence[Effect]) -> str:
+        order = sorted(self._rows, key=lambda row: float(str(row["simulated_time"])))
+        best, worst = order[0], order[-1]
+        facts = [
+            ("scenarios", f"{len(self._rows):,}"),
+            ("fastest", format_time(float(str(best["simulated_time"])))),
+            ("slowest", format_time(float(str(worst["simulated_time"])))),
+        ]
+        sentences = [
+            f"The fastest scenario is {best['scenario']}, the slowest {worst['scenario']}."
+        ]
+        if best["ratio"] == best["ratio"] and best["ratio"] is not None:
+            sentences.append(
+                f"The fastest takes {float(str(best['ratio'])):.4g} times as long as the baseline "
+                f"({format_time(float(str(best['baseline_time'])))})."
+            )
+        if found:
+            top = found[0]
+            factor = (1 + top.high) / (1 + top.low)
+            sentences.append(
+                f"{top.axis} matters most: from {top.low_value} to {top.high_value} the time grows "
+                f"by a factor of {factor:.3g}."
+            )
+        failures = int(self._frame["error"].notna().sum())
+        if failures:
+            sentences.append(f"{failures} scenarios failed; the table says why.")
+        sentences += [text for text in self._frame["warnings"].dropna().unique() if text]
+        return numbers(facts) + said(sentences)
+
+    def _tornado(self, found: Sequence[Effect]) -> str:
+        bars = [
+            Bar(one.axis, 100 * one.low, 100 * one.high, one.low_value, one.high_value)
+            for one in found
+        ]
+        chart = diverging_bars(
+            bars, label="change of the simulated time, %", show=lambda value: f"{value:+.3g} %"
+        )
+        caption = (
+            "For each axis the values with the shortest and the longest time, relative to the "
+            "geometric mean over its values, everything else being equal."
+        )
+        if any(one.fitted for one in found):
+            names = ", ".join(one.axis for one in found if one.fitted)
+            caption += (
+                f" Of {names}, which were drawn at random, it is from a linear fit of the "
+                "logarithm of the time."
+            )
+        return figures([figure(chart, caption)])
+
+    def _curves(self, axis: str) -> str:
+        values = self._varied[axis]
+        numeric = _numeric(values)
+        others: dict[str, dict[str, list[float]]] = {}
+        for run in self._runs:
+            if axis in run.values:
+                rest = ", ".join(
+                    f"{name} = {value}"
+                    for name, value in run.values.items()
+                    if name != axis and name in self._varied
+                )
+                others.setdefault(rest, {}).setdefault(run.values[axis], []).append(run.time)
+        drawn = []
+        scattered = len(others) > _CURVES or all(len(times) == 1 for times in others.values())
+        for name, times in others.items():
+            points = [
+                (
+                    float(value) if numeric else float(place),
+                    sum(found) / len(found),
+                    min(found),
+                    max(found),
+                )
+                for place, value in enumerate(values)
+                if (found := times.get(value))
+            ]
+            drawn.append(Curve(name, points, joined=numeric and not scattered))
+        if scattered:
+            together = [point for one in drawn for point in one.points]
+            drawn = [Curve("", together, joined=False)]
+        chart = curves(
+            drawn,
+            x_label=axis,
+            y_label=_TIME,
+            show_y=format_time,
+            x_names=None if numeric else values,
+        )
+        caption = f"Simulated time over {axis}"
+        if any(low != high for one in drawn for _, _, low, high in one.points):
+            caption += ": mean of the replicates; vertical lines from the least to the greatest"
+        if scattered and len(self._varied) > 1:
+            caption += ", in all scenarios"
+        elif len(drawn) > 8:
+            what = "curve" if numeric else "point"
+            caption += f"; a {what} for each of {len(drawn)} combinations of the other axes"
+        return figure(chart, caption + ".")
+
+    def _heat_map(self, first: str, second: str) -> str:
+        rows, columns = self._varied[first], self._varied[second]
+        if max(len(rows), len(columns)) > _VALUES:
+            return ""
+        cells: dict[tuple[str, str], list[float]] = {}
+        for run in self._runs:
+            if first in run.values and second in run.values:
+                key = run.values[first], run.values[second]
+                cells.setdefault(key, []).append(run.time)
+        if len(cells) < 4:
+            return ""
+        means = [
+            [
+                sum(found) / len(found) if (found := cells.get((row, column))) else None
+                for column in columns
+            ]
+            for row in rows
+        ]
+        chart = heat_map(
+            means, rows, columns, row_label=first, column_label=second, show=format_time
+        )
+        mean = max(map(len, cells.values())) > 1
+        rest = ", mean over the other axes and replicates" if mean else ""
+        return figure(chart, f"Simulated time{rest}.")
+
+    def _pareto(self, prices: Prices) -> str:
+        offers = [
+            Offer(prices.cost(row), float(str(row["simulated_time"])), str(row["scenario"]))
+            for row in self._rows
+        ]
+        best = pareto_front(offers)
+        chart = front(
+            [(one.cost, one.time, one.name) for one in offers],
+            best,
+            x_label="cost",
+            y_label=_TIME,
+            show_y=format_time,
+        )
+        caption = (
+            f"{len(best)} of {len(offers)} scenarios, the large points, are beaten by no other in "
+            "both cost and time."
+        )
+        rows = [
+            (
+                escape(offers[place].name),
+                f"{offers[place].cost:,.12g}",
+                format_time(offers[place].time),
+            )
+            for place in best
+        ]
+        listed = table(("scenario", "cost", _TIME), rows)
+        return figures([figure(chart, caption), listed])
+
+    def _table(self) -> str:
+        head = (
+            *self._axes,
+            _TIME,
+            "ratio to the baseline",
+            "computing, mean",
+            "communicating, mean",
+        )
+        head = ("scenario", *head) if not self._axes else head
+        rows = []
+        for row in self._frame.head(_ROWS).to_dict("records"):
+            values = [escape(_shown(row[axis])) for axis in self._axes] or [str(row["scenario"])]
+            if row["error"] is not None:
+                rows.append((*values, escape(f"failed: {row['error']}"), "", "", ""))
+                continue
+            times = [
+                format_time(float(row[name]), 6)
+                for name in ("simulated_time", "compute_mean", "communication_mean")
+            ]
+            ratio = "" if row["ratio"] != row["ratio"] else f"{row['ratio']:.4f}"
+            rows.append((*values, times[0], ratio, *times[1:]))
+        more = len(self._frame) - _ROWS
+        rest = (
+            f'<p class="note">And {more:,} more, in the file of the sweep.</p>' if more > 0 else ""
+        )
+        return table(head, rows, texts=max(len(self._axes), 1)) + rest
+
+
+def _shown(value: object) -> str:
+    if value is None or value != value:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _numeric(texts: Sequence[str]) -> bool:
+    try:
+        [float(text) for text in texts]
+    except ValueError:
+        return False
+    return bool(texts)

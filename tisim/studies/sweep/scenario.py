@@ -1,0 +1,174 @@
+"""One scenario of a sweep: what is shown of it, and what a worker needs to carry it out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from tisim.config import Config
+from tisim.studies.sweep.mapping import Mapping as RankMapping
+
+if TYPE_CHECKING:
+    from tisim.actions.registry import Registry
+
+#: What a quantity is changed to: a number, or a text with a unit.
+Amount = float | str
+#: A value in a row of a sweep; None: it is not known, or does not exist.
+Cell = float | int | str | None
+#: What a worker found out about a scenario, by the names of `OUTCOMES`.
+Outcome = dict[str, Cell]
+
+#: A row by its columns: the parameters of a scenario, its outcome, and what it is compared to.
+Row = dict[str, object]
+
+#: The columns of an outcome. All times are in seconds; mean and max are over ranks.
+OUTCOMES = (
+    "simulated_time",
+    "compute_mean",
+    "compute_max",
+    "communication_mean",
+    "communication_max",
+    "ranks",
+    "actions",
+    "bytes_sent",
+    "messages_sent",
+    "wall_time",
+    "error",
+    "warnings",
+)
+
+
+class TraceSource(NamedTuple):
+    """How a trace is opened.
+
+    Attributes
+    ----------
+    files
+        Absolute path, or several.
+    ranks
+        How many ranks it must have; None: any number.
+    dialect
+        As of `Trace.open`.
+    noise
+        Coefficient of variation and seed of its own noise.
+    """
+
+    files: str | list[str]
+    ranks: int | None
+    dialect: str
+    noise: tuple[float, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of a platform: a quantity of the hosts or links that a pattern chooses."""
+
+    quantity: str
+    pattern: str
+    value: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker needs to carry out one scenario.
+
+    Attributes
+    ----------
+    trace, platform, mapping
+        Positions in the lists of `Inputs`.
+    changes
+        Changes of the platform, in their order.
+    options
+        Options that win over those of all scenarios.
+    compute_noise
+        Coefficient of variation of compute volumes; 0 leaves those of the trace.
+    seed
+        What random numbers depend on; empty when nothing is random.
+    failure
+        Why the scenario cannot even start; None if it can.
+    """
+
+    trace: int
+    platform: int
+    mapping: int
+    changes: tuple[Change, ...]
+    options: Mapping[str, object]
+    compute_noise: Amount = 0.0
+    seed: tuple[int, ...] = ()
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the scenarios of a sweep share; sent once to each worker.
+
+    Attributes
+    ----------
+    traces
+        How each trace is opened.
+    platforms
+        Pickled platforms.
+    mappings
+        Rules that give ranks their hosts.
+    config
+        Options that win over those of the platforms.
+    modules
+        To be imported: they hold the user's own actions and algorithms.
+    registry
+        The actions and algorithms of the replays; None: the default registry of each process.
+    """
+
+    traces: tuple[TraceSource, ...]
+    platforms: tuple[bytes, ...]
+    mappings: tuple[RankMapping, ...]
+    config: Config
+    modules: tuple[str, ...] = ()
+    registry: Registry | None = None
+
+
+#: What a worker process gets: first the inputs, then jobs, each with its number.
+Message: TypeAlias = Inputs | tuple[int, Job]
+#: What it answers: None or what is wrong with the inputs, then outcomes with the jobs' numbers.
+Answer: TypeAlias = str | tuple[int, Outcome] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A row of a sweep.
+
+    Attributes
+    ----------
+    parameters
+        What is shown, by the names of the axes.
+    replicate
+        Number of the repetition with other random numbers.
+    job
+        How to carry it out.
+    key
+        Digest of the content of all inputs: equal keys, equal outcomes.
+    baseline
+        Key of the scenario that it is compared to.
+    """
+
+    parameters: Mapping[str, object]
+    replicate: int
+    job: Job
+    key: str
+    baseline: str
+
+    @property
+    def title(self) -> str:
+        """The parameters in words."""
+        return ", ".join(f"{name}={value}" for name, value in self.parameters.items()) or "baseline"
+
+
+def failed(error: BaseException) -> Outcome:
+    """The outcome of a scenario that an error ended."""
+    return {"error": describe(error)}
+
+
+def describe(error: BaseException) -> str:
+    """An error in one line: its type, and what it says."""
+    text = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

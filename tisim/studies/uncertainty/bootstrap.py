@@ -1,0 +1,193 @@
+"""Sets of parameters drawn from the measurements behind a calibration.
+
+A bootstrap (Efron, Ann. Stat. 7, 1979): the repetitions of each size are drawn anew, with
+replacement, and the lines are fitted again between the same breakpoints. That is what is not known
+of the medians. Programs also see what differs from run to run and from pattern to pattern, which
+concerns all sizes of a run alike: each set has the bandwidth of one of the concurrent transfers
+that were measured, and start-up times between those back to back and those after idling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tisim.studies.calibration.calibration import settings
+from tisim.studies.calibration.factors import ENVELOPE, Factor
+from tisim.studies.calibration.piecewise import Piecewise, Segment, fit_piecewise
+from tisim.studies.uncertainty.sets import ParameterSets
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tisim.studies.calibration.calibration import Calibration
+    from tisim.studies.calibration.line import Floats
+    from tisim.studies.calibration.measurements import Measurements
+
+#: Sets that `tisim calibrate` stores.
+DEFAULT_SETS = 20
+# What repeated transfers reach is cut at these quantiles: the others are outliers.
+_TAILS = (0.05, 0.95)
+# Messages in bytes whose start-up times idling concerns.
+_SMALL = 4096
+
+
+def draw_sets(
+    found: Calibration,
+    count: int = DEFAULT_SETS,
+    seed: int = 0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> ParameterSets:
+    """Draw sets of parameters.
+
+    Parameters
+    ----------
+    found
+        A calibration.
+    count
+        Number of sets.
+    seed
+        Of the random numbers.
+    progress
+        Called before each set, with how many are done and how many there are.
+    """
+    random = np.random.default_rng(seed)
+    rates = _relative_rates(found.measurements)
+    slowest = _idle_ratio(found.measurements)
+    sets = []
+    for number in range(count):
+        progress(number, count)
+        resampled = _resampled(found.measurements, random)
+        rate = float(random.choice(rates))
+        startup = float(np.exp(random.uniform(*sorted((0.0, np.log(slowest))))))
+        sets.append(_refitted(found, resampled, rate, startup))
+    return ParameterSets(seed, tuple(sets))
+
+
+def _resampled(measured: Measurements, random: np.random.Generator) -> Measurements:
+    """The measurements with the repetitions of each size drawn anew."""
+    rows = measured.frame.groupby(["operation", "bytes"], sort=False).indices.values()
+    drawn = np.concatenate([random.choice(own, len(own)) for own in rows])
+    return replace(measured, frame=measured.frame.iloc[np.sort(drawn)].reset_index(drop=True))
+
+
+def _refitted(
+    found: Calibration, measured: Measurements, rate: float, startup: float
+) -> dict[str, str]:
+    """The options of a set.
+
+    Parameters
+    ----------
+    found
+        Whose breakpoints and thresholds stay.
+    measured
+        What is fitted.
+    rate
+        Bandwidth relative to that of the ping-pong.
+    startup
+        Latencies relative to those of the ping-pong.
+    """
+    overheads = found.overheads
+    ratios = {
+        name: _ratio(found.measurements, measured, name)
+        for name in ("send", "isend", "recv", "pingpong")
+    }
+    drawn = replace(
+        overheads,
+        send=_scaled(overheads.send, ratios["send"]),
+        isend=_scaled(overheads.isend, ratios["isend"]),
+        recv=_scaled(overheads.recv, ratios["recv"]),
+        send_in_messages=_scaled(overheads.send_in_messages, ratios["send"]),
+        recv_in_messages=_scaled(overheads.recv_in_messages, ratios["recv"]),
+    )
+    curve = measured.curve("pingpong")
+    lines = found.transfer
+    least = 1.0 / found.route.bandwidth
+    if all(segment.line.sizes >= _LEAST_SIZES for segment in lines.segments):
+        lines = fit_piecewise(
+            curve,
+            breakpoints=lines.breakpoints,
+            offset=drawn.in_a_message(curve.nbytes)
+            - np.minimum(curve.nbytes + ENVELOPE, found.burst) * least,
+            least_slope=least,
+        )
+    else:  # pieces of a few sizes: as they are, as much longer or shorter as the medians
+        scaled = _scaled(lines, ratios["pingpong"])
+        assert scaled is not None
+        lines = scaled
+    return settings(drawn, [_factor(found, segment, rate, startup) for segment in lines.segments])
+
+
+# A line through fewer sizes than this is not fitted anew.
+_LEAST_SIZES = 4
+
+
+def _factor(found: Calibration, segment: Segment, rate: float, startup: float) -> Factor:
+    route, line = found.route, segment.line
+    latency = max(line.intercept - ENVELOPE * line.slope, 0.0) / route.latency
+    bandwidth = min(1.0 / (line.slope * route.bandwidth), 1.0) if line.slope > 0 else 1.0
+    return Factor(segment.above, latency * startup, min(bandwidth * rate, 1.0))
+
+
+def _ratio(before: Measurements, after: Measurements, operation: str) -> Callable[[Segment], float]:
+    """How much longer an operation takes in a segment, by the medians of its sizes."""
+    if not before.has(operation):
+        return lambda segment: 1.0
+    old, new = before.curve(operation), after.curve(operation)
+    logs = np.log(new.seconds / old.seconds)
+
+    def ratio(segment: Segment) -> float:
+        inside = (old.nbytes >= segment.first) & (old.nbytes <= segment.last)
+        # The errors of the sizes are independent; a line has two coefficients.
+        return float(np.exp(logs[inside].mean())) if inside.any() else 1.0
+
+    return ratio
+
+
+def _scaled(lines: Piecewise | None, ratio: Callable[[Segment], float]) -> Piecewise | None:
+    if lines is None:
+        return None
+    return replace(lines, segments=tuple(_times(one, ratio(one)) for one in lines.segments))
+
+
+def _times(segment: Segment, factor: float) -> Segment:
+    line = segment.line
+    changed = replace(line, intercept=line.intercept * factor, slope=line.slope * factor)
+    return replace(segment, line=changed)
+
+
+def _relative_rates(measured: Measurements) -> Floats:
+    """What concurrent transfers reach, relative to the best pattern of their size."""
+    frame = measured.frame
+    rows = frame[frame["operation"] == "transfer"]
+    if rows.empty:
+        return np.ones(1)
+    # In the direction of each host; an incast brings one message of each pair into one host.
+    moved = rows["bytes"] * _messages_into_a_host(rows)
+    rate = moved / rows["seconds"]
+    best = rate.groupby([rows["bytes"]]).transform("max")
+    relative = (rate / best).to_numpy()
+    median = float(np.median(relative))
+    low, high = np.quantile(relative, _TAILS)
+    return np.asarray(np.clip(relative, low, high) / median)
+
+
+def _messages_into_a_host(rows: pd.DataFrame) -> Floats:
+    if "pattern" not in rows:
+        return np.ones(len(rows))
+    return np.where(rows["pattern"] == "incast", rows["pairs"], 1).astype(np.float64)
+
+
+def _idle_ratio(measured: Measurements) -> float:
+    """How much longer small ping-pongs take after idling than back to back."""
+    frame = measured.frame
+    small = frame[frame["bytes"] <= _SMALL]
+    medians = small.groupby(["operation", "bytes"])["seconds"].median()
+    operations = medians.index.get_level_values("operation")
+    if not {"idle_pingpong", "pingpong"} <= set(operations):
+        return 1.0
+    ratios = (medians["idle_pingpong"] / medians["pingpong"]).dropna()
+    return float(ratios.median()) if len(ratios) else 1.0

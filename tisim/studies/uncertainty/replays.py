@@ -1,0 +1,180 @@
+"""A replay with many sets of parameters."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tisim.errors import InputError, TisimError
+
+if TYPE_CHECKING:
+    from tisim.config import Config
+    from tisim.platform import Platform
+    from tisim.platform.deployment import Deployment
+    from tisim.studies.uncertainty.sets import ParameterSets
+    from tisim.traces import Trace
+
+#: The part of the simulated times that an interval holds.
+LEVEL = 0.9
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The simulated times with several sets of parameters.
+
+    Attributes
+    ----------
+    low, high
+        The middle 90 % of the times lie between, in seconds.
+    times
+        All of them, in seconds.
+    seed
+        Of the choice among the sets.
+    cases
+        How many validated programs' errors the interval counts in.
+    varied
+        What differs from replay to replay.
+    """
+
+    low: float
+    high: float
+    times: tuple[float, ...]
+    seed: int
+    cases: int = 0
+    varied: str = "sets of parameters"
+
+    @classmethod
+    def of(
+        cls,
+        times: tuple[float, ...],
+        seed: int,
+        errors: tuple[float, ...] = (),
+        varied: str = "sets of parameters",
+    ) -> Interval:
+        """The interval of some times, each with each of the errors of validated programs.
+
+        The errors of programs that were not used for the calibration say what the parameters do
+        not (conformal prediction; Vovk, Gammerman and Shafer, Springer, 2005). Like the sets, all
+        are equally likely.
+
+        Parameters
+        ----------
+        times
+            Simulated, in seconds.
+        seed
+            Of the choice among the sets.
+        errors
+            Natural logarithms of real over predicted times; none: the parameters alone.
+        varied
+            What differs from replay to replay.
+        """
+        spread = np.multiply.outer(times, np.exp(errors)).ravel() if errors else times
+        low, high = np.quantile(spread, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        return cls(float(low), float(high), times, seed, len(errors), varied)
+
+    def holds(self, seconds: float) -> bool:
+        """Whether a time lies in the interval."""
+        return self.low <= seconds <= self.high
+
+    def text(self) -> str:
+        """The interval in words, such as ``3.7 s to 4.1 s with 20 sets of parameters``."""
+        digits = max(2, 1 - round(np.log10(max(self.high / self.low - 1, 1e-8))))
+        low, high = (f"{seconds:.{digits}g} s" for seconds in (self.low, self.high))
+        errors = f" and the errors of {self.cases} validated programs" if self.cases else ""
+        return f"{low} to {high} with {len(self.times)} {self.varied}{errors}"
+
+    def to_dict(self) -> dict[str, object]:
+        """The interval as plain numbers, for JSON."""
+        return {
+            "level": LEVEL,
+            "low_s": self.low,
+            "high_s": self.high,
+            "times_s": list(self.times),
+            "seed": self.seed,
+            "validated_programs": self.cases,
+            "varied": self.varied,
+        }
+
+
+def replay_with_sets(
+    trace: Trace | str | os.PathLike[str],
+    sets: ParameterSets | None,
+    count: int,
+    *,
+    platform: Platform,
+    deployment: Deployment | None = None,
+    config: Config | Mapping[str, object] | None = None,
+    ranks: int | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> Interval:
+    """Replay a trace with some sets of parameters, on all cores.
+
+    Volumes of an extrapolated trace that were fitted are drawn anew for each replay, too.
+
+    Parameters
+    ----------
+    trace, platform, deployment, config, ranks
+        As for `tisim.replay`. The options of a set win over those of the platform, and `config`
+        over both.
+    sets
+        From `ParameterSets.beside` or `tisim.studies.uncertainty.bootstrap.draw_sets`. None: only
+        volumes differ.
+    count
+        Number of replays: of so many different sets, or of all if there are fewer.
+    seed
+        Chooses among the sets.
+    progress
+        Whether a bar is shown.
+
+    Raises
+    ------
+    InputError
+        If `count` is less than 2, an input is not as `tisim.replay` needs it, or without sets
+        nothing differs from replay to replay.
+    TisimError
+        If a replay fails.
+    """
+    from tisim.config import Config
+    from tisim.studies.sweep import sweep
+    from tisim.traces import Trace
+
+    if count < 2:
+        raise InputError(f"an interval needs 2 replays or more, not {count}")
+    opened = trace if isinstance(trace, Trace) else Trace.open(trace)
+    made = opened.extrapolated
+    draws = made is not None and bool(made.volumes)
+    if sets is None and not draws:
+        raise InputError("there are no sets of parameters, and no fitted volumes", file=opened.name)
+    all_sets: Sequence[Mapping[str, str]] = ({},) * count if sets is None else sets.sets
+    if draws:  # each of the sets as often as others, so that there are as many replays
+        all_sets = [all_sets[number % len(all_sets)] for number in range(count)]
+    chosen = np.random.default_rng(seed).permutation(len(all_sets))[:count]
+    fixed = Config(config) if not isinstance(config, Config) else config
+    # What the user has set himself is not varied.
+    points = []
+    for number in sorted(chosen.tolist()):
+        # The seed has an effect where the configuration has a jitter of starts or sizes.
+        varied = {**all_sets[number], "tisim/jitter-seed": str(number + 1)}
+        if draws:
+            varied["tisim/volume-seed"] = str(seed * count + number + 1)
+        points.append({key: value for key, value in varied.items() if key not in fixed})
+    frame = sweep(
+        opened,
+        platform=platform,
+        vary=points,
+        deployment=deployment,
+        config=fixed,
+        ranks=ranks,
+        progress=progress,
+    )
+    failed = frame["error"].dropna()
+    if len(failed):
+        raise TisimError(f"a replay with another set of parameters failed: {failed.iloc[0]}")
+    words = ["sets of parameters"] * (sets is not None) + ["draws of volumes"] * draws
+    times = tuple(float(t) for t in frame["simulated_time"])
+    return Interval.of(times, seed, sets.errors if sets is not None else (), " and ".join(words))

@@ -1,0 +1,229 @@
+"""A study in TOML: its cases, what they have in common, and how large errors may be."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import NoReturn
+
+from tisim.errors import InputError
+from tisim.studies.validation.case import Case
+from tisim.studies.validation.real_run import RealRun
+
+# Keys of a case in TOML, the type that each must have, and what to call that.
+_KEYS: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "name": (str, "a text"),
+    "group": (str, "a text"),
+    "trace": (str, "a text"),
+    "platform": (str, "a text"),
+    "config": (dict, "a table"),
+    "hosts": (list, "a list"),
+    "seeds": (int, "a whole number"),
+    "uncertainty": (int, "a whole number"),
+    "command": (list, "a list of words"),
+    "compute": (str, "a text"),
+    "speed": ((int, float), "a number"),
+    "repeat": (int, "a whole number"),
+    "warm_up": (int, "a whole number"),
+    "time_limit": ((int, float), "a number"),
+    "compiler": (str, "a text"),
+    "real": (list, "a list of seconds or of run files"),
+}
+_LISTS = ("hosts", "command", "real")
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The largest errors that are no failure, as parts of the real time; None: any.
+
+    Attributes
+    ----------
+    median, mean, worst
+        Of the absolute errors of the cases that count.
+    """
+
+    median: float | None = None
+    mean: float | None = None
+    worst: float | None = None
+
+
+@dataclass(frozen=True)
+class Study:
+    """Cases, and the errors that they may have.
+
+    Attributes
+    ----------
+    cases
+        In the order of the table.
+    thresholds
+        For the cases of a group, by its name; those of all cases under ``""``.
+    noisy
+        A case whose real times spread more does not count: the distance of their quartiles as a
+        part of the median.
+    large
+        An error above this is explained.
+    """
+
+    cases: tuple[Case, ...]
+    thresholds: Mapping[str, Thresholds] = field(default_factory=dict)
+    noisy: float = 0.1
+    large: float = 0.2
+
+
+def load_study(path: str | PathLike[str]) -> Study:
+    """Read a study from a TOML file; paths in it are relative to it.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read or is no study.
+    """
+    file = Path(path)
+    try:
+        with file.open("rb") as stream:
+            content = tomllib.load(stream)
+    except OSError as error:
+        raise InputError(error.strerror or str(error), file=file) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"is no TOML: {error}", file=file) from None
+    return _StudyReader(file, content).study()
+
+
+class _StudyReader:
+    """Turns the tables of a file into a study, and says what is wrong with them."""
+
+    def __init__(self, file: Path, content: Mapping[str, object]) -> None:
+        self._file = file
+        self._content = content
+
+    def study(self) -> Study:
+        known = {"case", "defaults", "thresholds", "noisy", "large", "real_times"}
+        self._check_keys("the study", self._content, known)
+        real = self._real_times()
+        defaults = self._table("defaults")
+        tables = self._content.get("case", [])
+        if not isinstance(tables, list) or not tables:
+            self._fail("has no case; a case begins with [[case]]")
+        cases = [self._case({**defaults, **table}, real) for table in tables]
+        names = [case.name for case in cases]
+        for name in names:
+            if names.count(name) > 1:
+                self._fail(f"has two cases called '{name}'")
+        for name in real:
+            if name not in names:
+                self._fail(f"real_times has times of '{name}', which is no case")
+        return Study(
+            tuple(cases),
+            self._thresholds({case.group for case in cases}),
+            self._part("noisy", Study.noisy),
+            self._part("large", Study.large),
+        )
+
+    def _case(self, table: Mapping[str, object], real: Mapping[str, tuple[float, ...]]) -> Case:
+        name = str(table.get("name", "without a name"))
+        self._check_keys(f"the case '{name}'", table, {*_KEYS})
+        for key in ("name", "trace", "platform"):
+            if key not in table:
+                self._fail(f"the case '{name}' has no {key}")
+        values: dict[str, object] = {}
+        for key, value in table.items():
+            kind, called = _KEYS[key]
+            if not isinstance(value, kind) or isinstance(value, bool):
+                self._fail(f"the case '{name}': {key} must be {called}, not {value!r}")
+            values[key] = tuple(value) if key in _LISTS and isinstance(value, list) else value
+        for key in ("trace", "platform"):
+            values[key] = self._file.parent / str(values[key])
+        if isinstance(config := values.get("config"), dict):
+            values["config"] = {option: str(value) for option, value in config.items()}
+        if name in real:
+            values["real"] = real[name]
+        elif "real" in table:
+            values.update(self._real_runs(name, values["real"]))
+        case = dataclasses.replace(Case(name, Path(), Path()), **values)  # type: ignore[arg-type]
+        if not all(isinstance(time, int | float) and time > 0 for time in case.real):
+            self._fail(f"the case '{name}': real times are positive numbers of seconds")
+        if case.seeds < 1:
+            self._fail(f"the case '{name}': seeds must be at least 1")
+        if case.uncertainty < 0 or case.uncertainty == 1:
+            self._fail(f"the case '{name}': uncertainty must be 0, or at least 2")
+        return case
+
+    def _real_runs(self, name: str, real: object) -> Mapping[str, object]:
+        """What a case says of real runs: their times, or run files that have them."""
+        assert isinstance(real, tuple)
+        files = [self._file.parent / one for one in real if isinstance(one, str)]
+        if not files:
+            return {}
+        if len(files) != len(real):
+            self._fail(f"the case '{name}': real has seconds or run files, not both")
+        times = tuple(RealRun.read(file).time for file in files)
+        return {"real": times, "real_runs": tuple(files)}
+
+    def _real_times(self) -> dict[str, tuple[float, ...]]:
+        """The times of a CSV file, by case."""
+        name = self._content.get("real_times")
+        if name is None:
+            return {}
+        path = self._file.parent / str(name)
+        times: dict[str, list[float]] = {}
+        try:
+            with path.open(newline="") as stream:
+                rows = csv.DictReader(stream)
+                if not {"case", "seconds"} <= {*(rows.fieldnames or ())}:
+                    raise InputError("needs the columns case and seconds", file=path)
+                for row in rows:
+                    times.setdefault(row["case"], []).append(float(row["seconds"]))
+        except OSError as error:
+            raise InputError(error.strerror or str(error), file=path) from None
+        except (TypeError, ValueError):
+            raise InputError(
+                "a time in seconds is expected", file=path, line=rows.line_num
+            ) from None
+        return {case: tuple(found) for case, found in times.items()}
+
+    def _thresholds(self, groups: set[str]) -> dict[str, Thresholds]:
+        table = self._table("thresholds")
+        own = {key: value for key, value in table.items() if not isinstance(value, dict)}
+        found = {"": self._threshold("thresholds", own)} if own else {}
+        for group, value in table.items():
+            if not isinstance(value, dict):
+                continue
+            if group not in groups:
+                self._fail(f"has thresholds for '{group}', which is the group of no case")
+            found[group] = self._threshold(f"thresholds.{group}", value)
+        return found
+
+    def _threshold(self, name: str, table: Mapping[str, object]) -> Thresholds:
+        self._check_keys(name, table, {"median", "mean", "worst"})
+        return Thresholds(**{key: self._number(f"{name}.{key}", table[key]) for key in table})
+
+    def _table(self, name: str) -> Mapping[str, object]:
+        table = self._content.get(name, {})
+        if not isinstance(table, dict):
+            self._fail(f"{name} must be a table")
+        return table
+
+    def _part(self, name: str, otherwise: float) -> float:
+        return self._number(name, self._content.get(name, otherwise))
+
+    def _number(self, name: str, value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+            self._fail(f"{name} must be a part such as 0.1, not {value!r}")
+        return float(value)
+
+    def _check_keys(self, what: str, table: Mapping[str, object], known: set[str]) -> None:
+        from difflib import get_close_matches
+
+        for key in table:
+            if key not in known:
+                near = get_close_matches(key, known, n=1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                self._fail(f"{what} has no key '{key}'{hint}")
+
+    def _fail(self, message: str) -> NoReturn:
+        raise InputError(message, file=self._file)

@@ -1,0 +1,272 @@
+"""Executing and predicting the cases of a study."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tisim.analysis.result import Result
+from tisim.errors import ExecutionError
+from tisim.models.jitter import DEFAULT_SIZE, DEFAULT_START
+from tisim.platform import Platform
+from tisim.platform.deployment import Deployment
+from tisim.simulation.replay import replay
+from tisim.studies.execute import Execution, execute
+from tisim.studies.uncertainty import ParameterSets, replay_with_sets
+from tisim.studies.validation.case import Case
+from tisim.studies.validation.comparison import CaseResult, Summary, summarize
+from tisim.studies.validation.coverage import Coverage
+from tisim.studies.validation.differences import compare_messages, explain, sum_by_kind
+from tisim.studies.validation.monitoring import Messages, count_messages
+from tisim.studies.validation.real_run import RealRun
+from tisim.studies.validation.spread import quartile_distance
+from tisim.studies.validation.study import Study
+from tisim.traces import Trace
+
+#: Is called before each case with its number, the number of all cases and its name.
+CaseProgress = Callable[[int, int, str], None]
+
+# The option that says which jitter a simulation draws, and how large that is where the case does
+# not say.
+_SEED = "tisim/jitter-seed"
+_JITTER: Mapping[str, object] = {
+    "tisim/jitter-start": DEFAULT_START,
+    "tisim/jitter-size": DEFAULT_SIZE,
+}
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What a study has found.
+
+    Attributes
+    ----------
+    results
+        Of the cases that ran to their ends.
+    failed
+        Of those that did not: name and reason.
+    summaries
+        By group, and of all cases.
+    violations
+        Which thresholds were exceeded, in words.
+    coverage
+        How many real times the intervals of the predictions hold; None if no case has one.
+    """
+
+    results: tuple[CaseResult, ...]
+    failed: tuple[tuple[str, str], ...]
+    summaries: tuple[Summary, ...]
+    violations: tuple[str, ...]
+    coverage: Coverage | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether all cases ran, and no threshold was exceeded."""
+        return not self.violations and not self.failed
+
+    def to_dict(self) -> Mapping[str, object]:
+        """Everything, for JSON; times in seconds, errors as parts."""
+        return {
+            "passed": self.passed,
+            "cases": [
+                {
+                    "name": one.case.name,
+                    "group": one.case.group,
+                    "real": [*one.real],
+                    "predicted": [*one.predicted],
+                    "error": one.error,
+                    "error_interval": [*one.error_interval],
+                    "busy": one.busy,
+                    "is_noisy": one.is_noisy,
+                    "differences": [*one.differences],
+                }
+                for one in self.results
+            ],
+            "failed": [{"name": name, "reason": reason} for name, reason in self.failed],
+            "groups": [dataclasses.asdict(summary) for summary in self.summaries],
+            "violations": [*self.violations],
+            "coverage": None if self.coverage is None else self.coverage.to_dict(),
+        }
+
+
+def validate(study: Study, progress: CaseProgress | None = None) -> Validation:
+    """Execute the cases of a study, predict them, and compare.
+
+    Parameters
+    ----------
+    study
+        The cases; those with real times are not executed.
+    progress
+        Is called before each case.
+
+    Raises
+    ------
+    InputError
+        When a case cannot be executed or predicted at all.
+    """
+    results: list[CaseResult] = []
+    failed: list[tuple[str, str]] = []
+    for number, case in enumerate(study.cases):
+        if progress is not None:
+            progress(number, len(study.cases), case.name)
+        try:
+            results.append(run_case(case, study))
+        except ExecutionError as error:
+            failed.append((case.name, str(error)))
+    summaries = summarize(results)
+    return Validation(
+        tuple(results),
+        tuple(failed),
+        tuple(summaries),
+        tuple(_violations(study, summaries)),
+        Coverage.of(results),
+    )
+
+
+def run_case(case: Case, study: Study) -> CaseResult:
+    """Execute a case, if its real times are not known, and predict it.
+
+    Raises
+    ------
+    InputError
+        When it cannot be executed or predicted.
+    ExecutionError
+        When its execution did not come to its end.
+    """
+    trace = Trace.open(case.trace)
+    if case.real:
+        return _run_known_case(case, trace, study)
+    with tempfile.TemporaryDirectory() as scratch:
+        timeline = Path(scratch) / "calls.csv"
+        execution = execute(
+            trace,
+            case.command,
+            repeat=case.repeat,
+            warm_up=case.warm_up,
+            compute=case.compute,
+            speed=case.speed,
+            time_limit=case.time_limit,
+            timeline=timeline,
+            directory=scratch,
+            compiler=case.compiler,
+        )
+        predictions = tuple(_predict(case, trace, seed).simulated_time for seed in _seeds(case))
+        result = CaseResult(
+            case,
+            execution.times,
+            predictions,
+            _busy(execution),
+            quartile_distance(execution.times) > study.noisy,
+            with_sets=_predict_with_sets(case, trace),
+        )
+        if abs(result.error) <= study.large or result.spread > abs(result.error):
+            return result
+        differences = _differences(case, trace, execution, timeline)
+    return dataclasses.replace(result, differences=differences)
+
+
+def _run_known_case(case: Case, trace: Trace, study: Study) -> CaseResult:
+    """Predict a case whose real times are known, from somewhere else or from run files."""
+    result = CaseResult(
+        case,
+        case.real,
+        tuple(_predict(case, trace, seed).simulated_time for seed in _seeds(case)),
+        is_noisy=quartile_distance(case.real) > study.noisy,
+        with_sets=_predict_with_sets(case, trace),
+    )
+    if not case.real_runs or abs(result.error) <= study.large:
+        return result
+    runs = [RealRun.read(path, trace.ranks) for path in case.real_runs]
+    prediction = _predict(case, trace, _seeds(case)[0], event_log=True)
+    differences = explain(
+        [run.ends for run in runs],
+        [*prediction.column("finish")],
+        runs[0].kinds,
+        _predicted_kinds(prediction),
+    )
+    return dataclasses.replace(result, differences=differences)
+
+
+def _busy(execution: Execution) -> float:
+    used = sum(one.processor_time for one in execution.repetitions)
+    return used / (sum(execution.times) * (os.cpu_count() or 1))
+
+
+def _seeds(case: Case) -> Sequence[int | None]:
+    """The seeds of the predictions; None: the configuration as it is."""
+    return [None] if case.seeds == 1 else [*range(1, case.seeds + 1)]
+
+
+def _predict(case: Case, trace: Trace, seed: int | None, *, event_log: bool = False) -> Result:
+    config: dict[str, object] = {**case.config}
+    if seed is not None:
+        config = {**_JITTER, **config, _SEED: seed}
+    return replay(
+        trace,
+        platform=case.platform,
+        hosts=case.hosts or None,
+        config=config,
+        event_log=event_log,
+    )
+
+
+def _predict_with_sets(case: Case, trace: Trace) -> tuple[float, ...]:
+    """The simulated times with the parameter sets beside the platform, in seconds."""
+    if not case.uncertainty:
+        return ()
+    interval = replay_with_sets(
+        trace,
+        ParameterSets.beside(case.platform),
+        case.uncertainty,
+        platform=Platform.load(case.platform),
+        deployment=Deployment.round_robin(case.hosts, trace.ranks) if case.hosts else None,
+        config={**_JITTER, **case.config} if case.seeds > 1 else case.config,
+        progress=False,
+    )
+    return interval.times
+
+
+def _differences(case: Case, trace: Trace, execution: Execution, timeline: Path) -> tuple[str, ...]:
+    result = _predict(case, trace, _seeds(case)[0], event_log=True)
+    with timeline.open(newline="") as stream:
+        rows = [
+            (row["kind"], float(row["end"]) - float(row["start"])) for row in csv.DictReader(stream)
+        ]
+    messages = Messages(sum(result.column("messages_sent")), sum(result.column("bytes_sent")))
+    return (
+        *explain(
+            [one.ends for one in execution.repetitions],
+            [*result.column("finish")],
+            sum_by_kind(rows),
+            _predicted_kinds(result),
+        ),
+        *compare_messages(count_messages(case, trace), messages),
+    )
+
+
+def _predicted_kinds(result: Result) -> Mapping[str, float]:
+    """The seconds in calls of each kind."""
+    actions = result.timeline
+    return sum_by_kind(
+        [*zip(actions["kind"].astype(str), actions["end"] - actions["start"], strict=True)]
+    )
+
+
+def _violations(study: Study, summaries: Sequence[Summary]) -> list[str]:
+    found = []
+    by_group = {summary.group: summary for summary in summaries}
+    for group, thresholds in study.thresholds.items():
+        summary = by_group.get(group)
+        if summary is None:
+            continue
+        whose = f"of '{group}'" if group else "of all cases"
+        for name in ("median", "mean", "worst"):
+            allowed, error = getattr(thresholds, name), getattr(summary, name)
+            if allowed is not None and not error <= allowed:
+                found.append(f"the {name} error {whose} is {error:.1%}, above {allowed:.1%}")
+    return found

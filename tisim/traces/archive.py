@@ -1,0 +1,135 @@
+"""Traces inside tar archives."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Protocol, cast
+
+from tisim.errors import InputError
+from tisim.traces.progress import how_far
+from tisim.traces.spool import HEAD, Spool, compression, reading, unpacked
+
+if TYPE_CHECKING:
+    import io
+    import tarfile
+    from collections.abc import Callable
+
+    class _Members(Protocol):
+        """The attribute of a `TarFile` that its stub leaves out."""
+
+        members: list[tarfile.TarInfo]
+
+
+_MOST_SHOWN = 8
+_MARK = slice(257, 262)
+
+
+def is_archive(head: bytes) -> bool:
+    """Whether a file that begins with `head`, unpacked, is a tar archive."""
+    return head[_MARK] == b"ustar"
+
+
+class Archive:
+    """The files of a tar archive, or of a directory in it, unpacked.
+
+    Parameters
+    ----------
+    path
+        The archive.
+    inner
+        The directory or file in it that is wanted; empty for all of it.
+    spool
+        Takes the files.
+
+    Raises
+    ------
+    InputError
+        When the archive is damaged.
+    """
+
+    def __init__(self, path: Path, inner: str, spool: Spool) -> None:
+        self.path = path
+        #: Name in the archive -> offset and length of its text in the temporary file, and how it
+        #: is compressed in the archive.
+        self.members: dict[str, tuple[int, int, str | None]] = {}
+        self._inner = posixpath.normpath(inner) if inner else ""
+        self._seen: set[str] = set()
+        with reading(str(path)):
+            self._unpack(spool)
+
+    def set_of_files(self) -> list[str]:
+        """Return the names of the files of the one trace that is in there.
+
+        Raises
+        ------
+        InputError
+            When there is none, or when there are several; then they are listed.
+        """
+        if self._inner in self.members:
+            return [self._inner]
+        if not self.members:
+            what = f"has nothing named {self._inner} in it" if self._inner else "has no file in it"
+            offer = "; it has " + self._offer(self._seen) if self._seen else ""
+            raise InputError(what + offer, file=self.path)
+        directory = self._inner
+        while True:
+            here = [name for name in self.members if posixpath.dirname(name) == directory]
+            if here:
+                return here
+            below = self._directories_below(directory)
+            if len(below) > 1:
+                raise InputError(
+                    "holds several traces; name one of them: " + self._offer(below), file=self.path
+                )
+            directory = below.pop()
+
+    def _directories_below(self, directory: str) -> set[str]:
+        prefix = directory + "/" if directory else ""
+        return {
+            prefix + name.removeprefix(prefix).partition("/")[0]
+            for name in self.members
+            if name.startswith(prefix)
+        }
+
+    def _offer(self, names: set[str]) -> str:
+        shown = ", ".join(f"{self.path}/{name}" for name in sorted(names)[:_MOST_SHOWN])
+        return shown + (", ..." if len(names) > _MOST_SHOWN else "")
+
+    def _unpack(self, spool: Spool) -> None:
+        import tarfile
+
+        with self.path.open("rb") as file:
+            kind = compression(file.read(HEAD))
+            file.seek(0)
+            far = how_far(file)
+            try:
+                with tarfile.open(fileobj=unpacked(file, kind), mode="r|") as tar:
+                    while (member := tar.next()) is not None:
+                        cast("_Members", tar).members = []  # a long archive's would add up
+                        if member.isfile():
+                            self._take(tar, member, spool, far)
+            except tarfile.ReadError as error:
+                raise InputError(
+                    f"is damaged or not whole ({error}); get it again", file=self.path
+                ) from None
+
+    def _take(
+        self,
+        tar: tarfile.TarFile,
+        member: tarfile.TarInfo,
+        spool: Spool,
+        how_far: Callable[[], float],
+    ) -> None:
+        name = posixpath.normpath(member.name)
+        if any(piece.startswith(".") for piece in name.split("/")):
+            return
+        self._seen.add(name.partition("/")[0])
+        if self._inner and name != self._inner and not name.startswith(self._inner + "/"):
+            return
+        stream = cast("io.BufferedReader", tar.extractfile(member))
+        kind = compression(stream.peek(HEAD))
+        with reading(f"{self.path}{os.sep}{name}"):
+            text = unpacked(cast("IO[bytes]", stream), kind)
+            self.members[name] = (*spool.append(text, how_far), kind)

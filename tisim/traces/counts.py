@@ -1,0 +1,86 @@
+"""What a recorded trace has of counters beside that of its volumes: attributes of computations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tisim.traces.trace import Trace
+
+# What the names of their attributes begin with; the recorder has the same.
+_PREFIX = "counter:"
+
+
+@dataclass(frozen=True, slots=True)
+class CounterTotal:
+    """A counter beside that of the volumes.
+
+    Parameters
+    ----------
+    name
+        Such as ``cache-misses``; ``time`` is processor time in nanoseconds.
+    computations
+        How many computations have a count.
+    total
+        The sum of the counts.
+    """
+
+    name: str
+    computations: int = 0
+    total: int = 0
+
+
+def counter_names(trace: Trace) -> tuple[str, ...]:
+    """The counters that a trace has beside that of its volumes."""
+    names = (name.removeprefix(_PREFIX) for name in trace.attributes if name.startswith(_PREFIX))
+    return tuple(names)
+
+
+def counts_of(trace: Trace, rank: int, counter: str) -> Iterator[tuple[int, int]]:
+    """The counts of a rank's computations by one counter.
+
+    Parameters
+    ----------
+    trace
+        The trace.
+    rank
+        The rank.
+    counter
+        One of `counter_names`.
+
+    Yields
+    ------
+    tuple
+        The number of a line in the rank's file, from 1, and its count.
+
+    Raises
+    ------
+    InputError
+        When there is no such rank, or when the file is damaged.
+    """
+    for line, attributes in trace.attributes_of(rank):
+        count = attributes.get(_PREFIX + counter)
+        if count is not None:
+            yield line, int(count)
+
+
+def counter_totals(trace: Trace) -> tuple[CounterTotal, ...]:
+    """The sums over all computations.
+
+    Raises
+    ------
+    InputError
+        When the file is damaged.
+    """
+    return tuple(_total(trace, name) for name in counter_names(trace))
+
+
+def _total(trace: Trace, name: str) -> CounterTotal:
+    computations = total = 0
+    for rank in range(trace.ranks):
+        for _, count in counts_of(trace, rank, name):
+            computations += 1
+            total += count
+    return CounterTotal(name, computations, total)

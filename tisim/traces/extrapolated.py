@@ -1,0 +1,175 @@
+"""What an extrapolated trace says of how it was made: the section `extrapolation` (docs/tit.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.support.files import write_file
+from tisim.traces.tit.container import with_section
+
+#: The name of the section.
+SECTION = "extrapolation"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A volume as it is fitted without one of the sizes.
+
+    Attributes
+    ----------
+    size
+        The number of ranks that is left out.
+    volume
+        What the fit says of the target.
+    error
+        How much more than the fit says the volume is at the size that is left out, relative to
+        what it says.
+    """
+
+    size: int
+    volume: float
+    error: float
+
+
+@dataclass(frozen=True)
+class ExtrapolatedVolume:
+    """The volume of the computations before a call.
+
+    Attributes
+    ----------
+    site
+        The call, and where it stands.
+    family
+        The function of the number of ranks.
+    volume
+        What it says of the target, as the trace has it.
+    left_out
+        The same without each of the sizes at which the call was recorded.
+    """
+
+    site: str
+    family: str
+    volume: int
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The least and the largest volume with a size left out and its error either way."""
+        ends = [
+            one.volume * (1.0 + sign * abs(one.error)) for one in self.left_out for sign in (-1, 1)
+        ]
+        return max(min(ends), 0.0), max(ends)
+
+
+@dataclass(frozen=True)
+class Extrapolated:
+    """How an extrapolated trace was made.
+
+    Attributes
+    ----------
+    sizes
+        The numbers of ranks of the traces that it was made from.
+    volumes
+        Every volume that was fitted; none where all are exact.
+    approximate
+        Actions whose numbers are data, and what was made of these: ``"means"`` or
+        ``"distributions"``.
+    """
+
+    sizes: tuple[int, ...]
+    volumes: tuple[ExtrapolatedVolume, ...]
+    approximate: Mapping[str, str]
+
+    def factors(self, seed: int) -> dict[float, float]:
+        """Draw the volumes: what each is multiplied with, by the volume as the trace has it.
+
+        One size is left out, and its error is stretched by one normal deviate, for all calls
+        alike: what differs from size to size differs everywhere in a program. So volumes do not
+        average out.
+
+        Parameters
+        ----------
+        seed
+            Of the random numbers.
+        """
+        import numpy as np
+
+        random = np.random.default_rng(seed)
+        chosen, deviate = int(random.integers(len(self.sizes))), float(random.standard_normal())
+        factors: dict[float, float] = {}
+        for one in self.volumes:
+            known = one.left_out[chosen % len(one.left_out)]
+            drawn = max(known.volume * (1.0 + deviate * known.error), 0.0)
+            factors.setdefault(float(one.volume), drawn / one.volume)
+        return factors
+
+    def text(self) -> str:
+        """How the trace was made, in words."""
+        shown = [f"{size:,}" for size in self.sizes]
+        made = f"extrapolated from {', '.join(shown[:-1])} and {shown[-1]} ranks"
+        for action, how in self.approximate.items():
+            made += f"; the numbers of {action} are data, approximate: {how}"
+        return made
+
+    def encoded(self) -> bytes:
+        """The section."""
+        content = {
+            "sizes": list(self.sizes),
+            "approximate": dict(self.approximate),
+            "volumes": [
+                {
+                    "site": one.site,
+                    "family": one.family,
+                    "volume": one.volume,
+                    "left_out": [[out.size, out.volume, out.error] for out in one.left_out],
+                }
+                for one in self.volumes
+            ],
+        }
+        return json.dumps(content, separators=(",", ":")).encode()
+
+    @classmethod
+    def decoded(cls, content: bytes, file: str) -> Extrapolated:
+        """What the section of a file says.
+
+        Raises
+        ------
+        InputError
+            When it is damaged.
+        """
+        try:
+            found = json.loads(content)
+            volumes = tuple(
+                ExtrapolatedVolume(
+                    str(one["site"]),
+                    str(one["family"]),
+                    int(one["volume"]),
+                    tuple(LeftOut(int(s), float(v), float(e)) for s, v, e in one["left_out"]),
+                )
+                for one in found["volumes"]
+            )
+            sizes = tuple(int(size) for size in found["sizes"])
+            approximate = {str(key): str(how) for key, how in found["approximate"].items()}
+            if not sizes or not all(one.left_out and one.volume > 0 for one in volumes):
+                raise ValueError("a volume is of no size")
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"its section {SECTION} is damaged ({error}); extrapolate it again", file=file
+            ) from None
+        return cls(sizes, volumes, approximate)
+
+
+def add_extrapolated(trace: str | os.PathLike[str], made: Extrapolated) -> None:
+    """Write into a packed trace how it was made.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read or written.
+    """
+    write_file(trace, with_section(Path(trace).read_bytes(), SECTION, made.encoded()))

@@ -1,0 +1,268 @@
+"""Which ranks come to a part of a program: conditions on the rank and its place in a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+from operator import and_
+
+import numpy as np
+
+from tisim.traces.extrapolation.grids import Place, Ranks
+from tisim.traces.extrapolation.nodes import Mask
+
+# Ranks and coordinates that conditions compare with.
+_FEW = 8
+# Conditions that must all hold.
+_MOST_CONDITIONS = 4
+
+
+#: Compares two numbers, or a number of each rank with one.
+Comparison = Callable[..., Mask]
+_COMPARISONS: dict[str, Comparison] = {
+    "=": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    ">": np.greater,
+}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Ranks of one number of ranks, in one stage of a loop whose stages differ.
+
+    Attributes
+    ----------
+    place
+        The number of ranks.
+    stage
+        The number of the stage, from 0; None outside of such loops.
+    """
+
+    place: Place
+    stage: int | None = None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on a rank."""
+
+    text: str
+    holds: Callable[[Scene], Mask]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Conditions that must all hold."""
+
+    conditions: tuple[Condition, ...]
+
+    @property
+    def text(self) -> str:
+        """The conditions as text."""
+        return " and ".join(c.text for c in self.conditions) or "all ranks"
+
+    def holds(self, scene: Scene) -> Mask:
+        """For which ranks it holds."""
+        mask = np.ones(scene.place.ranks, dtype=np.bool_)
+        for condition in self.conditions:
+            mask &= condition.holds(scene)
+        return mask
+
+
+#: A number of each rank, or one of a number of ranks.
+RankNumber = Callable[[Scene], Ranks]
+SizeNumber = Callable[[Scene], int]
+
+
+def _against(of: RankNumber, other: SizeNumber, compare: Comparison) -> Callable[[Scene], Mask]:
+    def holds(scene: Scene) -> Mask:
+        return compare(of(scene), other(scene))
+
+    return holds
+
+
+def _constant(number: int) -> SizeNumber:
+    return lambda _: number
+
+
+def _before(end: SizeNumber, distance: int) -> SizeNumber:
+    return lambda scene: end(scene) - distance
+
+
+def _compared(name: str, of: RankNumber, end: SizeNumber) -> list[Condition]:
+    """Conditions on a number from 0 that ends before another one."""
+
+    def rest(scene: Scene) -> Ranks:
+        return of(scene) % 2
+
+    def double(scene: Scene) -> Ranks:
+        return 2 * of(scene)
+
+    def ends(scene: Scene) -> Mask:
+        return np.asarray((of(scene) == 0) | (of(scene) == end(scene) - 1))
+
+    made = [
+        Condition(f"{name} is even", _against(rest, _constant(0), np.equal)),
+        Condition(f"{name} is odd", _against(rest, _constant(1), np.equal)),
+        Condition(f"{name} is in the lower half", _against(double, end, np.less)),
+        Condition(f"{name} is in the upper half", _against(double, end, np.greater_equal)),
+        Condition(f"{name} is the first or the last", ends),
+    ]
+    for c in range(_FEW):
+        for sign, compare in _COMPARISONS.items():
+            made.append(Condition(f"{name} {sign} {c}", _against(of, _constant(c), compare)))
+            last = _before(end, c + 1)
+            made.append(Condition(f"{name} {sign} end - {c + 1}", _against(of, last, compare)))
+    return made
+
+
+def _stage(scene: Scene) -> int:
+    assert scene.stage is not None
+    return scene.stage
+
+
+def _stage_conditions() -> list[Condition]:
+    def distance(scene: Scene) -> int:
+        return 1 << _stage(scene)
+
+    def ranks(scene: Scene) -> Ranks:
+        return scene.place.all
+
+    return [
+        Condition("rank + 2^stage < P", lambda s: ranks(s) + distance(s) < s.place.ranks),
+        Condition("rank >= 2^stage", lambda s: ranks(s) >= distance(s)),
+        Condition("rank < 2^stage", lambda s: ranks(s) < distance(s)),
+        Condition("rank mod 2^stage = 0", lambda s: ranks(s) % distance(s) == 0),
+        Condition("rank mod 2^(stage + 1) = 0", lambda s: ranks(s) % (2 * distance(s)) == 0),
+        Condition("bit stage of rank is 0", lambda s: ranks(s) & distance(s) == 0),
+        Condition("bit stage of rank is 1", lambda s: ranks(s) & distance(s) != 0),
+        Condition("rank + stage + 1 < P", lambda s: ranks(s) + _stage(s) + 1 < s.place.ranks),
+        Condition("rank > stage", lambda s: ranks(s) > _stage(s)),
+    ]
+
+
+def known_conditions(place: Place, staged: bool) -> list[Condition]:
+    """The conditions that guards are made of."""
+    made = _compared("rank", lambda s: s.place.all, lambda s: s.place.ranks)
+    for grid in range(len(place.grids)):
+        dimensions = len(place.sides(grid)) if len(place.sides(grid)) > 1 else 0
+        name = place.grids[grid].name
+        for axis in range(dimensions):
+            made += _compared(f"place {axis + 1} in {name}", _axis(grid, axis), _side(grid, axis))
+        for a, b in combinations(range(dimensions), 2):
+            made += [
+                Condition(
+                    f"place {a + 1} {sign} place {b + 1} in {name}", _axes(grid, a, b, compare)
+                )
+                for sign, compare in _COMPARISONS.items()
+            ]
+    return made + (_stage_conditions() if staged else [])
+
+
+def _axis(grid: int, axis: int) -> RankNumber:
+    return lambda scene: scene.place.coordinates(grid)[axis]
+
+
+def _side(grid: int, axis: int) -> SizeNumber:
+    return lambda scene: scene.place.sides(grid)[axis]
+
+
+def _axes(grid: int, one: int, other: int, compare: Comparison) -> Callable[[Scene], Mask]:
+    def holds(scene: Scene) -> Mask:
+        axes = scene.place.coordinates(grid)
+        return compare(axes[one], axes[other])
+
+    return holds
+
+
+class Evidence:
+    """Finds the guards that explain what ranks did, and what each says of the target.
+
+    Parameters
+    ----------
+    scenes
+        Where it was seen.
+    targets
+        What is to be predicted.
+    """
+
+    def __init__(self, scenes: Sequence[Scene], targets: Sequence[Scene]) -> None:
+        self._targets = targets
+        staged = scenes[0].stage is not None
+        conditions = known_conditions(scenes[0].place, staged)
+        self._all = [(_bits([c.holds(scene) for scene in scenes]), c) for c in conditions]
+        self._at_target: dict[str, bytes] = {}
+
+    def guards(self, domain: Sequence[Mask], seen: Sequence[Mask]) -> Iterator[list[Guard]]:
+        """Guards that hold for the ranks seen and no others of the domain.
+
+        Yields
+        ------
+        list of Guard
+            Those of no condition, of one, of two and so on; one of each that say the same of the
+            target.
+        """
+        among, wanted = _bits(domain), _bits(seen)
+        if among == wanted:
+            yield [Guard(())]
+        # A condition of a conjunction holds wherever the whole does.
+        able: dict[tuple[int, bytes], Condition] = {}
+        for held, condition in self._all:
+            if held & wanted == wanted and held & among != among:
+                able.setdefault((held & among, self._says(condition)), condition)
+        yield [Guard((condition,)) for (held, _), condition in able.items() if held == wanted]
+        rest = [(held, condition) for (held, _), condition in able.items() if held != wanted]
+        for count in range(2, _MOST_CONDITIONS + 1):
+            found = _conjunctions([held for held, _ in rest], among, wanted, count)
+            yield [Guard(tuple(rest[number][1] for number in chosen)) for chosen in found]
+
+    def _says(self, condition: Condition) -> bytes:
+        if condition.text not in self._at_target:
+            masks = [condition.holds(scene) for scene in self._targets]
+            self._at_target[condition.text] = np.packbits(np.concatenate(masks)).tobytes()
+        return self._at_target[condition.text]
+
+
+def _bits(masks: Sequence[Mask]) -> int:
+    return int.from_bytes(np.packbits(np.concatenate(masks)).tobytes(), "big")
+
+
+def _conjunctions(held: Sequence[int], among: int, wanted: int, count: int) -> list[list[int]]:
+    """The conditions, so many by their numbers, that hold together for those wanted alone.
+
+    No fewer conditions do, so that each of them excludes ranks that none of the others does.
+
+    Parameters
+    ----------
+    held
+        Of each condition, the ranks of the domain for which it holds: all that are wanted, and
+        others.
+    among, wanted
+        The ranks of the domain, and those that are wanted.
+    count
+        How many conditions hold together.
+    """
+    found: set[tuple[int, ...]] = set()
+
+    def exclude(left: int, able: Sequence[int], chosen: tuple[int, ...]) -> None:
+        """Conditions that also exclude the ranks that are left."""
+        if len(chosen) == count - 1:
+            found.update(
+                tuple(sorted((*chosen, number))) for number in able if not held[number] & left
+            )
+            return
+        # One of them must exclude the first of these ranks, and one the last.
+        ends = (left & -left, 1 << (left.bit_length() - 1))
+        ways = [[number for number in able if not held[number] & end] for end in ends]
+        for number in min(ways, key=len):
+            rest = left & held[number]
+            if rest:
+                exclude(rest, able, (*chosen, number))
+
+    others = among & ~wanted
+    if reduce(and_, held, others) == 0:
+        exclude(others, range(len(held)), ())
+    return [list(chosen) for chosen in sorted(found)]

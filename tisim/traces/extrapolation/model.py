@@ -1,0 +1,323 @@
+"""What the merged program becomes at the target: guards, peers and numbers, each fitted exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from tisim.errors import InputError
+from tisim.traces.extrapolation.families import Slope
+from tisim.traces.extrapolation.findings import Findings, FittedVolume
+from tisim.traces.extrapolation.grids import Place
+from tisim.traces.extrapolation.guards import Evidence, Scene
+from tisim.traces.extrapolation.nodes import Loop, Mask, Node, Site, Stages, described
+from tisim.traces.extrapolation.numbers import NumberFitter, few, seen_scenes
+from tisim.traces.extrapolation.peers import PeerForm
+from tisim.traces.extrapolation.shapes import Numbers
+from tisim.traces.extrapolation.shares import dealt_counts
+from tisim.traces.extrapolation.target_nodes import TargetCall, TargetLoop, TargetNode
+from tisim.traces.extrapolation.volumes import FEWEST_SIZES, fit_volumes
+
+# Numbers of ranks that a call must have been seen at.
+_FEWEST_WITH_CALL = 2
+
+
+class _StageVolume(NamedTuple):
+    """The volume of a call in a stage, and what messages call it."""
+
+    name: str
+    value: int
+
+
+@dataclass
+class Model:
+    """Fits the merged program and says what it is at the target.
+
+    Parameters
+    ----------
+    places
+        The numbers of ranks of the traces.
+    target
+        The number of ranks that is asked for.
+    prefer
+        Families that are taken where several fit.
+    scaling
+        How volumes scale: ``strong``, ``weak`` or ``auto``.
+    slopes
+        Functions a t that explain numbers of the program.
+    iterations
+        How often loops are repeated, by their paths, whatever the traces say.
+    """
+
+    places: Sequence[Place]
+    target: Place
+    prefer: Sequence[str] = ()
+    scaling: str = "auto"
+    slopes: frozenset[Slope] = frozenset()
+    iterations: Mapping[str, int] = field(default_factory=dict)
+    findings: Findings = field(init=False)
+    numbers: NumberFitter = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.findings = Findings(self.target.ranks, self.prefer)
+        self.numbers = NumberFitter(self.target, self.findings, self.slopes)
+        self._evidence = Evidence([Scene(place) for place in self.places], [Scene(self.target)])
+        self._sizes = [place.ranks for place in self.places]
+
+    def program(self, nodes: Sequence[Node]) -> list[TargetNode]:
+        """The whole program at the target."""
+        self.numbers.dealt = dealt_counts(nodes, self.places)
+        everyone = [np.ones(place.ranks, dtype=np.bool_) for place in self.places]
+        return self._program(nodes, everyone, np.ones(self.target.ranks, dtype=np.bool_), "")
+
+    def _program(
+        self, nodes: Sequence[Node], domain: list[Mask], among: Mask, path: str
+    ) -> list[TargetNode]:
+        made: list[TargetNode] = []
+        for number, node in enumerate(nodes, 1):
+            at = f"{path}{number}"
+            if isinstance(node, Stages):
+                made += self._stages(node, domain, among, at)
+                continue
+            present = self._present(node, domain, among, at)
+            if isinstance(node, Loop):
+                times = self._times(node, at)
+                body = self._program(node.body, node.present, present, f"{at}.")
+                made.append(TargetLoop(node, present, times, body))
+            else:
+                numbers = [
+                    self._numbers(node, hole, present, at) for hole in range(len(node.shape.marks))
+                ]
+                name = described(node, at)
+                volume = self._volume(name, [[node]] * len(self.places))
+                made.append(TargetCall(node, present, numbers, volume, name))
+        return made
+
+    def _present(self, node: Site | Loop, domain: list[Mask], among: Mask, at: str) -> Mask:
+        site = described(node, at)
+        sizes = [size for size, mask in zip(self._sizes, node.present, strict=True) if mask.any()]
+        if len(sizes) < _FEWEST_WITH_CALL:
+            raise InputError(
+                f"{site}: only the trace of {sizes[0]:,} ranks has it; record more sizes that have "
+                "it, all of one program"
+            )
+        mask = self._guarded(
+            site, self._evidence, [Scene(self.target)], domain, node.present, among
+        )
+        if mask is not None:
+            if not mask.any():
+                raise InputError(f"{site}: no rank would come to it at {len(mask)} ranks")
+            return mask
+        seen = "; ".join(
+            f"{place.ranks} ranks: {_ranks(mask)}"
+            for place, mask in zip(self.places, node.present, strict=True)
+        )
+        raise InputError(
+            f"{site}: no rule says which ranks make this call: {seen}; "
+            "record sizes at which the program has the same structure, or more sizes"
+        )
+
+    def _guarded(
+        self,
+        site: str,
+        evidence: Evidence,
+        targets: Sequence[Scene],
+        domain: Sequence[Mask],
+        seen: Sequence[Mask],
+        among: Mask,
+    ) -> Mask | None:
+        """Which ranks come to a part in all scenes; None when no guard explains what was seen."""
+        for level in evidence.guards(domain, seen):
+            if not level:
+                continue
+            found: dict[bytes, tuple[str, Mask]] = {}
+            for guard in level:
+                mask = np.concatenate([guard.holds(scene) & among for scene in targets])
+                found.setdefault(np.packbits(mask).tobytes(), (guard.text, mask))
+            text, mask = self.findings.only(
+                site, "the ranks that make it", [(t, t, m) for t, m in found.values()]
+            )
+            self.findings.note(site, "ranks", text, sum(bool(m.any()) for m in seen) - 1)
+            return mask
+        return None
+
+    def _stages(self, stages: Stages, domain: list[Mask], among: Mask, at: str) -> list[TargetNode]:
+        """The stages at the target, call by call."""
+        count = self.numbers.by_size(f"stages {at}", "their number", self._sizes, stages.counts)
+        if not count:
+            return []
+        scenes = [
+            (size, stage) for size, known in enumerate(stages.counts) for stage in range(known)
+        ]
+        targets = [Scene(self.target, stage) for stage in range(count)]
+        evidence = Evidence([Scene(self.places[size], stage) for size, stage in scenes], targets)
+        made: list[list[TargetNode]] = [[] for _ in range(count)]
+        for number in range(len(stages.forms)):
+            sites = [window[number] for window in stages.sites]
+            name = f"{described(sites[0], f'{at}.{number + 1}')} in stages"
+            seen = [sites[stage].present[size] for size, stage in scenes]
+            among_stages = [domain[size] for size, _ in scenes]
+            masks = self._guarded(name, evidence, targets, among_stages, seen, among)
+            if masks is None:
+                raise InputError(f"{name}: no rule says which ranks make this call in which stage")
+            volumes = self._stage_volumes(name, stages, sites, count)
+            by_stage = np.split(masks, count)
+            holes = [
+                self._stage_numbers(name, stages, number, hole, by_stage, targets)
+                for hole in range(len(sites[0].shape.marks))
+            ]
+            for stage, mask in enumerate(by_stage):
+                site = sites[min(stage, len(sites) - 1)]
+                numbers = [of_stages[stage] for of_stages in holes]
+                computed = volumes[stage]
+                made[stage].append(TargetCall(site, mask, numbers, computed.value, computed.name))
+        order = reversed(made) if stages.falls else made
+        return [call for stage in order for call in stage]
+
+    def _stage_volumes(
+        self, name: str, stages: Stages, sites: Sequence[Site], count: int
+    ) -> list[_StageVolume]:
+        """The volume of a call in each stage.
+
+        What is computed before all stages is no volume of each of them.
+        """
+        made, later = [], []
+        for known in stages.counts:
+            in_turn = list(reversed(sites[:known])) if stages.falls else sites[:known]
+            made.append(in_turn[:1])
+            later.append(in_turn[1:])
+        first = f"{name}, the first"
+        volumes = [_StageVolume(first, self._volume(first, made))]
+        if count > 1:
+            others = f"{name}, the others"
+            volume = self._volume(others, later, FEWEST_SIZES - 1)
+            volumes += [_StageVolume(others, volume)] * (count - 1)
+        return volumes[::-1] if stages.falls else volumes
+
+    def _stage_numbers(
+        self,
+        name: str,
+        stages: Stages,
+        number: int,
+        hole: int,
+        present: Sequence[Mask],
+        targets: Sequence[Scene],
+    ) -> list[Numbers]:
+        """The numbers of a hole of a call in each stage."""
+        sites = [window[number] for window in stages.sites]
+        if hole in stages.forms[number]:
+            return [
+                self._peers(
+                    name,
+                    sites[0],
+                    hole,
+                    mask,
+                    [form.at(stage) for form in stages.forms[number][hole]],
+                )
+                for stage, mask in enumerate(present)
+            ]
+        seen = seen_scenes(
+            self.places,
+            [range(count) for count in stages.counts],
+            [
+                [site.present[size] for site in sites[:count]]
+                for size, count in enumerate(stages.counts)
+            ],
+            [
+                [site.numbers[size][hole] for site in sites[:count]]
+                for size, count in enumerate(stages.counts)
+            ],
+        )
+        mark = sites[0].shape.marks[hole]
+        values = self.numbers.by_rank(
+            name, f"number {hole + 1}", mark, seen, targets, np.concatenate(present)
+        )
+        return [values] * len(present) if len(values) == 1 else np.split(values, len(present))
+
+    def _times(self, loop: Loop, at: str) -> int:
+        site = described(loop, at)
+        sizes, times = [], []
+        for place, mask, of_ranks in zip(self.places, loop.present, loop.times, strict=True):
+            chosen = of_ranks[mask]
+            if (chosen != chosen[:1]).any():
+                raise InputError(
+                    f"{site}: the number of iterations differs between the {place.ranks} ranks: "
+                    f"{few(chosen)}; no family explains it"
+                )
+            if len(chosen):
+                sizes.append(place.ranks)
+                times.append(int(chosen[0]))
+        self.findings.loops[at] = times[-1]
+        if at in self.iterations:
+            self.findings.note(site, "iterations", f"{self.iterations[at]}, as was asked for", 1)
+            return self.iterations[at]
+        return self.numbers.by_size(site, "iterations", sizes, times)
+
+    def _numbers(self, site: Site, hole: int, present: Mask, at: str) -> Numbers:
+        name = described(site, at)
+        if hole in site.forms:
+            return self._peers(name, site, hole, present, sorted(site.forms[hole]))
+        seen = seen_scenes(
+            self.places,
+            [[None]] * len(self.places),
+            [[mask] for mask in site.present],
+            [[numbers[hole]] for numbers in site.numbers],
+        )
+        mark = site.shape.marks[hole]
+        return self.numbers.by_rank(
+            name,
+            f"number {hole + 1}",
+            mark,
+            seen,
+            [Scene(self.target)],
+            present,
+            is_data=site.shape.is_data,
+        )
+
+    def _peers(
+        self, name: str, site: Site, hole: int, present: Mask, forms: Sequence[PeerForm]
+    ) -> Numbers:
+        ranks = np.flatnonzero(present)
+        found: dict[bytes, tuple[str, Numbers]] = {}
+        for form in forms:
+            values = form.values(self.target, ranks)
+            if (values >= self.target.ranks).any():
+                continue
+            if (values < 0).any() and form.kind != "constant":
+                continue
+            found.setdefault(values.tobytes(), (form.shown(self.target), values))
+        if not found:
+            raise InputError(f"{name}: no formula gives ranks below {self.target.ranks}")
+        text, values = self.findings.only(name, "the rank", [(t, t, v) for t, v in found.values()])
+        self.findings.note(
+            name, f"rank {hole + 1}", text, sum(bool(m.any()) for m in site.present) - 1
+        )
+        everyone = np.zeros(self.target.ranks, dtype=np.int64)
+        everyone[ranks] = values
+        return everyone
+
+    def _volume(
+        self, name: str, sites: Sequence[Sequence[Site]], fewest: int = FEWEST_SIZES
+    ) -> int:
+        """The mean over the ranks and the sites that each trace has, fitted over the sizes."""
+        means = []
+        for size, place in enumerate(self.places):
+            volumes = [site.volumes[size][site.present[size]] for site in sites[size]]
+            if any(len(of_site) for of_site in volumes):
+                means.append((place.ranks, float(np.concatenate(volumes).mean())))
+        if not any(mean for _, mean in means):
+            return 0
+        if len(means) < fewest:
+            raise InputError(
+                f"{name}: its volumes are known at {len(means)} sizes; {fewest} are needed"
+            )
+        fitted = fit_volumes(means, self.target.ranks, self.scaling)
+        self.findings.volumes.append(FittedVolume(name, fitted))
+        return round(fitted.value)
+
+
+def _ranks(mask: Mask) -> str:
+    return few(np.flatnonzero(mask)) if mask.any() else "none"

@@ -1,0 +1,218 @@
+"""Loops that some ranks have by accident: what they repeat has other numbers on other ranks.
+
+SP solves along a line of cells, and sends a message after each of them. Its size is another one
+where a cell is at the edge of the problem. So some ranks send three equal messages in a row, others
+one and then two equal ones. Neither is a loop of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from tisim.traces.extrapolation.recorded.joined_classes import joined
+from tisim.traces.extrapolation.recorded.loops import Item, Repeat, places
+from tisim.traces.extrapolation.recorded.program import ClassProgram
+from tisim.traces.extrapolation.shapes import Shape
+
+# So many equal calls in a row may be no loop.
+_SHORT = 4
+# What may be spelled out of one loop, and of calls that it repeats. Laying long sequences beside
+# each other takes time by the square of their lengths, on each grid that is tried.
+_MOST_CALLS = 20
+_LONGEST_ROOT = 16
+# Sequences are hashed modulo a prime, so that loops need not be unfolded.
+_PRIME, _BASE = 2**61 - 1, 1_000_003
+
+#: Whether a loop is none.
+_Choice = Callable[[Repeat], bool]
+#: The calls that loops repeat, begun with the first of them in an order that means nothing.
+_Root = tuple[int, ...]
+#: A hash of a sequence, and the power of its base for what stands before it.
+_Order = tuple[int, int]
+
+
+def without_accidental_loops(classes: Sequence[ClassProgram]) -> list[ClassProgram]:
+    """The same programs, in which parts that only some ranks repeat are no loops.
+
+    Calls that only some ranks make several times in a row are spelled out if there are few of them:
+    three sums in a row are a loop, unless messages stand between them, as at the edges of a grid.
+    So are loops of several calls where other ranks make all calls of the program in the same order,
+    but for their numbers, in other loops.
+    """
+    short = _short_calls(classes)
+    return _without_uneven_loops([_without_short_loops(made, short) for made in classes])
+
+
+def spelled_out(
+    items: Sequence[Item], chosen: _Choice, first: int = 0
+) -> tuple[tuple[Item, ...], list[int]]:
+    """The same sequence without some loops.
+
+    Parameters
+    ----------
+    items
+        The sequence.
+    chosen
+        Says which loops.
+    first
+        The number of its first place.
+
+    Returns
+    -------
+    tuple of Item
+        The sequence.
+    list of int
+        Which place each of its places was.
+    """
+    made: list[Item] = []
+    were: list[int] = []
+    for item in items:
+        if isinstance(item, int):
+            made.append(item)
+            were.append(first)
+        elif chosen(item):
+            body, inside = spelled_out(item.body, lambda _: True, first)
+            made += body * item.times
+            were += inside * item.times
+        else:
+            body, inside = spelled_out(item.body, chosen, first)
+            made.append(Repeat(item.times, body))
+            were += inside
+        first += places(item)
+    return tuple(made), were
+
+
+def _spelled(made: ClassProgram, chosen: _Choice) -> ClassProgram:
+    items, were = spelled_out(made.items, chosen)
+    volumes = None if made.volumes is None else made.volumes[were]
+    return replace(made, items=items, volumes=volumes)
+
+
+def _without_short_loops(made: ClassProgram, short: Container[Shape]) -> ClassProgram:
+    calls = {number for number, call in enumerate(made.calls) if call.shape in short}
+    return _spelled(made, lambda loop: len(loop.body) == 1 and loop.body[0] in calls)
+
+
+def _short_calls(classes: Sequence[ClassProgram]) -> set[Shape]:
+    """The calls that are repeated a few times by some ranks of a trace, and not by others."""
+    seen: dict[Shape, dict[int, set[tuple[int, ...]]]] = {}
+    loops: list[dict[Shape, list[int]]] = []
+    for made in classes:
+        of_class: dict[Shape, list[int]] = {}
+        for call, times in _loops_of_one_call(made.items):
+            of_class.setdefault(made.calls[call].shape, []).append(times)
+        loops.append(of_class)
+    for shape in {shape for of_class in loops for shape in of_class}:
+        for made, of_class in zip(classes, loops, strict=True):
+            known = seen.setdefault(shape, {}).setdefault(made.size, set())
+            known.add(tuple(of_class.get(shape, ())))
+    return {
+        shape
+        for shape, sizes in seen.items()
+        if any(len(known) > 1 for known in sizes.values())
+        and all(times <= _SHORT for known in sizes.values() for times in chain(*known))
+    }
+
+
+def _loops_of_one_call(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
+    """The loops that repeat one call: the call, and how often."""
+    for item in items:
+        if isinstance(item, int):
+            continue
+        if len(item.body) == 1 and isinstance(item.body[0], int):
+            yield item.body[0], item.times
+        else:
+            yield from _loops_of_one_call(item.body)
+
+
+def _without_uneven_loops(classes: Sequence[ClassProgram]) -> list[ClassProgram]:
+    """The same programs without loops that ranks which make the same calls do not have."""
+    shapes: dict[Shape, int] = {}
+    numbers = [
+        [shapes.setdefault(call.shape, len(shapes)) for call in made.calls] for made in classes
+    ]
+    loops = [_Loops(own) for own in numbers]
+    found = [of.of(made.items) for of, made in zip(loops, classes, strict=True)]
+    orders = [of.order(made.items) for of, made in zip(loops, classes, strict=True)]
+    uneven: set[_Root] = set()
+    for root in {root for of_class in found for root in of_class}:
+        seen: dict[tuple[int, _Order], list[tuple[int, int]] | None] = {}
+        for made, order, of_class in zip(classes, orders, found, strict=True):
+            own = of_class.get(root)
+            if seen.setdefault((made.size, order), own) != own:
+                uneven.add(root)
+    if not uneven:
+        return list(classes)
+    return joined([_without(made, of, uneven) for of, made in zip(loops, classes, strict=True)])
+
+
+def _without(made: ClassProgram, loops: _Loops, roots: Container[_Root | None]) -> ClassProgram:
+    return _spelled(made, lambda loop: loops.root(loop) in roots)
+
+
+class _Loops:
+    """The loops of the classes of ranks, by what they repeat.
+
+    Parameters
+    ----------
+    shapes
+        The number of the shape of each call.
+    """
+
+    def __init__(self, shapes: Sequence[int]) -> None:
+        self._shapes = shapes
+
+    def root(self, loop: Repeat) -> _Root | None:
+        """The shapes of the calls that it repeats; None for those of long loops."""
+        if _count(loop) > _MOST_CALLS:
+            return None
+        calls, _ = spelled_out((loop,), lambda _: True)
+        shapes = [self._shapes[call] for call in calls if isinstance(call, int)]
+        for length in range(1, min(len(shapes) // 2, _LONGEST_ROOT) + 1):
+            if len(shapes) % length == 0 and shapes[length:] == shapes[:-length]:
+                return min(tuple(shapes[at:length] + shapes[:at]) for at in range(length))
+        return None
+
+    def of(self, items: Sequence[Item]) -> dict[_Root, list[tuple[int, int]]]:
+        """Of each root of several calls: how often loops repeat how many calls."""
+        found: dict[_Root, list[tuple[int, int]]] = {}
+        for item in items:
+            if isinstance(item, int):
+                continue
+            root = self.root(item)
+            if root is not None and len(root) > 1:
+                found.setdefault(root, []).append((item.times, _count(item) // item.times))
+            # A body that repeats nothing itself may have loops of other calls.
+            if root is None or len(root) == _count(item) // item.times:
+                for inner, times in self.of(item.body).items():
+                    found.setdefault(inner, []).extend(times)
+        return found
+
+    def order(self, items: Sequence[Item]) -> _Order:
+        """What tells the calls in their order, without their numbers, from those of others."""
+        made: _Order = (0, 1)
+        for item in items:
+            if isinstance(item, int):
+                made = _behind(made, (self._shapes[item] + 1, _BASE))
+            else:
+                made = _behind(made, _repeated(self.order(item.body), item.times))
+        return made
+
+
+def _behind(one: _Order, other: _Order) -> _Order:
+    return (one[0] * other[1] + other[0]) % _PRIME, one[1] * other[1] % _PRIME
+
+
+def _repeated(one: _Order, times: int) -> _Order:
+    made: _Order = (0, 1)
+    while times:
+        made = _behind(made, one) if times % 2 else made
+        one = _behind(one, one)
+        times //= 2
+    return made
+
+
+def _count(item: Item) -> int:
+    return item.times * sum(map(_count, item.body)) if isinstance(item, Repeat) else 1

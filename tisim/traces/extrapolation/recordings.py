@@ -1,0 +1,167 @@
+"""The traces that are extrapolated, read once for any number of targets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import pairwise
+
+from tisim.errors import InputError
+from tisim.traces.extrapolated import Extrapolated, ExtrapolatedVolume, add_extrapolated
+from tisim.traces.extrapolation.data.approximation import Approximation
+from tisim.traces.extrapolation.hypotheses import Explanation, explain
+from tisim.traces.extrapolation.recorded.accidental_loops import without_accidental_loops
+from tisim.traces.extrapolation.recorded.program import ClassProgram, read_trace
+from tisim.traces.extrapolation.target import write_program
+from tisim.traces.extrapolation.volumes import SCALINGS, UnexplainedVolumeError
+
+FEWEST_SIZES = 3
+# A simple program takes 4 GB at so many.
+_MOST_RANKS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Recordings:
+    """Traces of one program on several numbers of ranks.
+
+    Attributes
+    ----------
+    sizes
+        The numbers of ranks, from the smallest one.
+    classes
+        The programs of all classes of ranks of all traces.
+    means
+        Reads the same with means of volumes that are fitted, for where the volumes of the ranks
+        follow no function; None where `classes` has the means already, or all volumes are exact.
+    legacy
+        Whether lines are of the legacy dialect.
+    scaling
+        How volumes scale.
+    approximation
+        What of the calls is data.
+    """
+
+    sizes: tuple[int, ...]
+    classes: tuple[ClassProgram, ...]
+    means: Callable[[], tuple[ClassProgram, ...]] | None
+    legacy: bool
+    scaling: str
+    approximation: Approximation
+
+    @classmethod
+    def read(
+        cls,
+        traces: Sequence[str | os.PathLike[str]],
+        *,
+        scaling: str = "auto",
+        approximate: Sequence[str] = (),
+    ) -> Recordings:
+        """Read traces.
+
+        Parameters
+        ----------
+        traces, scaling, approximate
+            As `tisim.traces.extrapolation.extrapolate` takes them.
+
+        Raises
+        ------
+        InputError
+            When these are no traces of one program on three numbers of ranks.
+        """
+        as_given = sorted((read_trace(path) for path in traces), key=lambda trace: trace.ranks)
+        recorded = [replace(trace, size=size) for size, trace in enumerate(as_given)]
+        sizes = tuple(trace.ranks for trace in recorded)
+        for one, other in pairwise(recorded):
+            if one.ranks == other.ranks:
+                raise InputError(
+                    f"has {other.ranks:,} ranks, as {one.name} has; give one trace of each number "
+                    "of ranks",
+                    file=other.name,
+                )
+        if len(sizes) < FEWEST_SIZES:
+            shown = ", ".join(map(str, sizes))
+            raise InputError(
+                f"traces of {FEWEST_SIZES} numbers of ranks or more are needed, not of {shown}: "
+                "two determine a function, and another one must confirm it"
+            )
+        if len({trace.legacy for trace in recorded}) > 1:
+            raise InputError("the traces are of different dialects; record them all in one")
+        if scaling not in SCALINGS:
+            raise InputError(f"volumes scale as {', '.join(SCALINGS)}, not as {scaling!r}")
+        # Other volumes are parameters like any other, and exact.
+        is_measured = any(trace.has_measured_volumes for trace in recorded)
+        approximation = Approximation.parsed(approximate)
+
+        def classes_of(fit_volumes: bool) -> tuple[ClassProgram, ...]:
+            parts = [
+                made for trace in recorded for made in trace.classes(fit_volumes, approximation)
+            ]
+            return tuple(without_accidental_loops(parts))
+
+        classes = classes_of(is_measured)
+        is_open = not is_measured and any(trace.has_volumes_by_rank for trace in recorded)
+        # Every action is read for them, so they are read where they are needed, and once.
+        means = cache(partial(classes_of, True)) if is_open else None
+        known = {call.shape.action for made in classes for call in made.calls}
+        if unknown := approximation.how.keys() - known:
+            raise InputError(f"the traces have no {', '.join(sorted(unknown))} to approximate")
+        return cls(sizes, classes, means, recorded[0].legacy, scaling, approximation)
+
+    def explained(
+        self,
+        ranks: int,
+        prefer: Sequence[str] = (),
+        iterations: Mapping[str, int] | None = None,
+    ) -> Explanation:
+        """The program on a number of ranks.
+
+        Parameters
+        ----------
+        ranks, prefer, iterations
+            As `tisim.traces.extrapolation.extrapolate` takes them.
+
+        Raises
+        ------
+        InputError
+            When a part of it is explained by no function, or by several that differ there.
+        """
+        if ranks < 1:
+            raise InputError(f"a trace has a rank or more, not {ranks}")
+        if ranks > _MOST_RANKS:
+            raise InputError(
+                f"up to {_MOST_RANKS:,} ranks are predicted, not {ranks:,}: what each of them does "
+                "has to fit into memory"
+            )
+        asked = iterations or {}
+        try:
+            return explain(self.classes, self.sizes, ranks, prefer, self.scaling, asked)
+        except UnexplainedVolumeError:
+            if self.means is None:
+                raise
+        return explain(self.means(), self.sizes, ranks, prefer, self.scaling, asked)
+
+    def write(self, found: Explanation, ranks: int, output: str | os.PathLike[str]) -> int:
+        """Write a program as a trace that says how it was made.
+
+        Returns
+        -------
+        int
+            How many classes of ranks it has.
+        """
+        how = self.approximation.how
+        comments = [f"# approximate: {action}, {way}" for action, way in how.items()]
+        precision = "mean" if found.findings.volumes else ""
+        count = write_program(
+            found.program, ranks, output, self.legacy, precision, comments, self.approximation
+        )
+        volumes = tuple(
+            ExtrapolatedVolume(
+                one.site, one.fit.family, round(one.fit.value), one.fit.left_out(ranks)
+            )
+            for one in found.findings.volumes
+            if round(one.fit.value)
+        )
+        add_extrapolated(output, Extrapolated(self.sizes, volumes, how))
+        return count

@@ -1,0 +1,191 @@
+"""One program that all ranks of all traces run, each of them some parts of it.
+
+Classes of ranks are merged one after the other. Two calls are the same one when they have the same
+shape and their ranks have a formula in common; among the ways to lay two programs beside each other
+the one with the most equal calls is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+from tisim.traces.extrapolation.grids import Place
+from tisim.traces.extrapolation.merging.kinds import Forms, Kind, Kinds
+from tisim.traces.extrapolation.merging.parts import parted
+from tisim.traces.extrapolation.merging.worths import Pairs, Worths, best
+from tisim.traces.extrapolation.nodes import CallOf, Loop, LoopOf, Node, Site
+from tisim.traces.extrapolation.peers import peer_forms
+from tisim.traces.extrapolation.recorded.loops import Item, Repeat
+from tisim.traces.extrapolation.recorded.loops import places as count_places
+from tisim.traces.extrapolation.recorded.program import ClassProgram
+from tisim.traces.extrapolation.shapes import ClassCall, Numbers
+
+# How often every class is laid beside the whole again.
+_ROUNDS = 2
+
+
+def merged(classes: Sequence[ClassProgram], places: Sequence[Place]) -> list[Node]:
+    """The program of all classes."""
+    merger = _Merger(places)
+    program: list[Node] = []
+    parts = parted(classes, places)
+    alone = [
+        merger.nodes(made)
+        for made in sorted(parts, key=lambda made: (-_calls(made.items), -len(made.ranks)))
+    ]
+    for nodes in alone:
+        program = merger.merge(program, nodes)
+    for _ in range(_ROUNDS):
+        before, program = program, merger.laid_again(program, alone)
+        if _is_same(before, program):  # so are all further rounds
+            break
+    return program
+
+
+def _calls(items: Sequence[Item]) -> int:
+    return sum(_calls(item.body) if isinstance(item, Repeat) else 1 for item in items)
+
+
+class _Merger:
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._places = places
+        self._sizes = [place.ranks for place in places]
+        self._kinds = Kinds()
+        self._forms: dict[tuple[int, bytes, bytes], Forms] = {}
+        self._worths = Worths(self._kinds)
+
+    def nodes(self, made: ClassProgram) -> list[Node]:
+        """The program of one class."""
+        kinds = [self._kind(made, call) for call in made.calls]
+        return self._nodes(made, kinds, made.items, 0)
+
+    def _nodes(
+        self, made: ClassProgram, kinds: Sequence[Kind], items: Sequence[Item], first: int
+    ) -> list[Node]:
+        """A part of it; `first` is the number of its first place."""
+        nodes: list[Node] = []
+        for item in items:
+            if isinstance(item, Repeat):
+                loop = LoopOf(made.size, made.ranks, item.times)
+                body = self._nodes(made, kinds, item.body, first)
+                nodes.append(Loop((loop,), self._sizes, body))
+            else:
+                volumes = None if made.volumes is None else made.volumes[first]
+                call = CallOf(made.size, made.ranks, made.calls[item].numbers, volumes)
+                nodes.append(Site(kinds[item], (call,), self._sizes))
+            first += count_places(item)
+        return nodes
+
+    def _kind(self, made: ClassProgram, call: ClassCall) -> Kind:
+        forms: dict[int, Forms] = {}
+        plain: dict[int, Numbers] = {}
+        for hole, values in enumerate(call.numbers):
+            if call.shape.is_rank(hole):
+                forms[hole] = self._peer_forms(made, values)
+            else:
+                plain[hole] = values
+        # Of what started the requests that it names, below those of the call itself.
+        for starter in call.starters:
+            for hole, values in enumerate(starter.numbers):
+                if starter.shape.is_rank(hole):
+                    forms[-1 - len(forms)] = self._peer_forms(made, values)
+        leader = (made.size, int(made.ranks[0]))
+        return self._kinds.of(call.shape, call.varying, leader, forms, plain)
+
+    def _peer_forms(self, made: ClassProgram, values: Numbers) -> Forms:
+        key = (made.size, made.ranks.tobytes(), values.tobytes())
+        if key not in self._forms:
+            self._forms[key] = peer_forms(self._places[made.size], made.ranks, values)
+        return self._forms[key]
+
+    def merge(self, left: list[Node], right: list[Node]) -> list[Node]:
+        """Lay two sequences beside each other."""
+        pairs = self._worths.pairs(left, right)
+        nodes: list[Node] = []
+        at_left = at_right = 0
+        for i, j in [*pairs, (len(left), len(right))]:
+            nodes += self._beside(left[at_left:i], right[at_right:j])
+            if i < len(left):
+                nodes.append(self._joined(left[i], right[j]))
+            at_left, at_right = i + 1, j + 1
+        return nodes
+
+    def _beside(self, left: Sequence[Node], right: Sequence[Node]) -> list[Node]:
+        """Two sequences of other calls, those that only differ in numbers beside each other.
+
+        A third class may make some of the one and some of the other.
+        """
+        nodes: list[Node] = []
+        at_left = at_right = 0
+        for i, j in [
+            *best(self._all_alike(left, right)),
+            (len(left), len(right)),
+        ]:
+            nodes += [*left[at_left:i], *right[at_right:j]]
+            if i < len(left):
+                nodes += [left[i], right[j]]
+            at_left, at_right = i + 1, j + 1
+        return nodes
+
+    def laid_again(self, whole: Sequence[Node], parts: Sequence[Sequence[Node]]) -> list[Node]:
+        """The same program, in which each class has chosen among all calls that there are.
+
+        A class that was merged early could not yet choose calls that later ones brought.
+        """
+        chosen: list[list[Node]] = [[] for _ in whole]
+        for part in parts:
+            for i, j in self._worths.pairs(whole, part):
+                chosen[i].append(part[j])
+        if sum(map(len, chosen)) < sum(map(len, parts)):  # a class has calls that found no place
+            return list(whole)
+        made: list[Node] = []
+        for node, same in zip(whole, chosen, strict=True):
+            if not same:
+                continue
+            loops = [one for one in same if isinstance(one, Loop)]
+            if isinstance(node, Loop):
+                body = self.laid_again(node.body, [one.body for one in loops])
+                made.append(Loop(_loops_of(loops), self._sizes, body))
+            else:
+                made.append(reduce(self._joined, same))
+        return made
+
+    def _joined(self, left: Node, right: Node) -> Node:
+        if isinstance(left, Loop) and isinstance(right, Loop):
+            return Loop(_loops_of((left, right)), self._sizes, self.merge(left.body, right.body))
+        assert isinstance(left, Site) and isinstance(right, Site)
+        kind = self._kinds.joined(left.kind, right.kind)
+        return Site(kind, left.calls + right.calls, self._sizes)
+
+    def _all_alike(self, left: Sequence[Node], right: Sequence[Node]) -> Pairs:
+        """1 for calls of one shape whose ranks have a formula in common, else 0."""
+        alike = np.zeros((len(left), len(right)), dtype=np.int64)
+        for i, mine in enumerate(left):
+            for j, theirs in enumerate(right):
+                if isinstance(mine, Site) and isinstance(theirs, Site):
+                    alike[i, j] = self._kinds.alike(mine.kind, theirs.kind)
+        return alike
+
+
+def _loops_of(nodes: Sequence[Loop]) -> tuple[LoopOf, ...]:
+    return tuple(loop for node in nodes for loop in node.loops)
+
+
+def _is_same(left: Sequence[Node], right: Sequence[Node]) -> bool:
+    """Whether two programs are made of the same calls of the same classes."""
+    return len(left) == len(right) and all(
+        _parts(mine) == _parts(theirs)
+        and (
+            not isinstance(mine, Loop)
+            or (isinstance(theirs, Loop) and _is_same(mine.body, theirs.body))
+        )
+        for mine, theirs in zip(left, right, strict=True)
+    )
+
+
+def _parts(node: Node) -> set[int]:
+    assert isinstance(node, (Site, Loop))
+    return {id(one) for one in (node.calls if isinstance(node, Site) else node.loops)}

@@ -1,0 +1,149 @@
+"""Volumes of computations over the number of ranks: least squares, checked on what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tisim.errors import InputError
+from tisim.traces.extrapolated import LeftOut
+
+#: How volumes may scale with the number of ranks.
+SCALINGS = ("auto", "strong", "weak")
+#: Sizes that are needed to check a function.
+FEWEST_SIZES = 3
+
+# Terms t of the functions a t and a t + c: those that fall with the number of ranks, and others.
+_FALLING: dict[str, Callable[[float], float]] = {
+    "1/P": lambda p: 1 / p,
+    "P^-2": lambda p: p**-2.0,
+    "P^(-1/2)": lambda p: p**-0.5,
+    "P^(-2/3)": lambda p: p ** (-2 / 3),
+    "P^(-1/3)": lambda p: p ** (-1 / 3),
+}
+_STEADY: dict[str, Callable[[float], float]] = {
+    "constant": lambda p: 1.0,
+    "log2(P)": lambda p: float(np.log2(p)),
+    "P": lambda p: p,
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A volume as a function a t + c of the number of ranks."""
+
+    term: Callable[[float], float]
+    factor: float
+    offset: float
+
+    def at(self, ranks: float) -> float:
+        """The volume at a number of ranks."""
+        return self.factor * self.term(ranks) + self.offset
+
+
+class UnexplainedVolumeError(InputError):
+    """An exact volume that no function gives, so that only means may be left."""
+
+
+@dataclass(frozen=True)
+class VolumeFit:
+    """A function for a volume.
+
+    Attributes
+    ----------
+    family
+        Its name.
+    value
+        What it says of the target.
+    error
+        The largest relative error for a size, from the other ones.
+    curve
+        The function.
+    means
+        Numbers of ranks, and the mean volume there, that were fitted.
+    without
+        The same function fitted without each of these sizes.
+    errors
+        How much more than that the volume is at this size, relative to what it says.
+    """
+
+    family: str
+    value: float
+    error: float
+    curve: Curve
+    means: tuple[tuple[int, float], ...]
+    without: tuple[Curve, ...]
+    errors: tuple[float, ...]
+
+    def left_out(self, ranks: int) -> tuple[LeftOut, ...]:
+        """What the fits without each of the sizes say of a number of ranks."""
+        return tuple(
+            LeftOut(size, max(curve.at(ranks), 0.0), error)
+            for (size, _), curve, error in zip(self.means, self.without, self.errors, strict=True)
+        )
+
+
+def fit_volumes(means: Sequence[tuple[int, float]], target: int, scaling: str) -> VolumeFit:
+    """The function that predicts each size best from the others.
+
+    Parameters
+    ----------
+    means
+        Numbers of ranks, and the mean volume there.
+    target
+        The number of ranks that is asked for.
+    scaling
+        One of `SCALINGS`.
+    """
+    terms = {
+        "auto": {**_STEADY, **_FALLING},
+        "strong": _FALLING,
+        "weak": _STEADY,
+    }[scaling]
+    found: list[VolumeFit] = []
+    for name, term in terms.items():
+        for with_offset in (False, True):
+            if with_offset and (name == "constant" or len(means) <= FEWEST_SIZES - 1):
+                continue
+            fit = _fitted(name, term, with_offset, means, target)
+            if fit.value >= 0:
+                found.append(fit)
+    # Of functions that are as good, the one that comes first has the fewest constants.
+    return min(found, key=lambda fit: round(fit.error, 3))
+
+
+def _fitted(
+    name: str,
+    term: Callable[[float], float],
+    with_offset: bool,
+    means: Sequence[tuple[int, float]],
+    target: int,
+) -> VolumeFit:
+    points = np.array([term(float(p)) for p, _ in means])
+    volumes = np.array([volume for _, volume in means])
+
+    def curve(kept: NDArray[np.bool_]) -> Curve:
+        columns = [points[kept], np.ones(int(kept.sum()))][: 1 + with_offset]
+        solved = np.linalg.lstsq(np.column_stack(columns), volumes[kept], rcond=None)[0]
+        return Curve(term, float(solved[0]), float(solved[1]) if with_offset else 0.0)
+
+    places = np.arange(len(means))
+    whole = curve(np.ones(len(means), dtype=np.bool_))
+    without = tuple(curve(places != out) for out in places)
+    worst, errors = 0.0, []
+    for (ranks, volume), other in zip(means, without, strict=True):
+        predicted = other.at(ranks)
+        worst = max(worst, abs(predicted - volume) / max(abs(volume), 1.0))
+        errors.append((volume - predicted) / max(abs(predicted), 1.0))
+    return VolumeFit(
+        f"{name} + c" if with_offset else name,
+        whole.at(target),
+        worst,
+        whole,
+        tuple(means),
+        without,
+        tuple(errors),
+    )

@@ -1,0 +1,227 @@
+"""What all patterns have in common: iterations of lines, and computations that vary."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+#: Lines without their rank; a number is a computation of that part of an iteration's flops.
+Program = list[str | float]
+
+# So many characters of a rank's trace are made at once.
+_PIECE = 1 << 20
+_RANKS_BETWEEN_REPORTS = 256
+# A sum of doubles: one flop for so many bytes.
+_BYTES_PER_FLOP = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pattern(ABC):
+    """A program whose ranks do the same in every iteration.
+
+    Parameters
+    ----------
+    ranks
+        Number of ranks.
+    iterations
+        How often the pattern is repeated.
+    compute
+        Flops of one rank in one iteration.
+    imbalance
+        From 0 to 1. The flops of a rank are multiplied by a factor of its own, uniform between
+        ``1 - imbalance`` and ``1 + imbalance``.
+    noise
+        The same for every single computation.
+    allreduce
+        Bytes of an allreduce of all ranks that follows iterations; 0: none does.
+    allreduce_every
+        It follows every so many iterations.
+    seed
+        Of the random numbers: the same seed gives the same trace.
+    requests
+        Whether non-blocking calls and the waits for them have numbers (``request=N``).
+
+    Raises
+    ------
+    InputError
+        When a number cannot be.
+    """
+
+    ranks: int
+    iterations: int = 10
+    compute: float = 1e6
+    imbalance: float = 0.0
+    noise: float = 0.0
+    allreduce: int = 0
+    allreduce_every: int = 1
+    seed: int = 1
+    requests: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("ranks", "allreduce_every"):
+            self._check(name, getattr(self, name) >= 1, "at least 1")
+        for name in ("iterations", "compute", "allreduce", "seed"):
+            self._check(name, getattr(self, name) >= 0, "at least 0")
+        for name in ("imbalance", "noise"):
+            self._check(name, 0 <= getattr(self, name) <= 1, "between 0 and 1")
+        self._check("ranks", self.ranks <= 1 << 30, "at most 2^30")
+
+    def _check(self, name: str, holds: bool, what: str) -> None:
+        if not holds:
+            raise InputError(f"{name} must be {what}, not {getattr(self, name)}")
+
+    @abstractmethod
+    def iteration(self, rank: int) -> Program:
+        """What a rank does in one iteration."""
+
+    def write(
+        self, target: str | os.PathLike[str], progress: Callable[[float], None] | None = None
+    ) -> None:
+        """Write the trace.
+
+        Parameters
+        ----------
+        target
+            One packed file when its name ends in ``.tit``; otherwise a directory, with a file a
+            rank, which must not be there yet, or be empty.
+        progress
+            Is called now and then with the fraction that is written, from 0 to 1.
+
+        Raises
+        ------
+        InputError
+            When `target` cannot be written.
+        """
+        from tisim.traces.writer import write_trace
+
+        with write_trace(target, self.ranks) as trace:
+            for rank in range(self.ranks):
+                if self.noise:
+                    trace.write_rank(rank, self.pieces(rank, progress))
+                    continue
+                trace.write_repeated(rank, self.repeated_pieces(rank))
+                done = rank + 1
+                if progress is not None and (
+                    done % _RANKS_BETWEEN_REPORTS == 0 or done == self.ranks
+                ):
+                    progress(done / self.ranks)
+
+    def repeated_pieces(self, rank: int) -> Iterator[tuple[str, int]]:
+        """The lines of a rank without noise: pieces, and how often each is repeated."""
+        volume = self._volume(rank)
+        yield f"{rank} init\n", 1
+        for program, times in self._repeated(self._body(rank)):
+            flops = tuple(round(x * volume) for x in program if isinstance(x, float))
+            yield _template(rank, program) % flops, times
+        yield f"{rank} finalize\n", 1
+
+    def pieces(self, rank: int, progress: Callable[[float], None] | None = None) -> Iterator[str]:
+        """The lines of a rank, many at a time."""
+        from tisim.traces.writer import spelled_out
+
+        if not self.noise:
+            yield from spelled_out(self.repeated_pieces(rank))
+            return
+        body = self._body(rank)
+        random = self.random(1, rank)
+        yield f"{rank} init\n"
+        done = 0
+        for program, times in self._repeated(body):
+            lines = _template(rank, program)
+            flops = [x * self._volume(rank) for x in program if isinstance(x, float)]
+            at_once = max(_PIECE // max(len(lines), 1), 1)
+            for first in range(0, times, at_once):
+                count = min(at_once, times - first)
+                yield lines * count % self._noisy(flops, count, random)
+                done += count * len(program)
+                if progress is not None:
+                    progress((rank + done / self._lines(body)) / self.ranks)
+        yield f"{rank} finalize\n"
+
+    def _body(self, rank: int) -> Program:
+        return numbered(self.iteration(rank)) if self.requests else self.iteration(rank)
+
+    def _lines(self, body: Program) -> int:
+        sums = self.iterations // self.allreduce_every if self.allreduce else 0
+        return max(self.iterations * len(body) + sums, 1)
+
+    def _repeated(self, body: Program) -> Iterator[tuple[Program, int]]:
+        """Programs that follow one another, each so many times."""
+        if not self.allreduce:
+            yield body, self.iterations
+            return
+        flops = max(self.allreduce // _BYTES_PER_FLOP, 1)
+        sums: Program = [f"allreduce {self.allreduce} {flops}"]
+        rounds, rest = divmod(self.iterations, self.allreduce_every)
+        if self.allreduce_every * len(body) <= _PIECE // 32:
+            yield body * self.allreduce_every + sums, rounds
+        else:
+            for _ in range(rounds):
+                yield body, self.allreduce_every
+                yield sums, 1
+        yield body, rest
+
+    def _noisy(
+        self, flops: list[float], times: int, random: np.random.Generator
+    ) -> tuple[int, ...]:
+        """The volumes of computations that are repeated, each with a factor of its own."""
+        drawn = random.random((times, len(flops)))
+        volumes = (1 + self.noise * (2 * drawn - 1)) * flops
+        return tuple(volumes.round().ravel())
+
+    @cached_property
+    def _factors(self) -> list[float]:
+        """What the flops of each rank are multiplied by."""
+        drawn = self.random(0).random(self.ranks)
+        factors: list[float] = (1 + self.imbalance * (2 * drawn - 1)).tolist()
+        return factors
+
+    def _volume(self, rank: int) -> float:
+        """Flops of a rank in one iteration, without noise."""
+        return self.compute * self._factors[rank] if self.imbalance else self.compute
+
+    def random(self, *stream: int) -> np.random.Generator:
+        """One of the independent sequences of random numbers of the seed."""
+        import numpy as np
+
+        return np.random.default_rng([self.seed, *stream])
+
+
+def numbered(program: Program) -> Program:
+    """The program with a number for each request, the lowest that is free."""
+    made: Program = []
+    pending: dict[int, tuple[str, ...]] = {}
+    for line in program:
+        words = line.split() if isinstance(line, str) else [""]
+        if words[0] in ("isend", "irecv"):
+            number = next(n for n in range(len(pending) + 1) if n not in pending)
+            # By source and tag a wait for a receive names it.
+            pending[number] = (words[1], words[2]) if words[0] == "irecv" else ()
+            made.append(f"{line} request={number}")
+        elif words[0] == "wait":
+            number = next(n for n, key in pending.items() if key == (words[1], words[3]))
+            del pending[number]
+            made.append(f"wait request={number}")
+        elif words[0] == "waitall":
+            made.append(f"waitall requests={','.join(map(str, sorted(pending)))}")
+            pending.clear()
+        else:
+            made.append(line)
+    return made
+
+
+def _template(rank: int, program: Program) -> str:
+    """The lines of a program, with places for its volumes."""
+    return "".join(
+        f"{rank} compute %d\n" if isinstance(line, float) else f"{rank} {line}\n"
+        for line in program
+    )

@@ -1,0 +1,181 @@
+"""Importing a trace: from any known format to one that can be replayed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.support.quantities import parse_speed
+from tisim.traces.importers import registry
+from tisim.traces.importers.call_times import CallTimes, check_timeline
+from tisim.traces.importers.importer import ForeignTrace, ImportOptions
+from tisim.traces.importers.notes import Note, Notes
+from tisim.traces.progress import Progress
+from tisim.traces.writer import PACKED_SUFFIX, DrawnTraceWriter, TraceWriter, write_trace
+
+# So many characters of lines are handed on at once.
+_PIECE = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What an import made.
+
+    Attributes
+    ----------
+    format
+        The format that was read.
+    ranks, lines
+        How many ranks, and lines of the trace, there are.
+    notes
+        What was guessed or lost, by kind.
+    """
+
+    format: str
+    ranks: int
+    lines: int
+    notes: tuple[Note, ...]
+
+
+def convert(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    speed: float | str | None = None,
+    counter: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    timeline: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Conversion:
+    """Write a trace of another tool as a trace that can be replayed.
+
+    Parameters
+    ----------
+    source
+        The file that the other tool calls its trace, or several files, or a directory.
+    output
+        The trace to write: one packed file when its name ends in ``.tit``, else a directory. It
+        appears when it is whole.
+    format
+        The format of `source`; None: it is recognised by its content.
+    speed
+        For formats with durations: flop/s (or instructions a second) of the recorded machine, a
+        number or text such as ``"2.4Gf"``.
+    counter
+        The hardware counter in the trace to take volumes from, such as ``"PAPI_TOT_INS"``.
+    columns
+        For tables: the column of each quantity, see the documentation of imports.
+    timeline
+        A file (``.csv`` or ``.parquet``) to write when each call began and ended, for formats that
+        say it: the columns ``rank``, ``kind``, ``start``, ``end`` and ``line``, as an execution
+        writes them.
+    progress
+        Is told now and then which part is done, from 0 to 1.
+
+    Returns
+    -------
+    Conversion
+        What was written, and what was guessed or lost.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be read, is damaged, or says what no trace can say.
+    """
+    named = [source] if isinstance(source, str | os.PathLike) else list(source)
+    if not named:
+        raise InputError("there is no file to import; name at least one")
+    files = [Path(name) for name in named]
+    if timeline is not None:
+        check_timeline(timeline)
+    options = ImportOptions(
+        times=None if timeline is None else CallTimes(),
+        speed=parse_speed(speed, "speed") if isinstance(speed, str) else speed,
+        counter=counter,
+        columns=dict(columns or {}),
+    )
+    chosen = registry.recognise(files) if format is None else registry.importer(format)
+    for file in files:
+        if not file.exists():
+            raise InputError("there is no such file", file=file)
+    notes = Notes()
+    trace = chosen.open(files, options, notes)
+    lines = 0
+    try:
+        if options.times is not None and not trace.has_times:
+            raise InputError(
+                f"the format {chosen.name} does not say when calls began; leave --timeline out",
+                file=files[0],
+            )
+        with _writer(output, trace) as writer:
+            for rank in range(trace.ranks):
+                lines += _write(writer, trace, rank)
+                if progress is not None:
+                    progress((rank + 1) / trace.ranks)
+            if options.times is not None and timeline is not None:
+                options.times.write(timeline)
+    finally:
+        trace.close()
+        if options.times is not None:
+            options.times.close()
+    return Conversion(chosen.name, trace.ranks, lines, tuple(notes))
+
+
+@contextlib.contextmanager
+def _writer(
+    output: str | os.PathLike[str], trace: ForeignTrace
+) -> Iterator[TraceWriter | DrawnTraceWriter]:
+    """What the trace is written by: one that draws volumes where there are histograms of them."""
+    if not trace.histograms:
+        with write_trace(output, trace.ranks) as writer:
+            yield writer
+        return
+    if Path(output).suffix != PACKED_SUFFIX:
+        raise InputError(
+            "the trace has histograms of its computations, which only a packed trace can hold: "
+            f"give it a name that ends in {PACKED_SUFFIX}",
+            file=output,
+        )
+    drawn = DrawnTraceWriter(trace.ranks)
+    for bins in trace.histograms:
+        drawn.histogram(bins)
+    yield drawn
+    drawn.finish(output)
+
+
+def _write(writer: TraceWriter | DrawnTraceWriter, trace: ForeignTrace, rank: int) -> int:
+    """Write one rank, and say how many lines it has."""
+    program = trace.program(rank)
+    if program is None:
+        counted = _Counted(trace, rank)
+        writer.write_rank(rank, counted.pieces())
+        return counted.lines
+    writer.write_program(rank, program)
+    return program.length()
+
+
+class _Counted:
+    """Hands on the lines of a rank, many at a time."""
+
+    def __init__(self, trace: ForeignTrace, rank: int) -> None:
+        self._source = trace.lines(rank)
+        self.lines = 0
+
+    def pieces(self) -> Iterator[str]:
+        piece: list[str] = []
+        size = 0
+        for line in self._source:
+            self.lines += 1
+            piece.append(line)
+            size += len(line)
+            if size >= _PIECE:
+                yield "".join(piece)
+                piece.clear()
+                size = 0
+        if piece:
+            yield "".join(piece)

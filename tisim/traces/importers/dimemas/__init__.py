@@ -1,0 +1,5 @@
+"""Traces of Dimemas."""
+
+from tisim.traces.importers.dimemas.importer import DimemasImporter
+
+__all__ = ["DimemasImporter"]

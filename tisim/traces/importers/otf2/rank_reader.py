@@ -1,0 +1,323 @@
+"""Turns the events of one rank into the lines of its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from tisim import _core
+from tisim.traces.importers.collectives import ROOTED, VECTORS, uniform_collective
+from tisim.traces.importers.line_queue import Slot
+from tisim.traces.importers.notes import NO_FINALIZE
+from tisim.traces.importers.otf2.events import Event
+from tisim.traces.importers.otf2.opened_trace import OpenedTrace
+from tisim.traces.importers.otf2.sizes import note_ambiguity, uniform_size
+from tisim.traces.importers.rank_calls import RankCalls
+from tisim.traces.importers.requests import RequestNumbers
+from tisim.traces.importers.words import COLLECTIVES, is_lost
+
+# How the send of a call is written; MPI_Send and all others: as it stands.
+_SENDS = {"MPI_Ssend": "ssend", "MPI_Bsend": "bsend"}
+_ISENDS = {"MPI_Issend": "issend", "MPI_Ibsend": "ibsend"}
+#: What is told of events that are in the trace and in no line, by the core's names for them.
+LOSSES = {
+    "flush": "the time of writing the trace's buffer is left out",
+    "measurement": "calls while the measurement was off are not in the trace",
+    "rma_put": "MPI_Put is left out",
+    "rma_get": "MPI_Get is left out",
+    "rma_atomic": "an atomic one-sided call is left out",
+    "io": "an access of a file is left out",
+    "mrecv": "MPI_Mrecv is left out",
+    "cancelled_receive": "a cancelled receive is left out",
+    "receive_without_beginning": "a receive whose beginning is not in the trace",
+    "collective_without_beginning": "a collective whose beginning is not in the trace",
+    "never_completed": "a receive that never completed is left out",
+}
+
+
+class RankReader:
+    """Reads the events of one rank in their order.
+
+    Parameters
+    ----------
+    rank
+        The rank.
+    trace
+        Its trace.
+    requests
+        Gives requests their numbers; the smallest free ones by default.
+    """
+
+    def __init__(
+        self, rank: int, trace: OpenedTrace, requests: RequestNumbers | None = None
+    ) -> None:
+        self._rank = rank
+        self._definitions = trace.definitions
+        self._communicators = trace.communicators
+        self._vectors = trace.vectors
+        self._options = trace.options
+        self._notes = trace.notes
+        self._calls = RankCalls(rank, requests)
+        self._number = 0  # of the event, for notes
+        # Which one of those with a size for each rank the next collective is; None: the next one.
+        self._position: int | None = None
+        # The MPI calls that are open, outermost first, and what was completed in them.
+        self._open: list[str] = []
+        self._completed: list[int] = []
+        self._sent_in_call: tuple[int, ...] | None = None
+        self._received_in_call: tuple[int, ...] | None = None
+        # Where the computation began: ticks, or the counter; None: before MPI_Init.
+        self._began: int | None = None
+        self._counted = 0
+        self._flushed = 0
+        self._started_count = 0
+        self._ended = False
+        self._posted: dict[int, tuple[Slot, int]] = {}
+        self._entered = 0
+        #: The functions around the calls.
+        self.functions = _core.CallTree()
+
+    def lines(self, events: Iterable[Event]) -> Iterator[tuple[str, int]]:
+        """Yield the lines of the rank, each with the node of the function that made the call."""
+        calls = self._calls
+        calls.action("init")
+        for declaration in self._communicators.declarations(self._rank):
+            calls.action(declaration)
+        handlers: dict[str, Callable[[int, tuple[int, ...]], None]] = {
+            name.removeprefix("_on_"): getattr(self, name)
+            for name in dir(self)
+            if name.startswith("_on_")
+        }
+        for kind, time, numbers in events:
+            self._number += 1
+            handler = handlers.get(kind)
+            if handler is None and kind in LOSSES:
+                self._lose(kind)
+            elif handler is not None:
+                handler(time, numbers)
+                yield from calls.lines.ready_with_sites()
+        for request, posted in list(self._posted.items()):
+            self._lose("never_completed")
+            calls.withdraw(posted, request)
+        if not self._ended:
+            self._notes.add(NO_FINALIZE, f"rank {self._rank}, at its end")
+            calls.lines.site = 0
+            calls.action("finalize")
+        yield from calls.lines.ready_with_sites()
+
+    def _lose(self, kind: str) -> None:
+        self._notes.add(LOSSES[kind], self._place())
+
+    def _place(self) -> str:
+        return f"rank {self._rank}, event {self._number}"
+
+    def _on_enter(self, time: int, numbers: tuple[int, ...]) -> None:
+        name = self._definitions.calls.get(numbers[0])
+        if name is None:
+            if not self._open:
+                self.functions.enter(numbers[0])
+            return
+        if not self._open and self._began is not None:
+            self._calls.compute(self._volume(time))
+        if not self._open:
+            self._entered = time
+            self._calls.lines.site = self.functions.here
+        self._open.append(name)
+        if name == "MPI_Finalize":
+            self._calls.action("finalize")
+            self._ended = True
+
+    def _on_leave(self, time: int, numbers: tuple[int, ...]) -> None:
+        name = self._definitions.calls.get(numbers[0])
+        if name is None or not self._open:
+            if not self._open:
+                self.functions.leave(numbers[0])
+            return
+        self._open.pop()
+        if self._open:
+            return
+        self._write_call(name)
+        self._calls.lines.site = 0
+        self._keep_times(name, time)
+        self._began = None if self._ended else time
+        self._started_count = self._counted
+        self._flushed = 0
+
+    def _keep_times(self, name: str, time: int) -> None:
+        times = self._options.times
+        if times is not None:
+            per_second = round(self._definitions.ticks_per_second)
+            begin, end = (tick * 10**9 // per_second for tick in (self._entered, time))
+            function = name.removeprefix("MPI_")
+            times.add(self._rank, function, begin, end, self._calls.lines.count)
+
+    def _volume(self, time: int) -> float:
+        assert self._began is not None
+        if self._definitions.counter is not None:
+            return self._counted - self._started_count
+        ticks = time - self._began - self._flushed
+        return self._options.volume_of(max(ticks, 0) / self._definitions.ticks_per_second)
+
+    def _on_metric(self, _time: int, numbers: tuple[int, ...]) -> None:
+        wanted = self._definitions.counter
+        if wanted is not None and numbers[0] == wanted[0]:
+            self._counted = numbers[1 + wanted[1]]
+
+    def _on_flush(self, time: int, numbers: tuple[int, ...]) -> None:
+        self._lose("flush")
+        self._flushed += numbers[0] - time
+
+    def _comm(self, reference: int) -> int | None:
+        if not self._communicators.has(reference, self._rank):
+            self._notes.add(
+                "a call on a communicator that is unknown, or of other ranks, is left out",
+                self._place(),
+            )
+            return None
+        return self._communicators.number(reference)
+
+    def _on_send(self, _time: int, numbers: tuple[int, ...]) -> None:
+        call = self._open[-1] if self._open else "MPI_Send"
+        if call.startswith("MPI_Sendrecv"):
+            self._sent_in_call = numbers
+            return
+        receiver, comm, tag, nbytes = numbers
+        number = self._comm(comm)
+        if number is not None:
+            self._calls.message(_SENDS.get(call, "send"), receiver, tag, nbytes, number)
+
+    def _on_recv(self, _time: int, numbers: tuple[int, ...]) -> None:
+        call = self._open[-1] if self._open else "MPI_Recv"
+        if call.startswith("MPI_Sendrecv"):
+            self._received_in_call = numbers
+            return
+        sender, comm, tag, nbytes = numbers
+        number = self._comm(comm)
+        if number is not None:
+            self._calls.message("recv", sender, tag, nbytes, number)
+
+    def _on_isend(self, _time: int, numbers: tuple[int, ...]) -> None:
+        receiver, comm, tag, nbytes, request = numbers
+        number = self._comm(comm)
+        if number is not None:
+            call = self._open[-1] if self._open else "MPI_Isend"
+            word = _ISENDS.get(call, "isend")
+            self._calls.post(word, receiver, tag, nbytes, request, number)
+
+    def _on_isend_complete(self, _time: int, numbers: tuple[int, ...]) -> None:
+        self._completed.append(numbers[0])
+
+    def _on_irecv_request(self, _time: int, numbers: tuple[int, ...]) -> None:
+        self._posted[numbers[0]] = self._calls.post_later(numbers[0])
+
+    def _on_irecv(self, _time: int, numbers: tuple[int, ...]) -> None:
+        if self._fill_receive(numbers):
+            self._completed.append(numbers[4])
+
+    def _fill_receive(self, numbers: tuple[int, ...]) -> bool:
+        """Say what a receive that was posted was; False: it is left out."""
+        sender, comm, tag, nbytes, request = numbers
+        posted = self._posted.pop(request, None)
+        if posted is None:
+            self._lose("receive_without_beginning")
+            return False
+        number = self._comm(comm)
+        if number is None:
+            self._calls.withdraw(posted, request)
+            return False
+        self._calls.fill_post(posted, "irecv", sender, tag, nbytes, number)
+        return True
+
+    def _on_cancelled(self, _time: int, numbers: tuple[int, ...]) -> None:
+        posted = self._posted.pop(numbers[0], None)
+        if posted is None:
+            # A send, which stands in the trace; the call that found it cancelled is a wait for it.
+            self._calls.cancel(numbers[0])
+            self._completed.append(numbers[0])
+            return
+        # Whom it would have received from is not in the trace.
+        self._calls.withdraw(posted, numbers[0])
+        self._lose("cancelled_receive")
+
+    def _on_probe(self, _time: int, numbers: tuple[int, ...]) -> None:
+        number = self._comm(numbers[1])
+        if number is not None:
+            self._calls.action(f"probe {numbers[0]} {numbers[2]}", number)
+
+    def _on_collective(self, _time: int, numbers: tuple[int, ...]) -> None:
+        operation, comm, root, sent, received = numbers
+        words = self._collective(operation, comm, root, sent, received, "")
+        number = self._communicators.number(comm)
+        if words is not None and number is not None:
+            self._calls.action(words, number)
+
+    def _on_icollective_request(self, _time: int, numbers: tuple[int, ...]) -> None:
+        self._posted[numbers[0]] = self._calls.post_later(numbers[0])
+
+    def _on_icollective(self, _time: int, numbers: tuple[int, ...]) -> None:
+        if self._fill_collective(numbers):
+            self._completed.append(numbers[5])
+
+    def _fill_collective(self, numbers: tuple[int, ...]) -> bool:
+        """Say what a collective that was posted was; False: it is left out."""
+        operation, comm, root, sent, received, request = numbers
+        posted = self._posted.pop(request, None)
+        if posted is None:
+            self._lose("collective_without_beginning")
+            return False
+        words = self._collective(operation, comm, root, sent, received, "i")
+        number = self._communicators.number(comm)
+        if words is None or number is None:
+            self._calls.withdraw(posted, request)
+            return False
+        self._calls.fill_start(posted, words, number)
+        return True
+
+    def _collective(
+        self, operation: int, comm: int, root: int, sent: int, received: int, prefix: str
+    ) -> str | None:
+        """The words of a collective; None if a trace has none for it."""
+        name = self._definitions.operations.get(operation, "")
+        action = COLLECTIVES.get(name.lower())
+        if action is None:
+            if not name.startswith(("CREATE", "DESTROY")):
+                self._notes.add(f"the collective {name or operation} is left out", self._place())
+            return None
+        if self._comm(comm) is None:
+            return None
+        size = self._communicators.size(comm)
+        rank = self._communicators.rank_in(comm, self._rank)
+        root_rank = root if root < size else 0
+        if root >= size and action in ROOTED:
+            self._notes.add(
+                "a root that is not in its communicator is taken to be its first rank",
+                self._place(),
+            )
+        if action in VECTORS:
+            return prefix + self._vectors.words(action, comm, self._rank, root_rank, self._position)
+        note_ambiguity(action, sent, size, self._notes, self._place())
+        nbytes = uniform_size(action, sent, received, size, rank, rank == root_rank)
+        return uniform_collective(prefix + action, nbytes, root_rank)
+
+    def _write_call(self, name: str) -> None:
+        """Write what is known only at the end of a call."""
+        if self._sent_in_call is not None or self._received_in_call is not None:
+            self._write_exchange()
+        if self._completed:
+            self._calls.complete(self._completed)
+            self._completed = []
+        elif is_lost(name.removeprefix("MPI_")):
+            self._notes.add(f"{name} is left out", self._place())
+
+    def _write_exchange(self) -> None:
+        """A trace's sendrecv has no tags: it is written as its halves and a wait, as recorded."""
+        halves: list[tuple[str, str]] = []
+        for word, half in (("isend", self._sent_in_call), ("irecv", self._received_in_call)):
+            if half is None:
+                continue
+            peer, comm, tag, nbytes = half
+            number = self._comm(comm)
+            if number is not None:
+                halves.append(("exchange", word))
+                self._calls.post(word, peer, tag, nbytes, halves[-1], number)
+        self._calls.complete(halves)
+        self._sent_in_call = self._received_in_call = None

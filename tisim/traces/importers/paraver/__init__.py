@@ -1,0 +1,5 @@
+"""Traces for Paraver, which Extrae writes."""
+
+from tisim.traces.importers.paraver.importer import ParaverImporter
+
+__all__ = ["ParaverImporter"]

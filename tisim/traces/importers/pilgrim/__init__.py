@@ -1,0 +1,5 @@
+"""Traces of Pilgrim."""
+
+from tisim.traces.importers.pilgrim.importer import PilgrimImporter
+
+__all__ = ["PilgrimImporter"]

@@ -1,0 +1,234 @@
+"""Pilgrim's traces as a format that can be imported."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim.errors import InputError
+from tisim.traces.importers.calls import CreationNumbers
+from tisim.traces.importers.importer import ForeignTrace, Importer, ImportOptions
+from tisim.traces.importers.notes import Notes
+from tisim.traces.importers.pilgrim.call_lines import CallLines
+from tisim.traces.importers.pilgrim.grammars import read_grammars
+from tisim.traces.importers.pilgrim.rank_program import (
+    rules_of_lines,
+    seconds_before_lines,
+    sequence_of_calls,
+)
+from tisim.traces.importers.pilgrim.signatures import read_signatures
+from tisim.traces.program import Program, length_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_METADATA, _SIGNATURES, _GRAMMARS = "pilgrim.mt", "funcs.dat", "grammars.dat"
+_STARTS, _ENDS = "intervals.dat", "durations.dat"
+# What metadata begins with: the resolution of lossy times, the ranks, and how times were kept.
+_HEADER = struct.Struct("<di20s")
+_LOSSLESS = b"LOSSLESS"
+_MODES = {_LOSSLESS, b"AGGREGATED", b"TEXT", b"ZSTD", b"CFG", b"HIST", b"SZ", b"ZFP"}
+_MOST_RANKS = 1 << 24
+# Volumes are whole numbers of 64 bits.
+_MOST_VOLUME = 2.0**62
+_MOST_SECONDS = 1e18
+# A program frees memory in calls of this name, which Pilgrim keeps without times.
+_UNTIMED = "free"
+
+
+class PilgrimImporter(Importer):
+    """Reads the directory that Pilgrim writes, ``pilgrim-logs``."""
+
+    name = "pilgrim"
+    title = "Pilgrim"
+
+    def recognises(self, files: Sequence[Path], head: bytes) -> bool:
+        return len(files) == 1 and _directory(files[0]) is not None
+
+    def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
+        directory = _directory(files[0]) if len(files) == 1 else None
+        if directory is None:
+            raise InputError(
+                f"is no trace of Pilgrim's: that is a directory with {_METADATA}, {_SIGNATURES} "
+                f"and {_GRAMMARS}",
+                file=files[0],
+            )
+        if options.counter is not None:
+            raise InputError("Pilgrim records no hardware counters; use --speed", file=directory)
+        options.volume_of(0.0)  # refuses a trace without --speed
+        return _PilgrimTrace(directory, options, notes)
+
+
+class _PilgrimTrace(ForeignTrace):
+    def __init__(self, directory: Path, options: ImportOptions, notes: Notes) -> None:
+        self._directory = directory
+        self._options = options
+        self._notes = notes
+        self._ranks = _ranks_of(directory / _METADATA)
+        self._table = directory / _SIGNATURES
+        self._signatures = read_signatures(self._table)
+        grammars = read_grammars(directory / _GRAMMARS, self._ranks, len(self._signatures))
+        self._rules, self._of_rank = grammars
+        self._lengths = [length_of(self._rules[number]) for number in self._of_rank]
+        calls = sum(self._lengths)
+        for name in (_STARTS, _ENDS):
+            file = directory / name
+            if not file.exists():
+                raise InputError("there is no such file, which has the times", file=file)
+            if file.stat().st_size != 8 * calls:
+                raise InputError(f"has not the times of {calls} calls, 8 bytes each", file=file)
+        first = self._signatures[0].thread
+        others = [i for i, call in enumerate(self._signatures) if call.thread != first]
+        if others:
+            notes.add(
+                "calls of several threads are in the order of their ends",
+                f"signature {others[0]}",
+                len(others),
+            )
+        self._numbers = CreationNumbers()
+        self._first_free = 1 + max(
+            max([-1, signature.numbers.get("request", -1), *signature.lists.get("requests", [])])
+            for signature in self._signatures
+        )
+        # The grammar whose sequence was asked for last, and that.
+        self._sequence: tuple[int, NDArray[np.int32]] | None = None
+
+    @property
+    def ranks(self) -> int:
+        return self._ranks
+
+    @property
+    def has_times(self) -> bool:
+        return True
+
+    def lines(self, rank: int) -> Iterator[str]:
+        yield from self.program(rank).spelled_out(rank)
+
+    def program(self, rank: int) -> Program:
+        import numpy as np  # slow to load
+
+        sequence = self._sequence_of(self._of_rank[rank])
+        starts, ends = self._times(rank)
+        texts, places = self._texts(rank, sequence)
+        timed = np.array([signature.function != _UNTIMED for signature in self._signatures])
+        measured = np.flatnonzero(timed[sequence])
+        gaps = np.zeros(len(sequence))
+        if len(measured):
+            # Calls of several threads may overlap.
+            ended = np.maximum.accumulate(ends[measured])
+            gaps[measured] = starts[measured] - np.concatenate(([0.0], ended[:-1]))
+        lengths = np.zeros(len(self._signatures), np.int64)
+        for number, lines in places.items():
+            lengths[number] = len(lines)
+        seconds = seconds_before_lines(np.maximum(gaps, 0.0), lengths[sequence])
+        computed = np.rint(seconds * self._options.volume_of(1.0))
+        if len(computed) and not computed.max() < _MOST_VOLUME:
+            raise InputError(
+                f"has times of rank {rank} that are too far apart to be believed",
+                file=self._directory / _STARTS,
+            )
+        volumes = computed.astype(np.int64)
+        volumes[volumes <= 0] = -1
+        if self._options.times is not None:
+            written = 1 + np.cumsum(lengths[sequence])
+            before = np.cumsum(volumes >= 0)[written - 1]
+            self._keep_times(rank, sequence, starts, ends, written + before)
+        return Program(texts, rules_of_lines(self._rules[self._of_rank[rank]], places), volumes)
+
+    def _sequence_of(self, grammar: int) -> NDArray[np.int32]:
+        if self._sequence is None or self._sequence[0] != grammar:
+            self._sequence = None
+            self._sequence = grammar, sequence_of_calls(self._rules[grammar])
+        return self._sequence[1]
+
+    def _times(self, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """When each call of a rank began and ended, in seconds."""
+        import numpy as np  # slow to load
+
+        first, count = sum(self._lengths[:rank]), self._lengths[rank]
+        starts, ends = (
+            np.fromfile(self._directory / name, "<f8", count, offset=8 * first)
+            for name in (_STARTS, _ENDS)
+        )
+        if not all((np.abs(times) < _MOST_SECONDS).all() for times in (starts, ends)):
+            raise InputError(
+                f"has times of rank {rank} that are no numbers of seconds", file=self._directory
+            )
+        if count > 1 and starts.min() == ends.max():
+            raise InputError(
+                f"has the same time for all calls of rank {rank}: the clock of the recorder stood",
+                file=self._directory / _STARTS,
+            )
+        return starts, ends
+
+    def _texts(
+        self, rank: int, sequence: NDArray[np.int32]
+    ) -> tuple[list[str], dict[int, list[int]]]:
+        """The lines of a rank, and the numbers of those of each signature."""
+        import numpy as np  # slow to load
+
+        numbers, firsts, counts = np.unique(sequence, return_index=True, return_counts=True)
+        spelled = CallLines(
+            rank,
+            self._ranks,
+            self._table,
+            self._numbers,
+            self._first_free,
+            self._options,
+            self._notes,
+        )
+        texts = [f"{rank} init", f"{rank} finalize"]
+        places: dict[int, list[int]] = {}
+        for i in np.argsort(firsts):
+            number = int(numbers[i])
+            lines = spelled.lines(self._signatures[number], number, int(counts[i]))
+            places[number] = list(range(len(texts), len(texts) + len(lines)))
+            texts += lines
+        return texts, places
+
+    def _keep_times(
+        self,
+        rank: int,
+        sequence: NDArray[np.int32],
+        starts: NDArray[np.float64],
+        ends: NDArray[np.float64],
+        lines: NDArray[np.int64],
+    ) -> None:
+        self._notes.add("times count from the end of each rank's MPI_Init", f"rank {rank}")
+        assert self._options.times is not None
+        for number, start, end, line in zip(sequence, starts, ends, lines, strict=True):
+            function = self._signatures[number].function
+            if function != _UNTIMED:
+                begin = round(start * 1e9)
+                last = max(round(end * 1e9), begin)
+                self._options.times.add(rank, function, begin, last, int(line))
+
+
+def _directory(path: Path) -> Path | None:
+    """The directory of a trace that was named by itself or by a file in it."""
+    directory = path if path.is_dir() else path.parent
+    if path.is_file() and path.name not in (_METADATA, _SIGNATURES, _GRAMMARS):
+        return None
+    whole = all((directory / name).is_file() for name in (_METADATA, _SIGNATURES, _GRAMMARS))
+    return directory if whole else None
+
+
+def _ranks_of(metadata: Path) -> int:
+    """How many ranks there are, if times were kept without loss."""
+    with metadata.open("rb") as stream:
+        head = stream.read(_HEADER.size)
+    if len(head) == _HEADER.size:
+        _, ranks, text = _HEADER.unpack(head)
+        mode = text.partition(b"\0")[0]
+        if mode in _MODES and 0 < ranks < _MOST_RANKS:
+            if mode != _LOSSLESS:
+                raise InputError(
+                    f"keeps times in the mode {mode.decode()}; only {_LOSSLESS.decode()} is read "
+                    "(PILGRIM_TIMING_MODE=LOSSLESS when recording)",
+                    file=metadata,
+                )
+            return int(ranks)
+    raise InputError("is no metadata of Pilgrim's, or is cut", file=metadata)

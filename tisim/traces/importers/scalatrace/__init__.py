@@ -1,0 +1,5 @@
+"""Traces of ScalaTrace 2 and ScalaTrace-TI."""
+
+from tisim.traces.importers.scalatrace.importer import ScalaTraceImporter
+
+__all__ = ["ScalaTraceImporter"]

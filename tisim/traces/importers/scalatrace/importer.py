@@ -1,0 +1,176 @@
+"""ScalaTrace's traces as a format that can be imported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.traces.importers.importer import (
+    ForeignTrace,
+    Importer,
+    ImportOptions,
+    VolumeHistogram,
+)
+from tisim.traces.importers.notes import Notes
+from tisim.traces.importers.scalatrace.events import (
+    INSTRUCTIONS,
+    MICROSECONDS,
+    Bin,
+    Event,
+    read_events,
+)
+from tisim.traces.importers.scalatrace.open_receives import Sources, sources_of
+from tisim.traces.importers.scalatrace.program import OverlappingLoopsError
+from tisim.traces.importers.scalatrace.rank_program import RankProgram
+from tisim.traces.importers.scalatrace.rank_reader import RankReader
+from tisim.traces.importers.scalatrace.tags import compare_sizes, lack_tags
+from tisim.traces.program import Program
+
+_BEGINS = re.compile(rb"\s*RANKS: [-\d ]+\nEVENT\d+: \d+ ")
+# What other versions may have in common with it: the words of its text, or its name.
+_LIKE = re.compile(rb"^[ \t]*(?:RANKS:|EVENT\d+:|LOOP\d+:|P?RSD\d*\b)|\bScalaTrace\b", re.M)
+_LIKE_BYTES = 4096
+_MOST_RANKS = 1 << 24
+
+
+class ScalaTraceImporter(Importer):
+    """Reads the one file that ScalaTrace 2 writes for all ranks."""
+
+    name = "scalatrace"
+    title = "ScalaTrace 2 and ScalaTrace-TI"
+
+    def recognises(self, files: Sequence[Path], head: bytes) -> bool:
+        return _LIKE.search(head[:_LIKE_BYTES]) is not None
+
+    def open(self, files: Sequence[Path], options: ImportOptions, notes: Notes) -> ForeignTrace:
+        if len(files) > 1 or files[0].is_dir():
+            raise InputError("a trace of ScalaTrace is one file; name that", file=files[0])
+        with files[0].open("rb") as file:
+            if _BEGINS.match(file.read(_LIKE_BYTES)) is None:
+                raise InputError(
+                    "does not begin as a trace of ScalaTrace 2 or ScalaTrace-TI does, which are "
+                    "read; traces of ScalaTrace 4 and other versions are not: no description of "
+                    "them is public",
+                    file=files[0],
+                    line=1,
+                )
+        if options.counter is not None:
+            raise InputError(
+                "has no named hardware counters; without --speed, its thousands of instructions "
+                "are taken",
+                file=files[0],
+            )
+        return _ScalaTrace(files[0], options, notes)
+
+
+class _ScalaTrace(ForeignTrace):
+    def __init__(self, file: Path, options: ImportOptions, notes: Notes) -> None:
+        self._file = file
+        self._notes = notes
+        self._events = list(read_events(file))
+        self._ranks = 1 + max(event.ranks.largest() for event in self._events)
+        if self._ranks > _MOST_RANKS:
+            raise InputError(f"has {self._ranks} ranks, more than are believed", file=file)
+        self._sources: Sources = {}
+        self._sizes_are_tags = self._tags()
+        unit, factor = self._unit(options)
+        self._numbers: dict[tuple[int, str], int] = {}
+        self._histograms: list[VolumeHistogram] = []
+        for event in self._events:
+            for (kind, site), bins in event.computations.items():
+                if kind == unit and bins:
+                    self._numbers[id(event), site] = len(self._histograms)
+                    self._histograms.append(self._scaled(event, bins, factor))
+
+    def _unit(self, options: ImportOptions) -> tuple[str, float]:
+        """What computations are counted in, and a unit's flops or instructions."""
+        kinds = {kind for event in self._events for kind, _ in event.computations}
+        if options.speed is None and INSTRUCTIONS in kinds:
+            return INSTRUCTIONS, 1000.0
+        if MICROSECONDS not in kinds and INSTRUCTIONS in kinds:
+            raise InputError(
+                "has numbers of instructions and no durations: leave --speed out", file=self._file
+            )
+        return MICROSECONDS, options.volume_of(1e-6)
+
+    def _scaled(self, event: Event, bins: Sequence[Bin], factor: float) -> VolumeHistogram:
+        scaled = volume_bins(bins, factor)
+        if any(most < least for least, most, _ in scaled):
+            raise InputError("a histogram out of order", file=self._file, line=event.line)
+        return scaled
+
+    def _tags(self) -> bool:
+        """Whether sizes stand for tags."""
+        if not lack_tags(self._events):
+            return False
+        try:
+            sizes = compare_sizes(self._events, self._ranks)
+        except OverlappingLoopsError as error:
+            raise InputError(
+                f"EVENT{error.args[0].number}: loops that do not nest", file=self._file
+            ) from None
+        receives, several = sizes.receives, sizes.open_receives
+        self._notes.add(
+            "tags were not recorded, and a receive is from any source: messages of other sizes are "
+            "kept apart by tags"
+            if sizes.match
+            else "tags were not recorded: a receive from any source may take another message",
+            receives.first or f"EVENT{self._events[0].number}",
+            max(receives.count, 1),
+        )
+        if not several.count:
+            return sizes.match
+        sources = sources_of(self._events, self._ranks, sizes.channels)
+        if sources is not None and sizes.match:
+            self._sources = sources
+        self._notes.add(
+            "a receive from any source gets messages of one size from several ranks: it is one "
+            "from the rank whose message it takes when all ranks advance evenly"
+            if self._sources
+            else "a receive from any source gets messages of one size from several ranks, and may "
+            "take another one than in the run: a deadlock of the replay can come of that",
+            several.first,
+            several.count,
+        )
+        return sizes.match
+
+    @property
+    def ranks(self) -> int:
+        return self._ranks
+
+    @property
+    def histograms(self) -> Sequence[VolumeHistogram]:
+        return self._histograms
+
+    def program(self, rank: int) -> Program:
+        reader = RankReader(
+            rank,
+            self._ranks,
+            self._file,
+            self._events,
+            self._numbers,
+            self._sizes_are_tags,
+            self._sources,
+        )
+        return RankProgram(rank, reader).made(self._notes)
+
+    def lines(self, rank: int) -> Iterator[str]:
+        yield from self.program(rank).spelled_out(rank, drawn=bool(self._histograms))
+
+
+def volume_bins(bins: Sequence[Bin], factor: float) -> VolumeHistogram:
+    """The least and the largest volume of each bin, and how many there are.
+
+    Volumes are drawn evenly from a bin, so that each is narrowed until its middle is its mean.
+    """
+    made: VolumeHistogram = []
+    floor = 0.0
+    for part in bins:
+        mean = part.mean * factor
+        half = max(min(part.mean - part.least, part.most - part.mean), 0.0) * factor
+        half = min(half, max(mean - floor, 0.0))
+        floor = mean + half
+        made.append((mean - half, mean + half, part.count))
+    return made

@@ -1,0 +1,345 @@
+"""What an application does, from the structure of its packed trace, without replaying it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TypedDict
+
+from tisim import _core
+from tisim.kernel.file_use import FileUseDict
+from tisim.traces.call_sites import modules_of, named_paths
+from tisim.traces.check import ActionCount
+from tisim.traces.counts import CounterTotal, counter_names, counter_totals
+from tisim.traces.extrapolated import SECTION
+from tisim.traces.file_habits import has_transfers, traced_files
+from tisim.traces.inspection_parts import (
+    CallPath,
+    CallSite,
+    ComputedPath,
+    Distribution,
+    Loop,
+    OutlineLine,
+    RankClass,
+    Section,
+    Signature,
+)
+from tisim.traces.packed import pack
+from tisim.traces.progress import Progress, part_of
+from tisim.traces.samples import Samples, read_samples
+from tisim.traces.sources import Part, find_source
+from tisim.traces.spool import Spool
+from tisim.traces.trace import Trace
+
+_VERSION = 2
+# As the core cuts its lists.
+_MOST_LISTED = 1_000
+_ATTRIBUTES = "attributes"
+# Packing a trace of another form is shown as this part of the work.
+_PACKED = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What `inspect` has found.
+
+    Lists are sorted by the number of calls and cut at 1,000 entries (loops at 200, and 20 of a
+    class); ``..._count`` says how many there are in all.
+
+    Parameters
+    ----------
+    name
+        The trace.
+    packed
+        Whether it was a packed file of version 2; else it was packed to be inspected.
+    nbytes
+        The bytes of the packed file.
+    ranks, dialect
+        As `Trace` has them.
+    precision
+        Of the volumes: ``"exact"``, or the level at which the trace was packed.
+    actions
+        The number of actions of all ranks.
+    comments
+        Lines that are no actions.
+    unreadable
+        Actions of the user's own, and lines that `check` would refuse.
+    complete
+        Whether sizes and volumes in columns have been read too (``statistics=True``), or there are
+        none; else the bytes and amounts of `by_action` and `sites` lack them.
+    sections
+        The parts of the packed file.
+    grammar_bytes, vector_bytes
+        What the structure of programs, and the numbers of each rank's own, take before compression.
+    by_action
+        Actions by name.
+    classes, loops, signatures, sites, call_paths, computed_paths
+        See there. Only traces recorded with call sites have call paths, and only those recorded
+        with samples have paths of computations.
+    counters
+        The counters beside that of the volumes; their sums are 0 without `statistics`.
+    extrapolated
+        How an extrapolated trace was made, in words; empty for others.
+    files
+        How the ranks use files, by name (`tisim.traces.file_habits.traced_files`).
+    """
+
+    name: str
+    packed: bool
+    nbytes: int
+    ranks: int
+    dialect: str
+    precision: str
+    actions: int
+    comments: int
+    unreadable: int
+    complete: bool
+    sections: tuple[Section, ...]
+    grammar_bytes: int
+    vector_bytes: int
+    by_action: tuple[ActionCount, ...]
+    classes: tuple[RankClass, ...]
+    class_count: int
+    loops: tuple[Loop, ...]
+    loop_count: int
+    signatures: tuple[Signature, ...]
+    signature_count: int
+    sites: tuple[CallSite, ...]
+    site_count: int
+    call_paths: tuple[CallPath, ...] = ()
+    call_path_count: int = 0
+    computed_paths: tuple[ComputedPath, ...] = ()
+    computed_path_count: int = 0
+    counters: tuple[CounterTotal, ...] = ()
+    extrapolated: str = ""
+    files: tuple[FileUseDict, ...] = ()
+
+    @property
+    def messages(self) -> int:
+        """The messages from rank to rank."""
+        return sum(count.messages for count in self.by_action)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of those messages."""
+        return sum(count.bytes for count in self.by_action)
+
+    @property
+    def flops(self) -> float:
+        """What all ranks compute together."""
+        return sum(count.amount for count in self.by_action if count.name != "sleep")
+
+    def to_dict(self) -> dict[str, object]:
+        """Everything, as what can be written as JSON."""
+        return asdict(self)
+
+
+def inspect(
+    trace: Trace | str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    statistics: bool = False,
+    progress: Progress | None = None,
+) -> Inspection:
+    """Say what an application does: phases, loops, calls, classes of ranks.
+
+    Calls are counted by the rules of the packed trace's grammar, not one by one: how long the
+    program runs and how many ranks it has hardly matters. A trace in another form than a packed one
+    of version 2 is first packed into a temporary file.
+
+    Parameters
+    ----------
+    trace
+        A `Trace`, or what `Trace.open` takes.
+    statistics
+        Also read the sizes and volumes that differ from call to call, which stand in columns of the
+        packed trace. That takes time in proportion to their number.
+    progress
+        Is told now and then which part is done, from 0 to 1.
+
+    Returns
+    -------
+    Inspection
+
+    Raises
+    ------
+    InputError
+        When there is no such trace, or when it cannot be packed.
+    """
+    import tempfile
+
+    source = trace.source if isinstance(trace, Trace) else trace
+    dialect = trace.dialect if isinstance(trace, Trace) else "auto"
+    with Spool() as spool:
+        found = find_source(source, spool)
+        only = found.parts[0]
+        version = _core.packed_version(only.for_core()) if len(found.parts) == 1 else 0
+        if version == _VERSION:
+            inspected = _inspected(found.name, only, True, statistics, progress)
+            return replace(
+                inspected,
+                counters=_counters(source, inspected, statistics),
+                extrapolated=_extrapolated(source, inspected),
+                files=_files(source, dialect, inspected),
+            )
+        with tempfile.TemporaryDirectory(prefix="tisim-") as room:
+            text: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = source
+            if version:
+                text = Path(room, "text")
+                Path(text).mkdir()
+                _core.unpack(only.for_core(), os.fsencode(text), None)
+            packed = Path(room, "trace.tit")
+            pack(
+                text,
+                packed,
+                dialect=dialect,
+                version=_VERSION,
+                progress=part_of(progress, 0.0, _PACKED),
+            )
+            part = Part(found.name, str(packed))
+            rest = part_of(progress, _PACKED, 1.0)
+            inspected = _inspected(found.name, part, False, statistics, rest)
+            return replace(inspected, files=_files(source, dialect, inspected))
+
+
+def _counters(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    inspected: Inspection,
+    statistics: bool,
+) -> tuple[CounterTotal, ...]:
+    """Those of a packed trace; other forms have no attributes."""
+    if all(section.name != _ATTRIBUTES for section in inspected.sections):
+        return ()
+    trace = Trace.open(source)
+    if statistics:
+        return counter_totals(trace)
+    return tuple(CounterTotal(name) for name in counter_names(trace))
+
+
+def _files(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    dialect: str,
+    found: Inspection,
+) -> tuple[FileUseDict, ...]:
+    if not has_transfers(found.by_action):
+        return ()
+    return traced_files(Trace.open(source, dialect=dialect))
+
+
+def _extrapolated(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], inspected: Inspection
+) -> str:
+    if all(section.name != SECTION for section in inspected.sections):
+        return ""
+    made = Trace.open(source).extrapolated
+    return "" if made is None else made.text()
+
+
+def is_inspected_as_it_is(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a packed trace of version 2, which need not be packed first."""
+    part = Part(os.fspath(path), os.fspath(path))
+    return bool(_core.packed_version(part.for_core()) == _VERSION)
+
+
+def _inspected(
+    name: str, part: Part, packed: bool, statistics: bool, progress: Progress | None
+) -> Inspection:
+    found = _core.inspect(part.for_core(), statistics, progress)
+    nbytes = Path(part.path).stat().st_size if part.path else part.length
+    modules = modules_of(found["modules"])
+    computed = _computed_paths(read_samples(part), found["modules"])
+    site_paths = named_paths({path for _, path, *_ in found["sites"] if path}, modules)
+    return Inspection(
+        name=name,
+        packed=packed,
+        nbytes=nbytes or 0,
+        ranks=found["ranks"],
+        dialect=found["dialect"],
+        precision=found["precision"],
+        actions=found["actions"],
+        comments=found["comments"],
+        unreadable=found["unreadable"],
+        complete=found["complete"],
+        sections=tuple(Section(*section) for section in found["sections"]),
+        grammar_bytes=found["grammar_bytes"],
+        vector_bytes=found["vector_bytes"],
+        by_action=tuple(ActionCount(*count) for count in found["by_action"]),
+        classes=tuple(_class(row) for row in found["classes"]),
+        class_count=found["class_count"],
+        loops=tuple(
+            Loop(iterations, entered, calls, classes, ranks, tuple(actions))
+            for iterations, entered, calls, classes, ranks, actions in found["loops"]
+        ),
+        loop_count=found["loop_count"],
+        signatures=tuple(Signature(*signature) for signature in found["signatures"]),
+        signature_count=found["signature_count"],
+        sites=tuple(
+            CallSite(
+                text, calls, _distribution(sizes), _distribution(volumes), site_paths.get(path)
+            )
+            for text, path, calls, sizes, volumes in found["sites"]
+        ),
+        site_count=found["site_count"],
+        call_paths=_call_paths(found["call_paths"], found["modules"]),
+        call_path_count=found["call_path_count"],
+        computed_paths=computed[:_MOST_LISTED],
+        computed_path_count=len(computed),
+    )
+
+
+def _computed_paths(samples: Samples | None, modules: Sequence[str]) -> tuple[ComputedPath, ...]:
+    """Those with the most samples first. Places on one line of the source are one path."""
+    if samples is None:
+        return ()
+    totals = {samples.path(node): count for node, count in samples.totals().items()}
+    names = named_paths(totals, modules_of(modules))
+    counts: Counter[str] = Counter()
+    for path, count in totals.items():
+        counts[names[path]] += count
+    all_samples = counts.total()
+    return tuple(ComputedPath(path, n, n / all_samples) for path, n in counts.most_common())
+
+
+def _call_paths(
+    rows: Sequence[tuple[str, str, int]], modules: Sequence[str]
+) -> tuple[CallPath, ...]:
+    names = named_paths({path for path, _, _ in rows}, modules_of(modules))
+    return tuple(CallPath(names[path], action, calls) for path, action, calls in rows)
+
+
+class _ClassRow(TypedDict):
+    """A class of ranks as the core says it."""
+
+    number: int
+    ranks: int
+    stretches: list[tuple[int, int]]
+    stretch_count: int
+    calls: int
+    distinct_calls: int
+    rules: int
+    items: int
+    longest_loop: int
+    outline: list[tuple[str, int, int, str, int]]
+
+
+def _class(row: _ClassRow) -> RankClass:
+    return RankClass(
+        number=row["number"],
+        ranks=row["ranks"],
+        stretches=tuple(row["stretches"]),
+        stretch_count=row["stretch_count"],
+        calls=row["calls"],
+        distinct_calls=row["distinct_calls"],
+        rules=row["rules"],
+        items=row["items"],
+        longest_loop=row["longest_loop"],
+        outline=tuple(OutlineLine(*line) for line in row["outline"]),
+    )
+
+
+def _distribution(values: tuple[int, float, float, float, list[tuple[int, int]]]) -> Distribution:
+    count, total, least, most, bins = values
+    histogram = tuple((2.0 ** (i - 1) if i else 0.0, 2.0**i, times) for i, times in bins)
+    return Distribution(count, total, least, most, histogram)

@@ -1,0 +1,169 @@
+"""Packed traces (``.tit``): smaller than the text, faster to read, and the text again."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tisim import _core
+from tisim.errors import InputError
+from tisim.support.files import new_directory, replacing
+from tisim.traces.dialects import dialect_number
+from tisim.traces.progress import Progress, part_of
+from tisim.traces.sources import Part, Source, find_source
+from tisim.traces.spool import Spool
+from tisim.traces.trace import Trace
+
+# Finding and unpacking files is shown as the first half of the work, packing them as the second.
+_FOUND = 0.5
+# Versions of the packed form; None: whichever is smaller.
+_FORMS = {
+    None: _core.PackedForm.SMALLEST,
+    1: _core.PackedForm.VERSION_1,
+    2: _core.PackedForm.VERSION_2,
+}
+_MAGIC = b"\x89TIT\r\n\x1a\n"
+#: How exactly volumes of computations can be kept.
+PRECISIONS = ("exact", "1e-3", "1e-2", "5e-2", "mean")
+
+
+def pack(
+    source: Trace | str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    dialect: str = "auto",
+    version: int | None = None,
+    volumes: str = "exact",
+    progress: Progress | None = None,
+) -> int:
+    """Write a trace as one packed file.
+
+    Every byte of the text is kept: comments, spacing and the spelling of numbers too.
+
+    Parameters
+    ----------
+    source
+        A trace in any form that `Trace.open` takes. One that is packed in version 2 already gets
+        less exact volumes, or is copied; sections that this version of tisim does not know stay.
+    output
+        The file to write, usually ``something.tit``. It appears when it is whole.
+    dialect
+        The dialect that the packed file says it is in, see `Trace.open`.
+    version
+        The version of the packed form: 2, which keeps the structure of the program, or 1, which
+        keeps line by line. By default the one that takes less room; that is 1 for tiny traces and
+        for those without structure.
+    volumes
+        How exactly the volumes of computations are kept: ``"exact"``, to a relative error of
+        ``"1e-3"``, ``"1e-2"`` or ``"5e-2"`` each, or as the ``"mean"`` of all volumes between two
+        calls. The sum of the volumes between two calls stays the same, to 1e-9 of it. All else is
+        kept exactly.
+    progress
+        Is told now and then which part is done, from 0 to 1.
+
+    Returns
+    -------
+    int
+        The bytes of the text, or of the packed file that was `source`.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read or written, when the ranks are not 0, 1, 2 and so on, or when
+        there is no such version or precision, or version 1 is to hold inexact volumes, or when a
+        packed trace cannot become what is asked for.
+    """
+    if version not in _FORMS:
+        raise InputError(f"there is no version {version!r} of packed traces; there are 1 and 2")
+    if volumes not in PRECISIONS:
+        raise InputError(f"volumes cannot be kept as {volumes!r}; choose {', '.join(PRECISIONS)}")
+    if version == 1 and volumes != "exact":
+        raise InputError("version 1 of packed traces keeps volumes exactly; leave one of them out")
+    number = dialect_number(dialect)
+    if isinstance(source, Trace):
+        if dialect == "auto":
+            number = dialect_number(source.dialect)
+        source = source.source
+    with Spool(part_of(progress, 0.0, _FOUND)) as spool:
+        found = find_source(source, spool)
+        names, index_name = _names(found)
+        text = found.index[1] if found.index and index_name else b""
+        with replacing(output) as unfinished:
+            nbytes: int = _core.pack(
+                [part.for_core() for part in found.parts],
+                os.fsencode(found.name),
+                [os.fsencode(name) for name in names],
+                os.fsencode(index_name),
+                text,
+                number,
+                _FORMS[version],
+                volumes,
+                os.fsencode(unfinished),
+                part_of(progress, _FOUND, 1.0),
+            )
+    return nbytes
+
+
+def is_packed(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a packed trace."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def unpack(
+    packed: str | os.PathLike[str],
+    directory: str | os.PathLike[str],
+    *,
+    progress: Callable[[float], None] | None = None,
+) -> None:
+    """Write the text of a packed trace, the very bytes that were packed.
+
+    Parameters
+    ----------
+    packed
+        A file that `pack` wrote.
+    directory
+        Where the files go. It must not be there yet, or be empty; it appears when all of them
+        are written.
+    progress
+        Is told now and then which part is done, from 0 to 1.
+
+    Raises
+    ------
+    InputError
+        When `packed` is damaged or no packed trace, or when `directory` cannot be written.
+    """
+    path = Path(packed)
+    if path.is_dir():
+        raise InputError("is a directory; name a packed trace (.tit)", file=path)
+    if not path.is_file():
+        raise InputError("there is no such file", file=path)
+    with new_directory(directory) as unfinished:
+        _core.unpack(Part(str(path), str(path)).for_core(), os.fsencode(unfinished), progress)
+
+
+def _names(found: Source) -> tuple[list[str], str]:
+    """Names for the files once they are unpacked, and one for the file that lists them, if any."""
+    here = str(Path.cwd())
+    called = [posixpath.normpath(posixpath.join(here, part.unpacked_name)) for part in found.parts]
+    index = "" if found.index is None else posixpath.join(here, found.index[0])
+    root = posixpath.dirname(index or called[0])
+    if not index and len(called) > 1:
+        root = posixpath.commonpath([posixpath.dirname(name) for name in called])
+    names = [posixpath.relpath(name, root) for name in called]
+    if any(name.startswith("../") for name in names):
+        # Files from all over the place go into one directory, and no index fits them.
+        return _distinct([posixpath.basename(name) for name in called]), ""
+    compressed = any(part.unpacked_name != part.name for part in found.parts)
+    return names, "" if compressed else posixpath.basename(index)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    if len(set(names)) == len(names):
+        return names
+    return [f"{position}-{name}" for position, name in enumerate(names)]

@@ -1,0 +1,131 @@
+"""The counters of computations: which there are, and which of them work here."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.traces.record.events import FLOPS, NAMED, events_of, obstacle
+
+#: Those of volumes.
+COUNTERS = ("auto", "perf", "register", "qemu", "time")
+# What a program defines that `tisim cc` has linked.
+COUNTED_SYMBOL = b"tisim_counted_elsewhere"
+
+
+@dataclass(frozen=True)
+class ChosenCounters:
+    """The counters of a recording.
+
+    Attributes
+    ----------
+    volumes
+        The one that measures the volumes of computations.
+    reason
+        Why it was chosen; empty if it was asked for.
+    further
+        Those beside it, by name: how the recorder is told what they count.
+    """
+
+    volumes: str
+    reason: str
+    further: dict[str, str]
+
+    def variables(self) -> dict[str, str]:
+        """The environment that tells the recorder."""
+        told = ",".join(f"{name}={what}" for name, what in self.further.items())
+        return {
+            "TISIM_RECORD_COUNTER": self.volumes,
+            **({"TISIM_RECORD_FURTHER_COUNTERS": told} if told else {}),
+        }
+
+
+def choose_counters(asked: str, program: Path | None) -> ChosenCounters:
+    """The counters to be used.
+
+    Parameters
+    ----------
+    asked
+        Names with commas between them. The first is one of `COUNTERS`; ``auto`` is `register` if
+        the program counts itself, otherwise `perf` where it works, otherwise `time`. The others
+        are ``time``, ``flops``, events of `tisim.traces.record.events.NAMED`, or a processor's own
+        event such as ``r01c7``.
+    program
+        The program's file, if it is known.
+
+    Raises
+    ------
+    InputError
+        When there is no such counter, or when one that is asked for does not work here.
+    """
+    first, *others = asked.split(",")
+    if first not in COUNTERS:
+        raise InputError(
+            f"--counter {asked}: the first counter measures the volumes; it is one of "
+            f"{', '.join(COUNTERS)}, not {first!r}"
+        )
+    volumes, reason = _choose(first, program)
+    further = {name: _further(name, asked) for name in others}
+    if len(further) < len(others) or volumes in further:
+        raise InputError(f"--counter {asked}: a counter is named twice")
+    if further and volumes == "qemu":
+        raise InputError(f"--counter {asked}: programs under QEMU have no counter beside it")
+    return ChosenCounters(volumes, reason, further)
+
+
+def _further(name: str, asked: str) -> str:
+    """How the recorder is told of a counter beside that of the volumes."""
+    if name == "time":
+        return name
+    events = events_of(name)
+    if not events:
+        raise InputError(
+            f"--counter {asked}: there is no counter {name!r} here that could stand beside "
+            f"another; there are time, {', '.join((FLOPS, *NAMED))}, and events of the processor "
+            "such as r01c7"
+        )
+    for event in events:
+        reason = obstacle(event)
+        if reason:
+            raise InputError(f"--counter {asked}: {name} is not counted here: {reason}")
+    return "+".join(map(str, events))
+
+
+def _choose(asked: str, program: Path | None) -> tuple[str, str]:
+    """The counter of volumes, and why."""
+    if asked in ("time", "qemu"):
+        return asked, ""
+    if asked == "perf":
+        reason = perf_obstacle()
+        if reason:
+            raise InputError(f"--counter perf does not work here: {reason}; --counter auto does")
+        return "perf", ""
+    counts_itself = program is not None and is_counting(program)
+    if asked == "register":
+        if program is not None and not counts_itself:
+            raise InputError(
+                "--counter register needs a program that tisim cc, tisim c++ or tisim fc has "
+                "compiled and linked",
+                file=program,
+            )
+        return "register", ""
+    if counts_itself:
+        return "register", "the program counts its instructions itself"
+    reason = perf_obstacle()
+    if not reason:
+        return "perf", "the processor counts instructions"
+    return "time", f"no other counter works here: {reason}"
+
+
+def is_counting(program: Path) -> bool:
+    """Whether a program counts its instructions itself."""
+    return COUNTED_SYMBOL in program.read_bytes()
+
+
+def perf_obstacle() -> str:
+    """Why the processor's counter of instructions cannot be read; empty if it can."""
+    if os.environ.get("TISIM_RECORD_SOFTWARE_EVENT"):
+        return ""
+    return obstacle(NAMED["instructions"])

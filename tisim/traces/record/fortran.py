@@ -1,0 +1,192 @@
+"""The wrappers of MPI's subroutines in Fortran, written from the table.
+
+They are entries of their own, since some MPI libraries call ``PMPI_`` functions of C inside. Each
+converts what the recorder needs to C and performs the subroutine that it hides. Those of ``mpif.h``
+and ``use mpi`` are called ``mpi_send_``, those of ``use mpi_f08`` ``mpi_send_f08_``; their
+arguments are the same: the derived types of the latter hold one integer. With descriptors of arrays
+in the place of buffers it is ``mpi_send_f08ts_``: a descriptor begins with the address.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tisim.traces.record.table import Function, Parameter, Statuses
+from tisim.traces.record.wrappers import entering
+
+_HEADER = """\
+/* Written by tisim from its table of MPI functions: the entries of Fortran. */
+#include "fortran.h"
+"""
+# The function of C that converts a handle, where the program's variable holds a handle.
+_CONVERSIONS = {
+    "MPI_Comm": "PMPI_Comm_f2c",
+    "MPI_Datatype": "PMPI_Type_f2c",
+    "MPI_Request": "PMPI_Request_f2c",
+    "MPI_Message": "PMPI_Message_f2c",
+    "MPI_File": "PMPI_File_f2c",
+}
+
+
+def fortran_wrappers(functions: list[Function]) -> str:
+    """A source in C that defines the entries of Fortran."""
+    return _HEADER + "".join(f"\n{_wrapper(function)}" for function in functions if has(function))
+
+
+def has(function: Function) -> bool:
+    """Whether there is an entry: text arguments have hidden lengths, and are left alone."""
+    return all(parameter.type != "char" for parameter in function.parameters)
+
+
+def _wrapper(function: Function) -> str:
+    name = function.name.lower()
+    declared = ", ".join([*map(_declaration, function.parameters), "MPI_Fint *f_ierror"])
+    types = ", ".join([*map(_type, function.parameters), "MPI_Fint *"])
+    arguments = ", ".join([*(f"f_{p.name}" for p in function.parameters), "f_ierror"])
+    lines = [
+        f"static void {name}_wrapped(void (*perform)({types}), const void *caller, "
+        f"bool has_descriptors, {declared}) {{",
+        "  (void)has_descriptors;",
+        f'  if (!{entering(function)}("{function.name}", caller)) {{',
+        f"    perform({arguments});",
+        "    tisim_leave_unrecorded();",
+        "    return;",
+        "  }",
+        *(["  tisim_unsupported();"] if function.is_counted else []),
+        *_before(function),
+        *_performing(function, arguments),
+        *_after(function),
+        "  tisim_leave();",
+        "}",
+    ]
+    for entry in _entries(function):
+        has_descriptors = "true" if "_f08ts_" in entry else "false"
+        lines += [
+            f"EXPORTED void {entry}({declared}) {{",
+            f"  static void (*perform)({types});",
+            f'  if (perform == NULL) tisim_find_hidden(&perform, "{entry}");',
+            f"  {name}_wrapped(perform, TISIM_CALLER, {has_descriptors}, {arguments});",
+            "}",
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _before(function: Function) -> list[str]:
+    """What the recorder does before the subroutine."""
+    if not function.before:
+        return []
+    done = f"    {_fortran(function.before)}"
+    return ["  {", *_conversions(function, function.before), done, "  }"]
+
+
+def _performing(function: Function, arguments: str) -> list[str]:
+    """The call of the subroutine, with statuses of its own where the program ignores them."""
+    statuses = function.statuses
+    if statuses is None:
+        return [f"  perform({arguments});"]
+    needed = statuses.condition
+    passed = f"tisim_fortran_statuses(f_{statuses.name}, {_status_count(statuses)}, needed)"
+    performed = re.sub(rf"\bf_{statuses.name}\b", "passed", arguments)
+    return [
+        *("  bool needed;", "  {", *_conversions(function, needed)),
+        *(f"    needed = {needed};", "  }"),
+        f"  MPI_Fint *const passed = {passed};",
+        f"  perform({performed});",
+    ]
+
+
+def _after(function: Function) -> list[str]:
+    """What the recorder does after the subroutine."""
+    if not function.after:
+        return []
+    after = _fortran(function.after)
+    lines = ["  {", *_conversions(function, function.after)]
+    statuses = function.statuses
+    if statuses is not None and statuses.name in after:
+        lines.append(
+            f"    const MPI_Status *const {statuses.name} = "
+            f"tisim_statuses_from_fortran(passed, {_status_count(statuses)}, needed);"
+        )
+    return [*lines, f"    {after}", "  }"]
+
+
+def _status_count(statuses: Statuses) -> str:
+    return statuses.count if statuses.count.isdigit() else f"*f_{statuses.count}"
+
+
+def _entries(function: Function) -> list[str]:
+    name = function.name.lower()
+    if function.has_large_counts:
+        return [f"{name.removesuffix('_c')}_f08ts_large_"]
+    return [f"{name}_", f"{name}_f08_", f"{name}_f08ts_"]
+
+
+def _fortran(statement: str) -> str:
+    """A statement of the table where the program is in Fortran."""
+    statement = re.sub(r"\bat\((\w+)\)", r"f_\1", statement)
+    statement = re.sub(r"\bstride\b", "sizeof(MPI_Fint)", statement)
+    return re.sub(r"\bfirst\b", "1", statement)
+
+
+def _type(parameter: Parameter) -> str:
+    if parameter.type in ("void", "MPI_Aint", "MPI_Offset", "MPI_Count"):
+        return f"{'const ' if parameter.is_const else ''}{parameter.type} *"
+    return f"{'const ' if parameter.is_const else ''}MPI_Fint *"
+
+
+def _declaration(parameter: Parameter) -> str:
+    return f"{_type(parameter)}f_{parameter.name}"
+
+
+def _conversions(function: Function, statement: str) -> list[str]:
+    """Definitions of the parameters that a statement names, in C."""
+    plain = re.sub(r"\bat\(\w+\)", "", statement)
+    used = function.used(plain)
+    names = {parameter.name for parameter in used}
+    # How many requests or types there are.
+    used += [p for p in function.parameters if p.name in _counts(used, function) - names]
+    order = {parameter.name: place for place, parameter in enumerate(function.parameters)}
+    first = [p for p in used if p.type in ("int", "MPI_Count", "MPI_Comm")]
+    rest = [p for p in used if p not in first]
+    lines = []
+    for parameter in (
+        *sorted(first, key=lambda p: order[p.name]),
+        *sorted(rest, key=lambda p: order[p.name]),
+    ):
+        line = _conversion(parameter)
+        if line:
+            lines.append(f"    {line}")
+    return lines
+
+
+def _counts(used: list[Parameter], function: Function) -> set[str]:
+    needed = set()
+    for parameter in used:
+        if parameter.is_array and parameter.type == "MPI_Request":
+            needed.add("count")
+        if parameter.is_array and parameter.type == "MPI_Datatype":
+            needed.add("comm")
+    return needed
+
+
+def _conversion(parameter: Parameter) -> str:
+    name, kind = parameter.name, parameter.type
+    if kind == "MPI_Status":
+        return ""  # see the caller
+    if kind == "void":
+        return f"const void *const {name} = tisim_fortran_buffer(f_{name}, has_descriptors);"
+    if kind in ("int", "MPI_Count"):
+        if parameter.depth == 0:
+            return f"const {kind} {name} = ({kind})*f_{name};"
+        return f"const {kind} *const {name} = (const {kind} *)f_{name};"
+    if parameter.is_array and kind == "MPI_Request":
+        return f"const MPI_Request *const {name} = tisim_fortran_requests(f_{name}, count);"
+    if parameter.is_array and kind == "MPI_Datatype":
+        side = 0 if name.startswith("send") else 1
+        return f"const MPI_Datatype *const {name} = tisim_fortran_types(f_{name}, comm, {side});"
+    if kind == "MPI_Offset":
+        return f"const MPI_Offset {name} = *f_{name};"
+    convert = _CONVERSIONS[kind]
+    if parameter.depth == 0:
+        return f"const {kind} {name} = {convert}(*f_{name});"
+    return f"const {kind} {name}_value = {convert}(*f_{name}), *const {name} = &{name}_value;"

@@ -1,0 +1,205 @@
+"""What the ranks of a recorded program have written: a part of the trace for each."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tisim.support.files import check_writable
+from tisim.traces import pack
+from tisim.traces.record.samples import add_recorded_samples
+from tisim.traces.record.text_parts import find_text_parts, prepare_text_parts, tail_of_part
+from tisim.traces.recorded import (
+    lines_without_numbers,
+    read_recorded_part,
+    write_recorded_trace,
+)
+from tisim.traces.samples import Samples
+
+_COMPRESSED = re.compile(r"rank-(\d+)\.part")
+_HEADER_SIZE = 1 << 16
+
+
+@dataclass
+class Recording:
+    """What is known of a recorded run.
+
+    Attributes
+    ----------
+    ranks
+        How many ranks the program had.
+    counter
+        The counter of computations and its unit.
+    library
+        The MPI library that the program used.
+    incomplete
+        The ranks that have left no part, or never reached ``MPI_Finalize``.
+    unsupported
+        The calls that a trace cannot express, by function.
+    accelerators
+        The largest share of a rank's time, in percent, in which it waited for an accelerator.
+    samples
+        The call paths of computations, if they were sampled.
+    further_counters
+        The names of the counters beside that of computations, with commas between them.
+    """
+
+    ranks: int
+    counter: str
+    library: str
+    incomplete: list[int] = field(default_factory=list)
+    unsupported: Counter[str] = field(default_factory=Counter)
+    accelerators: int = 0
+    samples: Samples | None = None
+    further_counters: str = ""
+
+
+def has_parts(directory: Path) -> bool:
+    """Whether ranks have left parts in a directory."""
+    return bool(_compressed_parts(directory)) or _are_recorded(find_text_parts(directory))
+
+
+def pack_parts(parts: str | os.PathLike[str], output: str | os.PathLike[str]) -> Recording | None:
+    """Write a trace from the parts that ranks have left, complete or not.
+
+    Ranks that have left no part do nothing in the trace, and a comment names them.
+
+    Parameters
+    ----------
+    parts
+        The directory where the recorder has written them (``TISIM_RECORD_DIRECTORY``).
+    output
+        The trace to write, packed.
+
+    Returns
+    -------
+    Recording or None
+        None when the directory has no parts.
+
+    Raises
+    ------
+    InputError
+        When a part or the output cannot be read or written.
+    """
+    check_writable(output)
+    directory = Path(parts)
+    compressed = _compressed_parts(directory)
+    texts = {} if compressed else find_text_parts(directory)
+    if compressed:
+        recording = _pack_compressed(compressed, Path(output))
+    elif _are_recorded(texts):
+        recording = _pack_texts(directory, texts, output)
+    else:
+        return None
+    add_samples_of(recording, directory, Path(output))
+    return recording
+
+
+def add_samples_of(recording: Recording, directory: Path, trace: Path) -> None:
+    """Write what ranks have sampled into their trace, if they have.
+
+    Raises
+    ------
+    InputError
+        When the trace cannot be written.
+    """
+    before = {0: len(_first_lines(recording))}
+    recording.samples = add_recorded_samples(directory, trace, before)
+
+
+def recording_of_trace(trace: Path) -> Recording:
+    """What a recorded trace says of its run; its ranks have merged their parts themselves.
+
+    Raises
+    ------
+    InputError
+        When the file is no packed trace.
+    """
+    lines = lines_without_numbers(trace)
+    recording = _recording_of(lines)
+    _add_notes(recording, (line for line in lines if line.startswith("# accelerators: ")))
+    for line in lines:
+        words = line.split()
+        if words[:1] == ["unsupported"] and len(words) == 3:
+            recording.unsupported[words[1]] = int(words[2])
+        if line.startswith("# incomplete: ranks "):
+            recording.incomplete = [int(rank) for rank in re.findall(r"\d+", line)]
+    return recording
+
+
+def _compressed_parts(directory: Path) -> list[Path]:
+    found = {int(name[1]): path for path in directory.iterdir() if (name := _compressed(path))}
+    return [path for _, path in sorted(found.items())]
+
+
+def _compressed(path: Path) -> re.Match[str] | None:
+    return _COMPRESSED.fullmatch(path.name)
+
+
+def _pack_compressed(paths: list[Path], output: Path) -> Recording:
+    parts = [read_recorded_part(path) for path in paths]
+    recording = _recording_of(parts[0].comments)
+    for part in parts:
+        _add_notes(recording, part.comments)
+    recording.incomplete = write_recorded_trace(paths, _first_lines(recording), output)
+    return recording
+
+
+def _are_recorded(texts: dict[int, Path]) -> bool:
+    """Whether files of text are parts; they are empty where ranks agreed not to record."""
+    return bool(texts) and _recording_of(_header(next(iter(texts.values())))).ranks > 0
+
+
+def _pack_texts(
+    directory: Path, texts: dict[int, Path], output: str | os.PathLike[str]
+) -> Recording:
+    recording = _recording_of(_header(next(iter(texts.values()))))
+    for rank in range(recording.ranks):
+        lines = tail_of_part(texts[rank]) if rank in texts else []
+        if lines[-1:] != [f"{rank} finalize"]:
+            recording.incomplete.append(rank)
+        _add_notes(recording, lines)
+    prepare_text_parts(directory, texts, recording.ranks, _comments(recording))
+    pack(directory, output)
+    return recording
+
+
+def _header(path: Path) -> list[str]:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(_HEADER_SIZE).splitlines()
+
+
+def _recording_of(lines: Iterable[str]) -> Recording:
+    pairs = (line[2:].partition(": ") for line in lines if line.startswith("# "))
+    values = {key: value for key, _, value in pairs}
+    return Recording(
+        ranks=int(values.get("ranks", 0)),
+        counter=values.get("counter", ""),
+        library=values.get("mpi", ""),
+        further_counters=values.get("beside the counter", ""),
+    )
+
+
+def _add_notes(recording: Recording, lines: Iterable[str]) -> None:
+    for line in lines:
+        if line.startswith("# unsupported: "):
+            name, calls = line.split()[2:4]
+            recording.unsupported[name] += int(calls)
+        if line.startswith("# accelerators: "):
+            recording.accelerators = max(recording.accelerators, int(line.split()[-1]))
+
+
+def _first_lines(recording: Recording) -> list[str]:
+    """Actions that no replay knows, at the very beginning: the trace is refused at once."""
+    return [f"unsupported {name} {calls}" for name, calls in sorted(recording.unsupported.items())]
+
+
+def _comments(recording: Recording) -> list[str]:
+    """The lines that a trace of texts begins with."""
+    ranks = ", ".join(map(str, recording.incomplete))
+    incomplete = [f"# incomplete: ranks {ranks}"] if recording.incomplete else []
+    return incomplete + [f"0 {line}" for line in _first_lines(recording)]

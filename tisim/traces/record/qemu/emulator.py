@@ -1,0 +1,73 @@
+"""The command under which a program's instructions are counted by QEMU."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.traces.record.compiler import cache_directory
+
+_EMULATOR = "qemu-x86_64"
+_OPTIONS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-shared")
+
+
+def emulating_command(prefix: str, *, counts_itself: bool) -> list[str]:
+    """What stands before a program's name so that QEMU executes it and counts.
+
+    Parameters
+    ----------
+    prefix
+        How the files begin in which the counts lie, one for each process.
+    counts_itself
+        Whether the program counts its instructions too; what that adds is left out.
+
+    Raises
+    ------
+    InputError
+        When there is no QEMU for programs of x86-64, or no compiler for its plug-in.
+    """
+    emulator = shutil.which(_EMULATOR)
+    if emulator is None or os.uname().machine != "x86_64":
+        raise InputError(
+            f"--counter qemu executes programs of x86-64 under {_EMULATOR}, which is not installed "
+            "here (Debian: qemu-user)"
+        )
+    plugin = f"{_compiled_plugin()},prefix={prefix}"
+    return [emulator, "-plugin", f"{plugin},counts=1" if counts_itself else plugin]
+
+
+def _compiled_plugin() -> Path:
+    """The plug-in, compiled on first use."""
+    package = files("tisim.traces.record")
+    source = package.joinpath("qemu", "plugin.c").read_text(encoding="utf-8")
+    header = package.joinpath("library", "counting", "shared_count.h").read_text(encoding="utf-8")
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise InputError("--counter qemu compiles a plug-in of QEMU, and there is no compiler cc")
+    key = hashlib.sha256("\0".join((source, header, *_OPTIONS)).encode()).hexdigest()[:32]
+    kept = cache_directory() / key / "libtisim_qemu.so"
+    if kept.is_file():
+        return kept
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
+            (Path(scratch) / "plugin.c").write_text(source, encoding="utf-8")
+            (Path(scratch) / "shared_count.h").write_text(header, encoding="utf-8")
+            command = [compiler, *_OPTIONS, "plugin.c", "-o", kept.name]
+            run = subprocess.run(command, cwd=scratch, capture_output=True, text=True)
+            if run.returncode != 0:
+                raise InputError(f"{compiler} cannot compile the plug-in of QEMU:\n{run.stderr}")
+            (Path(scratch) / kept.name).replace(kept)
+    except OSError as error:
+        raise InputError(
+            f"the compiled plug-in cannot be kept there: {error.strerror}; XDG_CACHE_HOME names "
+            "another place",
+            file=kept.parent,
+        ) from None
+    return kept

@@ -1,0 +1,151 @@
+"""Recording a program: compile the recorder, run the program, pack what its ranks wrote."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.support.files import check_writable
+from tisim.support.mpi_compiler import compiler_of_user, find_library
+from tisim.traces.record.compiler import compiled_recorder
+from tisim.traces.record.counters import choose_counters, is_counting
+from tisim.traces.record.launch import check_program, emulated, find_program
+from tisim.traces.record.notes import Uncounted, read_notes
+from tisim.traces.record.parts import Recording, add_samples_of, pack_parts, recording_of_trace
+from tisim.traces.record.qemu.emulator import emulating_command
+from tisim.traces.record.run import run_program
+from tisim.traces.record.settings import Settings
+from tisim.traces.record.timeline import RecordedTimeline, check_timeline, write_timeline
+from tisim.traces.record.trace_library import library_file
+
+# Where the counts of QEMU's plug-in lie while a program runs: memory.
+_COUNTS = "/dev/shm"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A program's run that was recorded.
+
+    Attributes
+    ----------
+    output
+        The trace.
+    status
+        The program's exit status.
+    recording
+        What its ranks wrote.
+    reason
+        Why the counter was chosen, if it was.
+    uncounted
+        With the counter `register`: how much of the program does not count.
+    timeline
+        The timeline, if one was asked for.
+    """
+
+    output: Path
+    status: int
+    recording: Recording
+    reason: str
+    uncounted: Uncounted
+    timeline: RecordedTimeline | None = None
+
+
+def record(
+    command: Sequence[str],
+    output: str | os.PathLike[str],
+    settings: Settings | None = None,
+    *,
+    compiler: str | None = None,
+) -> Recorded:
+    """Run an MPI program and write its time-independent trace.
+
+    Parameters
+    ----------
+    command
+        What starts the program: ``["mpirun", "-n", "8", "./program"]``.
+    output
+        The trace to write, packed.
+    settings
+        What is recorded, and how; the defaults if there are none.
+    compiler
+        The compiler of the MPI library that the program uses; ``$MPICC`` or ``mpicc`` by default.
+
+    Raises
+    ------
+    InputError
+        When the program cannot be recorded, or when no rank has called ``MPI_Init``.
+    """
+    settings = settings or Settings()
+    output = Path(output)
+    _check(command, output, settings)
+    library = find_library(compiler_of_user(compiler))
+    found = find_program(command)
+    if found is not None:
+        check_program(*found, library.name)
+    program = found[0] if found else None
+    counters = choose_counters(settings.counter, program)
+    recorder = compiled_recorder(library, posix=settings.records_posix)
+    parts = Path(tempfile.mkdtemp(prefix=f"{output.name}.parts-", dir=output.absolute().parent))
+    merged = parts / "trace.tit"
+    variables = {
+        **settings.variables(),
+        **counters.variables(),
+        "TISIM_RECORD_DIRECTORY": str(parts),
+        "TISIM_RECORD_OUTPUT": str(merged),
+        "TISIM_RECORD_LIBRARY": str(library_file()),
+    }
+    if counters.volumes == "qemu":
+        command, more = _under_qemu(command, program, parts)
+        variables.update(more)
+    status = run_program(command, recorder, variables)
+    recording = _finish(parts, merged, output)
+    if recording is None:
+        shutil.rmtree(parts)
+        failed = f" (its exit status was {status})" if status else ""
+        raise InputError(
+            f"no rank was recorded{failed}: unless a rank has said why, either the program did not "
+            "call MPI_Init, or what starts it does not pass LD_PRELOAD on to its ranks"
+        )
+    timeline = (
+        None if settings.timeline is None else write_timeline(parts, settings.timeline, output)
+    )
+    uncounted = read_notes(parts)
+    shutil.rmtree(parts)
+    return Recorded(output, status, recording, counters.reason, uncounted, timeline)
+
+
+def _check(command: Sequence[str], output: Path, settings: Settings) -> None:
+    """Refuse what cannot end well before anything is started."""
+    if not command:
+        raise InputError("there is no program to record: tisim record -o FILE -- mpirun ...")
+    if shutil.which(command[0]) is None:
+        raise InputError(f"there is no command {command[0]}")
+    if settings.timeline is not None:
+        check_writable(check_timeline(settings.timeline))
+    check_writable(output)
+
+
+def _under_qemu(
+    command: Sequence[str], program: Path | None, parts: Path
+) -> tuple[list[str], dict[str, str]]:
+    """The command with QEMU before each program, and the variables that this needs."""
+    prefix = f"{_COUNTS}/{parts.name}"
+    counts_itself = program is not None and is_counting(program)
+    words = emulated(command, emulating_command(prefix, counts_itself=counts_itself))
+    # The first call of each function would count the search for it.
+    return words, {"TISIM_RECORD_QEMU": prefix, "LD_BIND_NOW": "1"}
+
+
+def _finish(parts: Path, merged: Path, output: Path) -> Recording | None:
+    """Put the trace where it belongs; None if nothing was recorded."""
+    if not merged.is_file():
+        return pack_parts(parts, output)
+    recording = recording_of_trace(merged)
+    add_samples_of(recording, parts, merged)
+    merged.replace(output)
+    return recording

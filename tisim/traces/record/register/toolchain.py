@@ -1,0 +1,129 @@
+"""``tisim cc``, ``tisim c++`` and ``tisim fc``: compile programs that count instructions."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.traces.record.compiler import cache_directory
+
+# The compiler of each command, and the variable that names another.
+COMPILERS = {
+    "cc": ("TISIM_CC", "mpicc"),
+    "c++": ("TISIM_CXX", "mpicxx"),
+    "fc": ("TISIM_FC", "mpif90"),
+}
+# r15 is the counter. endbr64 marks the functions that other code can call. A tail call would leave
+# a function without passing its end. Code that is split into two sections would have to have tables
+# of exceptions for each. A caller must not keep values in registers that a function may change but
+# the compiler saw unchanged: what is added changes r11.
+_OPTIONS = (
+    "-ffixed-r15",
+    "-fcf-protection=branch",
+    "-fno-optimize-sibling-calls",
+    "-fno-reorder-blocks-and-partition",
+    "-fno-ipa-ra",
+)
+_EXPORTED = (
+    *("tisim_counted_elsewhere", "tisim_is_counted", "tisim_foreign_stack"),
+    *("tisim_enter_foreign", "tisim_leave_foreign", "tisim_flush_count"),
+)
+# Options with which nothing is linked.
+_NOT_LINKED = frozenset(
+    ("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--version", "--help", "-v", "-###", "-show")
+)
+
+
+def counting_command(command: str, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """What a command such as ``tisim cc -O2 program.c`` runs: the words and the environment.
+
+    Raises
+    ------
+    InputError
+        When there is no such compiler, when it is not GCC, on another processor than x86-64, and
+        with link-time optimisation, which puts off the assembly until all code is known.
+    """
+    variable, default = COMPILERS[command]
+    compiler = shlex.split(os.environ.get(variable, default))
+    if not compiler or shutil.which(compiler[0]) is None:
+        raise InputError(
+            f"there is no {' '.join(compiler) or default}; {variable} names another compiler"
+        )
+    if platform.machine() != "x86_64":
+        raise InputError(f"tisim {command} counts on x86-64 only, not on {platform.machine()}")
+    for word in arguments:
+        if word.startswith("-flto") and word != "-fno-lto":
+            raise InputError(f"{word}: code cannot be counted with link-time optimisation; omit it")
+    _require_gcc(compiler, command)
+    place = _installed()
+    words = [*compiler, f"-B{place}/", *arguments, *_OPTIONS]
+    if _links(arguments):
+        words.append(str(place / "counted.o"))
+        words += [f"-Wl,--export-dynamic-symbol={name}" for name in _EXPORTED]
+    environment = dict(os.environ)
+    if {"-fPIC", "-fpic", "-shared"} & {*arguments}:
+        environment["TISIM_COUNT_PIC"] = "1"
+    return words, environment
+
+
+def _links(arguments: Sequence[str]) -> bool:
+    inputs = [word for word in arguments if not word.startswith("-")]
+    return bool(inputs) and not _NOT_LINKED & {*arguments} and "-shared" not in arguments
+
+
+def _require_gcc(compiler: list[str], command: str) -> None:
+    run = subprocess.run([*compiler, "--version"], capture_output=True, text=True)
+    if "Free Software Foundation" not in run.stdout:
+        raise InputError(
+            f"tisim {command} needs GCC, but {' '.join(compiler)} is another compiler; "
+            f"{COMPILERS[command][0]} names the one to be used"
+        )
+
+
+def _installed() -> Path:
+    """A directory with the stand-in for the assembler, and the object that programs need."""
+    sources = files("tisim.traces.record.register")
+    runtime = sources.joinpath("counted.s").read_text(encoding="utf-8")
+    assembly = sources.joinpath("assembly.py").read_text(encoding="utf-8")
+    script = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S "${{0%/*}}/assembly.py" "$@"\n'
+    digest = hashlib.sha256("\0".join((runtime, assembly, script)).encode()).hexdigest()[:32]
+    place = cache_directory() / f"register-{digest}"
+    if (place / "counted.o").is_file():
+        return place
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent) as made:
+            made_place = Path(made) / "made"
+            made_place.mkdir()
+            (made_place / "counted.s").write_text(runtime, encoding="utf-8")
+            (made_place / "assembly.py").write_text(assembly, encoding="utf-8")
+            (made_place / "as").write_text(script, encoding="utf-8")
+            (made_place / "as").chmod(0o755)
+            run = subprocess.run(
+                ["as", "counted.s", "-o", "counted.o"],
+                cwd=made_place,
+                capture_output=True,
+                text=True,
+            )
+            if run.returncode != 0:
+                raise InputError(f"the assembler refuses tisim's own code:\n{run.stderr}")
+            try:
+                made_place.rename(place)
+            except OSError:
+                if not (place / "counted.o").is_file():  # unless another process was first
+                    raise
+    except OSError as error:
+        raise InputError(
+            f"cannot be written: {error.strerror}; XDG_CACHE_HOME names another place", file=place
+        ) from None
+    return place

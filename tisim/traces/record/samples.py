@@ -1,0 +1,83 @@
+"""What ranks have sampled while they ran: files beside the parts of the trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from tisim.errors import InputError
+from tisim.traces.samples import RankSamples, Samples, add_samples
+
+_FILE = re.compile(r"rank-(\d+)\.samples")
+
+
+def add_recorded_samples(
+    directory: Path, trace: Path, calls_before: Mapping[int, int]
+) -> Samples | None:
+    """Write what `read_recorded_samples` finds into the trace.
+
+    Raises
+    ------
+    InputError
+        When the trace cannot be written.
+    """
+    samples = read_recorded_samples(directory, calls_before)
+    if samples is not None:
+        if not trace.is_file():
+            raise InputError("computations were sampled; such a trace must be a file", file=trace)
+        add_samples(trace, samples)
+    return samples
+
+
+def read_recorded_samples(directory: Path, calls_before: Mapping[int, int]) -> Samples | None:
+    """The samples of all ranks in the directory of the parts, with one tree of call paths.
+
+    Parameters
+    ----------
+    directory
+        Where the ranks have written them.
+    calls_before
+        By rank, how many lines the trace has before the rank's first call.
+
+    Returns
+    -------
+    Samples or None
+        None when no rank was sampled.
+    """
+    paths = {int(name[1]): path for path in directory.iterdir() if (name := _match(path))}
+    if not paths:
+        return None
+    samples = Samples()
+    known: dict[tuple[int, str], int] = {}
+    for rank, path in sorted(paths.items()):
+        samples.ranks[rank] = _read(path, samples, known, calls_before.get(rank, 0))
+    return samples
+
+
+def _match(path: Path) -> re.Match[str] | None:
+    return _FILE.fullmatch(path.name)
+
+
+def _read(
+    path: Path, samples: Samples, known: dict[tuple[int, str], int], calls_before: int
+) -> RankSamples:
+    """One rank's; a program that was killed may have left half a line, without a newline."""
+    found = RankSamples()
+    numbers = [0]  # of the rank's nodes, in the tree of all
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]:
+        kind, *words = line.split(" ")
+        if kind == "node":
+            node = (numbers[int(words[0])], words[1])
+            if node not in known:
+                samples.nodes.append(node)
+                known[node] = len(samples.nodes)
+            numbers.append(known[node])
+        elif kind == "at":
+            pairs = zip(words[1::2], words[2::2], strict=True)
+            counts = {numbers[int(number)]: int(count) for number, count in pairs}
+            found.computations.append((int(words[0]) + calls_before, counts))
+        elif kind == "end":
+            found.signals, found.in_calls, found.lost, nanoseconds = map(int, words)
+            found.seconds = nanoseconds * 1e-9
+    return found

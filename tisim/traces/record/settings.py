@@ -1,0 +1,83 @@
+"""What a user asks of a recording, and how the recorder is told."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from tisim.errors import InputError
+from tisim.traces.record.limits import Limits
+
+Io: TypeAlias = Literal["none", "mpi", "posix", "both"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is recorded of a program, and how.
+
+    Attributes
+    ----------
+    counter
+        What measures computations: ``perf``, ``register``, ``qemu``, ``time`` or ``auto``; then,
+        with commas, what is counted beside it (`tisim.traces.record.counters.choose_counters`).
+    reference_speed
+        Of the counter `time`: so many units are a second of processor time.
+    failed_tests
+        Whether tests that fail are recorded too.
+    call_sites
+        Whether calls say where in the program they are made.
+    sample
+        Whether the call paths of computations are sampled.
+    times
+        Whether calls say how long they took.
+    timeline
+        Where to write when each call began and ended, ``.csv``, ``.parquet`` or ``.tir``; needs
+        `times`.
+    io
+        What is recorded of files: the calls of MPI-IO (``mpi``); those of POSIX and of C's standard
+        I/O, also those by which MPI-IO works (``posix``); both, but of MPI-IO only its own calls
+        (``both``); or ``none``.
+    limits
+        What of the run is recorded; all of it by default.
+
+    Raises
+    ------
+    InputError
+        When there is to be a timeline without times.
+    """
+
+    counter: str = "auto"
+    reference_speed: float = 1e9
+    failed_tests: bool = False
+    call_sites: bool = False
+    sample: bool = False
+    times: bool = False
+    timeline: str | os.PathLike[str] | None = None
+    io: Io = "none"
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.timeline is not None and not self.times:
+            raise InputError("a timeline says when something happened, which needs times: --times")
+
+    @property
+    def records_posix(self) -> bool:
+        """Whether calls of POSIX are recorded."""
+        return self.io in ("posix", "both")
+
+    def variables(self) -> dict[str, str]:
+        """The environment that tells the recorder, but for the counters."""
+        asked = {
+            "TISIM_RECORD_TIMES": self.times,
+            "TISIM_RECORD_TIMELINE": self.timeline is not None,
+            "TISIM_RECORD_CALL_SITES": self.call_sites,
+            "TISIM_RECORD_SAMPLE": self.sample,
+        }
+        return {
+            "TISIM_RECORD_SPEED": repr(self.reference_speed),
+            "TISIM_RECORD_TESTS": "all" if self.failed_tests else "successful",
+            "TISIM_RECORD_IO": self.io,
+            **{name: "1" for name, wanted in asked.items() if wanted},
+            **self.limits.variables(),
+        }

@@ -1,0 +1,54 @@
+"""The recorder's source: the files in C of this package, and those written from the table."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from tisim.traces.record.fortran import fortran_wrappers
+from tisim.traces.record.posix_wrappers import posix_wrappers
+from tisim.traces.record.table import read_table
+from tisim.traces.record.trace_library import library_header
+from tisim.traces.record.wrappers import c_wrappers
+
+# What compiles the recorder, given mpicc: C11 and POSIX; the code must leave r15 alone, in which
+# programs compiled by `tisim cc` count.
+C_OPTIONS = (
+    *("-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden"),
+    "-ftls-model=initial-exec",
+)
+LINK_OPTIONS = ("-shared", "-pthread", "-ldl")
+
+
+# Of the library, beside its own folder.
+_FOLDERS = ("counting", "places", "writing")
+_POSIX = "posix"
+
+
+def recorder_source(*, posix: bool = False) -> dict[str, str]:
+    """The text of each file, by name.
+
+    Parameters
+    ----------
+    posix
+        Whether it records files in the words of POSIX. Without, it has nothing of that.
+
+    Raises
+    ------
+    InputError
+        When this installation has no trace library, whose header is one of them.
+    """
+    library = files("tisim.traces.record").joinpath("library")
+    folders = (*_FOLDERS, _POSIX) if posix else _FOLDERS
+    texts = {
+        file.name: file.read_text(encoding="utf-8")
+        for folder in (library, *(library.joinpath(name) for name in folders))
+        for file in folder.iterdir()
+        if file.name.endswith((".c", ".h"))
+    }
+    texts["tisim_trace.h"] = library_header()
+    table = read_table()
+    texts["wrappers.c"] = c_wrappers(table)
+    texts["fortran_wrappers.c"] = fortran_wrappers(table)
+    if posix:
+        texts["posix_wrappers.c"] = posix_wrappers()
+    return dict(sorted(texts.items()))

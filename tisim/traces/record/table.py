@@ -1,0 +1,207 @@
+"""The table of MPI functions that the recorder wraps: ``functions.txt``, parsed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from importlib.resources import files
+
+_PROTOTYPE = re.compile(r"(MPI_\w+)\((.*)\)")
+_PARAMETER = re.compile(r"(const )?(\w+) (\**)(\w+)((?:\[\])?)")
+# What has another type where counts are large.
+_COUNT = re.compile(r"(?:send|recv|origin_|result_|target_)?counts?")
+_DISPLACEMENT = re.compile(r"[sr]?displs|disp_unit")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a prototype in C.
+
+    Attributes
+    ----------
+    type
+        Its type without ``const``, asterisks and brackets: ``int``, ``MPI_Comm``, ``void``.
+    name
+        Its name.
+    depth
+        How often it is dereferenced: 0 for a value, 1 for a pointer or an array.
+    is_array
+        Whether it is declared with brackets.
+    is_const
+        Whether it is declared ``const``.
+    """
+
+    type: str
+    name: str
+    depth: int
+    is_array: bool
+    is_const: bool
+
+    @property
+    def declaration(self) -> str:
+        """The parameter as C declares it."""
+        const = "const " if self.is_const else ""
+        stars = "*" * (self.depth - self.is_array)
+        return f"{const}{self.type} {stars}{self.name}{'[]' if self.is_array else ''}"
+
+
+@dataclass(frozen=True)
+class Statuses:
+    """Statuses that the recorder may need: the parameter, how many there are, and when."""
+
+    name: str
+    count: str
+    condition: str
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of MPI, and what the recorder does around it.
+
+    Attributes
+    ----------
+    name
+        ``MPI_Send``.
+    parameters
+        In order.
+    before, after
+        Statements in C; empty for nothing.
+    statuses
+        The statuses that the statements may need.
+    is_counted
+        Whether a trace cannot express the function.
+    since
+        The version of MPI that has it first, if that is newer than 3.1: ``4``.
+    has_large_counts
+        Whether its counts are large; some libraries have all of MPI 4.0 but such functions.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    before: str = ""
+    after: str = ""
+    statuses: Statuses | None = None
+    is_counted: bool = False
+    since: str = ""
+    has_large_counts: bool = False
+
+    def used(self, statement: str) -> list[Parameter]:
+        """The parameters that a statement names."""
+        words = set(re.findall(r"\w+", statement))
+        return [parameter for parameter in self.parameters if parameter.name in words]
+
+
+def read_table() -> list[Function]:
+    """Every function of the table, and the variants of them that are not listed."""
+    text = files("tisim.traces.record").joinpath("functions.txt").read_text(encoding="utf-8")
+    functions = [function for entry in table_entries(text) for function in _functions(entry)]
+    return [*functions, *(large for f in functions if (large := _with_large_counts(f)) is not None)]
+
+
+def table_entries(text: str) -> Iterator[list[str]]:
+    """The lines of each entry: a prototype, then its indented lines; long lines joined."""
+    entry: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("#") or not line.strip():
+            continue
+        if line.startswith("    "):
+            entry[-1] += " " + line.strip()
+        elif line.startswith("  "):
+            entry.append(line.strip())
+        else:
+            if entry:
+                yield entry
+            entry = [line]
+    if entry:
+        yield entry
+
+
+def _functions(entry: list[str]) -> Iterator[Function]:
+    prototype = _PROTOTYPE.fullmatch(entry[0])
+    if prototype is None:
+        raise ValueError(f"not a prototype: {entry[0]}")
+    parameters = tuple(_parameter(text) for text in prototype[2].split(", "))
+    function = Function(prototype[1], parameters)
+    nonblocking = False
+    for line in entry[1:]:
+        key, _, rest = line.partition(" ")
+        match key:
+            case "before":
+                function = replace(function, before=f"{rest};")
+            case "after":
+                function = replace(function, after=f"{rest};")
+            case "statuses":
+                function = replace(function, statuses=Statuses(*rest.split(" ", 2)))
+            case "counted":
+                function = replace(function, is_counted=True)
+            case "since":
+                function = replace(function, since=rest)
+            case "nonblocking":
+                nonblocking = True
+            case _:
+                raise ValueError(f"{function.name}: {line}")
+    yield replace(function, after=function.after.replace("POSTED", "NULL"))
+    if nonblocking:
+        yield _nonblocking(function)
+        yield _persistent(function)
+
+
+def _nonblocking(function: Function) -> Function:
+    base = function.name.removeprefix("MPI_")
+    posted = "&(struct tisim_posted){*request, at(request)}"
+    after = re.sub(r"TISIM_(\w+)", r"TISIM_i\1", function.after, count=1)
+    return replace(
+        function,
+        name=f"MPI_I{base[0].lower()}{base[1:]}",
+        parameters=(*function.parameters, _parameter("MPI_Request *request")),
+        after=after.replace("POSTED", posted),
+    )
+
+
+def _persistent(collective: Function) -> Function:
+    more = map(_parameter, ("MPI_Info info", "MPI_Request *request"))
+    return Function(
+        f"{collective.name}_init", (*collective.parameters, *more), is_counted=True, since="4"
+    )
+
+
+def _with_large_counts(function: Function) -> Function | None:
+    """The variant with large counts, recorded the same way; None if there is none.
+
+    Partitioned communication has only one kind.
+    """
+    parameters = tuple(map(_with_large_count, function.parameters))
+    kinds = {parameter.type for parameter in function.parameters}
+    if parameters == function.parameters or not kinds & {"MPI_Datatype", "MPI_Win"}:
+        return None
+    if "MPI_Count" in kinds:
+        return None
+    return replace(
+        function,
+        name=f"{function.name}_c",
+        parameters=parameters,
+        since="4",
+        has_large_counts=True,
+    )
+
+
+def _with_large_count(parameter: Parameter) -> Parameter:
+    if parameter.type != "int":
+        return parameter
+    if _COUNT.fullmatch(parameter.name):
+        return replace(parameter, type="MPI_Count")
+    return (
+        replace(parameter, type="MPI_Aint")
+        if _DISPLACEMENT.fullmatch(parameter.name)
+        else parameter
+    )
+
+
+def _parameter(text: str) -> Parameter:
+    found = _PARAMETER.fullmatch(text)
+    if found is None:
+        raise ValueError(f"not a parameter: {text}")
+    const, kind, stars, name, brackets = found.groups()
+    depth = len(stars) + bool(brackets)
+    return Parameter(kind, name, depth, bool(brackets), bool(const))

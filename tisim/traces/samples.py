@@ -1,0 +1,166 @@
+"""Where in the program computations are: the call paths that a recording has sampled."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tisim import _core
+from tisim.support.files import write_file
+from tisim.traces.call_sites import BETWEEN
+from tisim.traces.sources import Part
+from tisim.traces.tit.container import with_section
+from tisim.traces.tit.numbers import ByteReader, varint_bytes
+
+_SECTION = "samples"
+
+
+@dataclass
+class RankSamples:
+    """What was sampled of a rank.
+
+    Attributes
+    ----------
+    seconds
+        The processor time of the rank while it was sampled, in seconds.
+    signals
+        How often the timer has ended.
+    in_calls
+        How many of these times the rank was in a call of MPI.
+    lost
+        How many samples there was no room for.
+    computations
+        For each computation that was sampled: the number of the call that follows it, counted from
+        0 without computations, and how many samples each node has.
+    """
+
+    seconds: float = 0.0
+    signals: int = 0
+    in_calls: int = 0
+    lost: int = 0
+    computations: list[tuple[int, dict[int, int]]] = field(default_factory=list)
+
+
+@dataclass
+class Samples:
+    """The tree of call paths of a program, and what was sampled of each rank.
+
+    Attributes
+    ----------
+    nodes
+        For each node, numbered from 1, its parent and its place in the program; the parent of the
+        outermost functions is 0.
+    ranks
+        The samples of each rank that was sampled.
+    """
+
+    nodes: list[tuple[int, str]] = field(default_factory=list)
+    ranks: dict[int, RankSamples] = field(default_factory=dict)
+
+    def path(self, node: int) -> str:
+        """The call path of a node, callers first, as `named_paths` takes it."""
+        places: list[str] = []
+        while node:
+            node, place = self.nodes[node - 1]
+            places.append(place)
+        return BETWEEN.join(reversed(places))
+
+    def fractions(self, rank: int) -> Iterator[tuple[int, dict[int, float]]]:
+        """For each computation of a rank that was sampled, the share of each node in it."""
+        for call, counts in self.ranks[rank].computations:
+            total = sum(counts.values())
+            yield call, {node: count / total for node, count in counts.items()}
+
+    def totals(self) -> Counter[int]:
+        """The samples of each node, of all ranks."""
+        totals: Counter[int] = Counter()
+        for rank in self.ranks.values():
+            for _, counts in rank.computations:
+                totals.update(counts)
+        return totals
+
+    @property
+    def rate(self) -> float:
+        """Samples in a second of processor time, of all ranks together; 0 if that is unknown."""
+        seconds = sum(rank.seconds for rank in self.ranks.values())
+        return sum(rank.signals for rank in self.ranks.values()) / seconds if seconds else 0.0
+
+
+def read_samples(trace: Part) -> Samples | None:
+    """The samples in a packed trace of version 2; None if it has none.
+
+    Raises
+    ------
+    InputError
+        When the file is no such trace, or is damaged.
+    """
+    content = _core.optional_section(trace.for_core(), _SECTION)
+    return None if content is None else decoded_samples(content)
+
+
+def add_samples(trace: str | os.PathLike[str], samples: Samples) -> None:
+    """Write samples into a packed trace of version 2, which has none.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read or written.
+    """
+    data = with_section(Path(trace).read_bytes(), _SECTION, encoded_samples(samples))
+    write_file(trace, data)
+
+
+def encoded_samples(samples: Samples) -> bytes:
+    """The section (docs/tit.md, "The section `samples`")."""
+    places = {place: number for number, place in enumerate(dict.fromkeys(_places(samples)))}
+    numbers: list[int] = [len(places)]
+    texts = b"".join(varint_bytes(len(place.encode())) + place.encode() for place in places)
+    tree: list[int] = [len(samples.nodes)]
+    for number, (parent, place) in enumerate(samples.nodes, start=1):
+        tree += [number - parent, places[place]]
+    tree.append(len(samples.ranks))
+    before = -1
+    for rank, found in sorted(samples.ranks.items()):
+        nanoseconds = round(found.seconds * 1e9)
+        tree += [rank - before - 1, nanoseconds, found.signals, found.in_calls, found.lost]
+        tree.append(len(found.computations))
+        before = rank
+        last = 0
+        for call, counts in found.computations:
+            tree += [call - last, len(counts)]
+            last = call
+            for node, count in counts.items():
+                tree += [node, count]
+    return _varints(numbers) + texts + _varints(tree)
+
+
+def decoded_samples(content: bytes) -> Samples:
+    """What the section says."""
+    reader = ByteReader(content)
+    places = [reader.text().decode() for _ in range(reader.varint())]
+    samples = Samples()
+    for number in range(1, reader.varint() + 1):
+        samples.nodes.append((number - reader.varint(), places[reader.varint()]))
+    rank = -1
+    for _ in range(reader.varint()):
+        rank += reader.varint() + 1
+        nanoseconds, signals, in_calls, lost = (reader.varint() for _ in range(4))
+        found = RankSamples(nanoseconds * 1e-9, signals, in_calls, lost)
+        samples.ranks[rank] = found
+        call = 0
+        for _ in range(reader.varint()):
+            call += reader.varint()
+            counts = {reader.varint(): reader.varint() for _ in range(reader.varint())}
+            found.computations.append((call, counts))
+    return samples
+
+
+def _places(samples: Samples) -> Iterator[str]:
+    return (place for _, place in samples.nodes)
+
+
+def _varints(numbers: Iterable[int]) -> bytes:
+    return b"".join(map(varint_bytes, numbers))

@@ -1,0 +1,322 @@
+"""Which files a trace consists of, in whatever form a user names it."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TypeVar
+
+from tisim.errors import InputError
+from tisim.traces.archive import Archive, is_archive
+from tisim.traces.progress import how_far
+from tisim.traces.spool import HEAD, Spool, compression, reading, unpacked, without_suffix
+
+# A line of a trace begins with a rank and an action; one of an index names a file.
+_TRACE_LINE = re.compile(rb"\s*\d+\s+\S")
+_NUMBER = re.compile(r"(\d+)")
+_MOST_SHOWN = 8
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A trace file: a file of its own or a part of a temporary one.
+
+    Parameters
+    ----------
+    name
+        What the user calls it.
+    path
+        Where it is; None when it is behind `descriptor`.
+    descriptor
+        The number of an open file.
+    offset, length
+        The bytes of that file that belong to it; all of them without a length.
+    unpacked_name
+        Its name without the suffix of a compression.
+    """
+
+    name: str
+    path: str | None = None
+    descriptor: int = -1
+    offset: int = 0
+    length: int | None = None
+    unpacked_name: str = ""
+
+    def for_core(self) -> tuple[bytes, bytes | None, int, int, int | None]:
+        """What the core takes for a file."""
+        path = None if self.path is None else os.fsencode(self.path)
+        return os.fsencode(self.name), path, self.descriptor, self.offset, self.length
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The files of one trace.
+
+    Parameters
+    ----------
+    name
+        What stands for all of them in an error.
+    parts
+        The files.
+    index
+        The name and the text of the file that lists them, if there is one.
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+    index: tuple[str, bytes] | None = None
+
+
+def find_source(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], spool: Spool
+) -> Source:
+    """Find the files of a trace.
+
+    Parameters
+    ----------
+    source
+        A directory (its files, without hidden ones and sub-directories), a file with the actions
+        of one rank or of all, a file that lists one trace file a line, a tar archive of any of
+        these or ``archive.tar/directory/in/it``, or a sequence of files. All of them may be
+        compressed with gzip, bzip2, xz or zstd.
+    spool
+        Takes what is compressed or can be read once only, and is told how far the work is.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    InputError
+        When there is no such file, or none that a trace can be in.
+    """
+    if isinstance(source, str | os.PathLike):
+        return _Finder(spool).single(Path(source))
+    paths = [Path(one) for one in source]
+    if len(paths) == 1:
+        return _Finder(spool).single(paths[0])
+    if not paths:
+        raise InputError("no trace file is named; name a directory or files")
+    return _Finder(spool).several(paths)
+
+
+class _Finder:
+    """Looks for the files of one trace and unpacks those that are compressed."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+
+    def single(self, path: Path) -> Source:
+        """The trace that one path stands for."""
+        with reading(str(path)):
+            if not path.exists():
+                return self._in_archive(path)
+            if path.is_dir():
+                return self._directory(path)
+            return self._file(path)
+
+    def several(self, paths: Sequence[Path]) -> Source:
+        """The trace whose files are `paths`, each of one rank."""
+        parts = tuple(self._part(path) for path in self._each(paths))
+        return Source(f"{parts[0].name} and {len(parts) - 1} more", parts)
+
+    def _each(self, files: Sequence[_T]) -> Iterator[_T]:
+        """One file after the other; says how far this has come."""
+        for number, file in enumerate(files):
+            self._spool.stretch(number / len(files), (number + 1) / len(files))
+            yield file
+
+    def _directory(self, path: Path) -> Source:
+        files: list[str] = []
+        directories: list[str] = []
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if not entry.name.startswith("."):
+                    (directories if entry.is_dir() else files).append(entry.name)
+        if not files:
+            raise InputError(_nothing_in(directories), file=path)
+        if len(files) == 1:
+            return self._file(path / files[0])
+        files.sort(key=natural_key)
+        within = str(path / "x")[:-1]
+        parts = tuple(self._member_of(within + name) for name in self._each(files))
+        return Source(str(path), parts)
+
+    def _member_of(self, name: str) -> Part:
+        return Part(name, name, unpacked_name=name) if _is_plain(name) else self._part(Path(name))
+
+    def _file(self, path: Path) -> Source:
+        if is_archive(_head(path)):
+            return self._archive(path, "")
+        part = self._part(path)
+        return self._listed(part, path) or Source(str(path), (part,))
+
+    def _part(self, path: Path) -> Part:
+        """One trace file, unpacked when it is compressed."""
+        name = str(path)
+        with reading(name):
+            if path.is_dir():
+                raise InputError("is a directory; among several traces name files", file=path)
+            with path.open("rb") as file:
+                # What cannot be read twice, such as a pipe, is kept in a temporary file too.
+                regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+                kind = compression(file.peek(HEAD))
+                if regular and kind is None:
+                    return Part(name, name, unpacked_name=name)
+                far = how_far(file) if regular else None
+                offset, length = self._spool.append(unpacked(file, kind), far)
+        if is_archive(self._spool.head(offset, length)):
+            raise InputError(
+                "is an archive, which holds a whole trace; name it alone, without other files and "
+                "not by its directory",
+                file=path,
+            )
+        return Part(name, None, self._spool.number, offset, length, without_suffix(name, kind))
+
+    # A file that lists files
+
+    def _listed(self, index: Part, path: Path) -> Source | None:
+        """The trace whose files `index` lists; None when it is a trace itself."""
+        text = _index_text(index)
+        if text is None:
+            return None
+        parts: list[Part] = []
+        for number, entry in self._each([*_entries(text)]):
+            found = next((p for p in (path.parent / entry, Path(entry)) if p.exists()), None)
+            if found is None:
+                if not parts and not _looks_like_path(entry):
+                    return None  # no index; reading it as a trace says what it is
+                raise InputError(
+                    f"lists the file '{entry}', which is neither in {path.parent} nor in the "
+                    "working directory",
+                    file=index.name,
+                    line=number,
+                )
+            parts.append(self._part(found))
+        return Source(str(path), tuple(parts), (str(path), text))
+
+    # Archives
+
+    def _archive(self, path: Path, inner: str) -> Source:
+        archive = Archive(path, inner, self._spool)
+        names = archive.set_of_files()
+        called = str(path / inner) if inner else str(path)
+        if len(names) > 1:
+            return Source(called, tuple(self._member(archive, n) for n in names))
+        part = self._member(archive, names[0])
+        text = _index_text(part)
+        if text is None:
+            return Source(called, (part,))
+        directory = posixpath.dirname(names[0])
+        listed: list[Part] = []
+        for number, entry in _entries(text):
+            name = posixpath.normpath(posixpath.join(directory, entry))
+            if name not in archive.members:
+                raise InputError(
+                    f"lists the file '{entry}', which is not in the archive",
+                    file=part.name,
+                    line=number,
+                )
+            listed.append(self._member(archive, name))
+        return Source(called, tuple(listed), (part.name, text))
+
+    def _member(self, archive: Archive, name: str) -> Part:
+        offset, length, kind = archive.members[name]
+        whole = str(archive.path / name)
+        called = without_suffix(whole, kind)
+        return Part(whole, None, self._spool.number, offset, length, called)
+
+    def _in_archive(self, path: Path) -> Source:
+        """The trace at a path that goes on inside an archive."""
+        outer = Path(str(path).replace("::", "/"))
+        inner: list[str] = []
+        while not outer.exists() and outer != outer.parent:
+            inner.insert(0, outer.name)
+            outer = outer.parent
+        if outer.is_file() and is_archive(_head(outer)):
+            return self._archive(outer, "/".join(inner))
+        raise InputError("there is no such file or directory", file=path)
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a file can be read as it is; asks little of the system, as there may be a million."""
+    try:
+        if not stat.S_ISREG(os.stat(name).st_mode):  # noqa: PTH116
+            return False
+        number = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return compression(os.read(number, HEAD)) is None
+        finally:
+            os.close(number)
+    except OSError:
+        return False  # whoever reads it says why it cannot be read
+
+
+def _head(path: Path) -> bytes:
+    """Return the first bytes of a file, unpacked; none of what can be read once only."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        return b""
+    with path.open("rb") as file:
+        kind = compression(file.peek(HEAD))
+        with unpacked(file, kind) as stream:
+            return stream.read(HEAD)
+
+
+def natural_key(name: str) -> str:
+    """Sort key in which rank-2 comes before rank-10; a text, which sorts fast."""
+    pieces = _NUMBER.split(name)
+    if len(pieces) > 1:
+        numbers = [str(int(piece)) for piece in pieces[1::2]]
+        # Behind a zero byte, which no name has, a longer number is a larger one.
+        pieces[1::2] = [f"\0{chr(len(number))}{number}" for number in numbers]
+    return "".join(pieces)
+
+
+def _nothing_in(directories: list[str]) -> str:
+    if not directories:
+        return "has no file in it"
+    directories.sort(key=natural_key)
+    shown = ", ".join(directories[:_MOST_SHOWN])
+    more = ", ..." if len(directories) > _MOST_SHOWN else ""
+    return f"has no file in it, only directories; name one of them: {shown}{more}"
+
+
+def _index_text(part: Part) -> bytes | None:
+    """The text of a file whose first line could name a file; None when it is a trace."""
+    with reading(part.name), _opened(part) as file:
+        file.seek(part.offset)
+        length = part.length if part.length is not None else os.fstat(file.fileno()).st_size
+        head = file.read(min(length, HEAD))
+        lines = [line for line in head.splitlines() if _content(line)]
+        if not lines or _TRACE_LINE.match(lines[0]) or b"\0" in head:
+            return None
+        return head + file.read(length - len(head))
+
+
+def _opened(part: Part) -> IO[bytes]:
+    if part.path is not None:
+        return open(part.path, "rb")  # noqa: PTH123
+    return os.fdopen(os.dup(part.descriptor), "rb")
+
+
+def _content(line: bytes) -> bytes:
+    return line.partition(b"#")[0].strip()
+
+
+def _entries(text: bytes) -> Iterable[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        entry = line.strip()
+        if entry and not entry.startswith(b"#"):
+            yield number, os.fsdecode(entry)
+
+
+def _looks_like_path(entry: str) -> bool:
+    return not re.search(r"\s", entry) and bool(re.search(r"[./]", entry))

@@ -1,0 +1,178 @@
+"""Compressed files, unpacked into temporary files that have no name.
+
+Nothing is left behind, however the program ends: a file without a name vanishes with the last
+process that has it open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from typing import IO, Self, cast
+
+from tisim.errors import InputError
+from tisim.traces.progress import Progress
+
+_CHUNK = 1 << 20
+_SECONDS_BETWEEN_REPORTS = 0.1
+
+# The first bytes of a compressed file -> the name of the format.
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+_MAGICS = tuple(_MAGIC)
+#: Enough of a file's beginning to recognise it, a tar archive included.
+HEAD = 512
+
+
+def compression(head: bytes) -> str | None:
+    """Name the compression of a file that begins with `head`; None when it is not compressed."""
+    if not head.startswith(_MAGICS):
+        return None
+    return next(name for magic, name in _MAGIC.items() if head.startswith(magic))
+
+
+def without_suffix(name: str, kind: str | None) -> str:
+    """Return a file's name without the suffix that its compression gave it."""
+    suffix = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}.get(kind or "", "")
+    return name.removesuffix(suffix) or name
+
+
+def unpacked(stream: IO[bytes], kind: str | None) -> IO[bytes]:
+    """Return a stream of what `stream` holds once unpacked.
+
+    Parameters
+    ----------
+    stream
+        An open file.
+    kind
+        What `compression` says about it.
+    """
+    import bz2
+    import gzip
+    import lzma
+
+    if kind == "gzip":
+        return cast("IO[bytes]", gzip.open(stream))
+    if kind == "bzip2":
+        return bz2.open(stream)
+    if kind == "xz":
+        return lzma.open(stream)
+    return stream if kind is None else _unpacked_zstd(stream)
+
+
+def _unpacked_zstd(stream: IO[bytes]) -> IO[bytes]:
+    try:
+        zstandard = importlib.import_module("zstandard")
+    except ImportError:
+        raise InputError(
+            "is compressed with zstd, for which tisim needs one more package: "
+            'pip install "tisim[zstd]", or unpack it first',
+            file=stream.name,
+        ) from None
+    opened: IO[bytes] = zstandard.open(stream, "rb")
+    return opened
+
+
+@contextlib.contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn what goes wrong while `name` is unpacked into an :class:`InputError`."""
+    import lzma
+
+    try:
+        yield
+    except InputError:
+        raise
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
+        raise InputError(f"is damaged or not whole ({error}); get it again", file=name) from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot be read: {reason}", file=name) from None
+    except Exception as error:
+        # zstandard's own error, which can be named only where that package is installed.
+        if type(error).__module__.partition(".")[0] != "zstandard":
+            raise
+        raise InputError(f"is damaged or not whole ({error}); get it again", file=name) from None
+
+
+class Spool:
+    """A temporary file that takes one unpacked file behind the other; made when it is needed.
+
+    Parameters
+    ----------
+    progress
+        Is told now and then how far the finding and unpacking of all files has come.
+    """
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._file: IO[bytes] | None = None
+        self._size = 0
+        self._progress = progress
+        self._next_report = time.monotonic() + _SECONDS_BETWEEN_REPORTS
+        self._stretch = (0.0, 1.0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    @property
+    def number(self) -> int:
+        """The file's descriptor."""
+        return self._opened().fileno()
+
+    def stretch(self, start: float, stop: float) -> None:
+        """Let 0 to 1 be `start` to `stop` of all work from now on, and say that it is at 0."""
+        self._stretch = (start, stop)
+        self.tell(0.0)
+
+    def tell(self, fraction: float) -> None:
+        """Say how far the work is."""
+        if self._progress is not None and time.monotonic() >= self._next_report:
+            start, stop = self._stretch
+            self._progress(start + (stop - start) * fraction)
+            self._next_report = time.monotonic() + _SECONDS_BETWEEN_REPORTS
+
+    def append(
+        self, stream: IO[bytes], how_far: Callable[[], float] | None = None
+    ) -> tuple[int, int]:
+        """Copy what is left of `stream`; return where it begins and its number of bytes."""
+        offset = self._size
+        file = self._opened()
+        while chunk := stream.read(_CHUNK):
+            if how_far is not None:
+                self.tell(how_far())
+            rest = memoryview(chunk)
+            try:
+                while rest:
+                    rest = rest[file.write(rest) :]
+            except OSError as error:
+                import tempfile
+
+                raise InputError(
+                    f"no room to unpack the trace in {tempfile.gettempdir()} ({error.strerror}); "
+                    "set TMPDIR to a directory with more room"
+                ) from None
+            self._size += len(chunk)
+        return offset, self._size - offset
+
+    def head(self, offset: int, length: int) -> bytes:
+        """Return the first bytes of what was appended at `offset`."""
+        return os.pread(self.number, min(length, HEAD), offset)
+
+    def _opened(self) -> IO[bytes]:
+        if self._file is None:
+            import tempfile
+
+            # Without a buffer: others read it through its descriptor.
+            self._file = tempfile.TemporaryFile(prefix="tisim-", buffering=0)  # noqa: SIM115
+        return self._file

@@ -1,0 +1,152 @@
+"""How much what a counter has counted differs between recordings of one program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tisim.traces.counts import counter_names, counts_of
+from tisim.traces.trace import Trace
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: The name here of the counter that has measured the volumes.
+VOLUMES = "volume"
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How much what a counter has counted differs between recordings of one program.
+
+    Parameters
+    ----------
+    counter
+        `VOLUMES`, or the name of a counter beside it.
+    sums
+        What it has counted in all computations, for each recording.
+    of_one
+        How much a single computation differs: its distance from its median over the recordings,
+        relative to that; the median of this, weighted by what was counted. None where the
+        recordings have different numbers of calls.
+    is_none
+        Whether each computation has the same count in all recordings.
+    """
+
+    counter: str
+    sums: tuple[float, ...]
+    of_one: float | None
+    is_none: bool
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the sums, relative to their mean."""
+        import numpy as np
+
+        mean = float(np.mean(self.sums))
+        return float(np.std(self.sums, ddof=1)) / mean if mean else 0.0
+
+    @property
+    def largest_by_least(self) -> float:
+        """The largest sum divided by the least."""
+        least = min(self.sums)
+        return max(self.sums) / least if least else float("inf" if max(self.sums) else 1)
+
+    @property
+    def median_run(self) -> int:
+        """The recording whose sum is the median; of an even number, the lower one of the middle."""
+        order = sorted(range(len(self.sums)), key=self.sums.__getitem__)
+        return order[(len(order) - 1) // 2]
+
+
+def spreads(traces: Sequence[Trace]) -> tuple[Spread, ...]:
+    """How much the counters of a program differ between recordings of it.
+
+    Parameters
+    ----------
+    traces
+        Two recordings or more.
+
+    Returns
+    -------
+    tuple of Spread
+        First that of the volumes, then those of the counters that all have beside it.
+
+    Raises
+    ------
+    InputError
+        When a file is damaged.
+    """
+    import numpy as np
+
+    beside = [
+        name for name in counter_names(traces[0]) if all(name in counter_names(t) for t in traces)
+    ]
+    names = [VOLUMES, *beside]
+    sums = {name: np.zeros(len(traces)) for name in names}
+    distances: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
+    weights: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
+    alike = len({trace.ranks for trace in traces}) == 1
+    for rank in range(max(trace.ranks for trace in traces)):
+        runs = [_counted(trace, rank, beside) for trace in traces]
+        alike = alike and len({len(run[VOLUMES]) for run in runs}) == 1
+        for name in names:
+            sums[name] += [run[name].sum() for run in runs]
+            if alike:
+                counts = np.stack([run[name] for run in runs])
+                median = np.median(counts, axis=0)
+                distances[name].append(np.abs(counts - median).ravel())
+                weights[name].append(np.broadcast_to(median, counts.shape).ravel())
+    found = []
+    for name in names:
+        of_one, is_none = None, False
+        if alike:
+            every = np.concatenate(distances[name])
+            of_one = _of_one(every, np.concatenate(weights[name]))
+            is_none = not every.any()
+        found.append(Spread(name, tuple(map(float, sums[name])), of_one, is_none))
+    return tuple(found)
+
+
+def _counted(trace: Trace, rank: int, beside: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """What each counter has counted before each call of a rank, and behind the last one."""
+    import numpy as np
+
+    from tisim.traces import Kind
+
+    calls = 0
+    lines: list[int] = []
+    places: list[int] = []
+    volumes: list[float] = []
+    # What a rank that the trace does not have has done is nothing.
+    batches = trace.operations(rank, custom_actions=["unsupported"]) if rank < trace.ranks else ()
+    for batch in batches:
+        is_computation = batch["kind"] == Kind.COMPUTE
+        before = calls + np.cumsum(~is_computation)
+        calls = int(before[-1])
+        lines += batch["line"][is_computation].tolist()
+        places += before[is_computation].tolist()
+        volumes += batch["amount"][is_computation].tolist()
+    found = {name: np.zeros(calls + 1) for name in (VOLUMES, *beside)}
+    np.add.at(found[VOLUMES], places, volumes)
+    place_of = dict(zip(lines, places, strict=True))
+    for name in beside:
+        for line, count in counts_of(trace, rank, name) if rank < trace.ranks else ():
+            found[name][place_of[line]] += count
+    return found
+
+
+def _of_one(distances: NDArray[np.float64], medians: NDArray[np.float64]) -> float:
+    """The median of the relative distances, weighted by the medians that they are relative to."""
+    import numpy as np
+
+    is_counted = medians > 0
+    if not is_counted.any():
+        return 0.0
+    weights = medians[is_counted]
+    relative = distances[is_counted] / weights
+    order = np.argsort(relative)
+    below = np.cumsum(weights[order])
+    return float(relative[order][np.searchsorted(below, 0.5 * below[-1])])

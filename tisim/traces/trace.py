@@ -1,0 +1,387 @@
+"""A trace as the rest of tisim uses it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, cast
+
+from tisim import _core
+from tisim.errors import InputError
+from tisim.support.tables import html_facts
+from tisim.traces.dialects import dialect_number
+from tisim.traces.extrapolated import SECTION, Extrapolated
+from tisim.traces.progress import Progress, part_of
+from tisim.traces.sources import find_source
+from tisim.traces.spool import Spool
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import DTypeLike, NDArray
+
+#: What `Trace.open` was given: source (with absolute paths), ranks and dialect.
+Opening = tuple[str | list[str], int | None, str]
+
+#: Noise that changes nothing: coefficient of variation and seed.
+NO_NOISE = (0.0, 0)
+_SEEDS = 2**64
+# The part of the time that finding files takes where there are 100,000; the rest tells their ranks.
+_FOUND = 0.8
+# Lines with attributes that are read at once.
+_LINES_AT_ONCE = 4096
+
+
+class Trace:
+    """The actions of every rank of one run of an MPI program.
+
+    A trace is immutable: one serves any number of simulations, in any number of threads. Its
+    actions stay in their files and are read when a simulation needs them. Make one with
+    :meth:`Trace.open`.
+
+    Examples
+    --------
+    >>> trace = Trace.open("traces/ring")  # doctest: +SKIP
+    >>> trace.ranks  # doctest: +SKIP
+    4
+    """
+
+    def __init__(
+        self,
+        core: _core.TraceSet,
+        name: str,
+        opening: Opening,
+        noise: tuple[float, int] = NO_NOISE,
+    ) -> None:
+        self._core = core
+        self._name = name
+        self._opening = opening
+        self._noise = noise
+        self._variants: dict[tuple[object, ...], _core.TraceSet] = {}
+        if noise == NO_NOISE:
+            self._variants[True, False, (), (), ()] = core
+
+    @classmethod
+    def open(
+        cls,
+        source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        *,
+        ranks: int | None = None,
+        dialect: str = "auto",
+        progress: Progress | None = None,
+    ) -> Self:
+        """Open the trace that `source` names.
+
+        Parameters
+        ----------
+        source
+            A directory (its files, without hidden ones and sub-directories), the files, a file
+            that lists one file a line (relative to it or to the working directory), one file with
+            the actions of all ranks, a tar archive of any of these, or
+            ``archive.tar.xz/directory`` when an archive holds several traces. Any of them may be
+            compressed with gzip, bzip2, xz or zstd. Or one packed file (``.tit``).
+        ranks
+            How many ranks it must have; any number by default.
+        dialect
+            ``"modern"`` (SimGrid 3.20 and later: messages have tags), ``"legacy"`` or ``"auto"``,
+            which tells them apart by their lines.
+        progress
+            Is told now and then which part is done, from 0 to 1.
+
+        Returns
+        -------
+        Trace
+
+        Raises
+        ------
+        InputError
+            When a file is missing or cannot be read, when it is no trace, or when the ranks are
+            not 0, 1, 2 and so on, each once.
+        """
+        number = dialect_number(dialect)
+        with Spool(part_of(progress, 0.0, _FOUND)) as spool:
+            found = find_source(source, spool)
+            parts = [part.for_core() for part in found.parts]
+            core = _core.open_trace(
+                parts, os.fsencode(found.name), number, part_of(progress, _FOUND, 1.0)
+            )
+        if ranks is not None and core.ranks != ranks:
+            have = "1 rank" if core.ranks == 1 else f"{core.ranks} ranks"
+            raise InputError(f"has {have}, not {ranks}", file=found.name)
+        return cls(core, found.name, (_absolute(source), ranks, dialect))
+
+    @property
+    def ranks(self) -> int:
+        """The number of ranks."""
+        return self._core.ranks
+
+    @property
+    def name(self) -> str:
+        """What the user called it."""
+        return self._name
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The file of each rank; the same for all when one file has the actions of all."""
+        return tuple(self._core.file(rank) for rank in range(self.ranks))
+
+    @property
+    def dialect(self) -> str:
+        """``"modern"`` or ``"legacy"``."""
+        return self._core.dialect.name.lower()
+
+    @property
+    def nbytes(self) -> int:
+        """How much a simulation reads, for progress bars: bytes, or calls of a packed structure."""
+        return self._core.bytes
+
+    @property
+    def actions(self) -> int | None:
+        """The number of actions; None where only reading all of them would tell."""
+        return self._core.actions
+
+    @property
+    def precision(self) -> str:
+        """How exactly its file keeps the volumes of computations: ``"exact"`` as a rule.
+
+        See `tisim.traces.pack` for what else it can be.
+        """
+        return str(self._core.precision)
+
+    @property
+    def extrapolated(self) -> Extrapolated | None:
+        """How it was made, if it is a file that ``tisim extrapolate`` has written; else None."""
+        content = _core.trace_section(self._core, SECTION)
+        return None if content is None else Extrapolated.decoded(content, self._name)
+
+    @property
+    def source(self) -> str | list[str]:
+        """What it was opened from, with absolute paths."""
+        return self._opening[0]
+
+    @property
+    def opening(self) -> Opening:
+        """What `Trace.open` was given: source (with absolute paths), ranks and dialect."""
+        return self._opening
+
+    @property
+    def noise(self) -> tuple[float, int]:
+        """Coefficient of variation and seed of the noise on compute volumes; 0 without noise."""
+        return self._noise
+
+    @property
+    def core(self) -> _core.TraceSet:
+        """The core's `TraceSet`, without custom actions."""
+        return self.core_with()
+
+    def with_noise(self, compute: float, *, seed: int = 0) -> Self:
+        """The same trace with compute volumes that vary at random, as those of a real run do.
+
+        Each volume, the flops of reductions included, is multiplied by a log-normal factor with
+        mean 1. Seed, rank and the number of the computation in the rank's trace decide about the
+        factor's deviate; the coefficient of variation only stretches it.
+
+        Parameters
+        ----------
+        compute
+            The coefficient of variation of the factor: its standard deviation by its mean. 0.1 are
+            10 % of noise, 0 none.
+        seed
+            Decides about all factors; from 0 up to 2**64 - 1.
+
+        Returns
+        -------
+        Trace
+            Shares its files with this one, which stays as it is. Noise that this one has is
+            replaced, not added to.
+
+        Raises
+        ------
+        InputError
+            If the coefficient is negative or no number, or the seed is out of range.
+
+        Examples
+        --------
+        >>> trace = Trace.open("traces/ring").with_noise(0.1, seed=3)  # doctest: +SKIP
+        """
+        if isinstance(compute, bool) or not isinstance(compute, int | float):
+            raise InputError(f"compute noise is a coefficient of variation, not {compute!r}")
+        if not 0 <= compute < float("inf"):
+            raise InputError(f"compute noise must not be negative, {compute!r} is")
+        if not 0 <= seed < _SEEDS:
+            raise InputError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r}")
+        return type(self)(self._core, self._name, self._opening, (float(compute), int(seed)))
+
+    def core_with(
+        self,
+        *,
+        mistaken_null_is_any: bool = True,
+        sources_are_matched: bool = False,
+        custom_actions: Sequence[str] = (),
+        speedups: Mapping[str, float] | None = None,
+        volume_factors: Mapping[float, float] | None = None,
+    ) -> _core.TraceSet:
+        """Return the core's `TraceSet` for reading with other options.
+
+        Parameters
+        ----------
+        mistaken_null_is_any
+            Whether a receive from -333, which SimGrid's tracer writes for both, is one from
+            MPI_ANY_SOURCE; else it is one from MPI_PROC_NULL.
+        sources_are_matched
+            Whether a receive from MPI_ANY_SOURCE is one from the rank that it matched when the
+            trace was recorded; else it takes the first message that comes.
+        custom_actions
+            Names of actions of the user's own.
+        speedups
+            Divisors of the volumes computed between two calls, by ``file:line:file:line`` of these,
+            which ``location`` lines name.
+        volume_factors
+            What computed volumes are multiplied with, by the volume.
+
+        Raises
+        ------
+        InputError
+            When a custom action has a name that cannot be, or when the trace does not say whom
+            receives matched.
+        """
+        if sources_are_matched and not self._core.has_matched_sources:
+            raise InputError(
+                "does not say whom its receives from MPI_ANY_SOURCE matched; leave "
+                "tisim/sources at any, or record the program with tisim record",
+                file=self._name,
+            )
+        factors = tuple(sorted((speedups or {}).items()))
+        drawn = tuple((volume_factors or {}).items())
+        key = (mistaken_null_is_any, sources_are_matched, tuple(custom_actions), factors, drawn)
+        if key not in self._variants:
+            try:
+                self._variants[key] = self._core.with_options(
+                    mistaken_null_is_any,
+                    sources_are_matched,
+                    list(custom_actions),
+                    *self._noise,
+                    dict(factors),
+                    dict(drawn),
+                )
+            except ValueError as error:
+                raise InputError(str(error)) from None
+        return self._variants[key]
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What its file says of calls beside their lines, such as ``"call_site"``; often nothing.
+
+        Only packed traces that were recorded have attributes.
+        """
+        return tuple(name for name, _ in self._core.attributes)
+
+    def attributes_of(self, rank: int) -> Iterator[tuple[int, dict[str, int | str]]]:
+        """Read the attributes of the calls of a rank.
+
+        Parameters
+        ----------
+        rank
+            The rank.
+
+        Yields
+        ------
+        tuple
+            The number of a line in the rank's file, from 1, and its attributes by name: numbers,
+            or texts (a call site). Lines without attributes are left out.
+
+        Raises
+        ------
+        InputError
+            When there is no such rank, or when the file is damaged.
+
+        Examples
+        --------
+        >>> for line, attributes in trace.attributes_of(0):  # doctest: +SKIP
+        ...     print(line, attributes)
+        3 {'call_site': 'main (ring.c:12)', 'matched': 3}
+        """
+        if not 0 <= rank < self.ranks:
+            raise InputError(f"has no rank {rank}; its {self.ranks} ranks begin with 0")
+        kinds = self._core.attributes
+        if not kinds:
+            return
+        texts = self._core.attribute_texts
+        reader = self._core.open_attributes(rank)
+        while rows := reader.read(_LINES_AT_ONCE):
+            for line, of_line in groupby(rows, key=itemgetter(0)):
+                yield (
+                    line,
+                    {
+                        kinds[number][0]: texts[value] if kinds[number][1] else value
+                        for _, number, value in of_line
+                    },
+                )
+
+    def operations(
+        self, rank: int, *, batch: int = 65536, custom_actions: Sequence[str] = ()
+    ) -> Iterator[NDArray[np.void]]:
+        """Read the operations of a rank, a batch at a time.
+
+        Parameters
+        ----------
+        rank
+            The rank.
+        batch
+            The most operations at once.
+        custom_actions
+            Names of actions of the user's own, such as ``unsupported`` of recorded traces.
+
+        Yields
+        ------
+        numpy.ndarray
+            At most `batch` rows with the fields ``kind`` (a `tisim.traces.Kind`), ``flags``,
+            ``comm``, ``peer``, ``amount`` (flops or seconds), ``bytes``, ``call``, ``tag`` and
+            ``line``; ``amount``, ``bytes`` and ``call`` share their place.
+
+        Raises
+        ------
+        InputError
+            When a line is wrong.
+        """
+        import numpy as np
+
+        row = np.dtype(cast("DTypeLike", _core.OP_LAYOUT))
+        core = self.core_with(custom_actions=custom_actions)
+        reader = core.open(rank, _core.CallTable())
+        while len(rows := cast("NDArray[np.uint8]", reader.read(batch))):
+            yield rows.view(row)
+
+    def __len__(self) -> int:
+        return self.ranks
+
+    def __repr__(self) -> str:
+        return f"<Trace {self._name!r}, {self.ranks} ranks, {self.dialect}>"
+
+    def _repr_html_(self) -> str:
+        actions = "unknown until it is read" if self.actions is None else f"{self.actions:,}"
+        rows = (("ranks", f"{self.ranks:,}"), ("actions", actions), ("dialect", self.dialect))
+        return html_facts(f"Trace {self._name}", rows)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _open, (type(self), *self._opening, self._noise)
+
+
+def _open(
+    kind: type[Trace],
+    source: str | list[str],
+    ranks: int | None,
+    dialect: str,
+    noise: tuple[float, int],
+) -> Trace:
+    trace = kind.open(source, ranks=ranks, dialect=dialect)
+    return trace.with_noise(noise[0], seed=noise[1])
+
+
+def _absolute(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> str | list[str]:
+    """Name the same files for a process that works in another directory."""
+    if isinstance(source, str | os.PathLike):
+        return str(Path(source).absolute())
+    return [str(Path(one).absolute()) for one in source]

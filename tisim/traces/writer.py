@@ -1,0 +1,266 @@
+"""Writing a trace, a rank after the other and in bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from tisim import _core
+from tisim.errors import InputError
+from tisim.support.files import new_directory, replacing
+from tisim.traces.program import CallSequence, Program
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: A target with this suffix is one packed file; any other is a directory.
+PACKED_SUFFIX = ".tit"
+# So many characters of a rank's lines are written at once.
+_PIECE = 1 << 20
+
+
+class TraceWriter(Protocol):
+    """A trace that is being written."""
+
+    def write_rank(self, rank: int, pieces: Iterable[str]) -> None:
+        """Write all lines of a rank.
+
+        Parameters
+        ----------
+        rank
+            The rank.
+        pieces
+            Its lines, some at a time; each line with its newline.
+        """
+        ...
+
+    def write_repeated(self, rank: int, pieces: Iterable[tuple[str, int]]) -> None:
+        """Write all lines of a rank that repeats some of them.
+
+        Parameters
+        ----------
+        rank
+            The rank.
+        pieces
+            Lines, each with its newline, and how often they follow one another. In a packed file
+            repetitions take neither time nor space.
+        """
+        ...
+
+    def write_program(self, rank: int, program: Program | CallSequence) -> None:
+        """Write all lines of a rank whose structure is known.
+
+        Parameters
+        ----------
+        rank
+            The rank.
+        program
+            Its lines. A packed file takes the grammar as it is.
+        """
+        ...
+
+
+class DrawnTraceWriter:
+    r"""Writes a packed trace whose volumes are drawn from histograms.
+
+    For importers of traces that hold no more of their computations than histograms. Whoever reads
+    the trace draws a volume by a hash of the seed, the rank, the two calls around it and its
+    number: the same in every run.
+
+    Parameters
+    ----------
+    ranks
+        How many ranks there will be.
+    seed
+        What volumes are drawn by, from 0 to 2**64 - 1.
+
+    Examples
+    --------
+    >>> writer = DrawnTraceWriter(ranks=1, seed=7)  # doctest: +SKIP
+    >>> work = writer.histogram([(1e6, 2e6, 10), (5e6, 6e6, 1)])  # doctest: +SKIP
+    >>> writer.write_rank(0, [f"0 compute histogram={work}\n0 barrier\n"])  # doctest: +SKIP
+    >>> writer.finish("drawn.tit")  # doctest: +SKIP
+    """
+
+    def __init__(self, ranks: int, *, seed: int = 0) -> None:
+        if not 0 <= seed < 2**64:
+            raise InputError(f"a seed is a whole number from 0 to 2**64 - 1, not {seed!r}")
+        self._writer = _core.PackedWriter(ranks)
+        self._writer.draw_volumes(seed)
+
+    def histogram(self, bins: Iterable[tuple[float, float, int]]) -> int:
+        """Add a histogram of volumes.
+
+        Parameters
+        ----------
+        bins
+            The least and the largest volume of each bin, in flops, and how many there are, in
+            ascending order.
+
+        Returns
+        -------
+        int
+            Its number, for lines ``RANK compute histogram=NUMBER``.
+
+        Raises
+        ------
+        InputError
+            When bins are not in order, or out of range (0 to 1e15), or when there is no volume.
+        """
+        try:
+            return self._writer.histogram(list(bins))
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    def write_rank(self, rank: int, pieces: Iterable[str]) -> None:
+        """Write all lines of the next rank, as `TraceWriter.write_rank` does.
+
+        Raises
+        ------
+        InputError
+            When a line names a histogram that is not there.
+        """
+        try:
+            _PackedFile(self._writer).write_rank(rank, pieces)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    def write_program(self, rank: int, program: Program | CallSequence) -> None:
+        """Write all lines of the next rank, as `TraceWriter.write_program` does.
+
+        Raises
+        ------
+        InputError
+            When a volume names a histogram that is not there.
+        """
+        _PackedFile(self._writer).write_program(rank, program)
+
+    def finish(self, target: str | os.PathLike[str]) -> None:
+        """Write the file; it appears when it is whole.
+
+        Raises
+        ------
+        InputError
+            When `target` cannot be written.
+        """
+        with replacing(target) as unfinished:
+            self._writer.finish(os.fsencode(unfinished))
+
+
+@contextlib.contextmanager
+def write_trace(target: str | os.PathLike[str], ranks: int) -> Iterator[TraceWriter]:
+    r"""Open a trace to write; it appears when the ``with`` block ends without an exception.
+
+    Parameters
+    ----------
+    target
+        One packed file when its name ends in ``.tit``; otherwise a directory, with a file a rank,
+        which must not be there yet, or be empty.
+    ranks
+        How many ranks there will be.
+
+    Yields
+    ------
+    TraceWriter
+
+    Raises
+    ------
+    InputError
+        When `target` cannot be written.
+
+    Examples
+    --------
+    >>> with write_trace("ring.tit", ranks=1) as trace:  # doctest: +SKIP
+    ...     trace.write_rank(0, ["0 compute 1e6\n"])
+    """
+    if Path(target).suffix == PACKED_SUFFIX:
+        with replacing(target) as unfinished:
+            writer = _core.PackedWriter(ranks)
+            yield _PackedFile(writer)
+            writer.finish(os.fsencode(unfinished))
+    else:
+        with new_directory(target) as unfinished:
+            yield _Directory(unfinished)
+
+
+class _PackedFile:
+    def __init__(self, writer: _core.PackedWriter) -> None:
+        self._writer = writer
+
+    def write_rank(self, rank: int, pieces: Iterable[str]) -> None:
+        self._writer.begin_rank(_name(rank).encode())
+        for piece in pieces:
+            self._writer.write(piece.encode())
+        self._writer.end_rank()
+
+    def write_repeated(self, rank: int, pieces: Iterable[tuple[str, int]]) -> None:
+        encoded = [(lines.encode(), times) for lines, times in pieces]
+        self._writer.add_rank(_name(rank).encode(), encoded)
+
+    def write_program(self, rank: int, program: Program | CallSequence) -> None:
+        lines = [line.encode() for line in program.lines]
+        name = _name(rank).encode()
+        try:
+            if isinstance(program, Program):
+                self._writer.add_program(name, lines, program.rules, program.volumes)
+            else:
+                self._write_calls(name, lines, program)
+        except ValueError as error:
+            raise InputError(f"rank {rank}: {error}") from None
+
+    def _write_calls(self, name: bytes, lines: list[bytes], program: CallSequence) -> None:
+        import numpy as np  # slow to load
+
+        offsets, places = _flattened(program.places)
+        path_of = np.array(program.path_of, np.int32)
+        self._writer.add_calls(
+            name,
+            lines,
+            offsets,
+            places,
+            program.calls,
+            program.volumes,
+            list(program.call_paths),
+            path_of,
+        )
+
+
+class _Directory:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def write_rank(self, rank: int, pieces: Iterable[str]) -> None:
+        with (self._path / _name(rank)).open("w", encoding="utf-8") as file:
+            file.writelines(pieces)
+
+    def write_repeated(self, rank: int, pieces: Iterable[tuple[str, int]]) -> None:
+        self.write_rank(rank, spelled_out(pieces))
+
+    def write_program(self, rank: int, program: Program | CallSequence) -> None:
+        self.write_rank(rank, program.spelled_out(rank))
+
+
+def _flattened(
+    places: Sequence[Sequence[int]],
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Where the places of each call begin, and the places of all calls behind one another."""
+    import numpy as np  # slow to load
+
+    offsets = np.cumsum([0, *map(len, places)]).astype(np.uint32)
+    return offsets, np.array([place for call in places for place in call], np.uint32)
+
+
+def spelled_out(pieces: Iterable[tuple[str, int]]) -> Iterator[str]:
+    """Yield the lines of repeated pieces, not too many at once."""
+    for lines, times in pieces:
+        at_once = max(_PIECE // max(len(lines), 1), 1)
+        for first in range(0, times, at_once):
+            yield lines * min(at_once, times - first)
+
+
+def _name(rank: int) -> str:
+    return f"rank-{rank}.txt"
