@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim import _core
-from tisim.analysis.timeline.names import STATES
+from tisim.analysis.timeline.columns import STATES
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.analysis.timeline.run_file.writer import RunDescription, RunFileWriter, row_types
 from tisim.analysis.view.answers import Answers

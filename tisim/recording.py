@@ -8,12 +8,12 @@ from tisim.deprecation import moved
 _MOVED = {
     "Recorded": ("tisim.analysis.timeline", "EventLog"),
     "Session": ("tisim.analysis.timeline", "EventCapture"),
-    "Recording": ("tisim.analysis.timeline.playback", "EventPlayback"),
-    "Breakdown": ("tisim.analysis.timeline.breakdown", "Breakdown"),
+    "Recording": ("tisim.analysis.timeline.capture", "EventPlayback"),
+    "Breakdown": ("tisim.analysis.timeline.event_log", "Breakdown"),
     "CriticalPath": ("tisim.analysis.timeline.critical_path", "CriticalPath"),
     "Links": ("tisim.analysis.timeline.links", "Links"),
-    "STATES": ("tisim.analysis.timeline.names", "STATES"),
-    "WAITS": ("tisim.analysis.timeline.names", "WAITS"),
+    "STATES": ("tisim.analysis.timeline.columns", "STATES"),
+    "WAITS": ("tisim.analysis.timeline.columns", "WAITS"),
 }
 
 

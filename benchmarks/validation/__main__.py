@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from tisim.commands.validate import print_validation
 
 from benchmarks.validation import document
 from benchmarks.validation.before import pairs_of, results_of, text_of
@@ -19,6 +18,7 @@ from benchmarks.validation.machine import SPEED, calibrated
 from benchmarks.validation.programs import Program, few_programs, programs
 from benchmarks.validation.recorded import absent, recorded
 from benchmarks.validation.testbed import missing, shaped_nodes
+from tisim.commands.validate import print_validation
 from tisim.studies.validation import Case, Study, Thresholds, Validation, validate
 from tisim.studies.validation.page import page
 

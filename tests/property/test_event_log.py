@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tisim
 from tests.oracle.cases import Case
-from tisim.analysis.timeline.names import WAITS
+from tisim.analysis.timeline.columns import WAITS
 
 SEEDS = st.integers(0, 10**6)
 property_test = settings(

@@ -15,7 +15,7 @@ import tisim
 from tisim.platform import new
 from tisim.traces import check
 from tisim.traces.generate import PATTERNS
-from tisim.traces.generate.io import ACCESSES
+from tisim.traces.generate.patterns import ACCESSES
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from tisim import _core
 from tisim.analysis.timeline.formats.parquet import MESSAGE_COLUMNS
-from tisim.analysis.timeline.run_file.batches import BatchTable
-from tisim.analysis.timeline.run_file.blocks import BlockTable
+from tisim.analysis.timeline.run_file.reader import BatchTable, BlockTable
 from tisim.analysis.timeline.run_file.schema import COLUMNS, PATH_COLUMNS
 from tisim.analysis.timeline.run_file.writer import row_types
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tisim
-from tisim.analysis.timeline.names import WAITS
-from tisim.analysis.timeline.run_file import RunFile, Window, levels
+from tisim.analysis.timeline.columns import WAITS
+from tisim.analysis.timeline.run_file import RunFile, Window, writer
 from tisim.traces.generate import Halo3D
 
 pytest.importorskip("pyarrow")
@@ -25,9 +25,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
     folder = tmp_path_factory.mktemp("run")
     Halo3D(ranks=300, iterations=6, noise=0.3).write(folder / "halo.tit")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels, "_STATES_OF_A_CELL", 1)
-        patch.setattr(levels, "_FEWEST_LANES", 4)
-        patch.setattr(levels, "_FEWEST_PARTS", 16)
+        patch.setattr(writer, "_STATES_OF_A_CELL", 1)
+        patch.setattr(writer, "_FEWEST_LANES", 4)
+        patch.setattr(writer, "_FEWEST_PARTS", 16)
         tisim.replay(
             folder / "halo.tit",
             platform=ROOT / "platforms/graphene.xml",

@@ -10,9 +10,8 @@ from tisim.errors import TisimError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tisim.analysis.timeline.breakdown import Breakdown
     from tisim.analysis.timeline.critical_path import CriticalPath
-    from tisim.analysis.timeline.event_log import EventLog
+    from tisim.analysis.timeline.event_log import Breakdown, EventLog
     from tisim.analysis.timeline.frames import Frames
     from tisim.analysis.timeline.links import Links
     from tisim.analysis.viz.plots import Plots

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tisim.analysis.file_tables import habit_rows, server_rows, wait_rows
-from tisim.analysis.timeline.names import STATES
+from tisim.analysis.timeline.columns import STATES
 from tisim.analysis.timeline.outliers import paths_of, place_of, ranges
 from tisim.support.tables import align, quantity_column, time_column
 

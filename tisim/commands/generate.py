@@ -13,7 +13,7 @@ from tisim.errors import InputError
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import parse_size, parse_speed
 from tisim.traces.generate import PATTERNS, Pattern
-from tisim.traces.generate.io import ACCESSES, Access
+from tisim.traces.generate.patterns import ACCESSES, Access
 
 
 def _size(text: str, what: str) -> int:

@@ -266,7 +266,7 @@ def replay_command(
     for warning in result.warnings:
         click.echo(f"tisim: warning: {warning}", err=True)
     if timelines:
-        from tisim.analysis.timeline.formats.names import files_of
+        from tisim.analysis.timeline.run import files_of
 
         report_written(*chain.from_iterable(map(files_of, timelines)))
     pictures.draw(result)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from tisim.commands.benchmark import benchmark_command
-from tisim.commands.calibrate import calibrate_command
 
 import tisim
+from tisim.commands.benchmark import benchmark_command
+from tisim.commands.calibrate import calibrate_command
 from tisim.errors import InputError
 
 # What examples/calibration/truth.xml says; one latency and one bandwidth factor a segment.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+
 from tisim.commands.benchmark import benchmark_command
 from tisim.commands.calibrate import calibrate_command
 

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 from click.testing import CliRunner
-from tisim.commands.compare import compare_command
 
 import tisim
 from tests.unit.sweep.samples import GRAPHENE, ROOT
 from tisim import InputError
+from tisim.commands.compare import compare_command
 
 LU = ROOT / "traces" / "npb.S.tar.xz" / "lu.S.4"
 

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tisim.commands.platform import platform_command
 
+from tisim.commands.platform import platform_command
 from tisim.errors import InputError
 from tisim.platform import Platform
 from tisim.platform.drawing import RunLoad, draw

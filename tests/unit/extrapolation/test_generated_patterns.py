@@ -10,7 +10,7 @@ import pytest
 from tisim.errors import InputError
 from tisim.traces.extrapolation import extrapolate
 from tisim.traces.generate import PATTERNS
-from tisim.traces.generate.io import ACCESSES
+from tisim.traces.generate.patterns import ACCESSES
 from tisim.traces.tit import TitTrace
 
 

@@ -9,7 +9,7 @@ import pytest
 import tisim
 from tisim.errors import InputError
 from tisim.platform.deployment import Deployment
-from tisim.traces.generate.io import ACCESSES, Access, Io
+from tisim.traces.generate.patterns import ACCESSES, Access, Io
 
 PLATFORM = """
 <platform version="4.1"><zone id="z" routing="Full">

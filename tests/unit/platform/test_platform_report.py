@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tisim.commands.platform import platform_command
 
+from tisim.commands.platform import platform_command
 from tisim.errors import InputError
 from tisim.platform import Platform
 from tisim.platform.drawing import draw

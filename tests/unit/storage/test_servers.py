@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tisim.commands.replay_summary import print_summary
 
 from tests.unit.storage.conftest import BANDWIDTH, LATENCY, StorageReplay
 from tisim.analysis.result import Result
+from tisim.commands.replay_summary import print_summary
 from tisim.errors import DiskFullError, SimulationError
 
 HEADER = 100.0

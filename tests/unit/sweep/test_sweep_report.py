@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from tisim.commands.sweep import sweep_command
 
+from tisim.commands.sweep import sweep_command
 from tisim.errors import InputError
 from tisim.studies.sweep.prices import Offer, Prices, pareto_front
 from tisim.studies.sweep.report import write_sweep_report

@@ -36,12 +36,12 @@ def test_recorded_and_known_of_a_result() -> None:
     [
         ("Recorded", "tisim.analysis.timeline", "EventLog"),
         ("Session", "tisim.analysis.timeline", "EventCapture"),
-        ("Recording", "tisim.analysis.timeline.playback", "EventPlayback"),
-        ("Breakdown", "tisim.analysis.timeline.breakdown", "Breakdown"),
+        ("Recording", "tisim.analysis.timeline.capture", "EventPlayback"),
+        ("Breakdown", "tisim.analysis.timeline.event_log", "Breakdown"),
         ("CriticalPath", "tisim.analysis.timeline.critical_path", "CriticalPath"),
         ("Links", "tisim.analysis.timeline.links", "Links"),
-        ("STATES", "tisim.analysis.timeline.names", "STATES"),
-        ("WAITS", "tisim.analysis.timeline.names", "WAITS"),
+        ("STATES", "tisim.analysis.timeline.columns", "STATES"),
+        ("WAITS", "tisim.analysis.timeline.columns", "WAITS"),
     ],
 )
 def test_names_of_tisim_recording(old: str, module: str, new: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tisim
-from tisim.analysis.timeline.link_words import link_words
+from tisim.analysis.timeline.links import link_words
 from tisim.platform import new
 from tisim.platform.cable_words import cable_words
 from tisim.traces.generate import Halo3D
@@ -75,7 +75,7 @@ def test_links_of_many_hosts_are_all_called_one_way(
     Halo3D(ranks=16, iterations=1).write(tmp_path / "halo.tit")
     result = tisim.replay(tmp_path / "halo.tit", platform=tree, event_log=True)
     assert result.require_event_log().link_words["link_from_3_30_3_UP"] == "node-3, up"
-    monkeypatch.setattr("tisim.analysis.timeline.link_words.MOST_HOSTS", 4)
+    monkeypatch.setattr("tisim.analysis.timeline.links.MOST_HOSTS", 4)
     monkeypatch.setattr("tisim.analysis.timeline.event_log.MOST_HOSTS", 4)
     result = tisim.replay(tmp_path / "halo.tit", platform=tree, event_log=True)
     words = result.require_event_log().link_words.values()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -10,11 +12,11 @@ import numpy as np
 import pytest
 
 import tisim
-from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window, levels, spans
+from tisim.analysis.timeline.arrow import arrow_array, numpy_array
+from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window, writer
 from tisim.errors import InputError
 
 pytest.importorskip("pyarrow")
-
 ROOT = Path(__file__).resolve().parents[3]
 LU = ROOT / "traces/npb.S.tar.xz/lu.S.4"
 GRAPHENE = ROOT / "platforms/graphene.xml"
@@ -25,9 +27,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[tisim.Result, Pat
     """A replay with an event log, and its run file with levels as those of longer runs."""
     path = tmp_path_factory.mktemp("lu") / "lu.tir"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels, "_STATES_OF_A_CELL", 2)
-        patch.setattr(levels, "_CELLS_AT_ONCE", 20_000)
-        patch.setattr(spans, "BLOCK", 500)
+        patch.setattr(writer, "_STATES_OF_A_CELL", 2)
+        patch.setattr(writer, "_CELLS_AT_ONCE", 20_000)
+        patch.setattr(writer, "BLOCK", 500)
         result = tisim.replay(LU, platform=GRAPHENE, event_log=True, timeline=path)
     return result, path
 
@@ -122,7 +124,7 @@ def test_sums_agree_with_the_breakdown(written: tuple[tisim.Result, Path], run: 
 
 
 def test_many_ranks_have_levels_of_groups(tmp_path: Path) -> None:
-    grids = levels.grids(100_000, 1_000_000_000)
+    grids = writer.grids(100_000, 1_000_000_000)
     assert [of_group[0]["group"] for of_group in grids] == [1, 4, 16, 64, 256, 1024]
     cells = sum(
         100_000 // level["group"] * level["parts"] for of_group in grids for level in of_group
@@ -193,3 +195,45 @@ def test_damaged_tables_end_with_one_message(
             assert "is no run file, or damaged" in str(error)
             refused += 1
     assert refused > 0
+
+
+pa = pytest.importorskip("pyarrow")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(11, dtype=np.uint32),
+        np.linspace(0, 1, 9),
+        np.arange(17) % 3 == 0,
+        np.zeros(0, np.int64),
+        np.arange(20, dtype=np.int16)[::2],
+    ],
+)
+def test_values_come_back(values: np.ndarray) -> None:
+    column = pa.chunked_array([arrow_array(values)])
+    assert column.to_pylist() == values.tolist()
+    back = numpy_array(column)
+    assert back.dtype == values.dtype and back.tolist() == values.tolist()
+    parts = pa.chunked_array([arrow_array(values), arrow_array(values)]).slice(1)
+    assert numpy_array(parts).tolist() == [*values, *values][1:]
+
+
+def test_what_is_missing_is_nan() -> None:
+    values = np.array([1.0, -1.0, 2.5, -1.0])
+    column = pa.chunked_array([arrow_array(values, values < 0)])
+    assert column.to_pylist() == [1.0, None, 2.5, None]
+    assert np.array_equal(numpy_array(column), [1.0, np.nan, 2.5, np.nan], equal_nan=True)
+    assert arrow_array(values, values > 9).null_count == 0
+
+
+def test_run_files_are_written_and_read_without_pandas(tmp_path: Path) -> None:
+    program = (
+        "import sys, tisim; from tisim.analysis.timeline.run_file import RunFile;"
+        "tisim.replay('traces/ring.4', platform='platforms/graphene.xml', timeline=sys.argv[1]);"
+        "run = RunFile(sys.argv[1]);"
+        "assert len(run.states.read(0)) == 16 and len(run.messages.read(0).reals('arrived')) == 4;"
+        "assert 'pandas' not in sys.modules"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "a.tir")]
+    subprocess.run(command, cwd=ROOT, check=True)

@@ -7,10 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tisim.commands.generate import _EXAMPLES, generate_command
 
 from tests.unit.command_line import CommandLine
 from tisim import replay
+from tisim.commands.generate import _EXAMPLES, generate_command
 from tisim.errors import InputError
 from tisim.traces import Trace, unpack
 from tisim.traces.generate import (
@@ -26,7 +26,7 @@ from tisim.traces.generate import (
     TreeAllreduce,
     Wavefront,
 )
-from tisim.traces.generate.grid import process_grid
+from tisim.traces.generate.pattern import process_grid
 
 CASES: tuple[Pattern, ...] = (
     Ring(ranks=5, imbalance=0.3),

@@ -10,7 +10,7 @@ import pytest
 import tisim
 from tests.unit.trace_library.recorded import TEXT, Program
 from tests.unit.view import viewer as viewers
-from tisim.analysis.timeline.names import WAITS
+from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window
 from tisim.analysis.view.causes import Causes
 from tisim.analysis.view.depth import CallPathView

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tisim.analysis.timeline.names import WAITS
+from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.view.search import Search
 from tisim.errors import InputError

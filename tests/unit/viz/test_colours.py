@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tisim.analysis.timeline.names import STATES
+from tisim.analysis.timeline.columns import STATES
 from tisim.analysis.viz.colours import COLOURS, MEANINGS, rgb
 
 # What people see who lack a kind of cones: Machado, Oliveira and Fernandes (2009), severity 1.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.command_line import ROOT, CommandLine
-from tisim.analysis.timeline.names import STATES
+from tisim.analysis.timeline.columns import STATES
 
 TEXT = (ROOT / "docs" / "results.md").read_text()
 CONSOLE = re.findall(r"```console\n\$ (.*?)\n(.*?)```", TEXT, re.S)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import kind_names
+from tisim.analysis.timeline.columns import kind_names
 from tisim.traces import Trace
 
 if TYPE_CHECKING:

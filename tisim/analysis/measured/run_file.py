@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tisim.analysis.measured.actions import Actions, actions_of
 from tisim.analysis.measured.calls import MeasuredCalls
 from tisim.analysis.measured.waits import Waits, waits_of
-from tisim.analysis.timeline.names import STATES, kind_names
+from tisim.analysis.timeline.columns import STATES, kind_names
 from tisim.analysis.timeline.run_file.schema import SUFFIX
 from tisim.analysis.timeline.run_file.writer import RunDescription, RunFileWriter, row_types
 from tisim.errors import InputError

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tisim.analysis.measured.actions import Actions
-from tisim.analysis.timeline.names import STATES, kind_names
+from tisim.analysis.timeline.columns import STATES, kind_names
 
 if TYPE_CHECKING:
     import numpy as np

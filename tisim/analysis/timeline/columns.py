@@ -1,16 +1,56 @@
-"""Columns of data frames, made from the core's rows."""
+"""Columns of the tables of a run: names of states, units, and data frames of the core's rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from tisim.analysis.timeline.units import with_units
+from tisim import _core
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
+
+#: The states that a rank can be in, in the order in which tables and pictures show them.
+STATES: tuple[str, ...] = tuple(_core.state_names())
+#: The wait states: those in which a rank waits for another one.
+WAITS: tuple[str, ...] = STATES[STATES.index("late sender") :]
+#: Kinds of what ranks do between their calls of MPI.
+BETWEEN_CALLS = frozenset({"no action", "nop", "compute", "sleep", "custom"})
+
+
+def kind_names() -> list[str]:
+    """Names of the kinds of actions by number; empty where a number is not used."""
+    return _core.kind_names()
+
+
+#: Columns that have a unit, by name; one name has one unit in all frames.
+UNITS = {
+    **dict.fromkeys(STATES, "s"),
+    **dict.fromkeys(("start", "end", "seconds", "latency"), "s"),
+    **dict.fromkeys(("posted", "received", "started", "arrived"), "s"),
+    **dict.fromkeys(("finish", "compute", "communication", "other", "transfers"), "s"),
+    **dict.fromkeys(("bytes", "collective_bytes", "bytes_sent"), "B"),
+    "bandwidth": "B/s",
+    "volume": "flop; of a sleep s",
+    **dict.fromkeys(("share", "speedup", "mean", "peak", "busy"), "1"),
+}
+
+
+def with_units(table: pd.DataFrame, **others: str) -> pd.DataFrame:
+    """The frame, whose ``attrs["units"]`` say the unit of each column that has one.
+
+    Parameters
+    ----------
+    table
+        A data frame.
+    others
+        Units of columns whose names mean something else in this frame; empty: none.
+    """
+    units = {name: UNITS[name] for name in table.columns if name in UNITS} | others
+    table.attrs["units"] = {name: unit for name, unit in units.items() if unit}
+    return table
 
 
 def structured(rows: object) -> NDArray[np.void]:

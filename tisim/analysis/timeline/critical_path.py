@@ -8,10 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from tisim import _core
-from tisim.analysis.timeline.columns import categories, frame, structured
-from tisim.analysis.timeline.names import STATES
-from tisim.analysis.timeline.routes import RouteTable
-from tisim.analysis.timeline.units import with_units
+from tisim.analysis.timeline.columns import STATES, categories, frame, structured, with_units
+from tisim.analysis.timeline.links import RouteTable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, TypedDict
 
-from tisim.analysis.timeline.names import BETWEEN_CALLS, STATES
+from tisim.analysis.timeline.columns import BETWEEN_CALLS, STATES
 from tisim.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,11 +1,12 @@
-"""What the links carried."""
+"""Load of the links of a run, the hosts that links belong to, and the routes between ranks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.units import with_units
+from tisim.analysis.timeline.columns import STATES, with_units
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,3 +128,132 @@ class Links:
 
     def __repr__(self) -> str:
         return f"<Links: {len(self.index)} used, in {len(self.times)} parts of {self.width:.6g} s>"
+
+
+#: Routes are asked for between so many hosts at most, evenly spaced among those of the ranks.
+MOST_HOSTS = 2000
+_FEWEST_HOSTS = 4
+
+
+def link_words(settings: Settings, hosts: Sequence[int]) -> dict[int, str]:
+    """What links are to the hosts of a run, such as ``node-3, up``; inner links are left out.
+
+    A link that all routes from a host cross, and no others, is that host's link up; one that all
+    routes to it cross, its link down; one of which both is true its link both ways.
+
+    Parameters
+    ----------
+    settings
+        Platform and models of the run.
+    hosts
+        Index of the host of each rank.
+    """
+    used = list(dict.fromkeys(int(host) for host in hosts))
+    used = used[:: -(-len(used) // MOST_HOSTS)]
+    # With fewer hosts a link in the middle looks like one of theirs.
+    if len(used) < _FEWEST_HOSTS:
+        return {}
+    routes: dict[int, int] = {}
+    crossed: dict[int, tuple[dict[int, int], dict[int, int]]] = {}
+    pairs = {
+        (host, used[(place + step) % len(used)])
+        for place, host in enumerate(used)
+        for step in (1, -1, len(used) // 2)
+    }
+    for source, target in pairs:
+        routes[source] = routes.get(source, 0) + 1
+        routes[~target] = routes.get(~target, 0) + 1
+        for link in {int(one) for one in settings.routes.route(source, target)[0]}:
+            froms, tos = crossed.setdefault(link, ({}, {}))
+            froms[source] = froms.get(source, 0) + 1
+            tos[target] = tos.get(target, 0) + 1
+    words: dict[int, str] = {}
+    for link, (froms, tos) in crossed.items():
+        ups = [host for host, count in froms.items() if count == routes[host]]
+        downs = [host for host, count in tos.items() if count == routes[~host]]
+        every = sum(froms.values())
+        for host in (*ups, *downs):
+            up = froms.get(host, 0) if host in ups else 0
+            down = tos.get(host, 0) if host in downs else 0
+            if up + down == every:
+                way = "both ways" if up and down else "up" if up else "down"
+                words[link] = f"{settings.host_name(host)}, {way}"
+    return words
+
+
+class RouteTable:
+    """Routes between ranks, each of which is computed once.
+
+    Parameters
+    ----------
+    settings
+        Platform and models of the run.
+    hosts
+        Index of the host of each rank.
+    """
+
+    def __init__(self, settings: Settings, hosts: Sequence[int]) -> None:
+        import numpy as np
+
+        self._routes = settings.routes
+        self._network = settings.network
+        self._hosts = np.asarray(hosts)
+        self._known: dict[int, tuple[list[int], float]] = {}
+
+    def link_name(self, index: int) -> str:
+        """Name of a link."""
+        return self._routes.link_name(index)
+
+    def latencies(self, rows: NDArray[np.void]) -> NDArray[np.float64]:
+        """Seconds that the first byte of each transfer travels; 0 where there is no transfer.
+
+        Parameters
+        ----------
+        rows
+            Of a critical path (`tisim._core.part_type`).
+        """
+        import numpy as np
+
+        moves = rows["state"] == STATES.index("transfer")
+        latency = np.zeros(len(rows))
+        pairs, of_pair = self._pairs(rows[moves])
+        sizes, of_size = np.unique(rows["bytes"][moves], return_inverse=True)
+        factor = self._network.latency_factor
+        factors = np.array([factor.at(size + self._network.envelope) for size in sizes.tolist()])
+        routes = np.array([self._route(pair)[1] for pair in pairs])
+        if len(pairs):
+            seconds = rows["end"][moves] - rows["start"][moves]
+            latency[moves] = np.minimum(routes[of_pair] * factors[of_size], seconds)
+        return latency
+
+    def add_up(
+        self, sums: dict[int, list[float]], rows: NDArray[np.void], seconds: NDArray[np.float64]
+    ) -> None:
+        """Add seconds, bytes and number of transfers to those of the links that they cross."""
+        import numpy as np
+
+        pairs, of_pair = self._pairs(rows)
+        times = np.bincount(of_pair, weights=seconds, minlength=len(pairs))
+        volumes = np.bincount(of_pair, weights=rows["bytes"], minlength=len(pairs))
+        counts = np.bincount(of_pair, minlength=len(pairs))
+        for place, pair in enumerate(pairs):
+            for link in dict.fromkeys(self._route(pair)[0]):
+                sum_of_link = sums.setdefault(link, [0.0, 0, 0])
+                sum_of_link[0] += float(times[place])
+                sum_of_link[1] += int(volumes[place])
+                sum_of_link[2] += int(counts[place])
+
+    def _pairs(self, rows: NDArray[np.void]) -> tuple[list[int], NDArray[np.intp]]:
+        """The pairs of hosts of some transfers, as one number each, and that of each transfer."""
+        import numpy as np
+
+        hosts = self._hosts.astype(np.int64)
+        keys = hosts[rows["source"]] << 32 | hosts[rows["destination"]]
+        pairs, place = np.unique(keys, return_inverse=True)
+        return pairs.tolist(), place
+
+    def _route(self, pair: int) -> tuple[list[int], float]:
+        if pair not in self._known:
+            links, latency = self._routes.route(pair >> 32, pair & 0xFFFFFFFF)
+            self._known[pair] = [int(link) for link in links], latency
+        return self._known[pair]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import STATES, WAITS, kind_names
+from tisim.analysis.timeline.columns import STATES, WAITS, kind_names
 from tisim.traces.call_paths import call_paths_of
 
 if TYPE_CHECKING:

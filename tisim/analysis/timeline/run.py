@@ -1,15 +1,17 @@
-"""The run whose events are logged."""
+"""The run whose events are logged, and what outputs are made of them."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from tisim import _core
+from tisim.support.files import OutputFile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tisim.analysis.timeline.links import Links
     from tisim.models.settings import Settings
 
@@ -69,3 +71,83 @@ class Run:
     def host_name(self, rank: int) -> str:
         """Name of the host of a rank."""
         return self.settings.host_name(self.hosts[rank])
+
+
+class Output(Protocol):
+    """Makes something of the events of a run: a file of timelines, or the event log.
+
+    All methods but `commit` and `discard` are called on the thread of `EventPlayback`.
+    """
+
+    def listeners(self) -> Sequence[_core.Listener]:
+        """The listeners of the core that the events are played to."""
+        ...
+
+    def drain(self, last: bool) -> None:
+        """Store what the listeners have made so far; `last`: complete the result."""
+        ...
+
+    def commit(self) -> None:
+        """Keep the result: all outputs have succeeded."""
+        ...
+
+    def discard(self) -> None:
+        """Remove everything: the simulation or an output has failed."""
+        ...
+
+
+class FileOutput:
+    """Files that listeners of the core write, one each.
+
+    Parameters
+    ----------
+    files
+        Name of each file, and its listener.
+    """
+
+    def __init__(self, files: Sequence[tuple[str | os.PathLike[str], _core.Writer]]) -> None:
+        self._files: list[tuple[OutputFile, _core.Writer]] = []
+        try:
+            for path, writer in files:
+                self._files.append((OutputFile(path), writer))
+        except BaseException:
+            self.discard()
+            raise
+
+    def listeners(self) -> list[_core.Writer]:
+        return [writer for _, writer in self._files]
+
+    def drain(self, last: bool) -> None:
+        for file, writer in self._files:
+            if written := writer.take(last):
+                file.write(written)
+            if last:
+                file.complete()
+
+    def commit(self) -> None:
+        for file, _ in self._files:
+            file.commit()
+
+    def discard(self) -> None:
+        for file, _ in self._files:
+            file.discard()
+
+
+def is_timed(path: Path) -> bool:
+    """Whether a .csv file is to be the timed trace: each action with its duration."""
+    return path.name.lower().endswith(".timed.csv")
+
+
+def files_of(path: str | os.PathLike[str]) -> list[Path]:
+    """The files that a timeline consists of: the one that is named, and those beside it.
+
+    ``run.csv`` goes with ``run.messages.csv``, ``run.parquet`` likewise, ``run.prv`` with
+    ``run.pcf`` and ``run.row``.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix == ".prv":
+        return [target.with_suffix(each) for each in (".prv", ".pcf", ".row")]
+    if suffix == ".parquet" or (suffix == ".csv" and not is_timed(target)):
+        return [target, target.with_name(f"{target.stem}.messages{target.suffix}")]
+    return [target]

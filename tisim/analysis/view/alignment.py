@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import BETWEEN_CALLS
+from tisim.analysis.timeline.columns import BETWEEN_CALLS
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.errors import InputError
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import WAITS
+from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.run_file import RecordClasses, RunFile
 from tisim.analysis.view.causes import Causes
 from tisim.analysis.view.comparison import Comparison

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import BETWEEN_CALLS, WAITS
+from tisim.analysis.timeline.columns import BETWEEN_CALLS, WAITS
 from tisim.analysis.timeline.outliers import waits_due_to
 from tisim.analysis.timeline.run_file import RunFile, Window
-from tisim.analysis.timeline.run_file.blocks import Block
+from tisim.analysis.timeline.run_file.reader import Block
 from tisim.analysis.view.delays import DelayChain
 from tisim.analysis.view.sites import Sites
 from tisim.errors import InputError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tisim.analysis.timeline.run_file.blocks import BlockTable
+    from tisim.analysis.timeline.run_file.reader import BlockTable
 
     Row = dict[str, object]
 

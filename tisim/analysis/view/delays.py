@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import WAITS
+from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.run_file import RunFile, Window
-from tisim.analysis.timeline.run_file.blocks import Block
+from tisim.analysis.timeline.run_file.reader import Block
 
 if TYPE_CHECKING:
-    from tisim.analysis.timeline.run_file.blocks import BlockTable
+    from tisim.analysis.timeline.run_file.reader import BlockTable
 
     Row = dict[str, object]
 

@@ -9,9 +9,9 @@ from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import BETWEEN_CALLS
+from tisim.analysis.timeline.columns import BETWEEN_CALLS
 from tisim.analysis.timeline.run_file import RunFile, Window
-from tisim.analysis.timeline.run_file.blocks import Block
+from tisim.analysis.timeline.run_file.reader import Block
 from tisim.analysis.view.sites import Sites
 from tisim.traces.call_sites import BETWEEN
 

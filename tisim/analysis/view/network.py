@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.link_words import link_words
+from tisim.analysis.timeline.links import link_words
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.platform import Platform
 from tisim.platform.cable_words import cable_words

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tisim.analysis.timeline.run_file import RunFile, Window
-from tisim.analysis.timeline.run_file.path_parts import path_parts
+from tisim.analysis.timeline.run_file.reader import path_parts
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import WAITS
+from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.run_file import RunFile, Window
 from tisim.analysis.view.network import RunNetwork
 from tisim.errors import InputError

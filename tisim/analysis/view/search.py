@@ -7,9 +7,9 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import WAITS
+from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.run_file import RunFile, Window
-from tisim.analysis.timeline.run_file.blocks import Block
+from tisim.analysis.timeline.run_file.reader import Block
 from tisim.errors import InputError
 from tisim.support.quantities import parse_time
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import WAITS
+from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window
 from tisim.analysis.view.depth import functions_of
 from tisim.analysis.view.sites import Sites
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tisim.analysis.timeline.run_file.blocks import Block
+    from tisim.analysis.timeline.run_file.reader import Block
 
 #: What `StateColours` knows.
 RECORD_COLOURS = ("procedure", "distance", "cause")

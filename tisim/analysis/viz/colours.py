@@ -6,7 +6,7 @@ state has a lightness of its own, so that they differ in grey too.
 
 from __future__ import annotations
 
-#: Colour of each state, by its name (`tisim.analysis.timeline.names.STATES`).
+#: Colour of each state, by its name (`tisim.analysis.timeline.columns.STATES`).
 COLOURS = {
     "compute": "#A5D6A0",
     "sleep": "#F4EFC0",

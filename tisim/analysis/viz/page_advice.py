@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import WAITS
+from tisim.analysis.timeline.columns import WAITS
 from tisim.analysis.timeline.outliers import Outlier, paths_of, place_of, ranges
 from tisim.analysis.viz.colours import MEANINGS
 from tisim.analysis.viz.html import table

@@ -7,7 +7,7 @@ import json
 import zlib
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import STATES, kind_names
+from tisim.analysis.timeline.columns import STATES, kind_names
 from tisim.analysis.viz.awaited import longest_awaited
 from tisim.analysis.viz.colours import COLOURS
 from tisim.analysis.viz.lanes import Lanes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import STATES
+from tisim.analysis.timeline.columns import STATES
 from tisim.analysis.viz.colours import MEANINGS
 from tisim.analysis.viz.html import bar, facts, legend, percent, table
 from tisim.analysis.viz.lanes import Lanes

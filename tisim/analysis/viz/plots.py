@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tisim.analysis.timeline.names import STATES
+from tisim.analysis.timeline.columns import STATES
 from tisim.analysis.viz.colours import COLOURS
 from tisim.analysis.viz.gantt_chart import GanttChart
 from tisim.analysis.viz.lanes import Lanes

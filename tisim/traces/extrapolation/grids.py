@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tisim.traces.generate.grid import process_grid
+from tisim.traces.generate.pattern import process_grid
 
 Ranks = NDArray[np.int64]
 #: The sides of a grid of so many ranks, the one that runs fastest first; None: there is none.

@@ -4,15 +4,18 @@
 >>> Halo3D(ranks=8, iterations=100, allreduce=8).write("halo.tit")  # doctest: +SKIP
 """
 
-from tisim.traces.generate.halo import Halo2D, Halo3D
-from tisim.traces.generate.io import Io
 from tisim.traces.generate.pattern import Pattern
-from tisim.traces.generate.ring import Ring
-from tisim.traces.generate.ring_allreduce import RingAllreduce
-from tisim.traces.generate.sparse import Sparse
-from tisim.traces.generate.transpose import Transpose
-from tisim.traces.generate.tree_allreduce import TreeAllreduce
-from tisim.traces.generate.wavefront import Wavefront
+from tisim.traces.generate.patterns import (
+    Halo2D,
+    Halo3D,
+    Io,
+    Ring,
+    RingAllreduce,
+    Sparse,
+    Transpose,
+    TreeAllreduce,
+    Wavefront,
+)
 
 #: What the command line calls each pattern.
 PATTERNS: dict[str, type[Pattern]] = {

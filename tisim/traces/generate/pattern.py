@@ -1,13 +1,14 @@
-"""What all patterns have in common: iterations of lines, and computations that vary."""
+"""Iterations of lines, computations that vary, and the grids that ranks stand in."""
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from tisim.errors import InputError
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 #: Lines without their rank; a number is a computation of that part of an iteration's flops.
 Program = list[str | float]
-
 # So many characters of a rank's trace are made at once.
 _PIECE = 1 << 20
 _RANKS_BETWEEN_REPORTS = 256
@@ -56,6 +56,12 @@ class Pattern(ABC):
         When a number cannot be.
     """
 
+    #: The least value of each parameter that is a number.
+    _least: ClassVar[Mapping[str, int]] = {
+        **dict.fromkeys(("ranks", "allreduce_every"), 1),
+        **dict.fromkeys(("iterations", "compute", "allreduce", "seed"), 0),
+    }
+
     ranks: int
     iterations: int = 10
     compute: float = 1e6
@@ -67,10 +73,8 @@ class Pattern(ABC):
     requests: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("ranks", "allreduce_every"):
-            self._check(name, getattr(self, name) >= 1, "at least 1")
-        for name in ("iterations", "compute", "allreduce", "seed"):
-            self._check(name, getattr(self, name) >= 0, "at least 0")
+        for name, least in self._least.items():
+            self._check(name, getattr(self, name) >= least, f"at least {least}")
         for name in ("imbalance", "noise"):
             self._check(name, 0 <= getattr(self, name) <= 1, "between 0 and 1")
         self._check("ranks", self.ranks <= 1 << 30, "at most 2^30")
@@ -225,3 +229,69 @@ def _template(rank: int, program: Program) -> str:
         f"{rank} compute %d\n" if isinstance(line, float) else f"{rank} {line}\n"
         for line in program
     )
+
+
+def process_grid(ranks: int, dimensions: int) -> tuple[int, ...]:
+    """Arrange ranks in a grid whose sides differ as little as possible, the longest first.
+
+    Parameters
+    ----------
+    ranks
+        Number of ranks.
+    dimensions
+        1, 2 or 3.
+
+    Returns
+    -------
+    tuple of int
+        The sides; their product is `ranks`.
+
+    Examples
+    --------
+    >>> process_grid(24, 3)
+    (4, 3, 2)
+    """
+    if dimensions == 1:
+        return (ranks,)
+    # The largest divisor that is not above the root leaves the most even rest.
+    side = next(
+        s
+        for s in range(round(ranks ** (1 / dimensions)) + 1, 0, -1)
+        if ranks % s == 0 and s**dimensions <= ranks
+    )
+    return *process_grid(ranks // side, dimensions - 1), side
+
+
+def check_grid(sides: Sequence[int], ranks: int, dimensions: int) -> None:
+    """Check that a grid has `ranks` ranks.
+
+    Raises
+    ------
+    InputError
+        When it is not.
+    """
+    shown = "x".join(map(str, sides))
+    if len(sides) != dimensions or min(sides) < 1:
+        example = "x".join(map(str, process_grid(ranks, dimensions)))
+        raise InputError(f"a grid of {dimensions} dimensions is written {example}, not {shown}")
+    if math.prod(sides) != ranks:
+        raise InputError(
+            f"the grid {shown} has {math.prod(sides)} places for {ranks} ranks; "
+            f"{'x'.join(map(str, process_grid(ranks, dimensions)))} would do"
+        )
+
+
+def neighbour(rank: int, sides: Sequence[int], dimension: int, step: int, periodic: bool) -> int:
+    """The rank that stands `step` places on in a grid; -1 where the grid has ended.
+
+    Ranks are numbered with the first dimension running fastest.
+    """
+    stride = math.prod(sides[:dimension])
+    side = sides[dimension]
+    place = rank // stride % side
+    target = place + step
+    if not 0 <= target < side:
+        if not periodic:
+            return -1
+        target %= side
+    return rank + (target - place) * stride

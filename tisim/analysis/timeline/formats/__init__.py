@@ -3,61 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tisim import _core
+from tisim.analysis.timeline.run import FileOutput, files_of, is_timed
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
-    from tisim.analysis.timeline.output import Output
-    from tisim.analysis.timeline.run import Run
-
-
-def _csv(path: Path, run: Run) -> Output:
-    from tisim.analysis.timeline.formats.csv import csv_output
-
-    return csv_output(path)
-
-
-def _parquet(path: Path, run: Run) -> Output:
-    from tisim.analysis.timeline.formats.parquet import ParquetOutput
-
-    return ParquetOutput(path)
-
-
-def _perfetto(path: Path, run: Run) -> Output:
-    from tisim.analysis.timeline.formats.perfetto import PerfettoOutput
-
-    return PerfettoOutput(path, run)
-
-
-def _paje(path: Path, run: Run) -> Output:
-    from tisim.analysis.timeline.formats.paje import paje_output
-
-    return paje_output(path, run)
-
-
-def _paraver(path: Path, run: Run) -> Output:
-    from tisim.analysis.timeline.formats.paraver import ParaverOutput
-
-    return ParaverOutput(path, run)
-
-
-def _run_file(path: Path, run: Run) -> Output:
-    from tisim.analysis.timeline.run_file.output import RunFileOutput
-
-    return RunFileOutput(path, run)
-
-
-_FORMATS: dict[str, Callable[[Path, Run], Output]] = {
-    ".perfetto-trace": _perfetto,
-    ".trace": _paje,
-    ".prv": _paraver,
-    ".parquet": _parquet,
-    ".csv": _csv,
-    ".tir": _run_file,
-}
+    from tisim.analysis.timeline.run import Output, Run
 
 #: Suffixes of timelines, and what they stand for.
 SUFFIXES = {
@@ -69,20 +23,19 @@ SUFFIXES = {
     ".tir": "a run file, for tisim view",
     ".timed.csv": "the timed trace: each action with its duration",
 }
-
 #: Suffixes of the formats that can show a part of the time.
 WITH_PARTS = (".perfetto-trace",)
 
 
 def timeline_output(path: str | os.PathLike[str], run: Run) -> Output:
-    """What writes a timeline to a file, in the format that its suffix names.
+    """The output that writes a timeline to a file, in the format that its suffix names.
 
     Parameters
     ----------
     path
         The file.
     run
-        What is simulated.
+        The run that is simulated.
 
     Raises
     ------
@@ -91,8 +44,7 @@ def timeline_output(path: str | os.PathLike[str], run: Run) -> Output:
     """
     target = Path(path)
     suffix = target.suffix.lower()
-    make = _FORMATS.get(suffix)
-    if make is None:
+    if suffix not in SUFFIXES:
         raise InputError(f"a timeline's suffix is one of {', '.join(SUFFIXES)}", file=target)
     if run.part is not None and suffix not in WITH_PARTS:
         raise InputError(
@@ -100,4 +52,30 @@ def timeline_output(path: str | os.PathLike[str], run: Run) -> Output:
             "--gantt and --report",
             file=target,
         )
-    return make(target, run)
+    return _output(target, suffix, run)
+
+
+def _output(path: Path, suffix: str, run: Run) -> Output:
+    """Only the module of the format is loaded: some need libraries."""
+    if suffix == ".perfetto-trace":
+        from tisim.analysis.timeline.formats.perfetto import PerfettoOutput
+
+        return PerfettoOutput(path, run)
+    if suffix == ".prv":
+        from tisim.analysis.timeline.formats.paraver import ParaverOutput
+
+        return ParaverOutput(path, run)
+    if suffix == ".parquet":
+        from tisim.analysis.timeline.formats.parquet import ParquetOutput
+
+        return ParquetOutput(path)
+    if suffix == ".tir":
+        from tisim.analysis.timeline.run_file.writer import RunFileOutput
+
+        return RunFileOutput(path, run)
+    if suffix == ".trace":  # the states and links that SimGrid 3.32 writes with -trace
+        return FileOutput([(path, _core.PajeWriter(run.ranks))])
+    if is_timed(path):
+        return FileOutput([(path, _core.TimedCsv())])
+    actions, messages = files_of(path)
+    return FileOutput([(actions, _core.ActionsCsv()), (messages, _core.MessagesCsv())])

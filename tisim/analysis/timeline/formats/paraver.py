@@ -2,24 +2,89 @@
 
 from __future__ import annotations
 
+import heapq
+import mmap
 import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from tisim import _core
-from tisim.analysis.timeline.formats.line_sort import merge_lines, sorted_lines
-from tisim.analysis.timeline.formats.names import files_of
+from tisim.analysis.timeline.run import files_of
 from tisim.support.files import OutputFile
 
 if TYPE_CHECKING:
     from tisim.analysis.timeline.run import Run
+
+_LINES = 200_000  # that are sorted in memory
+
+
+def sorted_lines(file: IO[bytes], key: Callable[[bytes], int]) -> Iterator[bytes]:
+    """The lines of a file by a number; those of the same number keep their order.
+
+    Parameters
+    ----------
+    file
+        What has been written, all of it.
+    key
+        The number of a line.
+    """
+    file.seek(0)
+    with ExitStack() as runs:
+        parts = []
+        while chunk := sorted(islice(file, _LINES), key=key):
+            run = runs.enter_context(tempfile.TemporaryFile())
+            run.writelines(chunk)
+            run.seek(0)
+            parts.append(run)
+        yield from heapq.merge(*parts, key=key)
+
+
+def merge_lines(file: OutputFile, lines: Iterable[bytes], key: Callable[[bytes], int]) -> None:
+    """Put lines in their places in a file, after those of the same number.
+
+    Parameters
+    ----------
+    file
+        What has been written and not been completed: a first line, and sorted ones.
+    lines
+        Few, sorted too.
+    key
+        The number of a line.
+    """
+    with file.reader() as old, mmap.mmap(old.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        file.restart()
+        position = 0
+        with memoryview(data) as view:
+            for line in lines:
+                place = _place(data, key(line), max(position, data.find(b"\n") + 1), key)
+                file.write(view[position:place])
+                file.write(line)
+                position = place
+            file.write(view[position:])
+
+
+def _place(data: mmap.mmap, number: int, first: int, key: Callable[[bytes], int]) -> int:
+    """Where the lines of higher numbers begin; `first` is the beginning of a line."""
+    low, high = first, len(data)
+    while low < high:
+        middle = (low + high) // 2
+        begin = max(data.rfind(b"\n", low, middle) + 1, low)
+        end = data.find(b"\n", begin) + 1
+        if key(data[begin:end]) <= number:
+            low = end
+        else:
+            high = begin
+    return low
+
 
 # The time of the end is written where the first line left room for it.
 _DIGITS = 20
 # Records that are sorted by time before they are written, which few are too late for: at least, for
 # each rank, at most.
 _WINDOW = (16_384, 64, 500_000)
-
 _STATES = {
     0: "Idle",
     1: "Running",

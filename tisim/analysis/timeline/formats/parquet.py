@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from tisim import _core
 from tisim.analysis.timeline.arrow import arrow_array
-from tisim.analysis.timeline.formats.names import files_of
+from tisim.analysis.timeline.run import files_of
 from tisim.errors import InputError
 from tisim.support.files import OutputFile
 

@@ -1,19 +1,23 @@
-"""Reads run files."""
+"""Reads run files: tables of records by blocks, lists by rank or lane, and the critical path."""
 
 from __future__ import annotations
 
 import json
 import mmap
 import os
+import tempfile
+import threading
 import zipfile
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, cast
 
-from tisim.analysis.timeline.run_file.batches import BatchTable
-from tisim.analysis.timeline.run_file.blocks import Block, BlockTable
+from tisim import _core
+from tisim.analysis.timeline.arrow import numpy_array
+from tisim.analysis.timeline.columns import structured
 from tisim.analysis.timeline.run_file.schema import (
     COLUMNS,
     FORMAT,
@@ -23,10 +27,287 @@ from tisim.analysis.timeline.run_file.schema import (
     VERSION,
     RunInfo,
 )
+from tisim.analysis.timeline.run_file.writer import row_types
 from tisim.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    #: Begins and offsets by rank, ends and keys of the states.
+    StateColumns = tuple[
+        NDArray[np.float64], NDArray[np.int32], NDArray[np.float64], NDArray[np.uint16]
+    ]
+    #: Offsets by lane; part, key, seconds, longest and count of the cells.
+    CellColumns = tuple[
+        NDArray[np.int32],
+        NDArray[np.uint32],
+        NDArray[np.uint16],
+        NDArray[np.float32],
+        NDArray[np.float32],
+        NDArray[np.uint32],
+    ]
+
+
+class BatchTable:
+    """Record batches whose columns are read where they lie.
+
+    Parameters
+    ----------
+    source
+        A file in memory.
+    """
+
+    def __init__(self, source: pa.NativeFile) -> None:
+        import pyarrow as pa
+
+        self._file = pa.ipc.open_file(source)
+        self._known: dict[int, tuple[NDArray[np.generic], ...]] = {}
+        # A viewer answers on several threads.
+        self._lock = threading.Lock()
+
+    def states(self, number: int) -> StateColumns:
+        """A batch of states by rank."""
+        return cast("StateColumns", self._columns(number))
+
+    def cells(self, number: int) -> CellColumns:
+        """A batch of cells by lane."""
+        return cast("CellColumns", self._columns(number))
+
+    def _columns(self, number: int) -> tuple[NDArray[np.generic], ...]:
+        """The columns of a batch in their order; of lists the offsets, then the fields."""
+        with self._lock:
+            if number not in self._known:
+                batch = self._file.get_batch(number)
+                self._known[number] = tuple(
+                    column for one in batch.columns for column in _arrays(one)
+                )
+            return self._known[number]
+
+
+def _arrays(column: pa.Array) -> Iterator[NDArray[np.generic]]:
+    import pyarrow as pa
+
+    if not pa.types.is_list(column.type):
+        yield _in_place(column.buffers()[1], column.type, len(column))
+        return
+    yield _in_place(column.buffers()[1], pa.int32(), len(column) + 1)
+    elements = column.values
+    for place in range(elements.type.num_fields):
+        field = elements.field(place)
+        yield _in_place(field.buffers()[1], field.type, len(field))
+
+
+def _in_place(data: pa.Buffer, kind: pa.DataType, count: int) -> NDArray[np.generic]:
+    import numpy as np
+
+    values: NDArray[np.generic] = np.frombuffer(data, np.dtype(kind.to_pandas_dtype()), count)
+    return np.require(values, requirements="A")
+
+
+# Bytes of blocks that a table keeps in memory, those used last.
+_KEPT = 96 << 20
+# Columns that are needed to know what lies in a window, and in which state: they are read together,
+# and the others together when one of them is asked for.
+_OFTEN = frozenset({"rank", "start", "end", "state", "kind"})
+
+
+class _Columns(Mapping[str, "NDArray[np.generic]"]):
+    """Columns that are made when they are asked for.
+
+    Parameters
+    ----------
+    names
+        The columns.
+    load
+        Makes some of them, the one of the name among them.
+    """
+
+    def __init__(
+        self, names: Sequence[str], load: Callable[[str], Mapping[str, NDArray[np.generic]]]
+    ) -> None:
+        self._names = names
+        self._load = load
+        self._known: dict[str, NDArray[np.generic]] = {}
+
+    def __getitem__(self, name: str) -> NDArray[np.generic]:
+        if name not in self._known:
+            self._known.update(self._load(name))
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class Block:
+    """Rows of a table, by columns.
+
+    Parameters
+    ----------
+    columns
+        The columns, by name.
+    """
+
+    def __init__(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(self._columns[next(iter(self._columns))])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self._columns)
+
+    def numbers(self, name: str) -> NDArray[np.int64]:
+        """A column of integers."""
+        import numpy as np
+
+        return self._columns[name].astype(np.int64, copy=False)
+
+    def reals(self, name: str) -> NDArray[np.float64]:
+        """A column of times, volumes or sums; NaN where there is none."""
+        import numpy as np
+
+        return self._columns[name].astype(np.float64, copy=False)
+
+    def rows(self, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Block:
+        """Some of the rows."""
+        columns = self._columns
+        return Block(_Columns(tuple(columns), lambda name: {name: columns[name][chosen]}))
+
+    @staticmethod
+    def joined(blocks: Iterable[Block]) -> Block:
+        """The rows of several blocks, of which there is at least one."""
+        import numpy as np
+
+        every = [block._columns for block in blocks]
+        return Block({name: np.concatenate([one[name] for one in every]) for name in every[0]})
+
+
+class BlockTable:
+    """A table in Parquet whose row groups are its blocks.
+
+    Parameters
+    ----------
+    source
+        An open file, or a buffer of Arrow.
+    columns
+        Those that are read; all of them when not given.
+
+    Attributes
+    ----------
+    blocks
+        Number of blocks.
+    """
+
+    def __init__(self, source: IO[bytes] | pa.NativeFile, columns: Iterable[str] = ()) -> None:
+        import pyarrow.parquet as pq
+
+        self._file = pq.ParquetFile(source)
+        names = self._file.schema_arrow.names
+        self.columns: tuple[str, ...] = tuple(columns) or tuple(names)
+        self._place = {name: names.index(name) for name in names}
+        self.blocks: int = self._file.metadata.num_row_groups
+        self.rows: int = self._file.metadata.num_rows
+        self._ranges: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        self._kept: OrderedDict[int, Block] = OrderedDict()
+        self._size = 0
+        # A viewer answers on several threads.
+        self._lock = threading.Lock()
+        # Columns are read when they are asked for, perhaps by several threads of a viewer.
+        self._loading = threading.Lock()
+
+    def range_of(self, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The least and the greatest value of a column in each block."""
+        if column not in self._ranges:
+            import numpy as np
+
+            metadata, place = self._file.metadata, self._place[column]
+            pairs = []
+            for block in range(self.blocks):
+                statistics = metadata.row_group(block).column(place).statistics
+                known = statistics is not None and statistics.has_min_max
+                pairs.append((statistics.min, statistics.max) if known else (-np.inf, np.inf))
+            self._ranges[column] = (
+                np.array([least for least, _ in pairs], np.float64),
+                np.array([most for _, most in pairs], np.float64),
+            )
+        return self._ranges[column]
+
+    def overlapping(
+        self, begin: float, end: float, start: str = "start", stop: str = "end"
+    ) -> list[int]:
+        """The blocks with records that may overlap a part of the time.
+
+        Parameters
+        ----------
+        begin, end
+            Seconds.
+        start, stop
+            The columns in which records begin and end.
+        """
+        import numpy as np
+
+        found = (self.range_of(stop)[1] >= begin) & (self.range_of(start)[0] <= end)
+        blocks: list[int] = np.flatnonzero(found).tolist()
+        return blocks
+
+    def read(self, block: int) -> Block:
+        """The rows of a block."""
+        with self._lock:
+            return self._read(block)
+
+    def _read(self, block: int) -> Block:
+        if block in self._kept:
+            self._kept.move_to_end(block)
+            return self._kept[block]
+        rows = Block(_Columns(self.columns, lambda name: self._load(block, name)))
+        self._kept[block] = rows
+        self._size += self._room(block)
+        while self._size > _KEPT and len(self._kept) > 1:
+            oldest, _ = self._kept.popitem(last=False)
+            self._size -= self._room(oldest)
+        return rows
+
+    def _room(self, block: int) -> int:
+        """Bytes of a block in memory at most."""
+        return int(self._file.metadata.row_group(block).num_rows) * 8 * len(self.columns)
+
+    def _load(self, block: int, name: str) -> dict[str, NDArray[np.generic]]:
+        """A column of a block, and those that are read with it."""
+        often = name in _OFTEN
+        names = [one for one in self.columns if (one in _OFTEN) == often]
+        with self._loading:
+            table = self._file.read_row_group(block, columns=names, use_threads=False)
+        found = {one: numpy_array(table.column(one)) for one in names}
+        if {"rank", "start", "end"} <= found.keys():
+            found["start"] = _complete(found["start"], found["end"])
+        return found
+
+    def none(self) -> Block:
+        """No rows, with the columns of the table."""
+        import numpy as np
+
+        return Block({name: np.zeros(0) for name in self.columns})
+
+
+def _complete(start: NDArray[np.generic], end: NDArray[np.generic]) -> NDArray[np.generic]:
+    """When rows begin; those without a time begin when the row before ends, shape (rows,)."""
+    import numpy as np
+
+    missing = np.isnan(start.astype(np.float64, copy=False))
+    return np.where(missing, np.append(np.nan, end[:-1])[: len(end)], start)
+
 
 # The first bytes of a member of an archive, before its name (APPNOTE 4.3.7).
 _LOCAL_HEADER = 30
@@ -170,3 +451,61 @@ def _damaged(path: Path, error: Exception) -> InputError:
         f"is no run file, or damaged ({error}); write one with 'tisim replay --timeline run.tir'",
         file=path,
     )
+
+
+# Parts that are taken from the core at once.
+_CHUNK = 65536
+
+
+def path_parts(run: RunFile) -> NDArray[np.void]:
+    """The chain of computations and transfers that the simulated time consists of.
+
+    The core follows it, as for `tisim.analysis.timeline.critical_path`, through a temporary file
+    with the states of the run.
+
+    Parameters
+    ----------
+    run
+        A run whose `path_states` are known.
+
+    Returns
+    -------
+    ndarray
+        Rows of the core's `part_type`, the earliest first.
+    """
+    import numpy as np
+
+    assert run.path_states is not None
+    with tempfile.TemporaryDirectory(prefix="tisim-") as folder:
+        path = Path(folder) / "states"
+        last = _write_states(run.path_states, path, run.end)
+        walk = _core.CriticalPath(str(path), last, run.end, 0.0)
+        chunks = [structured(walk.take(0))]
+        while len(found := structured(walk.take(_CHUNK))):
+            chunks.append(found)
+    parts: NDArray[np.void] = np.concatenate(chunks)[::-1]
+    return parts
+
+
+def _write_states(table: BlockTable, path: Path, run_end: float) -> int:
+    """Write rows of the core in the order of their ends; returns the rank that ends last.
+
+    Blocks follow one another in that order, but inside they are sorted by rank.
+    """
+    import numpy as np
+
+    last = 0
+    with path.open("wb") as file:
+        for block in range(table.blocks):
+            columns = table.read(block)
+            end = columns.reals("end")
+            order = np.argsort(end, kind="stable")
+            rows = np.zeros(len(end), row_types()["states"])
+            for name in columns.names:
+                real = name in ("start", "end", "started")
+                values = columns.reals(name) if real else columns.numbers(name)
+                rows[name] = np.nan_to_num(values[order], nan=-1.0)
+            file.write(rows.tobytes())
+            at_end = rows["rank"][rows["end"] == run_end]
+            last = int(at_end.min()) if len(at_end) else last
+    return last

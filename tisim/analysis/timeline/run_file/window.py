@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tisim import _core
-from tisim.analysis.timeline.run_file.blocks import Block
-from tisim.analysis.timeline.run_file.schema import LevelInfo
-from tisim.analysis.timeline.run_file.spans import classes_of_keys, overlapping
+from tisim.analysis.timeline.run_file.reader import Block
+from tisim.analysis.timeline.run_file.schema import LevelInfo, SpanInfo
 
 if TYPE_CHECKING:
     import numpy as np
@@ -321,3 +320,27 @@ class Window:
         ranks = np.bincount(np.arange(self.ranks) * lanes // self.ranks, minlength=lanes)
         scale: NDArray[np.float64] = ranks / np.maximum(shown, 1)
         return scale
+
+
+def classes_of_keys(keys: NDArray[np.int64], classes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """A class for each number that may stand for a state and kind; -1 for those that do not.
+
+    Parameters
+    ----------
+    keys
+        ``state << 8 | kind``, shape (keys,).
+    classes
+        Their classes, shape (keys,).
+    """
+    import numpy as np
+
+    table = np.full(1 << 16, -1, np.int32)
+    table[keys] = classes
+    return table
+
+
+def overlapping(batches: list[SpanInfo], begin: float, end: float) -> list[int]:
+    """The numbers of the batches with states that may overlap a part of the time, in seconds."""
+    return [
+        number for number, one in enumerate(batches) if one["end"] >= begin and one["begin"] <= end
+    ]

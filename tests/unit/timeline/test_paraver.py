@@ -9,7 +9,7 @@ import pytest
 
 import tisim
 from tests.unit.timeline.paraver_trace import ParaverTrace, check
-from tisim.analysis.timeline.formats import line_sort, paraver
+from tisim.analysis.timeline.formats import paraver
 
 ROOT = Path(__file__).resolve().parents[3]
 GRAPHENE = ROOT / "platforms/graphene.xml"
@@ -46,7 +46,7 @@ def test_records_are_sorted_whatever_the_window(
     (tmp_path / "wide").mkdir()
     recorded(nas_traces / "lu.S.4", tmp_path / "wide")
     monkeypatch.setattr(paraver, "_WINDOW", (20, 1, 20))
-    monkeypatch.setattr(line_sort, "_LINES", 500)
+    monkeypatch.setattr(paraver, "_LINES", 500)
     check(*recorded(nas_traces / "lu.S.4", tmp_path))
     narrow, wide = ((tmp_path / place / "run.prv").read_text() for place in (".", "wide"))
     assert sorted(narrow.splitlines()) == sorted(wide.splitlines())

@@ -1,0 +1,454 @@
+"""The patterns of communication and I/O, each a class."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, get_args
+
+from tisim.traces.generate.pattern import Pattern, Program, check_grid, neighbour, process_grid
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ring(Pattern):
+    """Every rank computes, sends to the next and receives from the one before.
+
+    All of them do so at once: a shift, as in a systolic matrix product.
+
+    Parameters
+    ----------
+    nbytes
+        Bytes of a message.
+    """
+
+    _least: ClassVar[Mapping[str, int]] = {**Pattern._least, "nbytes": 0}
+
+    nbytes: int = 1024
+
+    def iteration(self, rank: int) -> Program:
+        if self.ranks == 1:
+            return [1.0]
+        after, before = (rank + 1) % self.ranks, (rank - 1) % self.ranks
+        return [
+            1.0,
+            f"irecv {before} 0 {self.nbytes}",
+            f"isend {after} 0 {self.nbytes}",
+            "waitall",
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Halo(Pattern, ABC):
+    """The exchange in any number of dimensions.
+
+    Parameters
+    ----------
+    grid
+        Ranks in each dimension, the one that runs fastest first; as even as can be by default.
+    nbytes
+        Bytes of a face: one number, or one a dimension.
+    periodic
+        Whether the grid's ends are neighbours too.
+    """
+
+    dimensions: ClassVar[int]
+
+    grid: tuple[int, ...] = ()
+    nbytes: int | tuple[int, ...] = 8192
+    periodic: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.grid:
+            check_grid(self.grid, self.ranks, self.dimensions)
+        several = f"one number or {self.dimensions}, one a dimension"
+        self._check("nbytes", len(self.faces) == self.dimensions, several)
+        self._check("nbytes", min(self.faces) >= 0, "at least 0")
+
+    @cached_property
+    def sides(self) -> tuple[int, ...]:
+        """Ranks in each dimension."""
+        return self.grid or process_grid(self.ranks, self.dimensions)
+
+    @cached_property
+    def faces(self) -> tuple[int, ...]:
+        """Bytes of a face in each dimension."""
+        if isinstance(self.nbytes, int):
+            return (self.nbytes,) * self.dimensions
+        return tuple(self.nbytes)
+
+    def iteration(self, rank: int) -> Program:
+        receives: Program = []
+        sends: Program = []
+        for dimension, nbytes in enumerate(self.faces):
+            before, after = (
+                neighbour(rank, self.sides, dimension, step, self.periodic) for step in (-1, 1)
+            )
+            # What moves one way carries one tag, so that both neighbours may be one rank.
+            backwards, forwards = 2 * dimension, 2 * dimension + 1
+            if after not in (rank, -1):
+                receives.append(f"irecv {after} {backwards} {nbytes}")
+                sends.append(f"isend {after} {forwards} {nbytes}")
+            if before not in (rank, -1):
+                receives.append(f"irecv {before} {forwards} {nbytes}")
+                sends.append(f"isend {before} {backwards} {nbytes}")
+        return [*receives, *sends, "waitall", 1.0] if receives else [1.0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Halo2D(_Halo):
+    """Ranks in a plane compute and swap edges with up to four neighbours.
+
+    Parameters
+    ----------
+    grid
+        Ranks in each dimension, the one that runs fastest first; as even as can be by default.
+    nbytes
+        Bytes of an edge: one number, or one a dimension.
+    periodic
+        Whether the grid's ends are neighbours too.
+    """
+
+    dimensions: ClassVar[int] = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Halo3D(_Halo):
+    """Ranks in a box compute and swap faces with up to six neighbours.
+
+    Parameters
+    ----------
+    grid
+        Ranks in each dimension, the one that runs fastest first; as even as can be by default.
+    nbytes
+        Bytes of a face: one number, or one a dimension.
+    periodic
+        Whether the grid's ends are neighbours too.
+    """
+
+    dimensions: ClassVar[int] = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wavefront(Pattern):
+    """Every iteration sweeps from the first rank to the last and back, plane by plane.
+
+    A rank waits for its part of a plane from two neighbours, computes, and passes it on to the
+    two others, as in the triangular solves of LU and in particle transport (Sweep3D).
+
+    Parameters
+    ----------
+    grid
+        Ranks in each of two dimensions; as even as can be by default.
+    planes
+        Planes of a sweep; more of them keep more ranks busy and need more messages.
+    nbytes
+        Bytes that a rank passes on for each plane, in each direction.
+    """
+
+    _least: ClassVar[Mapping[str, int]] = {**Pattern._least, "planes": 1, "nbytes": 0}
+
+    grid: tuple[int, ...] = ()
+    planes: int = 10
+    nbytes: int = 1024
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.grid:
+            check_grid(self.grid, self.ranks, 2)
+
+    @cached_property
+    def sides(self) -> tuple[int, ...]:
+        """Ranks in each dimension."""
+        return self.grid or process_grid(self.ranks, 2)
+
+    def iteration(self, rank: int) -> Program:
+        return [
+            *self._plane(rank, 1) * self.planes,
+            *self._plane(rank, -1) * self.planes,
+        ]
+
+    def _plane(self, rank: int, direction: int) -> Program:
+        def beside(step: int) -> list[int]:
+            ranks = [neighbour(rank, self.sides, d, step, periodic=False) for d in (0, 1)]
+            return [other for other in ranks if other >= 0]
+
+        return [
+            *(f"recv {source} 0 {self.nbytes}" for source in beside(-direction)),
+            1 / (2 * self.planes),
+            *(f"send {target} 0 {self.nbytes}" for target in beside(direction)),
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transpose(Pattern):
+    """Every rank computes and takes part in an all-to-all.
+
+    Parameters
+    ----------
+    nbytes
+        Bytes from each rank to each other one.
+    """
+
+    _least: ClassVar[Mapping[str, int]] = {**Pattern._least, "nbytes": 0}
+
+    nbytes: int = 4096
+
+    def iteration(self, rank: int) -> Program:
+        return [1.0, f"alltoall {self.nbytes} {self.nbytes}"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sparse(Pattern):
+    """Every rank sends to a few others, drawn at random once, as on an unstructured mesh.
+
+    Parameters
+    ----------
+    degree
+        To how many others a rank sends; to all of them when there are fewer.
+    nbytes
+        Bytes of a message; or the least and the most of sizes whose logarithms are drawn uniformly
+        for each pair of partners.
+    """
+
+    _least: ClassVar[Mapping[str, int]] = {**Pattern._least, "degree": 0}
+
+    degree: int = 4
+    nbytes: int | tuple[int, ...] = 1024
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        least, most = self._range
+        self._check("nbytes", 0 <= least <= most, "a size, or the least and the most")
+
+    @property
+    def _range(self) -> tuple[int, int]:
+        sizes = (self.nbytes,) if isinstance(self.nbytes, int) else tuple(self.nbytes)
+        return (sizes[0], sizes[-1]) if len(sizes) <= 2 else (1, 0)
+
+    @cached_property
+    def _partners(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """To whom each rank sends and how much; shapes (ranks, degree)."""
+        import numpy as np
+
+        others = self.ranks - 1
+        degree = min(self.degree, others)
+        random = self.random(2)
+        # How far on the partners are, all different (Floyd's sampling, all ranks at once).
+        steps = np.empty((self.ranks, degree), dtype=np.int32)
+        for column, most in enumerate(range(others - degree, others)):
+            drawn = random.integers(0, most, self.ranks, dtype=np.int32, endpoint=True)
+            taken = (steps[:, :column] == drawn[:, None]).any(axis=1)
+            steps[:, column] = np.where(taken, most, drawn)
+        ranks = np.arange(self.ranks, dtype=np.int64)[:, None]
+        targets = ((ranks + 1 + steps) % self.ranks).astype(np.int32)
+        least, most = self._range
+        logarithms = random.uniform(np.log(least + 1), np.log(most + 1), targets.shape)
+        sizes = (np.exp(logarithms) - 1).round().astype(np.int64)
+        return targets, sizes.clip(least, most)
+
+    @cached_property
+    def _sources(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Messages by their target, and where those of each rank begin; shape (ranks + 1,)."""
+        import numpy as np
+
+        targets = self._partners[0].ravel()
+        starts = np.zeros(self.ranks + 1, dtype=np.int64)
+        np.cumsum(np.bincount(targets, minlength=self.ranks), out=starts[1:])
+        return np.argsort(targets, kind="stable"), starts
+
+    def iteration(self, rank: int) -> Program:
+        targets, sizes = self._partners
+        order, starts = self._sources
+        incoming = order[starts[rank] : starts[rank + 1]]
+        sources = (incoming // max(targets.shape[1], 1)).tolist()
+        received = sizes.ravel()[incoming].tolist()
+        sent = zip(targets[rank].tolist(), sizes[rank].tolist(), strict=True)
+        messages: Program = [
+            *(f"irecv {source} 0 {size}" for source, size in zip(sources, received, strict=True)),
+            *(f"isend {target} 0 {size}" for target, size in sent),
+        ]
+        return [1.0, *messages, "waitall"] if messages else [1.0]
+
+
+# Of the flops of a step, the forward pass takes a third and the backward pass the rest.
+_FORWARD = 1 / 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(Pattern, ABC):
+    """Steps of data-parallel training; how gradients are added up is left to the patterns.
+
+    Parameters
+    ----------
+    nbytes
+        Bytes of all gradients, numbers of four bytes.
+    buckets
+        Parts in which they are added up, each as soon as the backward pass has come so far.
+    """
+
+    _least: ClassVar[Mapping[str, int]] = {**Pattern._least, "nbytes": 0, "buckets": 1}
+
+    nbytes: int = 1 << 20
+    buckets: int = 1
+
+    @abstractmethod
+    def add_up(self, rank: int, nbytes: int) -> Program:
+        """Add a bucket of gradients up over all ranks."""
+
+    def iteration(self, rank: int) -> Program:
+        program: Program = [_FORWARD]
+        for bucket in range(self.buckets):
+            program.append((1 - _FORWARD) / self.buckets)
+            program += self.add_up(rank, part(self.nbytes, self.buckets, bucket))
+        return program
+
+
+def part(whole: int, parts: int, index: int) -> int:
+    """One of `parts` parts that are as equal as can be."""
+    return whole * (index + 1) // parts - whole * index // parts
+
+
+def addition(nbytes: int) -> Program:
+    """Add two lots of gradients."""
+    return [f"compute {nbytes // 4}"] if nbytes >= 4 else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class RingAllreduce(Training):
+    """Gradients are added up round a ring, then the sums go round once more.
+
+    Every rank sends ``2 (ranks - 1) / ranks`` of the gradients, in as many steps as twice the
+    other ranks (Patarasuk and Yuan, 2009). A trace has that many lines for each rank.
+
+    Parameters
+    ----------
+    nbytes
+        Bytes of all gradients, numbers of four bytes.
+    buckets
+        Parts in which they are added up, each as soon as the backward pass has come so far.
+    """
+
+    def add_up(self, rank: int, nbytes: int) -> Program:
+        n = self.ranks
+        after, before = (rank + 1) % n, (rank - 1) % n
+        program: Program = []
+        for step in range(2 * (n - 1)):
+            sent = part(nbytes, n, (rank - step) % n)
+            received = part(nbytes, n, (rank - step - 1) % n)
+            program += [
+                f"irecv {before} 0 {received}",
+                f"send {after} 0 {sent}",
+                f"wait {before} {rank} 0",
+            ]
+            if step < n - 1:
+                program += addition(received)
+        return program
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeAllreduce(Training):
+    """Gradients are added up to the root of a binomial tree, then the sums come down again.
+
+    Parameters
+    ----------
+    nbytes
+        Bytes of all gradients, numbers of four bytes.
+    buckets
+        Parts in which they are added up, each as soon as the backward pass has come so far.
+    """
+
+    def add_up(self, rank: int, nbytes: int) -> Program:
+        # A rank's parent is the rank without its lowest bit, its children have one lower bit more.
+        lowest = rank & -rank if rank else 1 << (self.ranks - 1).bit_length()
+        bits = [1 << i for i in range(lowest.bit_length() - 1)]
+        children = [rank + bit for bit in bits if rank + bit < self.ranks]
+        program: Program = []
+        for child in children:
+            program += [f"recv {child} 0 {nbytes}", *addition(nbytes)]
+        if rank:
+            program += [f"send {rank - lowest} 0 {nbytes}", f"recv {rank - lowest} 0 {nbytes}"]
+        return [*program, *(f"send {child} 0 {nbytes}" for child in reversed(children))]
+
+
+#: Who writes what where; IOR has the last three.
+Access = Literal["serial", "file-per-process", "shared", "strided"]
+ACCESSES: Final[tuple[Access, ...]] = get_args(Access)
+_HANDLE = 3
+# A name of one file a rank. The percent sign is doubled: lines are templates.
+_OF_A_RANK = ".%%05d"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Io(Pattern):
+    """Every rank computes and writes its data to files, as IOR does.
+
+    Parameters
+    ----------
+    access
+        ``serial``: rank 0 gathers the data of all and writes them. ``file-per-process``: each rank
+        writes a file of its own. ``shared``: all write to one file, each rank its data in one
+        piece. ``strided``: the same, block by block in turn.
+    written
+        Bytes of each rank in one iteration.
+    block
+        Bytes of one call. `written` is a multiple of it.
+    file
+        Name of the file; ``file-per-process`` adds the rank.
+    read_back
+        Whether the ranks then read what they have written.
+    fsync
+        Whether they call fsync after the writes.
+    """
+
+    access: Access = "shared"
+    written: int = 1 << 20
+    block: int = 256 << 10
+    file: str = "data"
+    read_back: bool = False
+    fsync: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("access", self.access in ACCESSES, f"one of {', '.join(ACCESSES)}")
+        self._check("block", self.block >= 1, "at least 1")
+        whole = self.written >= 0 and self.written % self.block == 0
+        self._check("written", whole, f"a multiple of the block, {self.block}")
+        plain = bool(self.file) and not set(self.file) & set(" \t\n#%")
+        self._check("file", plain, "a name without blanks, # and %")
+
+    def iteration(self, rank: int) -> Program:
+        if self.access != "serial":
+            return [1.0, *self._accesses(rank)]
+        gather = f"gather {self.written} {self.written} 0"
+        return [1.0, gather, *(self._accesses(rank) if rank == 0 else [])]
+
+    def _accesses(self, rank: int) -> list[str]:
+        """Open the file, write, perhaps read, and close it."""
+        shares = self.access in ("shared", "strided")
+        name = self.file + (_OF_A_RANK if self.access == "file-per-process" else "")
+        # A rank may open a shared file when others have written already.
+        flags = ("rw" if self.read_back else "w") + ("c" if shares else "ct")
+        lines = [f"open {_HANDLE} {name} {flags}", *self._moves("write", rank)]
+        if self.fsync:
+            lines.append(f"fsync {_HANDLE}")
+        if self.read_back:
+            lines += self._moves("read", rank, again=True)
+        return [*lines, f"close {_HANDLE}"]
+
+    def _moves(self, call: str, rank: int, *, again: bool = False) -> list[str]:
+        """All blocks of a rank, from its first one on."""
+        first = {"shared": rank * self.written, "strided": rank * self.block}.get(self.access, 0)
+        blocks = self.written // self.block * (self.ranks if self.access == "serial" else 1)
+        start = [f"lseek {_HANDLE} {first}"] if first or again else []
+        move = f"{call} {_HANDLE} {self.block}"
+        if self.access != "strided" or self.ranks == 1:
+            return start + [move] * blocks
+        skip = f"lseek {_HANDLE} {(self.ranks - 1) * self.block} cur"
+        return start + ([move, skip] * blocks)[:-1]
