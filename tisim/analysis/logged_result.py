@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tisim.deprecation import warn_of_old_name
 from tisim.errors import TisimError
 
 if TYPE_CHECKING:
@@ -39,17 +38,6 @@ class LoggedResult:
         if self.event_log is None:
             raise TisimError("the result has no event log: replay with event_log=True")
         return self.event_log
-
-    @property
-    def recorded(self) -> EventLog | None:
-        """Deprecated spelling of `event_log`."""
-        warn_of_old_name("Result.recorded", "Result.event_log")
-        return self.event_log
-
-    def known(self) -> EventLog:
-        """Deprecated spelling of `require_event_log`."""
-        warn_of_old_name("Result.known()", "Result.require_event_log()")
-        return self.require_event_log()
 
     @property
     def timeline(self) -> pd.DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,7 +44,6 @@ def replay(
     timeline: _Path | Sequence[_Path] = (),
     timeline_part: tuple[float, float] | None = None,
     registry: Registry | None = None,
-    record: bool | None = None,
     jitter: int | None = None,
     skip_steady: float | None = None,
 ) -> Result:
@@ -80,8 +78,6 @@ def replay(
     registry
         Actions and collective algorithms of your own; the default registry, which `tisim.action`
         and `tisim.collective` fill, when not given.
-    record
-        Deprecated spelling of `event_log`.
     jitter
         Replay with so many seeds of a small jitter of starts and sizes (``tisim/jitter-start`` and
         ``-size``, 0.3 ms and 0.5 % where they are 0; the seeds count from ``tisim/jitter-seed``).
@@ -117,11 +113,10 @@ def replay(
     if skip_steady is not None:
         check_tolerance(skip_steady)
     placements = _placements(machine, deployment, hosts, opened.ranks)
-    keep = _deprecated(record) or event_log
     spread = None
     if jitter is not None:
         settings, spread = _median(opened, settings, machine, placements, progress, jitter)
-    logged = _capture(opened, settings, placements, keep, timeline, timeline_part)
+    logged = _capture(opened, settings, placements, event_log, timeline, timeline_part)
     with _discarded_on_error(logged) as capture:
         result = _simulate(opened, settings, placements, progress, capture, skip_steady)
     result.jitter = spread
@@ -171,17 +166,6 @@ def _opened(trace: TraceLike, ranks: int | None) -> Trace:
             file=opened.name,
         )
     return opened
-
-
-def _deprecated(record: bool | None) -> bool:
-    """What the deprecated argument `record` says about the event log."""
-    if record is not None:
-        warnings.warn(
-            "replay(record=True) is deprecated; write replay(event_log=True)",
-            DeprecationWarning,
-            stacklevel=3,
-        )
-    return bool(record)
 
 
 def _capture(

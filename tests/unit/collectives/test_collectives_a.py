@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tests.unit.collectives.schedule_checks import Outcome, execute, write_schedules
-from tisim.actions.collectives import nonblocking, topology
+from tisim.actions.collectives import nonblocking, segments, trees
 from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, algorithm
 from tisim.actions.collectives.communicators import comm_split
-from tisim.actions.collectives.scatter_pieces import Pieces
+from tisim.actions.collectives.segments import Pieces
 from tisim.actions.script import Script
 from tisim.errors import InputError
 
@@ -201,19 +201,19 @@ def test_a_rank_of_a_million_writes_a_short_schedule(name: str) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_trees_reach_every_rank_once(size: int) -> None:
     for root in (0, size // 2):
-        trees = {
-            "binary": [topology.binary_tree(rank, size, root) for rank in range(size)],
-            "binomial": [topology.binomial_tree(rank, size, root) for rank in range(size)],
-            "in order": [topology.in_order_binomial_tree(rank, size, root) for rank in range(size)],
-            "chains": [topology.chains(rank, size, root, 3) for rank in range(size)],
-            "chain": [topology.chains(rank, size, root, 1) for rank in range(size)],
+        built = {
+            "binary": [trees.binary_tree(rank, size, root) for rank in range(size)],
+            "binomial": [trees.binomial_tree(rank, size, root) for rank in range(size)],
+            "in order": [trees.in_order_binomial_tree(rank, size, root) for rank in range(size)],
+            "chains": [trees.chains(rank, size, root, 3) for rank in range(size)],
+            "chain": [trees.chains(rank, size, root, 1) for rank in range(size)],
         }
-        for name, places in trees.items():
+        for name, places in built.items():
             check_tree(name, places, root)
-    check_tree("last", [topology.in_order_binary_tree(r, size) for r in range(size)], size - 1)
+    check_tree("last", [trees.in_order_binary_tree(r, size) for r in range(size)], size - 1)
 
 
-def check_tree(name: str, places: list[topology.Place], root: int) -> None:
+def check_tree(name: str, places: list[trees.Place], root: int) -> None:
     children = [child for place in places for child in place.children]
     assert sorted(children) == [rank for rank in range(len(places)) if rank != root], name
     for rank, place in enumerate(places):
@@ -224,23 +224,23 @@ def check_tree(name: str, places: list[topology.Place], root: int) -> None:
 @pytest.mark.parametrize("factor", [2, 3, 4, 8])
 @pytest.mark.parametrize("size", SIZES)
 def test_knomial_trees_reach_every_rank_once(size: int, factor: int) -> None:
-    found = [topology.knomial_tree(rank, size, 0, factor) for rank in range(size)]
+    found = [trees.knomial_tree(rank, size, 0, factor) for rank in range(size)]
     places = [
-        topology.Place(parent, tuple(child for level in levels for child in level))
+        trees.Place(parent, tuple(child for level in levels for child in level))
         for parent, levels in found
     ]
     check_tree("k-nomial", places, 0)
 
 
 def test_segments_are_rounded_as_open_mpi_does() -> None:
-    assert topology.segment_elements(1024, 8, 1000) == 128
-    assert topology.segment_elements(1024, 10, 1000) == 102
-    assert topology.segment_elements(1024, 11, 1000) == 93
-    assert topology.segment_elements(1000, 600, 1000) == 2  # 1.67 elements
-    assert topology.segment_elements(1024, 8, 128) == 128
-    assert topology.segment_elements(4, 8, 1000) == 1000
-    assert topology.cut(10, 4) == [4, 4, 2]
-    assert topology.cut(0, 0) == []
+    assert segments.segment_elements(1024, 8, 1000) == 128
+    assert segments.segment_elements(1024, 10, 1000) == 102
+    assert segments.segment_elements(1024, 11, 1000) == 93
+    assert segments.segment_elements(1000, 600, 1000) == 2  # 1.67 elements
+    assert segments.segment_elements(1024, 8, 128) == 128
+    assert segments.segment_elements(4, 8, 1000) == 1000
+    assert segments.cut(10, 4) == [4, 4, 2]
+    assert segments.cut(0, 0) == []
 
 
 def test_pieces_cover_a_message() -> None:

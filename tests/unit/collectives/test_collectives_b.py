@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from tests.unit.collectives.schedule_checks import Outcome, execute, write_schedules
-from tisim.actions.collectives.alltoall.pair_rma import pair_rma
-from tisim.actions.collectives.bits import reversed_bits
+from tisim.actions.collectives.alltoall import pair_rma
 from tisim.actions.collectives.catalogue import ALGORITHMS, algorithm
+from tisim.actions.collectives.halving import reversed_bits
 from tisim.actions.collectives.mesh import mesh_2d_sides, mesh_3d_sides
 from tisim.actions.script import Script
 from tisim.errors import InputError

@@ -20,11 +20,11 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"studies.uncertainty", "analysis.view"}),
     frozenset({"studies", "analysis.compare", "traces.record"}),
     frozenset({"analysis.measured", "traces.generate", "traces.extrapolation"}),
-    frozenset({"simulation", "analysis", "recording"}),
+    frozenset({"simulation", "analysis"}),
     frozenset({"traces", "actions", "platform", "models"}),
     frozenset({"kernel"}),
     frozenset({"_core", "config"}),
-    frozenset({"deprecation", "support"}),
+    frozenset({"support"}),
     frozenset({"errors"}),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -6,7 +6,7 @@ number of ranks of a host, whatever the placement.
 
 from __future__ import annotations
 
-from tisim.actions.collectives.binomial import bcast_down, reduce_up
+from tisim.actions.collectives.trees import bcast_down, reduce_up
 from tisim.actions.nodes import nodes
 from tisim.actions.script import Endpoint
 

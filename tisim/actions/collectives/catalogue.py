@@ -14,8 +14,8 @@ elements, and a size is the width of one element in bytes:
   ``reduce_scatter(s, rcounts, size)``.
 
 Names are those of SimGrid's options (``smpi/bcast:NTSB``). The algorithm `NTSB` of `bcast` is the
-function `ntsb` of the module `tisim.actions.collectives.bcast.ntsb`, which is imported when it is
-first asked for. A *selector* (`SELECTORS`) is a name too: a function that decides and calls.
+function `ntsb` of the module `tisim.actions.collectives.bcast`, which is imported when it is first
+asked for. A *selector* (`SELECTORS`) is a name too: a function that decides and calls.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ _UNSCHEDULABLE = {
     **{(operation, "automatic"): "runs and times all the others" for operation in ALGORITHMS},
 }
 
-_MODULES = {"2dmesh": "mesh_2d", "3dmesh": "mesh_3d"}
+_FUNCTIONS = {"2dmesh": "mesh_2d", "3dmesh": "mesh_3d"}  # names that are not identifiers
 
 _loaded: dict[tuple[str, str], Algorithm] = {}
 
@@ -152,7 +152,7 @@ def names(operation: str) -> tuple[str, ...]:
 
 
 def check_free(operation: str, name: str) -> None:
-    """See to it that a user may register an algorithm `name` of `operation`.
+    """Check that a user may register an algorithm `name` of `operation`.
 
     Raises
     ------
@@ -183,9 +183,8 @@ def _load(operation: str, name: str, also: tuple[str, ...]) -> Algorithm:
         raise InputError(
             f"{operation} has no algorithm {name!r}; {_nearest(name, (*names(operation), *also))}"
         )
-    stem = _MODULES.get(name, name.lower())
-    module = importlib.import_module(f"tisim.actions.collectives.{operation}.{stem}")
-    return _function(module, stem)
+    module = importlib.import_module(f"tisim.actions.collectives.{operation}")
+    return _function(module, _FUNCTIONS.get(name, name.lower()))
 
 
 def _built_in(operation: str) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tisim.actions.collectives import nonblocking
-from tisim.actions.collectives.barrier.ompi_basic_linear import ompi_basic_linear
-from tisim.actions.collectives.bcast.binomial_tree import binomial_tree
+from tisim.actions.collectives.barrier import ompi_basic_linear
+from tisim.actions.collectives.bcast import binomial_tree
 from tisim.actions.collectives.catalogue import algorithm
 from tisim.actions.script import Endpoint
 

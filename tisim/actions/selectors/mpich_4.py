@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tisim.actions.collectives.topology import power_of_two_up_to
-from tisim.actions.mpich import blocks, halving
+from tisim.actions.collectives import mpich
+from tisim.actions.collectives.halving import power_of_two_up_to
 from tisim.actions.script import Endpoint
 from tisim.actions.selectors import default
 from tisim.actions.selectors.choice import Choice
@@ -57,7 +57,7 @@ def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
     if count * size <= _SHORT_REDUCE or count < power_of_two_up_to(s.size):
         Choice("binomial").call("reduce", s, count, size, root)
     else:
-        halving.reduce(s, count, size, root)
+        mpich.reduce_halving(s, count, size, root)
 
 
 def allreduce(s: Endpoint, count: int, size: int) -> None:
@@ -67,7 +67,7 @@ def allreduce(s: Endpoint, count: int, size: int) -> None:
     if count * size <= _SHORT_ALLREDUCE or count < power_of_two_up_to(s.size):
         Choice("rdb").call("allreduce", s, count, size)
     else:
-        halving.allreduce(s, count, size)
+        mpich.allreduce_halving(s, count, size)
 
 
 def gather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
@@ -80,7 +80,7 @@ def scatter(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root:
     """Down a binomial tree."""
     block = scount * ssize if s.rank == root else rcount * rsize
     if block > 0:
-        blocks.scatter_binomial(s, block, root)
+        mpich.scatter_binomial(s, block, root)
 
 
 def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -101,7 +101,7 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
     if total == 0:
         return
     if total >= (_LONG_ALLGATHER if _is_power_of_two(s.size) else _SHORT_ALLGATHER):
-        blocks.allgatherv_ring(s, rcounts, rsize)
+        mpich.allgatherv_ring(s, rcounts, rsize)
         return
     name = "mpich_rdb" if _is_power_of_two(s.size) else "ompi_bruck"
     Choice(name).call("allgatherv", s, scount, ssize, rcounts, rsize)
@@ -141,13 +141,13 @@ def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
 def scan(s: Endpoint, count: int, size: int) -> None:
     """Recursive doubling."""
     if count:
-        blocks.scan(s, count * size)
+        mpich.scan(s, count * size)
 
 
 def exscan(s: Endpoint, count: int, size: int) -> None:
     """Recursive doubling."""
     if count:
-        blocks.scan(s, count * size)
+        mpich.scan(s, count * size)
 
 
 def _is_power_of_two(ranks: int) -> bool:

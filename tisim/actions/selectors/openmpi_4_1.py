@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tisim.actions.collectives import openmpi
 from tisim.actions.collectives.catalogue import algorithm
-from tisim.actions.collectives.topology import in_order_binomial_tree
-from tisim.actions.openmpi import exchanges, rooted
+from tisim.actions.collectives.trees import in_order_binomial_tree
 from tisim.actions.script import Endpoint
 from tisim.actions.selectors import openmpi_tables as tables
 from tisim.actions.selectors.choice import Table, below
@@ -59,13 +59,13 @@ def bcast(s: Endpoint, count: int, size: int, root: int) -> None:
         return
     name = choose(tables.BCAST, s.size, nbytes)
     if name == "basic_linear":
-        rooted.bcast_linear(s, nbytes, root)
+        openmpi.bcast_linear(s, nbytes, root)
     elif name == "split_binary_tree":
-        rooted.bcast_split_binary(s, count, size, root)
+        openmpi.bcast_split_binary(s, count, size, root)
     elif name == "scatter_allgather":
-        rooted.bcast_scatter_allgather(s, count, size, root)
+        openmpi.bcast_scatter_allgather(s, count, size, root)
     else:
-        rooted.bcast_tree(s, nbytes, root, _BCAST_TREES[name])
+        openmpi.bcast_tree(s, nbytes, root, _BCAST_TREES[name])
 
 
 def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
@@ -75,13 +75,13 @@ def reduce(s: Endpoint, count: int, size: int, root: int) -> None:
         return
     name = choose(tables.REDUCE, s.size, nbytes)
     if name == "linear":
-        rooted.reduce_linear(s, nbytes, root)
+        openmpi.reduce_linear(s, nbytes, root)
     elif name == "in-order_binary":
-        rooted.reduce_in_order_binary(s, nbytes, root)
+        openmpi.reduce_in_order_binary(s, nbytes, root)
     elif name == "rabenseifner":
-        rooted.reduce_halving(s, count, size, root)
+        openmpi.reduce_halving(s, count, size, root)
     else:
-        rooted.reduce_tree(s, nbytes, root, _REDUCE_TREES[name])
+        openmpi.reduce_tree(s, nbytes, root, _REDUCE_TREES[name])
 
 
 def allreduce(s: Endpoint, count: int, size: int) -> None:
@@ -91,11 +91,11 @@ def allreduce(s: Endpoint, count: int, size: int) -> None:
         return
     name = choose(tables.ALLREDUCE, s.size, nbytes)
     if name == "recursive_doubling":
-        exchanges.allreduce_doubling(s, nbytes)
+        openmpi.allreduce_doubling(s, nbytes)
     elif name in ("ring", "segmented_ring"):
-        exchanges.allreduce_ring(s, count, size)
+        openmpi.allreduce_ring(s, count, size)
     elif name == "rabenseifner":
-        exchanges.allreduce_halving(s, count, size)
+        openmpi.allreduce_halving(s, count, size)
     else:  # nonoverlapping: a reduction to rank 0 and a broadcast
         reduce(s, count, size, 0)
         bcast(s, count, size, 0)
@@ -109,9 +109,9 @@ def gather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: 
         return
     name = choose(tables.GATHER, s.size, block)
     if name == "basic_linear":
-        rooted.gather_linear(s, sent, [received] * s.size, root)
+        openmpi.gather_linear(s, sent, [received] * s.size, root)
     elif name == "linear_sync":
-        rooted.gather_synchronised(s, sent, received, root)
+        openmpi.gather_synchronised(s, sent, received, root)
     else:
         _gather_binomial(s, block, root)
 
@@ -134,7 +134,7 @@ def gatherv(
     s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsize: int, root: int
 ) -> None:
     """Linear (`coll/basic`)."""
-    rooted.gatherv_linear(s, scount * ssize, [count * rsize for count in rcounts], root)
+    openmpi.gatherv_linear(s, scount * ssize, [count * rsize for count in rcounts], root)
 
 
 def scatter(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
@@ -145,18 +145,18 @@ def scatter(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root:
         return
     name = choose(tables.SCATTER, s.size, block)
     if name == "basic_linear":
-        rooted.scatter_linear(s, [sent] * s.size, received, root)
+        openmpi.scatter_linear(s, [sent] * s.size, received, root)
     elif name == "linear_nb":
-        rooted.scatter_nonblocking(s, sent, received, root)
+        openmpi.scatter_nonblocking(s, sent, received, root)
     else:
-        rooted.scatter_binomial(s, block, root)
+        openmpi.scatter_binomial(s, block, root)
 
 
 def scatterv(
     s: Endpoint, scounts: Sequence[int], ssize: int, rcount: int, rsize: int, root: int
 ) -> None:
     """Linear (`coll/basic`)."""
-    rooted.scatterv_linear(s, [count * ssize for count in scounts], rcount * rsize, root)
+    openmpi.scatterv_linear(s, [count * ssize for count in scounts], rcount * rsize, root)
 
 
 def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
@@ -167,17 +167,17 @@ def allgather(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> 
     name = choose(tables.ALLGATHER, s.size, sent)
     blocks = [received] * s.size
     if name == "two_proc":
-        exchanges.exchange_of_two(s, sent, received)
+        openmpi.exchange_of_two(s, sent, received)
     elif name == "recursive_doubling":
-        exchanges.allgather_doubling(s, received)
+        openmpi.allgather_doubling(s, received)
     else:
         _ALLGATHERS[name](s, blocks)
 
 
 _ALLGATHERS: dict[str, Callable[[Endpoint, Sequence[int]], None]] = {
-    "bruck": exchanges.allgather_bruck,
-    "ring": exchanges.allgather_ring,
-    "neighbor": exchanges.allgather_neighbours,
+    "bruck": openmpi.allgather_bruck,
+    "ring": openmpi.allgather_ring,
+    "neighbor": openmpi.allgather_neighbours,
 }
 
 
@@ -189,9 +189,9 @@ def allgatherv(s: Endpoint, scount: int, ssize: int, rcounts: Sequence[int], rsi
     name = choose(tables.ALLGATHERV, s.size, total // s.size)
     blocks = [count * rsize for count in rcounts]
     if name == "two_proc":
-        exchanges.exchange_of_two(s, scount * ssize, blocks[1 - s.rank])
+        openmpi.exchange_of_two(s, scount * ssize, blocks[1 - s.rank])
     elif name == "default":  # to rank 0, then from it as one element
-        rooted.gatherv_linear(s, scount * ssize, blocks, 0)
+        openmpi.gatherv_linear(s, scount * ssize, blocks, 0)
         bcast(s, 1, sum(blocks), 0)
     else:
         _ALLGATHERS[name](s, blocks)
@@ -204,13 +204,13 @@ def alltoall(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> N
         return
     name = choose(tables.ALLTOALL, s.size, sent)
     if name == "two_proc":
-        exchanges.exchange_of_two(s, sent, received)
+        openmpi.exchange_of_two(s, sent, received)
     elif name == "pairwise":
-        exchanges.alltoall_pairwise(s, sent, received)
+        openmpi.alltoall_pairwise(s, sent, received)
     elif name == "modified_bruck":
-        exchanges.alltoall_bruck(s, sent)
+        openmpi.alltoall_bruck(s, sent)
     else:  # linear, linear_sync
-        exchanges.alltoall_linear(s, sent, received)
+        openmpi.alltoall_linear(s, sent, received)
 
 
 def alltoallv(
@@ -233,7 +233,7 @@ def write_alltoallv(
     sent = [count * ssize for count in scounts]
     received = [count * rsize for count in rcounts]
     name = below(tables.ALLTOALLV, s.size)[1]
-    write = exchanges.alltoallv_pairwise if name == "pairwise" else exchanges.alltoallv_linear
+    write = openmpi.alltoallv_pairwise if name == "pairwise" else openmpi.alltoallv_linear
     if s.size > 1:
         write(s, sent, received, empty=empty)
 
@@ -254,10 +254,10 @@ def reduce_scatter(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
 def scan(s: Endpoint, count: int, size: int) -> None:
     """Linear (`coll/basic`)."""
     if count * size > 0:
-        exchanges.scan_linear(s, count * size)
+        openmpi.scan_linear(s, count * size)
 
 
 def exscan(s: Endpoint, count: int, size: int) -> None:
     """Linear (`coll/basic`)."""
     if count * size > 0:
-        exchanges.scan_linear(s, count * size)
+        openmpi.scan_linear(s, count * size)

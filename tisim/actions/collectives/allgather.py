@@ -1,0 +1,358 @@
+"""Allgather: every rank gets the blocks of all ranks, which have equal sizes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tisim.actions.collectives.catalogue import algorithm
+from tisim.actions.collectives.halving import (
+    demand_power_of_two,
+    recursive_doubling_steps,
+    reversed_bits,
+)
+from tisim.actions.collectives.mesh import (
+    exchange_along_line,
+    lines_2d,
+    lines_3d,
+    mesh_2d_sides,
+    mesh_3d_sides,
+)
+from tisim.actions.nodes import nodes
+from tisim.actions.script import Endpoint
+from tisim.errors import InputError
+
+
+class Grid(NamedTuple):
+    """The place of a rank, counted as if the ranks of each host were consecutive.
+
+    Attributes
+    ----------
+    cores
+        Ranks on every host; 1 when the hosts have different numbers of ranks.
+    hosts
+        The number of hosts.
+    core, host
+        This rank's place.
+    first
+        The first rank of this rank's host.
+    """
+
+    cores: int
+    hosts: int
+    core: int
+    host: int
+    first: int
+
+
+def smp_grid(s: Endpoint) -> Grid:
+    """Ranks as a grid of hosts and cores, as the SMP allgathers of STAR-MPI's kind number them.
+
+    The place of `s`; asks where the ranks are, as the first call on a communicator does.
+    """
+    found = nodes(s)
+    cores = found.intra.size if found.layout.uniform else 1
+    host, core = divmod(s.rank, cores)
+    return Grid(cores, s.size // cores, core, host, host * cores)
+
+
+def exchange_within_host(s: Endpoint, grid: Grid, sent: int, received: int) -> None:
+    """Step i sends i cores ahead and receives from i cores behind, around the host."""
+    for step in range(1, grid.cores):
+        ahead = grid.first + (grid.core + step) % grid.cores
+        behind = grid.first + (grid.core - step) % grid.cores
+        s.sendrecv(ahead, sent, 0, behind, received, 0)
+
+
+def mesh_2d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """Along the rows, then along the columns of a mesh.
+
+    Blocks go to all ranks of the row, then the row's blocks to all ranks of the column.
+    [Faraj]. Raises an `InputError` when the ranks cannot be arranged as a mesh.
+    """
+    rows, columns = mesh_2d_sides(s.size, "allgather algorithm 2dmesh")
+    row, column = lines_2d(s.rank, rows, columns)
+    block = scount * ssize
+    exchange_along_line(s, row, block)
+    exchange_along_line(s, column, columns * block)
+
+
+def mesh_3d(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """Along the rows, the columns and the depth of a mesh.
+
+    Blocks go along the row, the row's along the column, the plane's to the other planes.
+    [Faraj]. Raises an `InputError` when the ranks cannot be arranged as a mesh of square
+    planes.
+    """
+    side, _ = mesh_3d_sides(s.size, "allgather algorithm 3dmesh")
+    row, column, depth = lines_3d(s.rank, s.size, side)
+    block = scount * ssize
+    exchange_along_line(s, row, block)
+    exchange_along_line(s, column, side * block)
+    exchange_along_line(s, depth, side * side * block)
+
+
+def bruck(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """Ceil(log2 P) exchanges of a growing number of blocks.
+
+    Send all blocks held to ranks 1, 2, 4... behind; the last step carries what is missing.
+    [Bruck]; as in MPICH.
+    """
+    rank, size = s.rank, s.size
+    block = rcount * rsize
+    distance = 1
+    while distance < size:
+        nbytes = min(distance, size - distance) * block
+        s.sendrecv((rank - distance) % size, nbytes, 0, (rank + distance) % size, nbytes, 0)
+        distance *= 2
+
+
+def gb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """A gather and a broadcast.
+
+    Rank 0 gathers all blocks and broadcasts them, with the algorithms chosen for these.
+    [Faraj].
+    """
+    s.chosen("gather")(s, scount, ssize, rcount, rsize, 0)
+    s.chosen("bcast")(s, rcount * s.size, rsize, 0)
+
+
+def loosely_lr(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """One ring of hosts for every core, the hosts' exchange proceeding beside it.
+
+    In each step pass a block to the same core of the next host, and it to the own host's cores.
+    Only the block from the host before is waited for in each step ("loosely" synchronous
+    logical ring); all else is at the end. In the style of [STAR-MPI]; SimGrid names no source.
+    Takes the ranks of a host to be consecutive, and hosts with different numbers of ranks to
+    have one rank each. SimGrid has room for 128 requests and crashes beyond.
+    """
+    grid = smp_grid(s)
+    sent, received = scount * ssize, rcount * rsize
+    ahead, behind = (s.rank + grid.cores) % s.size, (s.rank - grid.cores) % s.size
+    receives, sends, ring_sends = [], [], []
+    for step in range(1, grid.hosts + 1):
+        arrival = None
+        for core in range(grid.cores):
+            if core != grid.core:
+                receives.append(s.irecv(grid.first + core, received))
+                sends.append(s.isend(grid.first + core, sent))
+            elif step < grid.hosts:
+                arrival = s.irecv(behind, received)
+                ring_sends.append(s.isend(ahead, sent))
+        if arrival is not None:
+            s.wait(arrival)
+    s.waitall(receives)
+    s.waitall(sends)
+    s.waitall(ring_sends)
+
+
+def ntslr(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """Blocks travel around a logical ring.
+
+    P - 1 times send to the next rank what came last, and receive from the one before. The ring
+    ignores the topology (non-topology-specific logical ring). [Faraj-Patarasuk]. When a block's
+    bytes differ between sender and receiver it is the default allgather.
+    """
+    rank, size, block = s.rank, s.size, scount * ssize
+    if block != rcount * rsize:
+        algorithm("allgather", "default")(s, scount, ssize, rcount, rsize)
+        return
+    ahead, behind = (rank + 1) % size, (rank - 1) % size
+    for _ in range(1, size):
+        s.sendrecv(ahead, block, 0, behind, block, 0)
+
+
+def ntslr_nb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """Blocks travel around a logical ring, all receives are posted first.
+
+    Like `ntslr`; in each step wait for the block that comes, then for the one that goes.
+    [Faraj-Patarasuk]. When a block's bytes differ between sender and receiver it is the default
+    allgather.
+    """
+    rank, size, block = s.rank, s.size, scount * ssize
+    if block != rcount * rsize:
+        algorithm("allgather", "default")(s, scount, ssize, rcount, rsize)
+        return
+    ahead, behind = (rank + 1) % size, (rank - 1) % size
+    receives = [s.irecv(behind, block) for _ in range(1, size)]
+    for receive in receives:
+        send = s.isend(ahead, block)
+        s.wait(receive)
+        s.wait(send)
+
+
+def pair(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """P - 1 exchanges in pairs.
+
+    In step i exchange blocks with the rank whose number differs by exclusive or with i.
+    [Faraj]. Raises an `InputError` when the number of ranks is not a power of two.
+    """
+    demand_power_of_two(s.size, "allgather algorithm pair")
+    rank, sendrecv = s.rank, s.sendrecv
+    sent, received = scount * ssize, rcount * rsize
+    for step in range(1, s.size):
+        sendrecv(rank ^ step, sent, 0, rank ^ step, received, 0)
+
+
+def rdb(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """Recursive doubling.
+
+    Exchange all blocks held with the rank whose number differs in bit 0, 1, 2... [Thakur]. When
+    the types of the two sides differ in width SimGrid takes the elements of one for those of
+    the other, and sends too few or fatally many; here all blocks travel.
+    """
+    block = rcount * rsize
+    for step in recursive_doubling_steps(s.rank, s.size):
+        if step.partner is not None:
+            s.sendrecv(step.partner, len(step.mine) * block, 0, step.partner, step.width * block, 0)
+        for is_sent, peer in step.relays:
+            (s.send if is_sent else s.recv)(peer, len(step.theirs) * block)
+
+
+def rhv(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """Recursive halving of the distance.
+
+    Exchange 1, 2, 4... blocks with the rank P/2, P/4, P/8... away. Blocks first go to the rank
+    whose number has the bits in reverse order, so that what a rank holds is contiguous at every
+    step. [Thakur]. Raises an `InputError` when the number of ranks is not a power of two. When
+    a block's bytes differ between sender and receiver it is the default allgather.
+    """
+    demand_power_of_two(s.size, "allgather algorithm rhv")
+    rank, size, block = s.rank, s.size, scount * ssize
+    if block != rcount * rsize:
+        algorithm("allgather", "default")(s, scount, ssize, rcount, rsize)
+        return
+    mirror = reversed_bits(rank, size)
+    s.sendrecv(mirror, block, 0, mirror, block, 0)
+    blocks, distance = 1, size // 2
+    while distance:
+        peer = rank ^ distance
+        s.sendrecv(peer, blocks * block, 0, peer, blocks * block, 0)
+        blocks *= 2
+        distance //= 2
+
+
+def ring(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """P - 1 exchanges with partners at growing distance.
+
+    In step i send the own block i ranks ahead and receive one from i ranks behind. [Faraj]. Not
+    the ring of other libraries, where blocks travel from neighbour to neighbour (`ntslr`).
+    """
+    rank, size, sendrecv = s.rank, s.size, s.sendrecv
+    sent, received = scount * ssize, rcount * rsize
+    for step in range(1, size):
+        sendrecv((rank + step) % size, sent, 0, (rank - step) % size, received, 0)
+
+
+def smp_nts(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """On every host, around a ring of hosts, and down a pipeline on every host.
+
+    Exchange on the host; hosts' blocks go around the first ranks, each passes them on. On a
+    host every rank passes the blocks of the other hosts on to the next rank. In the style of
+    [STAR-MPI]; SimGrid names no source. Takes the ranks of a host to be consecutive, and hosts
+    with different numbers of ranks to have one rank each. On a single host it is the default
+    allgather.
+    """
+    grid = smp_grid(s)
+    if grid.hosts == 1:
+        algorithm("allgather", "default")(s, scount, ssize, rcount, rsize)
+        return
+    sent, received = scount * ssize, rcount * rsize
+    exchange_within_host(s, grid, sent, received)
+    if grid.core == 0:
+        _ring_of_hosts(s, grid, sent * grid.cores, received * grid.cores)
+        return
+    for _ in range(1, grid.hosts):
+        s.recv(s.rank - 1, received * grid.cores)
+        if grid.core < grid.cores - 1:
+            s.send(s.rank + 1, sent * grid.cores)
+
+
+def _ring_of_hosts(s: Endpoint, grid: Grid, sent: int, received: int) -> None:
+    """What the first rank of a host does: the ring, feeding its host's pipeline."""
+    ahead, behind = (s.rank + grid.cores) % s.size, (s.rank - grid.cores) % s.size
+    receives = [s.irecv(behind, received) for _ in range(1, grid.hosts)]
+    sends = [s.isend(ahead, sent)]
+    for step, receive in enumerate(receives, 2):
+        s.wait(receive)
+        if step < grid.hosts:
+            sends.append(s.isend(ahead, sent))
+        if grid.cores > 1:
+            s.send(s.rank + 1, sent)
+    s.waitall(sends)
+
+
+def smp_simple(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """On every host, among the first ranks of the hosts, then from them to the others.
+
+    Exchange on the host; the first ranks exchange hosts' blocks and send all to their host. In
+    the style of [STAR-MPI]; SimGrid names no source. Takes the ranks of a host to be
+    consecutive, and hosts with different numbers of ranks to have one rank each.
+    """
+    grid = smp_grid(s)
+    sent, received = scount * ssize, rcount * rsize
+    exchange_within_host(s, grid, sent, received)
+    if grid.core:
+        s.recv(grid.first, received * s.size)
+        return
+    distances = [step * grid.cores for step in range(1, grid.hosts)]
+    requests = [
+        s.irecv((s.rank - distance) % s.size, received * grid.cores) for distance in distances
+    ]
+    requests += [s.isend((s.rank + distance) % s.size, sent * grid.cores) for distance in distances]
+    s.waitall(requests)
+    for core in range(1, grid.cores):
+        s.send(s.rank + core, sent * s.size)
+
+
+def spreading_simple(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """All messages at once, starting with the next rank.
+
+    Post the receives from all ranks ahead, then the sends in the same order, then wait.
+    [Faraj].
+    """
+    others = [(s.rank + step) % s.size for step in range(1, s.size)]
+    requests = [s.irecv(peer, rcount * rsize) for peer in others]
+    requests += [s.isend(peer, scount * ssize) for peer in others]
+    s.waitall(requests)
+
+
+def ompi_neighborexchange(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """Exchanges with the two neighbours in turn.
+
+    P/2 steps: one block in the first, then the two blocks that came last. [Chen]; as in Open
+    MPI. An odd number of ranks takes `ring`.
+    """
+    rank, size = s.rank, s.size
+    if size % 2:
+        ring(s, scount, ssize, rcount, rsize)
+        return
+    block = rcount * rsize
+    ahead, behind = (rank + 1) % size, (rank - 1) % size
+    neighbours = (behind, ahead) if rank % 2 else (ahead, behind)
+    s.sendrecv(neighbours[0], block, 0, neighbours[0], block, 0)
+    for step in range(1, size // 2):
+        peer = neighbours[step % 2]
+        s.sendrecv(peer, 2 * block, 0, peer, 2 * block, 0)
+
+
+def mvapich2_smp(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int) -> None:
+    """A gather on every host, an allgather among the hosts, a broadcast on every host.
+
+    The leaders' allgather is MPICH's, the gather and the broadcast are those chosen. MVAPICH2:
+    allgather for SMP hosts (D. K. Panda's group, The Ohio State University). Raises an
+    `InputError` when hosts have different numbers of ranks, or those of one host are not
+    consecutive.
+    """
+    found = nodes(s)
+    if not (found.layout.uniform and found.layout.blocked):
+        raise InputError(
+            "allgather algorithm mvapich2_smp needs the same number of ranks on every host, with "
+            "consecutive numbers: deploy them so, or choose another algorithm"
+        )
+    if rcount == 0:
+        return
+    s.chosen("gather")(found.intra, scount, ssize, rcount, rsize, 0)
+    if found.leaders is not None and found.leaders.size > 1:
+        count = rcount * found.intra.size
+        algorithm("allgather", "mpich")(found.leaders, count, rsize, count, rsize)
+    s.chosen("bcast")(found.intra, rcount * s.size, rsize, 0)

@@ -1,0 +1,368 @@
+"""Allreduce: every rank gets the reduction of all vectors."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tisim.actions.collectives.blocks import Blocks, blocks_of_hosts
+from tisim.actions.collectives.catalogue import algorithm
+from tisim.actions.collectives.halving import (
+    Workers,
+    demand_power_of_two,
+    exchange_all,
+    fold,
+    halving_blocks,
+    power_of_two_up_to,
+    reduce_scatter_halves,
+)
+from tisim.actions.collectives.segments import segment_elements
+from tisim.actions.nodes import nodes
+from tisim.actions.script import Endpoint
+
+_PIPELINE_ELEMENTS = 4096
+_RING_SEGMENT = 1 << 20
+
+
+def lr(s: Endpoint, count: int, size: int) -> None:
+    """Reduction for long messages around a logical ring.
+
+    Reduce-scatter around the ring of the ranks, then pass the blocks around it again. P.
+    Patarasuk, X. Yuan, "Bandwidth efficient all-reduce operation on tree topologies", IPDPS
+    2007 (STAR-MPI). Fewer elements than ranks go to `redbcast`, and what cannot be shared
+    evenly to the reduction that the configuration names.
+    """
+    if count < s.size:
+        redbcast(s, count, size)
+        return
+    nbytes = count // s.size * size
+    right, left = (s.rank + 1) % s.size, (s.rank - 1) % s.size
+    for _ in range(2 * (s.size - 1)):
+        s.sendrecv(right, nbytes, 0, left, nbytes, 0)
+    if count % s.size:
+        s.chosen("allreduce")(s, count % s.size, size)
+
+
+def rab(s: Endpoint, count: int, size: int) -> None:
+    """Rabenseifner's reduction of long messages, from his own code.
+
+    Halve the vector recursively while reducing it, then double what each rank has.
+    [Rabenseifner97].
+    """
+    if count == 0 or s.size == 1:
+        return
+    workers = Workers(s.size)
+    steps = reduce_scatter_halves(s, workers, count, size)
+    for partner, kept, given in reversed(steps):
+        peer = workers.rank(partner)
+        s.sendrecv(peer, kept, 0, peer, given, 0)
+    if s.rank >= 2 * workers.pairs:
+        return
+    if s.rank % 2:
+        s.recv(s.rank - 1, count * size)
+    else:
+        s.send(s.rank + 1, count * size)
+
+
+def rab1(s: Endpoint, count: int, size: int) -> None:
+    """Reduction by recursive halving, then an allgather.
+
+    Halve the vector with ever nearer ranks, then call the configured allgather. From
+    [STAR-MPI], after R. Rabenseifner. It needs a power of two of ranks; a vector that they
+    cannot share evenly is lengthened. Raises an `InputError` when the number of ranks is not a
+    power of two.
+    """
+    demand_power_of_two(s.size, "allreduce algorithm rab1")
+    share = count // s.size + (1 if count % s.size else 0)
+    mask = s.size >> 1
+    while mask:
+        peer = s.rank ^ mask
+        s.sendrecv(peer, mask * share * size, 0, peer, mask * share * size, 0)
+        mask >>= 1
+    s.chosen("allgather")(s, share, size, share, size)
+
+
+def rab2(s: Endpoint, count: int, size: int) -> None:
+    """Reduction as an all-to-all and an allgather.
+
+    Every rank gets its part of all vectors, reduces it, and gives it to all. From [STAR-MPI].
+    Both halves are what the configuration names. A vector that the ranks cannot share evenly is
+    lengthened, a very short one to as many elements a rank as there are ranks.
+    """
+    if count % s.size == 0:
+        share = count // s.size
+    elif count < s.size:
+        share = s.size
+    else:
+        share = count // s.size + 1
+    s.chosen("alltoall")(s, share, size, share, size)
+    s.chosen("allgather")(s, share, size, share, size)
+
+
+def rab_rdb(s: Endpoint, count: int, size: int) -> None:
+    """Rabenseifner's reduction for long messages, as MPICH has it.
+
+    Reduce-scatter by recursive halving, then allgather by recursive doubling. [Thakur]. Ranks
+    beyond a power of two hand their data to a neighbour first.
+    """
+    nbytes = count * size
+    folding = fold(s.size)
+    worker = folding.worker(s.rank)
+    if worker is None:
+        s.send(s.rank + 1, nbytes)
+        s.recv(s.rank + 1, nbytes)
+        return
+    if worker < folding.pairs:
+        s.recv(s.rank - 1, nbytes)
+    steps = halving_blocks(worker, folding.workers, count, size)
+    for partner, kept, given in steps:
+        peer = folding.rank(partner)
+        s.sendrecv(peer, given, 0, peer, kept, 0)
+    for partner, kept, given in reversed(steps):
+        peer = folding.rank(partner)
+        s.sendrecv(peer, kept, 0, peer, given, 0)
+    if worker < folding.pairs:
+        s.send(s.rank - 1, nbytes)
+
+
+def rdb(s: Endpoint, count: int, size: int) -> None:
+    """Reduction for short messages by recursive doubling.
+
+    Exchange the whole vector with ranks at distance 1, 2, 4... [Thakur].
+    """
+    exchange_all(s, count * size, s.rank, s.size)
+
+
+def redbcast(s: Endpoint, count: int, size: int) -> None:
+    """Reduction to rank 0 and broadcast from it.
+
+    Call the reduction and the broadcast that the configuration names. From [STAR-MPI].
+    """
+    s.chosen("reduce")(s, count, size, 0)
+    s.chosen("bcast")(s, count, size, 0)
+
+
+def smp_binomial(s: Endpoint, count: int, size: int) -> None:
+    """Reduction in two levels along binomial trees.
+
+    Reduce on each host and among the hosts, then broadcast the same ways back. From [STAR-MPI],
+    for clusters of SMP machines. It takes ranks that follow one another to be on one host; with
+    unequal numbers of ranks on the hosts, every rank counts as a host. Where the ranks of a
+    host are no power of two, SimGrid's mixes up hosts; this one does not.
+    """
+    nbytes = count * size
+    blocks = blocks_of_hosts(s)
+    blocks.reduce_within(nbytes)
+    blocks.reduce_among(nbytes)
+    blocks.bcast_among(nbytes)
+    blocks.bcast_within(nbytes)
+
+
+def smp_binomial_pipeline(s: Endpoint, count: int, size: int) -> None:
+    """Reduction in two levels along binomial trees, in segments of 4096 elements.
+
+    Four segments at once pass through the four stages of `smp_binomial`. From [STAR-MPI], for
+    clusters of SMP machines. It takes ranks that follow one another to be on one host; with
+    unequal numbers of ranks on the hosts, every rank counts as a host. Where the ranks of a
+    host are no power of two, SimGrid's mixes up hosts; this one does not. As there, what is
+    left of the vector after the last whole segment is not sent.
+    """
+    blocks = blocks_of_hosts(s)
+    segment = min(count, _PIPELINE_ELEMENTS)
+    segments = count // segment if count else 0
+    stages = (
+        blocks.reduce_within,
+        blocks.reduce_among,
+        blocks.bcast_among,
+        blocks.bcast_within,
+    )
+    for phase in range(segments + len(stages) - 1):
+        for delay, stage in enumerate(stages):
+            if delay <= phase < segments + delay:
+                stage(segment * size)
+
+
+def smp_rdb(s: Endpoint, count: int, size: int) -> None:
+    """Reduction in two levels: binomial trees on the hosts, recursive doubling among them.
+
+    Reduce on each host, exchange among the hosts, broadcast on each host. From [STAR-MPI], for
+    clusters of SMP machines. It takes ranks that follow one another to be on one host; with
+    unequal numbers of ranks on the hosts, every rank counts as a host. Where the ranks of a
+    host are no power of two, SimGrid's mixes up hosts; this one does not.
+    """
+    nbytes = count * size
+    blocks = blocks_of_hosts(s)
+    blocks.reduce_within(nbytes)
+    if blocks.core == 0:
+        exchange_all(s, nbytes, blocks.block, blocks.number, blocks.cores)
+    blocks.bcast_within(nbytes)
+
+
+def smp_rsag(s: Endpoint, count: int, size: int) -> None:
+    """Reduction in two levels: binomial trees on the hosts, a ring among them.
+
+    Reduce on each host, reduce-scatter and allgather around the hosts, broadcast on each. From
+    [STAR-MPI], for clusters of SMP machines. It takes ranks that follow one another to be on
+    one host; with unequal numbers of ranks on the hosts, every rank counts as a host. Where the
+    ranks of a host are no power of two, SimGrid's mixes up hosts; this one does not. As there,
+    what the hosts cannot share evenly is not sent.
+    """
+    nbytes = count * size
+    blocks = blocks_of_hosts(s)
+    blocks.reduce_within(nbytes)
+    if blocks.core == 0:
+        share = count // blocks.number * size
+        right, left = blocks.neighbours()
+        for _ in range(2 * (blocks.number - 1)):
+            s.sendrecv(right, share, 0, left, share, 0)
+    blocks.bcast_within(nbytes)
+
+
+def smp_rsag_lr(s: Endpoint, count: int, size: int) -> None:
+    """Reduction in two levels: binomial trees on the hosts, a ring of uneven shares among them.
+
+    Reduce on each host, reduce-scatter and allgather around the hosts, broadcast on each. From
+    [STAR-MPI], for clusters of SMP machines. It takes ranks that follow one another to be on
+    one host; with unequal numbers of ranks on the hosts, every rank counts as a host. Where the
+    ranks of a host are no power of two, SimGrid's mixes up hosts; this one does not.
+    """
+    nbytes = count * size
+    blocks = blocks_of_hosts(s)
+    blocks.reduce_within(nbytes)
+    if blocks.core == 0:
+        _ring(s, blocks, count, size)
+    blocks.bcast_within(nbytes)
+
+
+def _ring(s: Endpoint, blocks: Blocks, count: int, size: int) -> None:
+    """Reduce-scatter, then allgather, around the leaders."""
+    share, rest = divmod(count, blocks.number)
+
+    def nbytes(host: int) -> int:
+        # The last host has what is left over; where no share holds anything, SimGrid takes
+        # every host for the last.
+        last = share == 0 or host % blocks.number == blocks.number - 1
+        return (share + rest if last else share) * size
+
+    right, left = blocks.neighbours()
+    for ahead in (1, 0):
+        for step in range(blocks.number - 1):
+            sent = blocks.block - ahead - step
+            s.sendrecv(right, nbytes(sent), 0, left, nbytes(sent - 1), 0)
+
+
+def smp_rsag_rab(s: Endpoint, count: int, size: int) -> None:
+    """Reduction in two levels: binomial trees on the hosts, recursive halving among them.
+
+    Reduce on each host, halve and double among the hosts, broadcast on each. From [STAR-MPI],
+    for clusters of SMP machines. It takes ranks that follow one another to be on one host; with
+    unequal numbers of ranks on the hosts, every rank counts as a host. Where the ranks of a
+    host are no power of two, SimGrid's mixes up hosts; this one does not. Raises an
+    `InputError` when the number of ranks is not a power of two.
+    """
+    blocks = blocks_of_hosts(s)
+    demand_power_of_two(s.size, "allreduce algorithm smp_rsag_rab")
+    blocks.reduce_within(count * size)
+    if blocks.core == 0:
+        _halve_and_double(s, blocks, count, size)
+    blocks.bcast_within(count * size)
+
+
+def _halve_and_double(s: Endpoint, blocks: Blocks, count: int, size: int) -> None:
+    """Exchange ever smaller parts with ever farther leaders, then the other way round."""
+    masks = [1 << bit for bit in range(blocks.number.bit_length() - 1)]
+    part = count // 2
+    for mask in masks:
+        peer = (blocks.block ^ mask) * blocks.cores
+        s.sendrecv(peer, part * size, 0, peer, part * size, 0)
+        part //= 2
+    for mask in reversed(masks):
+        part *= 2  # less than before where a half was not whole, as in SimGrid
+        peer = (blocks.block ^ mask) * blocks.cores
+        s.sendrecv(peer, part * size, 0, peer, part * size, 0)
+
+
+class _Parts(NamedTuple):
+    """A number of elements in parts that differ by one at most, the longer ones first."""
+
+    shorter: int
+    longer_ones: int
+
+    def length(self, part: int) -> int:
+        return self.shorter + (1 if part < self.longer_ones else 0)
+
+
+def ompi_ring_segmented(s: Endpoint, count: int, size: int) -> None:
+    """Reduction of very long messages around a ring, in segments of about 1 MiB.
+
+    Reduce-scatter around the ring segment after segment, then pass the blocks around it. Open
+    MPI's `coll/tuned` (`allreduce_intra_ring_segmented`): [Pjesivac]. A message of less than
+    one segment a rank goes to `lr`.
+    """
+    if s.size == 1:
+        return
+    segment = segment_elements(_RING_SEGMENT, size, count)
+    if count < s.size * segment or count == 0:
+        lr(s, count, size)
+        return
+    phases, rest = divmod(count, s.size * segment)
+    if rest >= s.size and rest > s.size * segment // 2:
+        phases += 1
+    blocks = _Parts(*divmod(count, s.size))
+    right, left = (s.rank + 1) % s.size, (s.rank - 1) % s.size
+    longest = _Parts(*divmod(blocks.length(0), phases)).length(0)
+    for phase in range(phases):
+        receive = s.irecv(left, longest * size)
+        for step in range(s.size - 1):
+            block = blocks.length((s.rank - step) % s.size)
+            if step:
+                following = s.irecv(left, longest * size)
+                s.wait(receive)
+                receive = following
+            s.send(right, _Parts(*divmod(block, phases)).length(phase) * size)
+        s.wait(receive)
+    for step in range(s.size - 1):
+        block = blocks.length((s.rank + 1 - step) % s.size)
+        s.sendrecv(right, block * size, 0, left, blocks.length(0) * size, 0)
+
+
+def mvapich2_rs(s: Endpoint, count: int, size: int) -> None:
+    """MVAPICH2's one-level reduction: recursive halving for vectors long enough.
+
+    Recursive halving and doubling, or doubling alone for fewer elements than ranks. MVAPICH2's
+    `MPIR_Allreduce_pt2pt_rs_MV2`, which is MPICH's: [Thakur].
+    """
+    if count == 0:
+        return
+    if count < power_of_two_up_to(s.size):
+        rdb(s, count, size)
+    else:
+        rab_rdb(s, count, size)
+
+
+def mvapich2_two_level(
+    s: Endpoint, count: int, size: int, *, intra: str = "mpich", inter: str = "rdb"
+) -> None:
+    """MVAPICH2's reduction in two levels: on each host, then among the hosts' leaders.
+
+    Reduce on each host, exchange among the leaders, and broadcast on each host. MVAPICH2's
+    `MPIR_Allreduce_two_level_MV2`: [Mamidala]. The broadcast is the one that the configuration
+    names.
+
+    Parameters
+    ----------
+    intra
+        The reduction on a host, an allreduce; or `reduce`: the reduction of the host's ranks to
+        their leader that the configuration names.
+    inter
+        The reduction among the leaders: `rdb` or `mvapich2_rs`.
+    """
+    where = nodes(s)
+    if count == 0:
+        return
+    if intra == "reduce":
+        s.chosen("reduce")(where.intra, count, size, 0)
+    else:
+        algorithm("allreduce", intra)(where.intra, count, size)
+    if where.leaders is not None and where.leaders.size > 1:
+        algorithm("allreduce", inter)(where.leaders, count, size)
+    s.chosen("bcast")(where.intra, count, size, 0)

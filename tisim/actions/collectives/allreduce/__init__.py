@@ -1,1 +1,0 @@
-"""Reduction algorithms whose result reaches every rank."""

@@ -1,1 +1,0 @@
-"""Barrier algorithms: no rank leaves before all have entered."""

@@ -1,1 +1,0 @@
-"""Broadcast algorithms: the root's data reach every rank."""

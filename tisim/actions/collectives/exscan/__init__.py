@@ -1,1 +1,0 @@
-"""Exclusive prefix reductions."""

@@ -1,1 +1,0 @@
-"""Reduction algorithms: the ranks' data are combined on the root."""

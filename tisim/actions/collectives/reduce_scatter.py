@@ -1,0 +1,190 @@
+"""Reduce-scatter: every rank gets its block of the reduction of all vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from tisim.actions.collectives.halving import (
+    Folding,
+    demand_power_of_two,
+    fold,
+    recursive_doubling_steps,
+    reversed_bits,
+)
+from tisim.actions.script import Endpoint
+from tisim.errors import InputError
+
+
+def ompi_basic_recursivehalving(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
+    """Recursive halving.
+
+    Exchange half of what is left with the rank P/2, P/4, P/8... away. With a number of ranks
+    that is not a power of two some hand their data to a neighbour first and get their block at
+    the end. Nothing happens when there is nothing to reduce. [Thakur]; as in Open MPI. Where
+    one of the two halves is empty SimGrid does not exchange the other one either.
+    """
+    if not any(rcounts):
+        return
+    rank, folding = s.rank, fold(s.size)
+    worker = folding.worker(rank)
+    paired = rank < 2 * folding.pairs
+    if worker is None:
+        s.send(rank + 1, sum(rcounts) * size)
+    else:
+        if paired:
+            s.recv(rank - 1, sum(rcounts) * size)
+        _halve(s, worker, folding, folding.offsets(rcounts, size))
+    if paired:
+        if worker is None:
+            if rcounts[rank]:
+                s.recv(rank + 1, rcounts[rank] * size)
+        elif rcounts[rank - 1]:
+            s.send(rank - 1, rcounts[rank - 1] * size)
+
+
+def _halve(s: Endpoint, worker: int, folding: Folding, offsets: Sequence[int]) -> None:
+    """The exchanges of one worker; the blocks from `low` to `high` are left."""
+    low, high = 0, folding.workers
+    distance = folding.workers // 2
+    while distance:
+        middle = low + distance
+        lower, upper = offsets[middle] - offsets[low], offsets[high] - offsets[middle]
+        keeps_lower = not worker & distance
+        sent, received = (upper, lower) if keeps_lower else (lower, upper)
+        if sent and received:
+            peer = folding.rank(worker ^ distance)
+            request = s.irecv(peer, received)
+            s.send(peer, sent)
+            s.wait(request)
+        low, high = (low, middle) if keeps_lower else (middle, high)
+        distance //= 2
+
+
+def ompi_ring(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
+    """Partial results travel around a ring.
+
+    P - 1 times add the own share to the block that comes and send it to the next rank. The next
+    receive is posted before the last one is waited for. Receives have room for the largest
+    block. Open MPI, ``coll/tuned``: ring reduce-scatter.
+    """
+    rank, ranks = s.rank, s.size
+    if ranks == 1:
+        return
+    ahead, behind = (rank + 1) % ranks, (rank - 1) % ranks
+    room = max(rcounts) * size
+    arriving = s.irecv(behind, room)
+    s.send(ahead, rcounts[behind] * size)
+    for step in range(2, ranks):
+        request = s.irecv(behind, room)
+        s.wait(arriving)
+        arriving = request
+        s.send(ahead, rcounts[(rank - step) % ranks] * size)
+    s.wait(arriving)
+
+
+def ompi_butterfly(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
+    """Butterfly.
+
+    Exchange half of what is left with the rank 1, 2, 4... away; then blocks go to their ranks.
+    The blocks end up at the rank whose number has the bits in reverse order. With a number of
+    ranks that is not a power of two some hand their data to a neighbour first. J. L. Träff: An
+    Improved Algorithm for (Non-commutative) Reduce-scatter with an Application. EuroPVM/MPI,
+    2005; as in Open MPI.
+    """
+    rank, ranks = s.rank, s.size
+    if ranks < 2:
+        return
+    folding = fold(ranks)
+    worker = folding.worker(rank)
+    if worker is None:
+        s.send(rank + 1, sum(rcounts) * size)
+        s.recv(folding.rank(reversed_bits(rank // 2, folding.workers)), rcounts[rank] * size)
+        return
+    if rank < 2 * folding.pairs:
+        s.recv(rank - 1, sum(rcounts) * size)
+    _butterfly(s, worker, folding, folding.offsets(rcounts, size))
+    _deliver(s, worker, folding, rcounts, size)
+
+
+def _butterfly(s: Endpoint, worker: int, folding: Folding, offsets: Sequence[int]) -> None:
+    """The exchanges of one worker; of the blocks left the first is `low`."""
+    low, blocks = 0, folding.workers
+    distance = 1
+    while distance < folding.workers:
+        blocks //= 2
+        middle = low + blocks
+        lower, upper = offsets[middle] - offsets[low], offsets[middle + blocks] - offsets[middle]
+        keeps_lower = not worker & distance
+        sent, received = (upper, lower) if keeps_lower else (lower, upper)
+        peer = folding.rank(worker ^ distance)
+        s.sendrecv(peer, sent, 0, peer, received, 0)
+        if not keeps_lower:
+            low = middle
+        distance *= 2
+
+
+def _deliver(s: Endpoint, worker: int, folding: Folding, rcounts: Sequence[int], size: int) -> None:
+    """The block that `worker` holds goes to its one or two ranks, its own comes from another."""
+    owner = reversed_bits(worker, folding.workers)
+    peer = folding.rank(owner)
+    if owner < folding.pairs:
+        s.send(peer - 1, rcounts[peer - 1] * size)
+    if owner != worker:
+        s.sendrecv(peer, rcounts[peer] * size, 0, peer, rcounts[s.rank] * size, 0)
+
+
+def mpich_pair(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
+    """P - 1 exchanges of single blocks.
+
+    In step i send the block of the rank i ahead to it, receive the own from the rank i behind.
+    Nothing happens when there is nothing to reduce. [Thakur] (pairwise exchange).
+    """
+    if not any(rcounts):
+        return
+    rank, ranks, sendrecv = s.rank, s.size, s.sendrecv
+    mine = rcounts[rank] * size
+    for step in range(1, ranks):
+        ahead = (rank + step) % ranks
+        sendrecv(ahead, rcounts[ahead] * size, 0, (rank - step) % ranks, mine, 0)
+
+
+def mpich_rdb(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
+    """Recursive doubling.
+
+    In step k send all but what the 2^k ranks around this one have combined for themselves.
+    [Thakur].
+    """
+    offsets = list(accumulate((count * size for count in rcounts), initial=0))
+    total = offsets[-1]
+    for step in recursive_doubling_steps(s.rank, s.size):
+        if step.partner is not None:
+            sent = total - offsets[step.mine.stop] + offsets[step.mine.start]
+            received = total - offsets[step.theirs.stop] + offsets[step.theirs.start]
+            s.sendrecv(step.partner, sent, 0, step.partner, received, 0)
+        for is_sent, peer in step.relays:
+            relayed = total - offsets[step.theirs.stop] + offsets[step.theirs.start]
+            (s.send if is_sent else s.recv)(peer, relayed)
+
+
+def mpich_noncomm(s: Endpoint, rcounts: Sequence[int], size: int) -> None:
+    """Recursive halving that keeps the order of the operands.
+
+    In step k exchange half of what is left with the rank that differs in bit k. M. Bernaschi,
+    G. Iannello, M. Lauria: Efficient Implementation of Reduce-scatter in MPI. J. Systems
+    Architecture 49(3), 2003; as in MPICH. Raises an `InputError` when the number of ranks is
+    not a power of two, or the blocks are not of equal size.
+    """
+    demand_power_of_two(s.size, "reduce_scatter algorithm mpich_noncomm")
+    if any(count != rcounts[0] for count in rcounts):
+        raise InputError(
+            "reduce_scatter algorithm mpich_noncomm needs the same count for every rank: "
+            "choose another algorithm"
+        )
+    left = rcounts[0] * s.size
+    distance = 1
+    while distance < s.size:
+        left //= 2
+        peer = s.rank ^ distance
+        s.sendrecv(peer, left * size, 0, peer, left * size, 0)
+        distance *= 2

@@ -1,1 +1,0 @@
-"""Inclusive prefix reductions."""

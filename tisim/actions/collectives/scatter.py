@@ -1,0 +1,152 @@
+"""Scatter: the root has a block for every rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tisim.actions.collectives.catalogue import algorithm
+from tisim.actions.collectives.nonblocking import iscatter, iscatterv
+from tisim.actions.collectives.trees import in_order_binomial_tree
+from tisim.actions.nodes import nodes
+from tisim.actions.script import Endpoint
+
+
+def scatter_on_two_levels(
+    s: Endpoint,
+    scount: int,
+    ssize: int,
+    rcount: int,
+    rsize: int,
+    root: int,
+    inter: Callable[[Endpoint, int, int, int, int, int], None],
+    intra: str,
+) -> None:
+    """The root's blocks reach its host's leader, then all leaders, then the ranks of each host.
+
+    Within a single host it is the linear scatter. An empty block ends the call; SimGrid asks
+    the argument that does not count (`rcount` on the root, `scount` elsewhere), which is the
+    same unless a trace gives the ranks different arguments.
+
+    Parameters
+    ----------
+    inter
+        The scatter among the leaders when all hosts have the same number of ranks; otherwise it
+        is a linear scatterv.
+    intra
+        Name of the scatter on a host.
+    """
+    found = nodes(s)
+    block = scount * ssize if s.rank == root else rcount * rsize
+    if (scount if s.rank == root else rcount) == 0:
+        return
+    if found.intra.size == s.size:
+        ompi_basic_linear(s, scount, ssize, rcount, rsize, root)
+        return
+    leader = found.leader_of(root)
+    if s.rank == leader != root:
+        s.recv(root, block * s.size)
+    if s.rank == root != leader:
+        s.send(leader, block * s.size)
+    if found.leaders is not None:
+        leader_root = found.layout.node[root]
+        mine = block * found.intra.size
+        if found.layout.uniform:
+            inter(found.leaders, mine, 1, mine, 1, leader_root)
+        else:
+            sizes = found.layout.sizes
+            found.leaders.waitall(iscatterv(found.leaders, sizes, block, mine, 1, leader_root))
+    algorithm("scatter", intra)(found.intra, block, 1, rcount, rsize, 0)
+
+
+def ompi_basic_linear(
+    s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int
+) -> None:
+    """Blocking messages, one rank after the other.
+
+    The root sends to rank 0, 1, 2...; every other rank receives its block. Open MPI,
+    ``coll/basic`` and ``coll/tuned``: linear scatter.
+    """
+    if s.rank != root:
+        s.recv(root, rcount * rsize)
+        return
+    nbytes = scount * ssize
+    for peer in range(s.size):
+        if peer != root:
+            s.send(peer, nbytes)
+
+
+def ompi_linear_nb(
+    s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int
+) -> None:
+    """The root's messages are on their way at once, the other ranks block.
+
+    The root posts a send to rank 0, 1, 2... and waits for all; the others receive. Open MPI,
+    ``coll/base``: linear non-blocking scatter.
+    """
+    if s.rank == root:
+        s.waitall(iscatter(s, scount, ssize, rcount, rsize, root))
+    else:
+        s.recv(root, rcount * rsize)
+
+
+def ompi_binomial(s: Endpoint, scount: int, ssize: int, rcount: int, rsize: int, root: int) -> None:
+    """Blocks are dealt along a binomial tree.
+
+    Every rank receives the blocks of its subtree and passes them on, small subtrees first. An
+    inner rank's buffer has room for the blocks of all ranks. Open MPI, ``coll/tuned``: binomial
+    scatter (in-order binomial tree).
+    """
+    place = (s.rank - root) % s.size
+    parent, children = in_order_binomial_tree(s.rank, s.size, root)
+    block = rcount * rsize if place else scount * ssize
+    if parent is not None:
+        s.recv(parent, block if place % 2 else block * s.size)
+    for child in children:
+        below = (child - root) % s.size
+        s.send(child, min(below - place, s.size - below) * block)
+
+
+def mvapich2_two_level_binomial(
+    s: Endpoint,
+    scount: int,
+    ssize: int,
+    rcount: int,
+    rsize: int,
+    root: int,
+    *,
+    intra: str = "mpich",
+) -> None:
+    """Among the hosts along a binomial tree, then on every host.
+
+    The leaders of the hosts get their hosts' blocks along a binomial tree. MVAPICH2: two-level
+    scatter (D. K. Panda's group, The Ohio State University).
+
+    Parameters
+    ----------
+    intra
+        Name of the scatter on a host.
+    """
+    scatter_on_two_levels(s, scount, ssize, rcount, rsize, root, ompi_binomial, intra)
+
+
+def mvapich2_two_level_direct(
+    s: Endpoint,
+    scount: int,
+    ssize: int,
+    rcount: int,
+    rsize: int,
+    root: int,
+    *,
+    intra: str = "mpich",
+) -> None:
+    """Among the hosts one by one, then on every host.
+
+    The leaders of the hosts get their hosts' blocks one by one. MVAPICH2: two-level scatter (D.
+    K. Panda's group, The Ohio State University).
+
+    Parameters
+    ----------
+    intra
+        Name of the scatter on a host.
+    """
+    scatter_on_two_levels(s, scount, ssize, rcount, rsize, root, ompi_basic_linear, intra)

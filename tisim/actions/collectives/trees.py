@@ -1,0 +1,196 @@
+"""Trees of ranks that several algorithms share, and the broadcast and reduction along one.
+
+Most trees are those of Open MPI's `coll_base_topo.c`, which SimGrid's Open MPI algorithms use
+[Pjesivac]. Each function gives one rank's place in a tree, in time that does not depend on the
+number of ranks but for its logarithm or the number of the rank's children.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tisim.actions.script import Endpoint
+
+_MAX_FANOUT = 32
+
+
+class Place(NamedTuple):
+    """One rank's place in a tree.
+
+    Attributes
+    ----------
+    parent
+        The rank above; None for the root.
+    children
+        The ranks below, in the order in which the algorithms serve them.
+    """
+
+    parent: int | None
+    children: tuple[int, ...]
+
+
+def binary_tree(rank: int, size: int, root: int) -> Place:
+    """A binary tree that is filled level by level, each level's ranks dealt out in turn.
+
+    With 7 ranks and root 0: 1 and 2 below 0, 3 and 5 below 1, 4 and 6 below 2.
+    """
+    place = (rank - root) % size
+    level = (place + 1).bit_length() - 1
+    width = 1 << level
+    children = tuple(
+        (child + root) % size for child in (place + width, place + 2 * width) if child < size
+    )
+    if place == 0:
+        return Place(None, children)
+    # The level above holds the places from width / 2 - 1 to width - 2.
+    above = width >> 1
+    parent = above - 1 + (place - (width - 1)) % above
+    return Place((parent + root) % size, children)
+
+
+def in_order_binary_tree(rank: int, size: int) -> Place:
+    """A binary tree rooted at the last rank whose reduction keeps the order of the ranks.
+
+    Below the last rank of an interval is the rank before it, with the upper half of the rest,
+    and the last rank of the lower half.
+    """
+    low, high = 0, size  # the interval whose last rank heads it
+    parent: int | None = None
+    while True:
+        head = high - 1
+        middle = low + (high - low) // 2
+        if rank == head:
+            below = (head - 1, middle - 1)
+            return Place(parent, below[: min(high - low - 1, 2)])
+        parent = head
+        if rank >= middle:
+            low, high = middle, head
+        else:
+            high = middle
+
+
+def binomial_tree(rank: int, size: int, root: int) -> Place:
+    """A binomial tree whose children differ in one bit above the own highest one.
+
+    With 8 ranks and root 0: 1, 2 and 4 below 0, 3 and 5 below 1, 6 below 2, 7 below 3.
+    """
+    place = (rank - root) % size
+    bit = 1 << place.bit_length()
+    parent = None if place == 0 else ((place ^ (bit >> 1)) + root) % size
+    children: list[int] = []
+    while place + bit < size:
+        children.append((place + bit + root) % size)
+        bit <<= 1
+    return Place(parent, tuple(children))
+
+
+def in_order_binomial_tree(rank: int, size: int, root: int) -> Place:
+    """A binomial tree whose subtrees are intervals of ranks.
+
+    With 8 ranks and root 0: 1, 2 and 4 below 0, 3 below 2, 5 and 6 below 4, 7 below 6.
+    """
+    place = (rank - root) % size
+    children: list[int] = []
+    bit = 1
+    while bit < size:
+        if place & bit:
+            return Place(((place ^ bit) + root) % size, tuple(children))
+        if place + bit < size:
+            children.append((place + bit + root) % size)
+        bit <<= 1
+    return Place(None, tuple(children))
+
+
+def chains(rank: int, size: int, root: int, fanout: int) -> Place:
+    """Below the root, `fanout` chains of ranks, the first ones longer by one if need be."""
+    fanout = min(max(fanout, 1), _MAX_FANOUT, size - 1)
+    place = (rank - root) % size
+    if fanout < 1:
+        return Place(None, ())
+    short, longer = divmod(size - 1, fanout)
+    if place == 0:
+        heads = (1 + i * short + min(i, longer) for i in range(fanout))
+        return Place(None, tuple((head + root) % size for head in heads))
+    split = longer * (short + 1)  # places up to here are in the longer chains
+    if place <= split:
+        step, length = (place - 1) % (short + 1), short + 1
+    else:
+        step, length = (place - 1 - split) % short, short
+    parent = (rank - 1) % size if step else root
+    return Place(parent, ((rank + 1) % size,) if step < length - 1 else ())
+
+
+def knomial_tree(
+    rank: int, size: int, root: int, factor: int
+) -> tuple[int | None, list[list[int]]]:
+    """A tree in which a rank has up to `factor` - 1 children on each level below its own.
+
+    Returns
+    -------
+    tuple
+        The parent, None for the root, and the children level by level, those with most ranks
+        below them first.
+    """
+    place = (rank - root) % size
+    reach = 1
+    parent = None
+    while reach < size:
+        above = place % (factor * reach)
+        if above:
+            parent = (place - above + root) % size
+            break
+        reach *= factor
+    levels = []
+    while reach > 1:
+        reach //= factor
+        below = range(place + reach, min(place + factor * reach, size), reach)
+        levels.append([(child + root) % size for child in below])
+    return parent, levels
+
+
+def bcast_down(
+    s: Endpoint, nbytes: int, place: int, number: int, base: int = 0, stride: int = 1
+) -> None:
+    """Receive from the tree's parent, then send to its children, those with most below first.
+
+    Parameters
+    ----------
+    s
+        This rank.
+    nbytes
+        The size of the message.
+    place
+        This rank's place in the tree, 0 for its root.
+    number
+        How many ranks are in the tree.
+    base, stride
+        The rank at place p is ``base + stride * p``, counted around the communicator.
+    """
+    mask = 1
+    while mask < number:
+        if place & mask:
+            s.recv((base + stride * (place - mask)) % s.size, nbytes)
+            break
+        mask <<= 1
+    mask >>= 1
+    while mask:
+        if place + mask < number:
+            s.send((base + stride * (place + mask)) % s.size, nbytes)
+        mask >>= 1
+
+
+def reduce_up(
+    s: Endpoint, nbytes: int, place: int, number: int, base: int = 0, stride: int = 1
+) -> None:
+    """Receive from the tree's children, the nearest first, then send to its parent.
+
+    The parameters are those of `bcast_down`.
+    """
+    mask = 1
+    while mask < number:
+        if place & mask:
+            s.send((base + stride * (place - mask)) % s.size, nbytes)
+            return
+        if place + mask < number:
+            s.recv((base + stride * (place + mask)) % s.size, nbytes)
+        mask <<= 1
