@@ -30,7 +30,7 @@ from tisim import _core
 from tisim.analysis.timeline.columns import STATES
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.analysis.timeline.run_file.writer import RunDescription, RunFileWriter, row_types
-from tisim.analysis.view.answers import Answers
+from tisim.analysis.viewer.answers import Answers
 
 COLUMNS, LANES = 1400, 200
 #: Seconds for the first picture and for any zoom (95 of 100), bytes of memory.

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import tisim
-from tisim.analysis.viz import draw_gantt
+from tisim.analysis.pictures import draw_gantt
 
 ROOT = Path(__file__).resolve().parents[2]
 

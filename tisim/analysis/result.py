@@ -10,7 +10,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, get_args, overload
 
 from tisim.analysis.file_tables import FileTables
-from tisim.analysis.logged_result import LoggedResult
 from tisim.analysis.result_json import (
     COLUMNS,
     COUNTS,
@@ -24,7 +23,7 @@ from tisim.analysis.result_json import (
     rank_row,
     read_file,
 )
-from tisim.errors import InputError
+from tisim.errors import InputError, TisimError
 from tisim.support.quantities import format_seconds
 from tisim.support.tables import html_facts
 
@@ -33,14 +32,18 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from tisim.analysis.pictures.plots import Plots
     from tisim.analysis.result_json import BreakdownDict, RankValues, ResultDict, SummaryDict
-    from tisim.analysis.timeline.event_log import EventLog
+    from tisim.analysis.timeline.critical_path import CriticalPath
+    from tisim.analysis.timeline.event_log import Breakdown, EventLog
+    from tisim.analysis.timeline.frames import Frames
+    from tisim.analysis.timeline.links import Links
     from tisim.kernel.file_sums import IoDict
     from tisim.kernel.steady import SteadyDict
     from tisim.models.jitter import JitterDict
 
 
-class Result(LoggedResult):
+class Result:
     """The outcome of a replay.
 
     The seconds of a rank add up: its `compute`, `communication` and `other` together are its
@@ -236,6 +239,85 @@ class Result(LoggedResult):
         )
         columns = zip(COLUMNS, (range(len(self.hosts)), self.hosts, *every), strict=True)
         return frame(dict(columns))
+
+    def require_event_log(self) -> EventLog:
+        """The event log.
+
+        Raises
+        ------
+        TisimError
+            When the replay kept none.
+        """
+        if self.event_log is None:
+            raise TisimError("the result has no event log: replay with event_log=True")
+        return self.event_log
+
+    @property
+    def timeline(self) -> pd.DataFrame:
+        """What every rank did: one row an action. Like all that follows it needs the event log."""
+        return self.require_event_log().timeline
+
+    @property
+    def breakdown(self) -> Breakdown:
+        """Where the time of each rank went, by state and by kind of action."""
+        return self.require_event_log().breakdown
+
+    @property
+    def states(self) -> pd.DataFrame:
+        """What every rank was in at every time: one row a state, in the order of their ends.
+
+        Columns: `rank`, `state`, `kind` of action, `start`, `end` (s), `cause`, the rank that
+        was waited for (-1: none), and `line`, of the action in the trace.
+        """
+        return self.require_event_log().states
+
+    @property
+    def messages(self) -> pd.DataFrame:
+        """Every message: one row each, in the order in which their receivers went on."""
+        return self.require_event_log().messages
+
+    @property
+    def waits(self) -> pd.DataFrame:
+        """Who waited for whom, the longest first.
+
+        One row for each `rank`, `cause` (the rank that was waited for), `state` (the pattern, such
+        as `late sender`) and `kind` of action: `seconds` that the rank waited, and how often
+        (`count`).
+        """
+        return self.require_event_log().waits
+
+    @property
+    def matrix(self) -> pd.DataFrame:
+        """Who sent how much to whom: one row a pair of ranks that has exchanged messages.
+
+        Columns: `source`, `destination`, `bytes`, `messages`, and those among them that belong to
+        collectives, `collective_bytes` and `collective_messages`.
+        """
+        return self.require_event_log().matrix
+
+    @property
+    def critical_path(self) -> CriticalPath:
+        """What the simulated time consists of, and what better machines could gain."""
+        return self.require_event_log().critical_path
+
+    @property
+    def links(self) -> Links:
+        """What each link carried over time."""
+        return self.require_event_log().links
+
+    @property
+    def frames(self) -> Frames:
+        """The run as Hatchet and Pipit read it: `frames.hatchet()`, `frames.pipit()`."""
+        from tisim.analysis.timeline.frames import Frames
+
+        return Frames(self.require_event_log())
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures on axes of matplotlib: `plot.gantt()`, `breakdown()`, `matrix()`, ..."""
+        from tisim.analysis.pictures.plots import Plots
+
+        return Plots(self.require_event_log())
 
     @property
     def file_tables(self) -> FileTables:

@@ -56,7 +56,7 @@ def compare_command(a: Path, b: Path, json_file: str | None, report_file: str | 
     A and B are what tisim replay --json has written. Differences are those from A to B.
     """
     if report_file is not None:
-        from tisim.analysis.viz.report import check_report
+        from tisim.analysis.report.report import check_report
 
         check_report(report_file)
     comparison = compare(read_result(a), read_result(b))

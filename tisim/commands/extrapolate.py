@@ -219,7 +219,7 @@ def _iterations(asked: Sequence[str]) -> dict[str, int]:
 def _check_pictures(report: str | None, plot: str | None) -> None:
     """Check the names of files before anything is computed."""
     if report is not None:
-        from tisim.analysis.viz.report import check_report
+        from tisim.analysis.report.report import check_report
 
         check_report(report)
         check_writable(report)

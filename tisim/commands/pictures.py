@@ -52,13 +52,13 @@ class Pictures:
                 "--begin and --end are a part of --gantt, --report or --timeline: give one too"
             )
         if gantts:
-            from tisim.analysis.viz.gantt import check_picture
+            from tisim.analysis.pictures.gantt_file import check_picture
 
             for gantt in gantts:
                 check_picture(gantt)
                 check_writable(gantt)
         if report is not None:
-            from tisim.analysis.viz.report import check_report
+            from tisim.analysis.report.report import check_report
 
             check_report(report)
             check_writable(report)
@@ -78,13 +78,13 @@ class Pictures:
     def draw(self, result: Result) -> None:
         """Draw what is wanted."""
         if self._gantts:
-            from tisim.analysis.viz.gantt import draw_gantt
+            from tisim.analysis.pictures.gantt_file import draw_gantt
 
             for gantt in self._gantts:
                 draw_gantt(result, gantt, begin=self._begin or 0.0, end=self._end)
                 report_written(gantt)
         if self._report is not None:
-            from tisim.analysis.viz.report import write_report
+            from tisim.analysis.report.report import write_report
 
             write_report(result, self._report, begin=self._begin, end=self._end)
             report_written(self._report)

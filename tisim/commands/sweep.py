@@ -110,7 +110,7 @@ class _Report:
     """The page that is written when the sweep is done; what is wrong with it shows before."""
 
     def __init__(self, file: str, study: Path) -> None:
-        from tisim.analysis.viz.report import check_report
+        from tisim.analysis.report.report import check_report
         from tisim.studies.sweep.prices import Prices
 
         check_report(file)

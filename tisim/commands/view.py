@@ -42,7 +42,7 @@ Examples:
     "--notebook",
     is_flag=True,
     help="Let notebooks on this machine show the page in a frame; in a notebook itself, "
-    "tisim.analysis.view.NotebookView('run.tir') shows it as a widget, wherever the kernel runs.",
+    "tisim.analysis.viewer.NotebookView('run.tir') shows it as a widget, wherever the kernel runs.",
 )
 @click.argument("run", metavar="RUN")
 @click.argument("other", metavar="[RUN2]", required=False)
@@ -113,7 +113,7 @@ def _replay(trace_file: str, platform_file: str, hostfile: str | None, made: Pat
 
 def _show(paths: Sequence[str | None], port: int, browser: bool, notebook: bool) -> None:
     from tisim.analysis.timeline.run_file import RunFile
-    from tisim.analysis.view import serve
+    from tisim.analysis.viewer import serve
 
     runs = [RunFile(path) for path in paths if path is not None]
 

@@ -17,7 +17,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"__main__"}),
     frozenset({"commands"}),
     frozenset({"studies.validation"}),
-    frozenset({"studies.uncertainty", "analysis.view"}),
+    frozenset({"studies.uncertainty", "analysis.viewer"}),
     frozenset({"studies", "analysis.compare", "traces.record"}),
     frozenset({"analysis.measured", "traces.generate", "traces.extrapolation"}),
     frozenset({"simulation", "analysis"}),
@@ -33,7 +33,7 @@ USERS_OF_THE_CORE = ("actions", "traces", "kernel", "analysis.timeline", "simula
 
 
 def member_of(module: str) -> str:
-    """A module's member of a layer: ``analysis.view`` for ``tisim.analysis.view.server``."""
+    """A module's member of a layer: ``analysis.viewer`` for ``tisim.analysis.viewer.server``."""
     wing, _, rest = module.removeprefix("tisim.").partition(".")
     folder = f"{wing}.{rest.partition('.')[0]}"
     return folder if folder in LEVEL else wing

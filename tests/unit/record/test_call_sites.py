@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.record.programs import Mpi, Trace, compile_program, record_program
 from tisim import Trace as AnyTrace
-from tisim.analysis.viz.application import application_page
+from tisim.analysis.report.application import application_page
 from tisim.traces import check, inspect
 from tisim.traces.call_sites import Module, modules_of, named_paths
 from tisim.traces.inspection_parts import CallPath

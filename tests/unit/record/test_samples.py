@@ -16,7 +16,7 @@ from tests.unit.record.programs import (
     record_program,
 )
 from tests.unit.record.test_register import tisim_compile
-from tisim.analysis.viz.application import application_page
+from tisim.analysis.report.application import application_page
 from tisim.traces import inspect, pack
 from tisim.traces.record.samples import read_recorded_samples
 from tisim.traces.samples import (

@@ -5,16 +5,44 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tisim.analysis.compare.breakdown_reasons import breakdown_reasons
 from tisim.analysis.compare.comparison import Comparison, Difference
 from tisim.support.quantities import format_time
+
+# Less than this part of the difference, or else of all time, is not worth a sentence.
+_BREAKDOWN_PART = 0.05
+_MOST_SENTENCES = 2  # sentences of a kind
+_MEAN = "on average over ranks"
+
+
+def breakdown_reasons(comparison: Comparison) -> Iterator[str]:
+    """Sentences on kinds of action, states and ranks that take longer in one result."""
+    finish = comparison.times[-1]
+    least = _BREAKDOWN_PART * abs(finish.change if finish.differs else finish.a or 0.0)
+
+    def large(differences: tuple[Difference, ...], most: int) -> Iterator[tuple[str, str, str]]:
+        for one in differences[:most]:
+            if one.differs and abs(one.change) >= least:
+                change = format_time(abs(one.change), 6)
+                yield one.name, change, "longer" if one.change > 0 else "less"
+
+    for name, change, more in large(comparison.kinds, _MOST_SENTENCES):
+        yield f"actions of kind {name} take {change} {more} {_MEAN}"
+    for name, change, more in large(comparison.states, _MOST_SENTENCES):
+        yield f"ranks are in state {name} {change} {more} {_MEAN}"
+    for name, change, more in large(comparison.causes, 1):
+        yield f"others wait {change} {more} for {name} {_MEAN}"
+    if comparison.without_breakdown:
+        yield (
+            f"{comparison.without_breakdown} does not say where its time goes: replay it with "
+            "--breakdown too, to know which actions and waits differ"
+        )
+
 
 # Less than this part of a difference is not worth a sentence.
 _PART = 0.005
 # More inputs that differ than this are counted and not named.
 _FEW = 3
 _WIDEST = 40
-_MEAN = "on average over ranks"
 _VERBS = {"compute": "computing", "communication": "communicating", "other": "other actions"}
 
 

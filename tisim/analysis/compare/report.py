@@ -8,10 +8,9 @@ from html import escape
 
 from tisim.analysis.compare.comparison import Comparison, Difference, RankDifference
 from tisim.analysis.compare.reasons import shorten
-from tisim.analysis.viz.charts import Bar, Curve, curves, diverging_bars
-from tisim.analysis.viz.html import table
-from tisim.analysis.viz.report import check_report
-from tisim.analysis.viz.static_page import figure, figures, numbers, said, static_page
+from tisim.analysis.report.charts import Bar, Curve, curves, diverging_bars
+from tisim.analysis.report.page import figure, figures, numbers, said, static_page, table
+from tisim.analysis.report.report import check_report
 from tisim.support.files import write_file
 from tisim.support.quantities import format_time, unit_of_time
 

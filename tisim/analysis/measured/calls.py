@@ -1,4 +1,8 @@
-"""When each call of a real run began and ended, and the line of the trace that says what it was."""
+"""The calls of a measured run: what ranks did, when, and which send each receive gets.
+
+MPI matches messages in the order in which they are sent and received, whatever the machine. So a
+replay on any platform tells which calls belong together; its times are not used.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tisim.analysis.timeline.columns import kind_names
 from tisim.errors import InputError
+from tisim.traces import Trace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,3 +88,125 @@ def read_calls(path: str | os.PathLike[str], ranks: int) -> Iterator[tuple[int, 
         of_rank = table.iloc[borders[rank] : borders[rank + 1]]
         columns = (of_rank[name].to_numpy() for name in ("line", "start", "end"))
         yield rank, MeasuredCalls.of_lines(*columns)
+
+
+_SENDS = frozenset({"send", "ssend", "bsend", "isend", "issend", "ibsend", "sendrecv"})
+_RECEIVES = frozenset({"recv", "irecv", "sendrecv"})
+# No send waits for its receive; calls take time, so that those of a rank follow one another.
+_OPTIONS = {
+    "smpi/async-small-thresh": "0",
+    "smpi/send-is-detached-thresh": str(1 << 60),
+    "smpi/os": "0:1e-7:0",
+    "smpi/ois": "0:1e-7:0",
+    "smpi/or": "0:1e-7:0",
+}
+
+
+@dataclass(frozen=True)
+class Actions:
+    """The actions of all ranks, those of a rank one after another, and who sends to whom.
+
+    Attributes
+    ----------
+    rows
+        The core's rows, by rank and line.
+    first
+        Of each rank, its first row; and behind them the number of rows.
+    messages
+        The core's rows of the messages that are known to belong to two actions.
+    send, receive
+        Of each message, the rows of these actions.
+    unmatched
+        Messages between pairs of ranks whose calls could not be counted off.
+    """
+
+    rows: NDArray[np.void]
+    first: NDArray[np.intp]
+    messages: NDArray[np.void]
+    send: NDArray[np.intp]
+    receive: NDArray[np.intp]
+    unmatched: int
+
+
+def actions_of(trace: Trace) -> Actions:
+    """The actions of a trace and their messages.
+
+    Raises
+    ------
+    InputError
+        When the trace cannot be replayed.
+    SimulationError
+        When it comes to no end.
+    """
+    import numpy as np
+
+    from tisim.platform import new
+    from tisim.simulation.replay import replay
+
+    # Receives from any source take what they took in the recorded run, where that is known.
+    sources = "matched" if trace.core.has_matched_sources else "any"
+    result = replay(
+        trace,
+        platform=new.cluster(trace.ranks, bandwidth="1Tbps", latency="1us", speed="1Gf"),
+        config={**_OPTIONS, "tisim/sources": sources},
+        event_log=True,
+    )
+    log = result.event_log
+    assert log is not None
+    rows = log.store.read("actions")
+    rows = rows[np.lexsort((rows["start"], rows["line"], rows["rank"]))]
+    first = np.searchsorted(rows["rank"], np.arange(trace.ranks + 1))
+    sent = log.store.read("messages")
+    sent = sent[(sent["collective"] == 0) & (sent["received"] >= 0)]
+    kinds = np.array(kind_names())[rows["kind"]]
+    ends = sent["source"], sent["destination"]
+    send = _matched(rows, np.isin(kinds, [*_SENDS]), ends, sent["sent"])
+    receive = _matched(rows, np.isin(kinds, [*_RECEIVES]), ends[::-1], sent["received"])
+    known = (send >= 0) & (receive >= 0)
+    return Actions(rows, first, sent[known], send[known], receive[known], int((~known).sum()))
+
+
+def _matched(
+    rows: NDArray[np.void],
+    wanted: NDArray[np.bool_],
+    ends: tuple[NDArray[np.int32], NDArray[np.int32]],
+    posted: NDArray[np.float64],
+) -> NDArray[np.intp]:
+    """The row of one end of each message, -1: unknown. `ends`: this end, and the other.
+
+    Messages of a pair of ranks are counted off. Those that remain, of receives from any source and
+    of calls that send to one rank and receive from another, are counted off by rank.
+    """
+    import numpy as np
+
+    found = np.full(len(posted), -1, np.intp)
+    ranks = int(rows["rank"].max(initial=0)) + 1
+    left = np.flatnonzero(wanted)
+    by_pair = left[rows["peer"][left] >= 0]
+    pairs = rows["rank"][by_pair].astype(np.int64) * ranks + rows["peer"][by_pair]
+    _count_off(found, by_pair, pairs, ends[0].astype(np.int64) * ranks + ends[1], posted)
+    left = left[~np.isin(left, found)]
+    _count_off(found, left, rows["rank"][left].astype(np.int64), ends[0].astype(np.int64), posted)
+    return found
+
+
+def _count_off(
+    found: NDArray[np.intp],
+    places: NDArray[np.intp],
+    keys: NDArray[np.int64],
+    message_keys: NDArray[np.int64],
+    posted: NDArray[np.float64],
+) -> None:
+    """Give rows to the messages without one that are as many of one key as there are rows."""
+    import numpy as np
+
+    missing = np.flatnonzero(found < 0)
+    missing = missing[np.lexsort((posted[missing], message_keys[missing]))]
+    places, keys = (column[np.argsort(keys, kind="stable")] for column in (places, keys))
+    counts = [
+        dict(zip(*np.unique(one, return_counts=True), strict=True))
+        for one in (keys, message_keys[missing])
+    ]
+    same = [key for key, count in counts[0].items() if counts[1].get(key) == count]
+    chosen = missing[np.isin(message_keys[missing], same)]
+    found[chosen] = places[np.isin(keys, same)]

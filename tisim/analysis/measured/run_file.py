@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tisim.analysis.measured.actions import Actions, actions_of
-from tisim.analysis.measured.calls import MeasuredCalls
+from tisim.analysis.measured.calls import Actions, MeasuredCalls, actions_of
 from tisim.analysis.measured.waits import Waits, waits_of
 from tisim.analysis.timeline.columns import STATES, kind_names
 from tisim.analysis.timeline.run_file.schema import SUFFIX

@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tisim.analysis.measured.actions import Actions
+from tisim.analysis.measured.calls import Actions
 from tisim.analysis.timeline.columns import STATES, kind_names
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from tisim.analysis.viz.charts import Bar, Curve, curves, diverging_bars, front, heat_map
-from tisim.analysis.viz.html import table
-from tisim.analysis.viz.report import check_report
-from tisim.analysis.viz.static_page import figure, figures, numbers, said, static_page
+from tisim.analysis.report.charts import Bar, Curve, curves, diverging_bars, front, heat_map
+from tisim.analysis.report.page import figure, figures, numbers, said, static_page, table
+from tisim.analysis.report.report import check_report
 from tisim.errors import InputError
 from tisim.studies.sweep.prices import Offer, Prices, pareto_front
 from tisim.studies.sweep.report.effects import Effect, Run, effects

@@ -7,9 +7,8 @@ import os
 from html import escape
 from typing import TYPE_CHECKING
 
-from tisim.analysis.viz.html import facts, table
-from tisim.analysis.viz.modules import page_style
-from tisim.analysis.viz.report import check_report
+from tisim.analysis.report.page import facts, page_style, table
+from tisim.analysis.report.report import check_report
 from tisim.support.files import write_file
 from tisim.support.quantities import format_time
 from tisim.traces.extrapolation.scaling.picture import scaling_picture

@@ -1,0 +1,370 @@
+"""The report: one page that holds everything, read offline in a browser."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tisim
+from tests.unit.command_line import CommandLine
+from tests.unit.report import browser as chromium
+from tests.unit.report.report_page import Page
+from tisim.analysis.report import write_report
+from tisim.traces import pack
+from tisim.traces.generate import Ring
+
+ROOT = Path(__file__).resolve().parents[3]
+GRAPHENE = ROOT / "platforms/graphene.xml"
+CLUSTER = """<?xml version='1.0'?>
+<platform version="4.1">
+  <cluster id="c" prefix="c-" suffix="" radical="0-9999" speed="1Gf" bw="1GBps" lat="1us"/>
+</platform>
+"""
+TABS = ("summary", "gantt", "breakdown", "waits", "path", "matrix", "links", "config")
+
+with_browser = pytest.mark.skipif(
+    chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}"
+)
+
+
+@pytest.fixture(scope="module")
+def lu(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of NAS LU on four ranks."""
+    result = tisim.replay(ROOT / "traces/npb.S.tar.xz/lu.S.4", platform=GRAPHENE, event_log=True)
+    page = tmp_path_factory.mktemp("lu") / "lu.html"
+    write_report(result, page)
+    return page
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of 10,000 ranks."""
+    directory = tmp_path_factory.mktemp("many")
+    (directory / "p.xml").write_text(CLUSTER)
+    Ring(ranks=10_000, iterations=2).write(directory / "ring.tit")
+    result = tisim.replay(directory / "ring.tit", platform=directory / "p.xml", event_log=True)
+    write_report(result, directory / "many.html")
+    return directory / "many.html"
+
+
+def test_it_needs_nothing_else(lu: Path) -> None:
+    text = lu.read_text()
+    assert not re.search(r"https?://", text)
+    assert not re.search(r"<link[^>]*stylesheet|<script[^>]*src|<img|@import|url\(", text)
+    assert "Content-Security-Policy" in text
+    assert len(text) < 500_000
+
+
+def test_it_says_what_is_known(lu: Path) -> None:
+    text = lu.read_text()
+    for words in (
+        "lu.S.4 on graphene.xml: 79.3505 ms",
+        "Most of that waiting is <b>late sender</b>",
+        "<b>lower latency</b> could help most: by 39.9%",
+        "graphene-3.nancy.grid5000.fr",
+        "smpi/coll-selector",
+        "AS_sgraphene1_link_0_limiter",
+    ):
+        assert words in text, words
+
+
+def test_many_ranks_make_no_large_page(many: Path) -> None:
+    text = many.read_text()
+    assert len(text) < 2_000_000
+    assert "Every state of every rank is here" in text
+    assert "Each cell is the sum over 100 by 100 ranks" in text
+
+
+def test_text_from_outside_is_no_html(tmp_path: Path) -> None:
+    """A host may be called anything."""
+    name = "<script>alert(1)</script>"
+    quoted = name.replace("<", "&lt;").replace(">", "&gt;")
+    (tmp_path / "p.xml").write_text(
+        f"<?xml version='1.0'?><platform version='4.1'><zone id='z' routing='Full'>"
+        f"<host id='{quoted}' speed='1Gf'/><host id='b' speed='1Gf'/>"
+        f"<link id='{quoted}' bandwidth='1GBps' latency='1us'/>"
+        f"<route src='{quoted}' dst='b'><link_ctn id='{quoted}'/></route></zone></platform>"
+    )
+    traces = tmp_path / "t"
+    traces.mkdir()
+    (traces / "r0").write_text("0 send 1 0 1000000 6\n")
+    (traces / "r1").write_text("1 compute 1e6\n1 recv 0 0 1000000 6\n")
+    result = tisim.replay(traces, platform=tmp_path / "p.xml", event_log=True)
+    write_report(result, tmp_path / "r.html")
+    assert name in result.hosts
+    text = (tmp_path / "r.html").read_text()
+    assert name not in text
+    data = re.search(r'id="data">(.*?)</script>', text, re.S)
+    assert data is not None
+    assert name in json.loads(data[1])["links"]["names"]
+
+
+def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = CommandLine(tmp_path, capsys)
+    ring = str(ROOT / "traces/ring.4")
+    page = tmp_path / "ring.html"
+    outcome = run.replay("--report", str(page), ring)
+    assert (outcome.status, "simulated time" in outcome.out) == (0, True)
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    wrong = run.replay("--report", str(tmp_path / "ring.pdf"), ring)
+    assert (wrong.status, "a report is a page: call it .html" in wrong.err) == (2, True)
+    assert [file.name for file in tmp_path.iterdir()] == ["ring.html"]
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with chromium.browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@with_browser
+@pytest.mark.parametrize("which", ["lu", "many"])
+def test_every_tab_opens(driver: Any, which: str, request: pytest.FixtureRequest) -> None:
+    file = request.getfixturevalue(which)
+    page = Page(driver, file)
+    for tab in TABS:
+        page.open_tab(tab)
+        shown = [
+            section.get_attribute("id")
+            for section in driver.find_elements("css selector", "main > section")
+            if section.is_displayed()
+        ]
+        assert shown == [tab]
+        assert page.find(f"[data-tab={tab}]").get_attribute("aria-selected") == "true"
+        assert page.find(f"#{tab}").text.strip()
+        if tab in ("gantt", "matrix", "links"):
+            chart = page.find(f"#{tab}-chart")
+            assert int(chart.get_attribute("width")) == chart.size["width"]
+            assert page.colours(f"#{tab}-chart") >= 4
+    assert page.complaints() == []
+    assert page.requests() == [file.as_uri()]
+
+
+@with_browser
+def test_the_address_names_the_tab(driver: Any, lu: Path) -> None:
+    page = Page(driver, lu)
+    page.open_tab("waits")
+    assert driver.current_url == lu.as_uri() + "#waits"
+    for name, shown in (("links", "links"), ("nonsense", "summary")):
+        page = Page(driver, lu, f"#{name}")
+        assert page.find(f"#{shown}").is_displayed()
+        assert page.complaints() == []
+
+
+@with_browser
+@pytest.mark.parametrize("which", ["lu", "many"])
+def test_the_gantt_chart_zooms(driver: Any, which: str, request: pytest.FixtureRequest) -> None:
+    from selenium.webdriver import ActionChains, Keys
+    from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
+
+    page = Page(driver, request.getfixturevalue(which))
+    page.open_tab("gantt")
+    page.find("#zoom-all").click()
+    begin, end = whole = page.seen()
+    assert begin == 0
+    page.find("#zoom-in").click()
+    half = page.seen()
+    assert half == pytest.approx((0.25 * end, 0.75 * end))
+    assert str(round(100 * 0.5)) in page.find("#range").text
+    chart = page.find("#gantt-chart")
+    origin = ScrollOrigin.from_element(chart, 100, 0)
+    ActionChains(driver).scroll_from_origin(origin, 0, -100).perform()
+    nearer = page.seen()
+    length = 0.5 * math.exp(-1 / 3) * end
+    assert nearer[1] - nearer[0] == pytest.approx(length)
+    ActionChains(driver).drag_and_drop_by_offset(chart, -200, 0).perform()
+    moved = page.seen()
+    assert moved[0] > nearer[0]
+    assert moved[1] - moved[0] == pytest.approx(length)
+    chart.send_keys(Keys.ARROW_LEFT)
+    assert page.seen()[0] < moved[0]
+    chart.send_keys("+")
+    assert page.seen()[1] - page.seen()[0] == pytest.approx(length / 2)
+    for _ in range(4):
+        page.find("#zoom-out").click()
+    assert page.seen() == pytest.approx(whole)
+    assert page.complaints() == []
+
+
+@with_browser
+def test_the_gantt_chart_answers_questions(driver: Any, lu: Path) -> None:
+    from selenium.webdriver import ActionChains
+
+    page = Page(driver, lu)
+    page.open_tab("gantt")
+    page.find("#zoom-all").click()
+    chart = page.find("#gantt-chart")
+    height = chart.size["height"]
+    ActionChains(driver).move_to_element_with_offset(chart, 0, -height // 2 + 30).perform()
+    assert re.match(r"rank 0: [a-z ]+, in [a-z]+", page.find("#tip").text)
+    before = page.picture("#gantt-chart")
+    page.find("#show-messages").click()
+    page.find("#show-path").click()
+    note = page.find("#gantt-note").text
+    assert "Arrows: the 100 of 4,619 messages in view that were waited for longest." in note
+    assert "Red line: the critical path." in note
+    assert page.picture("#gantt-chart") != before
+    for _ in range(6):
+        page.find("#zoom-in").click()
+    assert "Arrows: all messages in view" in page.find("#gantt-note").text
+    page.open_tab("matrix")
+    page.find("input[value=messages]").click()
+    assert "585 messages" in page.find("#matrix-ramp").text
+    assert page.complaints() == []
+
+
+def test_a_short_run_is_shown_whole(late: Path) -> None:
+    assert '"typical": [0.0, 0.' in late.read_text()
+    assert "Shown first" not in late.read_text()
+
+
+@pytest.fixture(scope="module")
+def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of twelve ranks, of which rank 7 once computes 30 times as long."""
+    directory = tmp_path_factory.mktemp("late")
+    (directory / "p.xml").write_text(CLUSTER)
+    lines = []
+    for rank in range(12):
+        for step in range(20):
+            volume = 30_000_000 if (rank, step) == (7, 9) else 1_000_000
+            lines += [f"{rank} compute {volume}", f"{rank} allreduce 1000 0"]
+    (directory / "late.txt").write_text("\n".join(lines) + "\n")
+    result = tisim.replay(directory / "late.txt", platform=directory / "p.xml", event_log=True)
+    write_report(result, directory / "late.html")
+    return directory / "late.html"
+
+
+def test_the_first_page_names_what_delays_everybody(late: Path) -> None:
+    text = late.read_text()
+    for words in (
+        "<b>Rank 7 once computes for 30 ms</b>, 30 times as long as usual, at <a href=",
+        "11 ranks wait for it meanwhile, 319.1 ms together.",
+        "rank 7 computes for 30 ms, usually 1 ms",
+        "tisim replay --speed x2",
+    ):
+        assert words in text, words
+
+
+@with_browser
+def test_the_finding_leads_to_the_chart(driver: Any, late: Path) -> None:
+    page = Page(driver, late)
+    page.find("#summary li a[href^='#gantt?']").click()
+    assert page.find("#gantt").is_displayed()
+    begin, end = page.seen()
+    assert begin < 0.0095 < 0.035 < end < 0.08
+    assert page.lanes() == (0, 11)
+    assert page.complaints() == []
+
+
+@with_browser
+def test_a_row_of_a_table_leads_to_the_chart(driver: Any, late: Path) -> None:
+    page = Page(driver, late, "#waits")
+    page.find("tr[data-look]").click()
+    assert page.find("#gantt").is_displayed()
+    begin, end = page.seen()
+    assert begin < 0.0095 < 0.035 < end < 0.08
+    first, last = page.lanes()
+    assert first <= 7 <= last and last - first < 11
+    page.find("#zoom-all").click()
+    page.find("#lanes-in").click()
+    assert page.lanes() == (3, 8)
+    assert "ranks 3 to 8" in page.find("#range").text
+    page = Page(driver, late, "#gantt?t=0.01..0.02&r=6..7")
+    assert page.seen() == pytest.approx((0.01, 0.02))
+    assert page.lanes() == (6, 7)
+    assert page.complaints() == []
+
+
+@with_browser
+def test_tables_are_sorted_and_searched(driver: Any, lu: Path) -> None:
+    page = Page(driver, lu, "#waits")
+    # The last table: who waits for whom.
+    rows = (
+        "return [...[...document.querySelectorAll('#waits table')].pop().tBodies[0].rows]"
+        ".filter((row) => !row.hidden).map((row) => [...row.cells].map((one) => one.textContent))"
+    )
+    head = "const cells = [...document.querySelectorAll('#waits table')].pop().tHead.rows[0].cells;"
+    times = [int(row[5]) for row in driver.execute_script(rows)]
+    driver.execute_script(head + "cells[5].click()")
+    assert [int(row[5]) for row in driver.execute_script(rows)] == sorted(times, reverse=True)
+    driver.execute_script(head + "cells[5].click()")
+    assert [int(row[5]) for row in driver.execute_script(rows)] == sorted(times)
+    page.find("#waits .filter").send_keys("wait at barrier")
+    assert {row[0] for row in driver.execute_script(rows)} == {"wait at barrier"}
+    assert page.complaints() == []
+
+
+@with_browser
+def test_the_page_can_be_dark(driver: Any, lu: Path) -> None:
+    def look(scheme: str) -> tuple[str, str]:
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        page = Page(driver, lu, "#gantt")
+        colour = "return getComputedStyle(document.body).backgroundColor"
+        return str(driver.execute_script(colour)), page.picture("#gantt-chart")
+
+    dark, light = look("dark"), look("light")
+    assert (dark[0], light[0]) == ("rgb(23, 25, 28)", "rgb(255, 255, 255)")
+    assert dark[1] != light[1]
+
+
+@with_browser
+def test_all_parts_are_printed(driver: Any, lu: Path) -> None:
+    page = Page(driver, lu)
+
+    def shown() -> list[str]:
+        sections = driver.find_elements("css selector", "main > section")
+        return [one.get_attribute("id") for one in sections if one.is_displayed()]
+
+    assert shown() == ["summary"]
+    driver.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    assert {*TABS} <= {*shown()}
+    for chart in ("gantt", "matrix", "links"):
+        assert page.colours(f"#{chart}-chart") >= 4
+    driver.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    assert shown() == ["summary"]
+    assert page.complaints() == []
+
+
+@with_browser
+def test_a_narrow_page_scrolls_down_only(driver: Any, lu: Path) -> None:
+    size = driver.get_window_size()
+    driver.set_window_size(420, 900)
+    try:
+        page = Page(driver, lu)
+        for tab in ("summary", "gantt", "waits", "links"):
+            page.open_tab(tab)
+            script = "return document.documentElement.scrollWidth - window.innerWidth"
+            assert int(driver.execute_script(script)) <= 0, tab
+    finally:
+        driver.set_window_size(size["width"], size["height"])
+
+
+def test_a_packed_trace_says_what_the_application_does(tmp_path: Path, lu: Path) -> None:
+    """A part of the page is from the structure of the trace; other traces would have to be packed.
+
+    Its file may be gone by then.
+    """
+    trace = tmp_path / "ring.tit"
+    Ring(ranks=4, iterations=500).write(tmp_path / "ring")
+    pack(tmp_path / "ring", trace, version=2)
+    result = tisim.replay(trace, platform=GRAPHENE, event_log=True)
+    write_report(result, tmp_path / "ring.html")
+    text = (tmp_path / "ring.html").read_text()
+    assert text.count('data-tab="application"') == 1
+    section = text.partition('<section id="application" hidden>')[2].partition("</section>")[0]
+    assert "<h2>Loops</h2>" in section
+    assert "500" in section
+    assert "&lt;by rank&gt;" in section
+    trace.unlink()
+    write_report(result, tmp_path / "without.html")
+    for page in (tmp_path / "without.html", lu):
+        assert "application" not in page.read_text().partition("<script")[0].replace(
+            'type="application/json"', ""
+        )

@@ -1,0 +1,34 @@
+"""A run that the tests of the viewer look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.unit.viewer import viewer as viewers
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="session")
+def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """NAS LU on four ranks."""
+    if reason := viewers.missing():
+        pytest.skip(f"needs the viewer: {reason}")
+    path = tmp_path_factory.mktemp("run") / "lu.tir"
+    tisim.replay(
+        ROOT / "traces/npb.S.tar.xz/lu.S.4",
+        platform=ROOT / "platforms/graphene.xml",
+        timeline=path,
+    )
+    return path
+
+
+@pytest.fixture(scope="session")
+def viewer(run_file: Path) -> Iterator[viewers.Viewer]:
+    """A viewer of that run."""
+    with viewers.viewer(run_file) as running:
+        yield running

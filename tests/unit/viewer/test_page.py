@@ -1,0 +1,358 @@
+"""The page of the viewer, driven as its readers do."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tisim
+from tests.unit.report import browser as chromium
+from tests.unit.viewer import viewer as viewers
+from tests.unit.viewer.late_rank import LATE, record_late_rank
+from tests.unit.viewer.viewer import Viewer
+
+pytestmark = pytest.mark.skipif(
+    chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}"
+)
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with chromium.browser(tmp_path_factory.mktemp("profile")) as one:
+        yield one
+
+
+@pytest.fixture
+def page(driver: Any, viewer: Viewer) -> Iterator[Any]:
+    """The page, freshly loaded; in the end it must have logged nothing and asked nobody else."""
+    for kind in ("browser", "performance"):
+        driver.get_log(kind)
+    driver.get("about:blank")
+    driver.get(viewer.address)
+    wait_for(driver, "return document.getElementById('chart').dataset.drawn")
+    yield driver
+    assert_quiet(driver, viewer.address)
+
+
+def assert_quiet(driver: Any, address: str) -> None:
+    """A browser has complained of nothing, and asked nobody but a viewer since it was last read."""
+    assert driver.get_log("browser") == []
+    asked = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    addresses = {
+        one["params"]["request"]["url"]
+        for one in asked
+        if one["method"] == "Network.requestWillBeSent"
+    }
+    outside = {one for one in addresses if one.startswith(("http", "ws", "ftp"))}
+    assert {one for one in outside if not one.startswith(address)} == set()
+    assert outside
+
+
+def wait_for(driver: Any, script: str) -> Any:
+    for _ in range(1200):
+        if value := driver.execute_script(script):
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"never true: {script}; {driver.get_log('browser')}")
+
+
+def keys(driver: Any, *pressed: str) -> None:
+    for key in pressed:
+        driver.execute_script(
+            "document.dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0]}))", key
+        )
+
+
+def window(driver: Any) -> str:
+    return str(driver.execute_script("return document.getElementById('window').textContent"))
+
+
+def panel_says(driver: Any, words: str) -> None:
+    script = f"return document.getElementById('panel').textContent.includes({json.dumps(words)})"
+    wait_for(driver, script)
+
+
+def click_at(driver: Any, across: float, down: float) -> None:
+    driver.execute_script(
+        """const canvas = document.getElementById('chart'), box = canvas.getBoundingClientRect();
+        canvas.setPointerCapture = () => {};
+        const x = box.left + 64 + (box.width - 64) * arguments[0];
+        const at = {clientX: x, clientY: box.top + (box.height - 22) * arguments[1], button: 0};
+        for (const one of ['pointerdown', 'pointerup'])
+          canvas.dispatchEvent(new PointerEvent(one, {...at, buttons: 1, bubbles: true}));
+        """,
+        across,
+        down,
+    )
+
+
+def test_zoom_in_both_directions_and_back(page: Any) -> None:
+    whole = window(page)
+    assert whole == "0.000 ms to 79.351 ms, ranks 0 to 3"
+    keys(page, "w")
+    assert window(page) == "19.838 ms to 59.513 ms, ranks 0 to 3"
+    keys(page, "W")
+    assert window(page) == "19.838 ms to 59.513 ms, ranks 1 to 2"
+    keys(page, "D")
+    assert window(page).endswith("ranks 2 to 3")
+    keys(page, "Backspace", "Backspace", "Backspace")
+    assert window(page) == whole
+    page.execute_script(
+        """const canvas = document.getElementById('chart'), box = canvas.getBoundingClientRect();
+        const at = {clientX: box.left + 300, clientY: box.top + 50};
+        canvas.dispatchEvent(new WheelEvent('wheel', {...at, deltaY: -300, cancelable: true}));"""
+    )
+    assert window(page) != whole
+
+
+def test_every_state_of_the_legend_is_drawn(page: Any) -> None:
+    colours = page.execute_script(
+        """const canvas = document.getElementById('chart'), context = canvas.getContext('2d');
+        const {data} = context.getImageData(64, 0, canvas.width - 64, canvas.height - 30);
+        return [...new Set(new Uint32Array(data.buffer))].map((one) => (one & 0xffffff));"""
+    )
+    legend = page.execute_script(
+        "return [...document.querySelectorAll('#legend i')].map((one) => one.style.background)"
+    )
+    assert len(legend) >= 5
+    for colour in legend:
+        red, green, blue = map(int, colour.removeprefix("rgb(").removesuffix(")").split(","))
+        assert red | green << 8 | blue << 16 in colours
+
+
+def test_a_click_on_a_wait_leads_to_its_cause(page: Any, viewer: Viewer) -> None:
+    page.execute_script("document.getElementById('search').value = 'wait > 0.1ms and rank = 3'")
+    page.execute_script("document.getElementById('search-form').requestSubmit()")
+    panel_says(page, "the longest first")
+    wait_for(page, "return document.querySelector('#panel tr.clickable')")
+    page.execute_script("document.querySelector('#panel tr.clickable').click()")
+    panel_says(page, "What it waited for")
+    before = page.execute_script("return document.getElementById('panel').textContent")
+    page.execute_script("document.querySelector('#panel .chain button').click()")
+    wait_for(
+        page,
+        f"return document.getElementById('panel').textContent !== {json.dumps(before)}",
+    )
+    wait_for(page, "return location.hash.includes('s=')")
+
+
+def test_a_click_on_the_picture_selects_a_state(page: Any) -> None:
+    click_at(page, 0.5, 0.4)
+    panel_says(page, "of the trace of rank 1")
+    keys(page, "n")
+    panel_says(page, "of the trace of rank 1")
+
+
+def test_the_address_holds_the_view(page: Any, viewer: Viewer) -> None:
+    keys(page, "w", "w", "m")
+    click_at(page, 0.5, 0.1)
+    panel_says(page, "of the trace of rank 0")
+    shown = window(page)
+    address = wait_for(page, "return location.hash.includes('m=1') && location.href")
+    page.get("about:blank")
+    page.get(address)
+    panel_says(page, "of the trace of rank 0")
+    assert window(page) == shown
+    assert page.execute_script("return document.getElementById('arrows').checked")
+
+
+def test_tables_are_sorted_and_filtered(page: Any) -> None:
+    panel_says(page, "By call and state")
+    page.execute_script("document.querySelector('[data-tab=ranks]').click()")
+    panel_says(page, "Ranks of the window")
+    first = "return document.querySelector('#panel tbody td').textContent"
+    page.execute_script("document.querySelector('#panel th').click()")
+    assert wait_for(page, first) == "3"
+    page.execute_script("document.querySelector('#panel th').click()")
+    assert wait_for(page, first) == "0"
+
+
+def test_an_error_is_one_sentence(page: Any) -> None:
+    page.execute_script("document.getElementById('search').value = 'rank'")
+    page.execute_script("document.getElementById('search-form').requestSubmit()")
+    text = wait_for(
+        page, "const m = document.getElementById('message'); return !m.hidden && m.textContent"
+    )
+    assert text.startswith("'rank' is no condition, such as: wait > 1ms")
+    # The browser logs the status of every answer that says no.
+    refused = page.get_log("browser")
+    assert all("status of 400" in entry["message"] for entry in refused)
+
+
+def test_a_phone_has_no_sideways_scrolling(page: Any, viewer: Viewer) -> None:
+    device = {"width": 420, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", device)
+    try:
+        page.get(viewer.address)
+        panel_says(page, "By call and state")
+        assert page.execute_script("return document.documentElement.scrollWidth") <= 420
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_dark_mode(page: Any) -> None:
+    media = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    try:
+        ground = page.execute_script("return getComputedStyle(document.body).backgroundColor")
+        assert ground == "rgb(23, 25, 28)"
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_windows_are_kept_and_come_back(page: Any, viewer: Viewer) -> None:
+    whole = page.execute_script("return document.getElementById('window').textContent")
+
+    def shown() -> str:
+        return str(page.execute_script("return document.getElementById('window').textContent"))
+
+    keys(page, "w", "w")
+    near = shown()
+    assert near != whole
+    keys(page, "b", "0")
+    assert shown() == whole
+    keys(page, "Backspace")
+    assert shown() == near
+    page.find_element("css selector", "#redo").click()
+    assert shown() == whole
+    name = page.find_element("css selector", ".bookmarks input")
+    assert name.get_attribute("value") == "window 1"
+    page.execute_script("arguments[0].select()", name)
+    name.send_keys("slow @ start\n")
+    page.find_element("css selector", ".bookmarks button").click()
+    assert shown() == near
+    # The address follows a little later.
+    wait_for(page, "return /slow/.test(location.hash) && !/t=0[.][.]/.test(location.hash)")
+    kept = page.execute_script("return location.hash")
+    page.get("about:blank")
+    page.get(viewer.address + kept)
+    wait_for(page, "return document.getElementById('chart').dataset.drawn")
+    assert shown() == near
+    name = page.find_element("css selector", ".bookmarks input")
+    assert name.get_attribute("value") == "slow @ start"
+    page.find_element("css selector", ".bookmarks button[title]").click()
+    wait_for(page, "return !location.hash.includes('slow')")
+
+
+def open_tab(page: Any, name: str) -> None:
+    page.execute_script(f"document.querySelector('[data-tab={name}]').click()")
+
+
+def test_the_critical_path_leads_to_the_long_computation(page: Any, viewer: Viewer) -> None:
+    page.get("about:blank")
+    page.get(viewer.address + "#t=0.03..0.0305&r=0..3&tab=path&k=1")
+    panel_says(page, "Ranks that it is on")
+    drawn = "return document.getElementById('chart').dataset.path"
+    wait_for(page, f"{drawn} === '44'")
+    # Of its longest parts, that of rank 3.
+    rows = "[...document.querySelectorAll('#panel tr.clickable')]"
+    page.execute_script(f"{rows}.find((one) => /compute/.test(one.textContent)).click()")
+    panel_says(page, "compute, 105.2 us")
+    keys(page, "k")
+    wait_for(page, f"{drawn} === '0'")
+
+
+def test_links_are_drawn_on_the_platform(page: Any, viewer: Viewer) -> None:
+    page.get("about:blank")
+    page.get(viewer.address + "#t=0.03..0.0305&tab=links")
+    panel_says(page, "Links that are used in this time: 12")
+    size = wait_for(page, "return document.querySelector('#panel img.platform').naturalWidth")
+    assert size > 300
+
+
+def test_a_selected_receive_has_its_message_and_its_route(page: Any, viewer: Viewer) -> None:
+    page.get("about:blank")
+    # Of a receive whose message is there already, and of one that waits for it.
+    for at in ("2@0.0302", "0@0.03005"):
+        page.get(viewer.address + f"#t=0.03..0.0305&tab=selected&s={at}")
+        panel_says(page, "Its route: 4 links")
+        panel_says(page, "graphene-1, " if at.startswith("0") else "graphene-3, ")
+
+
+def test_colours_orders_and_the_call_path(page: Any, viewer: Viewer) -> None:
+    page.get("about:blank")
+    page.get(viewer.address + "#t=0.03..0.0305&r=0..3&by=cause&o=wait&c=1")
+    legend = "return document.getElementById('legend').textContent.includes('for rank')"
+    wait_for(page, legend)
+    wait_for(page, "return document.getElementById('window').textContent.includes('positions')")
+    wait_for(page, "return document.getElementById('depth-chart').dataset.drawn === '1'")
+    order = json.loads(viewer.get("ask/order?name=wait")[1])["ranks"]
+    click_at(page, 0.5, 0.1)
+    panel_says(page, "of the trace of rank" if order else "")
+    panel_says(page, f"{order[0]} on graphene-{order[0]}")
+    says = f"return document.getElementById('depth-name').textContent.includes('Rank {order[0]}:')"
+    wait_for(page, says)
+    page.execute_script(
+        """const order = document.getElementById('order');
+        order.value = 'host'; order.dispatchEvent(new Event('change'));"""
+    )
+    wait_for(page, "return location.hash.includes('o=host')")
+    page.execute_script(
+        """const by = document.getElementById('by');
+        by.value = 'procedure'; by.dispatchEvent(new Event('change'));"""
+    )
+    # This trace has no call sites.
+    wait_for(page, "return document.getElementById('said').textContent.startsWith('Coloured by')")
+
+
+def test_arrows_are_those_that_can_be_told_apart(viewer: Viewer) -> None:
+    few = json.loads(viewer.get("ask/messages?most=5000&columns=20&lanes=4")[1])
+    every = json.loads(viewer.get("ask/messages?most=5000")[1])
+    assert every["all"] == few["all"] == len(every["messages"]) > 10 * len(few["messages"])
+
+    def waited(one: dict[str, Any]) -> float:
+        return float(one["arrived"] or 0) - float(one["received"] or 0)
+
+    waits = [waited(one) for one in few["messages"]]
+    assert waits == sorted(waits, reverse=True)
+    assert waits[0] == waited(every["messages"][0])
+
+
+def test_a_killed_server_is_noticed(driver: Any, run_file: Path) -> None:
+    with viewers.viewer(run_file) as running:
+        driver.get(running.address)
+        wait_for(driver, "return document.getElementById('chart').dataset.drawn")
+        running.process.kill()
+        running.process.communicate(timeout=60)
+        keys(driver, "w")
+        says = "const message = document.getElementById('message'); return !message.hidden && "
+        wait_for(driver, says + "message.textContent.includes('has tisim view been stopped?')")
+    driver.get_log("browser")
+    driver.get_log("performance")
+
+
+def test_a_rank_that_is_once_late_is_found_by_clicks(driver: Any, tmp_path: Path) -> None:
+    platform = Path(__file__).resolve().parents[3] / "platforms/graphene.xml"
+    trace = record_late_rank(tmp_path)
+    tisim.replay(trace, platform=platform, timeline=tmp_path / "late.tir")
+    with viewers.viewer(tmp_path / "late.tir") as running:
+        driver.get(running.address + "#tab=statistics")
+        panel_says(driver, "By call and state")
+        # What computes: the longest first.
+        rows = "[...document.querySelectorAll('#panel tr.clickable')]"
+        driver.execute_script(f"{rows}.find((one) => /^compute/.test(one.textContent)).click()")
+        panel_says(driver, "the longest first")
+        driver.execute_script("document.querySelector('#panel tbody tr').click()")
+        panel_says(driver, f"{LATE} on graphene-{LATE}")
+        panel_says(driver, "exchange (lu.c:")
+        panel_says(driver, "Who waits meanwhile: 7 ranks")
+        # One of those that wait leads back to it, also through others that wait.
+        driver.execute_script("document.querySelectorAll('#panel tbody tr')[6].click()")
+        panel_says(driver, "What it waited for")
+        panel_says(driver, f"The origin: rank {LATE} was in compute, on graphene-{LATE}")
+        panel_says(driver, "it was busy, computing or transferring, for 9.")
+        # By the critical path, too, and by who computes most.
+        driver.execute_script("document.querySelector('[data-tab=path]').click()")
+        panel_says(driver, "Its longest parts")
+        longest = "return [...document.querySelectorAll('#panel table')].at(-1).tBodies[0]"
+        text = driver.execute_script(f"{longest}.rows[0].textContent")
+        assert text.startswith(f"{LATE}compute")
+        order = json.loads(running.get("ask/order?name=state:compute")[1])["ranks"]
+        assert order[0] == LATE
+    driver.get_log("browser")
+    driver.get_log("performance")

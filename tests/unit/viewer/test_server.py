@@ -1,0 +1,147 @@
+"""The viewer's server: it answers its own page, and nobody else."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.unit.viewer import viewer as viewers
+from tests.unit.viewer.viewer import Viewer
+
+
+def test_it_sends_the_page_and_its_files(viewer: Viewer) -> None:
+    status, page = viewer.get("")
+    assert status == 200 and b"page/viewer.js" in page
+    assert viewer.get("page/viewer.js")[0] == 200
+    assert b"http" not in page
+
+
+@pytest.mark.parametrize("root", ["/", "/wrong/", "//", "/%2e%2e/"])
+def test_nothing_without_the_token(viewer: Viewer, root: str) -> None:
+    for path in ("", "ask/run", "page/viewer.js"):
+        assert viewer.get(path, root=root)[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1:1"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Sec-Fetch-Site": "same-origin"}, 200),
+    ],
+)
+def test_pages_of_other_origins_get_nothing(
+    viewer: Viewer, headers: dict[str, str], status: int
+) -> None:
+    assert viewer.get("ask/run", headers)[0] == status
+
+
+def test_its_own_origin_is_allowed(viewer: Viewer) -> None:
+    port = urlsplit(viewer.address).port
+    assert viewer.get("ask/run", {"Origin": f"http://127.0.0.1:{port}"})[0] == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_nothing_can_be_changed(viewer: Viewer, method: str) -> None:
+    assert viewer.get("ask/run", method=method)[0] == 405
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "page/../server.py",
+        "page/..%2fserver.py",
+        "page/%2e%2e/server.py",
+        "page//etc/passwd",
+        "page/%2fetc%2fpasswd",
+        "../../etc/passwd",
+        "page/",
+        "ask/__class__",
+        "ask/nothing",
+    ],
+)
+def test_no_other_file_is_sent(viewer: Viewer, path: str) -> None:
+    assert viewer.get(path)[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("tile?columns=5000&lanes=4", "columns is at most 4096"),
+        ("tile?columns=100&lanes=99999999", "lanes is at most 2048"),
+        ("tile?columns=x&lanes=4", "columns is a whole number, not 'x'"),
+        ("tile?columns=10&lanes=4&begin=nan", "begin is a number, not 'nan'"),
+        ("tile?columns=10&lanes=4&begin=2&end=1", "a part of 0 to"),
+        ("tile?columns=10&lanes=4&by=luck", "by is one of state, kind, key, procedure"),
+        ("tile?columns=10&lanes=4&first=3&last=1", "first is at most last"),
+        ("record?rank=4&time=0", "rank is at most 3"),
+        ("record?rank=1", "time is a number, not ''"),
+        ("messages?most=999999999", "most is at most 5000"),
+        ("search?q=wat>1", "'wat' is nothing to search for"),
+    ],
+)
+def test_senseless_questions_get_an_error(viewer: Viewer, question: str, reason: str) -> None:
+    status, answer = viewer.get(f"ask/{question}")
+    assert status == 400
+    assert reason in json.loads(answer)["error"]
+
+
+def test_huge_requests_end_with_an_error(viewer: Viewer) -> None:
+    assert viewer.get("ask/search?q=" + "x" * 10_000)[0] == 414
+    assert viewer.get("ask/search?q=" + "x" * 1_000)[0] == 400
+    parts = urlsplit(viewer.address)
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nA: " + b"x" * 100_000)
+        assert connection.recv(64).startswith(b"HTTP/1.1 400")
+    assert viewer.get("ask/run")[0] == 200
+
+
+def test_ctrl_c_ends_it(run_file: Path) -> None:
+    with viewers.viewer(run_file) as running:
+        running.process.send_signal(signal.SIGINT)
+        _, errors = running.process.communicate(timeout=60)
+        assert running.process.returncode == 0
+        assert errors.endswith("tisim: stopped\n") and "Traceback" not in errors
+    assert [path.name for path in run_file.parent.iterdir()] == [run_file.name]
+
+
+def test_a_killed_viewer_leaves_nothing_behind(run_file: Path) -> None:
+    with viewers.viewer(run_file) as running:
+        assert running.get("ask/run")[0] == 200
+        running.process.kill()
+        running.process.communicate(timeout=60)
+        port = urlsplit(running.address).port
+    assert [path.name for path in run_file.parent.iterdir()] == [run_file.name]
+    # The file and the port can be used again at once.
+    with viewers.viewer("--port", str(port), run_file) as again:
+        assert again.get("ask/run")[0] == 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_ended_viewer_removes_the_run_that_it_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    root = Path(__file__).resolve().parents[3]
+    arguments = ["--platform", root / "platforms/graphene.xml", root / "traces/ring.4"]
+    with viewers.viewer(*arguments) as running:
+        assert [path.name[:6] for path in tmp_path.iterdir()] == ["tisim-"]
+        running.process.send_signal(number)
+        running.process.communicate(timeout=60)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_it_listens_on_loopback_only(viewer: Viewer) -> None:
+    port = urlsplit(viewer.address).port
+    with socket.socket() as other, pytest.raises(OSError):
+        other.settimeout(5)
+        other.connect(("127.0.0.2", port))

@@ -1,0 +1,105 @@
+"""One slow node under a halo exchange of 1,000 ranks is found by search, order and clicks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tisim
+from tests.unit.report import browser as chromium
+from tests.unit.viewer import viewer as viewers
+from tests.unit.viewer.test_page import assert_quiet, panel_says, wait_for, window
+from tisim.analysis.timeline.run_file import RunFile, Window
+from tisim.analysis.viewer.causes import Causes
+from tisim.analysis.viewer.search import Search
+from tisim.traces.generate import Halo3D
+
+pytestmark = pytest.mark.skipif(
+    viewers.missing() is not None, reason=f"needs the viewer: {viewers.missing()}"
+)
+
+_SLOW, _RANKS = "old-0", (499, 999)
+_PLATFORM = """<?xml version="1.0"?>
+<platform version="4.1">
+  <zone id="world" routing="Full">
+    <cluster id="new" prefix="new-" suffix="" radical="0-498" speed="3Gf" bw="10Gbps" lat="1us"
+             router_id="n"/>
+    <cluster id="old" prefix="old-" suffix="" radical="0-0" speed="2Gf" bw="10Gbps" lat="1us"
+             router_id="o"/>
+    <link id="between" bandwidth="1Tbps" latency="0us"/>
+    <zoneRoute src="new" dst="old" gw_src="n" gw_dst="o"><link_ctn id="between"/></zoneRoute>
+  </zone>
+</platform>
+"""
+
+
+@pytest.fixture(scope="module")
+def halo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two ranks a host; the platform of docs/howto/find_a_delay.md."""
+    folder = tmp_path_factory.mktemp("halo")
+    (folder / "nodes.xml").write_text(_PLATFORM)
+    Halo3D(ranks=1000, iterations=20).write(folder / "halo.tit")
+    tisim.replay(folder / "halo.tit", platform=folder / "nodes.xml", timeline=folder / "halo.tir")
+    return folder / "halo.tir"
+
+
+def test_the_longest_waits_are_due_to_the_slow_node(halo: Path) -> None:
+    run = RunFile(halo)
+    causes = Causes(run)
+    waits = Search(run, "state = late sender").found(Window(run, 0.0, run.end, 0, 999), 30)
+    assert isinstance(waits["states"], list) and len(waits["states"]) == 30
+    for wait in waits["states"]:
+        details = causes.details(wait["rank"], (wait["start"] + wait["end"]) / 2)
+        origin = details["chain"][-1]
+        assert origin["rank"] in _RANKS and origin["state"] == "compute"
+        # 1 ms at 2 Gf, and 2/3 ms of the rank that waits for it, but for transfers.
+        assert 0.1e-3 < origin["longer"] < 0.5e-3
+        times = [one["start"] for one in (details["state"], *details["chain"])]
+        assert times == sorted(times, reverse=True)
+
+
+@pytest.fixture(scope="module")
+def viewer(halo: Path) -> Iterator[viewers.Viewer]:
+    with viewers.viewer(halo) as running:
+        yield running
+
+
+@pytest.mark.skipif(chromium.missing() is not None, reason=f"needs a browser: {chromium.missing()}")
+def test_the_node_is_found_in_the_page(viewer: viewers.Viewer, tmp_path: Path) -> None:
+    with chromium.browser(tmp_path) as driver:
+        driver.get(viewer.address)
+        wait_for(driver, "return document.getElementById('chart').dataset.drawn")
+        # A search, its longest wait, and the last of the chain of its causes.
+        driver.execute_script("document.getElementById('search').value = 'wait > 0.3ms'")
+        driver.execute_script("document.getElementById('search-form').requestSubmit()")
+        panel_says(driver, "the longest first")
+        driver.execute_script("document.querySelector('#panel tr.clickable').click()")
+        panel_says(driver, f"was in compute, on {_SLOW}. Since both last met, it was busy")
+        driver.execute_script("[...document.querySelectorAll('.chain button')].at(-1).click()")
+        panel_says(driver, f"on {_SLOW}")
+        panel_says(driver, "Who waits meanwhile: ")
+        # The ranks by what they compute: those of the slow node first, in table and picture.
+        driver.execute_script("document.querySelector('[data-tab=ranks]').click()")
+        panel_says(driver, "Ranks of the window")
+        rows = "[...document.querySelectorAll('#panel tbody tr')].slice(0, 3)"
+        first = driver.execute_script(f"return {rows}.map((row) => row.textContent)")
+        assert sorted(text.startswith(f"{rank}{_SLOW}") for rank in _RANKS for text in first) == [
+            *[False] * 4,
+            *[True] * 2,
+        ]
+        driver.execute_script(
+            "const order = document.getElementById('order'); order.value = 'state:compute';"
+            "order.dispatchEvent(new Event('change'))"
+        )
+        wait_for(driver, "return location.hash.includes('o=state')")
+        for _ in range(9):
+            driver.execute_script(
+                "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'W'}))"
+            )
+        assert "positions" in window(driver)
+        ranks = json.loads(viewer.get("ask/order?name=state:compute")[1])["ranks"]
+        assert sorted(ranks[:2]) == [*_RANKS]
+        assert_quiet(driver, viewer.address)

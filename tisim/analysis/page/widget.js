@@ -1,0 +1,65 @@
+// The page of the viewer in a notebook: its own files, whose questions go to the kernel.
+
+// Answers that are waited for, by the number of the question; several views share one kernel.
+const view = Math.random().toString(36).slice(2);
+let asked = 0;
+
+// Asks through the model of the widget; answers are bytes.
+function asker(model) {
+  const waiting = new Map();
+  const take = ({ id, error }, buffers) => {
+    if (!waiting.has(id)) return; // of another view, or given up
+    const { resolve, reject } = waiting.get(id);
+    waiting.delete(id);
+    if (error !== undefined) reject(new Error(error));
+    else resolve(new Uint8Array(buffers[0].buffer, buffers[0].byteOffset, buffers[0].byteLength).slice().buffer);
+  };
+  model.on("msg:custom", take);
+  const ask = (name, query = {}, signal = undefined) => new Promise((resolve, reject) => {
+    const id = `${view}-${asked += 1}`;
+    waiting.set(id, { resolve, reject });
+    if (signal) {
+      signal.addEventListener("abort", () => {
+        waiting.delete(id);
+        reject(new DOMException("not wanted any more", "AbortError"));
+      });
+    }
+    const texts = Object.fromEntries(Object.entries(query).map(([key, value]) => [key, String(value)]));
+    model.send({ id, name, query: texts });
+  });
+  return { ask, end: () => model.off("msg:custom", take) };
+}
+
+// The page as one address: style inside, and each module at an address that its imports name.
+function addressesOf(files) {
+  const made = new Map();
+  const add = (name, type, text) => {
+    made.set(name, URL.createObjectURL(new Blob([text], { type })));
+    return made.get(name);
+  };
+  const module = (name) => made.get(name) || add(name, "text/javascript", files[name].replace(
+    /(from ")\.\/([\w-]+\.js)"/g, (_, before, other) => `${before}${module(other)}"`,
+  ));
+  const html = files["viewer.html"]
+    .replace('<link rel="stylesheet" href="page/viewer.css">', () => `<style>${files["viewer.css"]}</style>`)
+    .replace("page/viewer.js", module("viewer.js"));
+  return { page: add("viewer.html", "text/html", html), all: [...made.values()] };
+}
+
+async function render({ model, el }) {
+  const { ask, end } = asker(model);
+  const { height, files } = JSON.parse(new TextDecoder().decode(await ask("page")));
+  const { page, all } = addressesOf(files);
+  const frame = document.createElement("iframe");
+  Object.assign(frame.style, { width: "100%", height: `${height}px`, border: "0" });
+  frame.title = "tisim view";
+  frame.askKernel = ask; // ask.js finds it
+  frame.src = page;
+  el.append(frame);
+  return () => {
+    end();
+    all.forEach((address) => URL.revokeObjectURL(address));
+  };
+}
+
+export default { render };

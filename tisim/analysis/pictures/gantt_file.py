@@ -1,0 +1,100 @@
+"""Gantt charts as files: SVG or PNG."""
+
+from __future__ import annotations
+
+import io
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim.analysis.pictures.gantt import GanttChart
+from tisim.errors import InputError
+from tisim.support.files import write_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tisim.analysis.result import Result
+
+_FORMATS = (".svg", ".png")
+
+
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """Check that a file has the suffix of a picture.
+
+    Raises
+    ------
+    InputError
+        When it has not.
+    """
+    if Path(path).suffix.lower() not in _FORMATS:
+        raise InputError(f"a Gantt chart's suffix is one of {', '.join(_FORMATS)}", file=path)
+
+
+def draw_gantt(
+    result: Result,
+    path: str | os.PathLike[str],
+    *,
+    begin: float = 0.0,
+    end: float | None = None,
+) -> None:
+    """Draw what every rank was doing over time.
+
+    Bars are states, in the colours of `tisim.analysis.pictures.colours`; arrows are messages. Where
+    there are more states than can be seen, each column of a lane shows the shares of the time that
+    its ranks spend in each state; where there are more messages than can be seen, some are drawn,
+    chosen at random. The picture says so.
+
+    Parameters
+    ----------
+    result
+        A result with an event log.
+    path
+        File whose suffix is ``.svg`` or ``.png``.
+    begin, end
+        The part of the simulated time to draw, in seconds; all of it by default.
+
+    Raises
+    ------
+    InputError
+        When the suffix is another, the file cannot be written, or nothing is simulated in that
+        time.
+    TisimError
+        When the result has no event log.
+    """
+    check_picture(path)
+    log = result.require_event_log()
+    whole = log.run.end
+    last = whole if end is None else min(end, whole)
+    if not (0 <= begin < last or begin == last == whole == 0):
+        raise InputError(f"the simulation lasts from 0 to {whole:.9g} s; draw a part of that")
+    chart = GanttChart(log, begin, last)
+    write_file(path, _picture(chart, Path(path).suffix.lower()[1:]))
+
+
+def _picture(chart: GanttChart, form: str) -> bytes:
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    height = max(1.6, min(6.4, 0.45 * chart.lanes.count))
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "tisim", "font.size": 9}):
+        figure = Figure(figsize=(11, height + 1.9), layout="constrained")
+        FigureCanvasAgg(figure)
+        notes = chart.draw(figure.add_subplot())
+        _add_legend(figure, chart)
+        figure.text(0.01, 0.0, notes, fontsize=8, color="#444444", va="top")
+        buffer = io.BytesIO()
+        save = partial(figure.savefig, buffer, format=form, bbox_inches="tight", pad_inches=0.12)
+        if form == "svg":
+            save(metadata={"Date": None})
+        else:
+            save(dpi=130)
+    return buffer.getvalue()
+
+
+def _add_legend(figure: Figure, chart: GanttChart) -> None:
+    handles = chart.legend()
+    if handles:
+        figure.legend(handles=handles, loc="outside upper left", ncols=7, frameon=False, fontsize=8)

@@ -1,0 +1,152 @@
+"""What an application does, as a section of a report: from its packed trace alone."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from tisim.analysis.report.page import facts, table
+from tisim.errors import InputError
+from tisim.support.quantities import format_bytes
+from tisim.traces.inspection import Inspection, inspect, is_inspected_as_it_is
+from tisim.traces.inspection_text import actions_text, ranks_text, shown_call
+from tisim.traces.phases import phases_of
+
+_ROWS = 12
+
+
+def application_of(trace: str) -> Inspection | None:
+    """Inspect the trace of a result; None when it is no packed file of version 2, or not there.
+
+    Other traces would have to be packed first, which takes longer than a page is worth.
+    """
+    if not Path(trace).is_file():
+        return None
+    try:
+        return inspect(trace) if is_inspected_as_it_is(trace) else None
+    except InputError:
+        return None
+
+
+def application_tab(found: Inspection | None) -> str:
+    """The button that opens the page."""
+    return "" if found is None else '<button role="tab" data-tab="application">Application</button>'
+
+
+def application_page(found: Inspection | None) -> str:
+    """Phases, loops, calls and classes of ranks."""
+    if found is None:
+        return ""
+    first = found.classes[0]
+    summary = facts(
+        [
+            ("ranks", f"{found.ranks:,}"),
+            ("classes of ranks that do the same", f"{found.class_count:,}"),
+            ("actions", f"{found.actions:,}"),
+            ("bytes of the packed trace", f"{found.nbytes:,}"),
+            *([("how it was made", found.extrapolated)] if found.extrapolated else []),
+        ]
+    )
+    return (
+        '<section id="application" hidden>'
+        '<p class="note">From the structure of the trace; nothing of the replay is in here. In a '
+        "call, rank+1 is a peer relative to the rank that makes it, &lt;by rank&gt; a number of "
+        "each rank's own, and * one that differs from time to time. <code>tisim inspect</code> "
+        "says more.</p>"
+        f"{summary}<h2>Phases of ranks {escape(ranks_text(first))}</h2>{_phases(found)}"
+        f"<h2>Loops</h2>{_loops(found)}<h2>Calls</h2>{_calls(found)}"
+        f"{_computed_paths(found)}{_call_paths(found)}"
+        f"<h2>Actions</h2>{_actions(found)}<h2>Classes of ranks</h2>{_classes(found)}</section>"
+    )
+
+
+def _phases(found: Inspection) -> str:
+    phases = phases_of(found.classes[0])
+    rows = [
+        (
+            escape(actions_text(phase.actions) + ("" if phase.whole else ", ...")),
+            f"{phase.iterations:,}",
+            f"{phase.calls:,}",
+        )
+        for phase in phases[:_ROWS]
+    ]
+    return table(["actions", "times", "calls"], rows) + _rest(len(phases))
+
+
+def _loops(found: Inspection) -> str:
+    rows = [
+        (
+            escape(actions_text(loop.actions)),
+            f"{loop.iterations:,}",
+            f"{loop.entered:,}",
+            f"{loop.calls:,}",
+            f"{loop.ranks:,}",
+        )
+        for loop in found.loops[:_ROWS]
+    ]
+    head = ["actions of one iteration", "iterations", "entered", "calls of one", "ranks"]
+    return table(head, rows) + _rest(found.loop_count)
+
+
+def _calls(found: Inspection) -> str:
+    rows = [
+        (escape(shown_call(call.text)), f"{call.calls:,}", f"{call.ranks:,}")
+        for call in found.signatures[:_ROWS]
+    ]
+    return table(["call", "calls", "ranks"], rows) + _rest(found.signature_count)
+
+
+def _call_paths(found: Inspection) -> str:
+    """Where in the program calls are made; only recorded traces say that."""
+    if not found.call_paths:
+        return ""
+    rows = [
+        (escape(row.path), escape(row.action), f"{row.calls:,}") for row in found.call_paths[:_ROWS]
+    ]
+    listed = table(["called at", "action", "calls"], rows) + _rest(found.call_path_count)
+    return f"<h2>Call paths</h2>{listed}"
+
+
+def _computed_paths(found: Inspection) -> str:
+    """Where in the program computations are; only traces with samples say that."""
+    if not found.computed_paths:
+        return ""
+    rows = [
+        (escape(row.path), f"{row.samples:,}", f"{row.share:.1%}")
+        for row in found.computed_paths[:_ROWS]
+    ]
+    listed = table(["computed at", "samples", "share"], rows) + _rest(found.computed_path_count)
+    return f"<h2>Computations by call path</h2>{listed}"
+
+
+def _actions(found: Inspection) -> str:
+    rows = [
+        (
+            escape(count.name),
+            f"{count.actions:,}",
+            f"{count.messages:,}" if count.messages else "",
+            format_bytes(count.bytes) if count.messages else "",
+        )
+        for count in found.by_action
+    ]
+    return table(["action", "number", "messages", "bytes"], rows)
+
+
+def _classes(found: Inspection) -> str:
+    rows = [
+        (
+            escape(ranks_text(row)),
+            f"{row.ranks:,}",
+            f"{row.calls:,}",
+            f"{row.longest_loop:,}" if row.longest_loop else "",
+        )
+        for row in found.classes[:_ROWS]
+    ]
+    head = ["ranks", "number", "calls of each", "longest loop"]
+    return table(head, rows) + _rest(found.class_count)
+
+
+def _rest(count: int) -> str:
+    if count <= _ROWS:
+        return ""
+    return f'<p class="note">and {count - _ROWS:,} more, which tisim inspect lists.</p>'

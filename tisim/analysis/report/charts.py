@@ -1,0 +1,439 @@
+"""Charts as SVG inside pages; colours follow the page, which is dark where the browser is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tisim.analysis.report.svg import HUES, Scale, blend, line, picture, shorten, text, titled
+
+_BARS_WIDTH, _BAR_ROW, _BARS_TOP = 720.0, 24.0, 12.0
+_BAR_NAME = 30
+_LESS, _MORE = "#0072B2", "#D55E00"
+
+
+class Bar(NamedTuple):
+    """One bar.
+
+    Attributes
+    ----------
+    name
+        What it is of.
+    low, high
+        Its ends; the one may be 0.
+    low_name, high_name
+        What is written at its ends.
+    """
+
+    name: str
+    low: float
+    high: float
+    low_name: str = ""
+    high_name: str = ""
+
+
+def diverging_bars(bars: Sequence[Bar], *, label: str, show: Callable[[float], str]) -> str:
+    """Draw bars around 0, one a row.
+
+    Parameters
+    ----------
+    bars
+        At least one.
+    label
+        What their lengths are, with the unit.
+    show
+        Writes a length.
+    """
+    left = 6.6 * max(len(shorten(bar.name, _BAR_NAME)) for bar in bars) + 16
+    margin = 6.6 * max(len(_end(bar, show, high)) for bar in bars for high in (False, True)) + 10
+    ends = [end for bar in bars for end in (bar.low, bar.high)]
+    has_left = any(bar.low < 0 for bar in bars)
+    begin = left + (margin if has_left else 0.0)
+    scale = Scale.over(ends, begin, _BARS_WIDTH - margin, zero=True)
+    zero = scale.place(0.0)
+    bottom = _BARS_TOP + len(bars) * _BAR_ROW
+    parts = [line(zero, _BARS_TOP - 4, zero, bottom)]
+    for row, bar in enumerate(bars):
+        y = _BARS_TOP + row * _BAR_ROW
+        parts.append(text(left - 10, y + 16, shorten(bar.name, _BAR_NAME), anchor="end"))
+        for end, high in ((bar.low, False), (bar.high, True)):
+            if end == 0:
+                continue
+            x, width = min(zero, scale.place(end)), abs(scale.place(end) - zero)
+            shape = (
+                f'<rect x="{x:.1f}" y="{y + 3:.1f}" width="{max(width, 0.8):.1f}" height="17" '
+                f'fill="{_MORE if end > 0 else _LESS}"/>'
+            )
+            parts.append(titled(shape, f"{bar.name} {_end(bar, show, high)}"))
+            outside = (x + width + 5, "start") if end > 0 else (x - 5, "end")
+            parts.append(text(outside[0], y + 16, _end(bar, show, high), anchor=outside[1]))
+    parts.append(text(zero, bottom + 14, label, anchor="middle", faint=True))
+    return picture(_BARS_WIDTH, bottom + 20, parts, label)
+
+
+def _end(bar: Bar, show: Callable[[float], str], high: bool) -> str:
+    value, name = (bar.high, bar.high_name) if high else (bar.low, bar.low_name)
+    return f"{name}: {show(value)}" if name else show(value)
+
+
+_WIDTH, _HEIGHT = 560.0, 320.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 84.0, 14.0, 16.0, 50.0
+_NAMED = len(HUES)
+_LEGEND_ROW = 17.0
+_LEGEND_NAME = 60
+
+
+class Curve(NamedTuple):
+    """Points of one curve.
+
+    Attributes
+    ----------
+    name
+        What it is, for the legend; may be empty.
+    points
+        Their x, y, and the least and greatest y there.
+    joined
+        Whether lines join the points.
+    """
+
+    name: str
+    points: Sequence[tuple[float, float, float, float]]
+    joined: bool = True
+
+
+class _Frame(NamedTuple):
+    x: Scale
+    y: Scale
+
+
+def curves(
+    drawn: Sequence[Curve],
+    *,
+    x_label: str,
+    y_label: str,
+    show_y: Callable[[float], str],
+    x_names: Sequence[str] | None = None,
+) -> str:
+    """Draw curves.
+
+    Parameters
+    ----------
+    drawn
+        At least one, with at least one point. Up to eight have colours and a legend.
+    x_label, y_label
+        What the axes are, with units.
+    show_y
+        Writes a value of y.
+    x_names
+        Where x has names instead of numbers: the names of 0, 1, 2, ...
+    """
+    frame = _frame(drawn, x_names)
+    parts = [*_axes(frame, x_label, y_label, show_y, x_names)]
+    few = len(drawn) <= _NAMED
+    for place, curve in enumerate(drawn):
+        colour = HUES[place] if few else HUES[0]
+        opacity = 1.0 if few else 0.35
+        spots = [(frame.x.place(x), *map(frame.y.place, ys)) for x, *ys in curve.points]
+        if curve.joined and len(spots) > 1:
+            way = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in spots)
+            parts.append(
+                f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="1.8" '
+                f'opacity="{opacity}"/>'
+            )
+        for (x, y, low, high), point in zip(spots, curve.points, strict=True):
+            if low != high:
+                parts.append(line(x, low, x, high, f'stroke="{colour}" opacity="{opacity}"'))
+            at = x_names[int(point[0])] if x_names is not None else f"{point[0]:g}"
+            named = f"{curve.name}; " if curve.name else ""
+            dot = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.4" fill="{colour}" opacity="{opacity}"/>'
+            parts.append(titled(dot, f"{named}{x_label} {at}: {show_y(point[1])}"))
+    height = _HEIGHT
+    if few and any(curve.name for curve in drawn):
+        for place, curve in enumerate(drawn):
+            y = _HEIGHT + place * _LEGEND_ROW + 6
+            parts.append(
+                line(_LEFT, y - 4, _LEFT + 22, y - 4, f'stroke="{HUES[place]}" stroke-width="2.5"')
+            )
+            parts.append(text(_LEFT + 28, y, shorten(curve.name, _LEGEND_NAME)))
+        height += len(drawn) * _LEGEND_ROW + 4
+    return picture(_WIDTH, height, parts, f"{y_label} over {x_label}")
+
+
+def front(
+    points: Sequence[tuple[float, float, str]],
+    best: Sequence[int],
+    *,
+    x_label: str,
+    y_label: str,
+    show_y: Callable[[float], str],
+) -> str:
+    """Draw points with their names; those of the places `best`, from left to right, are joined."""
+    one = Curve("", [(x, y, y, y) for x, y, _ in points], joined=False)
+    frame = _frame([one], None)
+    parts = [*_axes(frame, x_label, y_label, show_y, None)]
+    spots = [(frame.x.place(x), frame.y.place(y)) for x, y, _ in points]
+    steps = []
+    for before, after in zip([None, *best[:-1]], best, strict=True):
+        if before is not None:
+            steps.append(f"{spots[after][0]:.1f},{spots[before][1]:.1f}")
+        steps.append(f"{spots[after][0]:.1f},{spots[after][1]:.1f}")
+    parts.append(
+        f'<polyline points="{" ".join(steps)}" fill="none" stroke="{HUES[1]}" stroke-width="1.8"/>'
+    )
+    chosen = set(best)
+    # The best ones last: others may be at the same place.
+    order = [place for place in range(len(points)) if place not in chosen] + list(best)
+    for place in order:
+        (x, y), (cost, time, name) = spots[place], points[place]
+        colour, radius = (HUES[1], 4.5) if place in chosen else (HUES[0], 3.2)
+        dot = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colour}"/>'
+        parts.append(titled(dot, f"{name}: {cost:g}, {show_y(time)}"))
+    return picture(_WIDTH, _HEIGHT, parts, f"{y_label} over {x_label}")
+
+
+def _frame(drawn: Sequence[Curve], x_names: Sequence[str] | None) -> _Frame:
+    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+    ys = [y for curve in drawn for _, *values in curve.points for y in values]
+    if x_names is not None:
+        x = Scale(-0.5, len(x_names) - 0.5, _LEFT, right)
+    else:
+        values = [point[0] for curve in drawn for point in curve.points]
+        x = Scale.over(values, _LEFT + 10, right - 10)
+    y = Scale.over(ys, bottom, _TOP)
+    if not y.logarithmic:
+        # From 0, so that heights compare as the values do.
+        y = Scale.over([*ys, 1.04 * max(ys)], bottom, _TOP, zero=True)
+    return _Frame(x, y)
+
+
+def _axes(
+    frame: _Frame,
+    x_label: str,
+    y_label: str,
+    show_y: Callable[[float], str],
+    x_names: Sequence[str] | None,
+) -> list[str]:
+    bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    parts = [line(_LEFT, bottom, right, bottom), line(_LEFT, _TOP, _LEFT, bottom)]
+    for value in frame.y.ticks():
+        y = frame.y.place(value)
+        parts.append(line(_LEFT, y, right, y, 'class="grid"'))
+        parts.append(text(_LEFT - 6, y + 4, show_y(value), anchor="end"))
+    if x_names is not None:
+        room = max(int((right - _LEFT) / max(len(x_names), 1) / 6.5), 4)
+        named = [(float(place), shorten(name, room)) for place, name in enumerate(x_names)]
+    else:
+        named = [(value, f"{value:g}") for value in frame.x.ticks()]
+    for value, name in named:
+        x = frame.x.place(value)
+        parts.append(line(x, bottom, x, bottom + 4))
+        parts.append(text(x, bottom + 17, name, anchor="middle"))
+    parts.append(text((_LEFT + right) / 2, bottom + 36, x_label, anchor="middle"))
+    parts.append(text(4, 10, y_label, faint=True))
+    return parts
+
+
+_CELL_WIDTH, _CELL_HEIGHT = 74.0, 26.0
+_CELL_NAME = 22
+_LETTER = 7.0  # the width of a letter, about
+# From the least value to the greatest: lighter to darker, in grey too.
+_HEAT = ((247, 244, 225), (242, 196, 109), (217, 115, 54), (139, 38, 64), (58, 14, 62))
+
+
+def heat_map(
+    values: Sequence[Sequence[float | None]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    row_label: str,
+    column_label: str,
+    show: Callable[[float], str],
+) -> str:
+    """Draw cells with their values; None: there is none.
+
+    Parameters
+    ----------
+    values
+        By row and column.
+    rows, columns
+        Their names.
+    row_label, column_label
+        What they are.
+    show
+        Writes a value.
+    """
+    known = [value for row in values for value in row if value is not None]
+    low, high = min(known), max(known)
+    left = _LETTER * max(len(shorten(name, _CELL_NAME)) for name in rows) + 12
+    # The name of the rows may be as long as it is: it has a line of its own above them.
+    top = 58.0
+    parts = [text(left, 12, column_label, faint=True), text(0, 50, row_label, faint=True)]
+    for place, name in enumerate(columns):
+        x = left + (place + 0.5) * _CELL_WIDTH
+        parts.append(text(x, 32, shorten(name, 10), anchor="middle"))
+    for row, (name, cells) in enumerate(zip(rows, values, strict=True)):
+        y = top + row * _CELL_HEIGHT
+        parts.append(text(left - 8, y + 17, shorten(name, _CELL_NAME), anchor="end"))
+        for column, value in enumerate(cells):
+            if value is None:
+                continue
+            x = left + column * _CELL_WIDTH
+            part = (value - low) / (high - low) if high > low else 0.0
+            red, green, blue = blend(_HEAT, part)
+            cell = (
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{_CELL_WIDTH - 1}" '
+                f'height="{_CELL_HEIGHT - 1}" fill="rgb({red},{green},{blue})"/>'
+            )
+            where = f"{row_label} {name}, {column_label} {columns[column]}"
+            parts.append(titled(cell, f"{where}: {show(value)}"))
+            dark = 0.3 * red + 0.59 * green + 0.11 * blue < 140
+            ink = "#FFFFFF" if dark else "#1C1C1C"
+            parts.append(
+                f'<text x="{x + _CELL_WIDTH / 2:.1f}" y="{y + 17:.1f}" text-anchor="middle" '
+                f'style="fill:{ink}">{show(value)}</text>'
+            )
+    width = max(
+        left + len(columns) * _CELL_WIDTH,
+        left + _LETTER * len(column_label),
+        _LETTER * len(row_label),
+    )
+    return picture(width, top + len(rows) * _CELL_HEIGHT, parts, f"{row_label} and {column_label}")
+
+
+_TIME_WIDTH, _TIME_HEIGHT = 760.0, 190.0
+_TIME_LEFT, _TIME_RIGHT, _TIME_TOP, _TIME_BOTTOM = 90.0, 14.0, 20.0, 34.0
+_STRIP_ROW = 15.0
+_STRIP_NAME = 24
+# From nothing to the most, lighter to darker, in grey too.
+_BLUES = ((236, 240, 244), (161, 196, 220), (72, 140, 190), (19, 82, 139), (8, 36, 75))
+
+
+class TimeSeries(NamedTuple):
+    """Values in bins of time.
+
+    Attributes
+    ----------
+    name
+        What they are of.
+    values
+        In each bin from the beginning on; behind its end they are 0.
+    """
+
+    name: str
+    values: Sequence[float]
+
+
+def areas(
+    series: Sequence[TimeSeries],
+    *,
+    width: float,
+    end: float,
+    y_label: str,
+    show_y: Callable[[float], str],
+) -> str:
+    """Draw up to eight series, one above the other.
+
+    Parameters
+    ----------
+    series
+        The first one is at the bottom.
+    width
+        Seconds of a bin.
+    end
+        When the axis ends, in seconds.
+    y_label
+        What the values are.
+    show_y
+        Writes a value.
+    """
+    count = max(len(one.values) for one in series)
+    sums = [[0.0] * count]
+    for one in series:
+        padded = [*one.values, *[0.0] * (count - len(one.values))]
+        sums.append([below + value for below, value in zip(sums[-1], padded, strict=True)])
+    bottom, right = _TIME_HEIGHT - _TIME_BOTTOM, _TIME_WIDTH - _TIME_RIGHT
+    x = Scale(0.0, end or 1.0, _TIME_LEFT, right)
+    y = Scale.over([0.0, 1.04 * (max(sums[-1]) or 1.0)], bottom, _TIME_TOP, zero=True)
+    parts = [*_time_axis(x, bottom)]
+    for value in y.ticks():
+        parts.append(line(_TIME_LEFT, y.place(value), right, y.place(value), 'class="grid"'))
+        parts.append(text(_TIME_LEFT - 6, y.place(value) + 4, show_y(value), anchor="end"))
+    parts.append(text(4, 12, y_label, faint=True))
+    for place, one in enumerate(series):
+        steps = [*_steps(sums[place + 1], width, end, x, y)]
+        steps += reversed([*_steps(sums[place], width, end, x, y)])
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in steps)
+        colour = HUES[place % len(HUES)]
+        parts.append(titled(f'<polygon points="{points}" fill="{colour}"/>', one.name))
+        at = _TIME_LEFT + 130 * place
+        parts.append(
+            f'<rect x="{at + 60:.1f}" y="3" width="10" height="10" fill="{colour}"/>'
+            + text(at + 75, 12, shorten(one.name, 16))
+        )
+    return picture(_TIME_WIDTH, _TIME_HEIGHT, parts, f"{y_label} over time")
+
+
+def strips(
+    series: Sequence[TimeSeries],
+    *,
+    width: float,
+    end: float,
+    show: Callable[[float], str],
+) -> str:
+    """Draw each series as a row of cells: the darker, the more.
+
+    Parameters
+    ----------
+    series
+        At least one; from top to bottom.
+    width
+        Seconds of a bin.
+    end
+        When the axis ends, in seconds.
+    show
+        Writes a value, for tooltips.
+    """
+    most = max((value for one in series for value in one.values), default=0.0) or 1.0
+    left = 6.8 * max(len(shorten(one.name, _STRIP_NAME)) for one in series) + 14
+    x = Scale(0.0, end or 1.0, left, _TIME_WIDTH - _TIME_RIGHT)
+    bottom = 6 + len(series) * _STRIP_ROW
+    parts = [*_time_axis(x, bottom)]
+    for row, one in enumerate(series):
+        top = 6 + row * _STRIP_ROW
+        parts.append(text(left - 8, top + 11, shorten(one.name, _STRIP_NAME), anchor="end"))
+        for place, value in enumerate(one.values):
+            begin = place * width
+            if value <= 0 or begin >= end:
+                continue
+            at, until = x.place(begin), x.place(min(begin + width, end))
+            red, green, blue = blend(_BLUES, value / most)
+            cell = (
+                f'<rect x="{at:.1f}" y="{top:.1f}" width="{max(until - at, 0.5):.2f}" '
+                f'height="{_STRIP_ROW - 1}" fill="rgb({red},{green},{blue})"/>'
+            )
+            parts.append(titled(cell, f"{one.name} at {begin:.6g} s: {show(value)}"))
+    return picture(_TIME_WIDTH, bottom + _TIME_BOTTOM, parts, "each row over time")
+
+
+def _steps(
+    values: Sequence[float], width: float, end: float, x: Scale, y: Scale
+) -> list[tuple[float, float]]:
+    corners = []
+    for place, value in enumerate(values):
+        if place * width >= end:
+            break
+        height = y.place(value)
+        corners += [
+            (x.place(place * width), height),
+            (x.place(min((place + 1) * width, end)), height),
+        ]
+    return corners
+
+
+def _time_axis(x: Scale, bottom: float) -> list[str]:
+    parts = [line(x.place(x.low), bottom, x.place(x.high), bottom)]
+    for value in x.ticks():
+        at = x.place(value)
+        parts.append(line(at, bottom, at, bottom + 4))
+        parts.append(text(at, bottom + 16, f"{value:g} s", anchor="middle"))
+    return parts

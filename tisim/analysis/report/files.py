@@ -1,0 +1,155 @@
+"""What was done with files, as a section of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from tisim.analysis.file_tables import (
+    bandwidth_series,
+    both_ways,
+    habit_rows,
+    server_rows,
+    size_class,
+    title_of,
+    wait_rows,
+)
+from tisim.analysis.report.charts import TimeSeries, areas, strips
+from tisim.analysis.report.page import table
+from tisim.support.quantities import format_bytes
+
+if TYPE_CHECKING:
+    from tisim.analysis.result import Result
+    from tisim.kernel.file_sums import IoDict
+
+_ROWS = 30
+# So many servers of each file system, and so many names of files, have a row in the pictures.
+_STRIPS = 40
+
+
+def file_tab(io: IoDict | None) -> str:
+    """The button that opens the page; empty without files."""
+    return "" if io is None else '<button role="tab" data-tab="files">Files</button>'
+
+
+def file_page(result: Result) -> str:
+    """Bandwidth over time, habits, servers and waits; empty without files."""
+    io = result.io
+    if io is None:
+        return ""
+    end = result.simulated_time
+    uses = io.get("files", [])
+    return (
+        f'<section id="files" hidden>{_file_systems(io, end)}{_files(io, end)}'
+        f"<h2>How files are used</h2>{_table(habit_rows(uses, _ROWS), 3)}"
+        '<p class="note">A call is consecutive if it begins where the one before on the same '
+        "handle has ended, sequential if it begins there or behind, otherwise random. Aligned "
+        "calls begin at a multiple of the stripe, on disks of hosts of 4096 bytes. Files that the "
+        "trace names alike are one row.</p>"
+        f"{_sizes(io)}{_servers(io, end)}</section>"
+    )
+
+
+def _file_systems(io: IoDict, end: float) -> str:
+    """A picture for each file system: what is read and written over time."""
+    width = io.get("bin_seconds", 0.0)
+    by_name: dict[str, list[TimeSeries]] = {}
+    for of, name, way, moved in bandwidth_series(io):
+        if of == "file system":
+            rates = [nbytes / width for nbytes in moved]
+            by_name.setdefault(name, []).append(TimeSeries(way, rates))
+    return "".join(
+        f"<h2>Bandwidth of {escape(name)}</h2>"
+        + areas(series, width=width, end=end, y_label="bytes a second", show_y=_rate)
+        for name, series in by_name.items()
+    )
+
+
+def _files(io: IoDict, end: float) -> str:
+    """A row for each name of files."""
+    width = io.get("bin_seconds", 0.0)
+    by_name: dict[str, list[float]] = {}
+    for of, name, _, moved in bandwidth_series(io):
+        if of == "files":
+            known = by_name.get(name, [])
+            count = max(len(known), len(moved))
+            rates = [nbytes / width for nbytes in moved]
+            by_name[name] = [
+                one + other
+                for one, other in zip(_padded(known, count), _padded(rates, count), strict=True)
+            ]
+    if len(by_name) < 2:
+        return ""
+    most = sorted(by_name.items(), key=lambda item: -sum(item[1]))[:_STRIPS]
+    drawn = [TimeSeries(name, rates) for name, rates in most]
+    return "<h2>Bandwidth of files</h2>" + strips(drawn, width=width, end=end, show=_rate)
+
+
+def _servers(io: IoDict, end: float) -> str:
+    width = io.get("bin_seconds", 0.0)
+    parts = []
+    for name, servers in io.get("file_systems", {}).items():
+        used = [i for i, requests in enumerate(servers["requests"][:-1]) if requests]
+        drawn = [
+            TimeSeries(servers["hosts"][i], [nbytes / width for nbytes in both_ways(servers, i)])
+            for i in used[:_STRIPS]
+        ]
+        if any(one.values for one in drawn):
+            peak = max(max(one.values, default=0.0) for one in drawn)
+            parts.append(
+                f"<h2>Servers of {escape(name)} over time</h2>"
+                f"{strips(drawn, width=width, end=end, show=_rate)}"
+                '<p class="note">The darker, the more bytes a second of requests that are at the '
+                f"server; the darkest are {_rate(peak)}."
+                f"{' Others are left out.' if used[_STRIPS:] else ''}</p>"
+            )
+    rows = [*server_rows(io, _ROWS)]
+    if len(rows) > 1:
+        parts.append(f"<h2>Servers, longest waited for first</h2>{_table(iter(rows), 2)}")
+        parts.append(
+            "<h2>Who waits for which server</h2>"
+            f"{_table(wait_rows(io, _ROWS), 3)}"
+            '<p class="note">A call waits for the server that replies last; those that reply last '
+            "at one instant share its seconds.</p>"
+        )
+    return "".join(parts)
+
+
+def _sizes(io: IoDict) -> str:
+    """How many calls of each name have which sizes."""
+    uses = sorted(
+        io.get("files", []),
+        key=lambda use: -(use["reads"]["calls"] + use["writes"]["calls"]),
+    )[:_ROWS]
+    counted = [
+        (title_of(use), way, accesses["sizes"])
+        for use in uses
+        for way, accesses in (("reads", use["reads"]), ("writes", use["writes"]))
+        if accesses["calls"]
+    ]
+    used = (
+        [i for i in range(len(counted[0][2])) if any(sizes[i] for *_, sizes in counted)]
+        if (counted)
+        else []
+    )
+    if not used:
+        return ""
+    rows = [
+        (escape(name), way, *(f"{sizes[i]:,}" if sizes[i] else "" for i in used))
+        for name, way, sizes in counted
+    ]
+    return "<h2>Calls by size</h2>" + table(["files", "", *map(size_class, used)], rows, 2)
+
+
+def _table(rows: Iterator[Sequence[str]], texts: int) -> str:
+    head = next(rows)
+    return table(head, [[escape(cell) for cell in row] for row in rows], texts)
+
+
+def _padded(values: Sequence[float], count: int) -> list[float]:
+    return [*values, *[0.0] * (count - len(values))]
+
+
+def _rate(nbytes: float) -> str:
+    return f"{format_bytes(nbytes)}/s"

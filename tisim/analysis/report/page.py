@@ -1,0 +1,200 @@
+"""Pages of HTML in one file: tables and other pieces, style, and one script made of modules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib import resources
+
+from tisim.analysis.pictures.colours import COLOURS, MEANINGS
+
+
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    texts: int = 1,
+    looks: Sequence[str] | None = None,
+) -> str:
+    """A table of cells that are HTML; the first `texts` columns are texts, the others numbers.
+
+    `looks`: of each row the part of the chart that a click shows, as ``begin,end,rank``.
+    """
+    listed = list(rows)
+    if not listed:
+        return '<p class="note">Nothing.</p>'
+
+    def line(tag: str, cells: Sequence[str], look: str = "") -> str:
+        made = (
+            f'<{tag} class="text">{cell}</{tag}>' if place < texts else f"<{tag}>{cell}</{tag}>"
+            for place, cell in enumerate(cells)
+        )
+        shown = f' data-look="{look}"' if look else ""
+        return f"<tr{shown}>{''.join(made)}</tr>"
+
+    places = looks if looks is not None else [""] * len(listed)
+    body = "\n".join(line("td", *row) for row in zip(listed, places, strict=True))
+    top = line("th", [escape(name) for name in head])
+    return f'<div class="scroll"><table><thead>{top}</thead><tbody>\n{body}\n</tbody></table></div>'
+
+
+def facts(rows: Iterable[tuple[str, str]]) -> str:
+    """Names and values."""
+    body = "".join(
+        f'<tr><td class="text">{escape(name)}</td><td class="text wrap">{escape(value)}</td></tr>'
+        for name, value in rows
+    )
+    return f'<table class="facts">{body}</table>'
+
+
+def bar(parts: Mapping[str, float], whole: float, *, small: bool = False) -> str:
+    """The seconds of states as a bar whose whole length is `whole` seconds."""
+    pieces = "".join(
+        f'<i style="width:{100 * seconds / whole:.3f}%;background:{COLOURS[state]}" '
+        f'title="{state}: {seconds / whole:.2%}"></i>'
+        for state, seconds in parts.items()
+        if whole > 0 and seconds > 0
+    )
+    return f'<span class="bar{" small" if small else ""}">{pieces}</span>'
+
+
+def legend(shares: Mapping[str, float]) -> str:
+    """The colours of states, with what they mean and their shares of all time."""
+    items = "".join(
+        f'<li title="{escape(MEANINGS[state])}"><span class="swatch" '
+        f'style="background:{COLOURS[state]}"></span>{escape(state)} {share:.1%}</li>'
+        for state, share in shares.items()
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
+def percent(share: float) -> str:
+    """A share, or nothing."""
+    return f"{share:.1%}" if share else ""
+
+
+# Import statements and exports, as modules of pages have them: at the beginning of a line.
+_IMPORT = re.compile(r'^import \{\s+([^}]+?),?\s+\} from "\./([\w-]+\.js)";\n', re.M)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.M)
+_LEFT_OVER = re.compile(r"^(?:import|export)\b.*", re.M)
+
+
+def page_file(name: str) -> str:
+    """A file of the pages of the report and the viewer, which share most of them."""
+    return (resources.files("tisim.analysis") / "page" / name).read_text(encoding="utf-8")
+
+
+def page_style(*names: str) -> str:
+    """The style of a page: the theme that all pages share, and files of its own."""
+    return page_file("theme.css") + "".join(map(page_file, names))
+
+
+def page_modules(main: str) -> dict[str, str]:
+    """The text of a module and of those that it imports, by name; imported ones come first."""
+    found: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        if name in found:
+            return
+        text = page_file(name)
+        found[name] = ""  # so that a circle of imports ends
+        for _, other in _IMPORT.findall(text):
+            add(other)
+        del found[name]
+        found[name] = text
+
+    add(main)
+    return found
+
+
+def page_script(main: str) -> str:
+    """One script of a module and those that it imports, each as a function: pages of one file.
+
+    Raises
+    ------
+    ValueError
+        When a module imports or exports in a form that is not supported.
+    """
+    functions = [_as_function(name, text) for name, text in page_modules(main).items()]
+    return '"use strict";\nconst modules = {};\n' + "\n".join(functions)
+
+
+def _as_function(name: str, text: str) -> str:
+    """A module as a function that takes what it imports and leaves what it exports."""
+    exported = ", ".join(_EXPORT.findall(text))
+    body = _EXPORT.sub("", _IMPORT.sub(_taken, text))
+    rest = _LEFT_OVER.search(body)
+    if rest is not None:
+        raise ValueError(f"{name}: {rest[0]!r} is not a form that pages may have")
+    return f'modules["{name}"] = (() => {{\n{body}return {{ {exported} }};\n}})();\n'
+
+
+def _taken(found: re.Match[str]) -> str:
+    names = found[1].replace(" as ", ": ")
+    return f'const {{ {names} }} = modules["{found[2]}"];\n'
+
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+
+def static_page(title: str, sections: Sequence[tuple[str, str]]) -> str:
+    """One self-contained page. Its tables are sorted by a click on a column.
+
+    Parameters
+    ----------
+    title
+        Of the page.
+    sections
+        Heading and HTML of each part.
+    """
+    body = "\n".join(
+        f"<section>\n<h2>{escape(heading)}</h2>\n{content}\n</section>"
+        for heading, content in sections
+    )
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="color-scheme" content="light dark">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<title>{escape(title)}</title>
+<link rel="icon" href="data:,">
+<style>
+{page_style("report.css")}</style>
+</head>
+<body>
+<header><h1>{escape(title)}</h1></header>
+<main>
+{body}
+</main>
+<script>
+{page_script("charts_only.js")}
+</script>
+</body>
+</html>
+"""
+
+
+def figure(chart: str, caption: str) -> str:
+    """A chart with its caption, which is plain text."""
+    return f"<figure>{chart}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def figures(parts: Sequence[str]) -> str:
+    """Figures side by side, where there is room."""
+    return f'<div class="plots">{"".join(parts)}</div>'
+
+
+def said(sentences: Sequence[str]) -> str:
+    """Sentences as a list."""
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+    return f'<ul class="said">{items}</ul>'
+
+
+def numbers(facts: Sequence[tuple[str, str]]) -> str:
+    """Large numbers, each with what it is."""
+    items = "".join(
+        f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for name, value in facts
+    )
+    return f'<div class="numbers">{items}</div>'

@@ -1,0 +1,329 @@
+"""The data in a report's page that its pictures are drawn from."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import TYPE_CHECKING
+
+from tisim.analysis.pictures.colours import COLOURS
+from tisim.analysis.pictures.gantt import Lanes, longest_awaited
+from tisim.analysis.timeline.columns import STATES, kind_names
+from tisim.errors import InputError
+from tisim.support.quantities import format_time
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from tisim.analysis.result import Result
+    from tisim.analysis.timeline.event_log import EventLog
+    from tisim.analysis.timeline.outliers import Outlier
+
+#: States of a rank in it, on average; a run with up to twice as many is shown whole.
+TYPICAL_STATES = 60
+# Parts of the time that it consists of, and at most so many of the whole run: it begins at one.
+_TYPICAL_STEPS = 4
+_MOST_TYPICAL_STEPS = 1 << 14
+
+
+def typical_part(
+    log: EventLog, least: float = 0.0, most: int = TYPICAL_STATES
+) -> tuple[float, float]:
+    """Begin and end, in seconds, of the part whose shares of states are most like the whole's.
+
+    It lasts `least` seconds at least, or else as long as a rank has about `most` states on average.
+
+    Of equal ones the earliest. Shares are those of all ranks together, and differ by the sum of
+    their absolute differences.
+    """
+    import numpy as np
+
+    end = log.run.end
+    states = log.store.count("states") / log.run.ranks
+    if states <= 2 * most or 2 * least >= end:
+        return 0.0, end
+    bins = min(int(_TYPICAL_STEPS * states / most), _MOST_TYPICAL_STEPS)
+    if least > 0.0:
+        bins = min(bins, int(_TYPICAL_STEPS * end / least))
+    together = np.zeros(log.run.ranks, np.int32)
+    seconds = log.seconds_by_state(together, 1, bins)[0].astype(np.float64)
+    sums = np.concatenate([np.zeros((1, seconds.shape[1])), np.cumsum(seconds, axis=0)])
+    parts = sums[_TYPICAL_STEPS:] - sums[:-_TYPICAL_STEPS]
+    tiny = np.finfo(float).tiny
+    shares = parts / np.maximum(parts.sum(axis=1, keepdims=True), tiny)
+    whole = sums[-1] / max(float(sums[-1].sum()), tiny)
+    first = int(np.abs(shares - whole).sum(axis=1).round(6).argmin())
+    return end * first / bins, end * (first + _TYPICAL_STEPS) / bins
+
+
+# What a page holds at most, so that it stays small: ranks with a lane each, or else lanes; all
+# states, or else shares in so many cells; messages, turns of the critical path, links. Of more
+# ranks, it has shares of smaller groups, too, in longer bins, and fewer states of a part.
+_RANKS, _LANES = 128, 64
+_STATES, _STATES_OF_MANY = 100_000, 40_000
+_CELLS, _CELLS_OF_MANY, _FINER_CELLS = 200_000, 120_000, 80_000
+# Bins of smaller groups at least, and states of a rank in a part that has every state, at least.
+_FEWEST_FINER_BINS, _FEWEST_STATES = 40, 8
+_MESSAGES = 15_000
+_TURNS = 15_000
+_LINKS = 40
+# Steps of shares in a part that is shown first, at least.
+_FEWEST_BINS = 100
+# Rows of the event log that are looked at together.
+_ROWS_AT_ONCE = 1 << 20
+# Outliers are labelled if others wait for them for this part of the time of the worst.
+_LABELLED = 0.1
+#: Rows and columns of the matrix.
+BLOCKS = 100
+
+
+def page_data(result: Result, part: tuple[float, float]) -> str:
+    """Everything that the scripts of a report need, as JSON that can stand in HTML.
+
+    `part`: begin and end of what its chart shows first, in seconds.
+    """
+    log = result.require_event_log()
+    lanes = lanes_of(log)
+    used = used_states(log)
+    begin, end = part
+    data = {
+        "end": log.run.end or 1.0,
+        "typical": [begin, end] if end > begin else [0.0, 1.0],
+        "states": [{"name": STATES[number], "colour": COLOURS[STATES[number]]} for number in used],
+        "kinds": kind_names(),
+        "ranks": log.run.ranks,
+        "lanes": {"count": lanes.count, "size": lanes.size},
+        "gantt": _all_states(log, used) if is_exact(log) else _shares(log),
+        "detail": _detail(log, used, begin, end),
+        "messages": _messages(log),
+        "outliers": [
+            {"rank": one.rank, "begin": one.start, "end": one.end, "text": _label(one)}
+            for one in log.outliers
+            if one.waited >= _LABELLED * log.outliers[0].waited
+        ],
+        "path": _path(log),
+        "matrix": _matrix(log),
+        "links": _links(log),
+    }
+    return json.dumps(data).replace("<", "\\u003c")
+
+
+def is_exact(log: EventLog) -> bool:
+    """Whether a page has room for every state of every rank."""
+    return log.store.count("states") <= most_states(log)
+
+
+def most_states(log: EventLog) -> int:
+    """How many states a page has room for."""
+    return _STATES if lanes_of(log).size == 1 else _STATES_OF_MANY
+
+
+def lanes_of(log: EventLog) -> Lanes:
+    """The lanes of a page's Gantt chart."""
+    ranks = log.run.ranks
+    return Lanes.at_most(ranks, _RANKS if ranks <= _RANKS else _LANES)
+
+
+def used_states(log: EventLog) -> list[int]:
+    """The states that occur, by number."""
+    import numpy as np
+
+    sums = log.breakdown.by_rank.sum().to_numpy()
+    used: list[int] = np.nonzero(sums)[0].tolist()
+    return used
+
+
+def bins_of(log: EventLog) -> int:
+    """Parts of the time that shares are given for, where there is no room for every state."""
+    lanes = lanes_of(log)
+    return max(500, (_CELLS if lanes.size == 1 else _CELLS_OF_MANY) // lanes.count)
+
+
+def finer_bins_of(lanes: Lanes) -> int:
+    """Parts of the time that shares are given for in smaller groups."""
+    return _FINER_CELLS // lanes.count
+
+
+def finer_lanes_of(log: EventLog) -> Lanes | None:
+    """Smaller groups than those of the lanes, whose shares a page has too; None: it has none."""
+    lanes = lanes_of(log)
+    if lanes.size == 1:
+        return None
+    finer = Lanes.at_most(log.run.ranks, _FINER_CELLS // _FEWEST_FINER_BINS)
+    return finer if finer.size < lanes.size else None
+
+
+def _label(one: Outlier) -> str:
+    """What the chart says at an outlier."""
+    usual = format_time(one.usual, 3)
+    return f"rank {one.rank} computes for {format_time(one.seconds, 3)}, usually {usual}"
+
+
+def _packed(values: ArrayLike, kind: str) -> dict[str, str]:
+    """An array as text: little-endian, compressed, in base 64."""
+    import numpy as np
+
+    raw = np.ascontiguousarray(values, dtype=f"<{kind}").tobytes()
+    return {"type": kind, "data": base64.b64encode(zlib.compress(raw, 9)).decode()}
+
+
+def _lanes(lanes: Lanes) -> dict[str, object]:
+    labels = [lanes.label(lane) for lane in range(lanes.count)]
+    return {"count": lanes.count, "size": lanes.size, "labels": labels}
+
+
+def _all_states(log: EventLog, used: list[int]) -> dict[str, object]:
+    return {"mode": "exact", **_packed_states(log, log.store.read("states"), used)}
+
+
+def chosen_part(log: EventLog, begin: float | None, end: float | None) -> tuple[float, float]:
+    """The part of the time that someone wants to see first; `first_part` if nobody says so.
+
+    Raises
+    ------
+    InputError
+        When nothing is simulated in that time.
+    """
+    if begin is None and end is None:
+        return first_part(log)
+    whole = log.run.end
+    first, last = begin or 0.0, whole if end is None else min(end, whole)
+    if not 0.0 <= first < last:
+        raise InputError(f"the simulation lasts from 0 to {whole:.9g} s; show a part of that")
+    return first, last
+
+
+def first_part(log: EventLog) -> tuple[float, float]:
+    """The part of the time that a page shows first; lanes of many ranks have wide columns."""
+    if is_exact(log) or has_detail(log):
+        # Ranks have more states in some parts than on average.
+        return typical_part(log, 0.0, min(TYPICAL_STATES, most_states(log) // (2 * log.run.ranks)))
+    return typical_part(log, _FEWEST_BINS * log.run.end / bins_of(log))
+
+
+def has_detail(log: EventLog) -> bool:
+    """Whether a page has every state of the typical part, where it has not those of the whole."""
+    return not is_exact(log) and most_states(log) >= 2 * _FEWEST_STATES * log.run.ranks
+
+
+def _detail(log: EventLog, used: list[int], begin: float, end: float) -> object:
+    """Every state of the typical part and as much around it, to move and zoom out a little."""
+    import numpy as np
+
+    if not has_detail(log):
+        return None
+    around = end - begin
+    low, high = max(begin - around, 0.0), min(end + around, log.run.end)
+    found = _states_between(log, low, high)
+    if len(found) > most_states(log):
+        low, high = begin, end
+        found = _states_between(log, low, high)
+    if len(found) > most_states(log):
+        return None
+    starts = np.full(log.run.ranks, high)
+    np.minimum.at(starts, found["rank"], found["start"])
+    states = {**_packed_states(log, found, used), "from": _packed(starts, "f8")}
+    return {"begin": low, "end": high, "states": states}
+
+
+def _states_between(log: EventLog, low: float, high: float) -> NDArray[np.void]:
+    import numpy as np
+
+    rows = log.store.read("states")
+    parts = []
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        block = rows[first : first + _ROWS_AT_ONCE]
+        parts.append(block[(block["end"] >= low) & (block["start"] <= high)])
+    return np.concatenate(parts)
+
+
+def _packed_states(log: EventLog, rows: NDArray[np.void], used: list[int]) -> dict[str, object]:
+    """States by rank and time; those of a rank follow one another without a gap."""
+    import numpy as np
+
+    order = np.argsort(rows["rank"], kind="stable")
+    place = np.zeros(len(STATES), dtype=np.uint8)
+    place[used] = np.arange(len(used))
+    ranks = np.arange(log.run.ranks + 1)
+    return {
+        "first": _packed(np.searchsorted(rows["rank"][order], ranks), "i4"),
+        "end": _packed(rows["end"][order], "f8"),
+        "state": _packed(place[rows["state"][order]], "u1"),
+        "kind": _packed(rows["kind"][order], "u1"),
+        "cause": _packed(rows["cause"][order], "i4"),
+    }
+
+
+def _shares(log: EventLog) -> dict[str, object]:
+    """Shares of the states in the groups of the lanes, and in smaller ones."""
+    levels = [_shares_of(log, lanes_of(log), bins_of(log))]
+    finer = finer_lanes_of(log)
+    if finer is not None:
+        levels.append(_shares_of(log, finer, finer_bins_of(finer)))
+    return {"mode": "shares", "levels": levels}
+
+
+def _shares_of(log: EventLog, lanes: Lanes, bins: int) -> dict[str, object]:
+    import numpy as np
+
+    seconds = log.seconds_by_state(lanes.groups, lanes.count, bins)[:, :, used_states(log)]
+    room = lanes.sizes[:, None, None] * log.run.end / bins
+    parts = np.rint(255 * np.clip(seconds / room, 0, 1))
+    share = _packed(np.moveaxis(parts, 2, 0), "u1")
+    return {"count": lanes.count, "size": lanes.size, "bins": bins, "share": share}
+
+
+def _messages(log: EventLog) -> dict[str, object]:
+    """Messages that have arrived, those first that were waited for longest; not all of many."""
+    rows = log.store.read("messages")
+    count = len(rows)
+    rows = longest_awaited(rows, _MESSAGES)
+    return {
+        "count": count,
+        "part": min(1.0, _MESSAGES / max(count, 1)),
+        "source": _packed(rows["source"], "i4"),
+        "destination": _packed(rows["destination"], "i4"),
+        "started": _packed(rows["started"], "f8"),
+        "arrived": _packed(rows["arrived"], "f8"),
+    }
+
+
+def _path(log: EventLog) -> dict[str, object]:
+    """The critical path as a line: times and ranks; what is finer than `merged` seconds is not."""
+    time, rank, merged = log.critical_path.turns(_TURNS)
+    return {"merged": merged, "time": _packed(time, "f8"), "rank": _packed(rank, "i4")}
+
+
+def _matrix(log: EventLog) -> dict[str, object]:
+    import numpy as np
+
+    lanes = Lanes.at_most(log.run.ranks, BLOCKS)
+    matrix = log.matrix
+    source, destination = (
+        matrix[name].to_numpy() // lanes.size for name in ("source", "destination")
+    )
+    sums = np.zeros((2, lanes.count, lanes.count))
+    for number, name in enumerate(("bytes", "messages")):
+        np.add.at(sums[number], (source, destination), matrix[name].to_numpy())
+    return {
+        "lanes": _lanes(lanes),
+        "bytes": _packed(sums[0], "f8"),
+        "messages": _packed(sums[1], "f8"),
+    }
+
+
+def _links(log: EventLog) -> dict[str, object]:
+    import numpy as np
+
+    links = log.links
+    chosen = links.most_loaded(_LINKS)
+    use = links.utilisation[chosen]
+    return {
+        "names": [links.names[place] for place in chosen],
+        "bins": len(links.times),
+        "width": links.width,
+        "most": float(np.max(use, initial=1.0)),  # above 100 % on links that are not shared
+        "use": _packed(use, "f4"),
+    }

@@ -1,0 +1,542 @@
+"""The sections of a report, in words and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
+from typing import TYPE_CHECKING
+
+from tisim.analysis.pictures.colours import MEANINGS
+from tisim.analysis.pictures.gantt import Lanes
+from tisim.analysis.report.page import bar, facts, legend, percent, table
+from tisim.analysis.report.page_data import (
+    BLOCKS,
+    bins_of,
+    finer_bins_of,
+    finer_lanes_of,
+    first_part,
+    has_detail,
+    is_exact,
+    lanes_of,
+)
+from tisim.analysis.timeline.columns import STATES, WAITS
+from tisim.analysis.timeline.outliers import paths_of, place_of, ranges
+from tisim.support.quantities import format_bytes, format_time
+from tisim.support.tables import quantity_column, time_column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tisim.analysis.result import Result
+    from tisim.analysis.timeline.critical_path import CriticalPath
+
+# Of the ranks on slow hosts so many are named.
+_NAMED = 8
+# Ranks above and below the one that a link leads to.
+_BESIDE = 8
+# An option that changes what each gain is about.
+_WHAT_IF = {
+    "faster CPUs": "--speed x2",
+    "lower latency": "--latency x0.5",
+    "more bandwidth": "--bandwidth x2",
+    "no software overhead": "--config smpi/os=0:0:0 --config smpi/or=0:0:0",
+}
+
+
+def listed(sentences: Iterable[str]) -> str:
+    """Sentences as a list."""
+    return f'<ul class="said">{"".join(f"<li>{sentence}</li>" for sentence in sentences)}</ul>'
+
+
+def headline(result: Result, shares: Mapping[str, float]) -> str:
+    """The numbers that matter most."""
+    waiting = sum(shares.get(state, 0.0) for state in WAITS)
+    numbers = [
+        (format_time(result.simulated_time, 6), "simulated time"),
+        (f"{len(result.finish):,}", "ranks"),
+        (f"{shares.get('compute', 0.0):.0%}", "computing"),
+        (f"{shares.get('transfer', 0.0) + shares.get('overhead', 0.0):.0%}", "communicating"),
+        (f"{waiting:.0%}", "waiting for late ranks"),
+    ]
+    cells = "".join(f"<div><b>{value}</b><span>{name}</span></div>" for value, name in numbers)
+    return f'<div class="numbers">{cells}</div>'
+
+
+def findings(result: Result, shares: Mapping[str, float]) -> Iterator[str]:
+    """What there is to say about a run.
+
+    Parameters
+    ----------
+    result
+        A result with an event log.
+    shares
+        Parts of the time of all ranks, by state.
+    """
+    waiting = sum(shares.get(state, 0.0) for state in WAITS)
+    yield (
+        f"Of the time of all ranks until they end {shares.get('compute', 0.0):.1%} is computing, "
+        f"{shares.get('overhead', 0.0):.1%} the processor's part of communicating, "
+        f"{shares.get('transfer', 0.0):.1%} waiting for messages on their way and "
+        f"{waiting:.1%} waiting for ranks that come late."
+    )
+    log = result.require_event_log()
+    for outlier in log.outliers[:1]:
+        place = place_of(outlier, paths_of([outlier], result.trace))
+        window = (
+            f"t={max(outlier.start - outlier.seconds, 0.0)!r}..{outlier.end + outlier.seconds!r}"
+        )
+        ranks = f"r={max(outlier.rank - _BESIDE, 0)}..{outlier.rank + _BESIDE}"
+        yield (
+            f"<b>Rank {outlier.rank} once computes for {format_time(outlier.seconds)}</b>, "
+            f"{outlier.seconds / outlier.usual:.0f} times as long as usual, at "
+            f'<a href="#gantt?{window}&amp;{ranks}">{format_time(outlier.start, 6)}</a>, '
+            f"{escape(place)}. {outlier.waiting:,} ranks wait "
+            f"for it meanwhile, {format_time(outlier.waited)} together."
+        )
+    for slow in log.slow_ranks[:1]:
+        more = f" and {len(slow.ranks) - _NAMED:,} more" if len(slow.ranks) > _NAMED else ""
+        one = len(slow.ranks) == 1
+        yield (
+            f"<b>Host {escape(slow.host)} is slow</b>: {'rank' if one else 'ranks'} "
+            f"{ranges(slow.ranks[:_NAMED])}{more} {'computes' if one else 'compute'} "
+            f"{slow.ratio:.2f} times as long as the median rank."
+        )
+    waits = result.waits
+    if len(waits):
+        first = waits.groupby("state", observed=True)["seconds"].sum().idxmax()
+        causes = waits.groupby("cause")["seconds"].sum()
+        yield (
+            f"Most of that waiting is <b>{first}</b>: {MEANINGS[first]}. Rank "
+            f"{int(causes.idxmax())} is waited for longest, {causes.max() / causes.sum():.1%} "
+            "of all waiting."
+        )
+    gains = result.critical_path.gains
+    best = gains["seconds"].idxmax()
+    yield (
+        f"The critical path says that <b>{best}</b> could help most: by "
+        f"{gains['share'][best]:.1%} of the simulated time at most."
+    )
+    links = result.links.table
+    if len(links):
+        link = links.iloc[0]
+        words = log.link_words.get(link["link"])
+        whose = "" if words is None else f" ({escape(words)})"
+        yield (
+            f"The busiest link, {escape(link['link'])}{whose}, carries {link['mean']:.1%} of "
+            f"its bandwidth on average and {link['peak']:.1%} at its busiest."
+        )
+
+
+def next_steps(result: Result) -> Iterator[str]:
+    """What to do next, by what was found."""
+    log = result.require_event_log()
+    if log.outliers:
+        yield (
+            "Look at the computations that took far longer than others like them: the table in "
+            '<a href="#waits">Waits</a>; a click on a row shows it in the chart. They are in the '
+            "trace: record the program again if they were an accident."
+        )
+    if log.slow_ranks:
+        hosts = ", ".join(escape(one.host) for one in log.slow_ranks[:_NAMED])
+        yield f"Replay without the slow hosts ({hosts}): <code>--hostfile</code> with the others."
+    best = str(result.critical_path.gains["seconds"].idxmax())
+    if best in _WHAT_IF:
+        yield (
+            f"Try {best}: <code>tisim replay {_WHAT_IF[best]} ...</code>, and "
+            "<code>tisim compare</code> with this run."
+        )
+    yield (
+        "Look closer: <code>tisim replay --timeline run.tir ...</code> and <code>tisim view "
+        "run.tir</code> show every state and message at any zoom, and the cause of each wait."
+    )
+
+
+def outlier_table(result: Result) -> str:
+    """Computations that took far longer than those like them; a click shows one in the chart."""
+    found = result.require_event_log().outliers
+    paths = paths_of(found, result.trace)
+    rows = [
+        (
+            str(one.rank),
+            escape(place_of(one, paths)),
+            format_time(one.start, 6),
+            format_time(one.seconds),
+            format_time(one.usual),
+            format_time(one.waited),
+            f"{one.waiting:,}",
+        )
+        for one in found
+    ]
+    head = ["rank", "where", "begins", "lasts", "usually", "others wait", "ranks"]
+    return table(head, rows, 2, [f"{one.start!r},{one.end!r},{one.rank}" for one in found])
+
+
+# Rows of the longer tables, bars of the breakdown, ranks whose host is named.
+_ROWS = 30
+_BARS = 50
+_HOSTS = 200
+
+
+class PageParts:
+    """The sections of a report.
+
+    Parameters
+    ----------
+    result
+        A result with an event log.
+    part
+        Begin and end of what the Gantt chart shows first, in seconds.
+    """
+
+    def __init__(self, result: Result, part: tuple[float, float]) -> None:
+        self._result = result
+        self._part = part
+        self._log = result.require_event_log()
+        self._ranks = self._log.run.ranks
+        spent = result.breakdown.by_rank.sum()
+        self._whole = float(spent.sum()) or 1.0
+        self._shares = {state: spent[state] / self._whole for state in STATES if spent[state] > 0}
+
+    @property
+    def title(self) -> str:
+        time = format_time(self._log.run.end, 6)
+        return escape(f"{self._log.run.title}: {time}")
+
+    def legend(self) -> str:
+        return legend(self._shares)
+
+    def summary(self) -> str:
+        """The run in small, numbers of the whole, what there is to say, and what to do next."""
+        result = self._result
+        slow, quick = int(result.finish.argmax()), int(result.finish.argmin())
+        rows = [
+            ("actions", f"{result.actions:,}"),
+            ("messages", f"{int(result.messages_sent.sum()):,}"),
+            ("bytes sent", format_bytes(float(result.bytes_sent.sum()))),
+            ("last to end", f"rank {slow} on {result.hosts[slow]}"),
+            ("first to end", f"rank {quick}, after {result.finish[quick]:.9g} s"),
+            ("trace", result.trace),
+            ("platform", result.platform),
+        ]
+        warnings = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
+        more = f'<h2>Warnings</h2><ul class="said">{warnings}</ul>' if warnings else ""
+        seconds = {state: share * self._whole for state, share in self._shares.items()}
+        return (
+            f"{headline(result, self._shares)}"
+            '<div class="chart"><canvas id="small-chart" aria-label="The whole run in small">'
+            '</canvas></div><p class="note">Every rank from top to bottom, time to the right; '
+            "a click opens the chart there.</p>"
+            f"<h2>Where the time of all ranks goes</h2>{self.legend()}"
+            f"{bar(seconds, self._whole)}{listed(findings(result, self._shares))}"
+            f"<h2>What to do next</h2>{listed(next_steps(result))}{more}"
+            f"<h2>The run</h2>{facts(rows)}"
+        )
+
+    def gantt_note(self) -> str:
+        """What is shown first, and how the chart is made."""
+        begin, end = self._part
+        if (begin, end) == (0.0, self._log.run.end):
+            return self._how_drawn()
+        if self._part != first_part(self._log):
+            return self._how_drawn()
+        detail = ", with every state" if has_detail(self._log) else ""
+        return (
+            f"Shown first: {format_time(end - begin, 3)} in which the shares of the states are "
+            f"most like those of the whole run{detail}. {self._how_drawn()}"
+        )
+
+    def _how_drawn(self) -> str:
+        """How the chart is made."""
+        end = self._log.run.end
+        if is_exact(self._log):
+            return (
+                "Every state of every rank is here; a column of pixels with several states shows "
+                "their shares of its time, one upon the other."
+            )
+        width = format_time(end / bins_of(self._log))
+        lanes = lanes_of(self._log)
+        many = "The whole has too many states to show each: "
+        if lanes.size == 1:
+            return (
+                f"{many}a column of a rank shows the shares of the time that it spends in each "
+                f"state, one upon the other, in steps of {width}."
+            )
+        finer = ""
+        if (smaller := finer_lanes_of(self._log)) is not None:
+            who = "single ranks" if smaller.size == 1 else f"groups of {smaller.size} ranks"
+            finer = f", and those of {who} in steps of {format_time(end / finer_bins_of(smaller))}"
+        return (
+            f"{many}it has the shares of the time that groups of {lanes.size:,} ranks spend in "
+            f"each state, in steps of {width}{finer}. For every rank at any time, write a run file "
+            "(<code>--timeline run.tir</code>), and open it with <code>tisim view run.tir</code>."
+        )
+
+    def breakdown(self) -> str:
+        """Bars by rank, tables by kind of action."""
+        return (
+            f"<h2>By rank</h2>{self._bars()}<h2>By kind of action, mean over ranks</h2>"
+            f"{self._kinds()}<h2>What the states mean</h2>{self._meanings()}"
+        )
+
+    def _bars(self) -> str:
+        by_rank = self._result.breakdown.by_rank
+        lanes = Lanes.at_most(self._ranks, _BARS)
+        grouped = by_rank.groupby(lanes.groups).mean()
+        end = self._log.run.end
+        lines = []
+        for lane, row in grouped.iterrows():
+            name = lanes.label(int(lane))
+            lines.append(
+                f'<span class="name">{name}</span>{bar(row.to_dict(), end)}'
+                f'<span class="value">{format_time(row.sum(), 6)}</span>'
+            )
+        mean = "" if lanes.size == 1 else f" Each bar is the mean of {lanes.size} ranks."
+        note = f'<p class="note">The whole width is the simulated time.{mean}</p>'
+        return f'{note}<div class="bars">{"".join(lines)}</div>'
+
+    def _kinds(self) -> str:
+        by_kind = self._result.breakdown.by_kind
+        used = list(self._shares)
+        spent = by_kind[by_kind["seconds"] > 0]
+        mean, *times = time_column("mean", [*(spent["seconds"] / self._ranks)])
+        rows = [
+            (
+                escape(str(kind)),
+                f"{row['actions']:,.0f}",
+                time,
+                percent(row["seconds"] / self._whole),
+                bar({state: row[state] for state in used}, self._whole, small=True),
+                *(percent(row[state] / self._whole) for state in used),
+            )
+            for time, (kind, row) in zip(times, spent.iterrows(), strict=True)
+        ]
+        return table(["kind", "actions", mean, "share", "", *used], rows)
+
+    def _meanings(self) -> str:
+        rows = [(escape(state), escape(MEANINGS[state])) for state in self._shares]
+        return table(["state", "the rank is"], rows, texts=2)
+
+    def waits(self) -> str:
+        """Wait states, who is waited for, and who waits for whom."""
+        waits = self._result.waits
+        return (
+            '<p class="note">Wait states are those of Scalasca: time in which a rank can do '
+            "nothing because another one has not come yet. The rank that it waits for is the "
+            "cause.</p>"
+            f"<h2>Computations that took far longer than others like them</h2>"
+            f"{outlier_table(self._result)}"
+            f"<h2>By wait state, mean over ranks</h2>{self._wait_states(waits)}"
+            f"<h2>Ranks that are waited for</h2>{self._causes(waits)}"
+            f"<h2>Who waits for whom</h2>{self._wait_pairs(waits)}"
+        )
+
+    def _wait_states(self, waits: pd.DataFrame) -> str:
+        sums = waits.groupby("state", observed=True)[["seconds", "count"]].sum()
+        sums = sums.sort_values("seconds", ascending=False)
+        mean, *times = time_column("mean", [*(sums["seconds"] / self._ranks)])
+        rows = [
+            (
+                str(state),
+                MEANINGS[str(state)],
+                time,
+                percent(row["seconds"] / self._whole),
+                f"{row['count']:,.0f}",
+            )
+            for time, (state, row) in zip(times, sums.iterrows(), strict=True)
+        ]
+        return table(["wait state", "the rank is", mean, "share", "times"], rows, 2)
+
+    def _causes(self, waits: pd.DataFrame) -> str:
+        by_state = waits.pivot_table(
+            index="cause", columns="state", values="seconds", aggfunc="sum", observed=True
+        ).fillna(0.0)
+        totals = by_state.sum(axis=1).sort_values(ascending=False, kind="stable")
+        name, *times = time_column("others wait for it, sum", [*totals.head(_ROWS)])
+        rows = [
+            (
+                str(cause),
+                escape(self._result.hosts[int(cause)]),
+                time,
+                percent(total / self._whole),
+                bar(by_state.loc[cause].to_dict(), float(totals.iloc[0]), small=True),
+            )
+            for time, (cause, total) in zip(times, totals.head(_ROWS).items(), strict=True)
+        ]
+        head = ["rank", "host", name, "share", ""]
+        return table(head, rows, 2) + _rest(len(totals), _ROWS)
+
+    def _wait_pairs(self, waits: pd.DataFrame) -> str:
+        shown = waits.head(_ROWS)
+        name, *times = time_column("sum", [*shown["seconds"]])
+        rows = [
+            (row.state, row.kind, str(row.rank), str(row.cause), time, f"{row.count:,}")
+            for time, row in zip(times, shown.itertuples(), strict=True)
+        ]
+        head = ["wait state", "in", "rank", "waits for rank", name, "times"]
+        return table(head, rows, 2) + _rest(len(waits), _ROWS)
+
+    def path(self) -> str:
+        """What the simulated time consists of, and what could be gained."""
+        path = self._result.critical_path
+        gain, *times = time_column("gain", [*path.gains["seconds"]])
+        gains = [
+            (change, time, percent(row["share"]), f"{row['speedup']:.4g}")
+            for time, (change, row) in zip(times, path.gains.iterrows(), strict=True)
+        ]
+        return (
+            '<p class="note">The chain of computations and transfers that ends with rank '
+            f"{path.rank}: each begins where the one before it ended, and together they are the "
+            "simulated time. Shortening anything else gains nothing. The Gantt chart draws it as a "
+            "black line.</p>"
+            "<h2>What better machines could gain at most</h2>"
+            f"{table(['if there were', gain, 'share', 'speedup'], gains)}"
+            '<p class="note">As if that cost nothing at all; another chain may become the longest '
+            "before.</p>"
+            f"<h2>What it consists of</h2>{self._path_kinds(path)}"
+            f"<h2>Ranks that it stays on</h2>{self._path_ranks(path)}"
+            f"<h2>Links that its transfers cross</h2>{self._path_links(path)}"
+        )
+
+    def _path_kinds(self, path: CriticalPath) -> str:
+        name, *times = time_column("sum", [*path.by_kind["seconds"]])
+        rows = [
+            (
+                row.state,
+                row.kind,
+                time,
+                percent(row.share),
+                bar({row.state: row.seconds}, path.length, small=True),
+                f"{row.parts:,}",
+            )
+            for time, row in zip(times, path.by_kind.itertuples(), strict=True)
+        ]
+        return table(["state", "in", name, "share", "", "parts"], rows, 2)
+
+    def _path_ranks(self, path: CriticalPath) -> str:
+        by_rank = path.by_rank
+        order = by_rank.sum(axis=1).sort_values(ascending=False, kind="stable")
+        order = order[order > 0]
+        shown = order.head(_ROWS)
+        acting, *acts = time_column("acting", [*by_rank["seconds"][shown.index]])
+        sending, *sends = time_column("sending", [*by_rank["transfers"][shown.index]])
+        rows = [
+            (
+                str(rank),
+                escape(self._result.hosts[int(rank)]),
+                acts[place],
+                sends[place],
+                percent(total / path.length),
+            )
+            for place, (rank, total) in enumerate(shown.items())
+        ]
+        head = ["rank", "host", acting, sending, "share"]
+        return table(head, rows, 2) + _rest(len(order), _ROWS)
+
+    def _path_links(self, path: CriticalPath) -> str:
+        links, words = path.links, self._log.link_words
+        shown = links.head(_ROWS)
+        name, *times = time_column("sum", [*shown["seconds"]])
+        size, *sizes = quantity_column("size", "B", [*shown["bytes"]])
+        rows = [
+            (
+                escape(row.link),
+                escape(words.get(row.link, "")),
+                time,
+                percent(row.seconds / path.length),
+                moved,
+                f"{row.transfers:,}",
+            )
+            for time, moved, row in zip(times, sizes, shown.itertuples(), strict=True)
+        ]
+        head = ["link", "where", name, "share", size, "transfers"]
+        return table(head, rows, 2) + _rest(len(links), _ROWS)
+
+    def matrix(self) -> str:
+        """The pairs that exchange most."""
+        matrix = self._result.matrix
+        most = matrix.sort_values(["bytes", "messages"], ascending=False, kind="stable")
+        shown = most.head(_ROWS)
+        size, *sizes = quantity_column("size", "B", [*shown["bytes"]])
+        part, *parts = quantity_column("in collectives", "B", [*shown["collective_bytes"]])
+        rows = [
+            (str(row.source), str(row.destination), sent, f"{row.messages:,}", inside)
+            for sent, inside, row in zip(sizes, parts, shown.itertuples(), strict=True)
+        ]
+        head = ["from rank", "to rank", size, "messages", part]
+        lanes = Lanes.at_most(self._ranks, BLOCKS)
+        note = (
+            ""
+            if lanes.size == 1
+            else f'<p class="note">Each cell is the sum over {lanes.size} by {lanes.size} '
+            "ranks.</p>"
+        )
+        return f"{note}<h2>Pairs that exchange most</h2>{table(head, rows)}" + _rest(
+            len(matrix), _ROWS
+        )
+
+    def links(self) -> str:
+        """The most loaded links."""
+        every = self._result.links.table
+        apart = every["link"].isin(self._log.limiters)
+        limiters = ""
+        if apart.any():
+            title = "The most loaded limiters, which bound both directions"
+            limiters = f"<h2>{title}</h2>{self._link_table(every[apart])}"
+        note = (
+            '<p class="note">What a message takes of a link: its bytes divided by the bandwidth '
+            "factor of its size, and 5 % of it on the way back where the model has cross traffic. "
+            "Mean use is over all the time, peak that of the busiest part of it.</p>"
+        )
+        return f"<h2>The most loaded links</h2>{self._link_table(every[~apart])}{limiters}{note}"
+
+    def _link_table(self, links: pd.DataFrame) -> str:
+        words = self._log.link_words
+        shown = links.head(_ROWS)
+        speed, *speeds = quantity_column("bandwidth", "B/s", [*shown["bandwidth"]])
+        size, *sizes = quantity_column("carried", "B", [*shown["bytes"]])
+        rows = [
+            (
+                escape(row.link) + (" (not shared)" if row.fatpipe else ""),
+                escape(words.get(row.link, "")),
+                bandwidth,
+                carried,
+                percent(row.mean),
+                percent(row.peak),
+                percent(row.busy),
+            )
+            for bandwidth, carried, row in zip(speeds, sizes, shown.itertuples(), strict=True)
+        ]
+        head = ["link", "where", speed, size, "mean use", "peak", "in use"]
+        return table(head, rows, 2) + _rest(len(links), _ROWS)
+
+    def config(self) -> str:
+        """The options used, and where ranks ran."""
+        from tisim import __version__
+
+        result = self._result
+        options = table(
+            ["option", "value"],
+            [
+                (escape(key), f'<span class="value">{escape(str(value))}</span>')
+                for key, value in sorted(result.config.items())
+                if value not in ("", None)
+            ],
+            texts=2,
+        )
+        hosts = table(
+            ["rank", "host"],
+            [(str(rank), escape(host)) for rank, host in enumerate(result.hosts[:_HOSTS])],
+            texts=2,
+        )
+        made = facts(
+            [("tisim", __version__), ("trace", result.trace), ("platform", result.platform)]
+        )
+        return f"{made}<h2>Options</h2>{options}<h2>Hosts of ranks</h2>{hosts}" + _rest(
+            len(result.hosts), _HOSTS
+        )
+
+
+def _rest(count: int, shown: int) -> str:
+    if count <= shown:
+        return ""
+    return f'<p class="note">and {count - shown:,} more, which the Python interface has.</p>'

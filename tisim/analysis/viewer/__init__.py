@@ -1,0 +1,8 @@
+"""The viewer: a server on this machine, and the page that it shows in a browser."""
+
+from __future__ import annotations
+
+from tisim.analysis.viewer.notebook import NotebookView
+from tisim.analysis.viewer.server import serve
+
+__all__ = ["NotebookView", "serve"]

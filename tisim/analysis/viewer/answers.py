@@ -1,0 +1,438 @@
+"""The server's answers: pictures, sums, records and messages of a window, and of two runs."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from tisim.analysis.pictures.colours import COLOURS, MEANINGS
+from tisim.analysis.timeline.columns import WAITS
+from tisim.analysis.timeline.run_file import RecordClasses, RunFile, Window
+from tisim.analysis.viewer.alignment import Alignment
+from tisim.analysis.viewer.call_path import CallPathView
+from tisim.analysis.viewer.call_sites import site_sums
+from tisim.analysis.viewer.causes import Causes
+from tisim.analysis.viewer.critical_path import RunPath
+from tisim.analysis.viewer.network import RunNetwork
+from tisim.analysis.viewer.rank_orders import RankOrders
+from tisim.analysis.viewer.search import Search
+from tisim.analysis.viewer.state_colours import RECORD_COLOURS, StateColours
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Row = dict[str, object]
+
+#: The most columns and lanes of a picture, and the most rows of an answer.
+MOST_COLUMNS = 4096
+MOST_LANES = 2048
+MOST_ROWS = 5000
+#: The deepest function that states are coloured by.
+MOST_DEPTH = 1000
+
+
+def number(query: Mapping[str, str], name: str, default: float | None = None) -> float:
+    """A finite number."""
+    text = query.get(name)
+    if text is None and default is not None:
+        return default
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{name} is a number, not {(text or '')[:40]!r}")
+    return value
+
+
+def count(query: Mapping[str, str], name: str, most: int, default: int | None = None) -> int:
+    """A whole number from 0 to `most`."""
+    text = query.get(name)
+    if text is None and default is not None:
+        return default
+    if text is None or not text.isascii() or not text.isdigit() or len(text) > 12:
+        raise InputError(f"{name} is a whole number, not {(text or '')[:40]!r}")
+    value = int(text)
+    if value > most:
+        raise InputError(f"{name} is at most {most}")
+    return value
+
+
+def window(run: RunFile, query: Mapping[str, str], orders: RankOrders) -> Window:
+    """The window of a request: ``begin``, ``end`` (s), ``first`` and ``last`` rank.
+
+    With ``order``, `first` and `last` are positions in an order of `orders`.
+    """
+    begin, end = number(query, "begin", 0.0), number(query, "end", run.end)
+    last = run.ranks - 1
+    ranks = count(query, "first", last, 0), count(query, "last", last, last)
+    if not begin < end or begin > run.end or end < 0.0:
+        raise InputError(f"begin and end are a part of 0 to {run.end} s")
+    if ranks[0] > ranks[1]:
+        raise InputError("first is at most last")
+    name = query.get("order", "rank")
+    order = None if name == "rank" else orders.order(name).ranks
+    return Window(run, begin, end, *ranks, order)
+
+
+# Parts of the first run whose delays are listed.
+_PARTS = 256
+_MOST_STEPS = 20
+# Of the largest step of one of them; smaller ones are not listed.
+_LEAST_STEP = 0.05
+
+
+class _TwoRunAnswers:
+    """Answers what the page asks of two runs.
+
+    Parameters
+    ----------
+    first, second
+        The runs.
+    orders
+        The orders of ranks of both.
+
+    Raises
+    ------
+    InputError
+        When they cannot be aligned.
+    """
+
+    def __init__(self, first: RunFile, second: RunFile, orders: RankOrders) -> None:
+        self._runs = first, second
+        self._orders = orders
+        self._alignment = Alignment(first, second)
+        self.questions: Mapping[str, Callable[[Mapping[str, str]], Row]] = {
+            "match": self._match,
+            "delays": self._delays,
+            "differences": self._differences,
+        }
+
+    def _match(self, query: Mapping[str, str]) -> Row:
+        """The part of the time of one run that is a part of the other's; ``of`` is the former."""
+        of = query.get("of", "a")
+        if of not in ("a", "b"):
+            raise InputError(f"of is a or b, not {of[:40]!r}")
+        begin, end = (
+            self._alignment.time(number(query, name), to_second=of == "a")
+            for name in ("begin", "end")
+        )
+        return {"begin": begin, "end": end}
+
+    def _delays(self, query: Mapping[str, str]) -> Row:
+        """By how much the second run is behind, over the time of the first."""
+        import numpy as np
+
+        columns = max(count(query, "columns", MOST_COLUMNS, _PARTS), 2)
+        delays = self._alignment.delays(columns + 1)
+        return {
+            "least": delays.min(axis=0).tolist(),
+            "median": np.median(delays, axis=0).tolist(),
+            "most": delays.max(axis=0).tolist(),
+            "steps": self._steps(),
+        }
+
+    def _steps(self) -> list[Row]:
+        """Parts of the first run in which the second loses or gains most; neighbours are joined."""
+        import numpy as np
+
+        steps = np.diff(self._alignment.delays(_PARTS + 1), axis=1)
+        median = np.median(steps, axis=0)
+        sign = np.where(np.abs(median) > _LEAST_STEP * np.abs(median).max(), np.sign(median), 0.0)
+        borders = np.flatnonzero(np.diff(np.concatenate(([0.0], sign, [0.0]))))
+        width = self._runs[0].end / _PARTS
+        found: list[Row] = []
+        for begin, end in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+            if not sign[begin]:
+                continue
+            of_ranks = steps[:, begin:end].sum(axis=1)
+            found.append(
+                {
+                    "begin": begin * width,
+                    "end": end * width,
+                    "seconds": float(np.median(of_ranks)),
+                    "rank": self._alignment.ranks[int(np.abs(of_ranks).argmax())],
+                }
+            )
+        found.sort(key=lambda one: -abs(float(str(one["seconds"]))))
+        return found[:_MOST_STEPS]
+
+    def _differences(self, query: Mapping[str, str]) -> Row:
+        """Seconds by state and call of a window of the first run, and of the same calls."""
+        first = window(self._runs[0], query, self._orders)
+        begin, end = (self._alignment.time(at, to_second=True) for at in (first.begin, first.end))
+        later = {**query, "begin": str(begin), "end": str(max(end, begin + 1e-15))}
+        second = window(self._runs[1], later, self._orders)
+        sums = [_sums(one) for one in (first, second)]
+        return {
+            "a": {"begin": first.begin, "end": first.end},
+            "b": {"begin": begin, "end": end},
+            "ranks": first.ranks,
+            "rows": [
+                {
+                    "state": key[0],
+                    "kind": key[1],
+                    "a": sums[0].get(key, 0.0),
+                    "b": sums[1].get(key, 0.0),
+                }
+                for key in sorted({*sums[0], *sums[1]})
+            ],
+        }
+
+
+def _sums(part: Window) -> dict[tuple[str, str], float]:
+    """Seconds by state and kind of action, in words: numbers may differ between versions."""
+    import numpy as np
+
+    info = part.run.info
+    tile = part.sums(1, np.arange(len(info["keys"]), dtype=np.int32))
+    found: dict[tuple[str, str], float] = {}
+    for key, seconds in zip(tile.key.tolist(), tile.seconds.tolist(), strict=True):
+        state, kind = info["keys"][key]
+        name = info["states"][state], info["kinds"][kind]
+        found[name] = found.get(name, 0.0) + seconds
+    return found
+
+
+# Questions that may read the platform or the trace.
+_LONG = frozenset({"record", "sites", "links", "path", "depth", "order"})
+
+
+class Answers:
+    """Answers what the page asks of one run, or of two beside each other.
+
+    Parameters
+    ----------
+    runs
+        The runs.
+
+    Raises
+    ------
+    InputError
+        When two runs cannot be aligned.
+    """
+
+    def __init__(self, runs: Sequence[RunFile]) -> None:
+        # Two runs have the same order of ranks, which the first one gives.
+        orders = RankOrders(runs[0], RunNetwork(runs[0]))
+        self._of = {name: _RunAnswers(run, orders) for name, run in zip("ab", runs, strict=False)}
+        self._of_both = _TwoRunAnswers(runs[0], runs[1], orders).questions if len(runs) == 2 else {}
+        # Requests come on several threads. Pictures and sums wait for no question that takes long
+        # when it is asked for the first time; those wait for each other.
+        self._lock = threading.Lock()
+
+    def answer(self, name: str, query: Mapping[str, str]) -> bytes | None:
+        """The answer to a question, JSON or the bytes of a picture; None: there is none.
+
+        ``of`` in the query says of which run: ``a`` or ``b``.
+
+        Raises
+        ------
+        InputError
+            When the query makes no sense.
+        """
+        of = query.get("of", "a")
+        if of not in self._of:
+            raise InputError(f"there is no run {of[:40]!r}")
+        question = self._of_both.get(name) or self._of[of].questions.get(name)
+        if question is None:
+            return None
+        with self._lock if name in _LONG else nullcontext():
+            answer = question(query)
+        if name == "run" and isinstance(answer, dict):
+            answer["runs"] = len(self._of)
+        return answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+
+
+class _RunAnswers:
+    """Answers what the page asks of a run."""
+
+    def __init__(self, run: RunFile, orders: RankOrders) -> None:
+        self.run = run
+        self._orders = orders
+        self._causes = Causes(run)
+        self._colours = StateColours(run, self._causes.sites)
+        self._call_paths = CallPathView(run, self._causes.sites)
+        self._network = RunNetwork(run)
+        self._path = RunPath(run)
+        self.questions: Mapping[str, Callable[[Mapping[str, str]], Row | bytes]] = {
+            "run": self._run,
+            "tile": self._tile,
+            "statistics": self._statistics,
+            "record": self._record,
+            "messages": self._messages,
+            "search": self._search,
+            "sites": self._sites,
+            "links": self._links,
+            "path": self._path_of,
+            "order": self._order,
+            "depth": self._depth,
+        }
+
+    def _run(self, query: Mapping[str, str]) -> Row:
+        info = self.run.info
+        return {
+            "title": info["title"],
+            "file": self.run.path.name,
+            "ranks": info["ranks"],
+            "end": info["end"],
+            "hosts": info["hosts"],
+            "hostOf": info["host_of"],
+            "states": [
+                {
+                    "name": name,
+                    "colour": COLOURS.get(name, "#888888"),
+                    "meaning": MEANINGS.get(name, ""),
+                    "wait": name in WAITS,
+                }
+                for name in info["states"]
+            ],
+            "kinds": info["kinds"],
+            "keys": info["keys"],
+            "records": info["records"],
+            "orders": self._orders.names(),
+            "sites": self._causes.sites.are_known,
+        }
+
+    def _classes(self, query: Mapping[str, str]) -> NDArray[np.int32]:
+        """The class of each key: its state, or its kind."""
+        import numpy as np
+
+        by = query.get("by", "state")
+        keys = np.array(self.run.info["keys"], np.int32).reshape(-1, 2)
+        if by == "key":
+            return np.arange(len(keys), dtype=np.int32)
+        if by not in ("state", "kind"):
+            known = ", ".join(("state", "kind", "key", *RECORD_COLOURS))
+            raise InputError(f"by is one of {known}, not {by[:40]!r}")
+        return np.ascontiguousarray(keys[:, 0 if by == "state" else 1])
+
+    def _tile(self, query: Mapping[str, str]) -> bytes:
+        """Cells: see `page/tile.js`, which reads them."""
+        import numpy as np
+
+        part = window(self.run, query, self._orders)
+        columns = max(count(query, "columns", MOST_COLUMNS), 1)
+        lanes = max(min(count(query, "lanes", MOST_LANES), part.ranks), 1)
+        by, note, legend = query.get("by", "state"), None, None
+        classes: NDArray[np.int32] | RecordClasses
+        if by in RECORD_COLOURS:
+            found = self._colours.classes(part, by, count(query, "depth", MOST_DEPTH, 0))
+            if isinstance(found, str):
+                by, note, classes = "state", found, self._classes({})
+            else:
+                legend = [{"name": one.name, "colour": one.colour} for one in found[0]]
+                classes = found[1]
+        else:
+            classes = self._classes(query)
+        tile = part.tile(columns, lanes, classes)
+        width = (part.end - part.begin) / columns
+        ranks = np.bincount(np.arange(part.ranks) * lanes // part.ranks, minlength=lanes)
+        whole = np.maximum(width * ranks[tile.lane], np.finfo(float).tiny)
+        share = np.clip(np.rint(255 * tile.seconds / whole), 0, 255).astype(np.uint8)
+        seen = (tile.longest >= width).astype(np.uint8)
+        level = part.level(columns, lanes, is_exact=False)
+        head = {
+            "cells": len(share),
+            "columns": columns,
+            "lanes": lanes,
+            "begin": part.begin,
+            "end": part.end,
+            "first": part.first,
+            "last": part.last,
+            "level": None if level is None or legend else level["parts"],
+            "by": by,
+            "note": note,
+            "legend": legend,
+        }
+        text = json.dumps(head).encode()
+        text += b" " * (-len(text) % 4)
+        pieces = [
+            np.array([len(text)], "<u4").tobytes(),
+            text,
+            tile.column.astype("<u2").tobytes(),
+            tile.lane.astype("<u2").tobytes(),
+            tile.key.astype(np.uint8).tobytes(),
+            share.tobytes(),
+            seen.tobytes(),
+        ]
+        return b"".join(pieces)
+
+    def _statistics(self, query: Mapping[str, str]) -> Row:
+        """Sums over the window by state and kind of action, and by lane and state."""
+        import numpy as np
+
+        part = window(self.run, query, self._orders)
+        keys = self.run.info["keys"]
+        tile = part.sums(1, np.arange(len(keys), dtype=np.int32))
+        by_key = [
+            {
+                "state": keys[key][0],
+                "kind": keys[key][1],
+                "seconds": float(seconds),
+                "count": int(number_),
+                "longest": float(longest),
+            }
+            for key, seconds, longest, number_ in zip(
+                tile.key.tolist(), tile.seconds, tile.longest, tile.count, strict=True
+            )
+        ]
+        lanes = min(part.ranks, count(query, "lanes", MOST_LANES, 256))
+        states = np.array([state for state, _ in keys], np.int32)
+        of_lane = part.sums(lanes, states)
+        first = part.first + -(-np.arange(lanes + 1) * part.ranks // lanes)
+        rows = [
+            [int(first[lane]), int(first[lane + 1]) - 1, int(state), float(seconds), float(longest)]
+            for lane, state, seconds, longest in zip(
+                of_lane.lane, of_lane.key, of_lane.seconds, of_lane.longest, strict=True
+            )
+        ]
+        return {"seconds": (part.end - part.begin) * part.ranks, "keys": by_key, "lanes": rows}
+
+    def _sites(self, query: Mapping[str, str]) -> Row:
+        return site_sums(window(self.run, query, self._orders), self._causes.sites)
+
+    def _record(self, query: Mapping[str, str]) -> Row:
+        """All that is known of what a rank does at a time."""
+        rank = count(query, "rank", self.run.ranks - 1)
+        found = self._causes.details(rank, number(query, "time"))
+        message, others = found["message"], found["messages"]
+        if message is None and isinstance(others, list) and len(others) == 1:
+            message = found["message"] = others[0]
+        found["route"] = self._network.route_of(message) if isinstance(message, dict) else None
+        return found
+
+    def _order(self, query: Mapping[str, str]) -> Row:
+        order = self._orders.order(query.get("name", "rank"))
+        return {"ranks": order.ranks.tolist(), "groups": [list(one) for one in order.groups]}
+
+    def _depth(self, query: Mapping[str, str]) -> Row:
+        part = window(self.run, query, self._orders)
+        return self._call_paths.within(part, count(query, "rank", self.run.ranks - 1))
+
+    def _links(self, query: Mapping[str, str]) -> Row:
+        part = window(self.run, query, self._orders)
+        return self._network.used(part.begin, part.end)
+
+    def _path_of(self, query: Mapping[str, str]) -> Row:
+        return self._path.within(window(self.run, query, self._orders))
+
+    def _messages(self, query: Mapping[str, str]) -> Row:
+        part = window(self.run, query, self._orders)
+        cells = None
+        if "columns" in query:
+            columns = max(count(query, "columns", MOST_COLUMNS), 1)
+            cells = columns, max(count(query, "lanes", MOST_LANES), 1)
+        return self._causes.messages(part, count(query, "most", MOST_ROWS, 500), cells)
+
+    def _search(self, query: Mapping[str, str]) -> Row:
+        part = window(self.run, query, self._orders)
+        return Search(self.run, query.get("q", "")).found(
+            part, count(query, "most", MOST_ROWS, 200)
+        )

@@ -1,0 +1,271 @@
+"""Where in the source of the program calls were made, and where its time goes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tisim.analysis.timeline.run_file import RunFile, Window
+from tisim.errors import InputError
+from tisim.traces import Kind, Trace
+from tisim.traces.call_paths import names_of_paths, recorded_paths
+from tisim.traces.samples import Samples, read_samples
+from tisim.traces.sources import Part
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    # Call paths such as ``main (a.c:9) > solve (a.c:20)`` with their shares of a computation.
+    Shares = list[tuple[str, float]]
+    Row = dict[str, object]
+
+
+class SampledPaths:
+    """The call paths that computations of a trace were sampled in.
+
+    Parameters
+    ----------
+    trace
+        The trace; only those that were recorded with ``--sample`` have any.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._ranks: dict[int, Mapping[int, Shares]] = {}
+
+    @property
+    def are_known(self) -> bool:
+        """Whether the trace has samples."""
+        return self._samples is not None
+
+    def of_rank(self, rank: int) -> Mapping[int, Shares]:
+        """The paths of each computation of a rank that was sampled, by its line of the trace.
+
+        The shares of one computation add up to 1; the largest comes first. A computation of
+        several lines before one call has the same shares in all of them.
+        """
+        if rank not in self._ranks:
+            self._ranks[rank] = dict(self._read(rank))
+        return self._ranks[rank]
+
+    def _read(self, rank: int) -> Iterator[tuple[int, Shares]]:
+        import numpy as np
+
+        samples = self._samples
+        if samples is None or rank not in samples.ranks:
+            return
+        paths = {call: self._named(shares) for call, shares in samples.fractions(rank)}
+        calls = 0
+        for batch in self._trace.operations(rank, custom_actions=["unsupported"]):
+            is_computation = batch["kind"] == Kind.COMPUTE
+            before = calls + np.cumsum(~is_computation)
+            calls = int(before[-1])
+            lines = batch["line"][is_computation].tolist()
+            for line, call in zip(lines, before[is_computation].tolist(), strict=True):
+                if call in paths:
+                    yield line, paths[call]
+
+    def _named(self, shares: Mapping[int, float]) -> Shares:
+        """The shares of paths in words; addresses on one line of the source are one path."""
+        sums: defaultdict[str, float] = defaultdict(float)
+        for node, share in shares.items():
+            sums[self._names[node]] += share
+        return sorted(sums.items(), key=lambda one: (-one[1], one[0]))
+
+    @cached_property
+    def _samples(self) -> Samples | None:
+        source = self._trace.source
+        return read_samples(Part(source, source)) if isinstance(source, str) else None
+
+    @cached_property
+    def _names(self) -> Mapping[int, str]:
+        """The call path of each node that has samples."""
+        if self._samples is None:
+            return {}
+        paths = {node: self._samples.path(node) for node in self._samples.totals()}
+        names = names_of_paths(self._trace, {*paths.values()})
+        return {node: names[path] for node, path in paths.items()}
+
+
+# Lines whose call sites are remembered, of all ranks together.
+_KEPT = 10_000_000
+
+
+@dataclass(frozen=True)
+class RankSites:
+    """The call sites of a rank.
+
+    Attributes
+    ----------
+    line
+        Lines of the trace of calls with a call site, ascending; shape (calls,).
+    path
+        The place of the call path of each in `Sites.names`; shape (calls,).
+    """
+
+    line: NDArray[np.int64]
+    path: NDArray[np.int32]
+
+    def of(self, line: int) -> int:
+        """The call path of a line; -1: it has none."""
+        import numpy as np
+
+        place = int(np.searchsorted(self.line, line))
+        found = place < len(self.line) and int(self.line[place]) == line
+        return int(self.path[place]) if found else -1
+
+
+class Sites:
+    """Call sites of a run, read from the trace that it was replayed from, if that is still there.
+
+    Parameters
+    ----------
+    run
+        The run, which names its trace: from here, or beside the run file.
+
+    Attributes
+    ----------
+    names
+        Call paths that were met so far, such as ``main (ring.c:12) > pass_on (ring.c:40)``.
+    """
+
+    def __init__(self, run: RunFile) -> None:
+        self._run = run
+        self.names: list[str] = []
+        self._places: dict[str, int] = {}
+        self._ranks: OrderedDict[int, RankSites] = OrderedDict()
+        self._size = 0
+        # Pictures ask on other threads than the rest.
+        self._lock = threading.Lock()
+
+    @property
+    def are_known(self) -> bool:
+        """Whether there is a trace with call sites."""
+        return self._trace is not None and "call_site" in self._trace.attributes
+
+    @cached_property
+    def sampled(self) -> SampledPaths | None:
+        """The call paths of computations; None: the trace has no samples."""
+        found = None if self._trace is None else SampledPaths(self._trace)
+        return found if found is not None and found.are_known else None
+
+    def of_rank(self, rank: int) -> RankSites:
+        """The call sites of a rank, which are read once."""
+        with self._lock:
+            return self._of_rank(rank)
+
+    def _of_rank(self, rank: int) -> RankSites:
+        if rank in self._ranks:
+            self._ranks.move_to_end(rank)
+            return self._ranks[rank]
+        found = self._read(rank)
+        self._ranks[rank] = found
+        self._size += len(found.line)
+        while self._size > _KEPT and len(self._ranks) > 1:
+            _, oldest = self._ranks.popitem(last=False)
+            self._size -= len(oldest.line)
+        return found
+
+    def path(self, rank: int, line: int) -> str | None:
+        """The call path of a line of the trace of a rank; None where none is known."""
+        place = self.of_rank(rank).of(line)
+        return None if place < 0 else self.names[place]
+
+    def paths(self, wanted: Mapping[int, Set[int]]) -> dict[tuple[int, int], str]:
+        """The call paths of lines, by rank and line, as far as they are known."""
+        found = {(rank, line): self.path(rank, line) for rank in wanted for line in wanted[rank]}
+        return {place: path for place, path in found.items() if path is not None}
+
+    def _read(self, rank: int) -> RankSites:
+        import numpy as np
+
+        lines: list[int] = []
+        raw: list[str] = []
+        if self._trace is not None and self.are_known:
+            for line, path in recorded_paths(self._trace, rank):
+                lines.append(line)
+                raw.append(path)
+            new = {path for path in raw if path not in self._places}
+            for path, name in names_of_paths(self._trace, new).items():
+                self._places[path] = len(self.names)
+                self.names.append(name)
+        places = [self._places[path] for path in raw]
+        return RankSites(np.array(lines, np.int64), np.array(places, np.int32))
+
+    @cached_property
+    def _trace(self) -> Trace | None:
+        name = self._run.info["trace"]
+        if name is None:
+            return None
+        for path in (Path(name), self._run.path.parent / Path(name).name):
+            # Only packed traces have call sites, and opening an archive takes time.
+            if path.suffix != ".tit" or not path.is_file():
+                continue
+            try:
+                trace = Trace.open(path)
+            except InputError:
+                continue
+            if trace.ranks == self._run.ranks:
+                return trace
+        return None
+
+
+# Records of a window whose call sites are looked up; the trace is read up to the last of them.
+_MOST_RECORDS = 200_000
+_MOST_ROWS = 1000
+
+
+def site_sums(window: Window, sites: Sites) -> Row:
+    """Seconds of a window by call path, kind of action and state.
+
+    `rows` is None where the window has too many records, and `known` says whether the trace has
+    call sites or samples. A computation that was sampled is divided among its call paths as the
+    samples are; the others have none of their own: theirs is empty.
+    """
+    import numpy as np
+
+    if not sites.are_known and sites.sampled is None:
+        return {"known": False, "rows": []}
+    records = window.records(_MOST_RECORDS)
+    if records is None:
+        return {"known": True, "rows": None}
+    rank, line = records.numbers("rank"), records.numbers("line")
+    state, kind = records.numbers("state"), records.numbers("kind")
+    seconds = np.minimum(records.reals("end"), window.end)
+    seconds = np.maximum(seconds - np.maximum(records.reals("start"), window.begin), 0.0)
+    wanted: dict[int, set[int]] = {}
+    for one, of_line in {*zip(rank.tolist(), line.tolist(), strict=True)}:
+        wanted.setdefault(one, set()).add(of_line)
+    paths = sites.paths(wanted)
+    info = window.run.info
+    sums: dict[tuple[str, int, int], list[float]] = {}
+    sampled = {} if sites.sampled is None else {one: sites.sampled.of_rank(one) for one in wanted}
+    rows = zip(rank.tolist(), line.tolist(), kind.tolist(), state.tolist(), seconds, strict=True)
+    for of_rank, of_line, of_kind, of_state, length in rows:
+        shares = sampled[of_rank].get(of_line) if sampled else None
+        for path, share in shares or [(paths.get((of_rank, of_line), ""), 1.0)]:
+            found = sums.setdefault((path, of_kind, of_state), [0.0, 0.0, 0.0])
+            found[0] += share * float(length)
+            found[1] += 1
+            found[2] = max(found[2], share * float(length))
+    longest_first = sorted(sums.items(), key=lambda one: -one[1][0])[:_MOST_ROWS]
+    return {
+        "known": True,
+        "rows": [
+            {
+                "path": path,
+                "kind": info["kinds"][of_kind],
+                "state": info["states"][of_state],
+                "seconds": total,
+                "count": int(count),
+                "longest": longest,
+            }
+            for (path, of_kind, of_state), (total, count, longest) in longest_first
+        ],
+    }

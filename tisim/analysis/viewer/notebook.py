@@ -1,0 +1,202 @@
+"""The viewer inside a notebook: as a widget, or in a frame."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tisim.analysis.report.page import page_file
+from tisim.analysis.timeline.run_file import RunFile
+from tisim.analysis.viewer.answers import Answers
+from tisim.analysis.viewer.server import Guard, listen, make_server, page_files
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    from anywidget import AnyWidget
+
+# Seconds until the server listens, on a machine with much to do.
+_START = 60.0
+
+
+class FramedView:
+    """A server in a thread of this process, for a frame of a page on this machine.
+
+    Parameters
+    ----------
+    answers
+        To the questions of the page.
+    height
+        Of the frame, in pixels.
+
+    Attributes
+    ----------
+    address
+        Of the page.
+    """
+
+    def __init__(self, answers: Answers, height: int) -> None:
+        self._height = height
+        self._listener = listen(0)
+        guard = Guard(self._listener.getsockname()[1], framed=True)
+        self.address = guard.address
+        listens = threading.Event()
+        self._server = make_server(answers, guard, lambda _: listens.set())
+        self._thread = threading.Thread(target=self._run, args=(self._listener,), daemon=True)
+        self._thread.start()
+        listens.wait(_START)
+
+    def _run(self, listener: socket.socket) -> None:
+        self._server.run(sockets=[listener])
+
+    def close(self) -> None:
+        """End the server; the frame answers no more."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._listener.close()
+
+    @property
+    def html(self) -> str:
+        """The frame."""
+        style = f"width:100%;height:{self._height}px;border:0"
+        return f'<iframe src="{self.address}" style="{style}" title="tisim view"></iframe>'
+
+
+def make_widget(answers: Answers, height: int) -> AnyWidget | None:
+    """A widget that shows the page of the viewer; None when anywidget is not installed.
+
+    Parameters
+    ----------
+    answers
+        To the questions of the page.
+    height
+        Of the page, in pixels.
+    """
+    try:
+        from anywidget import AnyWidget
+    except ImportError:
+        return None
+    widget = AnyWidget(_esm=page_file("widget.js"))
+    answer = KernelAnswers(answers, height)
+
+    def reply(sender: AnyWidget, question: object, buffers: Sequence[memoryview]) -> None:
+        told, body = answer(question)
+        sender.send(told, [] if body is None else [body])
+
+    widget.on_msg(reply)
+    return widget
+
+
+class KernelAnswers:
+    """Answers the messages of a page in a notebook.
+
+    Parameters
+    ----------
+    answers
+        To the questions of the page.
+    height
+        Of the page, in pixels.
+    """
+
+    def __init__(self, answers: Answers, height: int) -> None:
+        self._answers = answers
+        self._height = height
+
+    def __call__(self, question: object) -> tuple[dict[str, str], bytes | None]:
+        """The answer to a message: what it says, and bytes.
+
+        A message has the ``id`` of a question, its ``name`` and its ``query``, texts by name. The
+        answer has the same ``id``, and ``error`` where there are no bytes. The question ``page``
+        asks for the files of the page, and how high it is.
+        """
+        content = question if isinstance(question, Mapping) else {}
+        told = {"id": str(content.get("id", ""))[:100]}
+        name, query = content.get("name"), content.get("query")
+        try:
+            body = self._answer(name, query)
+        except InputError as error:
+            return {**told, "error": error.message}, None
+        return told, body
+
+    def _answer(self, name: object, query: object) -> bytes:
+        if name == "page":
+            files = {file: content.decode() for file, content in page_files().items()}
+            return json.dumps({"height": self._height, "files": files}).encode()
+        if not isinstance(name, str) or not isinstance(query, Mapping):
+            raise InputError("a question has a name and a query")
+        if not all(isinstance(text, str) for one in query.items() for text in one):
+            raise InputError("a query has texts by name")
+        body = self._answers.answer(name, query)
+        if body is None:
+            raise InputError("there is no such question")
+        return body
+
+
+_WITHOUT = (
+    "The page is in a frame, which only a browser on the machine of the kernel can show. With "
+    "<code>pip install 'tisim[notebook]'</code> (anywidget) any browser can."
+)
+
+
+class NotebookView:
+    """The page of the viewer in a notebook.
+
+    It is a widget, whose messages carry questions to the kernel: it works wherever the kernel runs,
+    and answers while no cell does. Without anywidget, or with `frame`, it is a frame that asks a
+    server in the kernel, which answers also while a cell runs; the browser has to be on the same
+    machine, since the server listens on loopback.
+
+    Parameters
+    ----------
+    runs
+        Run files: one, or two of the same program.
+    height
+        Of the page, in pixels.
+    frame
+        Whether a frame is wanted, though there is anywidget.
+
+    Raises
+    ------
+    InputError
+        When a file is no run file, two runs cannot be aligned, or a frame needs what is not
+        installed.
+
+    Attributes
+    ----------
+    address
+        Of the page in a frame; None where it is a widget.
+    widget
+        The widget, for layouts of ipywidgets; None where the page is in a frame.
+    """
+
+    def __init__(
+        self, *runs: str | os.PathLike[str], height: int = 800, frame: bool = False
+    ) -> None:
+        if not 1 <= len(runs) <= 2:
+            raise InputError("show one run file, or two of the same program")
+        answers = Answers([RunFile(path) for path in runs])
+        self.widget: AnyWidget | None = None if frame else make_widget(answers, height)
+        self._frame = FramedView(answers, height) if self.widget is None else None
+        self._note = "" if frame else f"<p><small>{_WITHOUT}</small></p>"
+
+    @property
+    def address(self) -> str | None:
+        return None if self._frame is None else self._frame.address
+
+    def close(self) -> None:
+        """End the server or the widget; the page answers no more."""
+        for shown in (self._frame, self.widget):
+            if shown is not None:
+                shown.close()
+
+    def _repr_mimebundle_(self, **options: object) -> tuple[dict[str, object], dict[str, object]]:
+        """What notebooks show."""
+        if self.widget is not None:
+            bundle, metadata = self.widget._repr_mimebundle_(**options)
+            return bundle, metadata
+        assert self._frame is not None
+        text = f"the viewer, at {self._frame.address}"
+        return {"text/html": self._frame.html + self._note, "text/plain": text}, {}

@@ -1,0 +1,195 @@
+"""Orders of ranks: by what they do, where they are, or how alike they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tisim.analysis.timeline.columns import WAITS
+from tisim.analysis.timeline.run_file import RunFile, Window
+from tisim.analysis.viewer.network import RunNetwork
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Row = dict[str, object]
+
+# Ranks that are compared with each other: the time grows with their square.
+_MOST_COMPARED = 4096
+_MOST_BLOCKS = 64
+_MOST_GROUPS = 2000
+
+
+@dataclass(frozen=True)
+class RankOrder:
+    """The ranks of a run in some order.
+
+    Attributes
+    ----------
+    ranks
+        The rank at each position, from the top; shape (ranks,).
+    groups
+        Names and first positions of groups of ranks; empty where there are none.
+    """
+
+    ranks: NDArray[np.int64]
+    groups: Sequence[tuple[str, int]] = ()
+
+
+class RankOrders:
+    """Orders of the ranks of a run, each of which is worked out once.
+
+    Parameters
+    ----------
+    run
+        The run.
+    network
+        Where its hosts are.
+    """
+
+    def __init__(self, run: RunFile, network: RunNetwork) -> None:
+        self._run = run
+        self._network = network
+        self._known: dict[str, RankOrder] = {}
+
+    def names(self) -> list[Row]:
+        """The orders that there are: `name`, and what it is in words."""
+        info = self._run.info
+        present = {state for state, _ in info["keys"]}
+        rows = [("rank", "rank"), ("wait", "most waiting"), ("longest", "longest wait")]
+        rows += [(f"state:{info['states'][one]}", f"most {info['states'][one]}") for one in present]
+        kinds = sorted({kind for _, kind in info["keys"] if info["kinds"][kind]})
+        rows += [
+            (f"kind:{info['kinds'][one]}", f"longest in {info['kinds'][one]}") for one in kinds
+        ]
+        rows += [("end", "last to end")]
+        if not info["measured"]:
+            rows.append(("host", "by host"))
+        if self._network.unknown is None:
+            rows.append(("switch", "by switch"))
+        rows += [("communicator", "by communicator"), ("similarity", "by similarity")]
+        return [{"name": name, "words": words} for name, words in rows]
+
+    def order(self, name: str) -> RankOrder:
+        """An order by its name.
+
+        Raises
+        ------
+        InputError
+            When there is no such order, or it would take too long.
+        """
+        if name not in self._known:
+            self._known[name] = self._made(name)
+        return self._known[name]
+
+    def _made(self, name: str) -> RankOrder:
+        import numpy as np
+
+        info = self._run.info
+        by, _, what = name.partition(":")
+        if name == "rank":
+            return RankOrder(np.arange(self._run.ranks))
+        if name == "host":
+            return self._grouped([info["hosts"][host] for host in info["host_of"]])
+        if name == "switch" and self._network.unknown is None:
+            return self._grouped(self._network.switches())
+        if name == "communicator":
+            return self._grouped(self._communicators())
+        if name == "similarity":
+            return self._similar()
+        if name in ("wait", "longest"):
+            states = [info["states"].index(one) for one in WAITS]
+            return self._most(self._longest if name == "longest" else self._seconds, 0, states)
+        if name == "end":
+            ends = self._seconds.sum(axis=1)
+            return RankOrder(np.argsort(-ends, kind="stable"))
+        for column, known in enumerate((info["states"], info["kinds"])):
+            if by == ("state", "kind")[column] and what in known:
+                return self._most(self._seconds, column, [known.index(what)])
+        raise InputError(f"there is no order of ranks {name[:40]!r}")
+
+    def _most(self, of_keys: NDArray[np.float64], column: int, wanted: Sequence[int]) -> RankOrder:
+        """By the sum, or the longest, of states with some of the keys."""
+        import numpy as np
+
+        keys = np.array(self._run.info["keys"], np.int64).reshape(-1, 2)
+        chosen = of_keys[:, np.isin(keys[:, column], wanted)]
+        values = chosen.max(axis=1, initial=0.0) if of_keys is self._longest else chosen.sum(axis=1)
+        return RankOrder(np.argsort(-values, kind="stable"))
+
+    @cached_property
+    def _of_keys(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of each rank and key, the seconds, and the longest; shape (ranks, keys)."""
+        import numpy as np
+
+        run = self._run
+        count = len(run.info["keys"])
+        whole = Window(run, 0.0, run.end, 0, run.ranks - 1)
+        tile = whole.sums(run.ranks, np.arange(count, dtype=np.int32))
+        seconds, longest = np.zeros((run.ranks, count)), np.zeros((run.ranks, count))
+        seconds[tile.lane, tile.key] = tile.seconds
+        longest[tile.lane, tile.key] = tile.longest
+        return seconds, longest
+
+    @property
+    def _seconds(self) -> NDArray[np.float64]:
+        return self._of_keys[0]
+
+    @property
+    def _longest(self) -> NDArray[np.float64]:
+        return self._of_keys[1]
+
+    def _grouped(self, names: Sequence[str]) -> RankOrder:
+        """Ranks with the same name next to each other, in the order of the first of each."""
+        import numpy as np
+
+        places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+        group = np.array([places[name] for name in names], np.int64)
+        ranks = np.argsort(group, kind="stable")
+        first = np.flatnonzero(np.diff(group[ranks], prepend=-1))
+        known = list(places)
+        groups = [(known[int(group[ranks[at]])], int(at)) for at in first]
+        return RankOrder(ranks, groups[:_MOST_GROUPS])
+
+    def _communicators(self) -> list[str]:
+        """Of each rank, the communicator other than the world's whose calls take it longest."""
+        import numpy as np
+
+        table = self._run.actions
+        if table.blocks > _MOST_BLOCKS:
+            raise InputError("this run has too many calls to find the communicators of ranks")
+        sums: dict[tuple[int, int], float] = {}
+        for block in range(table.blocks):
+            rows = table.read(block)
+            rows = rows.rows(rows.numbers("communicator") > 0)
+            pairs = rows.numbers("rank") << 32 | rows.numbers("communicator")
+            every, place = np.unique(pairs, return_inverse=True)
+            length = rows.reals("end") - rows.reals("start")
+            for pair, seconds in zip(
+                every.tolist(), np.bincount(place, weights=length).tolist(), strict=True
+            ):
+                key = pair >> 32, pair & 0xFFFFFFFF
+                sums[key] = sums.get(key, 0.0) + seconds
+        most: dict[int, tuple[float, int]] = {}
+        for (rank, communicator), seconds in sums.items():
+            most[rank] = max(most.get(rank, (0.0, 0)), (seconds, communicator))
+        names = {rank: f"communicator {one}" for rank, (_, one) in most.items()}
+        return [names.get(rank, "the world only") for rank in range(self._run.ranks)]
+
+    def _similar(self) -> RankOrder:
+        """Ranks beside those that spend their time like them: the leaves of a clustering."""
+        import numpy as np
+        from scipy.cluster.hierarchy import leaves_list, linkage
+
+        ranks = self._run.ranks
+        if ranks > _MOST_COMPARED:
+            raise InputError(f"similarity orders up to {_MOST_COMPARED:,} ranks")
+        if ranks < 3:
+            return RankOrder(np.arange(ranks))
+        tree = linkage(self._seconds, method="average")
+        return RankOrder(np.asarray(leaves_list(tree), np.int64))

@@ -1,0 +1,296 @@
+"""The server of the viewer: loopback only, read-only, for one page.
+
+Only the page that the server has given out itself may ask it. The address that it prints contains a
+random token. Requests need it as the first part of their path, the server's own address as their
+Host (so that no name of another site leads here by DNS rebinding), and, where browsers send them,
+its own Origin and the same site.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tisim.analysis.report.page import page_file, page_modules, page_style
+from tisim.analysis.timeline.run_file import RunFile
+from tisim.analysis.viewer.answers import Answers
+from tisim.errors import InputError
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from uvicorn import Server
+
+    Scope = MutableMapping[str, object]
+    Message = MutableMapping[str, object]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+    Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+# Longer addresses come from no page of ours.
+_LONGEST = 8192
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors "
+)
+# Notebooks on this machine, whatever their port is.
+_NOTEBOOKS = "http://127.0.0.1:* http://localhost:*"
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a request gets nothing.
+
+    Attributes
+    ----------
+    status
+        Of HTTP.
+    reason
+        What the answer says.
+    """
+
+    status: int
+    reason: str
+
+
+class Guard:
+    """Checks requests.
+
+    Parameters
+    ----------
+    port
+        Of the server.
+    token
+        The first part of all paths; a random one when not given.
+    framed
+        Whether notebooks on this machine may show the page in a frame.
+    """
+
+    def __init__(self, port: int, token: str | None = None, *, framed: bool = False) -> None:
+        self._framed = framed
+        self.token = secrets.token_urlsafe(24) if token is None else token
+        self._hosts = frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
+        self.address = f"http://127.0.0.1:{port}/{self.token}/"
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers of every answer."""
+        ancestors = _NOTEBOOKS if self._framed else "'none'"
+        return {**_HEADERS, "Content-Security-Policy": _POLICY + ancestors}
+
+    def refusal(self, method: str, path: str, headers: Mapping[str, str]) -> Refusal | None:
+        """Why a request gets nothing; None: it is allowed.
+
+        Parameters
+        ----------
+        method
+            Of HTTP.
+        path
+            With its query.
+        headers
+            By their names in lower case.
+        """
+        if headers.get("host", "") not in self._hosts:
+            return Refusal(421, "ask for the address that tisim view has printed")
+        origin = headers.get("origin")
+        if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
+            return Refusal(403, "pages of other origins get nothing")
+        other_site = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+        if other_site and not self._is_frame(path, headers):
+            return Refusal(403, "pages of other sites get nothing")
+        if method not in ("GET", "HEAD"):
+            return Refusal(405, "nothing can be changed here")
+        if len(path) > _LONGEST:
+            return Refusal(414, "the address is too long")
+        token = path.removeprefix("/").partition("/")[0].partition("?")[0]
+        if not secrets.compare_digest(token.encode(), self.token.encode()):
+            return Refusal(404, "the address lacks the token that tisim view has printed")
+        return None
+
+    def _is_frame(self, path: str, headers: Mapping[str, str]) -> bool:
+        """Whether a notebook asks for the page itself: all the rest is asked for by the page."""
+        asked = headers.get("sec-fetch-dest") == "iframe"
+        return self._framed and asked and path == f"/{self.token}/"
+
+
+_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+# Bytes of a request's head that are read; uvicorn refuses longer ones.
+_LONGEST_HEAD = 16_384
+# Answers that are made at once.
+_CONNECTIONS = 32
+
+
+def serve(
+    runs: Sequence[RunFile],
+    *,
+    port: int = 0,
+    ready: Callable[[str], None] = print,
+    framed: bool = False,
+) -> None:
+    """Show a run in a browser, or two beside each other, until Ctrl-C.
+
+    Parameters
+    ----------
+    runs
+        The runs.
+    port
+        Of 127.0.0.1; a free one when 0.
+    ready
+        Is called with the address, once the server listens.
+    framed
+        Whether notebooks on this machine may show the page in a frame.
+
+    Raises
+    ------
+    InputError
+        When the port is taken, two runs cannot be aligned, or Starlette or uvicorn are not
+        installed.
+    """
+    with listen(port) as listener:
+        guard = Guard(listener.getsockname()[1], framed=framed)
+        server = make_server(Answers(runs), guard, ready)
+        server.run(sockets=[listener])
+
+
+def make_server(answers: Answers, guard: Guard, ready: Callable[[str], None]) -> Server:
+    """A server that has not been started.
+
+    Raises
+    ------
+    InputError
+        When uvicorn is not installed.
+    """
+    try:
+        import uvicorn
+    except ImportError:
+        raise InputError("the viewer needs uvicorn: pip install 'tisim[view]'") from None
+    config = uvicorn.Config(
+        application(answers, guard),
+        log_level="error",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        limit_concurrency=_CONNECTIONS,
+        h11_max_incomplete_event_size=_LONGEST_HEAD,
+        http="h11",
+        ws="none",
+        timeout_graceful_shutdown=2,
+    )
+    server = uvicorn.Server(config)
+    start_up = server.startup
+
+    async def start_up_and_say(sockets: list[socket.socket] | None = None) -> None:
+        """The address is given out when Ctrl-C ends the server in order, not before."""
+        await start_up(sockets)
+        ready(guard.address)
+
+    server.startup = start_up_and_say
+    return server
+
+
+def listen(port: int) -> socket.socket:
+    """A socket on the loopback interface.
+
+    Raises
+    ------
+    InputError
+        When the port is taken.
+    """
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        listener.listen(_CONNECTIONS)
+    except OSError as error:
+        listener.close()
+        raise InputError(
+            f"port {port} cannot be used ({error.strerror}); choose another, or none for a free one"
+        ) from None
+    return listener
+
+
+def application(answers: Answers, guard: Guard) -> Application:
+    """The application (ASGI): the guard, and behind it the page and its answers."""
+    guarded = _routes(answers, guard)
+
+    async def guard_first(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        refusal = guard.refusal(str(scope["method"]), _path_of(scope), _headers_of(scope))
+        if refusal is None:
+            await guarded(scope, receive, send)
+            return
+        from starlette.responses import PlainTextResponse
+
+        answer = PlainTextResponse(
+            refusal.reason + "\n", status_code=refusal.status, headers=dict(guard.headers)
+        )
+        await answer(scope, receive, send)
+
+    return guard_first
+
+
+def _path_of(scope: Scope) -> str:
+    raw, query = scope.get("raw_path"), scope.get("query_string")
+    path = raw.decode("latin-1") if isinstance(raw, bytes) else str(scope["path"])
+    return path + ("?" + query.decode("latin-1") if isinstance(query, bytes) and query else "")
+
+
+def _headers_of(scope: Scope) -> Mapping[str, str]:
+    headers = scope["headers"]
+    assert isinstance(headers, list)
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+
+
+def _routes(answers: Answers, guard: Guard) -> Starlette:
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    headers = dict(guard.headers)
+    page = page_files()
+
+    async def file(request: Request) -> Response:
+        name = request.path_params.get("name", "viewer.html")
+        if name not in page:
+            return Response("there is no such file\n", 404, headers, "text/plain")
+        suffix = name[name.rindex(".") :]
+        return Response(page[name], headers=headers, media_type=_TYPES[suffix])
+
+    async def ask(request: Request) -> Response:
+        name = request.path_params["name"]
+        try:
+            body = await run_in_threadpool(answers.answer, name, dict(request.query_params))
+        except InputError as error:
+            text = json.dumps({"error": error.message})
+            return Response(text, 400, headers, "application/json")
+        if body is None:
+            return Response("there is no such question\n", 404, headers, "text/plain")
+        kind = "application/octet-stream" if name == "tile" else "application/json"
+        return Response(body, headers=headers, media_type=kind)
+
+    return Starlette(
+        routes=[
+            Route(f"/{guard.token}/", file),
+            Route(f"/{guard.token}/page/{{name}}", file),
+            Route(f"/{guard.token}/ask/{{name}}", ask),
+        ]
+    )
+
+
+def page_files() -> dict[str, bytes]:
+    """The files of the page, by name; no others are ever sent."""
+    files = {"viewer.html": page_file("viewer.html"), "viewer.css": page_style("viewer.css")}
+    return {name: text.encode() for name, text in (files | page_modules("viewer.js")).items()}
