@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from tisim._core import CollectiveCall, Stage
-from tisim.actions.collectives import communicators, nonblocking
+from tisim._core import CollectiveCall
+from tisim.actions.collectives import nonblocking
 from tisim.actions.collectives.catalogue import Algorithm
 from tisim.actions.script import Script
 
@@ -101,6 +101,33 @@ def algorithm_name(operation: str, config: Chooses) -> str:
     return config.collective(_OPERATIONS[operation][0])
 
 
+def write_call(script: Script, call: CollectiveCall, config: Chooses) -> None:
+    """Write what a rank does in a collective call: its messages, then the call's flops.
+
+    Parameters
+    ----------
+    script
+        The rank's schedule.
+    call
+        The decoded call (`tisim._core.decode_call`). A non-blocking collective starts requests and
+        does not wait for them.
+    config
+        Names the algorithm or selector of an operation.
+
+    Raises
+    ------
+    InputError
+        `config` names an algorithm that does not exist or that cannot work on this communicator.
+    """
+    name, arguments_of = _OPERATIONS[call.operation]
+    arguments = arguments_of(call)
+    if not call.blocking:
+        getattr(nonblocking, f"i{name}")(script, *arguments)
+    elif call.size > 1 or name != "bcast":  # MPI_Bcast of one rank ends before it chooses
+        config.algorithm(name)(script, *arguments)
+    script.compute(call.flops)
+
+
 def expand(
     call: CollectiveCall,
     *,
@@ -110,88 +137,8 @@ def expand(
     order: Sequence[int] | None = None,
     surveyed: frozenset[int] = frozenset(),
 ) -> Script:
-    """Write the schedule of one rank for one collective call.
-
-    Parameters
-    ----------
-    call
-        The decoded call (`tisim._core.decode_call`). A non-blocking collective gives a schedule
-        that starts requests and does not wait for them.
-    rank
-        This rank in the communicator.
-    placement, order, surveyed
-        See `Script`; its attribute `surveyed` is to be given to the rank's next call on the same
-        communicator. Schedules of two calls with other values of `surveyed` may differ.
-    config
-        Names the algorithm or selector of an operation.
-
-    Returns
-    -------
-    Script
-        The messages of the rank, and after them the flops of a `reducescatter`.
-
-    Raises
-    ------
-    InputError
-        `config` names an algorithm that does not exist or that cannot work on this communicator.
-    """
-    name, arguments_of = _OPERATIONS[call.operation]
-    arguments = arguments_of(call)
-    script = new_script(rank, call.size, placement, config, order, surveyed)
-    if not call.blocking:
-        getattr(nonblocking, f"i{name}")(script, *arguments)
-    elif call.size > 1 or name != "bcast":  # MPI_Bcast of one rank ends before it chooses
-        config.algorithm(name)(script, *arguments)
-    script.compute(call.flops)
+    """The schedule of one rank for one collective call; see `Script` and `write_call`."""
+    choose = config.algorithm
+    script = Script(rank, call.size, placement, order=order, surveyed=surveyed, choose=choose)
+    write_call(script, call, config)
     return script
-
-
-def expand_communicator(
-    stage: Stage,
-    member: bool,
-    groups: Sequence[Sequence[int]],
-    *,
-    rank: int,
-    size: int,
-    placement: Sequence[int] | None,
-    config: Chooses,
-    order: Sequence[int] | None = None,
-    surveyed: frozenset[int] = frozenset(),
-) -> Script:
-    """Write the schedule of one rank in a stage of a `comm_split` or `comm_dup`.
-
-    Parameters
-    ----------
-    stage
-        What comes: ``COLORS`` on rank 0 of the parent, then ``GROUPS`` there; ``GROUPS`` for
-        both on its other ranks; ``NUMBER`` on the ranks of the new communicator.
-    member
-        Whether the rank will be in a new communicator.
-    groups
-        The ranks of each new communicator (`communicators.tell_groups`), in ``GROUPS`` on rank 0.
-    rank, size, placement, config, order, surveyed
-        This rank and the number of ranks, and see `expand`; of the parent, in ``NUMBER`` of the
-        new communicator.
-    """
-    script = new_script(rank, size, placement, config, order, surveyed)
-    if stage == Stage.NUMBER:
-        communicators.agree_on_number(script)
-    elif stage == Stage.COLORS:
-        communicators.gather_colors(script)
-    elif rank == 0:
-        communicators.tell_groups(script, groups)
-    else:
-        communicators.comm_split(script, member, groups)
-    return script
-
-
-def new_script(
-    rank: int,
-    size: int,
-    placement: Sequence[int] | None,
-    config: Chooses,
-    order: Sequence[int] | None,
-    surveyed: frozenset[int],
-) -> Script:
-    """An empty schedule of one rank, whose algorithms are those of a configuration."""
-    return Script(rank, size, placement, order=order, surveyed=surveyed, choose=config.algorithm)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Simulation,
         TraceSet,
     )
+    from tisim.actions.script import Script
     from tisim.actions.two_phase import Plan
 
     #: Carries out an action of the user's: takes the rank (`tisim.kernel.MpiRank`) and the further
@@ -30,19 +31,25 @@ if TYPE_CHECKING:
     Action = Callable[..., Generator[simpy.Event, Never, object]]
 
 
-class Schedule(Protocol):
-    """The rows of a schedule (`tisim.actions.script.Script`)."""
+@dataclass(slots=True)
+class Group:
+    """What algorithms may know of a communicator: see `tisim.actions.script.Script`.
 
-    kinds: list[int]
-    peers: list[int]
-    sizes: list[float]
-    tags: list[int]
-    slots: list[int]
-    surveyed: frozenset[int]
+    Attributes
+    ----------
+    placement, order
+        The host of each rank, and its rank in the world.
+    surveyed
+        By rank the parts of the communicator on which it has exchanged where the ranks are.
+    """
 
-    def operation_of(self, row: int, /) -> str | None:
-        """The operation whose algorithm wrote a row for another algorithm; None: there is none."""
-        ...
+    placement: Sequence[int]
+    order: Sequence[int] | None
+    surveyed: dict[int, frozenset[int]] = field(default_factory=dict)
+
+    def surveyed_by(self, rank: int) -> frozenset[int]:
+        """The parts that a rank has surveyed in earlier calls."""
+        return self.surveyed.get(rank, frozenset())
 
 
 class Routes(Protocol):
@@ -71,57 +78,26 @@ class Settings(Protocol):
         """The compiled platform."""
         ...
 
-    def expand(
-        self,
-        call: CollectiveCall,
-        *,
-        rank: int,
-        placement: Sequence[int],
-        order: Sequence[int] | None,
-        surveyed: frozenset[int],
-    ) -> Schedule:
-        """Write the schedule of one rank in one collective."""
+    def script(self, rank: int, group: Group, /) -> Script:
+        """An empty schedule of a rank of a communicator."""
         ...
 
-    def expand_communicator(
-        self,
-        stage: Stage,
-        member: bool,
-        groups: Sequence[Sequence[int]],
-        *,
-        rank: int,
-        placement: Sequence[int],
-        order: Sequence[int] | None,
-        surveyed: frozenset[int],
-    ) -> Schedule:
-        """Write the schedule of one rank in the making of a communicator."""
+    def write_call(self, script: Script, call: CollectiveCall, /) -> None:
+        """Write what a rank does in a collective."""
         ...
 
-    def expand_parts(
-        self,
-        *,
-        rank: int,
-        placement: Sequence[int],
-        order: Sequence[int] | None,
-        surveyed: frozenset[int],
-    ) -> Schedule:
-        """Write how a rank learns what all want of a file."""
+    def write_stage(
+        self, script: Script, stage: Stage, joins: bool, groups: Sequence[Sequence[int]], /
+    ) -> None:
+        """Write what a rank does in a stage of the making of a communicator."""
+        ...
+
+    def write_parts(self, script: Script, /) -> None:
+        """Write how a rank learns which parts of a file all ranks want."""
         ...
 
     def plan_transfer(self, transfer: CollectiveTransfer, placement: Sequence[int], /) -> Plan:
         """How the ranks of a communicator carry out a collective read or write."""
-        ...
-
-    def expand_transfer(
-        self,
-        plan: Plan,
-        *,
-        rank: int,
-        placement: Sequence[int],
-        order: Sequence[int] | None,
-        surveyed: frozenset[int],
-    ) -> Schedule:
-        """Write the schedule of one rank in a collective read or write."""
         ...
 
     def collective(self, operation: str) -> str:
@@ -181,15 +157,6 @@ class EventConsumer(Protocol):
 _REPORT_INTERVAL = 0.1
 
 
-@dataclass(slots=True)
-class _Group:
-    """What algorithms may know of a communicator: see `tisim.actions.script.Script`."""
-
-    placement: Sequence[int]
-    order: Sequence[int] | None
-    surveyed: dict[int, frozenset[int]] = field(default_factory=dict)
-
-
 class Driver:
     """One simulation in the core, with everything that the core asks Python for.
 
@@ -211,7 +178,7 @@ class Driver:
         self.core = _core.Simulation(settings.model, settings.data)
         self.events: EventConsumer | None = None
         self._progress = progress
-        self._groups: dict[int, _Group] = {}
+        self._groups: dict[int, Group] = {}
         # Of the collective reads and writes that ranks are in, and how many ranks are still to ask.
         self._plans: dict[int, tuple[Plan, int]] = {}
 
@@ -284,12 +251,11 @@ class Driver:
         needed = self.core.needed_schedule()
         rank = needed.rank
         group = self._group(needed.comm)
-        before = group.surveyed.get(rank, frozenset())
         try:
-            schedule = self._schedule(needed, group, before)
-            changed = schedule.surveyed != before
+            schedule = self._schedule(needed, group)
+            changed = schedule.surveyed != group.surveyed_by(needed.number)
             if changed:
-                group.surveyed[rank] = schedule.surveyed
+                group.surveyed[needed.number] = schedule.surveyed
             self.core.provide_schedule(
                 schedule.kinds,
                 schedule.peers,
@@ -328,43 +294,20 @@ class Driver:
             return author
         return f"algorithm {self.settings.collective(operation)!r} ({operation}) in {author}"
 
-    def _schedule(
-        self, needed: NeededSchedule, group: _Group, surveyed: frozenset[int]
-    ) -> Schedule:
+    def _schedule(self, needed: NeededSchedule, group: Group) -> Script:
+        settings = self.settings
+        script = settings.script(needed.number, group)
         if needed.call is not None:
-            return self.settings.expand(
-                needed.call,
-                rank=needed.number,
-                placement=group.placement,
-                order=group.order,
-                surveyed=surveyed,
-            )
-        if needed.stage == Stage.PARTS:
-            return self.settings.expand_parts(
-                rank=needed.number,
-                placement=group.placement,
-                order=group.order,
-                surveyed=surveyed,
-            )
-        if needed.stage == Stage.TRANSFER:
-            return self.settings.expand_transfer(
-                self._plan(needed.transfer, group),
-                rank=needed.number,
-                placement=group.placement,
-                order=group.order,
-                surveyed=surveyed,
-            )
-        return self.settings.expand_communicator(
-            needed.stage,
-            needed.joins,
-            needed.groups,
-            rank=needed.number,
-            placement=group.placement,
-            order=group.order,
-            surveyed=surveyed,
-        )
+            settings.write_call(script, needed.call)
+        elif needed.stage == Stage.PARTS:
+            settings.write_parts(script)
+        elif needed.stage == Stage.TRANSFER:
+            self._plan(needed.transfer, group).write(script)
+        else:
+            settings.write_stage(script, needed.stage, needed.joins, needed.groups)
+        return script
 
-    def _plan(self, transfer: int, group: _Group) -> Plan:
+    def _plan(self, transfer: int, group: Group) -> Plan:
         """The plan of a collective read or write, which every rank asks for once."""
         known = self._plans.pop(transfer, None)
         if known is None:
@@ -375,11 +318,11 @@ class Driver:
             self._plans[transfer] = plan, left - 1
         return plan
 
-    def _group(self, comm: int) -> _Group:
+    def _group(self, comm: int) -> Group:
         group = self._groups.get(comm)
         if group is None:
             core = self.core
-            group = self._groups[comm] = _Group(core.comm_hosts(comm), core.comm_order(comm))
+            group = self._groups[comm] = Group(core.comm_hosts(comm), core.comm_order(comm))
         return group
 
     def _provide_disk(self) -> None:

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, Algorithm
+from tisim.actions.collectives.communicators import write_stage
 from tisim.actions.registry import Registry, default_registry
-from tisim.actions.vocabulary import algorithm_name, expand, expand_communicator, new_script
+from tisim.actions.script import Script
+from tisim.actions.vocabulary import algorithm_name, write_call
 from tisim.config import Config
 from tisim.config.table import CollectiveFiles, CpuModel, NetworkModel, Overheads, Protocol
 from tisim.errors import InputError
@@ -17,11 +19,10 @@ from tisim.models.speedups import read_speedups
 
 if TYPE_CHECKING:
     from tisim._core import CollectiveCall, CollectiveTransfer, Model, PlatformData, Stage
-    from tisim.actions.script import Script
     from tisim.actions.two_phase import Plan, Striping
     from tisim.config import ConfigLike
     from tisim.config.platform_like import PlatformLike
-    from tisim.kernel.driver import Action
+    from tisim.kernel.driver import Action, Group
 
 
 class Settings:
@@ -118,63 +119,32 @@ class Settings:
         """The algorithm or selector of an operation."""
         return self.registry.algorithm(operation, self.collective(operation))
 
-    def expand(
-        self,
-        call: CollectiveCall,
-        *,
-        rank: int,
-        placement: Sequence[int],
-        order: Sequence[int] | None,
-        surveyed: frozenset[int],
-    ) -> Script:
-        """Write the schedule of one rank in one collective (`tisim.actions.vocabulary`)."""
-        return expand(
-            call,
-            rank=rank,
-            placement=placement,
-            config=self,
-            order=order,
-            surveyed=surveyed,
+    def script(self, rank: int, group: Group) -> Script:
+        """An empty schedule of a rank of a communicator, whose algorithms are the configured."""
+        return Script(
+            rank,
+            len(group.placement),
+            group.placement,
+            order=group.order,
+            surveyed=group.surveyed_by(rank),
+            choose=self.algorithm,
         )
 
-    def expand_communicator(
-        self,
-        stage: Stage,
-        member: bool,
-        groups: Sequence[Sequence[int]],
-        *,
-        rank: int,
-        placement: Sequence[int],
-        order: Sequence[int] | None,
-        surveyed: frozenset[int],
-    ) -> Script:
-        """Write the schedule of one rank in the making of a communicator."""
-        return expand_communicator(
-            stage,
-            member,
-            groups,
-            rank=rank,
-            size=len(placement),
-            placement=placement,
-            config=self,
-            order=order,
-            surveyed=surveyed,
-        )
+    def write_call(self, script: Script, call: CollectiveCall) -> None:
+        """Write what a rank does in a collective (`tisim.actions.vocabulary`)."""
+        write_call(script, call, self)
 
-    def expand_parts(
-        self,
-        *,
-        rank: int,
-        placement: Sequence[int],
-        order: Sequence[int] | None,
-        surveyed: frozenset[int],
-    ) -> Script:
-        """Write how a rank learns what all want of a file."""
+    def write_stage(
+        self, script: Script, stage: Stage, joins: bool, groups: Sequence[Sequence[int]]
+    ) -> None:
+        """Write what a rank does in a stage of the making of a communicator."""
+        write_stage(script, stage, joins, groups)
+
+    def write_parts(self, script: Script) -> None:
+        """Write how a rank learns which parts of a file all ranks want."""
         from tisim.actions.two_phase import write_parts
 
-        script = new_script(rank, len(placement), placement, self, order, surveyed)
         write_parts(self.files.way, script)
-        return script
 
     def plan_transfer(self, transfer: CollectiveTransfer, placement: Sequence[int]) -> Plan:
         """How the ranks of a communicator carry out a collective read or write."""
@@ -204,20 +174,6 @@ class Settings:
         if self.files.driver == "automatic" and system.type != "striped":
             return None
         return Striping(int(system.stripe), system.count)
-
-    def expand_transfer(
-        self,
-        plan: Plan,
-        *,
-        rank: int,
-        placement: Sequence[int],
-        order: Sequence[int] | None,
-        surveyed: frozenset[int],
-    ) -> Script:
-        """Write the schedule of one rank in a collective read or write."""
-        script = new_script(rank, len(placement), placement, self, order, surveyed)
-        plan.write(script)
-        return script
 
     def algorithm_name(self, operation: str) -> str:
         """Name of the algorithm or selector that the line of a collective uses."""
@@ -269,7 +225,7 @@ class Settings:
 
 
 def _check_collectives(config: Config, registry: Registry) -> None:
-    """See to it that all algorithms exist that a configuration names.
+    """Check that the algorithms that a configuration names exist.
 
     Raises
     ------

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.oracle.collectives.messages import Call, Trail, selected, simgrid, trail_of
+from tests.unit.collectives.schedule_checks import comm_split
 from tisim._core import decode_call
-from tisim.actions.collectives.communicators import comm_split
 from tisim.actions.script import Script
 from tisim.actions.vocabulary import expand
 

@@ -10,7 +10,9 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from tisim._core import Stage
 from tisim.actions import script as codes
+from tisim.actions.collectives.communicators import write_stage
 from tisim.actions.script import ANY_SOURCE, Script
 
 
@@ -160,3 +162,10 @@ def _meet(send: Half, receive: Half) -> None:
     assert send.nbytes <= receive.nbytes, f"{send.nbytes} bytes sent, room for {receive.nbytes}"
     send.done = receive.done = True
     receive.peer = send
+
+
+def comm_split(s: Script, joins: bool, groups: Sequence[Sequence[int]]) -> None:
+    """Write what a rank does in MPI_Comm_split, but for the broadcast of the new number."""
+    if s.rank == 0:
+        write_stage(s, Stage.COLORS, joins, groups)
+    write_stage(s, Stage.GROUPS, joins, groups)

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.unit.collectives.schedule_checks import Outcome, execute, write_schedules
+from tests.unit.collectives.schedule_checks import Outcome, comm_split, execute, write_schedules
 from tisim.actions.collectives import nonblocking, segments, trees
 from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, algorithm
-from tisim.actions.collectives.communicators import comm_split
 from tisim.actions.collectives.segments import Pieces
 from tisim.actions.script import Script
 from tisim.errors import InputError
