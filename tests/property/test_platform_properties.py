@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.oracle.platforms.random_platforms import draw
 from tisim.errors import InputError
 from tisim.platform import CompiledPlatform, Platform
-from tisim.platform.radical import Radical
+from tisim.platform.hosts import Radical
 
 
 def load(seed: int) -> Platform:

@@ -336,7 +336,7 @@ def _disk(files: tuple[Path, ...], mount: str | None, size: str | None, as_json:
     import json
     from dataclasses import asdict
 
-    from tisim.platform.description.host_disks import disk_of_text
+    from tisim.platform.description.storage import disk_of_text
     from tisim.studies.calibration.disk import calibrate_disk
     from tisim.support.quantities import format_bytes
     from tisim.support.tables import align

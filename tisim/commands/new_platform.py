@@ -11,8 +11,7 @@ import click
 from tisim.commands.written import report_written
 from tisim.errors import InputError
 from tisim.platform import Platform, new
-from tisim.platform.new.calibrated import Hardware
-from tisim.platform.new.written import write_with_deployment
+from tisim.platform.new import Hardware, write_with_deployment
 from tisim.platform.report import describe
 
 _EPILOG = """\b

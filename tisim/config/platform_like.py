@@ -73,7 +73,7 @@ class ColumnsLike(Protocol):
 
 
 class FileSystemLike(Protocol):
-    """A file system on servers (`tisim.platform.file_systems.FileSystem`), for the core."""
+    """A file system on servers (`tisim.platform.disks.FileSystem`), for the core."""
 
     @property
     def name(self) -> str:

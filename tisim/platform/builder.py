@@ -4,23 +4,176 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Final, TypeVar
 
 from tisim.errors import InputError
-from tisim.platform.description.attributes import (
-    Hop,
-    Quantity,
-    coordinates_of,
-    link_attributes,
-    network_attributes,
-    numbered_hosts,
-    optional_links,
-    text_of,
-    topology_attributes,
-)
 from tisim.platform.description.elements import Elements
-from tisim.platform.description.made_nodes import disk_nodes, profile_nodes, route_node
-from tisim.platform.description.node import Node, make_node
+from tisim.platform.description.node import Node, Value, make_node
+from tisim.platform.description.routes import Hop, listed, pair_of, route_node
 from tisim.platform.platform import Platform
+from tisim.platform.profiles import made_profile
+
+#: A number in SI units (flop/s, bytes/s, seconds), or text with a unit such as ``"10us"``.
+Quantity = float | str
+
+_T = TypeVar("_T")
+
+_TOPOLOGIES: Final = {
+    "flat": "FLAT",
+    "torus": "TORUS",
+    "fat_tree": "FAT_TREE",
+    "dragonfly": "DRAGONFLY",
+}
+
+
+def coordinates_of(coordinates: Sequence[float] | None) -> dict[str, Value]:
+    """The attribute of Vivaldi coordinates, where there are any."""
+    if coordinates is None:
+        return {}
+    return {"coordinates": tuple(listed(coordinates, "coordinates"))}
+
+
+def link_attributes(name: str, bandwidth: Quantity, latency: Quantity) -> dict[str, Value]:
+    """The attributes of a link."""
+    return {"id": name, "bandwidth": bandwidth, "latency": latency}
+
+
+def network_attributes(speed: Quantity, bandwidth: Quantity, latency: Quantity) -> dict[str, Value]:
+    """The attributes of equal hosts, and of the links between them."""
+    return {"speed": speed, "bw": bandwidth, "lat": latency}
+
+
+def optional_links(
+    backbone: tuple[Quantity, Quantity] | None,
+    loopback: tuple[Quantity, Quantity] | None,
+    limiter: Quantity | None,
+) -> dict[str, Value]:
+    """The attributes of the links that a cluster may have or not.
+
+    Raises
+    ------
+    InputError
+        If the backbone or the loopback is not a bandwidth and a latency.
+    """
+    attributes: dict[str, Value] = {}
+    for letters, given in (("bb", backbone), ("loopback", loopback)):
+        if given is not None:
+            first, second = pair_of(given, "a backbone or loopback is a bandwidth and a latency")
+            attributes |= {f"{letters}_bw": first, f"{letters}_lat": second}
+    if limiter is not None:
+        attributes["limiter_link"] = limiter
+    return attributes
+
+
+def numbered_hosts(
+    name: str, nodes: int | None, radical: str | None, prefix: str | None, suffix: str
+) -> dict[str, Value]:
+    """The attributes that name hosts by their numbers.
+
+    Raises
+    ------
+    InputError
+        If not exactly one of `nodes` and `radical` is given, or there is no host.
+    """
+    if (nodes is None) == (radical is None):
+        raise InputError(f"cluster {name}: give either nodes or radical")
+    if nodes is not None:
+        if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
+            raise InputError(
+                f"cluster {name}: the number of nodes is a whole number, at least 1, not {nodes!r}"
+            )
+        radical = f"0-{nodes - 1}"
+    return {
+        "id": name,
+        "prefix": f"{name}-" if prefix is None else prefix,
+        "suffix": suffix,
+        "radical": radical or "",
+    }
+
+
+def topology_attributes(
+    topology: str, given: str | Sequence[int | Sequence[int]]
+) -> dict[str, Value]:
+    """The topology of a cluster and its ``topo_parameters``.
+
+    Raises
+    ------
+    InputError
+        If there is no such topology.
+    """
+    if topology not in _TOPOLOGIES:
+        raise InputError(f"topology is one of {', '.join(_TOPOLOGIES)}, not {topology!r}")
+    text = given if isinstance(given, str) else _parameters(topology, given)
+    return {"topology": _TOPOLOGIES[topology], "topo_parameters": text}
+
+
+def _parameters(topology: str, given: Sequence[int | Sequence[int]]) -> str:
+    parts = [
+        str(part) if isinstance(part, int) else ",".join(map(str, listed(part, "parameters")))
+        for part in listed(given, "parameters")
+    ]
+    if topology == "torus":
+        return ",".join(parts)
+    if topology == "fat_tree" and parts:
+        return ";".join([str(parts[0].count(",") + 1), *parts])
+    return ";".join(parts)
+
+
+_PROFILES: Final = {
+    ("host", "speed"): "SPEED",
+    ("host", "state"): "HOST_AVAIL",
+    ("link", "bandwidth"): "BANDWIDTH",
+    ("link", "latency"): "LATENCY",
+    ("link", "state"): "LINK_AVAIL",
+}
+
+
+def disk_nodes(disks: Mapping[str, tuple[Quantity, Quantity, str]]) -> list[Node]:
+    """The disks of a host; see `PlatformBuilder.host`.
+
+    Raises
+    ------
+    InputError
+        If a disk is something else.
+    """
+    nodes = []
+    for name, disk in disks.items():
+        if not isinstance(disk, Sequence) or isinstance(disk, str) or len(disk) != 3:
+            raise InputError(
+                f"a disk is its two bandwidths and its mount point, such as "
+                f"('2GBps', '1GBps', '/scratch'), not {disk!r}"
+            )
+        read, write, mount = disk
+        attributes = {"id": name, "read_bw": read, "write_bw": write}
+        nodes.append(make_node("disk", attributes, {"mount": mount} if mount else None))
+    return nodes
+
+
+def profile_nodes(
+    kind: str,
+    name: str,
+    quantity: str,
+    changes: Mapping[float, float],
+    period: float | None,
+    number: int,
+) -> tuple[Node, Node]:
+    """The profile of a host or a link and its connection; see `PlatformBuilder.profile`.
+
+    `number` tells the profiles of a platform apart.
+
+    Raises
+    ------
+    InputError
+        If there is no such quantity, or a date or a value is no number.
+    """
+    if (kind, quantity) not in _PROFILES:
+        known = ", ".join(f"{what} of a {of}" for of, what in _PROFILES)
+        raise InputError(f"a profile is of {known}, not {quantity} of a {kind}")
+    trace = f"profile-{number}"
+    node = make_node("trace", {"id": trace, "periodicity": -1.0 if period is None else period})
+    node.profile = made_profile(changes, period)
+    connection = {"kind": _PROFILES[kind, quantity], "trace": trace, "element": name}
+    return node, make_node("trace_connect", connection)
 
 
 class PlatformBuilder:
@@ -127,7 +280,7 @@ class PlatformBuilder:
         properties
             Properties of the host, such as ``{"smpi/os": "0:1us:0"}``.
         """
-        attributes = {"id": name, "speed": text_of(speed), "core": str(cores)}
+        attributes = {"id": name, "speed": speed, "core": cores}
         node = make_node("host", attributes | coordinates_of(coordinates), properties)
         node.children += disk_nodes(disks or {})
         self._add(node)
@@ -150,9 +303,9 @@ class PlatformBuilder:
             "peer",
             {
                 "id": name,
-                "speed": text_of(speed),
-                "bw_in": text_of(bandwidth_in),
-                "bw_out": text_of(bandwidth_out),
+                "speed": speed,
+                "bw_in": bandwidth_in,
+                "bw_out": bandwidth_out,
                 **coordinates_of(coordinates),
             },
         )
@@ -270,7 +423,7 @@ class PlatformBuilder:
         attributes |= topology_attributes(topology, parameters)
         attributes |= optional_links(backbone, loopback, limiter)
         attributes |= {
-            "core": str(cores),
+            "core": cores,
             "sharing_policy": sharing,
             "bb_sharing_policy": backbone_sharing,
             "router_id": f"{name}-router" if router is None else router,
@@ -353,7 +506,7 @@ class PlatformBuilder:
         self._add(route_node(tag, src, dst, links, gateways, symmetrical))
 
     def _make(
-        self, tag: str, attributes: Mapping[str, str], properties: Mapping[str, str] | None = None
+        self, tag: str, attributes: Mapping[str, Value], properties: Mapping[str, str] | None = None
     ) -> None:
         self._add(make_node(tag, attributes, properties))
 

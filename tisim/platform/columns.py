@@ -112,6 +112,35 @@ def _column(code: str, numbers: Iterable[float] | Column) -> Column:
     return Column(array(code, numbers))
 
 
+class Resources(Columns):
+    """Speeds, cores, bandwidths and latencies, as read-only arrays.
+
+    A new number of a link is declared here, filled in by `LinkTable.columns`, and received by
+    `for_each_link_column` of ``core/platform/routes.hpp``.
+
+    Attributes
+    ----------
+    host_speed, host_cores
+        Of each host: flop/s of a core, number of cores; shape (hosts,).
+    disk_host, disk_read_bandwidth, disk_write_bandwidth, disk_size
+        Of each disk: the index of its host, bytes/s, bytes that it holds; shape (disks,).
+    link_bandwidth, link_latency, link_fatpipe, link_burst
+        Of each link: bytes/s, seconds, 1 if it is a FATPIPE, bytes that it passes at once; shape
+        (links,).
+    """
+
+    link_bandwidth: NumpyView[np.float64] = NumpyView("d")
+    link_latency: NumpyView[np.float64] = NumpyView("d")
+    link_fatpipe: NumpyView[np.uint8] = NumpyView("B")
+    link_burst: NumpyView[np.float64] = NumpyView("d")
+    host_speed: NumpyView[np.float64] = NumpyView("d")
+    host_cores: NumpyView[np.int32] = NumpyView("i")
+    disk_host: NumpyView[np.int32] = NumpyView("i")
+    disk_read_bandwidth: NumpyView[np.float64] = NumpyView("d")
+    disk_write_bandwidth: NumpyView[np.float64] = NumpyView("d")
+    disk_size: NumpyView[np.float64] = NumpyView("d")
+
+
 def joined(typecode: str, parts: Iterable[array[_Number]]) -> array[_Number]:
     """One array of the numbers of all parts, one after the other."""
     whole: array[_Number] = array(typecode)

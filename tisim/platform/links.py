@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from tisim.platform.columns import Columns, NumpyView, joined
+from tisim.platform.columns import joined
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from tisim.platform.columns import Numbers
 
 #: The link of a message to the own host where the zone declares no loopback (Full, Floyd,
@@ -46,24 +44,6 @@ class Link:
     fatpipe: bool
     properties: Mapping[str, str]
     index: int
-
-
-class LinkNumbers(Columns):
-    """What the core is told of each link.
-
-    A new number of a link is declared here, filled in by `LinkTable.columns`, and received by
-    `for_each_link_column` of ``core/platform/routes.hpp``.
-
-    Attributes
-    ----------
-    link_bandwidth, link_latency, link_fatpipe, link_burst
-        bytes/s, seconds, 1 if it is a FATPIPE, bytes that it passes at once; shape (links,).
-    """
-
-    link_bandwidth: NumpyView[np.float64] = NumpyView("d")
-    link_latency: NumpyView[np.float64] = NumpyView("d")
-    link_fatpipe: NumpyView[np.uint8] = NumpyView("B")
-    link_burst: NumpyView[np.float64] = NumpyView("d")
 
 
 class LinkBlock(Protocol):
@@ -220,7 +200,7 @@ class LinkTable:
         return self._properties.get(index, {})
 
     def columns(self) -> dict[str, Numbers]:
-        """The columns of `LinkNumbers`."""
+        """The link columns of `tisim.platform.columns.Resources`."""
         return {
             "link_bandwidth": self.bandwidths(),
             "link_latency": self.latencies(),

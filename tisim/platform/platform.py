@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from tisim.errors import InputError
+from tisim.platform.columns import Resources
 from tisim.platform.description.construction import ConfigItem
 from tisim.platform.description.elements import Elements
 from tisim.platform.description.xml import read_document
-from tisim.platform.disks import Disk
-from tisim.platform.file_systems import FileSystem
+from tisim.platform.disks import Disk, FileSystem
 from tisim.platform.hosts import Host
-from tisim.platform.lazy_sequence import LazySequence
 from tisim.platform.links import Link
 from tisim.platform.profiles import ResourceProfile
-from tisim.platform.resources import Resources
-from tisim.platform.router import Router
+from tisim.platform.routing import Router
 from tisim.platform.topology import Topology, did_you_mean
 from tisim.platform.zones.base import Zone
 from tisim.support.files import write_file
@@ -33,6 +31,39 @@ if TYPE_CHECKING:
     from tisim.platform.compiled import CompiledPlatform
     from tisim.platform.description.node import Node
     from tisim.platform.zones.base import Term
+
+_T = TypeVar("_T")
+
+
+class LazySequence(Sequence[_T], Generic[_T]):
+    """Hosts or links of a platform, made on access: a large platform has millions.
+
+    Parameters
+    ----------
+    count
+        The number of elements.
+    make
+        Gives the element of an index.
+    """
+
+    def __init__(self, count: int, make: Callable[[int], _T]) -> None:
+        self._count = count
+        self._make = make
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> _T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[_T]: ...
+    def __getitem__(self, index: int | slice) -> _T | list[_T]:
+        if isinstance(index, slice):
+            return [self._make(i) for i in range(self._count)[index]]
+        return self._make(range(self._count)[index])
+
+    def __iter__(self) -> Iterator[_T]:
+        return map(self._make, range(self._count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +392,7 @@ class Platform:
         >>> tisim.Platform.load("platforms/backbone.xml").to_xml().splitlines()[2]
         '<platform version="4.1">'
         """
-        from tisim.platform.description.xml_writer import write_xml
+        from tisim.platform.description.writer import write_xml
 
         if self._description is None:
             raise InputError("this platform was made without a description; it has no XML")

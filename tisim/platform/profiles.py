@@ -7,8 +7,11 @@ date), comments after ``#`` or ``%``.
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -66,6 +69,43 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
         reason = getattr(error, "strerror", None) or "not text"
         raise InputError(f"cannot read this profile: {reason}", file=file) from None
     return parse_profile(text, file=file, line=1)
+
+
+def made_profile(changes: Mapping[float, float], period: float | None) -> Profile:
+    """A profile that Python gives: the value at each date, and seconds between two rounds.
+
+    Raises
+    ------
+    InputError
+        If there is no change, a date or a value is no number, or dates go back.
+    """
+    try:
+        values = tuple(float(value) for value in changes.values())
+        times = tuple(float(date) for date in changes)
+        seconds = None if period is None else float(period)
+    except (TypeError, ValueError):
+        raise InputError(f"a profile has numbers at dates in seconds, not {changes!r}") from None
+    if not times:
+        raise InputError("a profile changes at one date or more")
+    for before, date in itertools.pairwise((0.0, *times)):
+        _check_date(before, date)
+    for value in values:
+        if not 0 <= value < math.inf:
+            raise InputError(f"a value of a profile is finite and not negative, {value:g} is not")
+    if seconds is not None and seconds <= 0:
+        seconds = None
+    return Profile(times, values, _round(times[-1], seconds, None, None, None))
+
+
+def _check_date(
+    before: float, date: float, file: str | None = None, line: int | None = None
+) -> None:
+    if not before <= date < math.inf:
+        raise InputError(
+            f"dates of a profile start at 0 and do not go back, {date:g} does",
+            file=file,
+            line=line,
+        )
 
 
 def parse_profile(
@@ -134,17 +174,12 @@ def _event(
         raise InputError(
             f"a line of a profile is 'date value', not {' '.join(words)!r}", file=file, line=line
         ) from None
-    if date < (times[-1] if times else 0.0):
-        raise InputError(
-            f"dates of a profile start at 0 and do not go back, {date:g} does",
-            file=file,
-            line=line,
-        )
+    _check_date(times[-1] if times else 0.0, date, file, line)
     return date, value
 
 
 def _round(
-    last: float, period: float | None, pause: float | None, file: str | None, line: int
+    last: float, period: float | None, pause: float | None, file: str | None, line: int | None
 ) -> float | None:
     """Seconds from the start of one round to the start of the next."""
     if period is not None and pause is not None:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tisim.errors import InputError
-from tisim.platform.bisection import bisection_bandwidth
-from tisim.platform.file_system_summary import FileSystemSummary, summary_of
 from tisim.platform.hosts import NumberedHosts
 from tisim.platform.zones.base import Zone
 from tisim.platform.zones.cluster import ClusterZone
-from tisim.support.quantities import format_quantity, format_time
+from tisim.support.quantities import format_bytes, format_quantity, format_time
 from tisim.support.tables import align
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tisim.platform.disks import FileSystem
     from tisim.platform.hosts import Host
     from tisim.platform.links import Link
     from tisim.platform.platform import Platform, Route
+    from tisim.platform.zones.cluster import Wiring
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
 
 # Up to this number of hosts, all pairs are measured; beyond, about as many selected pairs.
 _ALL_PAIRS = 160
@@ -256,3 +262,179 @@ def _link_cells(link: Link) -> tuple[str, ...]:
     bandwidth = format_quantity(link.bandwidth, "B/s")
     sharing = "FATPIPE" if link.fatpipe else "SHARED"
     return link.name, bandwidth, format_time(link.latency), sharing
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystemSummary:
+    """A file system: its name and type, where it is mounted, what it does.
+
+    Attributes
+    ----------
+    name, type, mount
+        The file system.
+    servers, count
+        How many servers it has, and on how many of them a file lies.
+    stripe
+        Bytes in a row on one server.
+    read_bandwidth, write_bandwidth
+        Of all its disks together, bytes/s.
+    metadata
+        Name of the host of its metadata server.
+    metadata_latency, metadata_rate
+        Seconds of an operation there, and operations a second; None: any number.
+    size
+        Bytes that it holds; None: any number.
+    """
+
+    name: str
+    type: str
+    mount: str
+    servers: int
+    count: int
+    stripe: float
+    read_bandwidth: float
+    write_bandwidth: float
+    metadata: str
+    metadata_latency: float
+    metadata_rate: float | None
+    size: float | None
+
+    def lines(self) -> list[str]:
+        """Two lines for people."""
+        servers = f"{self.servers} server{'s' if self.servers > 1 else ''}"
+        stripes = f", stripes of {format_bytes(self.stripe)} on {self.count}"
+        rate = f", {self.metadata_rate:,.0f} operations/s" if self.metadata_rate else ""
+        size = f", holds {format_bytes(self.size)}" if self.size is not None else ""
+        return [
+            f"files      {self.mount}: {self.name}, {self.type}, {servers}"
+            + (stripes if self.servers > 1 else "")
+            + size,
+            f"             reads {format_quantity(self.read_bandwidth, 'B/s')}, writes "
+            f"{format_quantity(self.write_bandwidth, 'B/s')}; metadata on {self.metadata}: "
+            f"{format_time(self.metadata_latency)}{rate}",
+        ]
+
+
+def summary_of(platform: Platform, system: FileSystem) -> FileSystemSummary:
+    """The summary of one of a platform's file systems."""
+    disks = [platform.disks[disk] for disk in system.servers]
+    return FileSystemSummary(
+        name=system.name,
+        type=system.type,
+        mount=system.mount,
+        servers=len(disks),
+        count=system.count,
+        stripe=system.stripe,
+        read_bandwidth=math.fsum(disk.read_bandwidth for disk in disks),
+        write_bandwidth=math.fsum(disk.write_bandwidth for disk in disks),
+        metadata=platform.hosts[system.metadata].name,
+        metadata_latency=system.metadata_latency,
+        metadata_rate=None if math.isinf(system.metadata_rate) else system.metadata_rate,
+        size=None if math.isinf(system.size) else system.size,
+    )
+
+
+# scipy's flows are whole numbers of 32 bits. They only tell which links are cut; what these carry
+# is added up from their bandwidths.
+_LARGEST_FLOW = 2**31 - 1
+# Resolution of a bandwidth as a whole number, where the sum of all leaves room for it.
+_RESOLUTION = 1 << 12
+_FIRST_HALF, _SECOND_HALF = 0, 1
+
+
+class _Edges(NamedTuple):
+    """Directed edges of a graph with their capacities, in bytes/s."""
+
+    tails: Integers
+    heads: Integers
+    capacities: Floats
+
+
+def bisection_bandwidth(
+    wiring: Wiring,
+    hosts: int,
+    bandwidths: Floats,
+    is_fatpipe: NDArray[np.uint8] | NDArray[np.bool_],
+) -> float | None:
+    """Bandwidth of the least cut between the first half of the hosts and the second.
+
+    Parameters
+    ----------
+    wiring
+        How the hosts and switches are joined.
+    hosts
+        Number of hosts; of an odd number, the second half is the larger one.
+    bandwidths
+        Of every link of the platform, in bytes/s.
+    is_fatpipe
+        Which of the links bound each flow by itself, and never the sum of flows.
+
+    Returns
+    -------
+    float or None
+        In bytes/s, in the direction from the first half to the second. None if no set of links
+        bounds the sum, or one of the halves is empty.
+    """
+    if hosts < 2:
+        return None
+    capacities = np.where(is_fatpipe, np.inf, bandwidths)
+    edges = _contracted(wiring, hosts, capacities)
+    return _least_cut(edges)
+
+
+def _contracted(wiring: Wiring, hosts: int, capacities: Floats) -> _Edges:
+    """The graph in which each half of the hosts is one vertex: 0 and 1; further ones follow.
+
+    A vertex with a limiter is two, joined by the limiter; messages come into the one and leave
+    from the other.
+    """
+    top = int(max(hosts - 1, wiring.tails.max(initial=0), wiring.heads.max(initial=0))) + 1
+    entrances = np.arange(2, top + 2)
+    exits = entrances.copy()
+    exits[wiring.limited] = np.arange(top + 2, top + 2 + len(wiring.limited))
+    half = hosts // 2
+    # A host of the first half sends as if from its entrance, one of the second half receives at
+    # its exit: its own limiter is on the way.
+    for numbers, group, vertex in (
+        (entrances, slice(0, half), _FIRST_HALF),
+        (exits, slice(half, hosts), _SECOND_HALF),
+    ):
+        merged = numbers[group]
+        other = exits if numbers is entrances else entrances
+        is_plain = merged == other[group]
+        merged[...] = vertex
+        other[group][is_plain] = vertex
+    tails = np.concatenate([exits[wiring.tails], entrances[wiring.limited]])
+    heads = np.concatenate([entrances[wiring.heads], exits[wiring.limited]])
+    links = np.concatenate([wiring.links, wiring.limiters])
+    matters = tails != heads
+    return _Edges(tails[matters], heads[matters], capacities[links[matters]])
+
+
+def _least_cut(edges: _Edges) -> float | None:
+    """The capacity of the least cut between vertices 0 and 1; None if it is not finite."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+    finite = edges.capacities[np.isfinite(edges.capacities)]
+    if not len(finite):
+        return None
+    # No flow exceeds what leaves the first half, nor does any link that nothing bounds.
+    most = finite.sum()
+    unit = max(float(most) / _LARGEST_FLOW, float(finite.min()) / _RESOLUTION)
+    whole = np.minimum(np.rint(edges.capacities / unit), np.floor(most / unit)).astype(np.int32)
+    size = int(max(edges.tails.max(), edges.heads.max())) + 1
+    # Cables side by side become one.
+    rows, inverse = np.unique(edges.tails * size + edges.heads, return_inverse=True)
+    sums = np.minimum(np.bincount(inverse, weights=whole), _LARGEST_FLOW).astype(np.int32)
+    tails, heads = np.divmod(rows, size)
+    graph = csr_array((sums, (tails, heads)), shape=(size, size), dtype=np.int32)
+    flow = maximum_flow(graph, _FIRST_HALF, _SECOND_HALF).flow
+    residual = graph - flow
+    residual.data[residual.data <= 0] = 0
+    residual.eliminate_zeros()
+    reached = np.zeros(size, dtype=np.bool_)
+    reached[breadth_first_order(residual, _FIRST_HALF, return_predecessors=False)] = True
+    cut = reached[edges.tails] & ~reached[edges.heads]
+    total = float(edges.capacities[cut].sum())
+    return total if np.isfinite(total) else None

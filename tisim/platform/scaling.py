@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tisim.errors import InputError
+from tisim.platform.columns import Resources
 from tisim.platform.profiles import BANDWIDTH, LATENCY, ResourceProfile
-from tisim.platform.resources import Resources
 from tisim.platform.topology import did_you_mean
 from tisim.support.quantities import parse_bandwidth, parse_speed, parse_time
 

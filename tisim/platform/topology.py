@@ -8,8 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.platform.disks import DiskTable
-from tisim.platform.file_systems import FileSystemTable
+from tisim.platform.disks import DiskTable, FileSystemTable
 from tisim.platform.hosts import HostTable
 from tisim.platform.links import DEFAULT_LOOPBACK, LinkTable
 

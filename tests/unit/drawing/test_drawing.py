@@ -17,11 +17,11 @@ from tisim.commands.platform import platform_command
 from tisim.errors import InputError
 from tisim.platform import Platform
 from tisim.platform.drawing import RunLoad, draw
+from tisim.platform.drawing.canvas import pixels_a_point
+from tisim.platform.drawing.colouring import CLASSES
 from tisim.platform.drawing.dragonfly import draw_dragonfly
 from tisim.platform.drawing.fat_tree import draw_fat_tree
 from tisim.platform.drawing.layout import Layout, bundles
-from tisim.platform.drawing.load import CLASSES
-from tisim.platform.drawing.raster import pixels_a_point
 from tisim.platform.drawing.torus import draw_torus
 from tisim.platform.zones.cluster import ClusterZone
 from tisim.platform.zones.dragonfly import DragonflyCluster

@@ -9,9 +9,7 @@ import pytest
 from tests.unit.command_line import RING, CommandLine
 from tisim.errors import InputError
 from tisim.platform import Deployment, Platform, new
-from tisim.platform.new.dragonflies import dragonfly_shape
-from tisim.platform.new.fat_trees import fat_tree_shape
-from tisim.platform.new.tori import torus_sizes
+from tisim.platform.new.shapes import dragonfly_shape, fat_tree_shape, torus_sizes
 
 NUMBERS = ("--bandwidth", "100Gbps", "--latency", "1us", "--speed", "3.2Gf")
 

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tisim
@@ -192,6 +193,27 @@ def test_a_replay_takes_a_platform_made_in_python(tmp_path: Path) -> None:
     assert result.simulated_time == pytest.approx(1.5)
 
 
+def test_numbers_of_python_reach_the_platform_without_becoming_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(text: str, *_: object) -> float:
+        raise AssertionError(f"{text} was text")
+
+    monkeypatch.setattr("tisim.support.quantities.parsing._parse", refuse)
+    bandwidth, latency = 0.1 + 0.2, 1e-6 / 3
+    p = PlatformBuilder()
+    with p.zone("z"):
+        p.host("a", speed=np.float64(1e9) / 3, disks={"d": (bandwidth, 7.0, "")})
+        p.link("l", bandwidth=bandwidth, latency=latency)
+        p.profile("link", "l", "bandwidth", {0.1: bandwidth})
+    platform = p.build()
+    assert platform.host("a").speed == 1e9 / 3
+    link = platform.link("l")
+    assert (link.bandwidth, link.latency) == (bandwidth, latency)
+    assert platform.disks[0].read_bandwidth == bandwidth
+    assert platform.profiles[0].profile.values == (bandwidth,)
+
+
 def test_included_files_and_profiles_are_written_out(tmp_path: Path) -> None:
     (tmp_path / "hosts.xml").write_text('<host id="a" speed="1Gf" speed_file="speed"/>')
     (tmp_path / "speed").write_text("0 1.0\n1 0.5\nLOOPAFTER 3\n")
@@ -240,7 +262,7 @@ NET = {"speed": 1, "bandwidth": 1, "latency": 0}
     [
         (lambda p: p.host("b", speed=-1), "speed of host b must be finite and not negative"),
         (lambda p: p.host("b", speed="1GB"), "unknown unit 'GB' in the speed of host b"),
-        (lambda p: p.host("b", speed=1, cores=0), "core must be a whole number above zero"),
+        (lambda p: p.host("b", speed=1, cores=0), "must be a whole number above zero"),
         (lambda p: p.host("a", speed=1), "'a' is declared twice"),
         (lambda p: p.host("b", 1, coordinates=(1, 2)), "coordinates are three numbers"),
         (lambda p: p.link("m", bandwidth=0), "bandwidth of link m must be above zero"),

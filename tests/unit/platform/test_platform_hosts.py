@@ -8,7 +8,7 @@ import pytest
 
 from tisim.errors import InputError
 from tisim.platform import Platform
-from tisim.platform.radical import Radical
+from tisim.platform.hosts import Radical
 
 MANY = (
     '<platform version="4.1"><zone id="w" routing="Full">'

@@ -57,7 +57,7 @@ def test_a_replay_with_a_timeline_is_light(name: str, tmp_path: Path) -> None:
 
 def test_what_records_and_writes_platforms_is_light() -> None:
     """Writing XML with the standard library's helpers would load its client of HTTP."""
-    code = "import tisim.analysis.timeline.run_file.writer, tisim.platform.description.xml_writer"
+    code = "import tisim.analysis.timeline.run_file.writer, tisim.platform.description.writer"
     assert not loaded_by(code) & (HEAVY | {"http", "pyarrow"})
 
 

@@ -14,7 +14,7 @@ from tests.unit.storage.conftest import BANDWIDTH, LATENCY, PLAIN, machine
 from tisim.errors import InputError
 from tisim.kernel import Environment
 from tisim.platform import new
-from tisim.platform.new.written import write_with_deployment
+from tisim.platform.new import write_with_deployment
 from tisim.platform.report import describe
 
 WHOLE = (

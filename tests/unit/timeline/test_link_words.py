@@ -9,7 +9,7 @@ import pytest
 import tisim
 from tisim.analysis.timeline.links import link_words
 from tisim.platform import new
-from tisim.platform.cable_words import cable_words
+from tisim.platform.zones.cluster import cable_words
 from tisim.traces.generate import Halo3D
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -12,7 +12,7 @@ from tisim.analysis.timeline.critical_path import CriticalPath
 from tisim.analysis.timeline.links import MOST_HOSTS, RouteTable, link_words
 from tisim.analysis.timeline.outliers import Outlier, SlowRanks, find_outliers, find_slow_ranks
 from tisim.platform import Platform
-from tisim.platform.cable_words import cable_words, limiters_of
+from tisim.platform.zones.cluster import cable_words, limiters_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from tisim.analysis.timeline.links import link_words
 from tisim.analysis.timeline.run_file import RunFile
 from tisim.platform import Platform
-from tisim.platform.cable_words import cable_words
-from tisim.platform.zones.cluster import ClusterZone
+from tisim.platform.zones.cluster import ClusterZone, cable_words
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tisim.platform.description.host_disks import add_disks, described_disk
-from tisim.platform.description.values import (
-    read_bandwidth,
+from tisim.platform.description.node import (
     read_burst,
-    read_cores,
-    read_speed,
 )
-from tisim.platform.hosts import NumberedHosts
-from tisim.platform.radical import Radical
+from tisim.platform.description.storage import add_disks, described_disk
+from tisim.platform.hosts import NumberedHosts, Radical
 from tisim.platform.topology import did_you_mean
 from tisim.platform.zones.cluster import ClusterSpec, ClusterZone, LinkKind
 from tisim.platform.zones.dragonfly import DragonflyCluster, parse_dragonfly
@@ -20,11 +16,9 @@ from tisim.platform.zones.fattree import FatTreeCluster, parse_fat_tree
 from tisim.platform.zones.flat import FlatCluster
 from tisim.platform.zones.star import StarZone, VertexLinks, VivaldiZone
 from tisim.platform.zones.torus import TorusCluster, parse_torus
-from tisim.support.quantities import parse_bandwidth, parse_time
 
 if TYPE_CHECKING:
-    from tisim.platform.description.construction import Construction
-    from tisim.platform.description.events import EventReader
+    from tisim.platform.description.construction import Construction, EventReader
     from tisim.platform.description.node import Node
     from tisim.platform.zones.base import Zone
 
@@ -49,8 +43,8 @@ def add_cluster(construction: Construction, events: EventReader, node: Node) -> 
         spec.prefix,
         zone.spec.radical,
         spec.suffix,
-        read_speed(node, f"speed of cluster {spec.name}"),
-        read_cores(node),
+        node.number("speed"),
+        int(node.number("core")),
         zone.properties,
     )
     zone.first_host = construction.topology.hosts.add_numbered(hosts)
@@ -113,8 +107,6 @@ def _spec(construction: Construction, node: Node) -> ClusterSpec:
         radical = Radical(node["radical"])
     except ValueError as error:
         raise node.error(f"radical of cluster {name}: {error}") from None
-    bandwidth = read_bandwidth(node, "bw", f"bw of cluster {name}")
-    latency = parse_time(node["lat"], f"lat of cluster {name}", file=node.file, line=node.line)
     policy = node["sharing_policy"]
     if policy == "FATPIPE":
         construction.warn(node, f"cluster {name}: its links are SHARED, as SimGrid makes them")
@@ -122,15 +114,14 @@ def _spec(construction: Construction, node: Node) -> ClusterSpec:
     burst = read_burst(node)
     limiter = None
     if node["limiter_link"]:
-        limit = read_bandwidth(node, "limiter_link", f"limiter_link of {name}")
-        limiter = LinkKind("limiter", limit, burst=burst)
+        limiter = LinkKind("limiter", node.number("limiter_link"), burst=burst)
     fatpipe = node["bb_sharing_policy"] == "FATPIPE"
     return ClusterSpec(
         name,
         node["prefix"],
         radical,
         node["suffix"],
-        LinkKind("link", bandwidth, latency, burst=burst),
+        LinkKind("link", node.number("bw"), node.number("lat"), burst=burst),
         policy == "SPLITDUPLEX",
         _optional_link(node, "loopback", "loopback_bw", "loopback_lat", fatpipe=True),
         limiter,
@@ -141,8 +132,7 @@ def _spec(construction: Construction, node: Node) -> ClusterSpec:
 
 def _optional_link(node: Node, role: str, bw: str, lat: str, *, fatpipe: bool) -> LinkKind | None:
     """A link that a cluster has if its bandwidth or its latency is given and not zero."""
-    bandwidth = parse_bandwidth(node[bw] or "0", bw, file=node.file, line=node.line)
-    latency = parse_time(node[lat] or "0", lat, file=node.file, line=node.line)
+    bandwidth, latency = node.number(bw), node.number(lat)
     if bandwidth == 0 and latency == 0:
         return None
     if bandwidth == 0:
@@ -157,10 +147,7 @@ def add_cabinet(construction: Construction, node: Node) -> None:
         radical = Radical(node["radical"])
     except ValueError as error:
         raise node.error(f"radical of cabinet {node['id']}: {error}") from None
-    what = f"of cabinet {node['id']}"
-    speed = read_speed(node, f"speed {what}")
-    bandwidth = read_bandwidth(node, "bw", f"bw {what}")
-    latency = parse_time(node["lat"], f"lat {what}", file=node.file, line=node.line)
+    speed, bandwidth, latency = (node.number(name) for name in ("speed", "bw", "lat"))
     for number in radical:
         name = f"{node['prefix']}{number}{node['suffix']}"
         local = construction.place_new(node, name, zone)
@@ -179,13 +166,13 @@ def add_peer(construction: Construction, events: EventReader, node: Node) -> Non
         raise node.error("<peer> must be in a zone with routing=Vivaldi")
     name = node["id"]
     local = construction.place_new(node, name, zone)
-    speed = read_speed(node, f"speed of peer {name}")
-    index = construction.topology.hosts.add_listed(name, (zone, local), speed, 1, {})
+    hosts = construction.topology.hosts
+    index = hosts.add_listed(name, (zone, local), node.number("speed"), 1, {})
     construction.read_coordinates(node, zone, local)
     events.add_host_profiles(node, index, 1)
     links = construction.topology.links
-    up = links.add_listed(f"link_{name}_UP", read_bandwidth(node, "bw_out", "bw_out"), 0.0)
-    down = links.add_listed(f"link_{name}_DOWN", read_bandwidth(node, "bw_in", "bw_in"), 0.0)
+    up = links.add_listed(f"link_{name}_UP", node.number("bw_out"), 0.0)
+    down = links.add_listed(f"link_{name}_DOWN", node.number("bw_in"), 0.0)
     zone.vertex_links[local] = VertexLinks((up,), (down,))
 
 
@@ -218,9 +205,8 @@ def _add_backbone(construction: Construction, node: Node) -> int:
     name = node["id"]
     if construction.topology.links.is_listed(name):
         raise node.error(f"link {name!r} is declared twice")
-    latency = parse_time(node["latency"], f"latency of {name}", file=node.file, line=node.line)
     return construction.topology.links.add_listed(
-        name, read_bandwidth(node, "bandwidth", f"bandwidth of {name}"), latency
+        name, node.number("bandwidth"), node.number("latency")
     )
 
 

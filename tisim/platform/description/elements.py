@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from tisim.platform.description.clusters import add_cabinet, add_cluster, add_peer, connect_star
-from tisim.platform.description.construction import Construction
-from tisim.platform.description.events import EventReader
-from tisim.platform.description.file_systems import add_file_systems, refuse_file_system
-from tisim.platform.description.host_disks import add_disks, described_disk
-from tisim.platform.description.node import Node
+from tisim.platform.description.construction import Construction, EventReader
+from tisim.platform.description.node import Node, read_burst
 from tisim.platform.description.routes import add_bypass, add_route
-from tisim.platform.description.values import read_bandwidth, read_burst, read_cores, read_speed
+from tisim.platform.description.storage import (
+    add_disks,
+    add_file_systems,
+    described_disk,
+    refuse_file_system,
+)
 from tisim.platform.description.xml import read_fragment
 from tisim.platform.zones.base import Zone
 from tisim.platform.zones.star import StarZone, VivaldiZone
 from tisim.platform.zones.table import DijkstraZone, FloydZone, FullZone, TableZone
-from tisim.support.quantities.parsing import parse_time
+
+if TYPE_CHECKING:
+    pass
+
 
 _ROUTINGS: Mapping[str, type[Zone]] = {
     "full": FullZone,
@@ -52,7 +58,7 @@ class Elements:
     events
         Changes of resources over time.
     root
-        The elements taken, as `tisim.platform.description.xml_writer` writes them.
+        The elements taken, as `tisim.platform.description.writer` writes them.
     """
 
     def __init__(self, version: float = 4.1, file: str | None = None) -> None:
@@ -215,9 +221,12 @@ class Elements:
         refuse_file_system(node)
         zone = self.construction.leaf_zone_of(node)
         local = self.construction.place_new(node, node["id"], zone)
-        speed = read_speed(node, f"speed of host {node['id']}")
         index = self.construction.topology.hosts.add_listed(
-            node["id"], (zone, local), speed, read_cores(node), node.properties()
+            node["id"],
+            (zone, local),
+            node.number("speed"),
+            int(node.number("core")),
+            node.properties(),
         )
         self.construction.read_coordinates(node, zone, local)
         self.events.add_host_profiles(node, index, 1)
@@ -237,10 +246,7 @@ class Elements:
         name, policy = node["id"], node["sharing_policy"]
         if policy == "WIFI":
             raise node.error("WIFI links are not supported; use SHARED")
-        bandwidth = read_bandwidth(node, "bandwidth", f"bandwidth of link {name}")
-        latency = parse_time(
-            node["latency"], f"latency of link {name}", file=node.file, line=node.line
-        )
+        bandwidth, latency = node.number("bandwidth"), node.number("latency")
         properties, burst = node.properties(), read_burst(node)
         links = self.construction.topology.links
         if links.is_listed(name):

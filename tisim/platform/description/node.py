@@ -2,19 +2,163 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from tisim.errors import InputError
-from tisim.platform.description.schema import (
-    ATTRIBUTE_SYNONYMS,
-    ELEMENTS,
-    VALUE_SYNONYMS,
-    Element,
+from tisim.support.quantities import (
+    parse_bandwidth,
+    parse_size,
+    parse_speed,
+    parse_time,
 )
 
+if TYPE_CHECKING:
+    from tisim.platform.profiles import Profile
+
+
+class Given(float):
+    """A number as somebody wrote it, with its text: ``10us``."""
+
+    text: str
+
+    def __new__(cls, value: float, text: str) -> Given:
+        number = super().__new__(cls, value)
+        number.text = text
+        return number
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Given, (float(self), self.text)
+
+
+#: An attribute: text, a number in SI units, or the coordinates that Python gives.
+Value = str | float | tuple[float, ...]
+
+
+def text_of(value: Value) -> str:
+    """An attribute as a file writes it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple):
+        return " ".join(map(repr, value))
+    return value.text if isinstance(value, Given) else repr(value)
+
+
+class Attribute(NamedTuple):
+    """What a file may say about one attribute: its default, and the words that it may be."""
+
+    default: str | None
+    choices: tuple[str, ...] = ()
+
+
+class Element(NamedTuple):
+    """The attributes and the children that an element may have.
+
+    `required` and `defaults` are the attributes without and with a default, `numbers` those that
+    are numbers.
+    """
+
+    attributes: dict[str, Attribute]
+    children: frozenset[str]
+    required: frozenset[str]
+    defaults: dict[str, Value]
+    numbers: tuple[str, ...]
+
+
+TAG_SYNONYMS: Final = {
+    "AS": "zone",
+    "ASroute": "zoneRoute",
+    "bypassASroute": "bypassZoneRoute",
+    "process": "actor",
+}
+
+ATTRIBUTE_SYNONYMS: Final = {"power": "speed", "availability_file": "speed_file"}
+
+VALUE_SYNONYMS: Final = {
+    ("sharing_policy", "FULLDUPLEX"): "SPLITDUPLEX",
+    ("kind", "POWER"): "SPEED",
+    ("symmetrical", "yes"): "YES",
+    ("symmetrical", "no"): "NO",
+}
+
+#: Elements that describe nothing a replay uses; those that SimGrid removed come with a warning.
+IGNORED: Final = frozenset({"random", "model_prop", "gpu"})
+REMOVED: Final = frozenset({"storage", "storage_type", "mount", "mstorage"})
+
+_ROUTE = "src* dst* symmetrical=YES|NO"
+_GATEWAYS = "src* dst* gw_src* gw_dst*"
+
+_ATTRIBUTES: Final = {
+    "platform": "version=0.0",
+    "include": "file*",
+    "config": "id=",
+    "prop": "id* value*",
+    "trace": "id* file= periodicity*",
+    "trace_connect": "kind=HOST_AVAIL|SPEED|LINK_AVAIL|BANDWIDTH|LATENCY trace* element*",
+    "zone": "id* routing*",
+    "host": "id* speed* core=1 speed_file= state_file= coordinates= pstate=0"
+    " availability=1 state=ON|OFF",
+    "disk": "id=/ read_bw* write_bw*",
+    "host_link": "id* up* down*",
+    "cluster": "id* prefix* suffix* radical* speed* core=1 bw* lat*"
+    " sharing_policy=SPLITDUPLEX|SHARED|FATPIPE topology=FLAT|TORUS|FAT_TREE|DRAGONFLY"
+    " topo_parameters= bb_bw= bb_lat= bb_sharing_policy=SHARED|FATPIPE router_id="
+    " limiter_link= loopback_bw= loopback_lat= speed_file= state_file=",
+    "cabinet": "id* prefix* suffix* radical* speed* bw* lat*",
+    "peer": "id* speed* bw_in* bw_out* lat=0 coordinates= speed_file= state_file=",
+    "router": "id* coordinates=",
+    "backbone": "id* bandwidth* latency*",
+    "link": "id* bandwidth* bandwidth_file= latency=0 latency_file= state_file="
+    " sharing_policy=SHARED|SPLITDUPLEX|FATPIPE|WIFI state=ON|OFF",
+    "link_ctn": "id* direction=NONE|UP|DOWN",
+    "route": _ROUTE,
+    "zoneRoute": f"{_GATEWAYS} symmetrical=YES|NO",
+    "bypassRoute": "src* dst*",
+    "bypassZoneRoute": _GATEWAYS,
+    "actor": "host* function* start_time=-1 kill_time=-1 on_failure=DIE|RESTART",
+    "argument": "value*",
+}
+
+_IN_PLATFORM: Final = "config include cluster cabinet peer zone trace trace_connect actor"
+_IN_ZONE: Final = (
+    "prop zone include link backbone cluster cabinet peer host router host_link"
+    " route zoneRoute bypassRoute bypassZoneRoute trace trace_connect"
+)
+_CHILDREN: Final = {
+    "platform": _IN_PLATFORM,
+    "zone": _IN_ZONE,
+    "include": f"platform {_IN_PLATFORM} {_IN_ZONE}",
+    "config": "prop",
+    "host": "disk prop",
+    "disk": "prop",
+    "cluster": "prop",
+    "link": "prop",
+    "route": "link_ctn",
+    "zoneRoute": "link_ctn",
+    "bypassRoute": "link_ctn",
+    "bypassZoneRoute": "link_ctn",
+    "actor": "argument prop",
+}
+
+
+def _attribute(text: str) -> tuple[str, Attribute]:
+    if text.endswith("*"):
+        return text[:-1], Attribute(None)
+    name, value = text.split("=")
+    choices = tuple(value.split("|")) if "|" in value else ()
+    return name, Attribute(value.split("|")[0], choices)
+
+
+#: The property of a link, or of a cluster, that gives the burst of its links, in bytes. SimGrid
+#: ignores properties that it does not know.
+BURST: Final = "tisim/burst"
+
+# The core counts the cores of a host in 32 bits.
+_MOST_CORES: Final = 2**31
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -27,22 +171,33 @@ class Node:
     tag
         Its name.
     attributes
-        Every attribute that has a value or a default.
+        Every attribute that has a value or a default. Quantities are numbers in SI units, whether
+        a file or Python gives them.
     file, line
         Where it stands; None if Python made it.
     children, text
         What it holds.
+    profile
+        Of a ``<trace>`` that Python made.
     """
 
     tag: str
-    attributes: dict[str, str]
+    attributes: dict[str, Value]
     file: str | None = None
     line: int | None = None
     children: list[Node] = field(default_factory=list)
     text: str = ""
+    profile: Profile | None = None
 
     def __getitem__(self, attribute: str) -> str:
-        return self.attributes[attribute]
+        value = self.attributes[attribute]
+        return value if isinstance(value, str) else text_of(value)
+
+    def number(self, attribute: str) -> float:
+        """An attribute that is a number, in SI units; 0 where it is optional and not given."""
+        value = self.attributes[attribute]
+        assert isinstance(value, float | int), attribute
+        return float(value)
 
     def error(self, message: str) -> InputError:
         """An error about this element, with its file and line."""
@@ -62,7 +217,7 @@ class Node:
 
 
 def make_node(
-    tag: str, attributes: Mapping[str, str], properties: Mapping[str, str] | None = None
+    tag: str, attributes: Mapping[str, Value], properties: Mapping[str, str] | None = None
 ) -> Node:
     """An element that no file has.
 
@@ -73,8 +228,9 @@ def make_node(
     """
     for name, value in attributes.items():
         if not isinstance(value, str):
-            raise InputError(f"{name} of <{tag}> must be text, not {value!r}")
-        if _NOT_XML.search(value):
+            if name not in _READERS and name != "coordinates":
+                raise InputError(f"{name} of <{tag}> must be text, not {value!r}")
+        elif _NOT_XML.search(value):
             raise InputError(f"{name} of <{tag}> has a character that no file can hold: {value!r}")
     node = Node(tag, checked_attributes(attributes, tag, ELEMENTS[tag], None, None))
     for key, value in (properties or {}).items():
@@ -83,8 +239,8 @@ def make_node(
 
 
 def checked_attributes(
-    written: Mapping[str, str], tag: str, schema: Element, file: str | None, line: int | None
-) -> dict[str, str]:
+    written: Mapping[str, Value], tag: str, schema: Element, file: str | None, line: int | None
+) -> dict[str, Value]:
     """The attributes of an element in the words of version 4.1, with the defaults.
 
     Raises
@@ -102,7 +258,7 @@ def checked_attributes(
             known = schema.attributes
             refuse_unknown(f"<{tag}> has no attribute {key}", key, known, file, line)
         if attribute.choices:
-            value = VALUE_SYNONYMS.get((key, value), value)
+            value = VALUE_SYNONYMS.get((key, text_of(value)), value)
             if value not in attribute.choices:
                 raise InputError(
                     f"{key}={value!r} of <{tag}> must be one of {', '.join(attribute.choices)}",
@@ -114,6 +270,9 @@ def checked_attributes(
     if missing:
         names = " and ".join(sorted(missing))
         raise InputError(f"<{tag}> needs the attribute {names}", file=file, line=line)
+    for name in schema.numbers:
+        if not isinstance(values[name], Given):
+            values[name] = _number(values, name, tag, file, line)
     return values
 
 
@@ -132,3 +291,115 @@ def refuse_unknown(
     close = difflib.get_close_matches(word, list(known), n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
     raise InputError(message + hint, file=file, line=line)
+
+
+def read_burst(node: Node) -> float:
+    """The burst of the links of an element, in bytes, from its properties; 0 if there is none."""
+    text = node.properties().get(BURST)
+    return 0.0 if text is None else parse_size(text, BURST, file=node.file, line=node.line)
+
+
+def _number(
+    values: Mapping[str, Value], name: str, tag: str, file: str | None, line: int | None
+) -> float:
+    """The number that an attribute is; a text is kept with it.
+
+    Raises
+    ------
+    InputError
+        If it is not such a number.
+    """
+    given = values[name]
+    what = f"{name} of {tag} {text_of(values.get('id', ''))}".rstrip()
+    try:
+        if name == "speed" and isinstance(given, str):
+            number = _speed(given, what, values)
+        elif isinstance(given, str):
+            number = 0.0 if given == "" and name in _OPTIONAL else _READERS[name](given, what)
+        else:
+            number = _of_python(given, name, what)
+        if number <= 0 and name in _POSITIVE and given != "":
+            raise InputError(f"{what} must be above zero, not {given!r}")
+    except InputError as error:
+        raise InputError(error.message, file=file, line=line) from None
+    return Given(number, given) if isinstance(given, str) else number
+
+
+def _of_python(given: object, name: str, what: str) -> float:
+    """A number that Python gives."""
+    if name == "core":
+        return _cores(given, what)
+    try:
+        number = float(given)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"a quantity is a number in SI units or text such as '10us', not {given!r}"
+        ) from None
+    if not math.isfinite(number) or (number < 0 and name != "periodicity"):
+        raise InputError(f"{what} must be finite and not negative, not {given!r}")
+    return number
+
+
+def _speed(text: str, what: str, values: Mapping[str, Value]) -> float:
+    """The first speed of a list, or that of the ``pstate``, times the ``availability``."""
+    speeds = [parse_speed(part, what) for part in text.split(",")]
+    state = int(_plain(text_of(values.get("pstate", "0")), "pstate"))
+    if not 0 <= state < len(speeds):
+        raise InputError(f"pstate {state} is none of the {len(speeds)} speeds of the host")
+    return speeds[state] * _plain(text_of(values.get("availability", "1")), "availability")
+
+
+def _plain(text: str, what: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{what} must be a number, not {text!r}")
+    return number
+
+
+def _cores(given: object, what: str) -> int:
+    try:
+        cores = int(given) if isinstance(given, str) else operator.index(given)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        cores = 0
+    if not 1 <= cores < _MOST_CORES or isinstance(given, bool):
+        raise InputError(f"{what} must be a whole number above zero, not {given!r}")
+    return cores
+
+
+_READERS: Final[Mapping[str, Callable[[str, str], float]]] = {
+    "speed": parse_speed,
+    "core": _cores,
+    "periodicity": _plain,
+    **dict.fromkeys(
+        ("bw", "bandwidth", "bw_in", "bw_out", "read_bw", "write_bw", "limiter_link"),
+        parse_bandwidth,
+    ),
+    **dict.fromkeys(("bb_bw", "loopback_bw"), parse_bandwidth),
+    **dict.fromkeys(("lat", "latency", "bb_lat", "loopback_lat"), parse_time),
+}
+_OPTIONAL: Final = frozenset({"bb_bw", "bb_lat", "loopback_bw", "loopback_lat", "limiter_link"})
+# A backbone or a loopback of no bandwidth is one that is not there.
+_POSITIVE: Final = frozenset(
+    {"speed", "bw", "bandwidth", "bw_in", "bw_out", "read_bw", "write_bw", "limiter_link"}
+)
+
+
+def _element(tag: str) -> Element:
+    attributes = dict(_attribute(text) for text in _ATTRIBUTES[tag].split())
+    numbers = tuple(name for name in attributes if name in _READERS)
+    defaults: dict[str, Value] = {
+        name: default for name, (default, _) in attributes.items() if default is not None
+    }
+    for name in numbers:
+        if name in defaults:
+            defaults[name] = _number(defaults, name, tag, None, None)
+    required = frozenset(name for name, (default, _) in attributes.items() if default is None)
+    return Element(
+        attributes, frozenset(_CHILDREN.get(tag, "").split()), required, defaults, numbers
+    )
+
+
+ELEMENTS: Final = {tag: _element(tag) for tag in _ATTRIBUTES}

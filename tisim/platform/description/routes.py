@@ -1,9 +1,12 @@
-"""Reads ``<route>``, ``<zoneRoute>`` and the bypasses."""
+"""Reads and makes ``<route>``, ``<zoneRoute>`` and the bypasses."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from tisim.errors import InputError
+from tisim.platform.description.node import make_node
 from tisim.platform.topology import Topology, did_you_mean
 from tisim.platform.zones.base import LocalRoute, Zone
 from tisim.platform.zones.star import StarZone, VertexLinks
@@ -12,6 +15,12 @@ from tisim.platform.zones.table import TableZone
 if TYPE_CHECKING:
     from tisim.platform.description.node import Node
     from tisim.platform.zones.base import Point
+
+
+#: A link of a route: its name, or its name and ``"UP"`` or ``"DOWN"``.
+Hop = str | tuple[str, str]
+
+_T = TypeVar("_T")
 
 
 class _Hops(NamedTuple):
@@ -151,3 +160,65 @@ def _why_no_link(topology: Topology, name: str, direction: str) -> str:
     if direction != "NONE" and topology.links.find(name) is not None:
         return f"link {name!r} is not SPLITDUPLEX: it has no direction {direction}"
     return f"there is no link {name!r}{did_you_mean(name, topology.links.listed_names())}"
+
+
+def route_node(
+    tag: str,
+    src: str,
+    dst: str,
+    links: Sequence[Hop],
+    gateways: tuple[str, str] | None = None,
+    symmetrical: bool | None = None,
+) -> Node:
+    """A route or a bypass; None stands for attributes that its element does not have.
+
+    Raises
+    ------
+    InputError
+        If the links or the gateways are something else.
+    """
+    attributes = {"src": src, "dst": dst}
+    if gateways is not None:
+        first, last = pair_of(gateways, "gateways are two names")
+        attributes |= {"gw_src": first, "gw_dst": last}
+    if symmetrical is not None:
+        attributes["symmetrical"] = "YES" if symmetrical else "NO"
+    node = make_node(tag, attributes)
+    for name, direction in _hops_of(links):
+        node.children.append(make_node("link_ctn", {"id": name, "direction": direction}))
+    return node
+
+
+def _hops_of(links: Sequence[Hop]) -> Iterator[tuple[str, str]]:
+    """The links of a route, each with its direction.
+
+    Raises
+    ------
+    InputError
+        If they are no list of links.
+    """
+    for hop in listed(links, "links"):
+        if isinstance(hop, str):
+            yield hop, "NONE"
+        else:
+            yield pair_of(hop, "a link of a route is a name, or a name and UP or DOWN")
+
+
+def pair_of(given: Sequence[_T], what: str) -> tuple[_T, _T]:
+    """Two values; `what` says so in the message of an error.
+
+    Raises
+    ------
+    InputError
+        If there are not two.
+    """
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
+        raise InputError(f"{what}, not {given!r}")
+    return given[0], given[1]
+
+
+def listed(given: Iterable[_T], what: str) -> Iterable[_T]:
+    """The elements, where several are given; text counts as one."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"{what} must be a list, not {given!r}")
+    return given

@@ -15,8 +15,15 @@ from typing import Final
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from tisim.errors import InputError
-from tisim.platform.description.node import Node, checked_attributes, refuse_unknown
-from tisim.platform.description.schema import ELEMENTS, IGNORED, REMOVED, TAG_SYNONYMS
+from tisim.platform.description.node import (
+    ELEMENTS,
+    IGNORED,
+    REMOVED,
+    TAG_SYNONYMS,
+    Node,
+    checked_attributes,
+    refuse_unknown,
+)
 
 _OLDEST, _NEWEST = 3.0, 4.1
 _MOST_DEPTH: Final = 256

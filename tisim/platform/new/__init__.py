@@ -6,6 +6,433 @@ nearest that does. `calibrated` names a platform that `tisim calibrate` has writ
 are taken over, and its numbers stand in for those not given.
 """
 
-from tisim.platform.new.platforms import cluster, dragonfly, fat_tree, torus
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from tisim.errors import InputError
+from tisim.platform.builder import PlatformBuilder, Quantity
+from tisim.platform.description.node import BURST
+from tisim.platform.description.storage import DISK, FILE_SYSTEM, PFS_WORDS, read_words
+from tisim.platform.description.xml import quoted
+from tisim.platform.new.shapes import checked_count, dragonfly_shape, fat_tree_shape, torus_sizes
+from tisim.platform.platform import Platform
+from tisim.support.files import write_file
 
 __all__ = ["cluster", "dragonfly", "fat_tree", "torus"]
+
+
+class Hardware(TypedDict, total=False):
+    """What a user says of links and hosts; all of it is optional beside a calibrated platform.
+
+    Attributes
+    ----------
+    bandwidth, latency
+        Of one link.
+    speed, cores
+        Of one core, and the cores of a host.
+    calibrated
+        A platform written by `tisim calibrate`.
+    disk
+        Of each host, as the property ``tisim/disk`` describes it.
+    pfs
+        A parallel file system whose servers are the last hosts.
+    """
+
+    bandwidth: Quantity | None
+    latency: Quantity | None
+    speed: Quantity | None
+    cores: int | None
+    calibrated: str | os.PathLike[str] | None
+    disk: str | None
+    pfs: str | None
+
+
+@dataclass(frozen=True)
+class Characteristics:
+    """What links and hosts of a new platform do.
+
+    Attributes
+    ----------
+    bandwidth, latency
+        Of one link.
+    speed, cores
+        Of one core, and the cores of a host.
+    config
+        Options of the simulation.
+    limiter
+        What a host sends and receives together, bytes/s; None: no less than its link carries.
+    burst
+        Bytes that a link passes at once.
+    """
+
+    bandwidth: Quantity
+    latency: Quantity
+    speed: Quantity
+    cores: int
+    config: Mapping[str, object] = field(default_factory=dict)
+    limiter: float | None = None
+    burst: float = 0.0
+
+
+def characteristics(**hardware: Unpack[Hardware]) -> Characteristics:
+    """The numbers of a new platform: those given, then those of a calibrated one.
+
+    Raises
+    ------
+    InputError
+        If a number is neither given nor in the calibrated platform.
+    """
+    bandwidth, latency = hardware.get("bandwidth"), hardware.get("latency")
+    speed, cores = hardware.get("speed"), hardware.get("cores")
+    calibrated = hardware.get("calibrated")
+    if calibrated is None:
+        missing = [
+            name
+            for name, value in (("bandwidth", bandwidth), ("latency", latency), ("speed", speed))
+            if value is None
+        ]
+        if missing or bandwidth is None or latency is None or speed is None:
+            raise InputError(
+                f"a new platform needs a {' and a '.join(missing)}, or a calibrated platform from "
+                "which to take them (--bandwidth 200Gbps --latency 1us --speed 3.2Gf)"
+            )
+        return Characteristics(bandwidth, latency, speed, 1 if cores is None else cores)
+    platform = Platform.load(calibrated)
+    known = _of_platform(platform)
+    return Characteristics(
+        known.bandwidth if bandwidth is None else bandwidth,
+        known.latency if latency is None else latency,
+        known.speed if speed is None else speed,
+        known.cores if cores is None else cores,
+        known.config,
+        # A limiter is that of the measured links.
+        known.limiter if bandwidth is None else None,
+        known.burst,
+    )
+
+
+def _of_platform(platform: Platform) -> Characteristics:
+    """What the first two hosts of a platform, and the route between them, do."""
+    if len(platform.hosts) < 2:
+        raise InputError(
+            "a calibrated platform has two hosts or more; this one has one", file=platform.file
+        )
+    first, second = platform.hosts[:2]
+    route = platform.route(first, second).links
+    links = [link for link in route if link.latency > 0]
+    limiters = [link.bandwidth for link in route if link.name.endswith("_limiter")]
+    if not links:
+        raise InputError(
+            "the route between the first two hosts of the calibrated platform has no latency; "
+            "give --latency and --bandwidth",
+            file=platform.file,
+        )
+    return Characteristics(
+        min(link.bandwidth for link in links),
+        sum(link.latency for link in links) / len(links),
+        first.speed,
+        first.cores,
+        platform.config,
+        min(limiters, default=None),
+        min(platform.resources.link_burst[link.index] for link in links),
+    )
+
+
+_NAME = "scratch"
+
+
+def file_servers(text: str, nodes: int, prefix: str) -> dict[str, str]:
+    """The property of a zone that makes the last hosts of a cluster servers of a file system.
+
+    Parameters
+    ----------
+    text
+        ``servers=8,read=5GBps,write=3GBps``, and what else a file system is described by.
+    nodes
+        Hosts of the cluster. The last one is the metadata server, those before it are the others.
+    prefix
+        What the names of the hosts begin with.
+
+    Raises
+    ------
+    InputError
+        If the words do not make sense, or no host is left for ranks.
+    """
+    try:
+        words = read_words(text, ("name", *PFS_WORDS), "a parallel file system")
+        missing = [word for word in ("servers", "read", "write") if word not in words]
+        if missing:
+            raise InputError(f"it needs {' and '.join(f'{word}=' for word in missing)}")
+        count = words.pop("servers")
+        if not (count.isascii() and count.isdigit() and int(count) > 0):
+            raise InputError(f"servers is a whole number above zero, not {count!r}")
+        first = nodes - int(count) - 1
+        if first < 1:
+            raise InputError(
+                f"{count} servers and a metadata server are {int(count) + 1} of the hosts; at "
+                f"least one more is for ranks, and there are {nodes} in all"
+            )
+    except InputError as error:
+        raise InputError(f"pfs: {error.message}") from None
+    name = words.pop("name", _NAME)
+    described = {
+        "type": "striped",
+        "mount": words.pop("mount", f"/{name}"),
+        "servers": f"{prefix}-{{{first}-{nodes - 2}}}",
+        "metadata": f"{prefix}-{nodes - 1}",
+        **words,
+    }
+    return {
+        f"{FILE_SYSTEM}{name}": ",".join(f"{word}={value}" for word, value in described.items())
+    }
+
+
+def cluster(
+    nodes: int,
+    *,
+    backbone: Quantity | None = None,
+    name: str = "node",
+    **hardware: Unpack[Hardware],
+) -> Platform:
+    """A cluster of hosts on one switch.
+
+    Parameters
+    ----------
+    nodes
+        Number of hosts, called ``node-0``, ``node-1``, ...
+    backbone
+        What the switch carries together, bytes/s; None: all that its links do.
+    name
+        What the names of hosts begin with.
+    bandwidth, latency
+        Of the link of a host to the switch, full duplex: bytes/s and seconds, or text with a unit.
+        A route has two links.
+    speed, cores
+        Of a core: flop/s (of traces in instructions: instructions a second); cores a host, 1 if not
+        given.
+    calibrated
+        A platform written by `tisim calibrate`: gives its options, and its numbers where none are
+        given here.
+    disk
+        Of each host: ``"read=2GBps,write=1GBps,mount=/scratch,size=1TB"``, the last two if need be.
+    pfs
+        A parallel file system: ``"servers=8,read=5GBps,write=3GBps,stripe=1MiB,count=4"``. Its
+        servers are the last hosts before the last one, which is its metadata server.
+
+    Raises
+    ------
+    InputError
+        If a number is missing or does not make sense.
+
+    Examples
+    --------
+    >>> from tisim.platform import new
+    >>> new.cluster(64, bandwidth="100Gbps", latency="1us", speed="3Gf", cores=32)
+    <Platform a new cluster: 64 hosts, 128 links>
+    """
+    checked_count(nodes, "the number of hosts")
+    centre = None if backbone is None else (backbone, 0.0)
+    return _built("cluster", nodes, hardware, "flat", "", name, centre)
+
+
+def fat_tree(
+    nodes: int,
+    *,
+    radix: int | None = None,
+    oversubscription: float = 1.0,
+    name: str = "node",
+    **hardware: Unpack[Hardware],
+) -> Platform:
+    """A fat tree of equal switches, of the fewest levels that hold the hosts.
+
+    Parameters
+    ----------
+    nodes, name, bandwidth, latency, speed, cores, calibrated, disk, pfs
+        As of `cluster`; each cable is such a link.
+    radix
+        Ports of a switch; if None, the smallest of 32, 36, 40, 48, 64 and 128 with the fewest
+        levels.
+    oversubscription
+        Hosts of a switch for each of its cables up; 1 never blocks.
+
+    Raises
+    ------
+    InputError
+        If no such tree has that many hosts (the message names the nearest that have), or as
+        `cluster`.
+
+    Examples
+    --------
+    >>> from tisim.platform import new
+    >>> new.fat_tree(1024, bandwidth="50Gbps", latency="1us", speed="3Gf")
+    <Platform a new fat tree: 1024 hosts, 4096 links>
+    """
+    shape = fat_tree_shape(nodes, radix, oversubscription)
+    return _built("fat tree", nodes, hardware, "fat_tree", shape, name)
+
+
+def torus(
+    nodes: int,
+    *,
+    dims: Sequence[int] | None = None,
+    name: str = "node",
+    **hardware: Unpack[Hardware],
+) -> Platform:
+    """A torus: each host has a link to its neighbours in every dimension.
+
+    Parameters
+    ----------
+    nodes, name, bandwidth, latency, speed, cores, calibrated, disk, pfs
+        As of `cluster`; each cable is such a link.
+    dims
+        The sizes of the dimensions; if None, three nearly equal ones.
+
+    Raises
+    ------
+    InputError
+        If the sizes do not multiply to `nodes`, or no nearly equal ones do (the message names the
+        nearest numbers), or as `cluster`.
+
+    Examples
+    --------
+    >>> from tisim.platform import new
+    >>> new.torus(4096, bandwidth="50Gbps", latency="1us", speed="3Gf")
+    <Platform a new torus: 4096 hosts, 24576 links>
+    """
+    return _built("torus", nodes, hardware, "torus", torus_sizes(nodes, dims), name)
+
+
+def dragonfly(
+    nodes: int,
+    *,
+    groups: int | None = None,
+    chassis: int | None = None,
+    blades: int | None = None,
+    hosts: int | None = None,
+    cables: Sequence[int] | None = None,
+    name: str = "node",
+    **hardware: Unpack[Hardware],
+) -> Platform:
+    """A dragonfly: groups of chassis of blades, with minimal routing.
+
+    Parameters
+    ----------
+    nodes, name, bandwidth, latency, speed, cores, calibrated, disk, pfs
+        As of `cluster`; each cable is such a link.
+    groups, chassis, blades, hosts
+        Groups, chassis a group, blades a chassis, hosts a blade; balanced ones where None. There
+        are at most as many groups as blades a chassis.
+    cables
+        Cables bundled between two groups, between the same blades of two chassis, and between two
+        blades of a chassis; if None, as many as uniform traffic of all hosts fills.
+
+    Raises
+    ------
+    InputError
+        If no such sizes have that many hosts (the message names the nearest numbers), or as
+        `cluster`.
+
+    Examples
+    --------
+    >>> from tisim.platform import new
+    >>> new.dragonfly(4096, bandwidth="50Gbps", latency="1us", speed="3Gf", groups=16)
+    <Platform a new dragonfly: 4096 hosts, 26864 links>
+    """
+    shape = dragonfly_shape(nodes, groups, chassis, blades, hosts, cables)
+    levels = (
+        (shape.groups, shape.blue),
+        (shape.chassis, shape.black),
+        (shape.blades, shape.green),
+        shape.nodes,
+    )
+    return _built("dragonfly", nodes, hardware, "dragonfly", levels, name)
+
+
+def _built(
+    kind: str,
+    nodes: int,
+    hardware: Hardware,
+    topology: str,
+    parameters: str | Sequence[int | Sequence[int]],
+    name: str,
+    backbone: tuple[Quantity, Quantity] | None = None,
+) -> Platform:
+    """The platform of one cluster element."""
+    numbers = characteristics(**hardware)
+    properties = {BURST: repr(float(numbers.burst))} if numbers.burst else {}
+    if disk := hardware.get("disk"):
+        properties[DISK] = disk
+    builder = PlatformBuilder(f"a new {kind}")
+    if numbers.config:
+        builder.config(numbers.config)
+    pfs = hardware.get("pfs")
+    around = builder.zone("system", properties=file_servers(pfs, nodes, name)) if pfs else None
+    with around or nullcontext():
+        builder.cluster(
+            name,
+            nodes,
+            speed=numbers.speed,
+            cores=numbers.cores,
+            bandwidth=numbers.bandwidth,
+            latency=numbers.latency,
+            topology=topology,
+            parameters=parameters,
+            backbone=backbone,
+            limiter=numbers.limiter,
+            properties=properties,
+        )
+    return builder.build()
+
+
+_HEAD = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n'
+    '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+    '<platform version="4.1">\n'
+)
+
+
+def write_with_deployment(platform: Platform, path: str | os.PathLike[str]) -> tuple[Path, ...]:
+    """Write a platform ``x.xml``, its hosts ``x.hosts`` and a deployment ``x.deploy.xml``.
+
+    The deployment has one rank on each core, consecutive ranks on one host. The host file has a
+    line ``host:cores`` for each host. Servers of file systems are in neither.
+
+    Parameters
+    ----------
+    platform
+        The platform.
+    path
+        Where to write it.
+
+    Returns
+    -------
+    tuple of Path
+        The three files.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be written.
+    """
+    xml = Path(path)
+    hosts = xml.with_suffix(".hosts")
+    deployment = xml.with_suffix(".deploy.xml")
+    disks = platform.disks
+    servers = {disks[disk].host for system in platform.file_systems for disk in system.servers}
+    servers |= {system.metadata for system in platform.file_systems}
+    slots = [(host.name, host.cores) for host in platform.hosts if host.index not in servers]
+    lines = (f"{name}:{cores}\n" if cores > 1 else f"{name}\n" for name, cores in slots)
+    places = (name for name, cores in slots for _ in range(cores))
+    actors = (
+        f'  <actor host={quoted(name)} function="{rank}"/>\n' for rank, name in enumerate(places)
+    )
+    platform.write(xml)
+    write_file(hosts, "".join(lines))
+    write_file(deployment, "".join([_HEAD, *actors, "</platform>\n"]))
+    return xml, hosts, deployment

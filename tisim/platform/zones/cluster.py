@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
@@ -14,8 +14,65 @@ from tisim.platform.columns import joined
 from tisim.platform.zones.base import Zone
 
 if TYPE_CHECKING:
-    from tisim.platform.radical import Radical
-    from tisim.platform.zones.wiring import Integers, Wiring
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tisim.platform.hosts import Radical
+
+    Integers = NDArray[np.int64]
+
+
+class Wiring(NamedTuple):
+    """Links between vertices. The vertices are the hosts, from 0, and then the switches.
+
+    Attributes
+    ----------
+    tails, heads, links
+        A row a direction of a cable: from which vertex to which it carries messages, and the index
+        of its link.
+    limited, limiters
+        Vertices that have a limiter, and the index of the link that it is.
+    """
+
+    tails: Integers
+    heads: Integers
+    links: Integers
+    limited: Integers
+    limiters: Integers
+
+
+def wire_cables(
+    lower: Integers,
+    upper: Integers,
+    first_links: Integers,
+    wires: int,
+    limited: Integers | None = None,
+    limiters: Integers | None = None,
+) -> Wiring:
+    """The wiring of cables that carry messages in both directions.
+
+    Parameters
+    ----------
+    lower, upper
+        The two ends of each cable.
+    first_links
+        Index of the link from the lower end to the upper one.
+    wires
+        2 if the next link is the way back, 1 if the same link is.
+    limited, limiters
+        As of a `Wiring`; none if None.
+    """
+    import numpy as np
+
+    nothing = np.zeros(0, dtype=np.int64)
+    return Wiring(
+        np.concatenate([lower, upper]),
+        np.concatenate([upper, lower]),
+        np.concatenate([first_links, first_links + (wires - 1)]),
+        nothing if limited is None else limited,
+        nothing if limiters is None else limiters,
+    )
+
 
 _Number = TypeVar("_Number", int, float)
 
@@ -218,3 +275,57 @@ class ClusterZone(Zone, ABC):
 
     def _direction(self, column: int) -> str:
         return ("_UP", "_DOWN")[column] if self.spec.split else ""
+
+
+def cable_words(root: Zone, links: Collection[int]) -> dict[int, str]:
+    """What links of clusters join: ``node-3 to switch 0 of level 1``; others are left out.
+
+    Parameters
+    ----------
+    root
+        The outermost zone of the platform.
+    links
+        The links that matter, by index.
+    """
+    import numpy as np
+
+    wanted = np.fromiter(links, np.int64, len(links))
+    words: dict[int, str] = {}
+    for zone in root.walk():
+        if isinstance(zone, ClusterZone):
+            words |= _words_of(zone, wanted)
+    return words
+
+
+def limiters_of(root: Zone, links: Collection[int]) -> set[int]:
+    """The links that are no cables, but limit what passes a host or switch both ways.
+
+    Parameters
+    ----------
+    root
+        The outermost zone of the platform.
+    links
+        The links that matter, by index.
+    """
+    clusters = [zone for zone in root.walk() if isinstance(zone, ClusterZone)]
+    return {*links} & {int(link) for zone in clusters for link in zone.wiring().limiters}
+
+
+def _words_of(zone: ClusterZone, wanted: Integers) -> dict[int, str]:
+    import numpy as np
+
+    wiring = zone.wiring()
+    words: dict[int, str] = {}
+    used = np.isin(wiring.links, wanted)
+    ends = (array[used].tolist() for array in (wiring.links, wiring.tails, wiring.heads))
+    for link, tail, head in zip(*ends, strict=True):
+        if link in words:
+            # One link for both directions.
+            words[link] = words[link].replace(" to ", " and ", 1)
+        else:
+            words[link] = f"{zone.vertex_name(tail)} to {zone.vertex_name(head)}"
+    used = np.isin(wiring.limiters, wanted)
+    ends = (array[used].tolist() for array in (wiring.limiters, wiring.limited))
+    for link, vertex in zip(*ends, strict=True):
+        words[link] = f"all that passes {zone.vertex_name(vertex)}"
+    return words

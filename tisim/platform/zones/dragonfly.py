@@ -15,7 +15,7 @@ from tisim.platform.zones.base import LocalRoute, Zone
 from tisim.platform.zones.cluster import Band, BandedLinks, ClusterSpec, ClusterZone
 
 if TYPE_CHECKING:
-    from tisim.platform.zones.wiring import Wiring
+    from tisim.platform.zones.cluster import Wiring
 
 
 class DragonflyShape(NamedTuple):
@@ -140,7 +140,7 @@ class DragonflyCluster(ClusterZone):
     def wiring(self) -> Wiring:
         import numpy as np
 
-        from tisim.platform.zones.wiring import wire_cables
+        from tisim.platform.zones.cluster import wire_cables
 
         shape = self.shape
         blades = np.arange(shape.routers).reshape(shape.groups, shape.chassis, shape.blades)

@@ -14,7 +14,7 @@ from tisim.platform.zones.base import LocalRoute, Zone
 from tisim.platform.zones.cluster import Band, BandedLinks, ClusterSpec, ClusterZone
 
 if TYPE_CHECKING:
-    from tisim.platform.zones.wiring import Integers, Wiring
+    from tisim.platform.zones.cluster import Integers, Wiring
 
 
 class FatTreeShape(NamedTuple):
@@ -130,7 +130,7 @@ class FatTreeCluster(ClusterZone):
     def wiring(self) -> Wiring:
         import numpy as np
 
-        from tisim.platform.zones.wiring import wire_cables
+        from tisim.platform.zones.cluster import wire_cables
 
         lower, upper, links = [], [], []
         for level in range(self._levels):

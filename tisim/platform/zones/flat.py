@@ -9,7 +9,7 @@ from tisim.platform.zones.base import LocalRoute, Zone
 from tisim.platform.zones.cluster import Band, BandedLinks, ClusterSpec, ClusterZone
 
 if TYPE_CHECKING:
-    from tisim.platform.zones.wiring import Wiring
+    from tisim.platform.zones.cluster import Wiring
 
 
 class FlatCluster(ClusterZone):
@@ -43,7 +43,7 @@ class FlatCluster(ClusterZone):
     def wiring(self) -> Wiring:
         import numpy as np
 
-        from tisim.platform.zones.wiring import Wiring
+        from tisim.platform.zones.cluster import Wiring
 
         # With a backbone, hosts send to one of its ends and receive from the other.
         base, hosts = self.first_link + self.head, np.arange(self.hosts)

@@ -9,7 +9,7 @@ from tisim.platform.zones.base import LocalRoute, Zone
 from tisim.platform.zones.cluster import Band, BandedLinks, ClusterSpec, ClusterZone
 
 if TYPE_CHECKING:
-    from tisim.platform.zones.wiring import Wiring
+    from tisim.platform.zones.cluster import Wiring
 
 
 def parse_torus(text: str) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ class TorusCluster(ClusterZone):
     def wiring(self) -> Wiring:
         import numpy as np
 
-        from tisim.platform.zones.wiring import wire_cables
+        from tisim.platform.zones.cluster import wire_cables
 
         hosts = np.arange(self.hosts)
         ends, links = [], []

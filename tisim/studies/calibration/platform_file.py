@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tisim.errors import InputError
-from tisim.platform.description.numbers import BURST
+from tisim.platform.description.node import BURST
 from tisim.studies.calibration.factors import Route
 from tisim.support.files import write_file
 
@@ -185,7 +185,7 @@ class PlatformFile:
 
     def cluster_of(self, host: str) -> _Element | None:
         """The ``<cluster>`` that a host belongs to, or None."""
-        from tisim.platform.radical import Radical
+        from tisim.platform.hosts import Radical
 
         for cluster in self._tree.getroot().iter("cluster"):
             prefix, suffix = cluster.get("prefix", ""), cluster.get("suffix", "")

@@ -1,0 +1,299 @@
+"""Sizes of topologies for a number of hosts: tori, fat trees and dragonflies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+from tisim.errors import InputError
+from tisim.platform.zones.dragonfly import DragonflyShape
+from tisim.platform.zones.fattree import FatTreeShape
+
+# No number of hosts is looked for farther away than this.
+_FARTHEST = 1 << 17
+
+
+def refusal(nodes: int, what: str, fits: Callable[[int], bool], remedy: str = "") -> InputError:
+    """The error that says that a number of hosts does not fit, and which ones near it do.
+
+    Parameters
+    ----------
+    nodes
+        The number that does not fit.
+    what
+        What has no such number of hosts: ``"a fat tree of switches with 36 ports"``.
+    fits
+        Whether another number does.
+    remedy
+        What else a user can do; empty for nothing.
+    """
+    below = next((n for n in range(nodes - 1, max(nodes - _FARTHEST, 0), -1) if fits(n)), None)
+    above = next((n for n in range(nodes + 1, nodes + _FARTHEST) if fits(n)), None)
+    near = " and ".join(f"{n}" for n in (below, above) if n is not None)
+    hint = f"; the nearest that it can have: {near}" if near else ""
+    return InputError(f"{what} cannot have {nodes} hosts{hint}{remedy}")
+
+
+def checked_count(value: int, what: str, least: int = 1) -> int:
+    """A whole number that is large enough.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(f"{what} is a whole number, at least {least}, not {value!r}")
+    return value
+
+
+# A torus that is chosen has no dimension this many times as long as another.
+_MOST_UNEQUAL = 4
+_DIMENSIONS = 3
+
+
+def torus_sizes(nodes: int, sizes: Sequence[int] | None = None) -> tuple[int, ...]:
+    """The sizes of the dimensions of a torus.
+
+    Parameters
+    ----------
+    nodes
+        Number of hosts.
+    sizes
+        The sizes, if they are given; three nearly equal ones if None.
+
+    Raises
+    ------
+    InputError
+        If they do not multiply to `nodes`, or there are no nearly equal ones.
+    """
+    checked_count(nodes, "the number of hosts")
+    if sizes is not None:
+        for size in sizes:
+            checked_count(size, "the size of a dimension")
+        if not sizes or math.prod(sizes) != nodes:
+            written = " x ".join(map(str, sizes))
+            raise InputError(
+                f"a torus of {written} has {math.prod(sizes)} hosts, not {nodes}; the nearest "
+                f"that it can have: {math.prod(sizes)}"
+            )
+        return tuple(sizes)
+    found = _nearly_equal(nodes)
+    if found is None:
+        remedy = "; or give the sizes (--dims 4,5)"
+        what = "a torus of three nearly equal dimensions"
+        raise refusal(nodes, what, lambda n: _nearly_equal(n) is not None, remedy)
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _nearly_equal(nodes: int) -> tuple[int, ...] | None:
+    """Three sizes in descending order, the most equal ones; None if none are nearly equal."""
+    return min(_factorings(nodes), key=lambda sizes: sizes[0] / sizes[-1], default=None)
+
+
+def _factorings(nodes: int) -> Iterator[tuple[int, ...]]:
+    for low in range(2, round(nodes ** (1 / _DIMENSIONS)) + 1):
+        if nodes % low:
+            continue
+        rest = nodes // low
+        for middle in range(low, math.isqrt(rest) + 1):
+            high = rest // middle
+            if rest % middle == 0 and high < _MOST_UNEQUAL * low:
+                yield high, middle, low
+
+
+#: Numbers of ports of switches that are sold, the usual ones of InfiniBand and Ethernet.
+RADICES = (32, 36, 40, 48, 64, 128)
+_MOST_LEVELS = 4
+
+
+def fat_tree_shape(
+    nodes: int, radix: int | None = None, oversubscription: float = 1.0
+) -> FatTreeShape:
+    """The fat tree of the fewest levels with that many hosts.
+
+    Parameters
+    ----------
+    nodes
+        Number of hosts.
+    radix
+        Ports of a switch; the smallest of `RADICES` that gives the fewest levels if None.
+    oversubscription
+        Hosts of a switch for each of its cables up.
+
+    Raises
+    ------
+    InputError
+        If none has that many hosts, or the ports cannot be divided so.
+    """
+    checked_count(nodes, "the number of hosts")
+    if radix is not None:
+        checked_count(radix, "the radix of the switches (their number of ports)", 2)
+        _ports_of_hosts(radix, oversubscription)
+    elif not any(_divides(candidate, oversubscription) for candidate in RADICES):
+        raise _indivisible(RADICES[-1], oversubscription)
+    found = _shape(nodes, radix, oversubscription)
+    if found is not None:
+        return found
+    ports = "usual switches (32 to 128 ports)" if radix is None else f"switches with {radix} ports"
+    what = f"a fat tree of {ports}"
+    remedy = "; or choose another number of ports (--radix)"
+    raise refusal(nodes, what, lambda n: _shape(n, radix, oversubscription) is not None, remedy)
+
+
+def _shape(nodes: int, radix: int | None, oversubscription: float) -> FatTreeShape | None:
+    candidates = [r for r in RADICES if _divides(r, oversubscription)] if radix is None else [radix]
+    for levels in range(1, _MOST_LEVELS + 1):
+        for ports in candidates:
+            shape = _of_levels(nodes, levels, ports, oversubscription)
+            if shape is not None:
+                return shape
+    return None
+
+
+def _of_levels(nodes: int, levels: int, radix: int, oversubscription: float) -> FatTreeShape | None:
+    """The shape of so many levels of switches; None if the hosts do not fill it evenly."""
+    if levels == 1:
+        return FatTreeShape((nodes,), (1,), (1,)) if nodes <= radix else None
+    down = _ports_of_hosts(radix, oversubscription)
+    middle = radix // 2
+    below = down * middle ** (levels - 2)
+    top, rest = divmod(nodes, below)
+    if rest or not 2 <= top <= radix:
+        return None
+    children = (down, *[middle] * (levels - 2), top)
+    parents = (1, radix - down, *[middle] * (levels - 2))
+    return FatTreeShape(children, parents, (1,) * levels)
+
+
+def _divides(radix: int, oversubscription: float) -> bool:
+    """Whether the ports of a switch can be divided in this way."""
+    try:
+        _ports_of_hosts(radix, oversubscription)
+    except InputError:
+        return False
+    return True
+
+
+def _ports_of_hosts(radix: int, oversubscription: float) -> int:
+    """Ports of a switch of the lowest level that hosts are on; the others go up."""
+    if not 1 <= oversubscription < radix:
+        raise InputError(
+            f"oversubscription is the number of hosts for each cable up, at least 1, "
+            f"not {oversubscription:g}"
+        )
+    ratio = Fraction(oversubscription).limit_denominator(radix)
+    down = Fraction(radix) * ratio / (1 + ratio)
+    if down.denominator != 1 or radix % 2:
+        raise _indivisible(radix, oversubscription)
+    return int(down)
+
+
+def _indivisible(radix: int, oversubscription: float) -> InputError:
+    return InputError(
+        f"the {radix} ports of a switch cannot be divided {oversubscription:g} to 1; a radix is "
+        "even, and a multiple of the oversubscription plus one"
+    )
+
+
+# Hosts a blade and chassis a group of the Cray Cascade (Faanes et al., SC 2012), near which sizes
+# are chosen, and the most of each.
+_HOSTS, _CHASSIS = 4, 6
+_MOST_HOSTS, _MOST_CHASSIS = 16, 12
+
+
+def dragonfly_shape(
+    nodes: int,
+    groups: int | None = None,
+    chassis: int | None = None,
+    blades: int | None = None,
+    hosts: int | None = None,
+    cables: Sequence[int] | None = None,
+) -> DragonflyShape:
+    """The sizes of a dragonfly.
+
+    Parameters
+    ----------
+    nodes
+        Number of hosts in all.
+    groups, chassis, blades, hosts
+        Groups, chassis a group, blades a chassis, hosts a blade; those that are None are chosen
+        such that there are about as many groups as blades a chassis, 6 chassis and 4 hosts.
+    cables
+        Cables bundled between two groups, between the same blades of two chassis, and between two
+        blades of a chassis. If None, as many as uniform traffic of all hosts fills.
+
+    Raises
+    ------
+    InputError
+        If no such sizes give that many hosts, or there are more groups than blades a chassis.
+    """
+    checked_count(nodes, "the number of hosts")
+    given = (groups, chassis, blades, hosts)
+    names = ("groups", "chassis a group", "blades a chassis", "hosts a blade")
+    for value, name in zip(given, names, strict=True):
+        if value is not None:
+            checked_count(value, f"the number of {name}")
+    if groups is not None and blades is not None and groups > blades:
+        raise InputError(
+            f"a dragonfly of {groups} groups needs at least {groups} blades a chassis, not "
+            f"{blades}: blade n of a group's first chassis has the cable to group n"
+        )
+    sizes = _sizes(nodes, given)
+    if sizes is None:
+        wanted = [f"{v} {n}" for v, n in zip(given, names, strict=True) if v is not None]
+        what = f"a dragonfly of {', '.join(wanted)}" if wanted else "a balanced dragonfly"
+        raise refusal(nodes, what, lambda n: _sizes(n, given) is not None)
+    g, c, b, h = sizes
+    if cables is None:
+        # Each host sends as much to every group: 1 / groups of what its link carries.
+        cables = (_at_least_one(c * b * h / g), _at_least_one(b * h / g), _at_least_one(h / g))
+    if len(cables) != len(("blue", "black", "green")):
+        raise InputError(
+            "cables are three numbers: between groups, chassis and blades, such as 4,2,1"
+        )
+    blue, black, green = (checked_count(count, "the number of cables") for count in cables)
+    return DragonflyShape(g, blue, c, black, b, green, h)
+
+
+def _at_least_one(count: float) -> int:
+    return max(math.ceil(count), 1)
+
+
+@lru_cache(maxsize=1 << 16)
+def _sizes(
+    nodes: int, given: tuple[int | None, int | None, int | None, int | None]
+) -> tuple[int, int, int, int] | None:
+    """Groups, chassis, blades and hosts: the most balanced ones with that product, or None."""
+    return min(_candidates(nodes, given), key=_imbalance, default=None)
+
+
+def _candidates(
+    nodes: int, given: tuple[int | None, int | None, int | None, int | None]
+) -> Iterator[tuple[int, int, int, int]]:
+    groups, chassis, blades, hosts = given
+    for h in [hosts] if hosts is not None else range(1, _MOST_HOSTS + 1):
+        for c in [chassis] if chassis is not None else range(1, _MOST_CHASSIS + 1):
+            if nodes % (h * c):
+                continue
+            rest = nodes // (h * c)
+            least = 1 if groups == 1 else 2
+            for g in [groups] if groups is not None else range(least, math.isqrt(rest) + 1):
+                if rest % g:
+                    continue
+                b = rest // g
+                is_even = blades is not None or groups is not None or b <= 2 * g
+                if g <= b and b in (blades, b if blades is None else None) and is_even:
+                    yield g, c, b, h
+
+
+def _imbalance(sizes: tuple[int, int, int, int]) -> float:
+    groups, chassis, blades, hosts = sizes
+    return (
+        math.log(blades / groups)
+        + abs(math.log(chassis / _CHASSIS)) / 2
+        + abs(math.log(hosts / _HOSTS))
+    )
