@@ -1,13 +1,24 @@
 #include "network/flows.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "resource/action_list.hpp"
+#include "support/invariant.hpp"
 
 namespace tisim {
 
 using max_min::Share;
 using max_min::Variable;
+
+namespace {
+void ensure_of(bool holds, std::int32_t pair, const char* what) {
+  if (!holds) throw BrokenInvariant("pair " + std::to_string(pair) + ": " + what);
+}
+
+bool all_have_positions(std::uint32_t) { return true; }
+}  // namespace
 
 Flows::Flows(max_min::System& system)
     : system_(system), ends_(PairPositions{this}), bottleneck_ends_(BottleneckPositions{this}) {}
@@ -167,6 +178,187 @@ void Flows::move_all(std::int32_t from, std::int32_t to) {
   const std::int32_t count = system_.variable(from).count;
   system_.change_count(from, -count);
   system_.change_count(to, count);
+}
+
+// Pairs that follow the level of a bottleneck of the solver share its clock: see ADR 17. What a
+// flow of such a pair has moved is what the clock counts times the priority of the pair. The order
+// in which flows end on it does not change with the level.
+
+// Moves the clock of a bottleneck on.
+void Flows::advance_common(CommonClock& common, double now) {
+  if (load_) {
+    common.ends.for_each([&](std::uint32_t id) {
+      const auto pair = static_cast<std::int32_t>(id);
+      const double share = common.level * system_.priority(system_.variable(pair));
+      load_->charge(pair, share, common.clock.updated, now);
+    });
+  }
+  common.clock.advance(common.level, now);
+}
+
+// Moves the clock of a pair of a bottleneck on.
+void Flows::advance_with_others(std::int32_t pair, double now) {
+  const max_min::Variable& variable = system_.variable(pair);
+  CommonClock& common = this->common(variable.bottleneck);
+  advance_common(common, now);
+  progress(pair).clock.advance(system_.priority(variable), common.clock.done);
+}
+
+double Flows::date_of(const CommonClock& common) {
+  const double left = std::max(common.ends.top_date() - common.clock.done, 0.0);
+  return common.clock.updated + left / common.level;
+}
+
+void Flows::form(std::int32_t bottleneck, std::span<const Share> before, double level) {
+  while (bottlenecks_.size() <= static_cast<std::size_t>(bottleneck)) {
+    bottlenecks_.emplace_back(PairPositions{this});
+  }
+  CommonClock& common = this->common(bottleneck);
+  common.clock.restart(now_);
+  for (const auto& [pair, share] : before) {
+    advance_alone(pair, share, now_);
+    ends_.remove(static_cast<std::uint32_t>(pair));
+    progress(pair).clock.updated = common.clock.done;
+    recount(bottleneck, pair);
+  }
+  common.level = level;
+  bottleneck_ends_.update(date_of(common), static_cast<std::uint32_t>(bottleneck));
+}
+
+void Flows::set_level(std::int32_t bottleneck, double level) {
+  CommonClock& common = this->common(bottleneck);
+  advance_common(common, now_);
+  common.level = level;
+  bottleneck_ends_.update(date_of(common), static_cast<std::uint32_t>(bottleneck));
+}
+
+void Flows::join(std::int32_t bottleneck, std::int32_t pair) {
+  CommonClock& common = this->common(bottleneck);
+  advance_common(common, now_);
+  progress(pair).clock.updated = common.clock.done;
+  recount(bottleneck, pair);
+}
+
+// The clock of the pair is right; another flow of it may be the next to end.
+void Flows::recount(std::int32_t bottleneck, std::int32_t pair) {
+  const Progress& progress = this->progress(pair);
+  const double left = std::max(flows_[progress.first_flow].finish - progress.clock.done, 0.0);
+  const double penalty = system_.penalty(system_.variable(pair));
+  common(bottleneck)
+      .ends.update(progress.clock.updated + left * penalty, static_cast<std::uint32_t>(pair));
+}
+
+void Flows::remove_member(std::int32_t, std::int32_t pair) { progress(pair).clock.updated = now_; }
+
+void Flows::dissolve(std::int32_t bottleneck, Stack<std::int32_t>& members) {
+  CommonClock& common = this->common(bottleneck);
+  bottleneck_ends_.remove(static_cast<std::uint32_t>(bottleneck));
+  advance_common(common, now_);
+  common.ends.for_each(
+      [&](std::uint32_t pair) { members.push_back(static_cast<std::int32_t>(pair)); });
+  common.ends.clear();
+}
+
+void Flows::leave(std::int32_t bottleneck, std::int32_t pair) {
+  const CommonClock& common = this->common(bottleneck);
+  VirtualClock& clock = progress(pair).clock;
+  clock.advance(system_.priority(system_.variable(pair)), common.clock.done);
+  clock.updated = common.clock.updated;
+}
+
+// Takes out the flows of bottlenecks that end.
+void Flows::collect_from_bottlenecks(double now, double latest) {
+  while (!bottleneck_ends_.empty() && bottleneck_ends_.top_date() <= latest) {
+    const auto number = static_cast<std::int32_t>(bottleneck_ends_.top_id());
+    CommonClock& common = this->common(number);
+    const auto pair = static_cast<std::int32_t>(common.ends.top_id());
+    advance_common(common, now);
+    common.ends.pop();
+    end_flows(pair, now);
+    if (common.ends.empty()) {
+      bottleneck_ends_.pop();
+    } else {
+      bottleneck_ends_.update(date_of(common), bottleneck_ends_.top_id());
+    }
+  }
+}
+
+void Flows::verify(double now) const {
+  ensure(progress_.size() == system_.variables(), "a variable has no clock");
+  std::size_t active = 0;
+  for (std::size_t i = 0; i < progress_.size(); ++i) {
+    const auto pair = static_cast<std::int32_t>(i);
+    const std::int32_t count = verify_heap(pair);
+    ensure_of(count == system_.variable(pair).count, pair,
+              "its heap has not as many flows as the solver knows of");
+    active += static_cast<std::size_t>(count);
+    verify_end(pair, now);
+  }
+  ensure(active + waiting_ == flows_.in_use(), "a flow is neither active nor pays its latency");
+  ensure(ends_.is_consistent(&all_have_positions), "the ends of pairs are out of order");
+  verify_bottlenecks();
+}
+
+std::int32_t Flows::verify_heap(std::int32_t pair) const {
+  std::vector<std::int32_t> flows;
+  PairingHeap<Flow>::list(flows_, progress(pair).first_flow, flows);
+  for (const std::int32_t flow : flows) {
+    ensure_of(flows_[flow].pair == pair, pair, "its heap has a flow of another pair");
+    for (std::int32_t child = flows_[flow].child; child >= 0; child = flows_[child].sibling) {
+      ensure_of(flows_[child].finish >= flows_[flow].finish, pair,
+                "its flows are out of the order of their ends");
+    }
+  }
+  return static_cast<std::int32_t>(flows.size());
+}
+
+// In which heap the pair is, and under which date.
+void Flows::verify_end(std::int32_t pair, double now) const {
+  const max_min::Variable& variable = system_.variable(pair);
+  const Progress& progress = this->progress(pair);
+  const auto id = static_cast<std::uint32_t>(pair);
+  if (variable.count == 0) {
+    ensure_of(progress.heap_position < 0, pair, "it has no flows, and an end of one");
+    return;
+  }
+  const double finish = flows_[progress.first_flow].finish;
+  if (variable.bottleneck >= 0) {
+    const CommonClock& common = bottlenecks_[static_cast<std::size_t>(variable.bottleneck)];
+    ensure_of(common.ends.contains(id), pair, "it is not in the heap of its bottleneck");
+    ensure_of(progress.clock.updated <= common.clock.done, pair,
+              "its clock is ahead of that of its bottleneck");
+    return;
+  }
+  ensure_of(progress.clock.updated <= now, pair, "its clock is ahead of the time");
+  const double end = progress.clock.date_of(finish, variable.share, progress.end);
+  if (std::isinf(end)) {
+    ensure_of(progress.heap_position < 0, pair, "it gets nothing, and an end is dated");
+    return;
+  }
+  ensure_of(ends_.contains(id), pair, "it is not in the heap of ends");
+  ensure_of(ends_.date_of(id) <= progress.end, pair, "the heap has its end too late");
+  ensure_of(progress.end == end, pair, "its end is not that of its next flow");
+  ensure_of(end >= now * (1 - tolerance::kSameDate), pair, "its end has been missed");
+}
+
+void Flows::verify_bottlenecks() const {
+  for (std::size_t i = 0; i < bottlenecks_.size(); ++i) {
+    const CommonClock& common = bottlenecks_[i];
+    ensure(common.ends.is_consistent(&all_have_positions),
+           "the ends of pairs of a bottleneck are out of order");
+    const bool dated = bottleneck_ends_.contains(static_cast<std::uint32_t>(i));
+    ensure(dated == !common.ends.empty(), "a bottleneck is not dated as its pairs are");
+    common.ends.for_each([&](std::uint32_t pair) {
+      const auto number = static_cast<std::int32_t>(i);
+      ensure_of(system_.variable(static_cast<std::int32_t>(pair)).bottleneck == number,
+                static_cast<std::int32_t>(pair), "it is in the heap of another bottleneck");
+    });
+    if (!dated) continue;
+    const double end = bottleneck_ends_.date_of(static_cast<std::uint32_t>(i));
+    ensure(end == date_of(common), "the end of a bottleneck is not that of its pairs");
+  }
+  ensure(bottleneck_ends_.is_consistent(&all_have_positions),
+         "the ends of bottlenecks are out of order");
 }
 
 }  // namespace tisim

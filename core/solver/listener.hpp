@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "solver/variables.hpp"
+#include "solver/system.hpp"
 #include "support/stack.hpp"
 
 namespace tisim::max_min {

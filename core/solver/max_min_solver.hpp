@@ -7,6 +7,16 @@
 // (local_solver.hpp). The solutions of small components are kept (share_cache.hpp); many variables
 // that wait for one constraint follow its level (bottlenecks.hpp).
 //
+// A worked example. Link A carries 100 bytes/s and link B 60. Two flows x cross A, one flow y
+// crosses A and B, and one flow z crosses B. The penalty of x and y is 1 s and that of z is 2 s, so
+// that at a common level l (bytes) x and y get l bytes/s each, and z gets l / 2.
+//   1. A is full where 2 l + l = 100, at l = 33.3, and B where l + l / 2 = 60, at l = 40. A has the
+//      lower level: it saturates first and fixes x and y at 33.3 bytes/s.
+//   2. y leaves 26.7 bytes/s of B to z. B is full where l / 2 = 26.7, at l = 53.3: z gets 26.7.
+// The shares x = y = 33.3 and z = 26.7 fill both links. They are max-min fair: no flow can get more
+// unless one of the same or a lower level gets less. (y has the level 33.3 and z 53.3: a flow is
+// held back by the first link on its way that saturates.)
+//
 // The class promises: after `solve` the shares in the system, and those that follow from the levels
 // of bottlenecks, are the max-min solution within the tolerances of tolerances.hpp and the
 // precision; nothing is dirty or stale; the listener has been told of every change.

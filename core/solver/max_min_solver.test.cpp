@@ -59,6 +59,20 @@ struct Solved {
 
 }  // namespace
 
+TEST("max-min solver: the worked example of the header") {
+  Solved s{100.0, 60.0};
+  const std::int32_t x = s.variable({0});
+  const std::int32_t y = s.variable({0, 1});
+  const std::int32_t z = s.variable({1}, 2.0);
+  s.system.change_count(x, 2);
+  s.system.change_count(y, 1);
+  s.system.change_count(z, 1);
+  s.solver.solve();
+  CHECK(test::close(s.solver.share(x), 100.0 / 3, 1e-12));
+  CHECK(test::close(s.solver.share(y), 100.0 / 3, 1e-12));
+  CHECK(test::close(s.solver.share(z), 60.0 - 100.0 / 3, 1e-12));
+}
+
 TEST("max-min: what the bottleneck link leaves of another goes to those that cross only that") {
   Solved s({10, 20});
   const std::int32_t both = s.variable({0, 1});
