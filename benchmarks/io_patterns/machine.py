@@ -11,8 +11,7 @@ from typing import Final
 
 from benchmarks.io_patterns.programs import PATTERNS, Checkpoints
 from tisim import Platform, PlatformBuilder
-from tisim.studies.calibration.disk import calibrate_disk
-from tisim.studies.calibration.disk.results import read_results
+from tisim.studies.calibration.disk import calibrate_disk, read_results
 
 READ: Final = "direct-file-per-process-read"
 #: What is measured of a disk, with fio: a mode of writing in a pattern of the program, and reads. A

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.io_patterns.machine import JOBS
 from benchmarks.io_patterns.programs import Checkpoints
 from benchmarks.io_patterns.study import Case, Study
-from tisim.studies.validation.table import markdown
+from tisim.studies.validation.page import markdown
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "checkpoints_on_a_disk.md"
 _BEGIN = "<!-- written by `make validate-io` -->\n"

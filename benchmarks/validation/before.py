@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tisim.studies.validation import CaseResult, Study, load_study, summarize, validate
-from tisim.studies.validation.table import SUMMARY_COLUMNS, markdown, summary_rows
+from tisim.studies.validation.page import SUMMARY_COLUMNS, markdown, summary_rows
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.validation.programs import Program
 from tisim.studies.validation import CaseResult, Validation, summarize
-from tisim.studies.validation.table import (
+from tisim.studies.validation.page import (
     CASE_COLUMNS,
     SUMMARY_COLUMNS,
     case_rows,

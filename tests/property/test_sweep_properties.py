@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tisim
-from tisim.studies.sweep.design import parse_points
+from tisim.studies.sweep.axes import parse_points
 from tisim.studies.sweep.plan import Request, make_plan
-from tisim.studies.sweep.table import Table
+from tisim.studies.sweep.store import Table
 from tisim.studies.sweep.worker import Worker
 
 ROOT = Path(__file__).resolve().parents[2]

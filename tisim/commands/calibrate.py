@@ -198,7 +198,7 @@ def _messages(
     if output is not None:
         _write_platform(found, output, sets, seed)
     if plot is not None:
-        from tisim.studies.calibration.plot import save
+        from tisim.studies.calibration.report import save
 
         save(found, plot)
         report_written(plot)
@@ -285,9 +285,7 @@ def _cpu(
     """
     import json
 
-    from tisim.studies.calibration.cpu import calibrate_cpu
-    from tisim.studies.calibration.cpu.recorded import read_recorded
-    from tisim.studies.calibration.cpu.timed import read_timed, read_volumes
+    from tisim.studies.calibration.cpu import calibrate_cpu, read_recorded, read_timed, read_volumes
 
     if (platform is None) != (output is None):
         raise click.UsageError("--platform and -o go together: the file to complete, and its name")
@@ -304,7 +302,7 @@ def _cpu(
     else:
         _print_rates(found, rate.what)
     if platform is not None and output is not None:
-        from tisim.studies.calibration.cpu.speeds import complete
+        from tisim.studies.calibration.cpu import complete
 
         hosts = calibrate_cpu(rate.of(timed)).hosts if host_speeds else {}
         for remark in complete(platform, output, rate, hosts):

@@ -132,7 +132,7 @@ def execute_command(
 
     opened = None if trace is None else Trace.open(trace, ranks=ranks)
     if print_source is not None:
-        from tisim.studies.execute.source import print_source as print_all
+        from tisim.studies.execute.execution import print_source as print_all
 
         print_all(Path(print_source), opened, files=scratch is not None)
         report_written(print_source)

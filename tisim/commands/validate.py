@@ -64,9 +64,9 @@ def validate_command(
         else:
             click.echo(text, nl=False)
     if keep_errors:
-        from tisim.studies.validation import coverage
+        from tisim.studies.validation import comparison
 
-        report_written(*coverage.keep_errors(found.results))
+        report_written(*comparison.keep_errors(found.results))
     if json_file != "-":
         print_validation(found)
     return 0 if found.passed else 1
@@ -74,7 +74,7 @@ def validate_command(
 
 def print_validation(found: Validation) -> None:
     """Print the tables, what differs, and what failed."""
-    from tisim.studies.validation.table import (
+    from tisim.studies.validation.page import (
         CASE_COLUMNS,
         SUMMARY_COLUMNS,
         case_rows,

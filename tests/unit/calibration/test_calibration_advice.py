@@ -8,8 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tisim.studies.calibration import Calibration, Measurements, calibrate
-from tisim.studies.calibration.plot import figure
-from tisim.studies.calibration.report import report
+from tisim.studies.calibration.report import figure, report
 
 Floats = NDArray[np.float64]
 SIZES = np.unique(np.geomspace(1, 1e6, 40).astype(int)).astype(np.float64)

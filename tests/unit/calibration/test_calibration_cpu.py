@@ -11,8 +11,7 @@ import pytest
 import tisim
 from tisim.errors import InputError
 from tisim.studies.calibration import calibrate_cpu, read_timed
-from tisim.studies.calibration.cpu.speeds import complete
-from tisim.studies.calibration.cpu.timed import read_volumes
+from tisim.studies.calibration.cpu import complete, read_volumes
 
 
 def timed(**columns: object) -> pd.DataFrame:

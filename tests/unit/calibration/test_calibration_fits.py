@@ -21,7 +21,7 @@ from tisim.studies.calibration import (
     fit_transfer,
     measure_contention,
 )
-from tisim.studies.calibration.changes import explain
+from tisim.studies.calibration.calibration import explain
 from tisim.studies.calibration.contention import limiter_bandwidth
 from tisim.studies.calibration.factors import tables
 from tisim.studies.calibration.piecewise import boundary

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tisim.studies.calibration import Measurements, calibrate
-from tisim.studies.calibration.precision import median_half_width
+from tisim.studies.calibration.measurements import median_half_width
 
 BANDWIDTH, LATENCY = 1e9, 1e-6
 

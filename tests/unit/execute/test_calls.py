@@ -12,7 +12,7 @@ from tests.unit.execute.scripts import calls_of, without_idup_messages
 from tests.unit.record.programs import Mpi, record_program
 from tests.unit.record.random_programs.program import Author
 from tisim.studies.execute import execute
-from tisim.studies.execute.source import print_source
+from tisim.studies.execute.execution import print_source
 from tisim.traces import Kind, Trace, check
 
 PROGRAMS = int(os.environ.get("TISIM_RANDOM_PROGRAMS", "2"))

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.record.programs import Mpi, record_program
 from tisim.errors import InputError
 from tisim.studies.execute import execute
-from tisim.studies.execute.source import print_source
+from tisim.studies.execute.execution import print_source
 from tisim.traces import Trace
 
 MPI_IO = """\

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from tisim import Deployment, InputError
-from tisim.studies.sweep.axes import Axis, Range
-from tisim.studies.sweep.design import Point, parse_points
+from tisim.studies.sweep.axes import Axis, Point, Range, parse_points
 
 
 def shown(points: list[Point]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ import pytest
 import tisim
 from tests.unit.sweep.samples import GRAPHENE, ROOT, same, write_trace
 from tisim.errors import InputError, TisimError
-from tisim.studies.sweep.table import Table
+from tisim.studies.sweep.store import Table
 
 distributed = pytest.importorskip("distributed", reason="needs the extra tisim[dask]")
 

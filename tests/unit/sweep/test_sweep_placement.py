@@ -9,7 +9,7 @@ import pytest
 
 from tisim import Deployment, InputError, Platform
 from tisim.studies.sweep.mapping import Mapping
-from tisim.studies.sweep.noise import with_noise
+from tisim.studies.sweep.worker import with_noise
 
 CLUSTER = """<?xml version="1.0"?>
 <platform version="4.1">

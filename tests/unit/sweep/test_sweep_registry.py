@@ -12,7 +12,7 @@ import pytest
 import tisim
 from tests.unit.sweep.samples import GRAPHENE, RING, same, write_trace
 from tisim.errors import InputError
-from tisim.studies.sweep.keys import registry_digest
+from tisim.studies.sweep.plan import registry_digest
 
 VARY = {"latency": [1, 2, 3]}
 NAPS = """

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from tisim.commands.sweep import sweep_command
 from tisim.errors import InputError
 from tisim.studies.sweep.prices import Offer, Prices, pareto_front
-from tisim.studies.sweep.report import write_sweep_report
-from tisim.studies.sweep.report.effects import Run, effects
+from tisim.studies.sweep.report import Run, effects, write_sweep_report
 
 STUDY = """
 trace = "{root}/traces/npb.S.tar.xz/lu.S.4"

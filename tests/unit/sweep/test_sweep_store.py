@@ -166,8 +166,8 @@ def test_what_a_crash_left_of_a_line_is_dropped(tmp_path: Path, jobs: list[objec
     jobs.clear()
     tisim.sweep(RING, vary={"latency": [1, 2]}, output=file, **SPEC)
     assert len(jobs) == 1
-    keys = [row["key"] for row in csv.DictReader(text.splitlines())]
-    assert [row["key"] for row in csv.DictReader(file.read_text().splitlines())] == keys
+    plan = [row["key"] for row in csv.DictReader(text.splitlines())]
+    assert [row["key"] for row in csv.DictReader(file.read_text().splitlines())] == plan
 
 
 def test_ctrl_c_keeps_what_is_done(
@@ -266,12 +266,12 @@ def test_rows_of_another_simulator_are_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A core that was compiled from other sources, whatever its version says."""
-    from tisim.studies.sweep import keys
+    from tisim.studies.sweep import plan
 
     target = tmp_path / "out.csv"
     arguments = {"platform": GRAPHENE, "vary": {"latency": [1, 2]}, "workers": 1, "output": target}
     first = tisim.sweep(RING, **arguments)
-    monkeypatch.setattr(keys, "simulator_digest", lambda: "another")
+    monkeypatch.setattr(plan, "simulator_digest", lambda: "another")
     second = tisim.sweep(RING, **arguments)
     assert set(first["key"]).isdisjoint(second["key"])
     assert (tmp_path / "out.csv.bak").exists()
@@ -284,23 +284,23 @@ def test_the_digest_of_the_simulator_is_that_of_its_files(
     import importlib.machinery
     import importlib.util
 
-    from tisim.studies.sweep import keys
+    from tisim.studies.sweep import plan
 
-    keys.simulator_digest.cache_clear()
-    before = keys.simulator_digest()
+    plan.simulator_digest.cache_clear()
+    before = plan.simulator_digest()
     other = tmp_path / "core.so"
     other.write_bytes(b"another core")
     spec = importlib.machinery.ModuleSpec("tisim._core", None, origin=str(other))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
-    keys.simulator_digest.cache_clear()
-    assert keys.simulator_digest() != before
+    plan.simulator_digest.cache_clear()
+    assert plan.simulator_digest() != before
     monkeypatch.undo()
-    keys.simulator_digest.cache_clear()
-    assert keys.simulator_digest() == before
+    plan.simulator_digest.cache_clear()
+    assert plan.simulator_digest() == before
 
 
 def test_what_the_digest_leaves_out_exists() -> None:
-    from tisim.studies.sweep import keys
+    from tisim.studies.sweep import plan
 
-    package = Path(keys.__file__).parents[1]
-    assert [name for name in keys._NOT_SIMULATING if not (package / name).exists()] == []
+    package = Path(plan.__file__).parents[2]
+    assert [name for name in plan._NOT_SIMULATING if not (package / name).exists()] == []

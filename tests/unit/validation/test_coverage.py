@@ -13,7 +13,7 @@ import tisim
 from tests.unit.command_line import BACKBONE, RING, CommandLine
 from tisim.studies.uncertainty import Interval, ParameterSets
 from tisim.studies.validation import Case, CaseResult, Study, load_study, validate
-from tisim.studies.validation.coverage import Coverage, keep_errors
+from tisim.studies.validation.comparison import Coverage, keep_errors
 
 PREDICTED = tisim.replay(RING, platform=BACKBONE).simulated_time
 SETS = ({"smpi/bw-factor": "0:0.9"}, {"smpi/bw-factor": "0:0.91"})

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tisim.studies.validation.spread import median_interval, quartile_distance
+from tisim.studies.validation.comparison import median_interval, quartile_distance
 
 
 def test_few_values_are_all_that_is_known() -> None:

@@ -16,16 +16,19 @@ if TYPE_CHECKING:
     from tisim.studies.calibration.benchmark_run import benchmark_source
     from tisim.studies.calibration.calibration import Calibration
     from tisim.studies.calibration.contention import Contention, measure_contention
-    from tisim.studies.calibration.cpu import CpuCalibration, Rate, calibrate_cpu
-    from tisim.studies.calibration.cpu.timed import read_timed
+    from tisim.studies.calibration.cpu import CpuCalibration, Rate, calibrate_cpu, read_timed
     from tisim.studies.calibration.factors import Factor, Route, factors_of, fit_transfer
     from tisim.studies.calibration.line import Line, fit_line
     from tisim.studies.calibration.measurements import Curve, Measurements, read_measurements
-    from tisim.studies.calibration.overheads import Overheads, fit_overheads
+    from tisim.studies.calibration.overheads import (
+        Overheads,
+        Thresholds,
+        find_thresholds,
+        fit_overheads,
+    )
     from tisim.studies.calibration.piecewise import Piecewise, Segment, fit_piecewise
     from tisim.studies.calibration.procedure import calibrate
     from tisim.studies.calibration.simulation import route_between, simulate, simulate_rate
-    from tisim.studies.calibration.thresholds import Thresholds, find_thresholds
 
 _HOME_OF = {
     "Calibration": "calibration",
@@ -40,19 +43,19 @@ _HOME_OF = {
     "Rate": "cpu",
     "Route": "factors",
     "Segment": "piecewise",
-    "Thresholds": "thresholds",
+    "Thresholds": "overheads",
     "benchmark_source": "benchmark_run",
     "calibrate": "procedure",
     "calibrate_cpu": "cpu",
     "factors_of": "factors",
-    "find_thresholds": "thresholds",
+    "find_thresholds": "overheads",
     "fit_line": "line",
     "fit_overheads": "overheads",
     "fit_piecewise": "piecewise",
     "fit_transfer": "factors",
     "measure_contention": "contention",
     "read_measurements": "measurements",
-    "read_timed": "cpu.timed",
+    "read_timed": "cpu",
     "route_between": "simulation",
     "simulate": "simulation",
     "simulate_rate": "simulation",

@@ -16,8 +16,7 @@ from tisim.config.table import NetworkModel
 from tisim.errors import InputError
 from tisim.studies.calibration.measurements import Curve
 from tisim.studies.calibration.overheads import Overheads
-from tisim.studies.calibration.piecewise import Piecewise, fit_piecewise
-from tisim.studies.calibration.refinement import Target, refined
+from tisim.studies.calibration.piecewise import Piecewise, Target, fit_piecewise, refined
 from tisim.studies.calibration.separation import Network
 
 #: Bytes that a message carries beside its payload.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tisim.errors import InputError
 from tisim.studies.calibration.line import Floats, Line, fit_line
@@ -195,3 +196,221 @@ def _found(points: Points, changes: list[int], hints: dict[int, int]) -> dict[in
             between = boundary(points.nbytes[start - 1], points.nbytes[start])
             places[start] = hints.get(start, between)
     return places
+
+
+# One line a protocol describes most networks. Where it misses times that are known well, the
+# segment is divided: from the left, each piece takes as many sizes as one line can serve (O'Rourke,
+# Comm. ACM 24, 1981). Within a piece, the line has the least sum of absolute relative residuals.
+
+# A line that meets the exact points may have so many times the residuals of one that need not.
+_WORSE = 1.5
+# Pieces of a segment are as steep as the segment up to this part: what a byte takes is the
+# network's, what a size takes beside that is the library's.
+_ALIKE = 0.1
+
+
+@dataclass(frozen=True)
+class Target:
+    """Points that lines are to come near.
+
+    Parameters
+    ----------
+    nbytes, seconds
+        The points, in ascending order of size.
+    scale
+        What residuals are relative to: the whole time that `seconds` is part of.
+    exact
+        Points that a line must not miss by more than `tolerance`.
+    tolerance
+        Relative.
+    least_slope, most_slope
+        Bounds of the slope of every line, in seconds a byte.
+    floor, envelope
+        Least time of every line at `-envelope` bytes.
+    """
+
+    nbytes: Floats
+    seconds: Floats
+    scale: Floats
+    exact: NDArray[np.bool_]
+    tolerance: float
+    least_slope: float = 0.0
+    most_slope: float = float("inf")
+    floor: float = 0.0
+    envelope: int = 0
+
+    def part(self, start: int, end: int) -> Target:
+        """The points from one position to another."""
+        inside = slice(start, end)
+        return replace(
+            self,
+            nbytes=self.nbytes[inside],
+            seconds=self.seconds[inside],
+            scale=self.scale[inside],
+            exact=self.exact[inside],
+        )
+
+    def with_slopes_near(self, slope: float) -> Target:
+        """The same points, for lines about as steep as another line."""
+        if self.most_slope <= self.least_slope:
+            return self
+        least = max(self.least_slope, (1 - _ALIKE) * slope)
+        return replace(self, least_slope=least, most_slope=max(least, (1 + _ALIKE) * slope))
+
+    def without_exact_points(self) -> Target:
+        """The same points, none of which has to be met."""
+        return replace(self, exact=np.zeros_like(self.exact))
+
+    def mean_residual(self, line: tuple[float, float]) -> float:
+        """Mean absolute relative residual of a line: intercept and slope."""
+        far = np.abs(line[0] + line[1] * self.nbytes - self.seconds) / self.scale
+        return float(far.mean())
+
+    def misses(self, lines: Piecewise) -> NDArray[np.bool_]:
+        """Exact points that some lines miss."""
+        far = np.abs(lines.seconds(self.nbytes) - self.seconds) > self.tolerance * self.scale
+        return np.asarray(far & self.exact)
+
+
+def refined(
+    lines: Piecewise,
+    target: Target,
+    counts: NDArray[np.int64],
+    steepest_from: float = 0.0,
+) -> Piecewise:
+    """The lines, with pieces in the place of each segment that misses an exact point.
+
+    Parameters
+    ----------
+    lines
+        As fitted.
+    target
+        The points.
+    counts
+        Measured times behind each point.
+    steepest_from
+        Segments up to this size get lines of the least slope.
+    """
+    misses = target.misses(lines) | (target.exact & (target.nbytes <= steepest_from))
+    if not misses.any():
+        return lines
+    segments: list[Segment] = []
+    for segment in lines.segments:
+        start = int(np.searchsorted(target.nbytes, segment.first, side="left"))
+        end = int(np.searchsorted(target.nbytes, segment.last, side="right"))
+        if not misses[start:end].any():
+            segments.append(segment)
+            continue
+        part = target.part(start, end)
+        if segment.last <= steepest_from:
+            part = replace(part, most_slope=part.least_slope)
+        segments += _pieces(segment, part, counts[start:end])
+    return Piecewise(lines.operation, tuple(segments))
+
+
+def _pieces(segment: Segment, whole: Target, counts: NDArray[np.int64]) -> Iterator[Segment]:
+    """The pieces of one segment."""
+    above = segment.above
+    target = whole.with_slopes_near(segment.line.slope)
+    start, size, number = 0, len(target.nbytes), 0
+    while start < size:
+        number += 1
+        end = _reach(target, start)
+        part = target.part(start, end)
+        line = _best_line(part, whole.part(start, end))
+        yield Segment(
+            above,
+            int(part.nbytes[0]),
+            int(part.nbytes[-1]),
+            _described(line, part, counts[start:end]),
+            number,
+        )
+        if end < size:
+            above = boundary(target.nbytes[end - 1], target.nbytes[end])
+        start = end
+
+
+def _reach(target: Target, start: int) -> int:
+    """The end of the longest run of points from `start` on that one line serves."""
+    size = len(target.nbytes)
+    end, step = start + 1, 1
+    # Far first, then between: each look costs as much as it has points.
+    while end < size and _is_served(target, start, min(end + step, size)):
+        end = min(end + step, size)
+        step *= 2
+    while step > 1:
+        step //= 2
+        if end < size and _is_served(target, start, min(end + step, size)):
+            end = min(end + step, size)
+    return end
+
+
+def _is_served(target: Target, start: int, end: int) -> bool:
+    """Whether a line comes near the exact points, and does not leave the others for them."""
+    part = target.part(start, end)
+    if not part.exact.any():
+        return True
+    found = _solved(part)
+    if found is None:
+        return False
+    free = _solved(part.without_exact_points())
+    assert free is not None
+    return part.mean_residual(found) <= _WORSE * part.mean_residual(free) + part.tolerance / 2
+
+
+def _best_line(part: Target, unbound: Target) -> tuple[float, float]:
+    """The best line that is allowed; with any slope, or only near the points, if none is."""
+    for attempt in (part, unbound, unbound.without_exact_points()):
+        found = _solved(attempt)
+        if found is not None:
+            return found
+    raise AssertionError("a line that need not meet any point always exists")
+
+
+def _solved(part: Target) -> tuple[float, float] | None:
+    """The line of least absolute residuals near every exact point; None if there is none.
+
+    It is the solution of a linear programme.
+    """
+    from scipy.optimize import linprog
+
+    size = len(part.nbytes)
+    if not size:
+        return part.floor + part.least_slope * part.envelope, part.least_slope
+    # Variables: what the line has above its floor at -envelope, its slope above the least in units
+    # of the largest size, and the residual of each point.
+    x = part.nbytes + part.envelope
+    reach = max(float(x.max()), 1.0)
+    base = part.floor + part.least_slope * x
+    unit = float(part.scale.min())
+    most = (part.most_slope - part.least_slope) * reach / unit
+    line = np.column_stack([unit / part.scale, unit * x / reach / part.scale])
+    goal = (part.seconds - base) / part.scale
+    ones = np.eye(size)
+    upper = np.where(part.exact, part.tolerance, np.inf)
+    solution = linprog(
+        np.concatenate([[0.0, 0.0], np.ones(size)]),
+        A_ub=np.vstack([np.hstack([line, -ones]), np.hstack([-line, -ones])]),
+        b_ub=np.concatenate([goal, -goal]),
+        bounds=[(0, None), (0, most), *((0, high) for high in upper)],
+        method="highs",
+    )
+    if solution.status != 0:
+        return None
+    above, steep = (float(value) for value in solution.x[:2])
+    slope = part.least_slope + steep * unit / reach
+    return part.floor + above * unit + slope * part.envelope, slope
+
+
+def _described(line: tuple[float, float], part: Target, counts: NDArray[np.int64]) -> Line:
+    intercept, slope = line
+    residuals = (intercept + slope * part.nbytes - part.seconds) / part.scale
+    return Line(
+        intercept,
+        slope,
+        (0.0, float("inf")),
+        (0.0, float("inf")),
+        float(np.median(np.abs(residuals))),
+        len(part.nbytes),
+        int(counts.sum()),
+    )

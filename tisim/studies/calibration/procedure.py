@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tisim.errors import InputError
 from tisim.studies.calibration.advice import advise
-from tisim.studies.calibration.burst import fit_burst
 from tisim.studies.calibration.calibration import Calibration, settings
-from tisim.studies.calibration.contention import Contention, limiter_bandwidth, measure_contention
+from tisim.studies.calibration.contention import (
+    Contention,
+    fit_burst,
+    limiter_bandwidth,
+    measure_contention,
+)
 from tisim.studies.calibration.factors import ENVELOPE, Route, factors_of, fit_transfer
 from tisim.studies.calibration.idle import at_usual_idleness
 from tisim.studies.calibration.loopback import with_loopback

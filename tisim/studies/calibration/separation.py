@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from tisim.studies.calibration.line import Floats
 from tisim.studies.calibration.measurements import Curve, Measurements
 from tisim.studies.calibration.overheads import Overheads
-from tisim.studies.calibration.piecewise import Piecewise, fit_piecewise
-from tisim.studies.calibration.refinement import Target, refined
+from tisim.studies.calibration.piecewise import Piecewise, Target, fit_piecewise, refined
 
 # Relative errors of the calls as a program would see them: of MPI_Send in the ping-pong, and of
 # MPI_Recv alone.

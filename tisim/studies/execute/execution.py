@@ -5,27 +5,114 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 
+from tisim.analysis.measured import is_run_file, read_calls, write_measured_run
 from tisim.errors import ExecutionError, InputError
-from tisim.studies.execute.report_file import Report
-from tisim.studies.execute.result import Execution
-from tisim.studies.execute.source import executor_code
-from tisim.studies.execute.timeline import write_timeline
-from tisim.support.mpi_compiler import compiled, compiler_of_user, find_library
+from tisim.studies.execute.result import Execution, Report
+from tisim.support import mpi_compiler
+from tisim.support.files import write_file
+from tisim.support.mpi_compiler import SourceCode, compiled, compiler_of_user, find_library
 from tisim.support.mpi_launcher import launching_command, stop
 from tisim.traces import Trace
-from tisim.traces.script import write_scripts
+from tisim.traces.script import name_of_instruction, vocabulary_header, write_scripts
+
+_README = """\
+The executor of tisim, for machines without Python. The scripts of a trace are in `scripts`, if
+there was one; tisim execute TRACE --print-source DIR writes them (with --scratch, if the trace
+works on files).
+
+    {compile}
+    mpirun -n RANKS ./tisim_execute scripts repeat=5 compute=sleep speed=1e9
+
+It prints for each repetition when each rank ended, in seconds after the common start. All hosts
+need the directory.
+
+compute    sleep (the default), spin, instructions or none: what stands for computations
+speed      so many units of computation take a second, 1e9 by default
+repeat     repetitions that are reported, 5 by default
+warm_up    repetitions before, 1 by default
+scratch    the directory for the files of the trace, if it works on any
+"""
+
+
+def executor_code() -> SourceCode:
+    """The executor's source, and how it is compiled."""
+    program = files("tisim.studies.execute").joinpath("program")
+    texts = {
+        file.name: file.read_text(encoding="utf-8")
+        for folder in (program, program.joinpath("files"))
+        for file in folder.iterdir()
+        if file.name.endswith((".c", ".h"))
+    }
+    texts["vocabulary.h"] = vocabulary_header()
+    return SourceCode(
+        name="executor",
+        product="tisim_execute",
+        files=dict(sorted(texts.items())),
+        options=("-std=c11", "-D_GNU_SOURCE", "-O2"),
+        readme=_README,
+    )
+
+
+def print_source(directory: Path, trace: Trace | None, *, files: bool = False) -> None:
+    """Write the executor's source into a directory, and the scripts of a trace into `scripts`.
+
+    Raises
+    ------
+    InputError
+        When the directory cannot be written, or when the trace is wrong.
+    """
+    mpi_compiler.write_source(executor_code(), directory)
+    if trace is not None:
+        scripts = directory / "scripts"
+        scripts.mkdir(exist_ok=True)
+        write_scripts(trace, scripts, files=files)
+
+
+# Start, end, line, kind, operation: a row of the files that the executor writes.
+_ROW = struct.Struct("=ddIHH")
+_ROWS_AT_ONCE = 4096
+
+
+def write_timeline(directory: Path, trace: Trace, output: Path) -> None:
+    """Write the calls of all ranks as CSV: ``rank,kind,start,end,line``, times in seconds.
+
+    Where `output` is a run file, they are written as that.
+
+    Raises
+    ------
+    InputError
+        When it cannot be written.
+    """
+    if not is_run_file(output):
+        write_file(output, _lines(directory, trace.ranks))
+        return
+    table = directory / "calls.csv"
+    write_file(table, _lines(directory, trace.ranks))
+    write_measured_run(trace, read_calls(table, trace.ranks), output)
+
+
+def _lines(directory: Path, ranks: int) -> Iterator[str]:
+    yield "rank,kind,start,end,line\n"
+    for rank in range(ranks):
+        with (directory / f"calls-{rank}").open("rb") as file:
+            while data := file.read(_ROW.size * _ROWS_AT_ONCE):
+                whole = data[: len(data) // _ROW.size * _ROW.size]
+                for start, end, line, kind, operation in _ROW.iter_unpack(whole):
+                    name = name_of_instruction(kind, operation)
+                    yield f"{rank},{name},{start:.9f},{end:.9f},{line}\n"
+
 
 COMPUTE_MODES = ("sleep", "spin", "instructions", "none")
-
 #: Is told how many of all repetitions have ended, the warm-ups included, and how many there are.
 RepetitionProgress = Callable[[int, int], None]
-
 # Seconds that a repetition may take beside what it computes, where no limit is given.
 _USUAL_LIMIT = 300.0
 # Seconds between two looks at the results.

@@ -15,8 +15,7 @@ from distributed import CancelledError, Client, Future, KilledWorker, as_complet
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from tisim.errors import InputError, TisimError
-from tisim.studies.sweep.pool import Task
-from tisim.studies.sweep.scenario import Inputs, Job, Outcome
+from tisim.studies.sweep.scenario import Inputs, Job, Outcome, Task
 from tisim.studies.sweep.worker import Worker
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from tisim.errors import InputError
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
 from tisim.studies.sweep.plan import Plan, Request, make_plan
-from tisim.studies.sweep.store import Store, open_store
-from tisim.studies.sweep.table import Table
+from tisim.studies.sweep.store import Store, Table, open_store
 from tisim.studies.sweep.workers import Workers, check_workers, run_tasks
 from tisim.support.progress import ProgressBar
 from tisim.traces import Trace

@@ -99,6 +99,10 @@ class Job:
     failure: str | None = None
 
 
+#: A scenario to carry out, and the key that its outcome is handed back with.
+Task = tuple[str, Job]
+
+
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """What the scenarios of a sweep share; sent once to each worker.

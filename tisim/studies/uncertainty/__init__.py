@@ -4,7 +4,6 @@
 them beside the platform, and `replays` replays a trace with each of them.
 """
 
-from tisim.studies.uncertainty.replays import Interval, replay_with_sets
-from tisim.studies.uncertainty.sets import ParameterSets
+from tisim.studies.uncertainty.replays import Interval, ParameterSets, replay_with_sets
 
 __all__ = ["Interval", "ParameterSets", "replay_with_sets"]

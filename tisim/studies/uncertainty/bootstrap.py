@@ -18,7 +18,7 @@ import numpy as np
 from tisim.studies.calibration.calibration import settings
 from tisim.studies.calibration.factors import ENVELOPE, Factor
 from tisim.studies.calibration.piecewise import Piecewise, Segment, fit_piecewise
-from tisim.studies.uncertainty.sets import ParameterSets
+from tisim.studies.uncertainty.replays import ParameterSets
 
 if TYPE_CHECKING:
     import pandas as pd

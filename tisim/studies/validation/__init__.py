@@ -1,8 +1,7 @@
 """Predictions beside real runs: studies, their errors, and a page that shows them."""
 
-from tisim.studies.validation.case import Case
 from tisim.studies.validation.comparison import CaseResult, Summary, summarize
-from tisim.studies.validation.study import Study, Thresholds, load_study
+from tisim.studies.validation.study import Case, Study, Thresholds, load_study
 from tisim.studies.validation.validation import Validation, validate
 
 __all__ = [

@@ -11,9 +11,118 @@ from os import PathLike
 from pathlib import Path
 from typing import NoReturn
 
+from tisim.analysis.timeline.run_file import RunFile
 from tisim.errors import InputError
-from tisim.studies.validation.case import Case
-from tisim.studies.validation.real_run import RealRun
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program on one machine.
+
+    Attributes
+    ----------
+    name
+        Of its own in the study.
+    trace
+        What `tisim.Trace.open` takes.
+    platform
+        The platform that the prediction is made on.
+    group
+        Cases whose errors are summarised together.
+    config
+        Options of the simulation.
+    hosts
+        The hosts of the platform that the ranks are on; in their order if empty.
+    seeds
+        How many predictions with different seeds of the simulation's jitter are made; their median
+        is the prediction.
+    uncertainty
+        With how many of the parameter sets beside the platform it is predicted too, for an interval
+        of the prediction; 0: none.
+    command
+        What starts the ranks of an execution.
+    compute, speed, repeat, warm_up, time_limit
+        As of `tisim.studies.execute.execute`.
+    compiler
+        The compiler of the MPI library.
+    real
+        Times of real runs in seconds, where they are known; then nothing is executed.
+    real_runs
+        Run files of these runs, if that is where their times are from.
+    """
+
+    name: str
+    trace: Path
+    platform: Path
+    group: str = "all"
+    config: Mapping[str, str] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
+    seeds: int = 1
+    uncertainty: int = 0
+    command: tuple[str, ...] = ("mpirun",)
+    compute: str = "sleep"
+    speed: float = 1e9
+    repeat: int = 5
+    warm_up: int = 1
+    time_limit: float | None = None
+    compiler: str | None = None
+    real: tuple[float, ...] = ()
+    real_runs: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class RealRun:
+    """A real run.
+
+    Attributes
+    ----------
+    ends
+        When each rank ended, in seconds.
+    kinds
+        Seconds in calls of each kind, summed over the ranks.
+    """
+
+    ends: tuple[float, ...]
+    kinds: Mapping[str, float]
+
+    @property
+    def time(self) -> float:
+        """When the last rank ended, in seconds."""
+        return max(self.ends)
+
+    @classmethod
+    def read(cls, path: Path, ranks: int | None = None) -> RealRun:
+        """Read a run file of a real run.
+
+        Raises
+        ------
+        InputError
+            When it cannot be read, is a prediction's, or has not so many ranks.
+        """
+        import numpy as np
+
+        run = RunFile(path)
+        if not run.info["measured"]:
+            raise InputError(
+                "is the run file of a prediction; 'tisim execute', 'record' and 'import' write "
+                "those of real runs",
+                file=path,
+            )
+        if ranks is not None and run.ranks != ranks:
+            raise InputError(f"has {run.ranks} ranks, the trace {ranks}", file=path)
+        ends = np.zeros(run.ranks)
+        kinds = np.zeros(len(run.info["kinds"]))
+        for block in range(run.actions.blocks):
+            rows = run.actions.read(block)
+            np.maximum.at(ends, rows.numbers("rank"), rows.reals("end"))
+            seconds = rows.reals("end") - rows.reals("start")
+            kinds += np.bincount(rows.numbers("kind"), seconds, len(kinds))
+        sums: dict[str, float] = {}
+        for name, seconds_of in zip(run.info["kinds"], kinds.tolist(), strict=True):
+            if seconds_of > 0.0:
+                sums[name] = sums.get(name, 0.0) + seconds_of
+        return cls(tuple(ends.tolist()), sums)
+
 
 # Keys of a case in TOML, the type that each must have, and what to call that.
 _KEYS: dict[str, tuple[type | tuple[type, ...], str]] = {

@@ -18,14 +18,21 @@ from tisim.platform.deployment import Deployment
 from tisim.simulation.replay import replay
 from tisim.studies.execute import Execution, execute
 from tisim.studies.uncertainty import ParameterSets, replay_with_sets
-from tisim.studies.validation.case import Case
-from tisim.studies.validation.comparison import CaseResult, Summary, summarize
-from tisim.studies.validation.coverage import Coverage
-from tisim.studies.validation.differences import compare_messages, explain, sum_by_kind
-from tisim.studies.validation.monitoring import Messages, count_messages
-from tisim.studies.validation.real_run import RealRun
-from tisim.studies.validation.spread import quartile_distance
-from tisim.studies.validation.study import Study
+from tisim.studies.validation.comparison import (
+    CaseResult,
+    Coverage,
+    Summary,
+    quartile_distance,
+    summarize,
+)
+from tisim.studies.validation.differences import (
+    Messages,
+    compare_messages,
+    count_messages,
+    explain,
+    sum_by_kind,
+)
+from tisim.studies.validation.study import Case, RealRun, Study
 from tisim.traces import Trace
 
 #: Is called before each case with its number, the number of all cases and its name.

@@ -1,0 +1,509 @@
+"""The speed of hosts from timed computations.
+
+`timed` reads them, `rates` finds instructions a second, `speeds` writes them into a platform file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, TypeVar
+
+import numpy as np
+
+from tisim.errors import InputError
+from tisim.studies.calibration.line import Floats
+from tisim.studies.calibration.platform_file import PlatformFile
+from tisim.studies.calibration.readers import Text, read_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tisim.traces.trace import Trace
+
+
+# A host computes at one speed in the simulator. Real ones do not: the rate falls when the data of a
+# rank outgrow its cache (Desprez et al., ICPP workshops 2011), so measurements tell apart classes
+# of problems or working sets, and the rate to use is that of the program to be predicted.
+
+#: Above this relative spread one rate does not fit.
+TOLERATED_SPREAD = 0.10
+# A step in the rate over working sets is at least this large.
+_STEP = 0.10
+_Key = TypeVar("_Key", int, str)
+
+
+class RateRow(TypedDict):
+    """One row of `CpuCalibration.frame`."""
+
+    what: str
+    per_second: float
+    spread: float
+    computations: int
+
+
+class RatesDict(TypedDict):
+    """All rates, the overall one first, and warnings."""
+
+    rates: list[RateRow]
+    warnings: list[str]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A speed and how well it is known.
+
+    Parameters
+    ----------
+    what
+        What it is the rate of: everything, a class, a range of working sets, a host.
+    per_second
+        Instructions (or flops) a second: all volume over all time, so that the total time of the
+        measured computations is met.
+    spread
+        Relative standard deviation of the single rates, weighted by time.
+    computations
+        Number of timed computations.
+    column, low, high
+        What they have in common: a column of the frame and the range of its values.
+    """
+
+    what: str
+    per_second: float
+    spread: float
+    computations: int
+    column: str | None = None
+    low: str | float | None = None
+    high: str | float | None = None
+
+    def of(self, timed: pd.DataFrame) -> pd.DataFrame:
+        """The timed computations that this is the rate of."""
+        if self.column is None:
+            return timed
+        return timed[timed[self.column].between(self.low, self.high)]
+
+
+@dataclass(frozen=True)
+class CpuCalibration:
+    """Rates of a machine.
+
+    Parameters
+    ----------
+    overall
+        Of all computations.
+    classes, working_sets, ranks, runs, hosts
+        Of each class, range of working sets (its upper end in bytes is the key), rank, run and
+        host, where the measurements tell them apart.
+    """
+
+    overall: Rate
+    classes: dict[str, Rate]
+    working_sets: dict[float, Rate]
+    ranks: dict[int, Rate]
+    runs: dict[str, Rate]
+    hosts: dict[str, Rate]
+
+    def rate_for(
+        self, *, problem_class: str | None = None, working_set: float | None = None
+    ) -> Rate:
+        """The rate to use for a class of problems or a working set in bytes, else the overall one.
+
+        Raises
+        ------
+        InputError
+            If neither the class nor working sets were measured.
+        """
+        from tisim.errors import InputError
+
+        if problem_class is not None:
+            if problem_class not in self.classes:
+                known = ", ".join(self.classes) or "none at all"
+                raise InputError(f"no class {problem_class!r} was measured; measured: {known}")
+            return self.classes[problem_class]
+        if working_set is not None:
+            if not self.working_sets:
+                raise InputError("the measurements have no column 'working_set'")
+            fitting = [end for end in self.working_sets if working_set <= end]
+            return self.working_sets[min(fitting) if fitting else max(self.working_sets)]
+        return self.overall
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Where one rate does not fit."""
+        found = []
+        if self.overall.spread > TOLERATED_SPREAD:
+            found.append(
+                f"the rates spread by {self.overall.spread:.0%} about their mean: one rate does "
+                "not fit all computations" + self._remedy()
+            )
+        for name, group in (("ranks", self.ranks), ("runs", self.runs), ("hosts", self.hosts)):
+            if between := _between(group):
+                found.append(
+                    f"the rates of {name} differ by {between[2]:.0%}: "
+                    f"{between[0].per_second:.4g}/s in {between[0].what}, "
+                    f"{between[1].per_second:.4g}/s in {between[1].what}"
+                )
+        return tuple(found)
+
+    def _remedy(self) -> str:
+        if len(self.classes) > 1:
+            return "; choose the class of the program to be predicted (--class)"
+        if len(self.working_sets) > 1:
+            return "; choose by the working set of a rank (--working-set)"
+        return "; measure classes of problems or working sets apart (columns class, working_set)"
+
+    def frame(self) -> pd.DataFrame:
+        """One row a rate of what there is more than one of.
+
+        Columns ``what``, ``per_second``, ``spread``, ``computations``.
+        """
+        import pandas as pd
+
+        groups = (self.classes, self.working_sets, self.hosts, self.ranks, self.runs)
+        apart = [rate for group in groups if len(group) > 1 for rate in group.values()]
+        columns = ["what", "per_second", "spread", "computations"]
+        return pd.DataFrame([vars(rate) for rate in (self.overall, *apart)], columns=columns)
+
+    def to_dict(self) -> RatesDict:
+        """All rates and warnings, as plain numbers, lists and dicts."""
+        return {"rates": self.frame().to_dict("records"), "warnings": list(self.warnings)}
+
+
+def _between(group: Mapping[str, Rate] | Mapping[int, Rate]) -> tuple[Rate, Rate, float] | None:
+    """Slowest and fastest rate of a group and their relative difference, if it is notable."""
+    if len(group) < 2:
+        return None
+    slow = min(group.values(), key=lambda rate: rate.per_second)
+    fast = max(group.values(), key=lambda rate: rate.per_second)
+    difference = fast.per_second / slow.per_second - 1
+    return (slow, fast, difference) if difference > TOLERATED_SPREAD else None
+
+
+def calibrate_cpu(timed: pd.DataFrame) -> CpuCalibration:
+    """Find instructions a second from timed computations.
+
+    Parameters
+    ----------
+    timed
+        From `tisim.studies.calibration.read_timed`.
+    """
+    sets: dict[float, Rate] = {}
+    if "working_set" in timed:
+        sets = _working_sets(timed)
+    return CpuCalibration(
+        overall=_rate("all computations", timed),
+        classes=_groups(timed, "class", "class {}", str),
+        working_sets=sets,
+        ranks=_groups(timed, "rank", "rank {}", int),
+        runs=_groups(timed, "run", "run {}", str),
+        hosts=_groups(timed, "host", "host {}", str),
+    )
+
+
+def _rate(what: str, timed: pd.DataFrame) -> Rate:
+    volume, seconds = timed["volume"].to_numpy(), timed["seconds"].to_numpy()
+    mean = float(volume.sum() / seconds.sum())
+    variance = float(seconds @ (volume / seconds / mean - 1) ** 2 / seconds.sum())
+    return Rate(what, mean, float(np.sqrt(variance)), len(timed))
+
+
+def _groups(timed: pd.DataFrame, column: str, what: str, key: type[_Key]) -> dict[_Key, Rate]:
+    """The rate of each group of computations that have the same value in a column, by that."""
+    if column not in timed:
+        return {}
+    return {
+        key(value): replace(_rate(what.format(value), part), column=column, low=value, high=value)
+        for value, part in timed.groupby(column, sort=True)
+    }
+
+
+def _working_sets(timed: pd.DataFrame) -> dict[float, Rate]:
+    """Ranges of working sets with a rate each; the key is the range's upper end in bytes."""
+    totals = timed.groupby("working_set", sort=True)[["volume", "seconds"]].sum()
+    sets = totals.index.to_numpy(dtype=np.float64)
+    logs = np.log(totals["volume"].to_numpy() / totals["seconds"].to_numpy())
+    weights = totals["seconds"].to_numpy(dtype=np.float64)
+    edges = [0, *_steps(logs, weights, 0, len(logs)), len(logs)]
+    found: dict[float, Rate] = {}
+    for first, end in pairwise(edges):
+        low, high = sets[first], sets[end - 1]
+        what = f"working sets of {_binary(low)}" + ("" if low == high else f" to {_binary(high)}")
+        inside = timed[timed["working_set"].between(low, high)]
+        found[float(high)] = replace(_rate(what, inside), column="working_set", low=low, high=high)
+    return found
+
+
+def _binary(nbytes: float) -> str:
+    """Bytes in the unit of memories, such as 4 MiB."""
+    power = min(int(np.log2(max(nbytes, 1)) // 10), 4)
+    return f"{nbytes / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+
+
+def _steps(logs: Floats, weights: Floats, first: int, end: int) -> list[int]:
+    """Places where the rate steps, found by halving where the halves differ most."""
+    best, place = 0.0, None
+    for middle in range(first + 1, end):
+        left, right = weights[first:middle], weights[middle:end]
+        difference = np.average(logs[first:middle], weights=left) - np.average(
+            logs[middle:end], weights=right
+        )
+        # The weighted square that the step takes out of the deviations.
+        gain = difference**2 * left.sum() * right.sum() / (left.sum() + right.sum())
+        if gain > best and abs(difference) > _STEP:
+            best, place = gain, middle
+    if place is None:
+        return []
+    return [*_steps(logs, weights, first, place), place, *_steps(logs, weights, place, end)]
+
+
+_NANOSECOND = 1e-9
+
+
+def read_recorded(traces: Sequence[str | PathLike[str]]) -> pd.DataFrame:
+    """Read the computations of recorded traces, each of which is a run of its own.
+
+    Parameters
+    ----------
+    traces
+        Packed traces of ``tisim record --counter register,time`` or the like.
+
+    Returns
+    -------
+    DataFrame
+        One row a computation: ``volume``, ``seconds`` (both positive), ``rank`` and ``run``.
+
+    Raises
+    ------
+    InputError
+        When a trace cannot be read, or has no times.
+    """
+    import pandas as pd
+
+    from tisim.traces import Trace
+
+    rows = [row for name in traces for row in _rows(Trace.open(name), str(name))]
+    return pd.DataFrame(rows, columns=["volume", "seconds", "rank", "run"])
+
+
+def _rows(trace: Trace, run: str) -> list[tuple[float, float, int, str]]:
+    from tisim.traces import Kind
+    from tisim.traces.counts import counter_names, counts_of
+
+    if "time" not in counter_names(trace):
+        raise InputError(
+            "the trace does not say how long its computations took; record it with a counter and "
+            "time beside it (tisim record --counter register,time), or name a file with --times",
+            file=run,
+        )
+    rows = []
+    for rank in range(trace.ranks):
+        nanoseconds = dict(counts_of(trace, rank, "time"))
+        for batch in trace.operations(rank, custom_actions=["unsupported"]):
+            computes = batch[batch["kind"] == Kind.COMPUTE]
+            for line, volume in zip(computes["line"], computes["amount"], strict=True):
+                took = nanoseconds.get(int(line), 0)
+                if took > 0 and volume > 0:
+                    rows.append((float(volume), took * _NANOSECOND, rank, run))
+    return rows
+
+
+def complete(
+    platform: str | PathLike[str],
+    output: str | PathLike[str],
+    rate: Rate,
+    hosts: Mapping[str, Rate],
+) -> list[str]:
+    """Write a platform file with the measured speeds of its hosts.
+
+    Parameters
+    ----------
+    platform, output
+        The file to complete and the one to write.
+    rate
+        The speed of every host that is not among `hosts`.
+    hosts
+        Speeds of single hosts. The hosts of a ``<cluster>`` share one speed, the mean of theirs.
+
+    Returns
+    -------
+    list of str
+        Remarks: hosts that are not in the platform, and clusters whose hosts differ.
+
+    Raises
+    ------
+    InputError
+        If the platform cannot be read or the output cannot be written.
+    """
+    file = PlatformFile.read(platform)
+    file.set_all_speeds(rate.per_second)
+    remarks, clusters = [], dict[str, list[Rate]]()
+    for name, own in hosts.items():
+        if file.set_speed(name, own.per_second):
+            continue
+        cluster = file.cluster_of(name)
+        if cluster is None:
+            remarks.append(f"{name} was measured and is no host of the platform")
+        else:
+            clusters.setdefault(cluster.get("id", ""), []).append(own)
+    for cluster_id, rates in clusters.items():
+        speeds = [own.per_second for own in rates]
+        file.set_cluster_speed(cluster_id, sum(speeds) / len(speeds))
+        if max(speeds) > (1 + TOLERATED_SPREAD) * min(speeds):
+            remarks.append(
+                f"the hosts of cluster {cluster_id} differ ({min(speeds):.4g} to "
+                f"{max(speeds):.4g} flop/s) and share one speed, the mean; declare them as <host>s "
+                "to tell them apart"
+            )
+    file.write(output)
+    return remarks
+
+
+# A CSV with a header. ``seconds`` is how long the computation took. Its amount is ``volume``
+# (instructions or flops) or, if the trace is given, that of the compute action which ``rank`` and
+# ``action`` name: the first compute action of a rank is action 1; without ``action``, the rows of a
+# rank (and run) are its compute actions in order. ``run``, ``class``, ``working_set`` (bytes) and
+# ``host`` tell measurements apart.
+
+_COLUMNS = ("rank", "action", "volume", "seconds", "run", "class", "working_set", "host")
+_WHOLE = ("rank", "action")
+_WORDS = ("run", "class", "host")
+
+
+def read_timed(
+    files: Iterable[str | PathLike[str]], volumes: Mapping[int, list[float]] | None = None
+) -> pd.DataFrame:
+    """Read timed computations.
+
+    Parameters
+    ----------
+    files
+        CSV files; each that has no column ``run`` is a run of its own.
+    volumes
+        Amounts of the compute actions of each rank, in order, for files without ``volume``.
+
+    Returns
+    -------
+    DataFrame
+        One row a computation: ``volume``, ``seconds`` (both positive), ``rank`` (0 where it is not
+        told), ``run`` (str), and ``class`` (str), ``working_set`` (bytes), ``host`` (str) where
+        the files have them.
+
+    Raises
+    ------
+    InputError
+        If a file is not such a CSV, is damaged, or does not go with the trace.
+    """
+    import pandas as pd
+
+    parts = [_read(read_text(Path(file)), volumes) for file in files]
+    return pd.concat(parts, ignore_index=True)
+
+
+def read_volumes(traces: Sequence[str | PathLike[str]]) -> dict[int, list[float]]:
+    """Amounts of the compute actions of each rank of a trace, in order.
+
+    Parameters
+    ----------
+    traces
+        Whatever `tisim.Trace.open` takes, as a list of one or more paths.
+    """
+    from tisim.traces import Kind, Trace
+
+    trace = Trace.open(traces[0] if len(traces) == 1 else list(traces))
+    volumes: dict[int, list[float]] = {}
+    for rank in range(trace.ranks):
+        volumes[rank] = []
+        for batch in trace.operations(rank):
+            # The flops of a reduction are computed too, but were not timed as an action.
+            computes = batch[(batch["kind"] == Kind.COMPUTE) & (batch["flags"] == 0)]
+            volumes[rank].extend(computes["amount"].tolist())
+    return volumes
+
+
+def _read(text: Text, volumes: Mapping[int, list[float]] | None) -> pd.DataFrame:
+    import pandas as pd
+
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.lines, start=1)
+        if line.strip() and not line.startswith("#")
+    ]
+    header, heads = lines[0][0], [word.strip() for word in lines[0][1].split(",")]
+    _check_header(text, header, heads)
+    rows: list[dict[str, object]] = []
+    for number, line in lines[1:]:
+        words = [word.strip() for word in line.split(",")]
+        if len(words) != len(heads) or not all(words):
+            raise text.cut(number, ",".join(heads))
+        rows.append(_row(text, dict(zip(heads, words, strict=True)), number))
+    if not rows:
+        raise text.error("a header and no timed computation below it", header)
+    frame = pd.DataFrame(rows)
+    if "run" not in frame:
+        frame["run"] = str(text.path)
+    if "rank" not in frame:
+        frame["rank"] = 0
+    if "volume" not in frame:
+        frame["volume"] = _volumes(text, frame, volumes)
+    return frame[(frame["volume"] > 0) & (frame["seconds"] > 0)].drop(columns="line")
+
+
+def _check_header(text: Text, line: int, heads: list[str]) -> None:
+    unknown = [head for head in heads if head not in _COLUMNS]
+    if unknown or "seconds" not in heads:
+        wrong = f"unknown column {unknown[0]!r}" if unknown else "no column 'seconds'"
+        raise text.error(
+            f"{wrong} in the header; a file of timed computations has the column seconds and some "
+            f"of {','.join(_COLUMNS)}",
+            line,
+        )
+    if "volume" not in heads and "rank" not in heads:
+        raise text.error(
+            "no column 'volume', and no column 'rank' that would find it in a trace", line
+        )
+
+
+def _row(text: Text, words: Mapping[str, str], line: int) -> dict[str, object]:
+    row: dict[str, object] = {"line": line}
+    for name, word in words.items():
+        if name in _WHOLE:
+            row[name] = text.size(word, line)
+        elif name in _WORDS:
+            row[name] = word
+        else:
+            row[name] = text.quantity(word, f"a {name.replace('_', ' ')}", line)
+    return row
+
+
+def _volumes(
+    text: Text, frame: pd.DataFrame, volumes: Mapping[int, list[float]] | None
+) -> list[float]:
+    """The amount of each row's computation, from the trace."""
+    if volumes is None:
+        raise text.error(
+            "no column 'volume': name the trace whose compute actions were timed, too", 1
+        )
+    seen: dict[tuple[str, int], int] = {}
+    found = []
+    for line, run, rank, action in zip(
+        frame["line"],
+        frame["run"],
+        frame["rank"],
+        frame["action"] if "action" in frame else [0] * len(frame),
+        strict=True,
+    ):
+        if rank not in volumes:
+            raise text.error(f"the trace has no rank {rank}", line)
+        place = action or seen.get((run, rank), 0) + 1
+        seen[run, rank] = place
+        if place > len(volumes[rank]):
+            raise text.error(
+                f"the trace of rank {rank} has {len(volumes[rank])} compute actions, so there is "
+                f"no time to expect for number {place}; is this the trace that was timed?",
+                line,
+            )
+        found.append(volumes[rank][place - 1])
+    return found

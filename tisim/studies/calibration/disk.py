@@ -1,0 +1,444 @@
+"""The bandwidths of a disk from measurements.
+
+`fio` and `ior` read what these programs have measured, `rates` finds the bandwidths.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tisim.errors import InputError
+
+#: What a disk does, in the words of fio and IOR.
+DIRECTIONS: Final = ("read", "write")
+
+
+@dataclass(frozen=True)
+class DiskRun:
+    """What jobs that ran side by side read, or wrote, together.
+
+    Attributes
+    ----------
+    direction
+        One of `DIRECTIONS`.
+    bandwidth
+        Of all jobs together, in bytes/s.
+    block
+        Size of a call, as the program was told, such as ``1M``; empty: it was not.
+    jobs
+        How many ran.
+    mixed
+        Whether they also did the other.
+    cached
+        Whether the bytes may have been in the page cache.
+    name
+        Of the first job.
+    behind
+        The part of the calls, at most, that no fsync waited for, where only some did.
+    """
+
+    direction: str
+    bandwidth: float
+    block: str
+    jobs: int
+    mixed: bool
+    cached: bool
+    name: str
+    behind: float = 0.0
+
+
+class FailedRunError(Exception):
+    """A program says that what it measured has failed."""
+
+
+def as_mapping(value: object) -> Mapping[str, object]:
+    """An object of JSON.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    if not isinstance(value, Mapping):
+        raise TypeError
+    return value
+
+
+def as_sequence(value: object) -> Sequence[object]:
+    """A list of JSON.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    if not isinstance(value, list):
+        raise TypeError
+    return value
+
+
+# Options of a job with which its bytes are on the disk when it ends, unless they are 0.
+_TO_THE_DISK: Final = ("direct", "sync", "fsync", "fdatasync", "end_fsync", "fsync_on_close")
+# With these, what is written last is not.
+_NOW_AND_THEN: Final = ("fsync", "fdatasync")
+
+
+def fio_runs(found: Mapping[str, object]) -> list[DiskRun]:
+    """The runs in what ``fio --output-format=json`` has written.
+
+    Jobs of one group ran side by side; a job with ``stonewall`` begins another group.
+
+    Parameters
+    ----------
+    found
+        The JSON.
+
+    Raises
+    ------
+    FailedRunError
+        If a job has failed.
+    ValueError, TypeError, KeyError
+        If it is something else.
+    """
+    options = as_mapping(found.get("global options", {}))
+    groups: dict[object, list[Mapping[str, object]]] = {}
+    for job in map(as_mapping, as_sequence(found["jobs"])):
+        if job.get("error", 0):
+            raise FailedRunError(
+                f"the job {job.get('jobname', '')!r} has failed (error {job['error']})"
+            )
+        groups.setdefault(job.get("groupid", 0), []).append(job)
+    return [run for jobs in groups.values() for run in _runs_of_group(jobs, options)]
+
+
+def _runs_of_group(
+    jobs: Sequence[Mapping[str, object]], options: Mapping[str, object]
+) -> list[DiskRun]:
+    """What the jobs of one group did."""
+    told = [{**options, **as_mapping(job.get("job options", {}))} for job in jobs]
+    moved = {
+        direction: (
+            sum(_total(job, direction, "io_bytes") for job in jobs),
+            max(_total(job, direction, "runtime") for job in jobs) / 1e3,
+        )
+        for direction in DIRECTIONS
+    }
+    return [
+        DiskRun(
+            direction,
+            nbytes / seconds,
+            str(told[0].get("bs", told[0].get("blocksize", ""))),
+            len(jobs),
+            all(other[0] > 0 for other in moved.values()),
+            not all(any(_is_on(job.get(name)) for name in _TO_THE_DISK) for job in told),
+            str(jobs[0].get("jobname", "")),
+            max(map(_behind, jobs, told)) if direction == "write" else 0.0,
+        )
+        for direction, (nbytes, seconds) in moved.items()
+        if nbytes > 0 and seconds > 0
+    ]
+
+
+def _behind(job: Mapping[str, object], told: Mapping[str, object]) -> float:
+    """The part of the writes of a job that may be behind its last fsync.
+
+    With `fsync` or `fdatasync` fio calls one before each so-many-th further write.
+    """
+    if any(_is_on(told.get(name)) for name in _TO_THE_DISK if name not in _NOW_AND_THEN):
+        return 0.0
+    every = [int(str(told[name])) for name in _NOW_AND_THEN if _is_on(told.get(name))]
+    calls = as_mapping(job["write"]).get("total_ios", 0)
+    if not every or not isinstance(calls, int) or calls == 0:
+        return 0.0
+    return min(min(every) * int(str(told.get("numjobs", 1))) / calls, 1.0)
+
+
+def _is_on(value: object) -> bool:
+    return value is not None and str(value) != "0"
+
+
+def _total(job: Mapping[str, object], direction: str, name: str) -> float:
+    value = as_mapping(job[direction])[name]
+    if not isinstance(value, int | float):
+        raise TypeError
+    return float(value)
+
+
+_MIB, _KIB = 1 << 20, 1 << 10
+# Options of the command line with which bytes are on the disk: past the page cache, for reads and
+# writes, or by fsync, for writes.
+_DIRECT = re.compile(r"\s(-B|--posix\.odirect)\b")
+_SYNCHRONISED = re.compile(r"\s-(?!-)\w*[eY]\b")
+# Above each test, what its name and its number of processes are.
+_OPTION = re.compile(r"^(test filename|tasks|Command line)(?: used)?\s*:\s*(.*?)\s*$")
+_HEADER = ("access", "bw(MiB/s)")
+
+
+def ior_runs(found: Mapping[str, object]) -> list[DiskRun]:
+    """The runs in IOR's JSON; repetitions are runs of their own.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError
+        If it is something else.
+    """
+    command = str(found.get("Command line", ""))
+    return [
+        run
+        for test in map(as_mapping, as_sequence(found["tests"]))
+        for run in _runs_of_test(test, command)
+    ]
+
+
+def _runs_of_test(test: Mapping[str, object], command: str) -> Iterator[DiskRun]:
+    parameters = as_mapping(test.get("Parameters", {}))
+    options = as_mapping(test.get("Options", {}))
+    synchronised = any(_number(parameters.get(key, 0)) for key in ("fsync", "fsyncperwrite"))
+    for row in _flat(test["Results"]):
+        access = str(row["access"])
+        if access in DIRECTIONS:
+            yield _run(
+                access,
+                _number(row["bwMiB"]),
+                _number(row["xferKiB"]),
+                int(_number(options.get("tasks", 1))),
+                _is_cached(access, command, synchronised=synchronised),
+                str(parameters.get("testFileName", "IOR")),
+            )
+
+
+def _flat(value: object) -> Iterator[Mapping[str, object]]:
+    """The results, which IOR 3 puts into a list for each repetition."""
+    for one in as_sequence(value):
+        if isinstance(one, list):
+            yield from _flat(one)
+        else:
+            yield as_mapping(one)
+
+
+def is_ior_text(text: str) -> bool:
+    """Whether IOR has printed a text."""
+    return any(line.startswith("IOR-") for line in text.splitlines()[:50])
+
+
+def ior_text_runs(text: str) -> list[DiskRun]:
+    """The runs in what IOR prints.
+
+    Raises
+    ------
+    ValueError
+        If a row of its table is cut.
+    """
+    runs = []
+    known = {"test filename": "IOR", "tasks": "1"}
+    columns: Sequence[str] = ()
+    for line in text.splitlines():
+        option = _OPTION.match(line)
+        words = line.split()
+        if option is not None:
+            known[option[1]] = option[2]
+            columns = ()
+        elif tuple(words[: len(_HEADER)]) == _HEADER:
+            columns = words
+        elif columns and words and words[0] in DIRECTIONS:
+            row = dict(zip(columns, words, strict=True))
+            runs.append(
+                _run(
+                    words[0],
+                    float(row["bw(MiB/s)"]),
+                    float(row["xfer(KiB)"]),
+                    int(known["tasks"]),
+                    _is_cached(words[0], f" {known.get('Command line', '')} "),
+                    known["test filename"],
+                )
+            )
+        elif columns and not words:
+            columns = ()
+    return runs
+
+
+def _run(access: str, mib: float, xfer_kib: float, tasks: int, cached: bool, name: str) -> DiskRun:
+    return DiskRun(access, mib * _MIB, _size(xfer_kib), tasks, False, cached, name)
+
+
+def _is_cached(access: str, command: str, *, synchronised: bool = False) -> bool:
+    if _DIRECT.search(command):
+        return False
+    return access == "read" or not (synchronised or _SYNCHRONISED.search(command))
+
+
+def _size(kib: float) -> str:
+    """A size of calls in fio's words."""
+    for unit, scale in (("M", _KIB), ("K", 1)):
+        if kib >= scale and kib % scale == 0:
+            return f"{kib / scale:g}{unit}"
+    return f"{kib * _KIB:g}"
+
+
+def _number(value: object) -> float:
+    if not isinstance(value, int | float | str):
+        raise TypeError
+    return float(value)
+
+
+def read_results(path: str | os.PathLike[str]) -> list[DiskRun]:
+    """The runs in a file: JSON of fio, JSON of IOR, or what IOR prints.
+
+    Raises
+    ------
+    InputError
+        If the file is something else, or a run has failed.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read it: {error.strerror}", file=path) from None
+    except UnicodeDecodeError:
+        text = ""
+    try:
+        runs = _runs_of_text(text)
+    except FailedRunError as error:
+        raise InputError(str(error), file=path) from None
+    except (ValueError, TypeError, KeyError):
+        runs = []
+    if not runs:
+        raise InputError(
+            "has no results of fio or IOR; write them with: fio --output-format=json "
+            "--output=FILE ..., or ior -e -O summaryFormat=JSON -O summaryFile=FILE ..., or keep "
+            "what ior prints",
+            file=path,
+        )
+    return runs
+
+
+def _runs_of_text(text: str) -> list[DiskRun]:
+    if is_ior_text(text):
+        return ior_text_runs(text)
+    # fio may write warnings above the JSON.
+    found = as_mapping(json.loads(text[max(text.find("{"), 0) :]))
+    return fio_runs(found) if "jobs" in found else ior_runs(found)
+
+
+@dataclass(frozen=True)
+class DiskRate:
+    """Runs in one direction with one size of calls.
+
+    Attributes
+    ----------
+    direction
+        ``read`` or ``write``.
+    block
+        Size of a call, such as ``1M``.
+    bandwidth
+        The median of the runs, bytes/s.
+    spread
+        The largest less the smallest, as a part of the median.
+    runs
+        How many.
+    """
+
+    direction: str
+    block: str
+    bandwidth: float
+    spread: float
+    runs: int
+
+
+@dataclass(frozen=True)
+class DiskCalibration:
+    """The bandwidths of a disk.
+
+    Attributes
+    ----------
+    read, write
+        Bytes/s: the fastest size of calls.
+    rates
+        What was measured with each size.
+    remarks
+        What the user should know.
+    """
+
+    read: float
+    write: float
+    rates: Sequence[DiskRate]
+    remarks: Sequence[str]
+
+    def words(self, mount: str | None = None, size: str | None = None) -> str:
+        """What ``tisim platform new --disk`` and the property ``tisim/disk`` take."""
+        words = [f"read={self.read / 1e6:.5g}MBps", f"write={self.write / 1e6:.5g}MBps"]
+        words += [f"mount={mount}"] if mount else []
+        words += [f"size={size}"] if size else []
+        return ",".join(words)
+
+
+# Calls that no fsync waited for, of all: more of them are remarked on.
+_MOST_BEHIND: Final = 0.02
+
+
+def calibrate_disk(files: Sequence[str | os.PathLike[str]]) -> DiskCalibration:
+    """Find the bandwidths of a disk.
+
+    Parameters
+    ----------
+    files
+        What fio has written, as JSON, and IOR, as JSON or as it prints.
+
+    Raises
+    ------
+    InputError
+        If a file is something else, or nothing has read or written alone.
+    """
+    runs = [(os.fspath(file), run) for file in files for run in read_results(file)]
+    remarks = [
+        f"{file}: the job {run.name!r} reads and writes at once; it is left out"
+        for file, run in runs
+        if run.mixed and run.direction == "read"
+    ]
+    remarks += [
+        f"{file}: {run.name!r} {run.direction}s without direct I/O or an fsync, perhaps from or to "
+        "memory"
+        for file, run in runs
+        if run.cached and not run.mixed
+    ]
+    remarks += [
+        f"{file}: {run.name!r} may have left {run.behind:.0%} of its calls in memory, since fio "
+        "calls fsync before the next write, and not after the last one; add --end_fsync=1"
+        for file, run in runs
+        if run.behind > _MOST_BEHIND and not run.cached
+    ]
+    rates = _rates([run for _, run in runs if not run.mixed])
+    best = {
+        direction: max((r.bandwidth for r in rates if r.direction == direction), default=0.0)
+        for direction in DIRECTIONS
+    }
+    missing = [direction for direction in DIRECTIONS if not best[direction]]
+    if missing:
+        raise InputError(
+            f"no job only {' and none only '.join(f'{word}s' for word in missing)}; measure both: "
+            "fio --rw=read and fio --rw=write, or ior -w -r"
+        )
+    return DiskCalibration(best["read"], best["write"], rates, remarks)
+
+
+def _rates(runs: Sequence[DiskRun]) -> list[DiskRate]:
+    """The medians by direction and size of calls, the fastest first."""
+    measured: dict[tuple[str, str], list[float]] = {}
+    for run in runs:
+        measured.setdefault((run.direction, run.block), []).append(run.bandwidth)
+    rates = [
+        DiskRate(
+            *key,
+            statistics.median(values),
+            (max(values) - min(values)) / statistics.median(values),
+            len(values),
+        )
+        for key, values in measured.items()
+    ]
+    return sorted(rates, key=lambda rate: (rate.direction, -rate.bandwidth))
