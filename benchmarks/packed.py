@@ -41,13 +41,12 @@ def main() -> None:
     print(_table(("generated", "ranks", "iterations", "bytes"), map(_generated, _GENERATED)))
 
 
-_SIZES = ("trace", "text", "text, xz -9", "version 1", "version 2")
+_SIZES = ("trace", "text", "text, xz -9", "packed")
 _TIMES = (
     "trace",
     "parsing, s",
     "packing / parsing",
-    "version 1, M ops/s",
-    "version 2, M ops/s",
+    "reading, M ops/s",
 )
 
 
@@ -60,10 +59,9 @@ def _sizes(source: TraceSource) -> tuple[str, ...]:
     text = b"".join(file.read_bytes() for file in files_of(source.get()))
     sizes = [len(text), len(lzma.compress(text, preset=9))]
     with tempfile.TemporaryDirectory() as directory:
-        for version in (1, 2):
-            packed = Path(directory) / f"{version}.tit"
-            pack(source.get(), packed, version=version)
-            sizes.append(packed.stat().st_size)
+        packed = Path(directory) / "x.tit"
+        pack(source.get(), packed)
+        sizes.append(packed.stat().st_size)
         unpack(packed, Path(directory) / "again")
         for file in files_of(source.get()):
             if (Path(directory) / "again" / file.name).read_bytes() != file.read_bytes():
@@ -79,21 +77,14 @@ def _times(source: TraceSource) -> tuple[str, ...]:
     text = Trace.open(source.get())
     operations = read(text)
     parsing = _seconds(lambda: read(text))
-    rates = []
     with tempfile.TemporaryDirectory() as directory:
         packed = Path(directory) / "x.tit"
-        for version in (1, 2):
-            packing = _seconds(lambda v=version: pack(source.get(), packed, version=v))
-            trace = Trace.open(packed)
-            if read(trace) != operations:
-                raise AssertionError(f"{source.name}: version {version} has other operations")
-            rates.append(operations / _seconds(lambda t=trace: read(t)) / 1e6)
-    return (
-        source.name,
-        f"{parsing:.3f}",
-        f"{packing / parsing:.1f}",
-        *(f"{rate:.0f}" for rate in rates),
-    )
+        packing = _seconds(lambda: pack(source.get(), packed))
+        trace = Trace.open(packed)
+        if read(trace) != operations:
+            raise AssertionError(f"{source.name}: the packed trace has other operations")
+        rate = operations / _seconds(lambda: read(trace)) / 1e6
+    return source.name, f"{parsing:.3f}", f"{packing / parsing:.1f}", f"{rate:.0f}"
 
 
 def _generated(pattern: Pattern) -> tuple[str, ...]:

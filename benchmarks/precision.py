@@ -36,7 +36,7 @@ def row_of(name: str, level: str, platforms: dict[str, Platform], times: dict[st
     """A row of the table; `times` has the times of the exact trace, and gets them from it."""
     with tempfile.TemporaryDirectory() as directory:
         packed = Path(directory) / "trace.tit"
-        pack(ROOT / "traces" / TRACES[name], packed, volumes=level, version=2)
+        pack(ROOT / "traces" / TRACES[name], packed, volumes=level)
         cells = [name, level, f"{packed.stat().st_size:,}"]
         for key, platform in platforms.items():
             time = replay(packed, platform=platform).simulated_time

@@ -151,18 +151,15 @@ nb::dict inspect_file(const FilePart& part, bool with_columns, nb::object progre
   return as_dict(found, file->tables());
 }
 
-// The version of a packed trace; 0: the file is none.
-std::uint32_t packed_version(const FilePart& part) {
-  TraceFile file = files_of({part}).front();
-  file.descriptor = open_file(file);
-  return CompressedFile::version_of(file);
+bool is_packed(const FilePart& part) {
+  return CompressedFile::recognises(files_of({part}).front());
 }
 
 }  // namespace
 
 void register_inspection(nb::module_& m) {
   m.def("inspect", &inspect_file, "file"_a, "with_columns"_a, "progress"_a.none());
-  m.def("packed_version", &packed_version, "file"_a);
+  m.def("is_packed", &is_packed, "file"_a);
 }
 
 }  // namespace tisim

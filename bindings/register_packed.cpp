@@ -35,9 +35,8 @@ namespace {
 // The bytes of the text.
 std::uint64_t pack_files(const std::vector<FilePart>& parts, const nb::bytes& name,
                          const std::vector<nb::bytes>& names, const nb::bytes& index_name,
-                         const nb::bytes& index_text, Dialect dialect, PackedForm form,
-                         const std::string& precision, const nb::bytes& output,
-                         nb::object progress) {
+                         const nb::bytes& index_text, Dialect dialect, const std::string& precision,
+                         const nb::bytes& output, nb::object progress) {
   PackInput input;
   input.files = files_of(parts);
   input.name = text_of(name);
@@ -45,7 +44,6 @@ std::uint64_t pack_files(const std::vector<FilePart>& parts, const nb::bytes& na
   input.index_name = text_of(index_name);
   input.index_text = text_of(index_text);
   input.dialect = dialect;
-  input.form = form;
   input.precision = tit::Precision::of(precision);
   const std::string path = text_of(output);
   ProgressReporter reporter(std::move(progress));
@@ -263,13 +261,8 @@ void finish_classes(tit::ClassWriter& writer, bool legacy, const std::string& pr
 }  // namespace
 
 void register_packed(nb::module_& m) {
-  nb::enum_<PackedForm>(m, "PackedForm", "Which version of the packed form is written.")
-      .value("SMALLEST", PackedForm::smallest)
-      .value("VERSION_1", PackedForm::version_1)
-      .value("VERSION_2", PackedForm::version_2);
-
   m.def("pack", &pack_files, "files"_a, "name"_a, "names"_a, "index_name"_a, "index_text"_a,
-        "dialect"_a, "form"_a, "precision"_a, "output"_a, "progress"_a.none());
+        "dialect"_a, "precision"_a, "output"_a, "progress"_a.none());
   m.def("optional_section", &optional_section, "file"_a, "name"_a);
   m.def("unpack", &unpack_file, "file"_a, "directory"_a, "progress"_a.none());
 

@@ -27,7 +27,7 @@ std::shared_ptr<const TraceSet> packed_trace_of(const std::vector<Program>& prog
     }
   }
   const Scratch scratch;
-  const std::string bytes = packed(texts, scratch, Dialect::modern, PackedForm::version_2);
+  const std::string bytes = packed(texts, scratch, Dialect::modern);
   return TraceSet::open({file_of(bytes, "packed.tit")}, "packed.tit", Dialect::automatic);
 }
 

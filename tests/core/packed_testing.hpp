@@ -10,10 +10,6 @@
 #include "core/reference_reading.hpp"
 #include "trace/archive/pack.hpp"
 #include "trace/archive/unpack.hpp"
-#include "trace/packed/byte_codec.hpp"
-#include "trace/packed/format.hpp"
-#include "trace/packed/text.hpp"
-#include "trace/tit/codec/crc32c.hpp"
 
 namespace tisim::test {
 
@@ -42,13 +38,11 @@ inline std::string content_of(const std::string& path) {
 
 // The bytes of a packed trace of these files, named rank-0 and so on.
 inline std::string packed(const std::vector<std::string>& texts, const Scratch& scratch,
-                          Dialect dialect = Dialect::automatic,
-                          PackedForm form = PackedForm::version_1) {
+                          Dialect dialect = Dialect::automatic) {
   PackInput input;
   input.files = files_of(texts);
   for (const TraceFile& file : input.files) input.names.push_back(file.name);
   input.dialect = dialect;
-  input.form = form;
   pack(input, scratch.file("packed.tit"));
   return content_of(scratch.file("packed.tit"));
 }
@@ -65,40 +59,6 @@ inline std::vector<std::string> unpacked(const std::string& bytes, std::size_t f
   }
   std::filesystem::remove_all(scratch.file("out"));
   return texts;
-}
-
-// A packed trace of one rank whose checksums are right, whatever its only block says.
-inline std::string with_payload(std::string_view payload) {
-  using namespace tisim::packed;
-  std::string stream;
-  put_varint(stream, payload.size());
-  put_fixed(stream, tit::crc32c(payload.data(), payload.size()));
-  stream += payload;
-  std::string index;
-  index += '\0';  // a file a rank
-  index += static_cast<char>(Dialect::modern);
-  put_varint(index, 4);  // slots
-  const auto put_texts = [&index](const std::vector<std::string>& texts) {
-    put_varint(index, texts.size());
-    for (const std::string& text : texts) {
-      put_varint(index, text.size());
-      index += text;
-    }
-  };
-  put_texts({"send", "init"});
-  put_texts({{1, 6, 0, 4, 16}, {2, 0}});  // send 0 1 4, init
-  index.append(2, '\0');                  // no index file
-  index += '\1';                          // one rank:
-  index.append(2, '\0');                  // rank 0, actions
-  put_varint(index, stream.size());
-  index.append(3, '\0');  // flags, nothing in common with a name before
-  index.append("\1a");
-  return packed_header(index, kHeaderSize + stream.size()) + stream + index;
-}
-
-inline std::string with_index(std::string_view index) {
-  using namespace tisim::packed;
-  return packed_header(index, kHeaderSize).append(index);
 }
 
 }  // namespace tisim::test

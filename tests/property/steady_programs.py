@@ -192,7 +192,7 @@ def main() -> int:
         platform = tisim.Platform.load(directory / "cluster.xml")
         for seed in range(arguments.first, arguments.first + arguments.programs):
             trace = directory / f"{seed}.tit"
-            pack(write(steady_program(seed), directory / str(seed)), trace, version=2)
+            pack(write(steady_program(seed), directory / str(seed)), trace)
             if not agree(trace, platform, arguments.tolerance):
                 wrong.append(seed)
             skipping += looks_steady(trace, platform, arguments.tolerance)

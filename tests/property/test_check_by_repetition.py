@@ -25,7 +25,7 @@ def test_the_same_is_found(first: int, tmp_path: Path) -> None:
     wrong = 0
     for seed in range(first, first + 50):
         packed = tmp_path / f"{seed}.tit"
-        pack(write(looping_program(seed), tmp_path / str(seed)), packed, version=2)
+        pack(write(looping_program(seed), tmp_path / str(seed)), packed)
         wrong += compare(packed)
     assert 10 < wrong < 45
 
@@ -38,5 +38,5 @@ def test_generated_traces(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["cg.S.16", "mg.S.16", "lu.S.4", "is.S.16"])
 def test_real_traces(name: str, nas_traces: Path, tmp_path: Path) -> None:
-    pack(nas_traces / name, tmp_path / "trace.tit", version=2)
+    pack(nas_traces / name, tmp_path / "trace.tit")
     compare(tmp_path / "trace.tit")

@@ -27,7 +27,7 @@ def test_programs_take_their_time(first: int, cluster: tisim.Platform, tmp_path:
     skipping = 0
     for seed in range(first, first + PROGRAMS):
         trace = tmp_path / f"{seed}.tit"
-        pack(write(steady_program(seed), tmp_path / str(seed)), trace, version=2)
+        pack(write(steady_program(seed), tmp_path / str(seed)), trace)
         assert agree(trace, cluster, 1e-6), seed
         skipping += looks_steady(trace, cluster, 1e-6)
     assert skipping >= PROGRAMS // 4
@@ -41,5 +41,5 @@ def test_ties_that_rounding_decides_otherwise_later_are_no_steady_state(
     From then on its period differs by a factor of 1.5 more in each iteration.
     """
     trace = tmp_path / "101.tit"
-    pack(write(steady_program(101), tmp_path / "101"), trace, version=2)
+    pack(write(steady_program(101), tmp_path / "101"), trace)
     assert agree(trace, cluster, 1e-6)

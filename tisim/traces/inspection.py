@@ -34,7 +34,6 @@ from tisim.traces.sources import Part, find_source
 from tisim.traces.spool import Spool
 from tisim.traces.trace import Trace
 
-_VERSION = 2
 # As the core cuts its lists.
 _MOST_LISTED = 1_000
 _ATTRIBUTES = "attributes"
@@ -54,7 +53,7 @@ class Inspection:
     name
         The trace.
     packed
-        Whether it was a packed file of version 2; else it was packed to be inspected.
+        Whether it was a packed file; if not, it was packed for the inspection.
     nbytes
         The bytes of the packed file.
     ranks, dialect
@@ -146,8 +145,7 @@ def inspect(
     """Say what an application does: phases, loops, calls, classes of ranks.
 
     Calls are counted by the rules of the packed trace's grammar, not one by one: how long the
-    program runs and how many ranks it has hardly matters. A trace in another form than a packed one
-    of version 2 is first packed into a temporary file.
+    program runs and how many ranks it has hardly matters. A trace in another form is first packed into a temporary file.
 
     Parameters
     ----------
@@ -175,8 +173,7 @@ def inspect(
     with Spool() as spool:
         found = find_source(source, spool)
         only = found.parts[0]
-        version = _core.packed_version(only.for_core()) if len(found.parts) == 1 else 0
-        if version == _VERSION:
+        if len(found.parts) == 1 and _core.is_packed(only.for_core()):
             inspected = _inspected(found.name, only, True, statistics, progress)
             return replace(
                 inspected,
@@ -185,19 +182,8 @@ def inspect(
                 files=_files(source, dialect, inspected),
             )
         with tempfile.TemporaryDirectory(prefix="tisim-") as room:
-            text: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = source
-            if version:
-                text = Path(room, "text")
-                Path(text).mkdir()
-                _core.unpack(only.for_core(), os.fsencode(text), None)
             packed = Path(room, "trace.tit")
-            pack(
-                text,
-                packed,
-                dialect=dialect,
-                version=_VERSION,
-                progress=part_of(progress, 0.0, _PACKED),
-            )
+            pack(source, packed, dialect=dialect, progress=part_of(progress, 0.0, _PACKED))
             part = Part(found.name, str(packed))
             rest = part_of(progress, _PACKED, 1.0)
             inspected = _inspected(found.name, part, False, statistics, rest)
@@ -235,12 +221,6 @@ def _extrapolated(
         return ""
     made = Trace.open(source).extrapolated
     return "" if made is None else made.text()
-
-
-def is_inspected_as_it_is(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a packed trace of version 2, which need not be packed first."""
-    part = Part(os.fspath(path), os.fspath(path))
-    return bool(_core.packed_version(part.for_core()) == _VERSION)
 
 
 def _inspected(

@@ -18,12 +18,6 @@ from tisim.traces.trace import Trace
 
 # Finding and unpacking files is shown as the first half of the work, packing them as the second.
 _FOUND = 0.5
-# Versions of the packed form; None: whichever is smaller.
-_FORMS = {
-    None: _core.PackedForm.SMALLEST,
-    1: _core.PackedForm.VERSION_1,
-    2: _core.PackedForm.VERSION_2,
-}
 _MAGIC = b"\x89TIT\r\n\x1a\n"
 #: How exactly volumes of computations can be kept.
 PRECISIONS = ("exact", "1e-3", "1e-2", "5e-2", "mean")
@@ -34,7 +28,6 @@ def pack(
     output: str | os.PathLike[str],
     *,
     dialect: str = "auto",
-    version: int | None = None,
     volumes: str = "exact",
     progress: Progress | None = None,
 ) -> int:
@@ -45,16 +38,12 @@ def pack(
     Parameters
     ----------
     source
-        A trace in any form that `Trace.open` takes. One that is packed in version 2 already gets
-        less exact volumes, or is copied; sections that this version of tisim does not know stay.
+        A trace in any form that `Trace.open` takes. One that is packed already gets less exact
+        volumes, or is copied; sections that this version of tisim does not know stay.
     output
         The file to write, usually ``something.tit``. It appears when it is whole.
     dialect
         The dialect that the packed file says it is in, see `Trace.open`.
-    version
-        The version of the packed form: 2, which keeps the structure of the program, or 1, which
-        keeps line by line. By default the one that takes less room; that is 1 for tiny traces and
-        for those without structure.
     volumes
         How exactly the volumes of computations are kept: ``"exact"``, to a relative error of
         ``"1e-3"``, ``"1e-2"`` or ``"5e-2"`` each, or as the ``"mean"`` of all volumes between two
@@ -72,15 +61,10 @@ def pack(
     ------
     InputError
         When a file cannot be read or written, when the ranks are not 0, 1, 2 and so on, or when
-        there is no such version or precision, or version 1 is to hold inexact volumes, or when a
-        packed trace cannot become what is asked for.
+        there is no such precision, or when a packed trace cannot become what is asked for.
     """
-    if version not in _FORMS:
-        raise InputError(f"there is no version {version!r} of packed traces; there are 1 and 2")
     if volumes not in PRECISIONS:
         raise InputError(f"volumes cannot be kept as {volumes!r}; choose {', '.join(PRECISIONS)}")
-    if version == 1 and volumes != "exact":
-        raise InputError("version 1 of packed traces keeps volumes exactly; leave one of them out")
     number = dialect_number(dialect)
     if isinstance(source, Trace):
         if dialect == "auto":
@@ -98,7 +82,6 @@ def pack(
                 os.fsencode(index_name),
                 text,
                 number,
-                _FORMS[version],
                 volumes,
                 os.fsencode(unfinished),
                 part_of(progress, _FOUND, 1.0),
@@ -136,7 +119,7 @@ def unpack(
     Raises
     ------
     InputError
-        When `packed` is damaged or no packed trace, or when `directory` cannot be written.
+        When `packed` is damaged or not a packed trace, or when `directory` cannot be written.
     """
     path = Path(packed)
     if path.is_dir():

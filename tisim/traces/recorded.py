@@ -79,6 +79,6 @@ def lines_without_numbers(trace: Path) -> list[str]:
     Raises
     ------
     InputError
-        When the file is no packed trace of version 2.
+        When the file is not a packed trace.
     """
     return _core.lines_without_numbers(os.fsencode(trace))

@@ -12,9 +12,6 @@
 
 namespace tisim {
 
-// Which version of the packed form is written.
-enum class PackedForm : std::uint8_t { smallest, version_1, version_2 };
-
 // What is to be packed: the files, and the names that they will have when they are unpacked.
 struct PackInput {
   std::vector<TraceFile> files;
@@ -23,13 +20,11 @@ struct PackInput {
   std::string index_name = {};  // of the file that lists the others, if there is one
   std::string index_text = {};
   Dialect dialect = Dialect::automatic;
-  PackedForm form = PackedForm::smallest;
-  // Of the volumes of computations; in version 2 only.
   tit::Precision precision = {};
 };
 
-// Writes the file `output`. The lines are kept as they are, right or wrong. A packed file of
-// version 2 is written anew with less exact volumes, or copied. Throws TraceError when a file
+// Writes the file `output`. The lines are kept as they are, right or wrong. A packed file is
+// written again with less exact volumes, or copied. Throws TraceError when a file
 // cannot be read or written, or when it is not clear whose trace it is.
 void pack(const PackInput& input, const std::string& output, const Progress& progress = {});
 

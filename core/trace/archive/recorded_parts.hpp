@@ -16,7 +16,7 @@ struct RecordedPart {
 };
 
 // The lines of a packed trace that have no numbers, as they stand in its tables: comments, and
-// lines such as "unsupported MPI_Put 12". None if it is of version 1. Throws TraceError.
+// lines such as "unsupported MPI_Put 12". Throws TraceError.
 std::vector<std::string> lines_without_numbers(const std::string& path);
 
 // Throws TraceError when the file is no part.

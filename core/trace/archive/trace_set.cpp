@@ -9,7 +9,6 @@
 #include "trace/compressed/matched/matched_sources.hpp"
 #include "trace/compressed/reader.hpp"
 #include "trace/error.hpp"
-#include "trace/packed/reader.hpp"
 #include "trace/text/dialect.hpp"
 #include "trace/text/reader.hpp"
 #include "trace/volumes/adjusted_reader.hpp"
@@ -39,7 +38,6 @@ TraceSet::TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const Tr
 }
 
 std::int32_t TraceSet::Files::ranks() const {
-  if (packed) return packed->ranks();
   if (compressed) return compressed->ranks();
   return static_cast<std::int32_t>(by_rank.size());
 }
@@ -50,11 +48,8 @@ std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files,
                                                const Progress& progress) {
   if (files.empty()) throw TraceError(name, 0, "has no trace file in it");
   Files sorted;
-  const std::uint32_t version = files.size() == 1 ? CompressedFile::version_of(files.front()) : 0;
-  if (version == tit::kVersion) {
+  if (files.size() == 1 && CompressedFile::recognises(files.front())) {
     sorted.compressed = std::make_unique<const CompressedFile>(std::move(files.front()));
-  } else if (version > 0) {
-    sorted.packed = std::make_unique<const PackedFile>(std::move(files.front()));
   } else if (files.size() == 1) {
     const MergedFile merged(files.front(), MergedFile::Comments::left_out,
                             part_of(progress, 0.0, 0.4));
@@ -64,9 +59,7 @@ std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files,
     sorted = sorted_by_rank(std::move(files), name, progress);
   }
   if (dialect == Dialect::automatic) {
-    dialect = sorted.packed       ? sorted.packed->layout().dialect
-              : sorted.compressed ? sorted.compressed->dialect()
-                                  : detect_dialect(sorted.by_rank);
+    dialect = sorted.compressed ? sorted.compressed->dialect() : detect_dialect(sorted.by_rank);
   }
   return std::shared_ptr<const TraceSet>(
       new TraceSet(std::make_shared<const Files>(std::move(sorted)), dialect, options));
@@ -89,13 +82,11 @@ TraceSet::Files TraceSet::sorted_by_rank(std::vector<TraceFile> files, const std
 
 std::string TraceSet::file(std::int32_t rank) const {
   if (files_->compressed) return files_->compressed->display_name(rank);
-  if (!files_->packed) return files_->by_rank[static_cast<std::size_t>(rank)].name;
-  return files_->packed->display_name(files_->packed->stream_of(rank));
+  return files_->by_rank[static_cast<std::size_t>(rank)].name;
 }
 
 std::uint64_t TraceSet::bytes() const {
   if (files_->compressed) return files_->compressed->calls();
-  if (files_->packed) return files_->packed->stream_bytes();
   return std::accumulate(
       files_->by_rank.begin(), files_->by_rank.end(), std::uint64_t{0},
       [](std::uint64_t sum, const TraceFile& file) { return sum + file.size(); });
@@ -103,7 +94,6 @@ std::uint64_t TraceSet::bytes() const {
 
 std::uint64_t TraceSet::bytes_of(std::int32_t rank) const {
   if (files_->compressed) return files_->compressed->calls_of(rank);
-  if (files_->packed) return files_->packed->stream_of(rank).size;
   return files_->by_rank[static_cast<std::size_t>(rank)].size();
 }
 
@@ -119,18 +109,14 @@ bool TraceSet::has_matched_sources() const {
 }
 
 std::optional<std::uint64_t> TraceSet::actions() const {
-  if (files_->compressed) return files_->compressed->actions();
-  return files_->packed ? std::optional(files_->packed->actions()) : std::nullopt;
+  return files_->compressed ? std::optional(files_->compressed->actions()) : std::nullopt;
 }
 
 std::unique_ptr<RankReader> TraceSet::open(std::int32_t rank, CallTable& calls) const {
   const std::size_t buffer =
       std::clamp(kAllBuffers / static_cast<std::size_t>(ranks()), kLeastBuffer, kMostBuffer);
   std::unique_ptr<RankReader> reader;
-  if (files_->packed) {
-    reader = std::make_unique<PackedReader>(shared_from_this(), grammar_, rank, *files_->packed,
-                                            buffer, calls);
-  } else if (files_->compressed) {
+  if (files_->compressed) {
     reader = std::make_unique<CompressedReader>(shared_from_this(), grammar_, rank,
                                                 *files_->compressed, calls);
     if (sources_are_matched_ && has_matched_sources()) {

@@ -11,7 +11,6 @@
 #include "trace/compressed/attributes.hpp"
 #include "trace/compressed/file.hpp"
 #include "trace/grammar/trace_grammar.hpp"
-#include "trace/packed/file.hpp"
 #include "trace/reader.hpp"
 #include "trace/storage/trace_file.hpp"
 #include "trace/vocabulary/call.hpp"
@@ -49,7 +48,7 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   std::shared_ptr<const TraceSet> with(const TraceOptions& options) const;
 
   std::int32_t ranks() const { return grammar_.ranks; }
-  // Whether it is a packed trace of version 2, whose readers share what they know of lines.
+  // Whether it is a packed trace, whose readers share what they know of lines.
   bool is_compressed() const { return files_->compressed != nullptr; }
   Dialect dialect() const { return grammar_.dialect; }
   // The file of a rank as errors name it.
@@ -88,8 +87,7 @@ class TraceSet : public std::enable_shared_from_this<TraceSet> {
   struct Files {
     std::vector<TraceFile> by_rank;
     bool split = false;  // they are parts of one file
-    // Instead of them, of a packed trace of version 1, or of version 2.
-    std::unique_ptr<const PackedFile> packed;
+    // Instead of them, of a packed trace.
     std::unique_ptr<const CompressedFile> compressed;
 
     std::int32_t ranks() const;

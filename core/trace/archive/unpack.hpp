@@ -1,4 +1,4 @@
-// A packed trace of whatever version back to files of text.
+// A packed trace back to files of text.
 #pragma once
 
 #include <string>

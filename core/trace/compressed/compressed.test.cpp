@@ -1,4 +1,4 @@
-// Packed traces of version 2: their structure, sections of the future, damage behind checksums.
+// Packed traces: their structure, sections of the future, damage behind checksums.
 #include <algorithm>
 #include <random>
 
@@ -16,7 +16,7 @@ using test::Scratch;
 namespace {
 
 std::string compressed(const std::vector<std::string>& texts, const Scratch& scratch) {
-  return test::packed(texts, scratch, Dialect::automatic, PackedForm::version_2);
+  return test::packed(texts, scratch);
 }
 
 // The sections of a file, with what they say.
@@ -164,7 +164,6 @@ TEST("compressed: ranks with structure and ranks without take no more room toget
   const std::size_t size = compressed(both, scratch).size();
   CHECK(size <= compressed(together(regular, last), scratch).size() +
                     compressed(together(first, random), scratch).size());
-  CHECK(size <= test::packed(both, scratch, Dialect::automatic, PackedForm::version_1).size() + 64);
 }
 
 TEST("compressed: iterations and ranks cost next to nothing") {

@@ -50,12 +50,21 @@ bool is_comment(const tit::Shape& shape) {
 
 }  // namespace
 
-std::uint32_t CompressedFile::version_of(const TraceFile& file) {
-  return tit::container_version(FileSource(file));
+bool CompressedFile::recognises(const TraceFile& file) {
+  return tit::container_version(FileSource(file)) != 0;
 }
 
 CompressedFile::CompressedFile(TraceFile file) : file_(std::move(file)) {
   file_.descriptor = open_file(file_);
+  const std::uint32_t version = tit::container_version(FileSource(file_));
+  if (version == 0) throw TraceError(file_.name, 0, "is not a packed trace");
+  if (version != tit::kVersion) {
+    throw TraceError(
+        file_.name, 0,
+        "is a packed trace of version " + std::to_string(version) +
+            ", and this tisim reads version " + std::to_string(tit::kVersion) +
+            (version > tit::kVersion ? "; get a newer tisim" : "; pack the trace again"));
+  }
   try {
     read();
   } catch (const tit::FormatError& error) {

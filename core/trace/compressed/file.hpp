@@ -1,4 +1,4 @@
-// A packed trace of version 2, opened: its tables in memory, its columns read as they are needed.
+// A packed trace, opened: its tables in memory, its columns read as they are needed.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,10 @@ class CompressedFile {
     bool varies = false;
   };
 
-  // The version of a packed trace, 0 when the file is none. Throws TraceError when it cannot be
-  // read.
-  static std::uint32_t version_of(const TraceFile& file);
+  // Whether the file begins as a packed trace does. Throws TraceError when it cannot be read.
+  static bool recognises(const TraceFile& file);
 
-  // Throws TraceError when the file is damaged, cut, or needs a newer tisim.
+  // Throws TraceError when the file is damaged, cut, of another version, or not a packed trace.
   explicit CompressedFile(TraceFile file);
   ~CompressedFile();
 

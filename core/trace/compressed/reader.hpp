@@ -1,4 +1,4 @@
-// The operations of one rank of a packed trace of version 2.
+// The operations of one rank of a packed trace.
 #pragma once
 
 #include <algorithm>

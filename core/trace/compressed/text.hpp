@@ -1,4 +1,4 @@
-// The text of a packed trace of version 2: the lines of one rank, and the files.
+// The text of a packed trace: the lines of one rank, and the files.
 #pragma once
 
 #include <cstdint>

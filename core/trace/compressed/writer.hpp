@@ -1,4 +1,4 @@
-// Writes a packed trace of version 2, a rank after the other.
+// Writes a packed trace, a rank after the other.
 #pragma once
 
 #include <cstdint>

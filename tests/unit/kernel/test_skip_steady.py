@@ -69,7 +69,7 @@ def test_long_iterations_are_compared_wherever_their_buffers_begin(tmp_path: Pat
         files.append(tmp_path / str(rank))
         files[-1].write_text("".join(f"{rank} {line}\n" for line in lines))
     trace = tmp_path / "sweeps.tit"
-    pack(files, trace, version=2)
+    pack(files, trace)
     whole = tisim.replay(trace, platform=BACKBONE)
     result = tisim.replay(trace, platform=BACKBONE, skip_steady=TOLERANCE)
     assert result.simulated_time == pytest.approx(whole.simulated_time, rel=TOLERANCE)
@@ -135,7 +135,7 @@ def test_races_switch_it_off(line: str, reason: str, tmp_path: Path) -> None:
     (tmp_path / "1").write_text("1 init\n1 send 0 9 10\n" + loop.format(1))
     if "probe" in line:
         (tmp_path / "0").write_text(f"0 init\n0 {line}\n0 recv 1 9 10\n" + loop.format(0))
-    tisim.traces.pack([tmp_path / "0", tmp_path / "1"], tmp_path / "trace.tit", version=2)
+    tisim.traces.pack([tmp_path / "0", tmp_path / "1"], tmp_path / "trace.tit")
     found = str(off(tmp_path / "trace.tit"))
     assert f"rank 0 {reason}" in found
     assert found.endswith(":2)")

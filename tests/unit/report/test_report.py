@@ -353,7 +353,7 @@ def test_a_packed_trace_says_what_the_application_does(tmp_path: Path, lu: Path)
     """
     trace = tmp_path / "ring.tit"
     Ring(ranks=4, iterations=500).write(tmp_path / "ring")
-    pack(tmp_path / "ring", trace, version=2)
+    pack(tmp_path / "ring", trace)
     result = tisim.replay(trace, platform=GRAPHENE, event_log=True)
     write_report(result, tmp_path / "ring.html")
     text = (tmp_path / "ring.html").read_text()

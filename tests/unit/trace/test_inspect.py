@@ -108,7 +108,7 @@ def counts_of_lines(directory: Path) -> Counter[str]:
 
 @pytest.mark.parametrize("name", NAS)
 def test_real_traces(nas_traces: Path, tmp_path: Path, name: str) -> None:
-    pack(nas_traces / name, tmp_path / "x.tit", version=2)
+    pack(nas_traces / name, tmp_path / "x.tit")
     found = inspect(tmp_path / "x.tit", statistics=True)
     agrees_with_check(found, Trace.open(nas_traces / name))
     adds_up(found)
@@ -138,7 +138,7 @@ def test_generated_traces(tmp_path: Path, pattern: Pattern) -> None:
 @pytest.mark.parametrize("iterations", [10, 1000])
 def test_a_halo_exchange_is_one_loop(tmp_path: Path, iterations: int) -> None:
     Halo3D(ranks=64, iterations=iterations, allreduce=8).write(tmp_path / "text")
-    pack(tmp_path / "text", tmp_path / "halo.tit", version=2)
+    pack(tmp_path / "text", tmp_path / "halo.tit")
     found = inspect(tmp_path / "halo.tit")
     assert found.packed
     assert found.nbytes == (tmp_path / "halo.tit").stat().st_size
@@ -177,7 +177,7 @@ def test_calls_relative_to_the_rank(tmp_path: Path) -> None:
 
 
 def test_volumes_in_columns_are_read_for_statistics_only(nas_traces: Path, tmp_path: Path) -> None:
-    pack(nas_traces / "lu.S.4", tmp_path / "x.tit", version=2)
+    pack(nas_traces / "lu.S.4", tmp_path / "x.tit")
     without = inspect(tmp_path / "x.tit")
     complete = inspect(tmp_path / "x.tit", statistics=True)
     assert not without.complete
@@ -217,14 +217,12 @@ def test_statistics_of_a_site(nas_traces: Path) -> None:
 
 
 def test_every_form_of_a_trace(nas_traces: Path, tmp_path: Path) -> None:
-    """Text, an archive, version 1 and version 2 say the same, but for name and kind of file."""
-    pack(nas_traces / "cg.S.16", tmp_path / "1.tit", version=1)
-    pack(nas_traces / "cg.S.16", tmp_path / "2.tit", version=2)
+    """Text, an archive and a packed file say the same, but for name and kind of file."""
+    pack(nas_traces / "cg.S.16", tmp_path / "packed.tit")
     sources = (
         nas_traces / "cg.S.16",
         ROOT / "traces/npb.S.tar.xz/cg.S.16",
-        tmp_path / "1.tit",
-        tmp_path / "2.tit",
+        tmp_path / "packed.tit",
     )
     found = [inspect(source, statistics=True).to_dict() for source in sources]
     for said in found:
@@ -282,7 +280,7 @@ def test_no_such_trace(tmp_path: Path) -> None:
 
 def test_the_command(tisim: CommandLine, tmp_path: Path) -> None:
     Halo3D(ranks=27, iterations=50, imbalance=0.1).write(tmp_path / "text")
-    pack(tmp_path / "text", tmp_path / "halo.tit", version=2)
+    pack(tmp_path / "text", tmp_path / "halo.tit")
     ran = tisim("inspect", "--statistics", str(tmp_path / "halo.tit"))
     assert ran.status == 0
     for title in ("bytes by part", "actions", "classes of ranks", "loops", "call signatures"):

@@ -52,7 +52,7 @@ def with_section(path: Path, flags: int) -> Path:
 @pytest.fixture(scope="module")
 def lu(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("packed") / "lu.tit"
-    pack(LU, path, version=2)
+    pack(LU, path)
     return path
 
 
@@ -83,7 +83,7 @@ def test_files_with_numbers_of_many_digits_say_so(
 ) -> None:
     (tmp_path / "0").write_text(f"0 compute {volume}\n0 barrier\n" * 3)
     packed = tmp_path / "x.tit"
-    pack(tmp_path / "0", packed, version=2)
+    pack(tmp_path / "0", packed)
     first, *others = read_sections(packed.read_bytes())
     assert (first.name, first.version) == ("trace", version)
     packed.write_bytes(container([replace(first, version=3), *others]))
@@ -104,7 +104,7 @@ def test_attributes_are_kept(tmp_path: Path) -> None:
 def test_lines_in_one_file_stay_in_their_order(tmp_path: Path) -> None:
     text = "".join(f"{i % 3} compute {i}\n{i % 3} barrier\n" for i in range(300))
     (tmp_path / "all.txt").write_text(text)
-    pack(tmp_path / "all.txt", tmp_path / "one.tit", version=2)
+    pack(tmp_path / "all.txt", tmp_path / "one.tit")
     pack(tmp_path / "one.tit", tmp_path / "two.tit", volumes="1e-3")
     unpack(tmp_path / "two.tit", tmp_path / "text")
     assert (tmp_path / "text" / "all.txt").read_text().count("\n") == 600
@@ -115,13 +115,8 @@ def test_what_cannot_be_is_refused(lu: Path, tmp_path: Path) -> None:
     pack(lu, tmp_path / "mean.tit", volumes="mean")
     with pytest.raises(InputError, match="keeps volumes as mean already; pack the trace that has"):
         pack(tmp_path / "mean.tit", out, volumes="1e-2")
-    with pytest.raises(InputError, match="is packed in version 2; unpack it"):
-        pack(lu, out, version=1)
     with pytest.raises(InputError, match="is packed in the other dialect"):
         pack(lu, out, dialect="legacy")
-    pack(LU, tmp_path / "one.tit", version=1)
-    with pytest.raises(InputError, match="is packed in version 1; unpack it"):
-        pack(tmp_path / "one.tit", out)
 
 
 def test_the_command_says_what_it_did(

@@ -137,8 +137,6 @@ def test_the_file_and_a_replay_say_the_level(text: Path) -> None:
 def test_unknown_levels_are_refused(text: Path) -> None:
     with pytest.raises(InputError, match="volumes cannot be kept as '1e-4'; choose exact, 1e-3"):
         pack(text, text.parent / "x.tit", volumes="1e-4")
-    with pytest.raises(InputError, match="version 1 of packed traces keeps volumes exactly"):
-        pack(text, text.parent / "x.tit", volumes="mean", version=1)
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -156,6 +154,6 @@ def test_volumes_that_repeat_themselves_take_no_column(tmp_path: Path, shared: b
             lines = ["init", *steps * iterations, *last]
             text = "".join(f"{rank} {line}\n" for line in lines)
             (directory / f"rank-{rank}.txt").write_text(text)
-        pack(directory, tmp_path / "x.tit", version=2)
+        pack(directory, tmp_path / "x.tit")
         sizes[iterations] = (tmp_path / "x.tit").stat().st_size
     assert sizes[1000] <= sizes[10] + 16

@@ -98,13 +98,13 @@ def test_every_byte_comes_back(tmp_path: Path, make: Callable[[int], list[str]])
     (tmp_path / "text").mkdir()
     for name, text in texts.items():
         (tmp_path / "text" / name).write_bytes(text)
-    pack(tmp_path / "text", tmp_path / "x.tit", version=2)
+    pack(tmp_path / "text", tmp_path / "x.tit")
     assert dict(TitTrace(tmp_path / "x.tit").files()) == texts
 
 
 @pytest.mark.parametrize("name", ["lu.S.4", "mg.S.16", "is.S.16", "lu.S.4.simgrid"])
 def test_real_traces_come_back(nas_traces: Path, tmp_path: Path, name: str) -> None:
-    pack(nas_traces / name, tmp_path / "x.tit", version=2)
+    pack(nas_traces / name, tmp_path / "x.tit")
     trace = TitTrace(tmp_path / "x.tit")
     directory = nas_traces / name
     texts = {
@@ -119,13 +119,13 @@ def test_real_traces_come_back(nas_traces: Path, tmp_path: Path, name: str) -> N
 def test_one_file_of_all_ranks_comes_back(tmp_path: Path) -> None:
     text = b"# all\n0 init\n1 init\n\n1 send 0 0 5\n0 recv 1 0 5\r\n#end\n1 finalize"
     (tmp_path / "all.txt").write_bytes(text)
-    pack(tmp_path / "all.txt", tmp_path / "x.tit", version=2)
+    pack(tmp_path / "all.txt", tmp_path / "x.tit")
     assert list(TitTrace(tmp_path / "x.tit").files()) == [("all.txt", text)]
 
 
 def test_damage_is_found(nas_traces: Path, tmp_path: Path) -> None:
     packed = tmp_path / "x.tit"
-    pack(nas_traces / "lu.S.4", packed, version=2)
+    pack(nas_traces / "lu.S.4", packed)
     whole = packed.read_bytes()
     for place in range(0, len(whole), 97):
         packed.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
@@ -168,7 +168,7 @@ def test_tables_of_short_traces_are_coded_for_reading(
         call = "send 1" if rank == 0 else "recv 0"
         body = "".join(f"{rank} {call} 0 {100 + 7 * step}\n" for step in range(60))
         (tmp_path / str(rank)).write_text(body * times)
-    pack([tmp_path / "0", tmp_path / "1"], tmp_path / "trace.tit", version=2)
+    pack([tmp_path / "0", tmp_path / "1"], tmp_path / "trace.tit")
     section = read_sections((tmp_path / "trace.tit").read_bytes())[0]
     assert section.flags & (CODED | COPIED) == flag
     other = TitTrace(tmp_path / "trace.tit")

@@ -131,7 +131,7 @@ def test_unpacked_text_has_them_as_comments(tmp_path: Path) -> None:
         "0 recv -555 0 1000",
         "# @ call_site=1 matched=2",
     ]
-    pack(tmp_path / "text", tmp_path / "again.tit", version=2)
+    pack(tmp_path / "text", tmp_path / "again.tit")
     again = Trace.open(tmp_path / "again.tit")
     assert again.attributes == ()
     assert again.actions == Trace.open(tmp_path / "farm.tit").actions

@@ -117,7 +117,7 @@ def recording_of_trace(trace: Path) -> Recording:
     Raises
     ------
     InputError
-        When the file is no packed trace.
+        When the file is not a packed trace.
     """
     lines = lines_without_numbers(trace)
     recording = _recording_of(lines)

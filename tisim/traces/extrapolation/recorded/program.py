@@ -32,9 +32,8 @@ from tisim.traces.tit.tables import (
     TraceTables,
 )
 
-# The shape of computations, which every file has, and where a file says its version.
+# The shape of computations, which every file has.
 _COMPUTE = 0
-_VERSION_AT = 8
 # Volumes that a program declares are few, such as those of shares of a box at its corners, edges
 # and sides; those that are measured are others on each rank.
 _MOST_DECLARED = 32
@@ -152,7 +151,7 @@ def read_trace(path: str | os.PathLike[str]) -> RecordedTrace:
         When it is no trace.
     """
     name = Path(path)
-    if is_packed(name) and name.read_bytes()[_VERSION_AT : _VERSION_AT + 1] == b"\2":
+    if is_packed(name):
         try:
             return RecordedTrace(str(name), TitTrace(name))
         except DamagedError as error:
@@ -161,10 +160,7 @@ def read_trace(path: str | os.PathLike[str]) -> RecordedTrace:
             ) from None
     with tempfile.TemporaryDirectory(prefix="tisim-extrapolate-") as directory:
         packed = Path(directory) / "packed.tit"
-        text = Path(directory) / "text"
-        if is_packed(name):  # in version 1, which has no structure
-            unpack(name, text)
-        pack(text if text.exists() else name, packed, version=2)
+        pack(name, packed)
         return RecordedTrace(str(name), TitTrace(packed))
 
 
