@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "trace/archive/trace_set.hpp"
+#include "trace/trace_file.hpp"
 
 namespace tisim {
 

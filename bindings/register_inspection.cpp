@@ -140,19 +140,19 @@ nb::dict as_dict(const Inspection& found, const tit::TraceTables& tables) {
 
 nb::dict inspect_file(const FilePart& part, bool with_columns, nb::object progress) {
   ProgressReporter reporter(std::move(progress));
-  std::unique_ptr<const CompressedFile> file;
+  std::unique_ptr<const PackedFile> file;
   Inspection found;
   TraceFile opened = files_of({part}).front();
   {
     const nb::gil_scoped_release unlocked;
-    file = std::make_unique<const CompressedFile>(std::move(opened));
+    file = std::make_unique<const PackedFile>(std::move(opened));
     found = inspect(*file, with_columns, reporter.progress());
   }
   return as_dict(found, file->tables());
 }
 
 bool is_packed(const FilePart& part) {
-  return CompressedFile::recognises(files_of({part}).front());
+  return PackedFile::recognises(files_of({part}).front());
 }
 
 }  // namespace

@@ -19,10 +19,10 @@
 #include "progress_reporter.hpp"
 #include "trace/archive/pack.hpp"
 #include "trace/archive/recorded_parts.hpp"
-#include "trace/archive/unpack.hpp"
-#include "trace/compressed/file.hpp"
-#include "trace/compressed/writer.hpp"
 #include "trace/otf2/calls.hpp"
+#include "trace/packed/file.hpp"
+#include "trace/packed/unpack.hpp"
+#include "trace/packed/writer.hpp"
 #include "trace/tit/writer/class_writer.hpp"
 
 namespace nb = nanobind;
@@ -63,15 +63,15 @@ void unpack_file(const FilePart& part, const nb::bytes& directory, nb::object pr
 }
 
 // Writes whole lines of the rank at hand.
-void write_lines(CompressedWriter& writer, const nb::bytes& text) {
+void write_lines(PackedWriter& writer, const nb::bytes& text) {
   const std::string_view all(text.c_str(), text.size());
   const nb::gil_scoped_release unlocked;
   writer.lines(all);
 }
 
-void add_rank(CompressedWriter& writer, const nb::bytes& name,
+void add_rank(PackedWriter& writer, const nb::bytes& name,
               const std::vector<std::pair<nb::bytes, std::uint64_t>>& texts) {
-  std::vector<CompressedWriter::Piece> pieces;
+  std::vector<PackedWriter::Piece> pieces;
   pieces.reserve(texts.size());
   for (const auto& [lines, times] : texts) {
     pieces.push_back({std::string_view(lines.c_str(), lines.size()), times});
@@ -79,7 +79,7 @@ void add_rank(CompressedWriter& writer, const nb::bytes& name,
   writer.add_rank(std::string_view(name.c_str(), name.size()), pieces);
 }
 
-void finish_file(CompressedWriter& writer, const nb::bytes& path) {
+void finish_file(PackedWriter& writer, const nb::bytes& path) {
   const std::string output = text_of(path);
   const nb::gil_scoped_release unlocked;
   write_at(*create_file(output), writer.finish({}), 0, output);
@@ -91,7 +91,7 @@ std::optional<nb::bytes> optional_section(const FilePart& part, const std::strin
   TraceFile file = files_of({part}).front();
   {
     const nb::gil_scoped_release unlocked;
-    sections = CompressedFile(std::move(file)).unknown_sections();
+    sections = PackedFile(std::move(file)).unknown_sections();
   }
   for (const tit::Section& section : sections) {
     if (section.name == name) return nb::bytes(section.bytes.data(), section.bytes.size());
@@ -129,9 +129,8 @@ tit::Grammar grammar_of(const Rules& rules) {
   return grammar;
 }
 
-void add_program(CompressedWriter& writer, const nb::bytes& name,
-                 const std::vector<nb::bytes>& texts, const Rules& rules,
-                 const Array<std::int64_t>& volumes) {
+void add_program(PackedWriter& writer, const nb::bytes& name, const std::vector<nb::bytes>& texts,
+                 const Rules& rules, const Array<std::int64_t>& volumes) {
   std::vector<std::string_view> lines;
   lines.reserve(texts.size());
   for (const nb::bytes& line : texts) lines.emplace_back(line.c_str(), line.size());
@@ -142,11 +141,11 @@ void add_program(CompressedWriter& writer, const nb::bytes& name,
   writer.add_program(called, lines, std::move(grammar), computed);
 }
 
-void add_calls(CompressedWriter& writer, const nb::bytes& name, const std::vector<nb::bytes>& texts,
+void add_calls(PackedWriter& writer, const nb::bytes& name, const std::vector<nb::bytes>& texts,
                const Array<std::uint32_t>& offsets, const Array<std::uint32_t>& places,
                const Array<std::uint32_t>& calls, const Array<std::int64_t>& volumes,
                std::vector<std::string> paths, const Array<std::int32_t>& path_of) {
-  CompressedWriter::Calls made;
+  PackedWriter::Calls made;
   made.lines.reserve(texts.size());
   for (const nb::bytes& line : texts) made.lines.emplace_back(line.c_str(), line.size());
   made.offsets = copy(offsets);
@@ -266,15 +265,14 @@ void register_packed(nb::module_& m) {
   m.def("optional_section", &optional_section, "file"_a, "name"_a);
   m.def("unpack", &unpack_file, "file"_a, "directory"_a, "progress"_a.none());
 
-  nb::class_<CompressedWriter>(m, "PackedWriter", "Writes a packed trace, a rank after the other.")
+  nb::class_<PackedWriter>(m, "PackedWriter", "Writes a packed trace, a rank after the other.")
       .def(
           "__init__",
-          [](CompressedWriter* self, std::int32_t ranks) { new (self) CompressedWriter(ranks); },
-          "ranks"_a)
-      .def("draw_volumes", &CompressedWriter::draw_volumes, "seed"_a)
+          [](PackedWriter* self, std::int32_t ranks) { new (self) PackedWriter(ranks); }, "ranks"_a)
+      .def("draw_volumes", &PackedWriter::draw_volumes, "seed"_a)
       .def(
           "histogram",
-          [](CompressedWriter& writer,
+          [](PackedWriter& writer,
              const std::vector<std::tuple<double, double, std::uint64_t>>& bins) {
             std::vector<tit::VolumeBin> volumes;
             for (const auto& [least, most, count] : bins) volumes.push_back({least, most, count});
@@ -283,10 +281,10 @@ void register_packed(nb::module_& m) {
           "bins"_a)
       .def(
           "begin_rank",
-          [](CompressedWriter& writer, const nb::bytes& name) { writer.begin_rank(text_of(name)); },
+          [](PackedWriter& writer, const nb::bytes& name) { writer.begin_rank(text_of(name)); },
           "name"_a)
       .def("write", &write_lines, "lines"_a)
-      .def("end_rank", [](CompressedWriter& writer) { writer.end_rank(true); })
+      .def("end_rank", [](PackedWriter& writer) { writer.end_rank(true); })
       .def("add_rank", &add_rank, "name"_a, "pieces"_a)
       .def("add_program", &add_program, "name"_a, "lines"_a, "rules"_a, "volumes"_a)
       .def("add_calls", &add_calls, "name"_a, "lines"_a, "offsets"_a, "places"_a, "calls"_a,

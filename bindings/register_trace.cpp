@@ -24,6 +24,7 @@
 #include "file_parts.hpp"
 #include "progress_reporter.hpp"
 #include "trace/archive/trace_set.hpp"
+#include "trace/packed/attributes.hpp"
 #include "trace/script/script.hpp"
 #include "trace/vocabulary/call.hpp"
 #include "trace/vocabulary/op.hpp"
@@ -81,15 +82,20 @@ void write_scripts_of(const TraceSet& set, const nb::bytes& directory, bool file
 
 // What an optional section says that the core does not read; none: there is no such section.
 std::optional<nb::bytes> trace_section(const TraceSet& set, const std::string& name) {
-  const std::optional<std::string> found = set.section(name);
+  if (set.packed() == nullptr) return std::nullopt;
+  const std::optional<std::string> found = set.packed()->unknown_section(name);
   if (!found) return std::nullopt;
   return nb::bytes(found->data(), found->size());
+}
+
+const PackedAttributes* attributes_in(const TraceSet& set) {
+  return set.packed() == nullptr ? nullptr : set.packed()->attributes();
 }
 
 // The names of attributes, and whether the values of each are numbers of texts.
 std::vector<std::pair<std::string, bool>> attributes_of(const TraceSet& set) {
   std::vector<std::pair<std::string, bool>> all;
-  const CompressedAttributes* const found = set.attributes();
+  const PackedAttributes* const found = attributes_in(set);
   if (found == nullptr) return all;
   for (const tit::Attribute& attribute : found->tables().attributes) {
     all.emplace_back(attribute.name, attribute.kind == tit::AttributeKind::text);
@@ -99,7 +105,7 @@ std::vector<std::pair<std::string, bool>> attributes_of(const TraceSet& set) {
 
 std::vector<nb::object> attribute_texts(const TraceSet& set) {
   std::vector<nb::object> texts;
-  const CompressedAttributes* const found = set.attributes();
+  const PackedAttributes* const found = attributes_in(set);
   if (found == nullptr) return texts;
   for (const std::string& text : found->tables().texts) texts.push_back(decoded(text));
   return texts;
@@ -109,7 +115,7 @@ std::vector<nb::object> attribute_texts(const TraceSet& set) {
 class AttributeReader {
  public:
   AttributeReader(std::shared_ptr<const TraceSet> set, std::int32_t rank)
-      : set_(std::move(set)), walk_(set_->walk_attributes(rank)) {}
+      : set_(std::move(set)), walk_(*set_->packed(), rank) {}
 
   // The next lines, at most so many: number of the line, number of the attribute, value.
   std::vector<std::tuple<std::uint64_t, std::uint32_t, std::int64_t>> read(std::size_t lines) {
@@ -180,7 +186,7 @@ void register_trace(nb::module_& m) {
       .def(
           "open_attributes",
           [](const TraceSet& set, std::int32_t rank) {
-            if (rank < 0 || rank >= set.ranks() || set.attributes() == nullptr) {
+            if (rank < 0 || rank >= set.ranks() || attributes_in(set) == nullptr) {
               throw nb::index_error();
             }
             return AttributeReader(set.shared_from_this(), rank);

@@ -9,7 +9,7 @@
 
 #include "core/reference_reading.hpp"
 #include "trace/archive/pack.hpp"
-#include "trace/archive/unpack.hpp"
+#include "trace/packed/unpack.hpp"
 
 namespace tisim::test {
 

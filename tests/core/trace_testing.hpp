@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trace/archive/trace_set.hpp"
+#include "trace/trace_file.hpp"
 #include "trace/error.hpp"
 
 namespace tisim::test {

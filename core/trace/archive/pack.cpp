@@ -3,15 +3,24 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
 #include <utility>
+#include <vector>
 
-#include "trace/archive/merged.hpp"
-#include "trace/archive/rank_numbers.hpp"
-#include "trace/archive/rewrite.hpp"
-#include "trace/compressed/writer.hpp"
 #include "trace/error.hpp"
+#include "trace/packed/attributes.hpp"
+#include "trace/packed/column_stream.hpp"
+#include "trace/packed/file.hpp"
+#include "trace/packed/writer.hpp"
 #include "trace/text/dialect.hpp"
 #include "trace/text/line_buffer.hpp"
+#include "trace/text/rank_files.hpp"
+#include "trace/tit/codec/error.hpp"
+#include "trace/tit/grammar/expansion.hpp"
+#include "trace/tit/writer/program_memory.hpp"
+#include "trace/tit/writer/trace_writer.hpp"
 
 namespace tisim {
 
@@ -50,7 +59,7 @@ class PackProgress {
 };
 
 // Gives all lines of a rank's own file to the writer; whether the last one has a newline.
-bool pack_file(const TraceFile& file, PackProgress& done, CompressedWriter& writer) {
+bool pack_file(const TraceFile& file, PackProgress& done, PackedWriter& writer) {
   LineBuffer lines(file, kLineBuffer);
   bool newline = true;
   while (lines.refill()) {
@@ -63,7 +72,7 @@ bool pack_file(const TraceFile& file, PackProgress& done, CompressedWriter& writ
 }
 
 // The same for a rank's part of a merged file, in which marks tell the numbers of lines.
-bool pack_part(const TraceFile& file, PackProgress& done, CompressedWriter& writer) {
+bool pack_part(const TraceFile& file, PackProgress& done, PackedWriter& writer) {
   LineBuffer lines(file, kLineBuffer);
   std::uint64_t number = 0;
   bool newline = true;
@@ -90,7 +99,7 @@ std::string packed_bytes(const Ranks& ranks, tit::FileLayout layout,
   PackProgress done(progress, ranks.bytes);
   // All means of volumes together are small: there need not be a grammar of volumes.
   const bool in_column = precision.level == tit::Precision::Level::mean;
-  CompressedWriter writer(static_cast<std::int32_t>(ranks.files.size()), ranks.merged, in_column);
+  PackedWriter writer(static_cast<std::int32_t>(ranks.files.size()), ranks.merged, in_column);
   for (const RankFile& from : ranks.files) {
     writer.begin_rank(*from.name);
     const bool newline =
@@ -122,10 +131,171 @@ Ranks find_ranks(const PackInput& input, const Progress& progress) {
   return found;
 }
 
+// The calls of one rank have to be at hand to find their structure anew.
+constexpr std::uint64_t kMostCallsOfRank = std::uint64_t{1} << 25;
+
+// Takes the calls of a rank out of a file.
+class RankCopy {
+ public:
+  // `shapes`, `attributes`: the numbers that those of the file have in the new one.
+  RankCopy(const PackedFile& file, std::int32_t rank, const std::vector<std::uint32_t>& shapes,
+           const std::vector<std::uint32_t>& attributes)
+      : file_(file),
+        program_(file.program(file.class_of(rank))),
+        rank_(rank),
+        shapes_(shapes),
+        attributes_(attributes),
+        column_(file, file.column_of(rank)),
+        part_(static_cast<std::uint32_t>(rank)) {
+    if (file.attributes() == nullptr) return;
+    walk_ = std::make_unique<AttributeWalk>(file, rank);
+    is_at_line_ = walk_->next();
+  }
+
+  tit::RankPart take() {
+    const tit::RankClass& of_rank = program_.rank_class();
+    tit::Expansion expansion(of_rank.grammar);
+    for (std::uint32_t call = 0; expansion.next(call);) take_call(call, of_rank);
+    return std::move(part_);
+  }
+
+ private:
+  std::uint64_t value_at(std::uint32_t number) {
+    const PackedFile::Site& site = file_.site(number);
+    return site.varies ? column_.next(site.model) : site.value;
+  }
+
+  void take_call(std::uint32_t number, const tit::RankClass& of_rank) {
+    const tit::TraceTables& tables = file_.tables();
+    const std::uint32_t signature_number = of_rank.signatures[number];
+    const tit::Signature& signature = tables.signatures[signature_number];
+    const tit::Shape& shape = tables.shapes[signature.shape];
+    const std::uint32_t kind = tables.kinds[signature_number];
+    std::uint32_t site = file_.site_table().find(before_, kind);
+    before_ = kind + 1;
+    const bool has_place = site != tit::SiteTable::kNone;
+    const std::uint64_t volume = of_rank.has_volumes && has_place ? value_at(site) : 0;
+    tit::Call call;
+    if (volume != 0) compute(file_.volume_of(volume - 1), call);
+    call.shape = shapes_[signature.shape];
+    program_.numbers(number, file_.position_of(rank_), call.numbers);
+    std::uint64_t step = 1;
+    for (std::size_t i = 0; i < shape.holes.size(); ++i) {
+      if (signature.arguments[i].mode == tit::Mode::column) {
+        if (!has_place) file_.damaged("a call has no place for its values");
+        call.numbers[i] = file_.argument_of(shape.holes[i], value_at(++site));
+      }
+      if (shape.holes[i].mark == tit::kStepMark) step = static_cast<std::uint64_t>(call.numbers[i]);
+    }
+    if (signature.shape == tit::kSilentShape) return;
+    if (signature.shape == tit::kComputeShape) {
+      compute(static_cast<std::uint64_t>(call.numbers[0]), call);
+      return;
+    }
+    line_ += step;
+    take_attributes(call, false);
+    const auto known = calls_.emplace(std::make_tuple(call.shape, call.numbers, call.attributes),
+                                      static_cast<std::uint32_t>(part_.calls().size()));
+    if (known.second) part_.define(std::move(call));
+    part_.make(known.first->second);
+  }
+
+  void compute(std::uint64_t code, tit::Call& call) {
+    ++line_;
+    take_attributes(call, true);
+    part_.compute(code);
+  }
+
+  // Those of the line at hand; all of a computation's are attributes of its step.
+  void take_attributes(tit::Call& call, bool is_computation) {
+    if (!is_at_line_ || walk_->line() != line_) return;
+    for (const AttributeWalk::Value& value : walk_->values()) {
+      const std::uint32_t attribute = attributes_[value.attribute];
+      if (!is_computation && file_.attributes()->tables().attributes[value.attribute].is_fixed()) {
+        call.attributes.emplace_back(attribute, value.value);
+      } else {
+        part_.attribute(attribute, value.value);
+      }
+    }
+    is_at_line_ = walk_->next();
+  }
+
+  const PackedFile& file_;
+  const PackedProgram& program_;
+  std::int32_t rank_;
+  const std::vector<std::uint32_t>& shapes_;
+  const std::vector<std::uint32_t>& attributes_;
+  ColumnStream column_;
+  std::unique_ptr<AttributeWalk> walk_;
+  bool is_at_line_ = false;
+  tit::RankPart part_;
+  std::map<std::tuple<std::uint32_t, std::vector<std::int64_t>, std::vector<tit::AttributeValue>>,
+           std::uint32_t>
+      calls_;
+  std::uint32_t before_ = 0;  // kind of the call before plus 1
+  std::uint64_t line_ = 0;
+};
+
+std::string with_precision(const PackedFile& file, const tit::Precision& precision,
+                           const Progress& progress) {
+  const tit::TraceTables& tables = file.tables();
+  tit::TraceWriter writer(tables.ranks);
+  std::vector<std::uint32_t> shapes;
+  for (const tit::Shape& shape : tables.shapes) {
+    shapes.push_back(writer.shape(shape.text, shape.rank_holes));
+  }
+  std::vector<std::uint32_t> attributes;
+  if (file.attributes() != nullptr) {
+    for (const tit::Attribute& attribute : file.attributes()->tables().attributes) {
+      attributes.push_back(writer.attribute(attribute));
+    }
+    for (const std::string& text : file.attributes()->tables().texts) writer.text(text);
+  }
+  const bool is_mean = precision.level == tit::Precision::Level::mean;
+  tit::ProgramMemory memory;
+  for (std::int32_t rank = 0; rank < file.ranks(); ++rank) {
+    if (file.calls_of(rank) > kMostCallsOfRank) {
+      throw TraceError(file.file().name, 0,
+                       "has more calls of rank " + std::to_string(rank) +
+                           " than can be packed anew (" + std::to_string(kMostCallsOfRank) +
+                           "); keep its volumes as they are");
+    }
+    RankCopy copy(file, rank, shapes, attributes);
+    writer.add(tit::program_of(copy.take(), is_mean, memory), file.name(rank),
+               file.has_last_newline(rank));
+    tell(progress, static_cast<double>(rank + 1) / file.ranks());
+  }
+  tit::FileLayout layout;
+  layout.legacy = tables.layout.legacy;
+  layout.merged = tables.layout.merged;
+  layout.index_name = tables.layout.index_name;
+  layout.index_text = tables.layout.index_text;
+  layout.precision = precision.name();
+  return writer.finish(std::move(layout), file.unknown_sections());
+}
+
+// The bytes of the same trace with its volumes kept less exactly; of the same file when nothing is
+// to be changed. Optional sections that are not known here are kept. Throws TraceError when the
+// file is damaged, when its volumes are not exact already, or when a rank makes too many calls.
+std::string rewritten(const PackedFile& file, const tit::Precision& precision,
+                      const Progress& progress) {
+  if (precision.level == tit::Precision::Level::exact) return file.bytes();
+  const std::string& kept = file.tables().layout.precision;
+  if (!kept.empty()) {
+    throw TraceError(file.file().name, 0,
+                     "keeps volumes as " + kept + " already; pack the trace that has them exactly");
+  }
+  try {
+    return with_precision(file, precision, progress);
+  } catch (const tit::FormatError& error) {
+    file.damaged(error.what());
+  }
+}
+
 // Packs what is packed already.
 void pack_again(const PackInput& input, const std::string& output, const Progress& progress) {
   const std::string& name = input.files.front().name;
-  const CompressedFile file(input.files.front());
+  const PackedFile file(input.files.front());
   if (input.dialect != Dialect::automatic && input.dialect != file.dialect()) {
     throw TraceError(name, 0, "is packed in the other dialect; unpack it to change that");
   }
@@ -135,7 +305,7 @@ void pack_again(const PackInput& input, const std::string& output, const Progres
 }  // namespace
 
 void pack(const PackInput& input, const std::string& output, const Progress& progress) {
-  if (input.files.size() == 1 && CompressedFile::recognises(input.files.front())) {
+  if (input.files.size() == 1 && PackedFile::recognises(input.files.front())) {
     pack_again(input, output, progress);
     return;
   }

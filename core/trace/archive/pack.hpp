@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "trace/storage/trace_file.hpp"
 #include "trace/tit/column/precision.hpp"
+#include "trace/trace_file.hpp"
 #include "trace/vocabulary/dialect.hpp"
 
 namespace tisim {

@@ -5,13 +5,13 @@
 #include <string_view>
 #include <utility>
 
-#include "trace/compressed/file.hpp"
 #include "trace/error.hpp"
-#include "trace/storage/trace_file.hpp"
+#include "trace/packed/file.hpp"
 #include "trace/tit/codec/error.hpp"
 #include "trace/tit/file/shape.hpp"
 #include "trace/tit/recorder/part_set.hpp"
 #include "trace/tit/recorder/part_trace.hpp"
+#include "trace/trace_file.hpp"
 
 namespace tisim {
 namespace {
@@ -51,7 +51,7 @@ tit::PartSet merged(const std::vector<std::string>& paths, std::size_t begin, st
 
 std::vector<std::string> lines_without_numbers(const std::string& path) {
   std::vector<std::string> lines;
-  const CompressedFile file(file_at(path));
+  const PackedFile file(file_at(path));
   for (const tit::Shape& shape : file.tables().shapes) {
     if (!shape.holes.empty()) continue;
     std::string line = shape.text;

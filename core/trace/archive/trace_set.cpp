@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
-#include "trace/archive/merged.hpp"
-#include "trace/archive/rank_numbers.hpp"
-#include "trace/compressed/matched/matched_sources.hpp"
-#include "trace/compressed/reader.hpp"
 #include "trace/error.hpp"
+#include "trace/grammar/line_parser.hpp"
+#include "trace/packed/attributes.hpp"
+#include "trace/packed/file.hpp"
+#include "trace/packed/reader.hpp"
 #include "trace/text/dialect.hpp"
+#include "trace/text/rank_files.hpp"
 #include "trace/text/reader.hpp"
-#include "trace/volumes/adjusted_reader.hpp"
+#include "trace/trace_file.hpp"
 
 namespace tisim {
 
@@ -21,118 +23,208 @@ constexpr std::size_t kAllBuffers = 64U << 20;  // of all ranks together
 constexpr std::size_t kLeastBuffer = 1U << 10;
 constexpr std::size_t kMostBuffer = 256U << 10;
 
+// The attribute of a receive from any source that says whom it matched.
+constexpr std::string_view kMatchedAttribute = "matched";
+
+bool is_receive(Kind kind) {
+  return kind == Kind::recv || kind == Kind::irecv || kind == Kind::recv_half ||
+         kind == Kind::probe || kind == Kind::iprobe;
+}
+
+// Decorates the reader of a rank of a packed trace. A receive without that attribute, a probe that
+// found nothing and a persistent receive stay as they are.
+class MatchedSourcesReader final : public RankReader {
+ public:
+  // `file`, which must have the attribute, must outlive the reader.
+  MatchedSourcesReader(std::unique_ptr<RankReader> reader, const PackedFile& file,
+                       std::int32_t rank);
+
+  std::size_t read(Op* out, std::size_t capacity) override;
+  // Only where each call matches the same rank each time, of what its attribute says.
+  bool stop_at_loops() override;
+  void heed_turns(bool heeds) override { reader_->heed_turns(heeds); }
+  std::optional<LoopTurn> next_turn() override { return reader_->next_turn(); }
+  void skip_repetitions(std::uint64_t count) override { reader_->skip_repetitions(count); }
+  std::uint64_t bytes_read() const override { return reader_->bytes_read(); }
+  std::string file() const override { return reader_->file(); }
+  bool uses_mistaken_null() const override { return reader_->uses_mistaken_null(); }
+  bool uses_lost_type() const override { return reader_->uses_lost_type(); }
+
+ private:
+  // Whom the receive of a line matched; kAnySource when nothing is known.
+  std::int32_t source_of(std::uint32_t line);
+
+  std::unique_ptr<RankReader> reader_;
+  const PackedFile& file_;
+  std::int32_t rank_;
+  AttributeWalk walk_;
+  std::uint32_t attribute_;
+  bool is_at_line_ = true;  // the walk has not ended
+};
+
+MatchedSourcesReader::MatchedSourcesReader(std::unique_ptr<RankReader> reader,
+                                           const PackedFile& file, std::int32_t rank)
+    : reader_(std::move(reader)),
+      file_(file),
+      rank_(rank),
+      walk_(file, rank),
+      attribute_(file.attributes()->number_of(kMatchedAttribute).value()) {
+  is_at_line_ = walk_.next();
+}
+
+std::size_t MatchedSourcesReader::read(Op* out, std::size_t capacity) {
+  const std::size_t count = reader_->read(out, capacity);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (out[i].peer == kAnySource && is_receive(out[i].kind)) {
+      out[i].peer = source_of(out[i].line);
+    }
+  }
+  return count;
+}
+
+bool MatchedSourcesReader::stop_at_loops() {
+  return AttributeWalk(file_, rank_).repeats(attribute_) && reader_->stop_at_loops();
+}
+
+std::int32_t MatchedSourcesReader::source_of(std::uint32_t line) {
+  while (is_at_line_ && walk_.line() < line) is_at_line_ = walk_.next();
+  if (!is_at_line_ || walk_.line() > line) return kAnySource;
+  for (const AttributeWalk::Value& value : walk_.values()) {
+    if (value.attribute != attribute_) continue;
+    if (value.value < 0 || value.value >= file_.ranks()) {
+      file_.damaged("a receive matched what is no rank");
+    }
+    return static_cast<std::int32_t>(value.value);
+  }
+  return kAnySource;
+}
+
 }  // namespace
+
+struct TraceSet::Files {
+  // In the order of ranks.
+  explicit Files(std::vector<TraceFile> files) : by_rank(std::move(files)) {}
+  explicit Files(std::unique_ptr<const PackedFile> file) : packed(std::move(file)) {}
+
+  std::vector<TraceFile> by_rank = {};
+  bool are_parts = false;                         // of one file
+  std::unique_ptr<const PackedFile> packed = {};  // instead of them
+};
+
+struct TraceSet::Reading {
+  Reading(std::int32_t ranks, Dialect dialect, const TraceOptions& given)
+      : options(given), vocabulary(given.custom_actions) {
+    grammar.ranks = ranks;
+    grammar.dialect = dialect;
+    grammar.mistaken_null_is_any = given.mistaken_null_is_any;
+    grammar.keeps_locations = !given.speedups.empty();
+    grammar.vocabulary = &vocabulary;
+  }
+
+  TraceOptions options;
+  Vocabulary vocabulary;
+  TraceGrammar grammar;
+};
 
 TraceSet::TraceSet(std::shared_ptr<const Files> files, Dialect dialect, const TraceOptions& options)
     : files_(std::move(files)),
-      vocabulary_(options.custom_actions),
-      compute_noise_(options.compute_noise),
-      speedups_(options.speedups),
-      volume_factors_(options.volume_factors),
-      sources_are_matched_(options.sources_are_matched) {
-  grammar_.ranks = files_->ranks();
-  grammar_.dialect = dialect;
-  grammar_.mistaken_null_is_any = options.mistaken_null_is_any;
-  grammar_.keeps_locations = !options.speedups.empty();
-  grammar_.vocabulary = &vocabulary_;
-}
+      reading_(std::make_unique<const Reading>(
+          files_->packed ? files_->packed->ranks()
+                         : static_cast<std::int32_t>(files_->by_rank.size()),
+          dialect, options)) {}
 
-std::int32_t TraceSet::Files::ranks() const {
-  if (compressed) return compressed->ranks();
-  return static_cast<std::int32_t>(by_rank.size());
-}
+TraceSet::~TraceSet() = default;
 
 std::shared_ptr<const TraceSet> TraceSet::open(std::vector<TraceFile> files,
                                                const std::string& name, Dialect dialect,
                                                const TraceOptions& options,
                                                const Progress& progress) {
   if (files.empty()) throw TraceError(name, 0, "has no trace file in it");
-  Files sorted;
-  if (files.size() == 1 && CompressedFile::recognises(files.front())) {
-    sorted.compressed = std::make_unique<const CompressedFile>(std::move(files.front()));
+  std::shared_ptr<Files> sorted;
+  if (files.size() == 1 && PackedFile::recognises(files.front())) {
+    sorted = std::make_shared<Files>(std::make_unique<const PackedFile>(std::move(files.front())));
+    if (dialect == Dialect::automatic) dialect = sorted->packed->dialect();
   } else if (files.size() == 1) {
     const MergedFile merged(files.front(), MergedFile::Comments::left_out,
                             part_of(progress, 0.0, 0.4));
-    sorted.split = merged.ranks() > 1;
-    sorted.by_rank = sorted.split ? merged.split(part_of(progress, 0.4, 1.0)) : std::move(files);
+    const bool are_parts = merged.ranks() > 1;
+    sorted = std::make_shared<Files>(are_parts ? merged.split(part_of(progress, 0.4, 1.0))
+                                               : std::move(files));
+    sorted->are_parts = are_parts;
   } else {
-    sorted = sorted_by_rank(std::move(files), name, progress);
+    const std::vector<std::int64_t> ranks = ranks_of(files, name, progress);
+    sorted = std::make_shared<Files>(std::vector<TraceFile>(files.size()));
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      sorted->by_rank[static_cast<std::size_t>(ranks[i])] = std::move(files[i]);
+    }
   }
-  if (dialect == Dialect::automatic) {
-    dialect = sorted.compressed ? sorted.compressed->dialect() : detect_dialect(sorted.by_rank);
-  }
-  return std::shared_ptr<const TraceSet>(
-      new TraceSet(std::make_shared<const Files>(std::move(sorted)), dialect, options));
+  if (dialect == Dialect::automatic) dialect = detect_dialect(sorted->by_rank);
+  return std::shared_ptr<const TraceSet>(new TraceSet(std::move(sorted), dialect, options));
 }
 
 std::shared_ptr<const TraceSet> TraceSet::with(const TraceOptions& options) const {
-  return std::shared_ptr<const TraceSet>(new TraceSet(files_, grammar_.dialect, options));
+  return std::shared_ptr<const TraceSet>(new TraceSet(files_, dialect(), options));
 }
 
-TraceSet::Files TraceSet::sorted_by_rank(std::vector<TraceFile> files, const std::string& name,
-                                         const Progress& progress) {
-  const std::vector<std::int64_t> ranks = ranks_of(files, name, progress);
-  Files sorted;
-  sorted.by_rank.resize(files.size());
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    sorted.by_rank[static_cast<std::size_t>(ranks[i])] = std::move(files[i]);
-  }
-  return sorted;
-}
+const PackedFile* TraceSet::packed() const { return files_->packed.get(); }
+
+std::int32_t TraceSet::ranks() const { return reading_->grammar.ranks; }
+
+Dialect TraceSet::dialect() const { return reading_->grammar.dialect; }
 
 std::string TraceSet::file(std::int32_t rank) const {
-  if (files_->compressed) return files_->compressed->display_name(rank);
+  if (packed() != nullptr) return packed()->display_name(rank);
   return files_->by_rank[static_cast<std::size_t>(rank)].name;
 }
 
 std::uint64_t TraceSet::bytes() const {
-  if (files_->compressed) return files_->compressed->calls();
+  if (packed() != nullptr) return packed()->calls();
   return std::accumulate(
       files_->by_rank.begin(), files_->by_rank.end(), std::uint64_t{0},
       [](std::uint64_t sum, const TraceFile& file) { return sum + file.size(); });
 }
 
 std::uint64_t TraceSet::bytes_of(std::int32_t rank) const {
-  if (files_->compressed) return files_->compressed->calls_of(rank);
+  if (packed() != nullptr) return packed()->calls_of(rank);
   return files_->by_rank[static_cast<std::size_t>(rank)].size();
 }
 
 std::string TraceSet::precision() const {
-  const bool is_exact =
-      !files_->compressed || files_->compressed->tables().layout.precision.empty();
-  return is_exact ? "exact" : files_->compressed->tables().layout.precision;
+  const bool is_exact = packed() == nullptr || packed()->tables().layout.precision.empty();
+  return is_exact ? "exact" : packed()->tables().layout.precision;
 }
 
 bool TraceSet::has_matched_sources() const {
-  const CompressedAttributes* const all = attributes();
+  const PackedAttributes* const all = packed() == nullptr ? nullptr : packed()->attributes();
   return all != nullptr && all->number_of(kMatchedAttribute);
 }
 
 std::optional<std::uint64_t> TraceSet::actions() const {
-  return files_->compressed ? std::optional(files_->compressed->actions()) : std::nullopt;
+  return packed() != nullptr ? std::optional(packed()->actions()) : std::nullopt;
 }
 
 std::unique_ptr<RankReader> TraceSet::open(std::int32_t rank, CallTable& calls) const {
-  const std::size_t buffer =
-      std::clamp(kAllBuffers / static_cast<std::size_t>(ranks()), kLeastBuffer, kMostBuffer);
+  const TraceOptions& options = reading_->options;
+  const TraceGrammar& grammar = reading_->grammar;
   std::unique_ptr<RankReader> reader;
-  if (files_->compressed) {
-    reader = std::make_unique<CompressedReader>(shared_from_this(), grammar_, rank,
-                                                *files_->compressed, calls);
-    if (sources_are_matched_ && has_matched_sources()) {
-      reader = std::make_unique<MatchedSourcesReader>(std::move(reader), *files_->compressed, rank);
+  if (packed() != nullptr) {
+    reader = std::make_unique<PackedReader>(shared_from_this(), grammar, rank, *packed(), calls);
+    if (options.sources_are_matched && has_matched_sources()) {
+      reader = std::make_unique<MatchedSourcesReader>(std::move(reader), *packed(), rank);
     }
   } else {
-    reader = std::make_unique<TextReader>(shared_from_this(), grammar_, rank,
+    const std::size_t buffer =
+        std::clamp(kAllBuffers / static_cast<std::size_t>(ranks()), kLeastBuffer, kMostBuffer);
+    reader = std::make_unique<TextReader>(shared_from_this(), grammar, rank,
                                           files_->by_rank[static_cast<std::size_t>(rank)],
-                                          files_->split, buffer, calls);
+                                          files_->are_parts, buffer, calls);
   }
-  const ComputeNoiseStream noise(compute_noise_, rank);
-  if (!noise.is_on() && speedups_.empty() && volume_factors_.empty()) return reader;
+  const ComputeNoiseStream noise(options.compute_noise, rank);
+  if (!noise.is_on() && options.speedups.empty() && options.volume_factors.empty()) return reader;
   std::optional<SpeedupStream> speedups;
-  if (!speedups_.empty()) speedups.emplace(speedups_, calls);
+  if (!options.speedups.empty()) speedups.emplace(options.speedups, calls);
   return std::make_unique<AdjustedReader>(std::move(reader), noise, std::move(speedups),
-                                          volume_factors_);
+                                          options.volume_factors);
 }
 
 }  // namespace tisim

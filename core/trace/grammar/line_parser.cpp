@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
-#include "trace/grammar/number.hpp"
+#include "trace/error.hpp"
 #include "trace/grammar/words.hpp"
+#include "trace/vocabulary/datatype.hpp"
+#include "trace/vocabulary/file_name.hpp"
+#include "trace/vocabulary/views/file_view.hpp"
 
 namespace tisim {
 
@@ -369,6 +373,507 @@ void LineParser::custom(const Action& action, Op& op) {
   call.arguments.clear();
   call.words.assign(words.begin(), words.end());
   call.words.front() = action.name;
+  op.call = calls_->intern(call);
+}
+
+// The arguments of a line, one by one, and what is said about those that are wrong.
+
+namespace {
+
+std::string listed(std::size_t number, std::string_view noun) {
+  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
+}  // namespace
+
+void LineParser::fail(std::string message) const {
+  fail_line(*file_, at_hand().number, at_hand().line, std::move(message));
+}
+
+std::string LineParser::cut_hint() const {
+  return at_hand().cut ? "; the file ends inside this line, it looks cut: copy or trace it again"
+                       : "";
+}
+
+void LineParser::need(const Action& action, std::size_t least, std::size_t most) {
+  const std::size_t arguments = calls_->scratch().words.size() - 1;
+  if (arguments < least || arguments > most) wrong_arguments(action);
+}
+
+void LineParser::wrong_arguments(const Action& action) {
+  const std::size_t arguments = calls_->scratch().words.size() - 1;
+  const bool legacy = grammar_->dialect == Dialect::legacy && !action.legacy_usage.empty();
+  std::string message = std::string(action.name) + " needs " +
+                        std::string(legacy ? action.legacy_usage : action.usage) + ", got " +
+                        listed(arguments, "argument");
+  if (action.form == Form::collective && action.usage.find("P-1") != std::string_view::npos) {
+    message += " (P is " + std::to_string(grammar_->ranks) + ")";
+  }
+  if (at_hand().cut) {
+    message += cut_hint();
+  } else if (!action.legacy_usage.empty()) {
+    message += legacy ? "; if the trace has tags, read it in the modern dialect"
+                      : "; if the trace has no tags, read it in the legacy dialect";
+  }
+  fail(std::move(message));
+}
+
+void LineParser::unknown_action(std::string_view word) {
+  // `tisim record` writes this action, which a user may have registered to leave such calls out.
+  const std::vector<std::string_view>& words = calls_->scratch().words;
+  if (word == "unsupported" && words.size() == 3) {
+    fail("the program called " + std::string(words[1]) + ' ' + std::string(words[2]) +
+         " times, which a trace cannot express; --ignore-unsupported goes on without these calls");
+  }
+  std::string message = "there is no action " + quoted(word);
+  if (at_hand().cut) fail(message + cut_hint());
+  const std::string near = grammar_->vocabulary->nearest(word);
+  if (!near.empty()) message += ", but " + near;
+  fail(message + "; an action of your own has to be registered");
+}
+
+std::int64_t LineParser::communicator_id(std::string_view word, bool may_be_world) {
+  const std::int64_t id = whole(word, "communicator");
+  if (id < 0 || id > std::numeric_limits<std::uint16_t>::max()) {
+    fail("communicator " + quoted(word) + " is not between 0 and 65535");
+  }
+  if (id == 0 && !may_be_world) fail("communicator 0 is the world; it is neither made nor freed");
+  return id;
+}
+
+std::int32_t LineParser::request_number(std::string_view word) {
+  const std::int64_t number = whole(word, "request");
+  if (number < 0 || number > std::numeric_limits<std::int32_t>::max()) {
+    fail("request " + quoted(word) + " is not between 0 and 2147483647");
+  }
+  return static_cast<std::int32_t>(number);
+}
+
+std::int64_t LineParser::whole(std::string_view word, std::string_view what) {
+  std::int64_t value = 0;
+  const char* fault = nullptr;
+  switch (read_whole(word, value)) {
+    case NumberFault::none:
+      return value;
+    case NumberFault::not_a_number:
+      fault = " is not a number";
+      break;
+    case NumberFault::not_whole:
+      fault = " is not a whole number";
+      break;
+    case NumberFault::too_large:
+      fault = " does not fit into 64 bits";
+      break;
+  }
+  fail(std::string(what) + " " + quoted(word) + fault);
+}
+
+std::int64_t LineParser::count(std::string_view word, std::string_view what) {
+  const std::int64_t value = whole(word, what);
+  if (value < 0) fail(std::string(what) + " " + quoted(word) + " is negative; it is 0 or more");
+  return value;
+}
+
+double LineParser::volume(std::string_view word, std::string_view what) {
+  double value = 0;
+  const NumberFault fault = read_real(word, value);
+  if (fault != NumberFault::none || value < 0) {
+    fail(std::string(what) + " " + quoted(word) +
+         (fault == NumberFault::too_large ? " is beyond what a number can be"
+          : fault != NumberFault::none    ? " is not a number"
+                                          : " is negative; it is 0 or more"));
+  }
+  return value + 0.0;  // no negative zero
+}
+
+std::int32_t LineParser::tag(std::string_view word, bool may_be_any) {
+  const std::int64_t value = whole(word, "tag");
+  if (value == kAnyTag && may_be_any) return kAnyTag;
+  if (value < 0) {
+    fail("tag " + quoted(word) +
+         (may_be_any ? " is neither 0 or more nor -444, any tag"
+                     : " is negative; a message's tag is 0 or more"));
+  }
+  if (value > std::numeric_limits<std::int32_t>::max()) {
+    fail("tag " + quoted(word) + " is more than 2147483647");
+  }
+  return static_cast<std::int32_t>(value);
+}
+
+std::int32_t LineParser::destination(std::string_view word) {
+  const std::int64_t rank = whole(word, "destination");
+  if (rank == kProcNull || rank == kSimGridNull) return kProcNull;
+  return existing_rank(rank, "destination");
+}
+
+std::int32_t LineParser::source(std::string_view word, std::uint8_t& flags) {
+  const std::int64_t rank = whole(word, "source");
+  if (rank == kAnySource) return kAnySource;
+  if (rank == kProcNull) return kProcNull;
+  if (rank == kSimGridNull) {
+    if (!grammar_->mistaken_null_is_any) return kProcNull;
+    uses_mistaken_null_ = true;
+    flags |= kNullIsMistaken;
+    return kAnySource;
+  }
+  return existing_rank(rank, "source");
+}
+
+std::int32_t LineParser::existing_rank(std::int64_t rank, std::string_view what) {
+  // No communicator has more ranks than the world.
+  if (rank < 0 || rank >= grammar_->ranks) {
+    fail(std::string(what) + " " + std::to_string(rank) + " does not exist: " +
+         (grammar_->ranks == 1
+              ? "the trace has rank 0 only"
+              : "the ranks of this trace are 0 to " + std::to_string(grammar_->ranks - 1)) +
+         "; is the file of a rank missing?");
+  }
+  return static_cast<std::int32_t>(rank);
+}
+
+void LineParser::check_type(std::int64_t type) {
+  if (type == kLostType) uses_lost_type_ = true;
+  if (type_width(type) == kNoType) {
+    fail("there is no type " + std::to_string(type) + "; types are 0 to 59, and -1");
+  }
+}
+
+// Of `elements` whose type is the word at `type_index`, if there is one.
+std::int64_t LineParser::bytes(std::int64_t elements, std::size_t type_index) {
+  const Words& words = calls_->scratch().words;
+  std::int64_t width = double_default_ ? kDoubleWidth : kByteWidth;
+  if (type_index < words.size()) {
+    const std::int64_t type = whole(words[type_index], "type");
+    check_type(type);
+    width = type_width(type);
+  }
+  std::int64_t total = 0;
+  if (__builtin_mul_overflow(elements, width, &total)) {
+    fail("a message of " + std::to_string(elements) + " times " + std::to_string(width) +
+         " bytes does not fit into 64 bits");
+  }
+  return total;
+}
+
+// Lines about files.
+
+namespace {
+
+constexpr std::string_view kSize = "size=";
+
+}  // namespace
+
+std::size_t LineParser::file(const Action& action, Op* out) {
+  out->tag = static_cast<std::int32_t>(action.operation);
+  const std::size_t made = own_part(action, out);
+  return file_traits_of(action.operation).synchronises ? synchronised(out, made) : made;
+}
+
+// The ranks wait for each other, then each does its part.
+std::size_t LineParser::synchronised(Op* out, std::size_t made) {
+  Call& call = calls_->scratch().call;
+  call = Call{};
+  call.operation = Operation::barrier;
+  call.comm = at_hand().comm;
+  std::copy_backward(out, out + made, out + 2 + made);
+  out[1] = Op{};
+  out[1].kind = Kind::collective;
+  out[1].comm = at_hand().comm;
+  out[1].call = calls_->intern(call);
+  return 2 + made;
+}
+
+// What a rank does in the call.
+std::size_t LineParser::own_part(const Action& action, Op* out) {
+  const Words& words = calls_->scratch().words;
+  if (ends_split(action.operation)) {
+    need(action, 1, 1);
+    out->peer = handle(words[1]);
+    return 1;
+  }
+  switch (own_part_of(action.operation)) {
+    case Operation::open:
+      opened_file(action, *out);
+      return 1;
+    case Operation::close:
+    case Operation::fsync:
+      need(action, 1, 1);
+      out->peer = handle(words[1]);
+      return 1;
+    case Operation::read:
+    case Operation::write:
+    case Operation::file_set_size:
+    case Operation::file_preallocate:
+      need(action, 2, 2);
+      out->peer = handle(words[1]);
+      out->bytes = count(words[2], "bytes");
+      return 1;
+    case Operation::pread:
+    case Operation::pwrite:
+      need(action, 3, 3);
+      out->peer = handle(words[1]);
+      out->bytes = count(words[2], "bytes");
+      return offset(out, count(words[3], "offset"));
+    case Operation::lseek:
+      return sought(action, out);
+    case Operation::file_set_view:
+      viewed(action, *out);
+      return 1;
+    default:
+      named_file(action, *out);
+      return 1;
+  }
+}
+
+void LineParser::opened_file(const Action& action, Op& op) {
+  const Words& words = calls_->scratch().words;
+  need(action, 2, 4);
+  op.peer = handle(words[1]);
+  std::int64_t size = kUnknownSize;
+  std::size_t flags = words.size();
+  for (std::size_t i = 3; i < words.size(); ++i) {
+    if (words[i].starts_with(kSize)) {
+      size = count(words[i].substr(kSize.size()), "size");
+      if (i + 1 < words.size()) wrong_arguments(action);
+    } else if (flags == words.size()) {
+      flags = i;
+    } else {
+      wrong_arguments(action);
+    }
+  }
+  const std::string_view letters = flags < words.size() ? words[flags] : kDefaultOpenFlags;
+  if (!are_open_flags(letters)) {
+    fail("flags " + quoted(letters) + " are not letters of " + quoted(kOpenFlags) +
+         ": read, write, create, truncate, append, exclusive; one of r, w and a among them");
+  }
+  const std::string name(words[2]);
+  named_file(action, op);
+  Call& call = calls_->scratch().call;
+  call.words = {name, std::string(letters)};
+  call.arguments.assign({static_cast<double>(size)});
+  op.call = calls_->intern(call);
+}
+
+void LineParser::viewed(const Action& action, Op& op) {
+  const Words& words = calls_->scratch().words;
+  if (words.size() < 2) need(action, 1, 1);
+  op.peer = handle(words[1]);
+  Call& call = calls_->scratch().call;
+  call = Call{};
+  call.operation = Operation::file_set_view;
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    call.arguments.push_back(static_cast<double>(count(words[i], "number of a view")));
+  }
+  const std::string fault = words.size() > 2 ? FileView::fault(call.arguments) : std::string{};
+  if (!fault.empty()) fail(fault);
+  op.call = calls_->intern(call);
+}
+
+void LineParser::named_file(const Action& action, Op& op) {
+  const Words& words = calls_->scratch().words;
+  const bool is_open = own_part_of(action.operation) == Operation::open;
+  if (!is_open) need(action, 1, 1);
+  const std::string_view name = words[is_open ? 2 : 1];
+  if (!is_file_name(name)) {
+    fail("in the name " + quoted(name) +
+         " a % is followed by d or 0Nd, which stands for the number of the rank, or by another %");
+  }
+  Call& call = calls_->scratch().call;
+  call = Call{};
+  call.operation = action.operation;
+  call.words.assign({std::string(name)});
+  if (!is_open) op.call = calls_->intern(call);
+}
+
+std::size_t LineParser::sought(const Action& action, Op* out) {
+  const Words& words = calls_->scratch().words;
+  need(action, 2, 3);
+  SeekFrom from = SeekFrom::beginning;
+  if (words.size() > 3) {
+    if (words[3] == "cur") {
+      from = SeekFrom::position;
+    } else if (words[3] == "end") {
+      from = SeekFrom::end;
+    } else if (words[3] != "set") {
+      wrong_arguments(action);
+    }
+  }
+  const std::int64_t distance =
+      from == SeekFrom::beginning ? count(words[2], "offset") : whole(words[2], "offset");
+  out->peer = handle(words[1]);
+  Call& call = calls_->scratch().call;
+  call = Call{};
+  call.operation = Operation::lseek;
+  call.arguments.assign({static_cast<double>(from)});
+  out->call = calls_->intern(call);
+  return offset(out, distance);
+}
+
+// The second operation of a line.
+std::size_t LineParser::offset(Op* out, std::int64_t offset) {
+  out[1] = Op{};
+  out[1].kind = Kind::file_offset;
+  out[1].bytes = offset;
+  if (own_part_of(file_call_of(out[0])) != Operation::lseek &&
+      out[0].bytes > std::numeric_limits<std::int64_t>::max() - offset) {
+    fail("the offset and the bytes together do not fit into 64 bits");
+  }
+  return 2;
+}
+
+std::int32_t LineParser::handle(std::string_view word) {
+  const std::int64_t number = whole(word, "handle");
+  if (number < 0 || number > std::numeric_limits<std::int32_t>::max()) {
+    fail("handle " + quoted(word) + " is not between 0 and 2147483647");
+  }
+  return static_cast<std::int32_t>(number);
+}
+
+// Requests in a line: what makes one, what names one, by its key or by its number.
+
+// Takes the last arguments `comm=`, `request=` and `requests=` off the line, each of them once.
+void LineParser::take_named_arguments() {
+  CallTable::Scratch& hand = at_hand();
+  for (bool has_comm = false; hand.words.size() > 1;) {
+    const std::string_view last = hand.words.back();
+    const std::size_t equals = last.find('=');
+    if (equals == std::string_view::npos) return;
+    const std::string_view name = last.substr(0, equals);
+    const std::string_view value = last.substr(equals + 1);
+    if (name == "comm" && !has_comm) {
+      hand.comm = static_cast<std::uint16_t>(communicator_id(value, true));
+      has_comm = true;
+    } else if (name == "request" && hand.request < 0) {
+      hand.request = request_number(value);
+    } else if (name == "requests" && hand.requests.data() == nullptr) {
+      hand.requests = value;
+    } else {
+      return;
+    }
+    hand.words.pop_back();
+  }
+}
+
+// The line has `request=`: gives its request the number, or names that request.
+std::size_t LineParser::number_request(const Action& action, Op* out, std::size_t made) {
+  Kind kind = Kind::number_request;
+  switch (out->kind) {
+    case Kind::wait:
+    case Kind::test:
+    case Kind::start:
+    case Kind::cancel:
+    case Kind::request_free:
+      return made;  // see request()
+    case Kind::icollective:
+      out->flags |= kNumbered;
+      out->tag = at_hand().request;
+      return made;
+    case Kind::isend:
+    case Kind::issend:
+    case Kind::ibsend:
+    case Kind::irecv:
+      break;
+    case Kind::send_init:
+    case Kind::ssend_init:
+    case Kind::bsend_init:
+    case Kind::recv_init:
+      kind = Kind::number_persistent;
+      break;
+    case Kind::file:
+      if (file_traits_of(action.operation).makes_request) break;
+      [[fallthrough]];
+    default:
+      fail(std::string(action.name) + " takes no request=: it neither makes nor names a request");
+  }
+  out[made] = Op{};
+  out[made].kind = kind;
+  out[made].bytes = at_hand().request;
+  return made + 1;
+}
+
+void LineParser::request(const Action& action, Op& op) {
+  const Words& words = calls_->scratch().words;
+  if (action.form == Form::start && words.size() >= 5) {
+    started(op);
+    return;
+  }
+  if (at_hand().request >= 0) {
+    // A key may stand before it, for other readers; it is not used.
+    if (words.size() > 1) need(action, 3, 3);
+    for (std::size_t i = 1; i < words.size(); ++i) whole(words[i], "argument");
+    op.flags |= kNumbered;
+    op.peer = kAnySource;
+    op.bytes = at_hand().request;
+    return;
+  }
+  const bool completes = action.kind == Kind::wait || action.kind == Kind::test;
+  if (grammar_->dialect == Dialect::legacy && action.form == Form::request) {
+    if (!completes) wrong_arguments(action);
+    need(action, 0, 0);
+    op.kind = action.kind == Kind::wait ? Kind::wait_last : Kind::test_last;
+    return;
+  }
+  need(action, 3, 3);
+  const std::int64_t from = whole(words[1], "source");
+  const std::int64_t to = whole(words[2], "destination");
+  if (from == kSimGridNull && to == kSimGridNull) {  // how SimGrid writes a collective's request
+    if (!completes) {
+      fail(std::string(action.name) +
+           " is not for the request of a collective; MPI allows only to wait for it or to test it");
+    }
+    if (action.kind == Kind::wait) op.kind = Kind::wait_icollective;
+    op.peer = kAnySource;
+    op.bytes = kAnySource;
+    op.tag = static_cast<std::int32_t>(whole(words[3], "tag"));
+    return;
+  }
+  op.peer = source(words[1], op.flags);
+  op.bytes = destination(words[2]);
+  op.tag = tag(words[3], true);
+}
+
+// `Start dst tag bytes type`, which SimGrid's tracer writes for a send and, then with this rank for
+// `dst`, for a receive. The type is that of the buffer, the size is already in bytes.
+void LineParser::started(Op& op) {
+  const Words& words = calls_->scratch().words;
+  const std::int64_t to = whole(words[1], "destination");
+  op.tag = tag(words[2], true);
+  op.bytes = count(words[3], "size");
+  if (to == rank_ && at_hand().comm == 0) {
+    op.kind = Kind::irecv;
+    op.peer = kAnySource;
+    op.flags |= kSourceLost;
+  } else {
+    op.kind = Kind::isend;
+    op.peer = destination(words[1]);
+  }
+}
+
+void LineParser::requests(const Action& action, Op& op) {
+  need(action, 0, 1);
+  const Words& words = calls_->scratch().words;
+  op.bytes = words.size() > 1 ? count(words[1], "number of requests") : 0;
+  if (at_hand().requests.data() != nullptr) list_requests(op);
+}
+
+void LineParser::list_requests(Op& op) {
+  Call& call = calls_->scratch().call;
+  call = Call{};
+  call.operation = Operation::requests;
+  for (std::string_view rest = at_hand().requests; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    call.arguments.push_back(request_number(rest.substr(0, end)));
+    if (end + 1 == rest.size()) fail("requests= ends in a comma; a number follows each");
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  std::vector<double> sorted = call.arguments;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) {
+    fail("request " + std::to_string(static_cast<std::int64_t>(*twice)) +
+         " stands twice in requests=");
+  }
+  op.flags |= kNumbered;
   op.call = calls_->intern(call);
 }
 

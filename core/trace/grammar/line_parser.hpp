@@ -1,4 +1,4 @@
-// One line of a trace, in whatever spelling, to operations.
+// How the lines of a trace are read: what all its ranks have in common.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,26 @@
 #include <utility>
 #include <vector>
 
-#include "trace/grammar/trace_grammar.hpp"
 #include "trace/vocabulary/call.hpp"
 #include "trace/vocabulary/collective_layout.hpp"
+#include "trace/vocabulary/dialect.hpp"
 #include "trace/vocabulary/op.hpp"
 #include "trace/vocabulary/vocabulary.hpp"
 
 namespace tisim {
+
+// What SimGrid's tracer writes for both ANY_SOURCE and PROC_NULL.
+inline constexpr std::int64_t kSimGridNull = -333;
+
+struct TraceGrammar {
+  std::int32_t ranks = 0;
+  Dialect dialect = Dialect::modern;  // never automatic
+  bool mistaken_null_is_any = true;   // -333 in a receive
+  bool keeps_locations = false;       // `location` lines keep their words (kHasLocation)
+  const Vocabulary* vocabulary = nullptr;
+};
+
+// One line of a trace, in whatever spelling, to operations.
 
 // There may be a million of them: what they know of a line while they read it is in the call table.
 class LineParser {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "trace/compressed/call_plans.hpp"
+#include "trace/packed/call_plans.hpp"
 #include "trace/error.hpp"
 #include "trace/grammar/line_parser.hpp"
 #include "trace/vocabulary/collective_call.hpp"

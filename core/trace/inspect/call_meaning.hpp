@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/compressed/file.hpp"
-#include "trace/grammar/trace_grammar.hpp"
+#include "trace/packed/file.hpp"
+#include "trace/grammar/line_parser.hpp"
 #include "trace/inspect/contexts.hpp"
 #include "trace/vocabulary/call.hpp"
 #include "trace/vocabulary/op.hpp"
@@ -35,7 +35,7 @@ struct CallMeaning {
 class CallReader {
  public:
   // Both must outlive it.
-  CallReader(const CompressedFile& file, const TraceGrammar& grammar)
+  CallReader(const PackedFile& file, const TraceGrammar& grammar)
       : file_(file), grammar_(grammar), calls_(std::make_unique<CallTable>()) {}
 
   // Of the call of `signature` with `numbers` in its holes, on `rank`.
@@ -48,7 +48,7 @@ class CallReader {
   void measure_collective(const Call& call, CallMeaning& meaning) const;
   std::string action_word() const;
 
-  const CompressedFile& file_;
+  const PackedFile& file_;
   const TraceGrammar& grammar_;
   std::unique_ptr<CallTable> calls_;
 };

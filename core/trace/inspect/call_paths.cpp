@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "trace/compressed/attributes.hpp"
+#include "trace/packed/attributes.hpp"
 #include "trace/inspect/call_sites.hpp"
 #include "trace/tit/file/shape.hpp"
 
@@ -17,7 +17,7 @@ constexpr std::string_view kModuleComment = "# module: ";
 }  // namespace
 
 void CallPathCounter::take(std::uint32_t rank_class, const ClassCounter& counter) {
-  const CompressedAttributes* const attributes = file_.attributes();
+  const PackedAttributes* const attributes = file_.attributes();
   if (attributes == nullptr) return;
   const std::optional<std::uint32_t> call_site = attributes->number_of(kCallSiteAttribute);
   if (!call_site) return;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/compressed/file.hpp"
+#include "trace/packed/file.hpp"
 #include "trace/inspect/class_counter.hpp"
 
 namespace tisim {
@@ -22,7 +22,7 @@ struct CallPathSummary {
 class CallPathCounter {
  public:
   // `file` must outlive it.
-  explicit CallPathCounter(const CompressedFile& file) : file_(file) {}
+  explicit CallPathCounter(const PackedFile& file) : file_(file) {}
 
   // Takes the calls of a class, which `counter` has counted.
   void take(std::uint32_t rank_class, const ClassCounter& counter);
@@ -30,7 +30,7 @@ class CallPathCounter {
   std::vector<CallPathSummary> summaries() const;
 
  private:
-  const CompressedFile& file_;
+  const PackedFile& file_;
   std::map<std::pair<std::int64_t, std::string>, std::uint64_t> calls_;  // of path and action
 };
 

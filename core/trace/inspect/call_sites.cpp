@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "trace/compressed/attributes.hpp"
+#include "trace/packed/attributes.hpp"
 
 namespace tisim {
 
@@ -11,7 +11,7 @@ namespace {
 // The paths of the calls of one class.
 class ClassPaths {
  public:
-  ClassPaths(const CompressedFile& file, std::uint32_t rank_class)
+  ClassPaths(const PackedFile& file, std::uint32_t rank_class)
       : file_(file), attributes_(file.attributes()), class_(rank_class) {
     if (attributes_ != nullptr) site_ = attributes_->number_of(kCallSiteAttribute);
   }
@@ -32,15 +32,15 @@ class ClassPaths {
   }
 
  private:
-  const CompressedFile& file_;
-  const CompressedAttributes* attributes_;
+  const PackedFile& file_;
+  const PackedAttributes* attributes_;
   std::uint32_t class_;
   std::optional<std::uint32_t> site_;
 };
 
 }  // namespace
 
-CallSites::CallSites(const CompressedFile& file) {
+CallSites::CallSites(const PackedFile& file) {
   const tit::TraceTables& tables = file.tables();
   std::map<std::pair<std::uint32_t, std::string_view>, std::size_t> known;
   for (std::uint32_t i = 0; i < tables.classes.size(); ++i) {

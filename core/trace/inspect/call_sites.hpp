@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/compressed/file.hpp"
+#include "trace/packed/file.hpp"
 
 namespace tisim {
 
@@ -17,7 +17,7 @@ namespace tisim {
 class CallSites {
  public:
   // `file` must outlive it. Throws TraceError.
-  explicit CallSites(const CompressedFile& file);
+  explicit CallSites(const PackedFile& file);
 
   std::size_t count() const { return sites_.size(); }
   // Stands for the end of a rank's trace.

@@ -4,13 +4,13 @@
 #include <map>
 #include <utility>
 
-#include "trace/compressed/column_stream.hpp"
+#include "trace/packed/column_stream.hpp"
 #include "trace/tit/file/volume_code.hpp"
 #include "trace/tit/grammar/expansion.hpp"
 
 namespace tisim {
 
-ClassCounter::ClassCounter(const CompressedFile& file, std::uint32_t rank_class, CallReader& reader,
+ClassCounter::ClassCounter(const PackedFile& file, std::uint32_t rank_class, CallReader& reader,
                            const CallSites& sites, Statistics& into)
     : file_(file),
       number_(rank_class),
@@ -210,7 +210,7 @@ void ClassCounter::read_column(std::uint32_t position) {
   ColumnStream column(file_, file_.column_of(rank));
   tit::Expansion expansion(class_.grammar);
   const auto value_at = [&](std::uint32_t place) {
-    const CompressedFile::Site& found = file_.site(place);
+    const PackedFile::Site& found = file_.site(place);
     return found.varies ? column.next(found.model) : found.value;
   };
   bool doubles = false;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "trace/compressed/file.hpp"
+#include "trace/packed/file.hpp"
 #include "trace/inspect/call_meaning.hpp"
 #include "trace/inspect/call_sites.hpp"
 #include "trace/inspect/contexts.hpp"
@@ -20,7 +20,7 @@ namespace tisim {
 class ClassCounter {
  public:
   // All must outlive it.
-  ClassCounter(const CompressedFile& file, std::uint32_t rank_class, CallReader& reader,
+  ClassCounter(const PackedFile& file, std::uint32_t rank_class, CallReader& reader,
                const CallSites& sites, Statistics& into);
 
   // Counts the calls of all ranks of the class, with their sizes and volumes but for those in
@@ -56,12 +56,12 @@ class ClassCounter {
   void count_constant_columns(const std::vector<CallContext>& contexts);
   std::uint32_t first_site(std::uint32_t before, std::uint32_t call) const;
 
-  const CompressedFile& file_;
+  const PackedFile& file_;
   std::uint32_t number_;
   const CallSites& sites_;
   const tit::TraceTables& tables_;
   const tit::RankClass& class_;
-  const CompressedProgram& program_;
+  const PackedProgram& program_;
   const std::vector<std::int32_t>& ranks_;
   CallReader& reader_;
   Statistics& into_;

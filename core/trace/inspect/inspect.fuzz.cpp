@@ -6,7 +6,7 @@
 
 #include "core/packed_testing.hpp"
 #include "core/section_fuzzing.hpp"
-#include "trace/compressed/file.hpp"
+#include "trace/packed/file.hpp"
 #include "trace/inspect/inspection.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::int32_t kMostRanks = 1000;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   try {
-    const CompressedFile file(test::file_of(test::file_of_sections(bytes)));
+    const PackedFile file(test::file_of(test::file_of_sections(bytes)));
     if (file.ranks() > kMostRanks) return 0;
     inspect(file, file.calls() <= kMostCalls);
   } catch (const TraceError&) {

@@ -33,7 +33,7 @@ void keep_largest(std::vector<Entry>& entries, std::size_t most, Number number) 
 
 class Inspector {
  public:
-  Inspector(const CompressedFile& file, bool with_columns, const Progress& progress)
+  Inspector(const PackedFile& file, bool with_columns, const Progress& progress)
       : file_(file),
         tables_(file.tables()),
         with_columns_(with_columns),
@@ -237,7 +237,7 @@ class Inspector {
     std::uint32_t last_class = 0;  // plus 1
   };
 
-  const CompressedFile& file_;
+  const PackedFile& file_;
   const tit::TraceTables& tables_;
   bool with_columns_;
   const Progress& progress_;
@@ -263,7 +263,7 @@ class Inspector {
 
 }  // namespace
 
-Inspection inspect(const CompressedFile& file, bool with_columns, const Progress& progress) {
+Inspection inspect(const PackedFile& file, bool with_columns, const Progress& progress) {
   return Inspector(file, with_columns, progress).run();
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "support/progress.hpp"
-#include "trace/compressed/file.hpp"
+#include "trace/packed/file.hpp"
 #include "trace/inspect/call_paths.hpp"
 #include "trace/inspect/statistics.hpp"
 #include "trace/inspect/structure.hpp"
@@ -80,6 +80,6 @@ struct Inspection {
 };
 
 // `with_columns`: also values that stand in columns, which are read one by one. Throws TraceError.
-Inspection inspect(const CompressedFile& file, bool with_columns, const Progress& progress = {});
+Inspection inspect(const PackedFile& file, bool with_columns, const Progress& progress = {});
 
 }  // namespace tisim

@@ -15,13 +15,13 @@ namespace tisim {
 class StartedMessages {
  public:
   // `file` must outlive it.
-  explicit StartedMessages(const CompressedFile& file) : file_(file) {}
+  explicit StartedMessages(const PackedFile& file) : file_(file) {}
 
   // Adds the messages that `start` and `startall` send on a rank, `times` times. Throws TraceError.
   void count(std::int32_t rank, std::uint64_t times, Statistics& into);
 
  private:
-  const CompressedFile& file_;
+  const PackedFile& file_;
   std::shared_ptr<const TraceSet> set_;  // the same file, opened when it is needed
   std::optional<Communicators> communicators_;
 };

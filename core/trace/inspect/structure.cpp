@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "trace/compressed/program.hpp"
+#include "trace/packed/program.hpp"
 
 namespace tisim {
 

@@ -9,7 +9,7 @@
 
 #include "trace/error.hpp"
 #include "trace/script/instruction_table.hpp"
-#include "trace/storage/trace_file.hpp"
+#include "trace/trace_file.hpp"
 #include "trace/tit/codec/bytes.hpp"
 #include "trace/vocabulary/collective_call.hpp"
 #include "trace/vocabulary/file_name.hpp"

@@ -4,7 +4,6 @@
 #include <array>
 #include <vector>
 
-#include "trace/grammar/number.hpp"
 #include "trace/grammar/words.hpp"
 #include "trace/text/line_buffer.hpp"
 #include "trace/vocabulary/datatype.hpp"

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "trace/storage/trace_file.hpp"
+#include "trace/trace_file.hpp"
 #include "trace/vocabulary/dialect.hpp"
 
 namespace tisim {

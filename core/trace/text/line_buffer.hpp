@@ -6,7 +6,7 @@
 #include <memory>
 #include <string_view>
 
-#include "trace/storage/trace_file.hpp"
+#include "trace/trace_file.hpp"
 
 namespace tisim {
 

@@ -19,7 +19,7 @@ TextReader::TextReader(std::shared_ptr<const void> owner, const TraceGrammar& gr
       marked_(marked) {}
 
 std::size_t TextReader::read(Op* out, std::size_t capacity) {
-  std::size_t made = left_over_.take(out, capacity);
+  std::size_t made = pending_.take(out, capacity);
   while (made < capacity) {
     if (next_ == lines_.end()) {
       if (!lines_.refill()) break;
@@ -66,7 +66,7 @@ std::size_t TextReader::read_numbered(const char*& p, std::uint32_t line, Op* ou
   p = behind;
   ops[0].line = line;
   ops[1].line = line;
-  return left_over_.put(ops, made, out, capacity);
+  return pending_.put(ops, made, out, capacity);
 }
 
 std::size_t TextReader::read_line(Op* out, std::size_t capacity) {
@@ -82,7 +82,7 @@ std::size_t TextReader::read_line(Op* out, std::size_t capacity) {
   const bool cut = lines_.is_cut(line.data() + line.size());
   const std::size_t made = parser_.parse(line, line_, cut, ops);
   quick_.set_default_width(parser_.double_default() ? kDoubleWidth : kByteWidth);
-  return left_over_.put(ops, made, out, capacity);
+  return pending_.put(ops, made, out, capacity);
 }
 
 }  // namespace tisim

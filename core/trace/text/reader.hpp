@@ -7,11 +7,11 @@
 #include <string>
 
 #include "trace/grammar/line_parser.hpp"
-#include "trace/left_over_op.hpp"
+#include "trace/pending_ops.hpp"
 #include "trace/reader.hpp"
-#include "trace/storage/trace_file.hpp"
 #include "trace/text/line_buffer.hpp"
 #include "trace/text/quick_line.hpp"
+#include "trace/trace_file.hpp"
 
 namespace tisim {
 
@@ -40,7 +40,7 @@ class TextReader final : public RankReader {
   LineParser parser_;
   LineBuffer lines_;
   QuickLine quick_;
-  LeftOverOps left_over_;
+  PendingOps pending_;
   const char* next_ = nullptr;
   std::uint64_t line_ = 0;  // of the line before `next_`
   bool may_be_quick_;

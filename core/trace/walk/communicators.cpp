@@ -119,7 +119,7 @@ class CommunicatorBuilder {
     for (std::int32_t rank = 0; rank < set.ranks(); ++rank) {
       const auto at = static_cast<std::size_t>(rank);
       CallTable own;
-      CallTable& calls = set.is_compressed() ? shared : own;
+      CallTable& calls = set.shares_lines() ? shared : own;
       makings_[at] =
           makings_of(set, rank, calls, ops, part_of(progress, rank / ranks, (rank + 1) / ranks));
       result_.made_[at].assign(makings_[at].all.size(), CommunicatorView{kNoGroup, 0, 0});

@@ -24,7 +24,7 @@ RankWalk::RankWalk(const TraceSet& set, const Communicators& communicators, std:
       world_{communicators.world(rank)} {}
 
 std::shared_ptr<CallTable> RankWalk::shared_calls(const TraceSet& set) {
-  return set.is_compressed() ? std::make_shared<CallTable>() : nullptr;
+  return set.shares_lines() ? std::make_shared<CallTable>() : nullptr;
 }
 
 bool RankWalk::next() {

@@ -8,7 +8,7 @@
 
 #include "core/packed_testing.hpp"
 #include "core/test.hpp"
-#include "trace/compressed/attributes.hpp"
+#include "trace/packed/attributes.hpp"
 #include "trace/tit/recorder/rank_recorder.hpp"
 
 namespace tisim {
@@ -111,7 +111,7 @@ TEST("recorded parts: calls keep their attributes, with the structure sought ane
   for (const std::uint64_t most : {kMostCallsAtHand, std::uint64_t{0}}) {
     std::vector<std::uint32_t> incomplete;
     const std::string bytes = trace_of(PartSet::read(rank.part().write()), {}, incomplete, most);
-    const CompressedFile file(test::file_of(bytes, "x.tit"));
+    const PackedFile file(test::file_of(bytes, "x.tit"));
     std::vector<std::pair<std::uint64_t, std::int64_t>> found;
     for (AttributeWalk walk(file, 0); walk.next();) {
       found.emplace_back(walk.line(), 0);

@@ -1,0 +1,562 @@
+#include "trace/packed/call_plans.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "trace/error.hpp"
+#include "trace/tit/file/volume_code.hpp"
+
+namespace tisim {
+
+namespace {
+
+constexpr std::size_t kNoHole = std::numeric_limits<std::size_t>::max();
+// Peers by rank that the plans of a class may keep.
+constexpr std::size_t kMostPeers = std::size_t{1} << 24;
+
+}  // namespace
+
+void append_line(const tit::Shape& shape, const std::vector<std::int64_t>& numbers,
+                 std::int32_t rank, std::string& out) {
+  if (shape.text.empty() || shape.text.front() != tit::kNoRankMark) {
+    out.append(std::to_string(rank)).append(" ");
+  }
+  tit::append_text(shape.text, numbers.data(), out);
+}
+
+SharedCallPlans& SharedCallPlans::of(const std::shared_ptr<const void>& owner,
+                                     const PackedFile& file, const TraceGrammar& grammar,
+                                     CallTable& calls) {
+  std::shared_ptr<void>& kept = calls.shared_by_readers(&grammar);
+  if (!kept) kept = std::make_shared<SharedCallPlans>(owner, file, grammar, calls);
+  return *static_cast<SharedCallPlans*>(kept.get());
+}
+
+CallPlans& SharedCallPlans::plans(std::uint32_t rank_class, bool double_default) {
+  auto& plans = plans_[2 * std::size_t{rank_class} + (double_default ? 1 : 0)];
+  if (!plans) {
+    plans = std::make_unique<CallPlans>(file_, rank_class, grammar_, double_default, calls_,
+                                        double_default ? known_of_doubles_ : known_);
+  }
+  return *plans;
+}
+
+CallPlans::CallPlans(const PackedFile& file, std::uint32_t rank_class, const TraceGrammar& grammar,
+                     bool double_default, CallTable& calls, KnownCalls& known)
+    : file_(file),
+      program_(file.program(rank_class)),
+      grammar_(grammar),
+      calls_(calls),
+      known_(known),
+      double_default_(double_default),
+      plans_(program_.rank_class().signatures.size()) {
+  // The lines are parsed when they are met, so that calls are interned as those of a text.
+  for (std::uint32_t call = 0; call < plans_.size(); ++call) {
+    CallPlan& plan = plans_[call];
+    plan.kind = file_.tables().kinds[program_.rank_class().signatures[call]];
+    for (const tit::Argument& argument : signature(call).arguments) {
+      if (argument.mode == tit::Mode::column) plan.has_columns = true;
+    }
+    if (signature(call).shape == tit::kSilentShape) plan.form = CallForm::silent;
+  }
+}
+
+const tit::Signature& CallPlans::signature(std::uint32_t call) const {
+  return file_.tables().signatures[program_.rank_class().signatures[call]];
+}
+
+void CallPlans::make(std::uint32_t call) {
+  CallPlan& plan = plans_[call];
+  std::unique_ptr<const KnownCall>& known =
+      known_.by_signature[program_.rank_class().signatures[call]];
+  if (known && take_known(call, *known)) return;
+  if (take_kind(call)) return;
+  const bool used_mistaken_null = std::exchange(uses_mistaken_null_, false);
+  const bool used_lost_type = std::exchange(uses_lost_type_, false);
+  CallDetails details;
+  bool found = false;
+  try {
+    found = find(call, details);
+  } catch (const TraceError&) {
+    // It is said when the line is parsed for its rank.
+  }
+  if (!found) {
+    plan.form = CallForm::parsed;
+  } else if (!make_plain(call, details, plan)) {
+    plan.form = CallForm::patched;
+  }
+  if (found && !known && is_for_all_classes(call, details)) {
+    known = std::make_unique<const KnownCall>(
+        KnownCall{plan, details, uses_mistaken_null_, uses_lost_type_});
+    const KnownCall*& of_kind = known_.by_kind[plan.kind];
+    if (of_kind == nullptr && is_for_all_of_kind(call, details)) of_kind = known.get();
+  }
+  uses_mistaken_null_ = uses_mistaken_null_ || used_mistaken_null;
+  uses_lost_type_ = uses_lost_type_ || used_lost_type;
+  if (plan.form != CallForm::plain) add_details(std::move(details), plan);
+}
+
+void CallPlans::add_details(CallDetails details, CallPlan& plan) {
+  plan.details = static_cast<std::uint32_t>(details_.size());
+  details_.push_back(std::move(details));
+}
+
+// Takes the plan of a call that was made for another class, if the numbers of all ranks go through.
+bool CallPlans::take_known(std::uint32_t call, const KnownCall& known) {
+  for (const FieldPatch& patch : known.details.patches) {
+    if (!values_fit(call, patch, patch.hole)) return false;
+  }
+  plans_[call] = known.plan;
+  if (known.plan.form != CallForm::plain) add_details(known.details, plans_[call]);
+  uses_mistaken_null_ = uses_mistaken_null_ || known.uses_mistaken_null;
+  uses_lost_type_ = uses_lost_type_ || known.uses_lost_type;
+  return true;
+}
+
+// Makes the plan of a message from that of another one of its kind, which has other ranks in it.
+bool CallPlans::take_kind(std::uint32_t call) {
+  CallPlan& plan = plans_[call];
+  const KnownCall* const known = known_.by_kind[plan.kind];
+  if (known == nullptr) return false;
+  const tit::Signature& said = signature(call);
+  const tit::Shape& shape = file_.tables().shapes[said.shape];
+  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
+    const bool is_constant = said.arguments[hole].mode == tit::Mode::constant;
+    if (!shape.is_rank(hole) && !is_constant) return false;
+  }
+  CallDetails details = known->details;
+  details.patches.clear();
+  for (FieldPatch patch : known->details.patches) {
+    const tit::Argument& rank = said.arguments[patch.hole];
+    const bool is_peer = patch.field == FieldPatch::Field::peer;
+    patch.mode = rank.mode;
+    patch.field = FieldPatch::Field::peer;  // in the range of ranks, wherever it goes
+    if (rank.mode == tit::Mode::column || !values_fit(call, patch, patch.hole)) return false;
+    if (!is_peer) patch.field = FieldPatch::Field::bytes;
+    if (rank.mode != tit::Mode::constant) {
+      details.patches.push_back(patch);
+    } else if (is_peer) {
+      details.ops[0].peer = static_cast<std::int32_t>(rank.value);
+    } else {
+      details.ops[0].bytes = rank.value;
+    }
+  }
+  if (!make_plain(call, details, plan)) return false;
+  uses_lost_type_ = uses_lost_type_ || known->uses_lost_type;
+  return true;
+}
+
+bool CallPlans::apply(const CallDetails& details, const std::vector<std::int64_t>& numbers, Op* ops,
+                      std::uint64_t& step) const {
+  step = details.step;
+  for (std::size_t i = 0; i < details.count; ++i) ops[i] = details.ops[i];
+  for (const FieldPatch& patch : details.patches) {
+    const std::int64_t value = numbers[patch.hole];
+    if (patch.mode == tit::Mode::column && !in_range(patch, value)) return false;
+    Op& op = ops[patch.op];
+    switch (patch.field) {
+      case FieldPatch::Field::peer:
+        op.peer = static_cast<std::int32_t>(value);
+        break;
+      case FieldPatch::Field::tag:
+        op.tag = static_cast<std::int32_t>(value);
+        break;
+      case FieldPatch::Field::bytes:
+        op.bytes = value * patch.scale;
+        break;
+      case FieldPatch::Field::amount:
+        op.amount = tit::volume_value(static_cast<std::uint64_t>(value));
+        break;
+      case FieldPatch::Field::step:
+        step = static_cast<std::uint64_t>(value);
+        break;
+    }
+  }
+  return true;
+}
+
+// The peers of a call on all ranks of the class.
+const std::int32_t* CallPlans::peers_of(std::uint32_t call, std::size_t hole) {
+  std::vector<std::int32_t>& peers = peers_.emplace_back();
+  std::vector<std::int64_t> numbers;
+  for (std::uint32_t at = 0; at < program_.ranks().size(); ++at) {
+    program_.numbers(call, at, numbers);
+    peers.push_back(static_cast<std::int32_t>(numbers[hole]));
+  }
+  return peers.data();
+}
+
+// Whether all patches can be said by the masks and peers of a plan.
+bool CallPlans::make_plain(std::uint32_t call, const CallDetails& details, CallPlan& plan) {
+  constexpr std::uint32_t kAll = ~std::uint32_t{0};
+  if (details.count != 1 || details.step != 1 || plan.has_columns) return false;
+  plan.op = details.ops[0];
+  std::size_t by_rank = kNoHole;
+  for (const FieldPatch& patch : details.patches) {
+    const std::int64_t value = signature(call).arguments[patch.hole].value;
+    if (patch.mode == tit::Mode::relative && patch.field == FieldPatch::Field::peer) {
+      plan.op.peer = static_cast<std::int32_t>(value);
+      plan.peer_sum = kAll;
+    } else if (patch.mode == tit::Mode::exclusive && patch.field == FieldPatch::Field::peer) {
+      plan.op.peer = static_cast<std::int32_t>(value);
+      plan.peer_flip = kAll;
+    } else if (patch.mode == tit::Mode::relative && patch.field == FieldPatch::Field::bytes &&
+               patch.scale == 1) {
+      plan.op.bytes = value;
+      plan.bytes_sum = kAll;
+    } else if (patch.mode == tit::Mode::by_rank && patch.field == FieldPatch::Field::peer) {
+      by_rank = patch.hole;
+    } else {
+      return false;
+    }
+  }
+  if (by_rank != kNoHole) {
+    if ((peers_.size() + 1) * program_.ranks().size() > kMostPeers) return false;
+    plan.op.peer = 0;
+    plan.peers = peers_of(call, by_rank);
+    plan.by_position = kAll;
+  }
+  plan.form = CallForm::plain;
+  return true;
+}
+
+// Which fields of a call's operations follow from which numbers of its line.
+
+namespace {
+
+// What goes through a patch; larger ones are parsed, with their errors.
+constexpr std::int64_t kMostPatched = 1'000'000'000'000;
+constexpr std::int64_t kMostScale = 1'000'000;
+
+// Values that are tried for a number that is in a column.
+constexpr std::int64_t kTriedValue = 1;
+constexpr std::int64_t kOtherTriedValue = 2;
+
+bool has_amount(const Op& op) { return op.kind == Kind::compute || op.kind == Kind::sleep; }
+
+// Whether lines of this kind are the same on all ranks but for their numbers, and whether they have
+// no call in the table, so that bytes are bytes.
+bool is_message(Form form) {
+  return form == Form::send || form == Form::receive || form == Form::request;
+}
+bool is_message(Kind kind) { return is_message(traits_of(kind).form); }
+
+bool is_patched(tit::Mode mode) { return mode != tit::Mode::constant; }
+
+// Apart from the fields that a patch may change.
+bool same_otherwise(const Op& a, const Op& b) {
+  return a.kind == b.kind && a.flags == b.flags && a.comm == b.comm;
+}
+
+bool same(const Op* a, const Op* b, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool are_same = same_otherwise(a[i], b[i]) && a[i].peer == b[i].peer &&
+                          a[i].bytes == b[i].bytes && a[i].tag == b[i].tag;
+    if (!are_same) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// The line of a call on the first rank of the class, and its operations.
+struct CallPlans::Probe {
+  std::uint32_t call;
+  CallTable& calls;
+  std::vector<std::int64_t> numbers = {};
+  Op ops[LineParser::kMostOps] = {};
+  std::size_t count = 0;
+};
+
+bool CallPlans::find(std::uint32_t call, CallDetails& details) {
+  // The line of one rank stands for the operations that it stands for: nothing is to be tried.
+  const bool has_columns = plans_[call].has_columns;
+  const bool is_alone = program_.ranks().size() == 1 && !has_columns;
+  if (is_alone) return find_patches(call, details, calls_);
+  if (!has_columns && find_patches_at_once(call, details)) return true;
+  details = CallDetails();
+  if (!find_patches(call, details, tried_) || !as_parsed(call, details, tried_)) return false;
+  if (is_message(details.ops[0].kind)) return true;
+  // Once more for good: the calls of lines that were tried are not the trace's.
+  std::vector<std::int64_t> numbers;
+  first_numbers(call, numbers);
+  parse(call, numbers, program_.ranks().front(), calls_, details.ops);
+  return true;
+}
+
+// Whether the call makes the same operations on all ranks that have it, but for what is patched.
+bool CallPlans::is_for_all_classes(std::uint32_t call, const CallDetails& details) const {
+  const tit::Signature& said = signature(call);
+  const Action* const action = action_of(call);
+  if (action == nullptr || !is_message(action->form)) return false;
+  std::size_t patched = 0;
+  for (const tit::Argument& argument : said.arguments) {
+    if (argument.mode == tit::Mode::by_rank || argument.mode == tit::Mode::column) return false;
+    if (is_patched(argument.mode)) ++patched;
+  }
+  return patched == details.patches.size();
+}
+
+// Whether that is so for all calls of its kind, which have other ranks in them.
+bool CallPlans::is_for_all_of_kind(std::uint32_t call, const CallDetails& details) const {
+  const tit::Signature& said = signature(call);
+  const tit::Shape& shape = file_.tables().shapes[said.shape];
+  if (details.count != 1 || said.arguments.size() > tit::kMostKindArguments) return false;
+  std::size_t ranks = 0;
+  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
+    // Else it does not make the kind.
+    if (shape.holes[hole].mark != tit::kNumberMark) return false;
+    if (shape.is_rank(hole)) ++ranks;
+  }
+  const auto is_rank = [&](const FieldPatch& patch) {
+    return shape.is_rank(patch.hole) &&
+           (patch.field == FieldPatch::Field::peer ||
+            (patch.field == FieldPatch::Field::bytes && patch.scale == 1));
+  };
+  return details.patches.size() == ranks &&
+         std::all_of(details.patches.begin(), details.patches.end(), is_rank);
+}
+
+// The numbers of the call on the first rank of the class, with values for those in columns.
+void CallPlans::first_numbers(std::uint32_t call, std::vector<std::int64_t>& numbers) const {
+  program_.numbers(call, 0, numbers);
+  const tit::Signature& said = signature(call);
+  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
+    if (said.arguments[hole].mode == tit::Mode::column) numbers[hole] = kTriedValue;
+  }
+}
+
+std::size_t CallPlans::parse(std::uint32_t call, const std::vector<std::int64_t>& numbers,
+                             std::int32_t rank, CallTable& calls, Op* ops) {
+  std::string& line = calls.scratch().text;
+  line.clear();
+  append_line(file_.tables().shapes[signature(call).shape], numbers, rank, line);
+  LineParser parser(grammar_, rank, file_.file().name, calls);
+  parser.set_double_default(double_default_);
+  const std::size_t count = parser.parse(line, 1, false, ops);
+  uses_mistaken_null_ = uses_mistaken_null_ || parser.uses_mistaken_null();
+  uses_lost_type_ = uses_lost_type_ || parser.uses_lost_type();
+  return count;
+}
+
+// Of a message: its lines on the first and the last rank of the class show which field follows the
+// number of which hole. False where they do not.
+bool CallPlans::find_patches_at_once(std::uint32_t call, CallDetails& details) {
+  using Field = FieldPatch::Field;
+  const tit::Signature& said = signature(call);
+  const tit::Shape& shape = file_.tables().shapes[said.shape];
+  const Action* const action = action_of(call);
+  if (action == nullptr || !is_message(action->form)) return false;
+  const auto last = static_cast<std::uint32_t>(program_.ranks().size()) - 1;
+  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> others;
+  program_.numbers(call, 0, numbers);
+  program_.numbers(call, last, others);
+  const bool has_step = !shape.holes.empty() && shape.holes.back().mark == tit::kStepMark;
+  if (has_step || numbers.size() > std::numeric_limits<std::uint8_t>::max()) return false;
+  Op ops[LineParser::kMostOps];
+  details.count = parse(call, numbers, program_.ranks().front(), tried_, details.ops);
+  if (details.count == 0) return false;
+  if (parse(call, others, program_.ranks()[last], tried_, ops) != details.count) return false;
+  for (std::size_t i = 0; i < details.count; ++i) {
+    if ((details.ops[i].flags & kSourceLost) != 0) return false;
+  }
+  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
+    if (!is_patched(said.arguments[hole].mode)) continue;
+    const auto follows = [&](std::int64_t before, std::int64_t after) {
+      return before == numbers[hole] && after == others[hole];
+    };
+    FieldPatch patch;
+    patch.hole = static_cast<std::uint8_t>(hole);
+    patch.mode = said.arguments[hole].mode;
+    int found = numbers[hole] == others[hole] ? 2 : 0;
+    const auto consider = [&](std::size_t op, Field field) {
+      patch.op = static_cast<std::uint8_t>(op);
+      patch.field = field;
+      ++found;
+    };
+    for (std::size_t i = 0; i < details.count; ++i) {
+      if (follows(details.ops[i].peer, ops[i].peer)) consider(i, Field::peer);
+      if (follows(details.ops[i].tag, ops[i].tag)) consider(i, Field::tag);
+      if (follows(details.ops[i].bytes, ops[i].bytes)) consider(i, Field::bytes);
+    }
+    if (found != 1 || !values_fit(call, patch, hole)) return false;
+    details.patches.push_back(patch);
+  }
+  Op applied[LineParser::kMostOps];
+  std::uint64_t step = 0;
+  return apply(details, others, applied, step) && same(ops, applied, details.count);
+}
+
+// Of the line of a call; nullptr: not known without parsing it.
+const Action* CallPlans::action_of(std::uint32_t call) const {
+  const std::uint32_t shape = signature(call).shape;
+  std::optional<const Action*>& known = known_.actions[shape];
+  if (!known) {
+    const std::string_view text = file_.tables().shapes[shape].text;
+    known = grammar_.vocabulary->find(text.substr(0, text.find_first_of(" \t")));
+  }
+  return *known;
+}
+
+bool CallPlans::find_patches(std::uint32_t call, CallDetails& details, CallTable& tried) {
+  const tit::Signature& said = signature(call);
+  const tit::Shape& shape = file_.tables().shapes[said.shape];
+  Probe probe{call, tried};
+  first_numbers(call, probe.numbers);
+  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
+    if (shape.holes[hole].mark == tit::kStepMark) {
+      details.step = static_cast<std::uint64_t>(probe.numbers[hole]);
+    }
+  }
+  probe.count = parse(call, probe.numbers, program_.ranks().front(), tried, probe.ops);
+  for (std::size_t i = 0; i < probe.count; ++i) {
+    details.ops[i] = probe.ops[i];
+    if ((probe.ops[i].flags & (kIsInit | kSourceLost)) != 0) return false;
+  }
+  details.count = probe.count;
+  // `start` may mean another thing on the rank that it names.
+  const Action* const action = action_of(call);
+  if (action != nullptr && action->form == Form::start) return false;
+  std::vector<std::int64_t> others;
+  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
+    const tit::Mode mode = said.arguments[hole].mode;
+    if (!is_patched(mode)) continue;
+    if (hole > std::numeric_limits<std::uint8_t>::max()) return false;
+    FieldPatch patch;
+    patch.hole = static_cast<std::uint8_t>(hole);
+    patch.mode = mode;
+    if (shape.holes[hole].mark == tit::kStepMark) {
+      patch.field = FieldPatch::Field::step;
+      details.patches.push_back(patch);
+      continue;
+    }
+    std::int64_t other = kOtherTriedValue;
+    if (mode != tit::Mode::column) {
+      // The number on another rank. Where all have the same, the first one's will do.
+      const std::size_t ranks = program_.ranks().size();
+      for (std::size_t at = ranks; --at > 0;) {
+        program_.numbers(call, static_cast<std::uint32_t>(at), others);
+        other = others[hole];
+        if (other != probe.numbers[hole]) break;
+      }
+      if (ranks == 1 || other == probe.numbers[hole]) continue;
+    }
+    if (!find_patch(probe, hole, other, patch) || !values_fit(call, patch, hole)) return false;
+    details.patches.push_back(patch);
+  }
+  return true;
+}
+
+// Which field follows the number of a hole: found by parsing the line with `other` in its place.
+bool CallPlans::find_patch(Probe& probe, std::size_t hole, std::int64_t other, FieldPatch& patch) {
+  using Field = FieldPatch::Field;
+  const std::int64_t value = probe.numbers[hole];
+  Op ops[LineParser::kMostOps];
+  probe.numbers[hole] = other;
+  const std::size_t count =
+      parse(probe.call, probe.numbers, program_.ranks().front(), probe.calls, ops);
+  probe.numbers[hole] = value;
+  if (count != probe.count) return false;
+  bool found = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Op& before = probe.ops[i];
+    const Op& after = ops[i];
+    if (!same_otherwise(before, after)) return false;
+    const int differences = (before.peer != after.peer ? 1 : 0) +
+                            (before.bytes != after.bytes ? 1 : 0) +
+                            (before.tag != after.tag ? 1 : 0);
+    if (differences == 0) continue;
+    if (differences > 1 || found) return false;
+    found = true;
+    patch.op = static_cast<std::uint8_t>(i);
+    if (before.peer != after.peer) {
+      patch.field = Field::peer;
+      if (before.peer != value || after.peer != other) return false;
+    } else if (before.tag != after.tag) {
+      patch.field = Field::tag;
+      if (before.tag != value || after.tag != other) return false;
+    } else if (has_amount(before)) {
+      // A second operation is there only where its amount is not 0.
+      patch.field = Field::amount;
+      const tit::Shape& shape = file_.tables().shapes[signature(probe.call).shape];
+      if (i > 0 || shape.holes[hole].mark != tit::kVolumeMark) return false;
+      if (before.amount != tit::volume_value(static_cast<std::uint64_t>(value)) ||
+          after.amount != tit::volume_value(static_cast<std::uint64_t>(other))) {
+        return false;
+      }
+    } else {
+      // Where a line has a call, its number stands in place of the bytes.
+      patch.field = Field::bytes;
+      if (!is_message(before.kind) && probe.calls.size() > 0) return false;
+      const std::int64_t step = other - value;
+      const std::int64_t change = after.bytes - before.bytes;
+      if (change % step != 0) return false;
+      patch.scale = change / step;
+      if (patch.scale < 1 || patch.scale > kMostScale) return false;
+      if (before.bytes != patch.scale * value) return false;
+    }
+  }
+  return found;
+}
+
+bool CallPlans::in_range(const FieldPatch& patch, std::int64_t value) const {
+  switch (patch.field) {
+    case FieldPatch::Field::peer:
+      return value >= 0 && value < grammar_.ranks;
+    case FieldPatch::Field::tag:
+      return value >= 0 && value <= std::numeric_limits<std::int32_t>::max();
+    case FieldPatch::Field::bytes:
+      return value >= 0 && value <= kMostPatched;
+    case FieldPatch::Field::amount:
+      return tit::is_volume_code(static_cast<std::uint64_t>(value));
+    case FieldPatch::Field::step:
+      return true;
+  }
+  return false;
+}
+
+// Whether the numbers of all ranks go through the patch.
+bool CallPlans::values_fit(std::uint32_t call, const FieldPatch& patch, std::size_t hole) {
+  if (patch.mode == tit::Mode::column) return true;
+  const std::vector<std::int32_t>& ranks = program_.ranks();
+  const std::int64_t value = signature(call).arguments[hole].value;
+  if (patch.mode == tit::Mode::constant) return in_range(patch, value);
+  if (patch.mode == tit::Mode::exclusive) {
+    return std::all_of(ranks.begin(), ranks.end(),
+                       [&](std::int32_t rank) { return in_range(patch, value ^ rank); });
+  }
+  std::vector<std::int64_t>& numbers = numbers_;
+  if (patch.mode == tit::Mode::relative) {
+    // What lies between two numbers in the range is in it too. Sums wrap around.
+    const auto number = [&](std::int32_t rank) {
+      return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) +
+                                       static_cast<std::uint64_t>(rank));
+    };
+    return in_range(patch, number(ranks.front())) && in_range(patch, number(ranks.back()));
+  }
+  for (std::uint32_t at = 0; at < program_.ranks().size(); ++at) {
+    program_.numbers(call, at, numbers);
+    if (!in_range(patch, numbers[hole])) return false;
+  }
+  return true;
+}
+
+// Whether the last rank of the class gets the operations that its own line stands for.
+bool CallPlans::as_parsed(std::uint32_t call, const CallDetails& details, CallTable& tried) {
+  const std::int32_t rank = program_.ranks().back();
+  const tit::Signature& said = signature(call);
+  std::vector<std::int64_t> numbers;
+  program_.numbers(call, static_cast<std::uint32_t>(program_.ranks().size()) - 1, numbers);
+  for (std::size_t hole = 0; hole < said.arguments.size(); ++hole) {
+    if (said.arguments[hole].mode == tit::Mode::column) numbers[hole] = kOtherTriedValue;
+  }
+  Op parsed[LineParser::kMostOps];
+  Op applied[LineParser::kMostOps];
+  std::uint64_t step = 0;
+  return parse(call, numbers, rank, tried, parsed) == details.count &&
+         apply(details, numbers, applied, step) && same(parsed, applied, details.count);
+}
+
+}  // namespace tisim

@@ -1,0 +1,137 @@
+// A packed trace, opened: its tables in memory, its columns read as they are needed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/packed/program.hpp"
+#include "trace/tit/file/container.hpp"
+#include "trace/tit/file/site_table.hpp"
+#include "trace/tit/file/tables.hpp"
+#include "trace/tit/file/volume_sites.hpp"
+#include "trace/trace_file.hpp"
+#include "trace/vocabulary/dialect.hpp"
+
+namespace tisim {
+
+class PackedAttributes;
+
+// The column of a rank and where its blocks begin in the file; no column: it has none.
+struct ColumnPlace {
+  const tit::RankColumn* column = nullptr;
+  std::uint64_t offset = 0;
+};
+
+// Immutable for its users: any number of threads may read it.
+class PackedFile {
+ public:
+  // Where values of columns stand, as their readers need it.
+  struct Site {
+    tit::DecodingTable model;  // if they vary
+    std::uint64_t value = 0;   // if they do not
+    bool varies = false;
+  };
+
+  // Whether the file begins as a packed trace does. Throws TraceError when it cannot be read.
+  static bool recognises(const TraceFile& file);
+
+  // Throws TraceError when the file is damaged, cut, of another version, or not a packed trace.
+  explicit PackedFile(TraceFile file);
+  ~PackedFile();
+
+  const TraceFile& file() const { return file_; }
+  // Its sections, without their bytes.
+  const std::vector<tit::Section>& sections() const { return container_; }
+  // The optional ones that are not known here, with what they say, and all bytes of the file.
+  // Throw TraceError.
+  std::vector<tit::Section> unknown_sections() const;
+  std::optional<std::string> unknown_section(const std::string& name) const;
+  std::string bytes() const;
+  const tit::TraceTables& tables() const { return tables_; }
+  const Site& site(std::uint32_t number) const { return sites_[number]; }
+  const tit::VolumeSites& volume_sites() const { return volume_sites_; }
+  const tit::SiteTable& site_table() const { return site_table_; }
+  Dialect dialect() const { return tables_.layout.legacy ? Dialect::legacy : Dialect::modern; }
+  std::int32_t ranks() const { return static_cast<std::int32_t>(tables_.ranks); }
+
+  std::uint32_t class_of(std::int32_t rank) const { return places_.class_of[at(rank)]; }
+  // Which of its class' ranks it is.
+  std::uint32_t position_of(std::int32_t rank) const { return places_.position[at(rank)]; }
+  const std::vector<std::int32_t>& ranks_of(std::uint32_t rank_class) const {
+    return places_.ranks[rank_class];
+  }
+  // The program of a class, made when it is asked for first.
+  const PackedProgram& program(std::uint32_t rank_class) const;
+
+  std::string name(std::int32_t rank) const;
+  // As errors name it: the packed file's name and then its own.
+  std::string display_name(std::int32_t rank) const { return file_.name + "/" + name(rank); }
+  bool has_last_newline(std::int32_t rank) const {
+    return tables_.layout.has_last_newline.at(at(rank), rank) != 0;
+  }
+
+  // Calls, which stand for the bytes that readers read; lines that are actions.
+  std::uint64_t calls_of(std::int32_t rank) const;
+  std::uint64_t calls() const { return calls_; }
+  std::uint64_t actions() const { return actions_; }
+
+  // Whether volumes before calls are not in the file but drawn by a seed.
+  bool draws_volumes() const { return seed_.has_value(); }
+  // What is drawn at a site for a rank's call of this number, from 0.
+  std::uint64_t drawn_volume(std::uint32_t site, std::int32_t rank, std::uint64_t call) const;
+
+  // The code of a volume from its number in a column. Throws TraceError when there is none.
+  std::uint64_t volume_of(std::uint64_t number) const;
+  // The amount of a volume from the value of its site, which is not 0. Throws TraceError.
+  double amount_of(std::uint64_t value) const {
+    if (value < volume_sites_.known()) return volume_sites_.amounts()[value];
+    return other_amount(value);
+  }
+  // A number of a call from its value in a column. Throws TraceError.
+  std::int64_t argument_of(const tit::Hole& hole, std::uint64_t value) const;
+
+  ColumnPlace column_of(std::int32_t rank) const;
+
+  // The attributes of its calls, read when they are asked for first; nullptr when it has none.
+  // Throws TraceError.
+  const PackedAttributes* attributes() const;
+
+  [[noreturn]] void damaged(std::string_view what) const;
+
+ private:
+  double other_amount(std::uint64_t value) const;
+  void read();
+  void count();
+  static std::size_t at(std::int32_t rank) { return static_cast<std::size_t>(rank); }
+
+  TraceFile file_;
+  std::vector<tit::Section> container_;
+  tit::TraceTables tables_;
+  std::vector<Site> sites_;
+  std::optional<std::uint64_t> seed_;
+  tit::VolumeSites volume_sites_;
+  tit::SiteTable site_table_;
+  tit::RankPlaces places_;
+  std::vector<std::uint64_t> column_offsets_;  // of each of tables_.columns, in the file
+  std::vector<std::uint64_t> class_calls_;     // of one rank of each class
+  std::uint64_t calls_ = 0;
+  std::uint64_t actions_ = 0;
+  mutable std::mutex making_;
+  mutable std::vector<std::unique_ptr<const PackedProgram>> programs_;
+  mutable std::unique_ptr<const PackedAttributes> attributes_;
+};
+
+// The sites of columns as readers need them.
+std::vector<PackedFile::Site> sites_of(const tit::CodedColumns& columns);
+// Where in the file the column of each rank begins. Throws FormatError.
+std::vector<std::uint64_t> column_offsets(const std::vector<tit::RankColumn>& columns,
+                                          std::uint64_t begin, std::uint64_t size);
+ColumnPlace find_column(const std::vector<tit::RankColumn>& columns,
+                        const std::vector<std::uint64_t>& offsets, std::int32_t rank);
+
+}  // namespace tisim

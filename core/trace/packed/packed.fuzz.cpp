@@ -1,0 +1,75 @@
+// Any bytes as the sections of a packed trace of version 2, under checksums that are right.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/packed_testing.hpp"
+#include "core/section_fuzzing.hpp"
+#include "trace/packed/attributes.hpp"
+#include "trace/packed/file.hpp"
+#include "trace/packed/unpack.hpp"
+
+namespace {
+
+using namespace tisim;
+
+// A trace of few bytes may have 2^62 calls.
+constexpr int kMostBatches = 200;
+constexpr int kMostLines = 2000;
+constexpr std::int32_t kMostRanks = 8;
+
+void read(const std::string& bytes) {
+  const auto set = TraceSet::open({test::file_of(bytes)}, "packed");
+  CallTable calls;
+  std::vector<Op> ops(64);
+  for (std::int32_t rank = 0; rank < std::min(set->ranks(), kMostRanks); ++rank) {
+    const auto reader = set->open(rank, calls);
+    for (int left = kMostBatches; left > 0 && reader->read(ops.data(), ops.size()) > 0;) --left;
+  }
+}
+
+void print(const std::string& bytes) {
+  const PackedFile file(test::file_of(bytes));
+  std::string line;
+  for (std::int32_t rank = 0; rank < std::min(file.ranks(), kMostRanks); ++rank) {
+    PackedText text(file, rank);
+    for (int left = kMostLines; left > 0 && text.next(line); --left) line.clear();
+  }
+}
+
+void walk(const std::string& bytes) {
+  const PackedFile file(test::file_of(bytes));
+  if (file.attributes() == nullptr) return;
+  for (std::int32_t rank = 0; rank < std::min(file.ranks(), kMostRanks); ++rank) {
+    // A line without attributes takes no turn.
+    if (file.calls_of(rank) > kMostLines) continue;
+    for (AttributeWalk walk(file, rank); walk.next();) {
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::string bytes = data[0] % 8 == 0 ? std::string(rest) : test::file_of_sections(rest);
+  try {
+    read(bytes);
+  } catch (const TraceError&) {
+    // What is no packed trace is refused.
+  }
+  try {
+    print(bytes);
+  } catch (const TraceError&) {
+    // Here too.
+  }
+  try {
+    walk(bytes);
+  } catch (const TraceError&) {
+    // And here.
+  }
+  return 0;
+}

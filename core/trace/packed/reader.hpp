@@ -1,0 +1,162 @@
+// The operations of one rank of a packed trace.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/stack.hpp"
+#include "trace/grammar/line_parser.hpp"
+#include "trace/packed/call_plans.hpp"
+#include "trace/packed/column_stream.hpp"
+#include "trace/packed/file.hpp"
+#include "trace/reader.hpp"
+
+namespace tisim {
+
+// Follows the grammar of the rank's class with a cursor; nothing is unfolded.
+class PackedReader final : public RankReader {
+ public:
+  // That operations can say; lines behind them count as the last of these.
+  static constexpr std::uint64_t kMostLines = std::numeric_limits<std::uint32_t>::max();
+
+  // `owner` keeps `grammar` and `file` alive; `calls` must outlive the reader.
+  PackedReader(const std::shared_ptr<const void>& owner, const TraceGrammar& grammar,
+               std::int32_t rank, const PackedFile& file, CallTable& calls);
+  ~PackedReader() override;
+
+  std::size_t read(Op* out, std::size_t capacity) override;
+  // Not for a rank whose values stand in a column: they are read one after the other.
+  bool stop_at_loops() override;
+  void heed_turns(bool heeds) override {
+    if (loop_) loop_->heeded = heeds;
+  }
+  std::optional<LoopTurn> next_turn() override;
+  void skip_repetitions(std::uint64_t count) override;
+  void save_memory() override { saves_memory_ = true; }
+  std::uint64_t bytes_read() const override {
+    return calls_begun_ - static_cast<std::uint64_t>(end_ - at_);
+  }
+  std::string file() const override { return shared_->file().display_name(rank_); }
+  bool uses_mistaken_null() const override;
+  bool uses_lost_type() const override;
+
+ private:
+  struct Frame {
+    std::uint32_t rule;
+    std::uint32_t segment;  // the next one
+    std::uint32_t left;     // times that the rule is still to be followed, this one included
+  };
+  // Operations without volumes in a column that are put at a time, where batches are smaller and
+  // there are not too many ranks.
+  static constexpr std::uint32_t kBatch = 64;
+  static constexpr std::int32_t kMostBatched = 16384;  // ranks
+
+  // What a call that is not plain was on this rank.
+  struct Cached {
+    static constexpr std::size_t kMostOps = 2;  // those of calls with more are made each time
+
+    Op ops[kMostOps];
+    std::uint64_t step = 1;
+    std::int8_t count = -1;  // -1: not made yet
+  };
+  // Operations for which a batch had no room.
+  struct Waiting {
+    // A call makes at most a computation before it and the operations of its line.
+    static constexpr std::uint32_t kLeastRoom = 1 + LineParser::kMostOps;
+
+    explicit Waiting(std::uint32_t size) : ops(std::make_unique<Op[]>(size)), room(size) {}
+
+    std::unique_ptr<Op[]> ops;
+    std::uint32_t room;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+  // The outermost long loop around the cursor, where read() stops at its turns.
+  struct Loop {
+    bool heeded = true;  // read() stops at turns
+    bool inside = false;
+    bool is_stretch = false;  // one stretch is repeated; else a rule
+    bool told = false;        // the turn at the cursor has been told
+    std::uint32_t depth = 0;  // frames in use within the loop
+    std::uint64_t line = 0;   // lines, and calls, at the turn before the cursor
+    std::uint64_t calls = 0;
+    std::uint64_t lines_of_last = 0;  // of the last repetition
+    std::uint64_t calls_of_last = 0;
+  };
+
+  // Whether the stretch at hand begins again, and nobody wants to know.
+  bool repeats_unheeded() const {
+    return !loop_->heeded && !loop_->told && loop_->inside && loop_->is_stretch && repeats_ > 0;
+  }
+  bool pass_turns(bool may_pass) { return !loop_ || repeats_unheeded() || pass_turn(may_pass); }
+  bool has_waiting() const { return waiting_ && waiting_->count > 0; }
+  std::size_t take_waiting(Op* out, std::size_t capacity) {
+    if (!has_waiting()) return 0;
+    Waiting& waiting = *waiting_;
+    const auto taken =
+        static_cast<std::uint32_t>(std::min(capacity, static_cast<std::size_t>(waiting.count)));
+    std::copy_n(waiting.ops.get() + waiting.first, taken, out);
+    waiting.first += taken;
+    waiting.count -= taken;
+    return taken;
+  }
+  Waiting& room_to_wait(std::uint32_t least);
+  // Calls whose volumes are read at a time.
+  std::uint32_t most_ahead() const { return saves_memory_ ? 8 : ColumnStream::kMostAhead; }
+  bool next_stretch();
+  std::optional<std::uint64_t> repetitions_at_turn();
+  bool pass_turn(bool may_pass);
+  std::size_t read_stretch(Op* out, std::size_t capacity);
+  std::size_t put_plain(Op* out, std::size_t capacity);
+  std::size_t put_ready(Op* out, std::size_t capacity);
+  std::size_t put_cached(Op* out, const Op* last);
+  std::size_t read_with_volumes(Op* out, std::size_t capacity);
+  std::uint32_t put_calls_ahead(Op* out);
+  template <class AmountOf, class PutCall>
+  std::uint32_t put_with(Op* out, const AmountOf& amount_of, const PutCall& put_call);
+  void keep_ready(std::uint32_t call, const Op& op);
+  bool begin_ready();
+  void make_ready();
+  std::size_t read_call(Op* out, std::size_t capacity);
+  std::size_t make(std::uint32_t call, const CallPlan& plan, std::uint32_t site, Op* ops);
+  std::size_t make_cached(std::uint32_t call, const CallPlan& plan, Op* ops);
+  std::size_t make_from(std::uint32_t call, const CallPlan& plan, Op* ops, std::uint64_t& step);
+  std::size_t parse(std::uint32_t call, Op* ops, std::uint64_t step);
+  std::uint64_t volume_at(std::uint32_t site);
+  std::uint64_t value_at(std::uint32_t site);
+  bool at_last_call() const;
+  void follow(CallPlans& plans);
+  std::size_t put(const Op* ops, std::size_t count, Op* out, std::size_t capacity);
+
+  SharedCallPlans* shared_;
+  CallPlans* plans_;
+  const ProgramCall* at_ = nullptr;   // the next call of the stretch at hand
+  const ProgramCall* end_ = nullptr;  // of the stretch
+  std::uint32_t repeats_ = 0;         // of it that are still to come
+  std::uint32_t depth_ = 0;           // frames in use
+  std::unique_ptr<Frame[]> frames_;
+  std::unique_ptr<ColumnStream> column_;
+  Stack<Cached> cached_;        // by CallPlan::details, as far as they are known
+  std::unique_ptr<Loop> loop_;  // none: read() does not stop at loops
+  std::unique_ptr<Waiting> waiting_;
+  // By calls: the operation of one that makes this one each time; its line is 0 as long as it is
+  // not known. None at first.
+  std::unique_ptr<Op[]> ready_;
+  std::uint64_t line_ = 0;
+  std::uint64_t calls_begun_ = 0;  // up to the end of the stretch at hand
+  std::int32_t rank_;
+  std::uint32_t position_;
+  std::uint32_t before_ = 0;  // kind of the call before plus 1
+  bool has_volumes_;
+  bool double_default_ = false;
+  bool mistaken_null_ = false;
+  bool lost_type_ = false;
+  bool saves_memory_ = false;  // keeps no operations of calls that differ between ranks
+};
+static_assert(sizeof(PackedReader) <= 200);  // there may be a million of them
+
+}  // namespace tisim

@@ -1,0 +1,105 @@
+// Writes a packed trace, a rank after the other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "trace/tit/grammar/grammar.hpp"
+#include "trace/tit/writer/program_memory.hpp"
+#include "trace/tit/writer/rank_part.hpp"
+#include "trace/tit/writer/trace_writer.hpp"
+#include "trace/vocabulary/vocabulary.hpp"
+
+namespace tisim {
+
+class LinePacker;
+
+// Throws std::logic_error when it is called out of order.
+class PackedWriter {
+ public:
+  // Ranks come in ascending order, from 0 to `ranks` - 1. `merged`: their lines are in one file.
+  // `volumes_in_column`: no grammar has volumes of ranks that come line by line.
+  explicit PackedWriter(std::int32_t ranks, bool merged = false, bool volumes_in_column = false);
+  ~PackedWriter();
+
+  // Volumes are drawn from histograms by this seed, for traces that know no more of them. Lines may
+  // be "3 compute histogram=N" then. To be called before the first rank.
+  void draw_volumes(std::uint64_t seed);
+  // The number of a histogram. Throws std::invalid_argument.
+  std::uint32_t histogram(std::vector<tit::VolumeBin> bins) {
+    return writer_.histograms().add(std::move(bins));
+  }
+
+  // The lines of the next rank follow; `name` is its file's.
+  void begin_rank(std::string_view name);
+  // A line without its newline. `number` counts from 1 in its file and grows.
+  void line(std::string_view text, std::uint64_t number);
+  // The next lines, each with its newline.
+  void lines(std::string_view text);
+  // `newline`: whether the last line had one.
+  void end_rank(bool newline);
+
+  // Lines, each with its newline, and how often they follow one another.
+  struct Piece {
+    std::string_view lines;
+    std::uint64_t times;
+  };
+  // All of the next rank. Takes the time of the pieces, however often they are repeated, where a
+  // rank before it had the same structure.
+  void add_rank(std::string_view name, const std::vector<Piece>& pieces);
+
+  // All of the next rank, whose structure is known: `lines`, without newlines, are the terminals of
+  // `grammar`. `volumes`: for each line of the sequence what is computed before it (or, where
+  // volumes are drawn, the number of its histogram), below 0 nothing; empty where nothing is
+  // computed at all. Throws std::invalid_argument.
+  void add_program(std::string_view name, const std::vector<std::string_view>& lines,
+                   tit::Grammar grammar, const std::vector<std::int64_t>& volumes);
+
+  // All of the next rank, as calls that each stand for some lines: those of the call c are the
+  // `places` in `lines` from offsets[c] to offsets[c + 1]. `volumes`: of each call what is computed
+  // before its first line, as in add_program; a call without lines has none. Throws
+  // std::invalid_argument.
+  struct Calls {
+    std::vector<std::string_view> lines;
+    std::vector<std::uint32_t> offsets;
+    std::vector<std::uint32_t> places;
+    std::vector<std::uint32_t> calls;
+    std::vector<std::int64_t> volumes;
+    // Call paths, and the number of that of each line, below 0: none. Empty: no line has one.
+    std::vector<std::string> paths;
+    std::vector<std::int32_t> path_of;
+  };
+  void add_calls(std::string_view name, const Calls& made);
+
+  // The bytes of the file.
+  std::string finish(tit::FileLayout layout);
+
+ private:
+  // Of the rank at hand.
+  LinePacker& packer();
+
+  std::uint64_t volume_code_of(std::int64_t volume);
+  tit::RankPart with_call_sites(const tit::RankPart& plain, const Calls& made,
+                                std::vector<std::uint32_t>& numbers);
+
+  const Vocabulary vocabulary_;
+  tit::TraceWriter writer_;
+  std::int32_t ranks_;
+  bool merged_;
+  bool volumes_in_column_;
+  std::int32_t next_rank_ = 0;
+  std::string name_;
+  std::uint64_t number_ = 0;
+  std::unique_ptr<LinePacker> packer_;
+  tit::RankPart spare_{0};     // of a rank before
+  tit::ProgramMemory memory_;  // of ranks before that came line by line
+  // The grammars of the pieces of ranks before, by their calls and times.
+  std::map<std::vector<std::uint64_t>, tit::Grammar> grammars_;
+};
+
+}  // namespace tisim

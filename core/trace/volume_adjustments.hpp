@@ -1,0 +1,130 @@
+// Random variability of compute volumes: what a rank computes is a little more or less each time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "trace/reader.hpp"
+#include "trace/vocabulary/call.hpp"
+#include "trace/vocabulary/op.hpp"
+
+namespace tisim {
+
+// Each volume is multiplied by a log-normal factor of mean 1 and standard deviation `variation`:
+// exp(s z - s^2 / 2) with s^2 = log(1 + variation^2). z depends on the seed, the rank and the
+// number of the computation in the rank's trace alone, not on what was drawn before (a random
+// access to the stream of SplitMix64, Steele, Lea & Flood, OOPSLA 2014; a normal deviate from two
+// of its numbers, Box & Muller, Ann. Math. Stat. 29, 1958). So it is the same however the trace is
+// read, whatever the platform, and with another variation.
+struct ComputeNoise {
+  double variation = 0.0;
+  std::uint64_t seed = 0;
+
+  bool operator==(const ComputeNoise&) const = default;
+};
+
+// The noise of one rank, as its trace is read from the first operation on.
+class ComputeNoiseStream {
+ public:
+  ComputeNoiseStream() = default;
+  ComputeNoiseStream(const ComputeNoise& noise, std::int32_t rank);
+
+  bool is_on() const { return spread_ > 0.0; }
+  // Multiplies the volumes among the rank's next operations.
+  void apply(Op* ops, std::size_t count);
+
+ private:
+  double next_factor();
+
+  double spread_ = 0.0;  // of the logarithm
+  std::uint64_t key_ = 0;
+  std::uint64_t drawn_ = 0;
+};
+
+// Computations between two calls that are faster or slower than the trace says, as in SimGrid's
+// smpi/comp-adjustment-file.
+
+// By `file:line:file:line` of the calls.
+using Speedups = std::unordered_map<std::string, double>;
+
+// Where the calls of a rank are, as the `location` lines of its trace say.
+class CallPlaces {
+ public:
+  // The speedup of what lies between the call before and this one.
+  double enter(const Speedups& speedups, std::string_view file, std::string_view line);
+
+ private:
+  // Keys name files without their directories, or as the trace does.
+  std::string place_, whole_place_;
+};
+
+// Divides the volumes of computations by the speedup of their place.
+class SpeedupStream {
+ public:
+  // Both must outlive the stream. The operations must have been read with
+  // TraceGrammar::keeps_locations, into `calls`.
+  SpeedupStream(const Speedups& speedups, const CallTable& calls)
+      : speedups_(&speedups), calls_(&calls) {}
+
+  void apply(Op* ops, std::size_t count);
+
+ private:
+  const Speedups* speedups_;
+  const CallTable* calls_;
+  CallPlaces places_;
+  double speedup_ = 1.0;
+};
+
+// Volumes of an extrapolated trace that are drawn anew: each that was fitted, times a factor.
+
+// By the volume, as the trace has it. Volumes that are equal were fitted alike.
+using VolumeFactors = std::unordered_map<double, double>;
+
+// The flops of a reduction belong to its call.
+inline void multiply_volumes(const VolumeFactors& factors, Op* ops, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (ops[i].kind != Kind::compute || (ops[i].flags & kContinuation) != 0) continue;
+    const auto found = factors.find(ops[i].amount);
+    if (found != factors.end()) ops[i].amount *= found->second;
+  }
+}
+
+// A reader whose computations have other volumes than the trace: noise, speedups, drawn volumes.
+
+// Decorates any reader. Factors come first, for they go by what the trace says, and then speedups,
+// so that the noise is that of the real computation. `factors` must outlive the reader.
+class AdjustedReader final : public RankReader {
+ public:
+  AdjustedReader(std::unique_ptr<RankReader> reader, const ComputeNoiseStream& noise,
+                 std::optional<SpeedupStream> speedups, const VolumeFactors& factors)
+      : reader_(std::move(reader)),
+        noise_(noise),
+        speedups_(std::move(speedups)),
+        factors_(factors) {}
+
+  std::size_t read(Op* out, std::size_t capacity) override {
+    const std::size_t count = reader_->read(out, capacity);
+    if (!factors_.empty()) multiply_volumes(factors_, out, count);
+    if (speedups_) speedups_->apply(out, count);
+    if (noise_.is_on()) noise_.apply(out, count);
+    return count;
+  }
+  std::uint64_t bytes_read() const override { return reader_->bytes_read(); }
+  std::string file() const override { return reader_->file(); }
+  bool uses_mistaken_null() const override { return reader_->uses_mistaken_null(); }
+  bool uses_lost_type() const override { return reader_->uses_lost_type(); }
+
+ private:
+  std::unique_ptr<RankReader> reader_;
+  ComputeNoiseStream noise_;
+  std::optional<SpeedupStream> speedups_;
+  const VolumeFactors& factors_;
+};
+
+}  // namespace tisim
