@@ -8,7 +8,6 @@ import pytest
 
 from tests.unit.command_line import CommandLine
 from tests.unit.extrapolation.test_solvers import written
-from tisim.traces import pack
 from tisim.traces.generate import Ring
 
 

@@ -59,7 +59,7 @@ def lu(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("volumes", ["exact", "1e-2", "mean"])
 def test_it_is_as_if_the_text_was_packed(volumes: str, lu: Path, tmp_path: Path) -> None:
     pack(lu, tmp_path / "again.tit", volumes=volumes)
-    pack(LU, tmp_path / "text.tit", version=2, volumes=volumes)
+    pack(LU, tmp_path / "text.tit", volumes=volumes)
     assert (tmp_path / "again.tit").read_bytes() == (tmp_path / "text.tit").read_bytes()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tisim.errors import InputError
-from tisim.traces import pack, unpack
+from tisim.traces import pack
 from tisim.traces.extrapolation.data.approximation import Approximation
 from tisim.traces.extrapolation.data.vector_calls import collapsed
 from tisim.traces.extrapolation.recorded.loops import Item, leaves, loops_of, places
