@@ -145,7 +145,8 @@ def inspect(
     """Say what an application does: phases, loops, calls, classes of ranks.
 
     Calls are counted by the rules of the packed trace's grammar, not one by one: how long the
-    program runs and how many ranks it has hardly matters. A trace in another form is first packed into a temporary file.
+    program runs and how many ranks it has hardly matters. A trace in another form is first packed
+    into a temporary file.
 
     Parameters
     ----------
