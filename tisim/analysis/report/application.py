@@ -8,8 +8,9 @@ from pathlib import Path
 from tisim.analysis.report.page import facts, table
 from tisim.errors import InputError
 from tisim.support.quantities import format_bytes
-from tisim.traces.inspection import Inspection, inspect, is_inspected_as_it_is
+from tisim.traces.inspection import Inspection, inspect
 from tisim.traces.inspection_text import actions_text, ranks_text, shown_call
+from tisim.traces.packed import is_packed
 from tisim.traces.phases import phases_of
 
 _ROWS = 12
@@ -23,7 +24,7 @@ def application_of(trace: str) -> Inspection | None:
     if not Path(trace).is_file():
         return None
     try:
-        return inspect(trace) if is_inspected_as_it_is(trace) else None
+        return inspect(trace) if is_packed(trace) else None
     except InputError:
         return None
 
