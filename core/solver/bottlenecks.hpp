@@ -1,4 +1,4 @@
-// Variables that all wait for one constraint: see ADR 17.
+// Variables that all wait for one constraint: see ADR 21.
 //
 // Where many variables fill one constraint and nothing else holds them back, a flow that starts or
 // ends moves the shares of all of them, by one factor. Then they follow the *level* of their

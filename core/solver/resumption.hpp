@@ -1,4 +1,4 @@
-// From which level on shares must be found anew: see ADR 18.
+// From which level on shares must be found anew: see ADR 21.
 //
 // Progressive filling raises the level of all variables together until something holds back some of
 // them. Up to the level at which a constraint that has changed saturated before, or saturates now,

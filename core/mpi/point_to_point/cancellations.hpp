@@ -1,4 +1,4 @@
-// MPI_Cancel and MPI_Request_free (ADR 32).
+// MPI_Cancel and MPI_Request_free (ADR 25).
 #pragma once
 
 #include <cstdint>

@@ -150,7 +150,8 @@ class Protocol(Record):
         section=_SECTION,
         core=False,
         doc="the source of a receive from -333, which SimGrid's tracer writes for MPI_ANY_SOURCE "
-        "and for MPI_PROC_NULL: `any` or `proc-null` ([ADR 4](adr/0004-what-333-means.md))",
+        "and for MPI_PROC_NULL: `any` or `proc-null` "
+        "([ADR 14](adr/0014-calls-simgrid-cannot-do.md))",
     )
     jitter_start: float = row(
         "tisim/jitter-start",
