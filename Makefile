@@ -27,10 +27,12 @@ REPLAY_PACKAGES := "click>=8.1"
 INSTALL := -m pip install --no-build-isolation --no-deps --no-compile -e .
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+# ccache saves the builds that other checkouts have done.
+export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench optimised instructions verify verified validate validate-quick clean
+.PHONY: help build demo test pytest core-test fuzz lint format fuzzers docs bench optimised instructions checked verified nightly verify validate validate-quick validate-io clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -57,7 +59,7 @@ $(BUILT): $(CORE) pyproject.toml
 	@touch $@
 
 $(OPTIMISED): $(BUILT) $(wildcard cmake/*)
-	@$(LOCK) .ci/show-progress build/optimised.log $(PY) $(INSTALL) -v --config-settings=build-dir=build/optimised
+	@$(LOCK) .ci/show-progress build/optimised.log env -u CMAKE_CXX_COMPILER_LAUNCHER $(PY) $(INSTALL) -v --config-settings=build-dir=build/optimised
 	@touch $(CORE) $(BUILT) $@
 
 optimised: $(OPTIMISED) ## compile the core as releases do
@@ -65,33 +67,45 @@ optimised: $(OPTIMISED) ## compile the core as releases do
 demo: $(CORE) ## predict LU on graphene from a real trace
 	$(BIN)/tisim replay --platform platforms/graphene.xml --deploy platforms/graphene.deploy.xml traces/lu.A.8.tar.xz
 
-test: core-test pytest lint ## everything that CI checks
+test: core-test verified pytest lint ## what CI checks: C++ and Python tests, golden cases, style
 
 pytest: $(BUILT)
 	$(PY) -m pytest -n $(JOBS) --durations=5
 
-core-test: $(BUILT) ## the core alone, under the address and undefined-behaviour sanitizers
-	@mkdir -p build/core
-	$(BIN)/cmake -S . -B build/core -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTISIM_BUILD_TESTS=ON -DTISIM_SANITIZE=ON -DTISIM_WERROR=ON > build/core/configure.log || { cat build/core/configure.log; exit 1; }
-	$(LOCK) $(BIN)/cmake --build build/core
-	$(BIN)/ctest --test-dir build/core --output-on-failure
+# One build serves the C++ tests and the golden cases: all invariants are checked after every
+# instant, under the address and undefined-behaviour sanitizers.
+CHECKED = $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPython_EXECUTABLE=$(abspath $(PY)) -DSKBUILD=ON -DTISIM_QUICK=ON -DTISIM_VERIFY=ON -DTISIM_WERROR=ON
+checked: $(BUILT)
+	@mkdir -p build/checked
+	$(CHECKED) -B build/checked -DTISIM_BUILD_TESTS=ON -DTISIM_SANITIZE=ON > build/checked/configure.log || { cat build/checked/configure.log; exit 1; }
+	$(LOCK) $(BIN)/cmake --build build/checked
 
-# One build serves the tests of the core and Python. The sanitizers must be loaded before Python is;
-# where they cannot be, a core without them replays the golden cases. Class A takes too long here.
-VERIFIED = $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPython_EXECUTABLE=$(abspath $(PY)) -DSKBUILD=ON -DTISIM_QUICK=ON -DTISIM_VERIFY=ON
-verified: $(BUILT) ## tests, training programs and golden cases with all invariants checked
-	@mkdir -p build/verified build/verified-plain
-	$(VERIFIED) -B build/verified -DTISIM_BUILD_TESTS=ON -DTISIM_SANITIZE=ON > build/verified/configure.log || { cat build/verified/configure.log; exit 1; }
-	$(LOCK) $(BIN)/cmake --build build/verified
-	$(BIN)/ctest --test-dir build/verified --output-on-failure
-	@core=build/verified; preload=$$(.ci/sanitizers $$core $(PY)) || { \
-	  echo "tisim: the sanitizers cannot be loaded into Python: the golden cases run without them" >&2; \
-	  core=build/verified-plain; \
-	  $(VERIFIED) -B $$core > $$core/configure.log || { cat $$core/configure.log; exit 1; }; \
+core-test: checked ## the C++ tests, with sanitizers and all invariants checked
+	$(BIN)/ctest --test-dir build/checked --output-on-failure
+
+# Python must load the sanitizers before the core; where it cannot, a core without them replays the
+# golden cases. Class A takes too long here.
+verified: checked ## the golden cases on the same core
+	@core=build/checked; preload=$$(.ci/sanitizers $$core $(PY)) || { \
+	  echo "tisim: Python cannot load the sanitizers: the golden cases run without them" >&2; \
+	  core=build/checked-plain; mkdir -p $$core; \
+	  $(CHECKED) -B $$core > $$core/configure.log || { cat $$core/configure.log; exit 1; }; \
 	  $(LOCK) $(BIN)/cmake --build $$core || exit 1; }; \
 	echo "tisim: replays the golden cases on the core in $$core"; \
 	TISIM_VERIFIED_CORE=$$core ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$preload" \
 	  $(PY) -m pytest -n $(JOBS) -q -p tests.verified_core tests/golden/test_cases.py tests/golden/test_reference.py -k "not lu.A and not command_line"
+
+# Every source alone, which finds a header that it forgets to include; what releases compile; long
+# campaigns. Needs clang, SimGrid and valgrind.
+nightly: $(BUILT) ## what CI has no time for: long campaigns, the optimised core, each source alone
+	@mkdir -p build/separate
+	$(BIN)/cmake -S . -B build/separate -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTISIM_BUILD_TESTS=ON -DTISIM_SANITIZE=ON -DTISIM_WERROR=ON > build/separate/configure.log || { cat build/separate/configure.log; exit 1; }
+	$(LOCK) $(BIN)/cmake --build build/separate
+	$(BIN)/ctest --test-dir build/separate --output-on-failure
+	$(MAKE) fuzz FUZZ_SECONDS=600
+	$(MAKE) verify CASES=2000 SEED=$$(date +%Y%m%d)
+	TISIM_RANDOM_PROGRAMS=500 $(PY) -m pytest -q tests/unit/record/test_random_programs.py
+	$(MAKE) instructions
 
 # The newest clang that is installed, under whatever name the distribution gives it.
 CLANGXX = $(shell command -v clang++ || ls /usr/bin/clang++-* 2>/dev/null | sort -V | tail -n 1)
@@ -100,17 +114,18 @@ FUZZ_SECONDS ?= 60
 fuzzers: $(BUILT) ## compile the fuzzers of the readers (needs clang)
 	@test -n "$(CLANGXX)" || { echo "tisim: fuzzing needs clang; apt-get install clang and try again." >&2; exit 1; }
 	@mkdir -p build/fuzz
-	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_CXX_COMPILER=$(CLANGXX) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTISIM_FUZZ=ON -DTISIM_SANITIZE=ON > build/fuzz/configure.log || { cat build/fuzz/configure.log; exit 1; }
+	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_CXX_COMPILER=$(CLANGXX) -DTISIM_QUICK=ON -DTISIM_FUZZ=ON -DTISIM_SANITIZE=ON > build/fuzz/configure.log || { cat build/fuzz/configure.log; exit 1; }
 	$(LOCK) $(BIN)/cmake --build build/fuzz
 
 fuzz: fuzzers ## feed rubbish to the readers for FUZZ_SECONDS each (needs clang)
 	for target in build/fuzz/fuzz_*; do dictionary=build/fuzz/dictionaries/$${target#build/fuzz/fuzz_}.dict; $$target $$(test ! -f $$dictionary || echo -dict=$$dictionary) -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -artifact_prefix=build/fuzz/ || exit 1; done
 
-lint: $(BUILT) ## ruff, mypy --strict, clang-format
+lint: $(BUILT) ## ruff, mypy --strict, clang-format, codespell
 	$(BIN)/ruff check $(PY_FILES)
 	$(BIN)/ruff format --check $(PY_FILES)
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
+	$(BIN)/codespell
 
 format: $(BUILT) ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix $(PY_FILES)

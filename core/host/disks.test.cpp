@@ -9,9 +9,9 @@ namespace tisim {
 namespace {
 
 // One disk on the second of two hosts; accesses that all start at 0, and when they end.
-class Machine {
+class DiskMachine {
  public:
-  Machine(double read_bandwidth, double write_bandwidth) {
+  DiskMachine(double read_bandwidth, double write_bandwidth) {
     platform_.host_speed = {1e9, 1e9};
     platform_.disk_host = {1};
     platform_.disk_read_bandwidth = {read_bandwidth};
@@ -44,7 +44,7 @@ class Machine {
   PlatformData platform_;
 };
 
-bool same(const std::vector<double>& a, const std::vector<double>& b) {
+bool equal_times(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (!test::close(a[i], b[i], 1e-12)) return false;
@@ -58,34 +58,34 @@ constexpr Access kWrite = Access::write;
 }  // namespace
 
 TEST("disks: a read and a write alone get their bandwidths") {
-  CHECK(same(Machine(200.0, 80.0).ends({{kRead, 400.0}}), {2.0}));
-  CHECK(same(Machine(200.0, 80.0).ends({{kWrite, 400.0}}), {5.0}));
+  CHECK(equal_times(DiskMachine(200.0, 80.0).ends({{kRead, 400.0}}), {2.0}));
+  CHECK(equal_times(DiskMachine(200.0, 80.0).ends({{kWrite, 400.0}}), {5.0}));
 }
 
 TEST("disks: reads share what is read, and writes what is written") {
-  CHECK(same(Machine(200.0, 80.0).ends({{kRead, 100.0}, {kRead, 300.0}}), {1.0, 2.0}));
-  CHECK(same(Machine(200.0, 80.0).ends({{kWrite, 40.0}, {kWrite, 40.0}}), {1.0, 1.0}));
+  CHECK(equal_times(DiskMachine(200.0, 80.0).ends({{kRead, 100.0}, {kRead, 300.0}}), {1.0, 2.0}));
+  CHECK(equal_times(DiskMachine(200.0, 80.0).ends({{kWrite, 40.0}, {kWrite, 40.0}}), {1.0, 1.0}));
 }
 
 TEST("disks: reads and writes together get the larger bandwidth, max-min fairly") {
   // 80 for the write, the other 120 for the read; then the read alone.
-  CHECK(same(Machine(200.0, 80.0).ends({{kRead, 320.0}, {kWrite, 80.0}}), {2.0, 1.0}));
+  CHECK(equal_times(DiskMachine(200.0, 80.0).ends({{kRead, 320.0}, {kWrite, 80.0}}), {2.0, 1.0}));
   // Three reads and a write of 50 each; then 66.7 each.
-  CHECK(same(
-      Machine(200.0, 80.0).ends({{kRead, 150.0}, {kRead, 150.0}, {kRead, 150.0}, {kWrite, 50.0}}),
-      {2.5, 2.5, 2.5, 1.0}));
+  CHECK(equal_times(DiskMachine(200.0, 80.0)
+                        .ends({{kRead, 150.0}, {kRead, 150.0}, {kRead, 150.0}, {kWrite, 50.0}}),
+                    {2.5, 2.5, 2.5, 1.0}));
   // The slow side may be that of reads.
-  CHECK(same(Machine(80.0, 200.0).ends({{kRead, 80.0}, {kWrite, 320.0}}), {1.0, 2.0}));
+  CHECK(equal_times(DiskMachine(80.0, 200.0).ends({{kRead, 80.0}, {kWrite, 320.0}}), {1.0, 2.0}));
   // Equal bandwidths are one.
-  CHECK(same(Machine(100.0, 100.0).ends({{kRead, 50.0}, {kWrite, 50.0}}), {1.0, 1.0}));
+  CHECK(equal_times(DiskMachine(100.0, 100.0).ends({{kRead, 50.0}, {kWrite, 50.0}}), {1.0, 1.0}));
 }
 
 TEST("disks: an empty access ends at once") {
-  CHECK(same(Machine(200.0, 80.0).ends({{kWrite, 0.0}}), {0.0}));
+  CHECK(equal_times(DiskMachine(200.0, 80.0).ends({{kWrite, 0.0}}), {0.0}));
 }
 
 TEST("disks: who is dropped leaves his share to the others") {
-  Machine machine(200.0, 80.0);
+  DiskMachine machine(200.0, 80.0);
   Agenda agenda(machine.platform().resources());
   Disks disks(machine.platform(), 1e-9, agenda);
   disks.start(0, kRead, 320.0, 0, 0.0);

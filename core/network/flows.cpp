@@ -180,7 +180,7 @@ void Flows::move_all(std::int32_t from, std::int32_t to) {
   system_.change_count(to, count);
 }
 
-// Pairs that follow the level of a bottleneck of the solver share its clock: see ADR 17. What a
+// Pairs that follow the level of a bottleneck of the solver share its clock: see ADR 21. What a
 // flow of such a pair has moved is what the clock counts times the priority of the pair. The order
 // in which flows end on it does not change with the level.
 

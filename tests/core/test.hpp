@@ -66,15 +66,13 @@ inline int run(std::string_view filter) {
 
 }  // namespace tisim::test
 
-#define TISIM_JOIN2(a, b) a##b
-#define TISIM_JOIN(a, b) TISIM_JOIN2(a, b)
-
 // TEST("what holds") { ... }
-#define TEST(name)                                                            \
-  static void TISIM_JOIN(test_case_, __LINE__)();                             \
-  static const ::tisim::test::Registration TISIM_JOIN(registered_, __LINE__)( \
-      name, &TISIM_JOIN(test_case_, __LINE__));                               \
-  static void TISIM_JOIN(test_case_, __LINE__)()
+#define TEST(name) TISIM_NUMBERED_TEST(name, __COUNTER__)
+#define TISIM_NUMBERED_TEST(name, number) TISIM_TEST(name, number)
+#define TISIM_TEST(name, number)                                                           \
+  static void test_case_##number();                                                        \
+  static const ::tisim::test::Registration registered_##number(name, &test_case_##number); \
+  static void test_case_##number()
 
 #define CHECK(condition) \
   ::tisim::test::check(static_cast<bool>(condition), #condition, __FILE__, __LINE__)

@@ -4,7 +4,7 @@
 namespace tisim::test {
 namespace {
 
-std::string error_of(const Program& program) {
+std::string refusal(const Program& program) {
   try {
     finishes({program, {"recv 0 1 10"}}, {0, 0});
   } catch (const TraceError& error) {
@@ -75,11 +75,11 @@ TEST("a persistent request is freed, active or not, and its place is used again"
 }
 
 TEST("what cannot be cancelled or freed is named") {
-  CHECK(says(error_of({"cancel request=0"}), "there is no request 0"));
-  CHECK(says(error_of({"request_free request=0"}), "there is no request 0"));
-  CHECK(says(error_of({"isend 1 1 10 request=0", "request_free request=0", "wait request=0"}),
+  CHECK(says(refusal({"cancel request=0"}), "there is no request 0"));
+  CHECK(says(refusal({"request_free request=0"}), "there is no request 0"));
+  CHECK(says(refusal({"isend 1 1 10 request=0", "request_free request=0", "wait request=0"}),
              "there is no request 0"));
-  CHECK(says(error_of({"recv_init 1 1 10 request=0", "cancel request=0"}), "is not active"));
+  CHECK(says(refusal({"recv_init 1 1 10 request=0", "cancel request=0"}), "is not active"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""The quick build compiles the files of a room together: their private names must differ."""
+"""Sources that the quick build joins in one translation unit have different private names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def declared(head: str) -> set[str]:
     """The name that a declaration, up to its body or semicolon, introduces."""
     head = re.sub(r"\s+", " ", head).strip()
     head = re.sub(r"^template ?<.*?> ?(?=class|struct|[a-z])", "", head)
-    if not head or head.startswith(("static_assert", "friend", "using namespace")):
+    if not head or re.match(r"static_assert|friend|using (?!\w+ ?=)|TEST\(", head):
         return set()
     for pattern in (r"(?:class|struct|enum class|enum|union) (\w+)", r"using (\w+) ?="):
         if found := re.match(pattern, head):
@@ -46,21 +46,34 @@ def private_names(source: str) -> set[str]:
     return names
 
 
-#: A library of its own.
-TIT = ROOT / "core" / "trace" / "tit"
+def translation_unit(path: Path) -> str:
+    """The unit that the quick build puts a source into, as CMakeLists.txt has it."""
+    folders = path.relative_to(ROOT).parts[:-1]
+    if folders[0] == "core":
+        folders = folders[1:3] if folders[1:3] == ("trace", "tit") else folders[1:2]
+    test = path.name.endswith(".test.cpp") or folders[0] == "tests"
+    return "/".join(folders) + (" (tests)" if test else "")
 
 
-@pytest.mark.parametrize(
-    "room", [*sorted(p for p in (ROOT / "core").iterdir() if p.is_dir()), TIT, ROOT / "bindings"]
-)
-def test_private_names_of_a_room_differ(room: Path) -> None:
+def translation_units() -> dict[str, list[Path]]:
+    """The sources of each unit."""
+    units = defaultdict(list)
+    for place in ("core", "bindings", "tests/core"):
+        for path in sorted((ROOT / place).rglob("*.cpp")):
+            if not path.name.endswith(".fuzz.cpp"):
+                units[translation_unit(path)].append(path)
+    return units
+
+
+UNITS = translation_units()
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_private_names_of_a_translation_unit_differ(unit: str) -> None:
     files = defaultdict(list)
-    for path in sorted(room.rglob("*.cpp")):
-        if TIT in path.parents and room != TIT:
-            continue
-        if not path.name.endswith((".test.cpp", ".fuzz.cpp")):
-            for name in private_names(path.read_text()):
-                files[name].append(path.name)
+    for path in UNITS[unit]:
+        for name in private_names(path.read_text()):
+            files[name].append(path.name)
     assert {name: paths for name, paths in files.items() if len(paths) > 1} == {}
 
 

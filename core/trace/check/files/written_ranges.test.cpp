@@ -11,7 +11,7 @@ namespace tisim {
 namespace {
 
 // What a check says about ranges, of ranks whose lines are separated by ';'. "": nothing.
-std::string said_of(const std::vector<std::string>& ranks) {
+std::string warnings_of(const std::vector<std::string>& ranks) {
   std::vector<std::string> texts;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     std::istringstream lines(ranks[rank]);
@@ -32,7 +32,7 @@ std::string said_of(const std::vector<std::string>& ranks) {
   return all;
 }
 
-bool is_sound(const std::vector<std::string>& ranks) { return said_of(ranks).empty(); }
+bool is_sound(const std::vector<std::string>& ranks) { return warnings_of(ranks).empty(); }
 
 constexpr const char* kOpen = "file_open 0 f wc;";
 
@@ -40,23 +40,24 @@ constexpr const char* kOpen = "file_open 0 f wc;";
 
 TEST("written ranges: two ranks write one block") {
   const std::string open = kOpen;
-  CHECK(said_of({open + "file_write_at 0 40 0", open + "file_write_at 0 40 30"}) ==
+  CHECK(warnings_of({open + "file_write_at 0 40 0", open + "file_write_at 0 40 30"}) ==
         "1:2 writes bytes 30 to 39 of 'f'\n");
   CHECK(is_sound({open + "file_write_at 0 40 0", open + "file_write_at 0 40 40"}));
-  CHECK(said_of({open + "file_write_at_all 0 40 0", open + "file_write_at_all 0 40 39"}) ==
+  CHECK(warnings_of({open + "file_write_at_all 0 40 0", open + "file_write_at_all 0 40 39"}) ==
         "1:2 writes bytes 39 to 39 of 'f'\n");
   // A collective write and an independent one behind it.
-  CHECK(said_of({open + "file_write_at_all 0 10 0;file_write_at 0 10 10",
-                 open + "file_write_at_all 0 10 10"}) == "1:2 writes bytes 10 to 19 of 'f'\n");
-  CHECK(said_of({open + "file_iwrite_at 0 8 0;waitall", open + "file_iwrite 0 1;waitall"}) ==
+  CHECK(warnings_of({open + "file_write_at_all 0 10 0;file_write_at 0 10 10",
+                     open + "file_write_at_all 0 10 10"}) == "1:2 writes bytes 10 to 19 of 'f'\n");
+  CHECK(warnings_of({open + "file_iwrite_at 0 8 0;waitall", open + "file_iwrite 0 1;waitall"}) ==
         "1:2 writes bytes 0 to 0 of 'f'\n");
-  CHECK(said_of({"open 3 g wc;write 3 10", "open 5 g w;lseek 5 20;lseek 5 -15 cur;write 5 1"}) ==
-        "1:4 writes bytes 5 to 5 of 'g'\n");
+  CHECK(
+      warnings_of({"open 3 g wc;write 3 10", "open 5 g w;lseek 5 20;lseek 5 -15 cur;write 5 1"}) ==
+      "1:4 writes bytes 5 to 5 of 'g'\n");
 }
 
 TEST("written ranges: names of ranks, positions of all, and ends of files") {
   CHECK(is_sound({"open 3 g.%d wc;write 3 10", "open 3 g.%d wc;write 3 10"}));
-  CHECK(said_of({"open 3 g.%d wc;write 3 10", "open 3 g.0 wc;write 3 10"}) ==
+  CHECK(warnings_of({"open 3 g.%d wc;write 3 10", "open 3 g.0 wc;write 3 10"}) ==
         "1:2 writes bytes 0 to 9 of 'g.0'\n");
   const std::string shared = std::string(kOpen) + "file_write_shared 0 10;file_write_ordered 0 10";
   CHECK(is_sound({shared, shared}));
@@ -77,12 +78,12 @@ TEST("written ranges: what all ranks wait for stands between") {
 TEST("written ranges: one rank is said once a file, and the ranges of one rank are its own") {
   const std::string open = kOpen;
   CHECK(is_sound({open + "file_write_at 0 40 0;file_write_at 0 40 20;file_write_at 0 9 2", open}));
-  CHECK(said_of({open + "file_write_at 0 9 0;file_write_at 0 9 100",
-                 open + "file_write_at 0 9 0;file_write_at 0 9 100"}) ==
+  CHECK(warnings_of({open + "file_write_at 0 9 0;file_write_at 0 9 100",
+                     open + "file_write_at 0 9 0;file_write_at 0 9 100"}) ==
         "1:2 writes bytes 0 to 8 of 'f'\n");
   // The range of rank 2 overlaps that of rank 0, although rank 1 ends later than rank 0.
-  CHECK(said_of({open + "file_write_at 0 50 0", open + "file_write_at 0 1 60",
-                 open + "file_write_at 0 20 45;"}) == "2:2 writes bytes 45 to 49 of 'f'\n");
+  CHECK(warnings_of({open + "file_write_at 0 50 0", open + "file_write_at 0 1 60",
+                     open + "file_write_at 0 20 45;"}) == "2:2 writes bytes 45 to 49 of 'f'\n");
 }
 
 }  // namespace tisim

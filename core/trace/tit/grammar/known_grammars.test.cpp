@@ -8,9 +8,9 @@ namespace tit {
 
 namespace {
 
-using Sequence = std::vector<std::uint32_t>;
+using Symbols = std::vector<std::uint32_t>;
 
-Grammar encoded(const Sequence& sequence) {
+Grammar encoded(const Symbols& sequence) {
   SequenceEncoder encoder;
   for (const std::uint32_t terminal : sequence) encoder.add(terminal);
   return encoder.take();
@@ -22,7 +22,7 @@ TEST("known grammars: are those of an encoder, however many sequences came befor
   KnownGrammars grammars;
   for (int round = 0; round < 3; ++round) {
     for (std::uint32_t length = 0; length < 50; ++length) {
-      Sequence sequence;
+      Symbols sequence;
       for (std::uint32_t i = 0; i < length; ++i) sequence.push_back(i % 3);
       CHECK(grammars.of(sequence) == encoded(sequence));
     }
@@ -31,8 +31,8 @@ TEST("known grammars: are those of an encoder, however many sequences came befor
 
 TEST("known grammars: sequences that differ in one terminal have their own") {
   KnownGrammars grammars;
-  const Sequence loop = {0, 1, 2, 0, 1, 2, 0, 1, 2};
-  Sequence other = loop;
+  const Symbols loop = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+  Symbols other = loop;
   other.back() = 1;
   CHECK(grammars.of(loop).expanded() == loop);
   CHECK(grammars.of(other).expanded() == other);

@@ -12,7 +12,7 @@ namespace tisim {
 namespace tit {
 namespace {
 
-using Values = std::vector<std::int64_t>;
+using PerRank = std::vector<std::int64_t>;
 using Ranks = std::vector<std::int32_t>;
 
 Ranks first_ranks(std::size_t count) {
@@ -21,12 +21,12 @@ Ranks first_ranks(std::size_t count) {
   return ranks;
 }
 
-bool gives(const RankVector& vector, const Values& values, const Ranks& ranks) {
+bool gives(const RankVector& vector, const PerRank& values, const Ranks& ranks) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (vector.at(i, ranks[i]) != values[i]) return false;
   }
   if (ranks == first_ranks(ranks.size())) {
-    Values one_by_one;
+    PerRank one_by_one;
     vector.for_each(static_cast<std::uint32_t>(ranks.size()),
                     [&](std::uint32_t rank, std::int64_t value) {
                       if (rank == one_by_one.size()) one_by_one.push_back(value);
@@ -37,7 +37,7 @@ bool gives(const RankVector& vector, const Values& values, const Ranks& ranks) {
 }
 
 // Writes and reads it; returns the number of bytes.
-std::size_t coded_size(const Values& values, const Ranks& ranks, bool are_ranks) {
+std::size_t coded_size(const PerRank& values, const Ranks& ranks, bool are_ranks) {
   const RankVector vector = RankVector::of(values, ranks, are_ranks);
   CHECK(gives(vector, values, ranks));
   Bytes bytes;
@@ -54,7 +54,7 @@ std::size_t coded_size(const Values& values, const Ranks& ranks, bool are_ranks)
 template <class Function>
 std::size_t size_of(std::size_t count, const Function& value_of, bool are_ranks = true) {
   const Ranks ranks = first_ranks(count);
-  Values values;
+  PerRank values;
   for (const std::int32_t rank : ranks) values.push_back(value_of(rank));
   return coded_size(values, ranks, are_ranks);
 }
@@ -84,10 +84,10 @@ struct Grid {
 };
 
 // Writes and reads it behind others, which are written before it; returns its number of bytes.
-std::size_t size_behind(const std::vector<Values>& others, const Values& values) {
+std::size_t size_behind(const std::vector<PerRank>& others, const PerRank& values) {
   const Ranks ranks = first_ranks(values.size());
   std::vector<RankVector> before;
-  for (const Values& other : others) before.push_back(RankVector::of(other, ranks, before));
+  for (const PerRank& other : others) before.push_back(RankVector::of(other, ranks, before));
   const RankVector vector = RankVector::of(values, ranks, before);
   CHECK(gives(vector, values, ranks));
   Bytes bytes;
@@ -106,8 +106,9 @@ std::size_t size_behind(const std::vector<Values>& others, const Values& values)
   return bytes.data.size() - start;
 }
 
-Values drawn(std::mt19937_64& random, std::size_t count, std::int64_t least, std::uint64_t spread) {
-  Values values;
+PerRank drawn(std::mt19937_64& random, std::size_t count, std::int64_t least,
+              std::uint64_t spread) {
+  PerRank values;
   while (values.size() < count) {
     values.push_back(
         static_cast<std::int64_t>(static_cast<std::uint64_t>(least) + random() % spread));
@@ -116,7 +117,7 @@ Values drawn(std::mt19937_64& random, std::size_t count, std::int64_t least, std
 }
 
 template <class Function>
-Values mapped(Values values, const Function& function) {
+PerRank mapped(PerRank values, const Function& function) {
   for (std::int64_t& value : values) value = function(value);
   return values;
 }
@@ -212,7 +213,7 @@ TEST("rank vector: any values of any ranks") {
     }
     const auto other = static_cast<std::int64_t>(random() % 40);
     const std::uint64_t kind = random() % 8;
-    Values values;
+    PerRank values;
     for (const std::int32_t one : ranks) {
       switch (kind == 7 ? random() % 7 : kind) {
         case 0:
@@ -244,7 +245,7 @@ TEST("rank vector: any values of any ranks") {
 
 TEST("rank vector: multiples of a vector before take a few bytes") {
   std::mt19937_64 random(4);
-  const Values base = drawn(random, 4096, 266'666, 133'334);
+  const PerRank base = drawn(random, 4096, 266'666, 133'334);
   CHECK(size_behind({base}, mapped(base, [](auto v) { return 2 * v; })) <= 6);
   CHECK(size_behind({base}, mapped(base, [](auto v) { return v / 2; })) <= 6);
   CHECK(size_behind({base}, mapped(base, [](auto v) { return 7 * v / 12 + 1000; })) <= 10);
@@ -256,8 +257,8 @@ TEST("rank vector: multiples of a vector before take a few bytes") {
                       return 3 * v + static_cast<std::int64_t>(random() % 100);
                     })) <= 4096 + 16);
   // Not only of the last one before.
-  const Values other = drawn(random, 4096, 0, 1'000'000);
-  const Values twice = mapped(base, [](auto v) { return 2 * v; });
+  const PerRank other = drawn(random, 4096, 0, 1'000'000);
+  const PerRank twice = mapped(base, [](auto v) { return 2 * v; });
   CHECK(size_behind({base, other}, twice) <= 6);
   CHECK(size_behind({base, twice}, mapped(base, [](auto v) { return 3 * v; })) <= 6);
 }
@@ -267,14 +268,14 @@ TEST("rank vector: any values behind any others") {
   constexpr std::int64_t kLeast = INT64_MIN;
   for (int round = 0; round < 600; ++round) {
     const std::size_t count = 1 + random() % 60;
-    std::vector<Values> others;
+    std::vector<PerRank> others;
     for (std::size_t left = random() % 12; left > 0; --left) {
       others.push_back(random() % 3 == 0
                            ? drawn(random, count, kLeast, ~std::uint64_t{0})
                            : drawn(random, count, static_cast<std::int64_t>(random() % 1000) - 500,
                                    1 + random() % 100'000));
     }
-    Values values = drawn(random, count, 0, 1 + random() % 100'000);
+    PerRank values = drawn(random, count, 0, 1 + random() % 100'000);
     if (!others.empty() && random() % 2 == 0) {
       const std::uint64_t times = random() % 70'000;
       const std::int64_t parts = 1 + static_cast<std::int64_t>(random() % 50);
@@ -314,7 +315,7 @@ TEST("rank vector: damaged bytes are a vector or refused") {
   std::mt19937_64 random(3);
   const Ranks ranks = first_ranks(50);
   for (int kind = 0; kind < 5; ++kind) {
-    Values values;
+    PerRank values;
     for (const std::int32_t rank : ranks) {
       values.push_back(kind == 0   ? (rank + 5) % 50
                        : kind == 1 ? rank / 7
