@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
@@ -13,6 +15,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tisim
 from tisim.commands.platform import platform_command
 from tisim.errors import InputError
 from tisim.platform import Platform
@@ -264,3 +267,23 @@ def test_names_of_groups_can_be_read_where_lines_cross_them(tmp_path: Path) -> N
     assert len(names) == 25
     assert {one.get("paint-order") for one in names} == {"stroke"}
     draw(platform, tmp_path / "p.png")
+
+
+def test_a_zone_with_routes_is_drawn_as_they_lie(tmp_path: Path) -> None:
+    """A grid of routes is drawn as a grid: its lines are equally long, and all are."""
+    builder = tisim.PlatformBuilder()
+    with builder.zone("z", routing="Dijkstra"):
+        for host in range(9):
+            builder.host(f"h{host}", speed=1e9)
+        builder.link("l", 1e9)
+        for host in range(9):
+            if host % 3 < 2:
+                builder.route(f"h{host}", f"h{host + 1}", ["l"])
+            if host < 6:
+                builder.route(f"h{host}", f"h{host + 3}", ["l"])
+    draw(builder.build(), tmp_path / "p.svg")
+    lines = re.findall(
+        r'<path d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"', (tmp_path / "p.svg").read_text()
+    )
+    lengths = [math.dist((float(a), float(b)), (float(c), float(d))) for a, b, c, d in lines][:12]
+    assert max(lengths) < 1.2 * min(lengths)

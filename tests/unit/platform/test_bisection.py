@@ -6,11 +6,14 @@ import itertools
 import math
 import re
 
+import networkx as nx
+import numpy as np
 import pytest
 
 import tisim
 from tisim.platform import Platform, new
 from tisim.platform.report import describe
+from tisim.platform.zones.cluster import ClusterZone
 
 LINK = 1e9
 
@@ -111,3 +114,43 @@ def test_limiters_and_backbones_bound_the_cut() -> None:
 def test_links_that_differ_count_as_they_are() -> None:
     platform = cluster("torus", (4, 4), 16).scaled(links="c_link_from_4_to_8", bandwidth=0.5)
     assert describe(platform).bisection_bandwidth == pytest.approx(7.5 * LINK)
+
+
+@pytest.mark.parametrize(
+    ("topology", "parameters", "hosts", "options"),
+    [
+        ("fat_tree", ((4, 6), (1, 3), (1, 1)), 24, {}),
+        ("fat_tree", ((2, 3, 4), (1, 2, 2), (1, 2, 1)), 24, {"limiter": 0.7 * LINK}),
+        ("torus", (3, 4, 2), 24, {"sharing": "SHARED"}),
+        ("dragonfly", ((3, 2), (2, 1), (3, 2), 2), 36, {}),
+    ],
+)
+def test_the_cut_is_that_of_networkx_where_all_links_differ(
+    topology: str, parameters: object, hosts: int, options: dict[str, object]
+) -> None:
+    platform = cluster(topology, parameters, hosts, **options)
+    bandwidths = np.random.default_rng(7).uniform(0.2, 1.0, len(platform.links)) * LINK
+    numbers = platform.resources.replaced(link_bandwidth=bandwidths)
+    zone = platform.root
+    assert isinstance(zone, ClusterZone)
+    wiring, half = zone.wiring(), hosts // 2
+    graph = nx.DiGraph()
+    limiters = dict(zip(wiring.limited.tolist(), wiring.limiters.tolist(), strict=True))
+    for vertex in range(hosts):
+        before, after = ("all", (vertex, "in")) if vertex < half else ((vertex, "out"), "others")
+        graph.add_edge(before, after)  # without a capacity: unbounded
+    for vertex, limiter in limiters.items():
+        graph.add_edge((vertex, "in"), (vertex, "out"), capacity=bandwidths[limiter])
+    rows = zip(wiring.tails.tolist(), wiring.heads.tolist(), wiring.links.tolist(), strict=True)
+    for place, (tail, head, link) in enumerate(rows):
+        # A vertex between: cables side by side are edges of their own.
+        first = (tail, "out" if tail in limiters else "in")
+        last = (head, "in")
+        graph.add_edge(first, place, capacity=bandwidths[link])
+        graph.add_edge(place, last)
+    for vertex in range(half, hosts):
+        if vertex not in limiters:
+            graph.add_edge((vertex, "in"), (vertex, "out"))
+    least = nx.minimum_cut_value(graph, "all", "others")
+    report = describe(platform.with_numbers(numbers, ()))
+    assert report.bisection_bandwidth == pytest.approx(least, rel=1e-3)

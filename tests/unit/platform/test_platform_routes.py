@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from tisim.errors import InputError
-from tisim.platform import Platform
+from tisim.platform import Platform, PlatformBuilder
 
 Load = Callable[[str], Platform]
 
@@ -277,3 +278,27 @@ def test_many_threads_share_a_platform(load: Load) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+@pytest.mark.parametrize("routing", ["Floyd", "Dijkstra"])
+@pytest.mark.parametrize("seed", range(5))
+def test_routes_are_as_short_as_those_of_networkx(routing: str, seed: int) -> None:
+    graph = nx.gnm_random_graph(14, 40, seed=seed, directed=True)
+    builder = PlatformBuilder()
+    with builder.zone("z", routing=routing):
+        for host in graph:
+            builder.host(f"h{host}", speed=1e9)
+        for number, (src, dst) in enumerate(graph.edges):
+            hops = [f"l{number}-{place}" for place in range(1 + number % 3)]
+            for name in hops:
+                builder.link(name, 1e9)
+            graph.edges[src, dst]["weight"] = len(hops)
+            builder.route(f"h{src}", f"h{dst}", hops, symmetrical=False)
+    platform = builder.build()
+    for src, lengths in nx.all_pairs_dijkstra_path_length(graph):
+        for dst in set(graph) - {src}:
+            if dst in lengths:
+                assert len(platform.route(f"h{src}", f"h{dst}").links) == lengths[dst]
+            else:
+                with pytest.raises(InputError, match="has no route"):
+                    platform.route(f"h{src}", f"h{dst}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -47,7 +47,7 @@ _STEP = 26.0
 # With more lines they become thinner, down to this part of their width.
 _HEAVY_LINES, _THINNEST = 24, 0.2
 _NO_LINKS = np.zeros(0, dtype=np.int64)
-_RING, _SHOWN_VERTICES, _SHOWN_LINES = 32, 256, 400
+_RING, _ARRANGED, _SHOWN_VERTICES, _SHOWN_LINES = 32, 64, 256, 400
 
 
 class _Content(NamedTuple):
@@ -148,13 +148,15 @@ def _star(zone: StarZone, topology: Topology) -> _Content:
 
 
 def _table(zone: Zone, topology: Topology) -> _Content:
-    """Vertices in a ring, or the first of them in rows, with a line for each declared route."""
-    shown = zone.size if zone.size <= _RING else min(zone.size, _SHOWN_VERTICES)
-    if zone.size <= _RING:
+    """Vertices, or the first of them, with a line for each declared route."""
+    shown = min(zone.size, _SHOWN_VERTICES)
+    routes = zone.routes.items() if isinstance(zone, TableZone) else ()
+    places = _arranged(shown, [pair for pair, _ in routes]) if zone.size <= _ARRANGED else None
+    if places is None and zone.size <= _RING:
         radius = max(zone.size * _STEP / math.tau, 20.0) if zone.size > 1 else 0.0
         angles = [math.tau * vertex / max(zone.size, 1) for vertex in range(shown)]
         places = [(radius * math.sin(angle), -radius * math.cos(angle)) for angle in angles]
-    else:
+    elif places is None:
         columns = math.ceil(math.sqrt(shown) * 1.5)
         places = [(vertex % columns * _STEP, vertex // columns * _STEP) for vertex in range(shown)]
     items = [Item(x, y, switches=int(v in zone.routers)) for v, (x, y) in enumerate(places)]
@@ -162,7 +164,7 @@ def _table(zone: Zone, topology: Topology) -> _Content:
     if zone.size > shown:
         layout.notes.append(f"{zone.name}: {zone.size - shown:,} more are not drawn.")
     ends: dict[tuple[int, int], set[int]] = {}
-    for (src, dst), route in zone.routes.items() if isinstance(zone, TableZone) else ():
+    for (src, dst), route in routes:
         pair = min(src, dst), max(src, dst)
         if src != dst and pair[1] < shown and (pair in ends or len(ends) < _SHOWN_LINES):
             ends.setdefault(pair, set()).update(route.links)
@@ -173,6 +175,24 @@ def _table(zone: Zone, topology: Topology) -> _Content:
     ]
     hosts = _hosts(zone, topology)[:shown]
     return _Content(layout, joined, hosts, lambda vertex: _label(zone, vertex))
+
+
+def _arranged(size: int, routes: Iterable[tuple[int, int]]) -> list[tuple[float, float]] | None:
+    """Vertices as far apart as there are routes between them (Kamada & Kawai, 1989).
+
+    None if not all of them are connected, or each is with each other.
+    """
+    import networkx as nx
+
+    graph: nx.Graph[int] = nx.Graph(pair for pair in routes if pair[0] != pair[1])
+    graph.add_nodes_from(range(size))
+    if size < 3 or nx.density(graph) == 1 or not nx.is_connected(graph):
+        return None
+    layout = nx.kamada_kawai_layout(graph)
+    places = np.array([layout[vertex] for vertex in range(size)])
+    apart = np.linalg.norm(places[:, None] - places[None, :], axis=2)[np.triu_indices(size, 1)]
+    scaled = places * min(_STEP / apart.min(), _STEP * size)
+    return [(float(x), float(y)) for x, y in scaled]
 
 
 def _hosts(zone: Zone, topology: Topology) -> list[int]:
