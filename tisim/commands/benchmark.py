@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tisim.commands.written import report_written
+from tisim.commands import report_written
 from tisim.errors import InputError
 
 
@@ -23,21 +23,23 @@ Examples:
   mpirun -n 2 --host hostA,hostB ./benchmark > measured.csv
 """,
 )
-@click.option("--run", "runs", is_flag=True, help="Compile it, run it, and write what it measures.")
+@click.option(
+    "--run", "runs", is_flag=True, help="Compile and run the program and write its measurements."
+)
 @click.option(
     "-o",
     "--output",
     default="measured.csv",
     show_default=True,
     metavar="FILE",
-    help="Of --run: the measurements to write.",
+    help="With --run: file for the measurements.",
 )
 @click.option(
     "--largest",
     default="4MiB",
     show_default=True,
     metavar="SIZE",
-    help="Of --run: the largest message.",
+    help="With --run: largest message size.",
 )
 @click.option(
     "--sizes",
@@ -45,7 +47,7 @@ Examples:
     default=100,
     show_default=True,
     metavar="N",
-    help="Of --run: how many sizes up to it.",
+    help="With --run: number of message sizes.",
 )
 @click.option(
     "--repetitions",
@@ -53,7 +55,7 @@ Examples:
     default=10,
     show_default=True,
     metavar="N",
-    help="Of --run: how often each, at least.",
+    help="With --run: minimum number of repetitions per size.",
 )
 @click.option(
     "--seconds",
@@ -61,18 +63,18 @@ Examples:
     default=300,
     show_default=True,
     metavar="N",
-    help="Of --run: how long sizes are repeated until their medians are known, at most.",
+    help="With --run: maximum time for repeating measurements until their medians converge.",
 )
 @click.option(
     "--mpicc",
     metavar="COMPILER",
-    help="Of --run: the compiler of the MPI library.  [default: $MPICC or mpicc]",
+    help="With --run: compiler wrapper of the MPI library.  [default: $MPICC or mpicc]",
 )
 @click.option(
     "--print-source",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write the C source into a directory, with how to compile it.",
+    help="Write the C source and build instructions into a directory.",
 )
 @click.option("--print", "as_source", is_flag=True, help="Print the C source.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -88,9 +90,9 @@ def benchmark_command(
     as_source: bool,
     command: tuple[str, ...],
 ) -> None:
-    """A small MPI program that measures what 'tisim calibrate' needs.
+    """Measure message times for 'tisim calibrate' with a small MPI program.
 
-    COMMAND, behind --, starts its ranks: mpirun with its options, a rank on each host.
+    COMMAND, after --, launches its ranks, such as mpirun with its options, one rank per host.
     """
     from tisim.studies.calibration.benchmark_run import benchmark_code, benchmark_source
 

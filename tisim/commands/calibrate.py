@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from tisim.commands.written import report_written
+from tisim.commands import report_written
 
 if TYPE_CHECKING:
     from tisim.studies.calibration import Calibration
@@ -43,7 +43,7 @@ class _Messages(click.Command):
 
 @click.group("calibrate", cls=_Calibrate)
 def calibrate_command() -> None:
-    """Find the parameters of a platform from measurements."""
+    """Fit the parameters of a platform to measurements."""
 
 
 def _value(parse: Callable[..., float]) -> Callable[..., float | None]:
@@ -117,48 +117,58 @@ Examples:
     "--hosts",
     callback=_pair,
     metavar="A,B",
-    help="The two hosts that measured. Default: the first two.",
+    help="Hosts that took the measurements (default: the first two).",
 )
 @click.option(
     "--bandwidth",
     callback=_value(_bandwidth),
     metavar="BANDWIDTH",
-    help="Nominal bandwidth, as 125MBps.",
+    help="Nominal bandwidth, such as 125MBps.",
 )
 @click.option(
     "--latency",
     callback=_value(_time),
     metavar="TIME",
-    help="Nominal latency of one link, as 15us.",
+    help="Nominal latency of a link, such as 15us.",
 )
 @click.option(
-    "--links", type=int, default=2, show_default=True, help="Links between the two hosts."
+    "--links", type=int, default=2, show_default=True, help="Number of links between the two hosts."
 )
 @click.option(
     "--breakpoints",
     callback=_breakpoints,
     metavar="SIZE,...",
-    help="Sizes above which a segment begins: 1420,64KiB.",
+    help="Message sizes at which segments of the fit begin, such as 1420,64KiB.",
 )
 @click.option(
     "--nodes",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Write a cluster of N hosts; nominal values not given are taken from the measurements.",
+    help="Write a cluster of N hosts; nominal values not given are derived from the measurements.",
 )
-@click.option("--speed", callback=_value(_speed), metavar="RATE", help="Of a core, as 3.2Gf.")
-@click.option("--cores", type=click.IntRange(min=1), default=1, help="Of a host (default: 1).")
+@click.option(
+    "--speed", callback=_value(_speed), metavar="RATE", help="Speed of a core, such as 3.2Gf."
+)
+@click.option("--cores", type=click.IntRange(min=1), default=1, help="Cores per host (default: 1).")
 @click.option(
     "--sets",
     type=click.IntRange(min=0),
     default=20,
     show_default=True,
-    help="Write so many sets of parameters beside -o, for 'tisim replay --uncertainty'.",
+    help="Number of parameter sets to write beside -o, for 'tisim replay --uncertainty'.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --sets.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Random seed for --sets.",
+)
 @click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
-@click.option("--plot", type=_FILE, metavar="FILE", help="Picture to write (.png, .svg, .pdf).")
-@click.option("--json", "as_json", is_flag=True, help="Print everything found as JSON.")
+@click.option(
+    "--plot", type=_FILE, metavar="FILE", help="Plot of the fit to write (.png, .svg, .pdf)."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all results as JSON.")
 def _messages(
     files: tuple[Path, ...],
     output: Path | None,
@@ -168,14 +178,15 @@ def _messages(
     seed: int,
     **nominal: Unpack[_Nominal],
 ) -> None:
-    """Find the parameters of a platform from measured messages, or from timed computations.
+    """Fit the parameters of a platform to measured messages.
 
     FILES are results of SKaMPI, the OSU micro-benchmarks, the Intel MPI Benchmarks,
-    platform-calibration or 'tisim benchmark', in any mixture. What is found is written into the
-    platform file, or, without one, into a platform of two hosts with the nominal values; without
-    -o its <config> block is printed.
+    platform-calibration or 'tisim benchmark', in any combination. The parameters are written
+    into the platform file or, without one, into a platform of two hosts with the nominal
+    values. Without -o the <config> block is printed.
 
-    For the speed of hosts see 'tisim calibrate cpu --help'.
+    See 'tisim calibrate cpu --help' for the speed of hosts, and 'tisim calibrate disk --help'
+    for disks.
     """
     from tisim.studies.calibration.measurements import read_measurements
     from tisim.studies.calibration.procedure import calibrate
@@ -247,22 +258,22 @@ Examples:
     multiple=True,
     type=_FILE,
     metavar="FILE",
-    help="CSV of timed computations (repeat for several runs); without it, TRACES were recorded "
-    "with time beside another counter.",
+    help="CSV file of timed computations. Repeatable. Without it, TRACES must be recorded "
+    "with the counter time beside another one.",
 )
 @click.option(
-    "--class", "problem_class", metavar="NAME", help="Use the rate of this class of problems."
+    "--class", "problem_class", metavar="NAME", help="Use the rate of this problem class."
 )
 @click.option(
     "--working-set",
     callback=_value(_size),
     metavar="SIZE",
-    help="Use the rate of this working set, as 4MiB.",
+    help="Use the rate of this working set, such as 4MiB.",
 )
 @click.option("--platform", type=_FILE, metavar="FILE", help="Platform file to complete.")
 @click.option("-o", "--output", type=_FILE, metavar="FILE", help="Platform file to write.")
 @click.option(
-    "--host-speeds", is_flag=True, help="Give every measured host its own speed (column host)."
+    "--host-speeds", is_flag=True, help="Give each measured host its own speed (column host)."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the rates as JSON.")
 def _cpu(
@@ -275,13 +286,13 @@ def _cpu(
     host_speeds: bool,
     as_json: bool,
 ) -> None:
-    """Find instructions a second from timed computations.
+    """Fit instructions per second to timed computations.
 
-    TRACES are traces that tisim record --counter register,time (or the like) has written, or with
-    --times the trace whose compute actions were timed; it is not needed if the CSV has a column
-    'volume'. The CSV has a header; its columns are seconds, volume, rank, action (number of the
-    compute action, from 1), run, class, working_set (bytes) and host, of which seconds and volume,
-    or seconds and rank, must be there.
+    TRACES are traces recorded with tisim record --counter register,time (or similar) or, with
+    --times, the trace whose compute actions were timed; it is not needed if the CSV file has a
+    column 'volume'. The CSV file has a header with columns from: seconds, volume, rank, action
+    (number of the compute action, from 1), run, class, working_set (bytes) and host. Either
+    seconds and volume or seconds and rank are required.
     """
     import json
 
@@ -322,14 +333,15 @@ Examples:
 """,
 )
 @click.argument("files", nargs=-1, required=True, type=_FILE)
-@click.option("--mount", metavar="PATH", help="The directory that the disk is mounted at.")
-@click.option("--size", metavar="BYTES", help="What the disk holds, as 1TB.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@click.option("--mount", metavar="PATH", help="Mount point of the disk.")
+@click.option("--size", metavar="BYTES", help="Capacity of the disk, such as 1TB.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def _disk(files: tuple[Path, ...], mount: str | None, size: str | None, as_json: bool) -> None:
-    """Find the bandwidths of a disk from results of fio (JSON) and IOR (JSON, or as it prints).
+    """Derive the bandwidths of a disk from results of fio (JSON) and IOR (JSON or printed output).
 
-    Of runs with calls of several sizes the fastest size counts. What is printed last is what
-    'tisim platform new --disk' takes, and the property tisim/disk of a <host> or <cluster>.
+    If there are runs with several call sizes, the fastest one counts. The last line printed is
+    the argument of 'tisim platform new --disk', and the property tisim/disk of a <host> or
+    <cluster>.
     """
     import json
     from dataclasses import asdict

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from tisim.commands.written import report_written
+from tisim.commands import report_written
 from tisim.support.files import check_writable, write_file
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import format_bytes
@@ -31,22 +31,22 @@ Examples:
     type=click.Choice(list(DIALECTS)),
     default="auto",
     show_default=True,
-    help="How the lines are written; detected by default.",
+    help="Dialect of the trace lines.",
 )
 @click.option(
     "--action",
     "actions",
     metavar="NAME",
     multiple=True,
-    help="An action of your own that may be in the trace. Repeatable.",
+    help="Name of a custom action that the trace may contain. Repeatable.",
 )
 @click.option(
     "--ignore-unsupported",
     is_flag=True,
-    help="Check a recorded trace without the calls that a trace cannot express.",
+    help="Skip the calls of a recorded trace that tisim does not support.",
 )
 @click.option(
-    "--json", "json_file", metavar="FILE", help="Write the report as JSON; - is standard output."
+    "--json", "json_file", metavar="FILE", help="Write the report as JSON; - for standard output."
 )
 @click.argument("traces", nargs=-1, required=True)
 def check_command(
@@ -56,13 +56,13 @@ def check_command(
     json_file: str | None,
     traces: tuple[str, ...],
 ) -> int:
-    """Check a trace for errors, and count its actions.
+    """Check a trace for errors and count its actions.
 
-    Sends and receives have to match, collectives to come in the same order everywhere, requests to
-    be completed. What is wrong is printed with its file and line. Nothing is simulated.
+    Sends must match receives, collectives must come in the same order on all ranks, and
+    requests must be completed. Errors are printed with file and line. Nothing is simulated.
 
-    The exit status is 0 when there is no error (there may be warnings), 1 when there is one, and
-    2 when there is no trace to check.
+    The exit status is 0 if there are no errors (there may be warnings), 1 if there are, and 2
+    if there is no trace to check.
     """
     if json_file not in (None, "-"):
         check_writable(json_file)

@@ -18,22 +18,22 @@ _COMMANDS = {
     "replay": (
         "tisim.commands.replay",
         "replay_command",
-        "Predict how long a run takes, from its time-independent trace.",
+        "Predict the run time of an MPI program from its trace.",
     ),
     "view": (
         "tisim.commands.view",
         "view_command",
-        "Look at a run in a browser, at any zoom.",
+        "Explore a run in a browser.",
     ),
     "sweep": (
         "tisim.commands.sweep",
         "sweep_command",
-        "Replay a trace in many scenarios: what if?",
+        "Replay a trace in many what-if scenarios.",
     ),
     "compare": (
         "tisim.commands.compare",
         "compare_command",
-        "Explain how two results differ.",
+        "Explain the difference between two results.",
     ),
     "record": (
         "tisim.commands.record",
@@ -43,7 +43,7 @@ _COMMANDS = {
     "execute": (
         "tisim.commands.execute",
         "execute_command",
-        "Execute a trace on a real MPI, and time it.",
+        "Execute a trace on a real MPI library and time it.",
     ),
     "validate": (
         "tisim.commands.validate",
@@ -53,57 +53,57 @@ _COMMANDS = {
     "cc": (
         "tisim.commands.counting",
         "cc_command",
-        "Compile C so that the program counts its instructions.",
+        "Compile C with instruction counting for 'record'.",
     ),
     "c++": (
         "tisim.commands.counting",
         "cxx_command",
-        "Compile C++ so that the program counts its instructions.",
+        "Compile C++ with instruction counting for 'record'.",
     ),
     "fc": (
         "tisim.commands.counting",
         "fc_command",
-        "Compile Fortran so that the program counts its instructions.",
+        "Compile Fortran with instruction counting for 'record'.",
     ),
     "import": (
         "tisim.commands.import_trace",
         "import_command",
-        "Make a trace of another tool's: OTF2, Paraver, ScalaTrace, ...",
+        "Convert another tool's trace: OTF2, Paraver, ScalaTrace, ...",
     ),
     "generate": (
         "tisim.commands.generate",
         "generate_command",
-        "Write synthetic traces, for scale studies.",
+        "Generate synthetic traces for scaling studies.",
     ),
     "extrapolate": (
         "tisim.commands.extrapolate",
         "extrapolate_command",
-        "Predict the trace of a program on more ranks than were recorded.",
+        "Extrapolate traces to more ranks.",
     ),
     "check": (
         "tisim.commands.check",
         "check_command",
-        "Check a trace for errors, and count its actions.",
+        "Check a trace for errors and count its actions.",
     ),
     "inspect": (
         "tisim.commands.inspect",
         "inspect_command",
-        "Say what an application does: phases, loops, calls.",
+        "Summarise an application: phases, loops, calls.",
     ),
     "pack": (
         "tisim.commands.pack",
         "pack_command",
-        "Write a trace as one small file that is read fast.",
+        "Pack a trace into one small file that is fast to read.",
     ),
     "unpack": (
         "tisim.commands.pack",
         "unpack_command",
-        "Write the text of a packed trace.",
+        "Restore the text files of a packed trace.",
     ),
     "platform": (
         "tisim.commands.platform",
         "platform_command",
-        "Describe a platform file; draw it.",
+        "Describe or draw a platform, or create one.",
     ),
     "calibrate": (
         "tisim.commands.calibrate",
@@ -113,12 +113,12 @@ _COMMANDS = {
     "benchmark": (
         "tisim.commands.benchmark",
         "benchmark_command",
-        "Take such measurements, with a small MPI program.",
+        "Measure message times with a small MPI program.",
     ),
     "completion": (
         "tisim.commands.completion",
         "completion_command",
-        "Print a shell's completion script: bash, zsh or fish.",
+        "Print the completion script for bash, zsh or fish.",
     ),
 }
 

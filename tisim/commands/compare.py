@@ -10,7 +10,7 @@ import click
 
 from tisim.analysis.compare import Comparison, Difference, compare, read_result
 from tisim.analysis.compare.reasons import shorten
-from tisim.commands.written import report_written
+from tisim.commands import report_written
 from tisim.support.files import write_file
 from tisim.support.quantities import format_time
 from tisim.support.tables import align
@@ -46,14 +46,22 @@ With --breakdown in both replays it says which kinds of action and waits make th
 )
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
-@click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - is standard output.")
 @click.option(
-    "--report", "report_file", metavar="FILE", help="Write it as one .html page, with charts."
+    "--json",
+    "json_file",
+    metavar="FILE",
+    help="Write the comparison as JSON; - for standard output.",
+)
+@click.option(
+    "--report",
+    "report_file",
+    metavar="FILE",
+    help="Write the comparison as an .html page with charts.",
 )
 def compare_command(a: Path, b: Path, json_file: str | None, report_file: str | None) -> None:
-    """Explain how two results differ.
+    """Explain the difference between two results.
 
-    A and B are what tisim replay --json has written. Differences are those from A to B.
+    A and B are results of tisim replay --json; differences are from A to B.
     """
     if report_file is not None:
         from tisim.analysis.report.report import check_report

@@ -30,11 +30,11 @@ Examples:
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def cc_command(arguments: tuple[str, ...]) -> None:
-    """Compile and link C so that the program counts its instructions.
+    """Compile and link C with instruction counting.
 
-    Takes the arguments of mpicc (or of the compiler that TISIM_CC names, which must be GCC). The
-    program has exact counts for 'tisim record' without help of the processor: the same in every
-    run. It runs as before without a recorder.
+    Takes the arguments of mpicc, or of the compiler in TISIM_CC, which must be GCC. The program
+    provides exact, reproducible counts to 'tisim record' without hardware counters. Without a
+    recorder it runs as usual.
     """
     _compile("cc", arguments)
 
@@ -50,9 +50,9 @@ Examples:
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def cxx_command(arguments: tuple[str, ...]) -> None:
-    """Compile and link C++ so that the program counts its instructions.
+    """Compile and link C++ with instruction counting.
 
-    As 'tisim cc', with mpicxx or the compiler that TISIM_CXX names.
+    Like 'tisim cc', with mpicxx or the compiler in TISIM_CXX.
     """
     _compile("c++", arguments)
 
@@ -68,8 +68,8 @@ Examples:
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def fc_command(arguments: tuple[str, ...]) -> None:
-    """Compile and link Fortran so that the program counts its instructions.
+    """Compile and link Fortran with instruction counting.
 
-    As 'tisim cc', with mpif90 or the compiler that TISIM_FC names.
+    Like 'tisim cc', with mpif90 or the compiler in TISIM_FC.
     """
     _compile("fc", arguments)

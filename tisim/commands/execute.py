@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands.written import report_written
+from tisim.commands import report_written
 from tisim.errors import InputError
 from tisim.support.files import check_writable, write_file
 
@@ -33,7 +33,7 @@ Examples:
     "ranks",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many ranks the trace must have.  [default: any number]",
+    help="Number of ranks that the trace must have.  [default: any]",
 )
 @click.option(
     "--repeat",
@@ -41,7 +41,7 @@ Examples:
     default=5,
     show_default=True,
     metavar="N",
-    help="How often to execute and time it.",
+    help="Number of timed executions.",
 )
 @click.option(
     "--warm-up",
@@ -49,15 +49,15 @@ Examples:
     default=1,
     show_default=True,
     metavar="N",
-    help="How often to execute it before that.",
+    help="Number of executions before the timed ones.",
 )
 @click.option(
     "--compute",
     type=click.Choice(["sleep", "spin", "instructions", "none"]),
     default="sleep",
     show_default=True,
-    help="What stands for a computation: sleeping or spinning for its volume over --speed, a loop "
-    "of that many instructions, or nothing.",
+    help="How to carry out computations: sleep or spin for the volume divided by --speed, "
+    "execute that many instructions, or skip them.",
 )
 @click.option(
     "--speed",
@@ -65,45 +65,48 @@ Examples:
     default=1e9,
     show_default=True,
     metavar="UNITS",
-    help="So many units of computation take a second.",
+    help="Units of computation per second.",
 )
-@click.option("--json", "json_file", metavar="FILE", help="Write all results there; - prints them.")
+@click.option(
+    "--json", "json_file", metavar="FILE", help="Write all results as JSON; - for standard output."
+)
 @click.option(
     "--timeline",
     metavar="FILE.csv|.tir",
-    help="Write when each call of the last repetition began and ended, as a table or for tisim "
+    help="Write when each call of the last execution began and ended, as a table or for tisim "
     "view.",
 )
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="How long the start and each repetition may take.  [default: 300, and twice the time that "
-    "a rank computes]",
+    help="Time limit for the start and for each execution.  [default: 300, plus twice the time "
+    "that a rank computes]",
 )
 @click.option(
     "--directory",
     default=".",
     metavar="DIR",
-    help="Where scripts and results are put meanwhile; all hosts must share it.  [default: the "
-    "working directory]",
+    help="Directory for temporary scripts and results; must be shared by all hosts.  "
+    "[default: the working directory]",
 )
 @click.option(
     "--scratch",
     metavar="DIR",
-    help="Do what the trace does with files, in a new directory below this one: there all names "
-    "lie, absolute ones too. What is only read is written before.",
+    help="Carry out file accesses, in a new directory below this one, where all files of the "
+    "trace are placed, including those with absolute names. Files that are only read are "
+    "created first.",
 )
 @click.option(
     "--mpicc",
     metavar="COMPILER",
-    help="The compiler of the MPI library.  [default: $MPICC or mpicc]",
+    help="Compiler wrapper of the MPI library.  [default: $MPICC or mpicc]",
 )
 @click.option(
     "--print-source",
     metavar="DIR",
-    help="Write the executor's source in C and the scripts of the trace, with how to compile and "
-    "start it, and execute nothing.",
+    help="Write the executor's C source and the scripts of the trace, with instructions to "
+    "build and start it, and execute nothing.",
 )
 @click.argument("trace", required=False)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -123,10 +126,10 @@ def execute_command(
     trace: str | None,
     command: tuple[str, ...],
 ) -> int:
-    """Execute a trace with the calls of a real MPI library, and time it.
+    """Execute a trace with the calls of a real MPI library and time it.
 
-    COMMAND, behind --, starts ranks: mpirun with its options. Their number and the program, which
-    is compiled on first use, are added. All ranks start together.
+    COMMAND, after --, launches the ranks, such as mpirun with its options. The number of ranks
+    and the program, which is compiled on first use, are appended. All ranks start together.
     """
     from tisim.traces import Trace
 

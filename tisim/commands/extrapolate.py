@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands.written import report_written
+from tisim.commands import report_written
 from tisim.support.files import check_writable
 from tisim.support.quantities import count_of, format_bytes
 from tisim.traces.writer import PACKED_SUFFIX
@@ -30,15 +30,13 @@ Examples:
   tisim replay --platform p.xml --uncertainty 20 big.tit   # volumes drawn from their intervals
 """,
 )
-@click.option("--to", "ranks", type=int, required=True, help="The number of ranks to predict.")
-@click.option(
-    "-o", "--output", required=True, metavar="FILE.tit", help="The packed trace to write."
-)
+@click.option("--to", "ranks", type=int, required=True, help="Number of ranks to predict.")
+@click.option("-o", "--output", required=True, metavar="FILE.tit", help="Packed trace to write.")
 @click.option(
     "--prefer",
     multiple=True,
     metavar="FAMILY",
-    help="Take this function, condition or process grid where several explain what was seen.",
+    help="Prefer this function, condition or process grid where several explain the traces.",
 )
 @click.option(
     "--fit",
@@ -46,53 +44,54 @@ Examples:
     type=click.Choice(["auto", "strong", "weak"]),
     default="auto",
     show_default=True,
-    help="How fitted volumes scale: all ranks share one problem, or each has its own.",
+    help="Scaling of fitted volumes: a fixed problem size in total (strong) or per rank (weak).",
 )
 @click.option(
     "--iterations",
     "asked",
     multiple=True,
     metavar="LOOP=N",
-    help="Repeat this loop so often, where the traces have few iterations; --show names the loops.",
+    help="Number of iterations of a loop, for traces that were recorded with few; --show "
+    "names the loops.",
 )
 @click.option(
     "--approximate",
     multiple=True,
     metavar="ACTION[:means]",
-    help="The numbers of this action, such as alltoallv, are data: draw those for ranks from a "
-    "distribution, or take their means.",
+    help="Treat the numbers of an action, such as alltoallv, as data: draw them from a "
+    "distribution, or use their means.",
 )
 @click.option(
     "--families",
     metavar="FILE.py",
-    help="Run this file first, which adds families with @tisim.extrapolation.",
+    help="Run this file first; it adds families with @tisim.extrapolation.",
 )
 @click.option(
     "--check",
     "recorded",
     metavar="TRACE",
-    help="Compare with a trace recorded on as many ranks: calls one by one, and volumes.",
+    help="Compare with a trace recorded on that number of ranks: calls one by one, and volumes.",
 )
 @click.option(
     "--platform",
     metavar="FILE",
-    help="With --check: compare the simulated times on it, too. With --report and --plot: show "
-    "times on it instead of volumes.",
+    help="With --check: also compare simulated times on this platform. With --report and "
+    "--plot: show times on it instead of volumes.",
 )
 @click.option(
     "--report",
     "report_file",
     metavar="FILE",
-    help="Write one .html page, to be read offline: costs by call site over the number of ranks "
-    "with intervals, what dominates from which number on, all functions.",
+    help="Write a self-contained .html report: costs by call site over the number of ranks, "
+    "with intervals; which sites dominate at which scale; all fitted functions.",
 )
 @click.option(
     "--plot",
     "plot_file",
     metavar="FILE",
-    help="Draw the costs by call site over the number of ranks, as .svg or .png.",
+    help="Plot the costs by call site over the number of ranks, as .svg or .png.",
 )
-@click.option("--show", is_flag=True, help="Print the function of every parameter.")
+@click.option("--show", is_flag=True, help="Print the fitted function of every parameter.")
 @click.argument("traces", nargs=-1, required=True)
 def extrapolate_command(
     ranks: int,
@@ -109,13 +108,12 @@ def extrapolate_command(
     show: bool,
     traces: tuple[str, ...],
 ) -> None:
-    """Predict the trace of a program on more ranks than were recorded.
+    """Extrapolate the trace of a program to more ranks.
 
-    TRACES are traces of one program on three or more numbers of ranks. All that a trace says of
-    calls is fitted exactly: which ranks make a call, whom it names, its sizes, counts and tags, and
-    how often loops are repeated. What no function explains, or several that differ at the number
-    of ranks that is asked for, is an error. Only volumes of computations that vary are fitted by
-    least squares.
+    TRACES are traces of one program on three or more numbers of ranks. Communication is fitted
+    exactly: which ranks make a call, its peers, sizes, counts and tags, and the iterations of
+    loops. It is an error if no function explains them, or if several do that differ at the
+    target number of ranks. Only varying computation volumes are fitted by least squares.
     """
     from tisim.errors import InputError
     from tisim.platform import Platform

@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields
 
 import click
 
-from tisim.commands.written import report_written
+from tisim.commands import report_written
 from tisim.errors import InputError
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import parse_size, parse_speed
@@ -42,48 +42,49 @@ _READERS: dict[str, Callable[[str, str], object]] = {
 # Parameter of a pattern -> option (its names, by commas), its values, what the help says.
 _OPTIONS: dict[str, tuple[str, str | type | click.Choice[Access], str]] = {
     "ranks": ("--ranks,--np", int, "Number of ranks."),
-    "iterations": ("--iterations", int, "How often the pattern is repeated."),
-    "compute": ("--compute", "FLOPS", "Flops of one rank in one iteration, such as 1e6 or 2Mf."),
+    "iterations": ("--iterations", int, "Number of iterations."),
+    "compute": ("--compute", "FLOPS", "Flops of a rank per iteration, such as 1e6 or 2Mf."),
     "imbalance": (
         "--imbalance",
         float,
-        "From 0 to 1: a rank's flops are multiplied by a factor of its own, drawn between "
-        "1 - imbalance and 1 + imbalance.",
+        "Load imbalance from 0 to 1: the flops of each rank are scaled by a random factor "
+        "between 1 - imbalance and 1 + imbalance.",
     ),
-    "noise": ("--noise", float, "The same for every single computation."),
-    "allreduce": ("--allreduce", "BYTES", "Size of an allreduce after iterations; 0: none."),
-    "allreduce_every": ("--allreduce-every", int, "It follows every so many iterations."),
-    "seed": ("--seed", int, "Of the random numbers: the same seed gives the same trace."),
+    "noise": ("--noise", float, "Like --imbalance, but for each single computation."),
+    "allreduce": ("--allreduce", "BYTES", "Size of an allreduce after iterations; 0 for none."),
+    "allreduce_every": ("--allreduce-every", int, "Number of iterations between allreduces."),
+    "seed": ("--seed", int, "Random seed."),
     "requests": (
         "--requests",
         bool,
-        "Non-blocking calls and the waits for them have numbers (request=N).",
+        "Number the requests of non-blocking calls and waits (request=N).",
     ),
     "nbytes": ("--bytes", "BYTES", "Size of a message, such as 8192 or 64KiB."),
-    "grid": ("--grid", "GRID", "Process grid, such as 4x3x2; as even as can be by default."),
-    "periodic": ("--periodic", bool, "The ends of the grid are neighbours too."),
-    "planes": ("--planes", int, "Planes of a sweep."),
-    "buckets": ("--buckets", int, "Parts in which the gradients are added up."),
-    "degree": ("--degree", int, "To how many others a rank sends."),
+    "grid": ("--grid", "GRID", "Process grid, such as 4x3x2 (default: as even as possible)."),
+    "periodic": ("--periodic", bool, "Make the grid periodic."),
+    "planes": ("--planes", int, "Planes per sweep."),
+    "buckets": ("--buckets", int, "Number of buckets that the gradients are divided into."),
+    "degree": ("--degree", int, "Number of ranks that each rank sends to."),
     "access": (
         "--pattern",
         click.Choice(ACCESSES),
-        "Who writes: rank 0 all data, each rank a file, or all to one file, each in one piece or "
-        "block by block in turn.",
+        "Access pattern: rank 0 writes all data (serial), each rank writes a file of its own, "
+        "or all ranks write to one file, each contiguously (shared) or in interleaved blocks "
+        "(strided).",
     ),
-    "written": ("--bytes", "BYTES", "What each rank writes in one iteration."),
-    "block": ("--block", "BYTES", "Of one call; the bytes of a rank are a multiple of it."),
-    "file": ("--file", str, "Name of the file; a file a rank has its number behind that."),
-    "read_back": ("--read-back", bool, "The ranks then read what they have written."),
-    "fsync": ("--fsync", bool, "They call fsync after the writes."),
+    "written": ("--bytes", "BYTES", "Bytes that each rank writes per iteration."),
+    "block": ("--block", "BYTES", "Bytes per call; must divide the bytes of a rank."),
+    "file": ("--file", str, "File name; with a file per rank, the rank is appended."),
+    "read_back": ("--read-back", bool, "Read the data back after writing."),
+    "fsync": ("--fsync", bool, "Call fsync after the writes."),
 }
 # The sizes of some patterns may be several.
 _SEVERAL_SIZES = {
-    "halo2d": "Size of an edge: one, or one a dimension, such as 8192,1KiB.",
-    "halo3d": "Size of a face: one, or one a dimension, such as 8192,8192,1KiB.",
-    "sparse": "Size of a message; or the least and the most, such as 64,1MiB.",
+    "halo2d": "Size of an edge: one size, or one per dimension, such as 8192,1KiB.",
+    "halo3d": "Size of a face: one size, or one per dimension, such as 8192,8192,1KiB.",
+    "sparse": "Size of a message, or minimum and maximum, such as 64,1MiB.",
 }
-_ALL_GRADIENTS = "Size of all gradients, such as 100MB."
+_ALL_GRADIENTS = "Total size of the gradients, such as 100MB."
 
 _EXAMPLES = {
     "ring": ("--ranks 16 --bytes 64KiB -o ring/",),
@@ -114,10 +115,10 @@ Examples:
 """,
 )
 def generate_command() -> None:
-    """Write synthetic traces, for scale studies.
+    """Generate synthetic traces for scaling studies.
 
-    Each pattern has its own options. A trace is written as a directory with a file a rank, or,
-    for large ones, as one packed file (.tit).
+    Each pattern has its own options. The trace is written as a directory with one file per rank
+    or, for large ones, as one packed file (.tit).
     """
 
 
@@ -138,7 +139,7 @@ def _command(name: str, pattern: type[Pattern]) -> click.Command:
         ["-o", "--output"],
         required=True,
         metavar="DIR|FILE.tit",
-        help="The trace to write: a new directory, or a packed file.",
+        help="Trace to write: a new directory, or a packed file.",
     )
     examples = "\n".join(f"  tisim generate {name} {example}" for example in _EXAMPLES[name])
     return click.Command(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from tisim.commands.written import report_written
+from tisim.commands import report_written
 from tisim.errors import InputError
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
@@ -36,36 +36,35 @@ Examples:
   tisim import --speed 1Gf calls.csv --column rank=process --column bytes=size -o lu.tit
 """,
 )
-@click.option("-o", "--output", required=True, metavar="FILE.tit|DIR", help="The trace to write.")
+@click.option("-o", "--output", required=True, metavar="FILE.tit|DIR", help="Trace to write.")
 @click.option(
     "--format",
     "format_name",
     metavar="NAME",
-    help=f"The format of the files ({', '.join(formats())}); recognised by their content by "
-    "default.",
+    help=f"Format of the files ({', '.join(formats())}); detected by default.",
 )
 @click.option(
     "--speed",
     metavar="SPEED",
-    help="Flop/s (or instructions a second) of the recorded machine, such as 2.4Gf, which turn "
-    "seconds of computing into a volume.",
+    help="Flop/s (or instructions per second) of the recorded machine, such as 2.4Gf; "
+    "converts seconds of computation into volumes.",
 )
 @click.option(
     "--counter",
     metavar="NAME",
-    help="The hardware counter in the trace that volumes are taken from, such as PAPI_TOT_INS.",
+    help="Hardware counter in the trace to take volumes from, such as PAPI_TOT_INS.",
 )
 @click.option(
     "--column",
     "columns",
     metavar="QUANTITY=COLUMN",
     multiple=True,
-    help="For tables: the column of a quantity that has another name there. Repeatable.",
+    help="For tables: the column that holds a quantity, if it is named differently. Repeatable.",
 )
 @click.option(
     "--timeline",
     metavar="FILE.csv|.parquet|.tir",
-    help="Also write when each call began and ended, for formats that say it: a table of rank, "
+    help="Also write when each call began and ended, for formats with times: a table of rank, "
     "kind, start, end and line, or a run file for tisim view.",
 )
 @click.argument("files", nargs=-1, required=True)
@@ -78,13 +77,13 @@ def import_command(
     timeline: str | None,
     files: tuple[str, ...],
 ) -> None:
-    """Make a trace that can be replayed of another tool's.
+    """Convert another tool's trace for replay.
 
-    FILES is what the other tool calls its trace: the anchor file of OTF2 (Score-P, EZTrace, TAU),
-    the .meta file of DUMPI, Paraver's .prv (Extrae), Dimemas's .dim, ScalaTrace's one file,
-    Pilgrim's directory, rank 0's file of liballprof, a GOAL schedule, what darshan-dxt-parser
-    prints, Recorder's directory with the texts of recorder2text, a table of calls as CSV or
-    Parquet. What had to be guessed or left out is listed.
+    FILES depends on the format: the anchor file of OTF2 (Score-P, EZTrace, TAU), the .meta file
+    of DUMPI, Paraver's .prv (Extrae), Dimemas's .dim, ScalaTrace's single file, Pilgrim's
+    directory, rank 0's file of liballprof, a GOAL schedule, the output of darshan-dxt-parser,
+    Recorder's directory with the output of recorder2text, or a table of calls as CSV or
+    Parquet. Everything that had to be guessed or left out is listed.
     """
     if Path(output).suffix == ".tit":
         check_writable(output)

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Sequence
 import click
 
 from tisim.analysis.file_tables import habit_rows
-from tisim.commands.written import report_written
+from tisim.commands import report_written
 from tisim.support.files import check_writable, write_file
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import count_of, format_bytes
@@ -43,26 +43,26 @@ Examples:
     type=click.IntRange(min=1),
     default=_ROWS,
     show_default=True,
-    help="The most rows of a table.",
+    help="Maximum number of rows per table.",
 )
 @click.option(
     "--json",
     "json_file",
     metavar="FILE",
-    help="Write everything as JSON; - is standard output, which then has nothing else.",
+    help="Write everything as JSON; - for standard output, in place of the tables.",
 )
 @click.argument("traces", nargs=-1, required=True)
 def inspect_command(
     statistics: bool, rows: int, json_file: str | None, traces: tuple[str, ...]
 ) -> None:
-    """Say what an application does: phases, loops, calls, classes of ranks, bytes by part.
+    """Summarise an application: phases, loops, calls, classes of ranks, bytes by phase.
 
-    Nothing is replayed: a packed trace (.tit of version 2) holds the structure of the program, and
-    calls are counted by the rules of its grammar. Traces in other forms are packed first, into a
-    temporary file.
+    Nothing is replayed: a packed trace (.tit of version 2) holds the structure of the program,
+    and calls are counted by the rules of its grammar. Other traces are packed into a temporary
+    file first.
 
-    In a call, rank+1 is a peer relative to the rank that makes the call, <by rank> is a number of
-    each rank's own, and * one that differs from time to time.
+    In a call, rank+1 is a peer relative to the calling rank, <by rank> is a number that differs
+    between ranks, and * one that varies over time.
     """
     if json_file not in (None, "-"):
         check_writable(json_file)

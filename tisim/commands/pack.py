@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from tisim.commands import report_written
 from tisim.commands.record import packed_parts
 from tisim.commands.recording_summary import report_recording
-from tisim.commands.written import report_written
 from tisim.support.files import check_writable
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import format_bytes
@@ -29,34 +29,31 @@ Examples:
   tisim pack parts/ -o lu.tit        # what an interrupted recording has left
 """,
 )
-@click.option(
-    "-o", "--output", required=True, metavar="FILE.tit", help="The packed trace to write."
-)
+@click.option("-o", "--output", required=True, metavar="FILE.tit", help="Packed trace to write.")
 @click.option(
     "--dialect",
     type=click.Choice(list(DIALECTS)),
     default="auto",
     show_default=True,
-    help="How the lines are written; detected by default.",
+    help="Dialect of the trace lines.",
 )
 @click.option(
     "--volumes",
     type=click.Choice(PRECISIONS),
     default="exact",
     show_default=True,
-    help="How exactly volumes of computations are kept: to a relative error, or as the mean of "
-    "all between two calls. Their sum between two calls stays the same.",
+    help="Precision of computation volumes: a relative error, or the mean of all between two "
+    "calls. Sums between two calls are kept.",
 )
 @click.argument("traces", nargs=-1, required=True)
 def pack_command(output: str, dialect: str, volumes: str, traces: tuple[str, ...]) -> None:
-    """Write a trace as one file that is read fast.
+    """Pack a trace into one file that is fast to read.
 
-    Of a long trace it takes at most a quarter of the text.
-
-    TRACES is what tisim replay takes, or a directory with the parts that the ranks of a recorded
-    program have left: then the trace says which ranks did not end. Every command that takes
-    traces takes what this writes. Without --volumes no byte is lost: comments, spacing and the
-    spelling of numbers come back. A packed trace can be packed again with less exact volumes.
+    TRACES is any trace that tisim replay takes, or a directory with the parts that the ranks of
+    a recorded program have left; the trace then says which ranks did not finish. All commands
+    that take traces take packed ones. Without --volumes packing is lossless: comments, spacing
+    and the spelling of numbers are restored. A packed trace can be packed again at a lower
+    precision.
     """
     check_writable(output)
     if len(traces) == 1 and _holds_parts(Path(traces[0])):
@@ -91,12 +88,10 @@ Examples:
   tisim unpack lu.tit -o lu/
 """,
 )
-@click.option(
-    "-o", "--output", required=True, metavar="DIR", help="A new directory, for the files."
-)
+@click.option("-o", "--output", required=True, metavar="DIR", help="New directory for the files.")
 @click.argument("packed")
 def unpack_command(output: str, packed: str) -> None:
-    """Write the text of a packed trace: the very files that were packed."""
+    """Restore the text files of a packed trace, byte by byte."""
     with ProgressBar("unpack") as bar:
         unpack(packed, output, progress=bar.show)
     files = [path for path in Path(output).rglob("*") if path.is_file()]

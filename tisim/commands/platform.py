@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from tisim.commands.written import report_written
+from tisim.commands import report_written
 from tisim.errors import InputError
-from tisim.platform.platform import Platform
+from tisim.platform import Platform, new
+from tisim.platform.new import Hardware, write_with_deployment
 from tisim.platform.report import describe, describe_route
 from tisim.support.files import write_file
 
@@ -41,8 +43,6 @@ class _Platform(click.Command):
         **extra: object,
     ) -> click.Context:
         if args[:1] == ["new"]:
-            from tisim.commands.new_platform import new_command
-
             words = f"{info_name or 'platform'} new"
             return new_command.make_context(words, args[1:], parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
@@ -56,18 +56,18 @@ class _Platform(click.Command):
     "drawing",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Draw it, as .svg or .png: fat trees by level, tori as grids, dragonflies as groups. "
-    "Where there are too many hosts to see, several become a box.",
+    help="Draw the platform, as .svg or .png: fat trees by level, tori as grids, dragonflies "
+    "as groups. Large platforms are drawn with several hosts per box.",
 )
 @click.option(
     "--load",
     "load_file",
     metavar="RUN.json",
-    help="With --draw: colour links by their mean load in a run, and show the ranks on hosts; "
-    "'tisim replay --breakdown --json RUN.json' writes it.",
+    help="With --draw: colour links by their mean load in a run and show the ranks on hosts; "
+    "RUN.json is written by 'tisim replay --breakdown --json RUN.json'.",
 )
 @click.option(
-    "--json", "as_json", metavar="FILE", help="Write the numbers as JSON; - is standard output."
+    "--json", "as_json", metavar="FILE", help="Write the numbers as JSON; - for standard output."
 )
 def platform_command(
     file: Path,
@@ -78,7 +78,7 @@ def platform_command(
 ) -> None:
     """Describe a platform FILE: hosts, links, zones, distances, bandwidths.
 
-    'tisim platform new --help' says how to make one. A file called new is ./new.
+    'tisim platform new --help' says how to create one. Use ./new for a file named new.
     """
     if load_file is not None and drawing is None:
         raise InputError("--load colours a drawing: give --draw FILE too")
@@ -128,3 +128,180 @@ def _write_json(platform: Platform, path: str) -> None:
         return
     write_file(path, text + "\n")
     report_written(path)
+
+
+_EPILOG = """\b
+Examples:
+  tisim platform new cluster --nodes 64 --bandwidth 100Gbps --latency 1us --speed 3.2Gf -o c.xml
+  tisim platform new fat-tree --nodes 4096 --bandwidth 200Gbps --latency 1us --speed 3.2Gf -o f.xml
+  tisim platform new cluster --nodes 64 --calibrated m.xml --disk read=2GBps,write=1GBps -o d.xml
+  tisim platform new cluster --nodes 73 --calibrated m.xml -o p.xml \\
+      --pfs servers=8,read=5GBps,write=3GBps,stripe=1MiB,count=4,metadata-rate=20000
+  tisim platform new torus --nodes 4096 --dims 16,16,16 --calibrated measured.xml -o t.xml
+  tisim platform new dragonfly --nodes 4096 --groups 16 --calibrated measured.xml -o d.xml
+"""
+
+_COMMON = (
+    click.option("--nodes", type=click.IntRange(min=1), required=True, help="Number of hosts."),
+    click.option(
+        "--bandwidth",
+        metavar="RATE",
+        help="Bandwidth of a link, full duplex, such as 200Gbps or 25GBps.",
+    ),
+    click.option(
+        "--latency",
+        metavar="TIME",
+        help="Latency of a link, such as 1us; a route has two or more links.",
+    ),
+    click.option(
+        "--speed",
+        metavar="RATE",
+        help="Speed of a core, such as 3.2Gf (instructions or flops per second).",
+    ),
+    click.option("--cores", type=click.IntRange(min=1), help="Cores per host (default: 1)."),
+    click.option(
+        "--calibrated",
+        metavar="FILE",
+        help="Platform written by 'tisim calibrate'; provides the options, and the values not "
+        "given here.",
+    ),
+    click.option(
+        "--disk",
+        metavar="read=RATE,write=RATE[,mount=PATH][,size=BYTES]",
+        help="Disk of each host; 'tisim calibrate disk' measures the rates.",
+    ),
+    click.option(
+        "--pfs",
+        metavar="servers=N,read=RATE,write=RATE[,...]",
+        help="Parallel file system on the last hosts: N servers, then a metadata server. "
+        "Further keys: mount= (/scratch), name=, stripe= (1MiB), count= servers per file "
+        "(1; all), metadata-rate= operations per second, metadata-latency=, request= "
+        "(4MiB), window= concurrent requests (8), header= (256B), size=, client-cache=, "
+        "server-cache=, server-cache-rate=.",
+    ),
+    click.option(
+        "-o",
+        "--output",
+        metavar="FILE.xml",
+        required=True,
+        help="Platform to write; FILE.hosts and FILE.deploy.xml beside it place a rank on "
+        "each core of the hosts that are not file servers.",
+    ),
+)
+
+
+def _common(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that all kinds of platforms have."""
+    for option in reversed(_COMMON):
+        command = option(command)
+    return command
+
+
+def _numbers(text: str | None, what: str) -> tuple[int, ...] | None:
+    """Whole numbers with commas between them."""
+    if text is None:
+        return None
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"{what}: whole numbers such as 8,8,4, not {text!r}") from None
+
+
+def _write(platform: Platform, output: str) -> None:
+    click.echo(describe(platform).text())
+    report_written(*write_with_deployment(platform, Path(output)))
+
+
+@click.group("new", epilog=_EPILOG)
+def new_command() -> None:
+    """Create a platform: a cluster, a fat tree, a torus or a dragonfly."""
+
+
+@new_command.command("cluster", epilog=_EPILOG)
+@_common
+@click.option("--backbone", metavar="RATE", help="Total bandwidth of the switch.")
+def cluster_command(
+    output: str, nodes: int, backbone: str | None, **hardware: Unpack[Hardware]
+) -> None:
+    """Hosts on one switch."""
+    _write(new.cluster(nodes, backbone=backbone, **hardware), output)
+
+
+@new_command.command("fat-tree", epilog=_EPILOG)
+@_common
+@click.option(
+    "--radix",
+    type=click.IntRange(min=2),
+    metavar="PORTS",
+    help="Ports per switch (default: the smallest of 32, 36, 40, 48, 64, 128 that gives the "
+    "fewest levels).",
+)
+@click.option(
+    "--oversubscription",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Hosts per uplink of a switch.",
+)
+def fat_tree_command(
+    output: str,
+    nodes: int,
+    radix: int | None,
+    oversubscription: float,
+    **hardware: Unpack[Hardware],
+) -> None:
+    """A fat tree of equal switches with the fewest levels that hold the hosts."""
+    tree = new.fat_tree(nodes, radix=radix, oversubscription=oversubscription, **hardware)
+    _write(tree, output)
+
+
+@new_command.command("torus", epilog=_EPILOG)
+@_common
+@click.option(
+    "--dims",
+    metavar="N,N,...",
+    help="Sizes of the dimensions (default: three of nearly equal size).",
+)
+def torus_command(output: str, nodes: int, dims: str | None, **hardware: Unpack[Hardware]) -> None:
+    """A torus: each host is linked to its neighbours in every dimension."""
+    sizes = _numbers(dims, "--dims")
+    _write(new.torus(nodes, dims=sizes, **hardware), output)
+
+
+@new_command.command("dragonfly", epilog=_EPILOG)
+@_common
+@click.option("--groups", type=click.IntRange(min=1), help="Number of groups (default: balanced).")
+@click.option("--chassis", type=click.IntRange(min=1), help="Chassis per group (default: about 6).")
+@click.option(
+    "--blades",
+    type=click.IntRange(min=1),
+    help="Blades per chassis, at least as many as groups (default: balanced).",
+)
+@click.option("--hosts", type=click.IntRange(min=1), help="Hosts per blade (default: about 4).")
+@click.option(
+    "--cables",
+    metavar="N,N,N",
+    help="Cables between two groups, two chassis, two blades (default: enough for uniform "
+    "traffic).",
+)
+def dragonfly_command(
+    output: str,
+    nodes: int,
+    groups: int | None,
+    chassis: int | None,
+    blades: int | None,
+    hosts: int | None,
+    cables: str | None,
+    **hardware: Unpack[Hardware],
+) -> None:
+    """A dragonfly: groups of chassis of blades, with minimal routing."""
+    shape = new.dragonfly(
+        nodes,
+        groups=groups,
+        chassis=chassis,
+        blades=blades,
+        hosts=hosts,
+        cables=_numbers(cables, "--cables"),
+        **hardware,
+    )
+    _write(shape, output)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tisim.commands import report_written
 from tisim.commands.recording_summary import report_recording, report_run, report_spread
-from tisim.commands.written import report_written
 from tisim.errors import InputError
 from tisim.support.quantities import parse_size
 
@@ -35,15 +35,16 @@ Examples:
   tisim record -o run.tit --ranks 0-3 --max-size 100MB -- mpirun -n 64 ./program
 """,
 )
-@click.option("-o", "--output", metavar="FILE.tit", help="The trace to write.")
+@click.option("-o", "--output", metavar="FILE.tit", help="Trace to write.")
 @click.option(
     "--counter",
     metavar="NAME[,NAME...]",
     default="auto",
     show_default=True,
-    help="What measures computations: the processor's count of instructions (perf), the program's "
-    "own (register; tisim cc), that of QEMU (qemu), or processor time (time). Counters behind it "
-    "become attributes of the computations: time, cycles, cache-misses, flops and others.",
+    help="How to measure computations: hardware instruction counter (perf), counts compiled "
+    "into the program (register; see tisim cc), instructions executed by QEMU (qemu), or "
+    "CPU time (time). Further counters become attributes of the computations: time, "
+    "cycles, cache-misses, flops and others.",
 )
 @click.option(
     "--speed",
@@ -51,45 +52,47 @@ Examples:
     default=1e9,
     show_default=True,
     metavar="UNITS",
-    help="Of the counter time: a second of processor time is so many units of computation.",
+    help="Units of computation per second of CPU time, for the counter 'time'.",
 )
 @click.option(
     "--tests",
     type=click.Choice(["successful", "all"]),
     default="successful",
     show_default=True,
-    help="Which calls of MPI_Test and MPI_Iprobe to record; how many fail depends on the machine.",
+    help="Calls of MPI_Test and MPI_Iprobe to record; the number of failed ones depends on "
+    "the machine.",
 )
 @click.option(
     "--io",
     type=click.Choice(["none", "mpi", "posix", "both"]),
     default="none",
     show_default=True,
-    help="What to record of files: the calls of MPI-IO (mpi); those of POSIX, also where MPI-IO "
-    "and standard I/O make them (posix); or both, of MPI-IO its own calls only.",
+    help="File accesses to record: MPI-IO calls (mpi); POSIX calls, including those made by "
+    "MPI-IO and standard I/O (posix); or both, where MPI-IO calls stand for the POSIX "
+    "calls that they make.",
 )
 @click.option(
     "--call-sites",
     is_flag=True,
-    help="Record the call path of each call; tisim check, inspect and the report name its "
-    "functions and lines.",
+    help="Record the call path of each call, so that tisim check, inspect and the report can "
+    "name functions and lines.",
 )
 @click.option(
     "--sample",
     is_flag=True,
-    help="Sample where in the program its computations are; tisim inspect and the report name the "
-    "functions and lines.",
+    help="Sample the program's computations, so that tisim inspect and the report can name "
+    "their functions and lines.",
 )
 @click.option(
     "--times",
     is_flag=True,
-    help="Record how long each call took; a replay does not use it.",
+    help="Record the duration of each call; replays do not use it.",
 )
 @click.option(
     "--timeline",
     metavar="FILE",
-    help="With --times: write when each call began and ended, as .csv, .parquet or .tir (for tisim "
-    "view).",
+    help="Write when each call began and ended, as .csv, .parquet or .tir (for tisim view); "
+    "needs --times.",
 )
 @click.option(
     "--repeat",
@@ -97,41 +100,40 @@ Examples:
     default=1,
     show_default=True,
     metavar="N",
-    help="Run the program so often, and say how much the volumes and other counts differ between "
-    "the runs. The trace is that of the run whose sum of volumes is the median.",
+    help="Run the program N times and report how much volumes and other counts vary. The "
+    "trace is that of the run with the median total volume.",
 )
 @click.option(
     "--ranks",
     metavar="LIST",
-    help="The ranks to record, such as 0-3,7.  [default: all]",
+    help="Ranks to record, such as 0-3,7.  [default: all]",
 )
 @click.option(
     "--memory",
     metavar="BYTES",
-    help="What recording may take of each rank's memory, such as 8MiB; at most 64MiB.  "
-    "[default: 1MiB]",
+    help="Memory for recording on each rank, such as 8MiB; at most 64MiB.  [default: 1MiB]",
 )
 @click.option(
     "--max-size",
     metavar="BYTES",
-    help="Stop recording a rank whose part of the trace has its share of so many bytes.",
+    help="Maximum size of the trace; a rank stops recording when its share is full.",
 )
 @click.option(
     "--mpicc",
     metavar="COMPILER",
-    help="The compiler of the program's MPI library.  [default: $MPICC or mpicc]",
+    help="Compiler wrapper of the program's MPI library.  [default: $MPICC or mpicc]",
 )
 @click.option(
     "--print-source",
     metavar="DIR",
-    help="Write the recorder's source in C, with how to compile it, and record nothing.",
+    help="Write the recorder's C source with build instructions, and record nothing.",
 )
 @click.option(
     "--pack",
     "parts",
     metavar="DIR",
-    help="Record nothing, but write the trace of the parts that ranks have left in a directory: "
-    "those of a recorder without Python, or of a recording that was interrupted.",
+    help="Do not record; build the trace from the parts that ranks have left in a directory, "
+    "after recording without Python or an interrupted recording.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def record_command(
@@ -155,10 +157,10 @@ def record_command(
 ) -> int:
     """Run an MPI program and record its time-independent trace.
 
-    COMMAND starts the program as usual. It is not compiled again: a library between the program
-    and MPI writes down each call, and how much the rank has computed since the one before.
+    COMMAND starts the program as usual; it need not be recompiled. A library between the
+    program and MPI records each call, and the amount of computation since the previous one.
 
-    The exit status is the program's.
+    The exit status is that of the program.
     """
     if print_source is not None:
         return _print_source(print_source, io)

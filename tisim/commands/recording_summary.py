@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands.written import report_written
+from tisim.commands import report_written
 from tisim.support.quantities import format_bytes, format_seconds
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tisim.actions.registry import ignoring_unsupported
-from tisim.commands.pictures import Pictures
-from tisim.commands.replay_summary import print_summary
-from tisim.commands.written import report_written
+from tisim.analysis.file_tables import short_habits
+from tisim.commands import report_written
+from tisim.commands.options import parameter_option
 from tisim.config import Config
 from tisim.errors import DiskFullError, InputError, SimulationError
 from tisim.kernel.steady import check_tolerance, not_skipped
@@ -24,9 +25,14 @@ from tisim.platform.deployment import Deployment
 from tisim.simulation.replay import replay
 from tisim.support.files import check_writable, write_file
 from tisim.support.progress import ProgressBar
+from tisim.support.quantities import format_bytes, format_seconds, parse_time
+from tisim.support.tables import align
 from tisim.traces import Trace
 
 if TYPE_CHECKING:
+    from tisim.analysis.result import Result
+    from tisim.analysis.result_json import TimeName
+    from tisim.kernel.file_sums import ServersDict
     from tisim.studies.uncertainty import ParameterSets
 
 # What a replay needs beside the modules above.
@@ -67,119 +73,100 @@ Examples:
   tisim replay --platform p.xml --timeline part.perfetto-trace --begin 2s --end 3s traces/
 """,
 )
+@parameter_option(replay, "platform", "--platform", "platform_file", metavar="FILE")
+@parameter_option(replay, "deployment", "--deploy", "deployment_file", metavar="FILE")
 @click.option(
-    "--platform", "platform_file", required=True, metavar="FILE", help="Platform, SimGrid's XML."
+    "--hostfile",
+    metavar="FILE",
+    help="File with one host per line, used round-robin; an alternative to --deploy.",
 )
-@click.option("--deploy", "deployment_file", metavar="FILE", help="The host of each rank, XML.")
-@click.option(
-    "--hostfile", metavar="FILE", help="Instead of --deploy: hosts, one a line, used round-robin."
-)
-@click.option(
-    "--config",
-    "--cfg",
-    "items",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Set an option, as SimGrid's --cfg=KEY:VALUE; wins over the platform's. Repeatable.",
+@parameter_option(
+    replay, "config", "--config", "--cfg", "items", metavar="KEY=VALUE", multiple=True
 )
 @click.option(
     "--sources",
     type=click.Choice(["any", "matched"]),
-    help="Whom receives from MPI_ANY_SOURCE take a message from: any rank (default), or the one "
-    "that they matched when the trace was recorded; the same as --config tisim/sources=...",
+    help="Senders that receives from MPI_ANY_SOURCE match: any rank (default), or the one matched "
+    "when the trace was recorded. Short for --config tisim/sources=...",
+)
+@parameter_option(
+    replay, "ranks", "--np", "--ranks", "ranks", metavar="N", type=click.IntRange(min=1)
 )
 @click.option(
-    "--np",
-    "--ranks",
-    "ranks",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Number of ranks the trace must have.",
+    "--json", "json_file", metavar="FILE", help="Write the result as JSON; - for standard output."
 )
-@click.option(
-    "--json", "json_file", metavar="FILE", help="Write the result as JSON; - is standard output."
-)
-@click.option(
-    "--timeline",
-    "timelines",
-    metavar="FILE",
-    multiple=True,
-    help="Write what happened when. The suffix says how: .perfetto-trace (ui.perfetto.dev), .trace "
-    "(Paje), .prv (Paraver), .parquet, .csv, .timed.csv (actions with durations), .tir (for tisim "
-    "view). Repeatable.",
-)
+@parameter_option(replay, "timeline", "--timeline", "timelines", metavar="FILE", multiple=True)
 @click.option(
     "--breakdown",
     is_flag=True,
-    help="Show where the time goes: kinds of actions, who waits for whom, the critical path, the "
-    "busiest links; --json has it too.",
+    help="Show where the time goes: kinds of actions, which ranks wait for which, the critical "
+    "path, the busiest links. Also added to --json.",
 )
 @click.option(
     "--gantt",
     "gantt_files",
     metavar="FILE",
     multiple=True,
-    help="Draw what every rank does over time, as .svg or .png. Repeatable.",
+    help="Draw a Gantt chart of all ranks, as .svg or .png. Repeatable.",
 )
 @click.option(
     "--report",
     "report_file",
     metavar="FILE",
-    help="Write one .html page, to be read offline: all of --breakdown and --gantt to zoom into, "
-    "the communication matrix, the load of links, the configuration.",
+    help="Write a self-contained .html report: the breakdown, a zoomable Gantt chart, the "
+    "communication matrix, the load of links, the configuration.",
 )
 @click.option(
     "--begin",
     metavar="TIME",
-    help="Draw (--gantt), show first (--report) or write (--timeline for Perfetto) what happens "
-    "from then on, such as 2.25s.",
+    help="Start of the part to draw (--gantt), to show first (--report) or to write (--timeline "
+    "for Perfetto), such as 2.25s.",
 )
-@click.option("--end", metavar="TIME", help="Of the same: up to then.")
+@click.option("--end", metavar="TIME", help="End of that part.")
 @click.option(
     "--ignore-unsupported",
     is_flag=True,
-    help="Replay a recorded trace without the calls that a trace cannot express.",
+    help="Skip the calls of a recorded trace that tisim does not support.",
 )
 @click.option(
-    "--bandwidth", metavar="CHANGE", help="What if: of all links, x2 times theirs or 100Gbps."
+    "--bandwidth",
+    metavar="CHANGE",
+    help="What if: scale (x2) or set (100Gbps) the bandwidth of all links.",
 )
 @click.option(
-    "--latency", metavar="CHANGE", help="What if: of all links, x0.5 times theirs or 1us."
+    "--latency",
+    metavar="CHANGE",
+    help="What if: scale (x0.5) or set (1us) the latency of all links.",
 )
-@click.option("--speed", metavar="CHANGE", help="What if: of all cores, x2 times theirs or 3.2Gf.")
+@click.option(
+    "--speed", metavar="CHANGE", help="What if: scale (x2) or set (3.2Gf) the speed of all cores."
+)
 @click.option(
     "--mapping",
     "mapping_rule",
     metavar="RULE",
-    help="What if: block (consecutive ranks on a host, as many as it has cores, or block:4), "
-    "cyclic (one on each host, and round again), random:SEED (cyclic, hosts in random order). Of "
-    "the hosts of --hostfile or --deploy, if given.",
+    help="What if: place ranks by a rule: block (consecutive ranks fill the cores of a host; "
+    "block:4 puts 4 on each), cyclic (round-robin over hosts) or random:SEED (cyclic, hosts in "
+    "random order). Uses the hosts of --hostfile or --deploy, if given.",
 )
 @click.option(
     "--uncertainty",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Replay with N other sets of parameters too, on all cores: those that 'tisim calibrate' "
-    "has stored beside the platform. Fitted volumes of an extrapolated trace are drawn anew for "
-    "each. Shows the interval of nine tenths of the times.",
+    help="Also replay with N further parameter sets, in parallel, and report the interval that "
+    "holds 90 % of the times. The sets are those that 'tisim calibrate' has stored beside the "
+    "platform; each draws the fitted volumes of an extrapolated trace anew.",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --uncertainty."
-)
-@click.option(
-    "--jitter",
-    type=int,
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
     metavar="N",
-    help="Replay with N seeds of a small jitter of starts and sizes; show the median and the range "
-    "of the time.",
+    help="Random seed for --uncertainty.",
 )
-@click.option(
-    "--skip-steady",
-    type=float,
-    metavar="E",
-    help="Do not simulate iterations that repeat what those before did; E is the estimated "
-    "relative error of the times, such as 1e-6. For packed traces.",
-)
+@parameter_option(replay, "jitter", "--jitter", metavar="N")
+@parameter_option(replay, "skip_steady", "--skip-steady", metavar="E")
 @click.argument("traces", nargs=-1, required=True)
 def replay_command(
     platform_file: str,
@@ -206,10 +193,10 @@ def replay_command(
     skip_steady: float | None,
     traces: tuple[str, ...],
 ) -> int:
-    """Predict how long a run takes, from its time-independent trace.
+    """Predict the run time of an MPI program from its time-independent trace.
 
-    TRACES is a directory, files, a file that lists one file a line, one file of all ranks, or a
-    tar archive; compressed ones too.
+    TRACES is a packed trace (.tit), a directory, one file per rank, an index that lists one file
+    per line, a single file for all ranks, or a tar archive; all may be compressed.
     """
     if jitter is not None and uncertainty is not None:
         raise InputError("give --jitter or --uncertainty, not both")
@@ -348,3 +335,190 @@ def _parameter_sets(platform_file: str, trace: Trace) -> ParameterSets | None:
     if made is not None and made.volumes and not has_file:
         return None
     return ParameterSets.beside(platform_file)
+
+
+# Pictures
+
+
+class Pictures:
+    """Files that pictures of a result go to.
+
+    Parameters
+    ----------
+    gantts
+        Files of Gantt charts.
+    report
+        The file of a page with everything; None: it is not wanted.
+    begin, end
+        The part of the time that charts show (in a page: first), with units; None: no bound.
+    timelines
+        Files of timelines, which show that part too.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be written, its suffix is another than it must be, or a time is none.
+    """
+
+    def __init__(
+        self,
+        gantts: Sequence[str],
+        report: str | None,
+        begin: str | None = None,
+        end: str | None = None,
+        timelines: Sequence[str] = (),
+    ) -> None:
+        self._gantts = gantts
+        self._report = report
+        self._begin = None if begin is None else parse_time(begin, "--begin")
+        self._end = None if end is None else parse_time(end, "--end")
+        if (begin or end) and not self.wanted and not timelines:
+            raise InputError(
+                "--begin and --end are a part of --gantt, --report or --timeline: give one too"
+            )
+        if gantts:
+            from tisim.analysis.pictures.gantt_file import check_picture
+
+            for gantt in gantts:
+                check_picture(gantt)
+                check_writable(gantt)
+        if report is not None:
+            from tisim.analysis.report.report import check_report
+
+            check_report(report)
+            check_writable(report)
+
+    @property
+    def part(self) -> tuple[float, float] | None:
+        """The part of the time, in seconds; None: all of it."""
+        if self._begin is None and self._end is None:
+            return None
+        return self._begin or 0.0, math.inf if self._end is None else self._end
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is anything to draw."""
+        return bool(self._gantts) or self._report is not None
+
+    def draw(self, result: Result) -> None:
+        """Draw what is wanted."""
+        if self._gantts:
+            from tisim.analysis.pictures.gantt_file import draw_gantt
+
+            for gantt in self._gantts:
+                draw_gantt(result, gantt, begin=self._begin or 0.0, end=self._end)
+                report_written(gantt)
+        if self._report is not None:
+            from tisim.analysis.report.report import write_report
+
+            write_report(result, self._report, begin=self._begin, end=self._end)
+            report_written(self._report)
+
+
+# The printed table
+
+# Of so many names of files, those with the most bytes, the summary says how they were used.
+_FILES = 3
+
+
+def print_summary(result: Result, interval: str) -> None:
+    """Print the main numbers.
+
+    Parameters
+    ----------
+    result
+        A replay.
+    interval
+        Of its simulated time, in words; empty: none.
+    """
+    for line in align(_rows(result, interval), left=(0, 2)):
+        click.echo(line)
+
+
+def _rows(result: Result, interval: str) -> list[tuple[str, str, str]]:
+    """Names, values and notes of the table that is printed."""
+    finish, wall = result.column("finish"), result.wall_time
+
+    def ranked(name: str, rank: int) -> tuple[str, str, str]:
+        return name, format_seconds(finish[rank]), f"rank {rank} on {result.hosts[rank]}"
+
+    def spread(name: str, column: TimeName) -> tuple[str, str, str]:
+        seconds = result.column(column)
+        least, most = format_seconds(min(seconds)), format_seconds(max(seconds))
+        mean = math.fsum(seconds) / len(seconds)
+        return name, format_seconds(mean), f"mean over ranks ({least} to {most})"
+
+    ranks = range(len(finish))
+    times = result.jitter["times"] if result.jitter else []
+    median = (
+        f"median of {len(times)} seeds ({format_seconds(min(times))} to "
+        f"{format_seconds(max(times))})"
+        if times
+        else ""
+    )
+    return [
+        ("simulated time", format_seconds(result.simulated_time), interval or median),
+        ("ranks", f"{len(finish):,}", ""),
+        ("actions", f"{result.actions:,}", ""),
+        ranked("slowest", max(ranks, key=finish.__getitem__)),
+        ranked("fastest", min(ranks, key=finish.__getitem__)),
+        spread("computing", "compute"),
+        spread("communicating", "communication"),
+        *_io_rows(result),
+        *_steady_rows(result),
+        ("simulation took", f"{wall:.3g} s", f"{result.actions / wall:,.0f} actions a second"),
+    ]
+
+
+def _io_rows(result: Result) -> list[tuple[str, str, str]]:
+    """What is said of files."""
+    io = result.io
+    if io is None:
+        return []
+    mean = math.fsum(io["seconds"]) / len(io["seconds"])
+    moved = (
+        f"{format_bytes(sum(io['bytes_read']))} read, "
+        f"{format_bytes(sum(io['bytes_written']))} written"
+    )
+    note = f"mean over ranks; {moved} in {sum(io['calls']):,} calls"
+    rows = [("reading and writing", format_seconds(mean), note)]
+    rows += short_habits(io.get("files", []), _FILES)
+    for name, servers in io.get("file_systems", {}).items():
+        rows.append((f"on {name}", *_server_words(servers)))
+    return rows
+
+
+def _server_words(servers: ServersDict) -> tuple[str, str]:
+    """How long requests to a file system took, and what they were."""
+    *data, metadata = zip(
+        *(servers[key] for key in ("requests", "bytes_read", "bytes_written")), strict=True
+    )
+    moved = [read + written for _, read, written in data]
+    requests = sum(count for count, *_ in data)
+    most = max(range(len(data)), key=moved.__getitem__)
+    share = (
+        f", most on {servers['hosts'][most]} ({moved[most] / sum(moved):.1%})" if any(moved) else ""
+    )
+    plural = "s" if len(data) > 1 else ""
+    text = (
+        f"mean of a request; {format_bytes(sum(moved))} in {requests:,} requests to {len(data):,} "
+        f"server{plural}{share.replace('%', ' %')}; {metadata[0]:,} of metadata"
+    )
+    total = math.fsum(servers["seconds"]) / max(sum(servers["requests"]), 1)
+    return format_seconds(total), text
+
+
+def _steady_rows(result: Result) -> list[tuple[str, str, str]]:
+    """What is said of iterations that were not simulated."""
+    steady = result.steady
+    if steady is None:
+        return []
+    notes = []
+    if steady["skipped"]:
+        notes.append(
+            f"of {steady['iterations']:,} iterations; the error of the times is estimated at "
+            f"{steady['estimated_error']:.3g}"
+        )
+    if steady["off"] is not None:
+        notes.append(f"{'off since' if notes else 'off'}: {steady['off']}")
+    return [("skipped", f"{steady['skipped']:,}", "; ".join(notes))]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands.written import report_written
+from tisim.commands import report_written
 from tisim.errors import TisimError
 from tisim.studies.sweep.run import SweepInterrupted, sweep
 from tisim.studies.sweep.study import read_prices, read_study
@@ -48,21 +48,22 @@ A study is a TOML file:
     "-o",
     "--output",
     metavar="FILE",
-    help="Where the rows go, .csv or .parquet; by default the study's name with .csv, here.",
+    help="Output file, .csv or .parquet; by default the study's name with .csv, in the "
+    "working directory.",
 )
 @click.option(
     "--workers",
     metavar="N",
-    help="Number of processes (by default that of processors), or dask://host:port.",
+    help="Number of worker processes (default: one per processor), or dask://host:port.",
 )
 @click.option(
     "--report",
     "report_file",
     metavar="FILE",
-    help="Write one .html page: what matters most, curves, heat maps, and, with [prices] in the "
-    "study, time against cost.",
+    help="Write a self-contained .html report: main effects, curves, heat maps and, if the "
+    "study has [prices], time against cost.",
 )
-@click.option("--fresh", is_flag=True, help="Simulate again what the output file has already.")
+@click.option("--fresh", is_flag=True, help="Repeat scenarios that the output file already has.")
 def sweep_command(
     study: Path,
     output: str | None,
@@ -70,10 +71,10 @@ def sweep_command(
     report_file: str | None,
     fresh: bool,
 ) -> int:
-    """Replay a trace in many scenarios, as a STUDY (a TOML file) says.
+    """Replay a trace in many scenarios, as described by a STUDY (a TOML file).
 
-    Each row is written as soon as it is done. Started again, also after Ctrl-C, the sweep does
-    what is missing or has changed.
+    Each row is written as soon as its scenario is done. When restarted, also after Ctrl-C, the
+    sweep only runs scenarios that are missing or have changed.
     """
     arguments = read_study(study)
     report = None if report_file is None else _Report(report_file, study)

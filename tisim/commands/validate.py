@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tisim.commands.written import report_written
+from tisim.commands import report_written
 from tisim.support.files import check_writable, write_file
 
 if TYPE_CHECKING:
@@ -22,23 +22,25 @@ Examples:
   tisim validate study.toml --keep-errors      # for the intervals of replay --uncertainty
 """,
 )
-@click.option("-o", "--output", metavar="FILE.html", help="Write a page with tables and a picture.")
-@click.option("--json", "json_file", metavar="FILE", help="Write all results there; - prints them.")
+@click.option("-o", "--output", metavar="FILE.html", help="Write a page with tables and a chart.")
+@click.option(
+    "--json", "json_file", metavar="FILE", help="Write all results as JSON; - for standard output."
+)
 @click.option(
     "--keep-errors",
     is_flag=True,
-    help="Store the errors beside the platform (FILE.sets.json): 'tisim replay --uncertainty' "
-    "counts them into its intervals.",
+    help="Store the errors beside the platform (FILE.sets.json), so that 'tisim replay "
+    "--uncertainty' includes them in its intervals.",
 )
 @click.argument("study")
 def validate_command(
     output: str | None, json_file: str | None, keep_errors: bool, study: str
 ) -> int:
-    """Execute the cases of a study on a real MPI, predict them, and compare.
+    """Execute the cases of a study on a real MPI library, predict them and compare.
 
-    STUDY is a TOML file: cases with traces, platforms and what starts their ranks, or the times of
-    real runs; docs/validation.md describes it. The exit status is 1 if an error exceeds the study's
-    thresholds, or if a case did not run to its end.
+    STUDY is a TOML file with traces, platforms and launch commands, or the times of real runs;
+    docs/validation.md describes it. The exit status is 1 if an error exceeds the study's
+    thresholds or a case did not finish.
     """
     from tisim.studies.validation import load_study, validate
     from tisim.support.progress import ProgressBar

@@ -29,20 +29,21 @@ Examples:
 @click.option(
     "--platform", "platform_file", metavar="FILE", help="Replay the trace RUN on this platform."
 )
-@click.option("--hostfile", metavar="FILE", help="With --platform: hosts, one a line.")
+@click.option("--hostfile", metavar="FILE", help="File with one host per line; needs --platform.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
     metavar="N",
-    help="Port of 127.0.0.1; a free one if not given.",
+    help="Port on 127.0.0.1; by default any free port.",
 )
 @click.option("--browser", is_flag=True, help="Open the page in a browser.")
 @click.option(
     "--notebook",
     is_flag=True,
-    help="Let notebooks on this machine show the page in a frame; in a notebook itself, "
-    "tisim.analysis.viewer.NotebookView('run.tir') shows it as a widget, wherever the kernel runs.",
+    help="Allow notebooks on this machine to embed the page in a frame. Inside a notebook, "
+    "tisim.analysis.viewer.NotebookView('run.tir') shows the run as a widget, wherever "
+    "the kernel runs.",
 )
 @click.argument("run", metavar="RUN")
 @click.argument("other", metavar="[RUN2]", required=False)
@@ -55,13 +56,13 @@ def view_command(
     run: str,
     other: str | None,
 ) -> int:
-    """Look at a run in a browser: every rank over time, at any zoom.
+    """Explore a run in a browser: every rank over time, at any zoom.
 
-    RUN is a run file, as 'tisim replay --timeline run.tir' writes it, or, with --platform, a trace.
-    tisim execute, record and import write run files of real runs. RUN2, a run file of the same
-    program, is shown beside it: when it does the same calls, and where its time goes instead.
-    The page is served on this machine only, to whoever has the address that is printed. Ctrl-C
-    ends it.
+    RUN is a run file (.tir), as written by 'tisim replay --timeline run.tir', or, with
+    --platform, a trace. tisim execute, record and import write run files of real runs. RUN2,
+    another run file of the same program, is shown beside it: when each makes the same calls,
+    and where their times differ. The page is served on this machine only, to anyone who has the
+    printed address. Stop with Ctrl-C.
     """
     if platform_file is None:
         if hostfile is not None:

@@ -54,38 +54,50 @@ def replay(
     trace
         A `Trace`, or what `Trace.open` takes: a directory, files, an index, an archive.
     platform
-        A `Platform` or its file.
+        Platform file in SimGrid's XML format.
+
+        Or a `Platform`.
     deployment
-        Which host each rank runs on: a `Deployment` or its XML file.
+        Deployment file (XML) with the host of each rank.
+
+        Or a `Deployment`. By default ranks use the platform's hosts in their order, round-robin.
     hosts
-        Instead of a deployment: names of hosts, used round-robin. With neither, the hosts of the
-        platform in their order.
+        Names of hosts, used round-robin instead of a deployment.
     config
-        Options that win over those of the platform, such as ``{"smpi/coll-selector": "ompi"}``.
+        Configuration option; takes precedence over the platform's.
+
+        A `Config` or a mapping, such as ``{"smpi/coll-selector": "ompi"}``.
     ranks
-        How many ranks the trace must have; any number when not given.
+        Number of ranks that the trace must have.
     progress
-        Is called now and then while the simulation runs.
+        Called from time to time while the simulation runs.
     event_log
-        Whether to keep what happens, on disk, for `Result.breakdown`, `Result.critical_path` and
-        the other properties that need it.
+        Keep a log of all events on disk, for `Result.breakdown`, `Result.critical_path` and the
+        other properties that need it.
     timeline
-        File, or files, that a timeline is written to; the suffix says how: `.perfetto-trace`,
-        `.trace` (Paje), `.prv` (Paraver), `.parquet`, `.csv`, `.timed.csv`, `.tir`.
+        Write a timeline. The suffix selects the format: .perfetto-trace (ui.perfetto.dev), .trace
+        (Paje), .prv (Paraver), .parquet, .csv, .timed.csv (actions with durations), .tir (for
+        tisim view).
+
+        One file or several.
     timeline_part
-        The seconds from and up to which timelines for Perfetto show what happens; all of it when
-        not given.
+        Begin and end, in seconds, of the part that timelines for Perfetto show; everything by
+        default.
     registry
-        Actions and collective algorithms of your own; the default registry, which `tisim.action`
-        and `tisim.collective` fill, when not given.
+        Your own actions and collective algorithms; by default the registry that `tisim.action`
+        and `tisim.collective` fill.
     jitter
-        Replay with so many seeds of a small jitter of starts and sizes (``tisim/jitter-start`` and
-        ``-size``, 0.3 ms and 0.5 % where they are 0; the seeds count from ``tisim/jitter-seed``).
-        The result is the replay with the median time; `Result.jitter` has the times of all.
+        Replay with N seeds of a small jitter of start times and message sizes; report the median
+        time and the range.
+
+        The jitter is that of ``tisim/jitter-start`` and ``-size``, or 0.3 ms and 0.5 % where they
+        are 0; seeds count from ``tisim/jitter-seed``. The result is the replay with the median
+        time; `Result.jitter` has all times.
     skip_steady
-        Do not simulate iterations that repeat what the ones before did; so much may the times of
-        repetitions differ, relative to their length, and about so much those of the result.
-        `Result.steady` says how many were skipped, or why none were. The trace must be packed.
+        Skip iterations that repeat the previous ones; E is the relative tolerance between
+        repetitions, such as 1e-6, and about the error of the result. Needs a packed trace.
+
+        `Result.steady` says how many iterations were skipped, or why none were.
 
     Returns
     -------
@@ -94,11 +106,11 @@ def replay(
     Raises
     ------
     InputError
-        When a file, an option or an action cannot be used; says where and what to do.
+        When a file, an option or an action cannot be used; the message says where and what to do.
     SimulationError
         When the simulation cannot proceed: a deadlock, or ranks that call different collectives.
     ReplayInterrupted
-        When Ctrl-C stopped it (a `KeyboardInterrupt`); says how far it was.
+        When Ctrl-C stopped it (a `KeyboardInterrupt`); the message says how far it was.
 
     Examples
     --------

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+
+import click
 import pytest
 
 from tests.unit.command_line import BACKBONE, RING, CommandLine, refused
+from tisim.commands.options import parameter_help
+from tisim.commands.replay import replay_command
+from tisim.simulation.replay import replay
 
 
 @pytest.mark.parametrize(
@@ -79,3 +85,14 @@ def test_a_result_is_checked_for_before_the_simulation(tisim: CommandLine) -> No
         tisim.replay("--json", str(tisim.directory / "no" / "x"), tisim.trace("recv 0 0 1")),
         "DIR/no/x: cannot be written: No such file or directory",
     )
+
+
+PYTHON_ONLY = {"trace", "hosts", "progress", "event_log", "timeline_part", "registry"}
+
+
+def test_every_parameter_of_replay_is_an_option() -> None:
+    """Texts, types and defaults are those of `tisim.replay`; the rest has no option of its own."""
+    helps = {option.help for option in replay_command.params if isinstance(option, click.Option)}
+    for name in inspect.signature(replay).parameters:
+        text = parameter_help(replay, name)
+        assert (text in helps or f"{text} Repeatable." in helps) == (name not in PYTHON_ONLY), name

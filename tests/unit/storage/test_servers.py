@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.storage.conftest import BANDWIDTH, LATENCY, StorageReplay
 from tisim.analysis.result import Result
-from tisim.commands.replay_summary import print_summary
+from tisim.commands.replay import print_summary
 from tisim.errors import DiskFullError, SimulationError
 
 HEADER = 100.0
