@@ -62,6 +62,9 @@ def test_the_examples(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         if language == "console":
             check_commands(block, tmp_path)
             continue
+        if re.search(r"^class ", block, re.M):  # definitions, which later blocks use
+            exec(compile(block, file.name, "exec"), names)
+            continue
         test = doctest.DocTestParser().get_doctest(block, names, file.name, None, 0)
         failures: list[str] = []
         doctest.DocTestRunner(optionflags=SAME).run(test, out=failures.append, clear_globs=False)

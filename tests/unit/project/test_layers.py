@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -112,3 +113,14 @@ def test_the_bindings_use_nanobind_only() -> None:
     assert any(
         header.startswith("nanobind/") for _, header in import_graph.native_includes("bindings")
     )
+
+
+def test_the_package_has_few_wings_and_the_architecture_names_them() -> None:
+    entries = [
+        path for path in PACKAGE.iterdir() if not path.name.startswith(("__pycache__", "_core"))
+    ]
+    assert len(entries) <= 15
+    top = (ROOT / "ARCHITECTURE.md").read_text().partition("## The border")[0]
+    wings = {path.name for path in entries if path.is_dir()}
+    rooms = {path.name for path in (ROOT / "core").iterdir() if path.is_dir()}
+    assert {name for name in wings | rooms if not re.search(rf"\b{name}\b", top)} == set()
