@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from tisim.kernel.file_use import SIZE_BOUNDS
+from tisim.kernel.file_sums import SIZE_BOUNDS
 from tisim.support.quantities import format_bytes
 from tisim.support.tables import time_column
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tisim.kernel.file_sums import IoDict, ServersDict
-    from tisim.kernel.file_use import AccessesDict, FileUseDict
+    from tisim.kernel.file_sums import AccessesDict, FileUseDict, IoDict, ServersDict
 
 Row = tuple[str, ...]
 
@@ -200,7 +199,7 @@ class FileTables:
         Columns: `files` (the name as the trace has it), `file_system`, `opens`, `seconds` that
         ranks waited, `way` (``reads`` or ``writes``), and of these `calls`, `bytes`, and how many
         calls were `sequential`, `consecutive`, `aligned` and of each class of `sizes`
-        (`tisim.kernel.file_use.AccessesDict`).
+        (`tisim.kernel.file_sums.AccessesDict`).
         """
         rows = [
             (*_use_cells(use), way, *(accesses[key] for key in _COUNTED))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Protocol
 
-from tisim.config.kinds import TEXT, Value
+from tisim.config.kinds import TEXT, OverheadTable, StepTable, Value
 from tisim.config.parameter import Parameter
 from tisim.config.table import (
     PARAMETERS,
@@ -17,7 +17,6 @@ from tisim.config.table import (
     check_thresholds,
     suggestion,
 )
-from tisim.config.tables import OverheadTable, StepTable
 from tisim.errors import InputError
 
 _MODEL = "network/model"

@@ -15,7 +15,7 @@ from tisim.config.kinds import FACTORS, Value
 from tisim.config.parameter import Parameter
 from tisim.config.table import PARAMETERS
 
-BEGIN: Final = "<!-- Made from tisim/config/table by `python -m tisim.config.page`. -->"
+BEGIN: Final = "<!-- Made from tisim/config/table.py by `python -m tisim.config.page`. -->"
 END: Final = "<!-- End of what is made. -->"
 _HEAD: Final = ("| option | value | default | in a replay |", "|---|---|---|---|")
 _WIDTH: Final = 100

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, Self, TypeVar
 
-from tisim.config.kinds import Kind, Value
-from tisim.config.tables import StepTable
+from tisim.config.kinds import Kind, StepTable, Value
 from tisim.errors import InputError
 
 _T = TypeVar("_T", bound=Value)

@@ -14,8 +14,7 @@ from simpy.events import NORMAL
 from tisim._core import CompletionType, Stop
 from tisim.errors import InputError, ResourceOffError
 from tisim.kernel.driver import Driver
-from tisim.kernel.failures import check_alive
-from tisim.kernel.report import check_progress, check_whole
+from tisim.kernel.report import check_alive, check_progress, check_whole
 
 if TYPE_CHECKING:
     from tisim._core import TraceSet

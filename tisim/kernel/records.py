@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tisim import _core
-from tisim.config.tables import StepTable
+from tisim.config.kinds import StepTable
 
 if TYPE_CHECKING:
+    from tisim.config.kinds import OverheadTable
     from tisim.config.parameter import Record
     from tisim.config.platform_like import ArraysLike, ColumnsLike, FileSystemLike
     from tisim.config.table import Overheads
-    from tisim.config.tables import OverheadTable
 
 
 def core_model(

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tisim.analysis.result import Result
-from tisim.kernel.failures import killed
 from tisim.kernel.file_sums import file_sums
+from tisim.kernel.report import killed
 from tisim.models.settings import Settings
 from tisim.platform.deployment import Deployment
 from tisim.traces import Trace

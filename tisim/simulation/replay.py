@@ -14,8 +14,7 @@ from tisim.analysis.result import Result
 from tisim.config import Config
 from tisim.errors import InputError
 from tisim.kernel.driver import Driver, Progress
-from tisim.kernel.failures import check_alive
-from tisim.kernel.report import check_progress, check_whole, interruption
+from tisim.kernel.report import check_alive, check_progress, check_whole, interruption
 from tisim.kernel.steady import check_tolerance, not_skipped, skipped
 from tisim.models.jitter import JitterDict, check_number, median_of, options, times_on_all_cores
 from tisim.models.settings import Settings

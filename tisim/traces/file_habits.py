@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tisim import _core
-from tisim.kernel.file_use import FileUseDict, accesses
+from tisim.kernel.file_sums import FileUseDict, accesses
 from tisim.traces.check import ActionCount
 from tisim.traces.progress import Progress
 from tisim.traces.trace import Trace

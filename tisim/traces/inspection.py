@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from tisim import _core
-from tisim.kernel.file_use import FileUseDict
+from tisim.kernel.file_sums import FileUseDict
 from tisim.traces.call_sites import modules_of, named_paths
 from tisim.traces.check import ActionCount
 from tisim.traces.counts import CounterTotal, counter_names, counter_totals

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from tisim.config import Config
+from tisim.config.kinds import OverheadTable, StepTable
 from tisim.config.table import PARAMETERS, canonical
-from tisim.config.tables import OverheadTable, StepTable
 from tisim.errors import InputError
 
 

@@ -9,7 +9,7 @@ import pytest
 import tisim
 from tisim import _core
 from tisim.config import Config
-from tisim.config.table.files import CollectiveFiles
+from tisim.config.table import CollectiveFiles
 from tisim.errors import InputError
 from tisim.models import CpuModel, NetworkModel, Overheads, OverheadTable, Protocol, StepTable
 from tisim.models.hosts import overheads_by_host
