@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from tisim.errors import InputError
-from tisim.support.quantities.parsing import parse_bandwidth, parse_size, parse_time
+from tisim.support.quantities import parse_bandwidth, parse_size, parse_time
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,13 +48,7 @@ def optional_links(
     loopback: tuple[Quantity, Quantity] | None,
     limiter: Quantity | None,
 ) -> dict[str, Value]:
-    """The attributes of the links that a cluster may have or not.
-
-    Raises
-    ------
-    InputError
-        If the backbone or the loopback is not a bandwidth and a latency.
-    """
+    """The attributes of the links that a cluster may have or not."""
     attributes: dict[str, Value] = {}
     for letters, given in (("bb", backbone), ("loopback", loopback)):
         if given is not None:
@@ -68,13 +62,7 @@ def optional_links(
 def numbered_hosts(
     name: str, nodes: int | None, radical: str | None, prefix: str | None, suffix: str
 ) -> dict[str, Value]:
-    """The attributes that name hosts by their numbers.
-
-    Raises
-    ------
-    InputError
-        If not exactly one of `nodes` and `radical` is given, or there is no host.
-    """
+    """The attributes that name hosts by their numbers."""
     if (nodes is None) == (radical is None):
         raise InputError(f"cluster {name}: give either nodes or radical")
     if nodes is not None:
@@ -94,13 +82,7 @@ def numbered_hosts(
 def topology_attributes(
     topology: str, given: str | Sequence[int | Sequence[int]]
 ) -> dict[str, Value]:
-    """The topology of a cluster and its ``topo_parameters``.
-
-    Raises
-    ------
-    InputError
-        If there is no such topology.
-    """
+    """The topology of a cluster and its ``topo_parameters``."""
     if topology not in _TOPOLOGIES:
         raise InputError(f"topology is one of {', '.join(_TOPOLOGIES)}, not {topology!r}")
     text = given if isinstance(given, str) else _parameters(topology, given)
@@ -129,13 +111,7 @@ _PROFILES: Final = {
 
 
 def disk_nodes(disks: Mapping[str, tuple[Quantity, Quantity, str]]) -> list[Node]:
-    """The disks of a host; see `PlatformBuilder.host`.
-
-    Raises
-    ------
-    InputError
-        If a disk is something else.
-    """
+    """The disks of a host; see `PlatformBuilder.host`."""
     nodes = []
     for name, disk in disks.items():
         if not isinstance(disk, Sequence) or isinstance(disk, str) or len(disk) != 3:
@@ -160,11 +136,6 @@ def profile_nodes(
     """The profile of a host or a link and its connection; see `PlatformBuilder.profile`.
 
     `number` tells the profiles of a platform apart.
-
-    Raises
-    ------
-    InputError
-        If there is no such quantity, or a date or a value is no number.
     """
     if (kind, quantity) not in _PROFILES:
         known = ", ".join(f"{what} of a {of}" for of, what in _PROFILES)

@@ -71,13 +71,7 @@ class DiskTable:
         return self._of_host.get(host, [])
 
     def add(self, host: int, node: Node) -> None:
-        """Add the disk that an element of a host describes.
-
-        Raises
-        ------
-        InputError
-            If the host has a disk of that name, or another with the same mount point.
-        """
+        """Add the disk that an element of a host describes."""
         properties, name = node.properties(), node["id"]
         mount, size = properties.get(MOUNT, ""), float("inf")
         if SIZE in properties:
@@ -202,11 +196,6 @@ class FileSystemTable:
             The file system, and the element with the property.
         disks
             The names of disks by their mount points.
-
-        Raises
-        ------
-        InputError
-            If another has its name or its mount point.
         """
         for other in self.systems:
             if other.name == system.name:

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 def find_route(src: Point, dst: Point, links: list[int], terms: list[Term]) -> None:
     """Append the links from `src` to `dst`, and the terms of the latency in SimGrid's order.
 
-    Raises
-    ------
-    NoRoute
-        If a zone on the way has no route.
+    Raises `NoRoute` if a zone on the way has no route.
     """
     common, src_zone, dst_zone = _common_zone(src[0], dst[0])
     if common.bypasses:
@@ -142,13 +139,7 @@ class Router:
         self._file = file
 
     def find_links(self, src: int, dst: int) -> tuple[list[int], list[Term]]:
-        """Links between two hosts, all given by index, and the terms of the latency.
-
-        Raises
-        ------
-        InputError
-            If there is no route between the two.
-        """
+        """Links between two hosts, all given by index, and the terms of the latency."""
         hosts = self._topology.hosts
         links: list[int] = []
         terms: list[Term] = []
@@ -167,11 +158,6 @@ class Router:
             The hosts.
         link_latency
             Of each link, in seconds.
-
-        Raises
-        ------
-        InputError
-            If there is no route between the two.
         """
         links, terms = self.find_links(src, dst)
         latency = add_up(terms, link_latency)

@@ -140,13 +140,7 @@ def _changed(
 
 
 def factor_of(change: float | str, what: str) -> float | str:
-    """A change that is written as a factor, ``"x2"``, as the number; any other as it is.
-
-    Raises
-    ------
-    InputError
-        If no number follows the ``x``.
-    """
+    """A change that is written as a factor, ``"x2"``, as the number; any other as it is."""
     if not isinstance(change, str) or not change.startswith("x"):
         return change
     try:

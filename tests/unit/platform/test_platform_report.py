@@ -1,19 +1,26 @@
-"""What `tisim platform` says and draws."""
+"""What `tisim platform` says and draws, and the bisection bandwidth of clusters."""
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import networkx as nx
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import tisim
 from tisim.commands.platform import platform_command
 from tisim.errors import InputError
-from tisim.platform import Platform
+from tisim.platform import Platform, new
 from tisim.platform.drawing import draw
 from tisim.platform.report import describe
+from tisim.platform.zones.cluster import ClusterZone
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +122,144 @@ def test_the_command(root: Path, tmp_path: Path) -> None:
     run = CliRunner().invoke(platform_command, [file, "--route", "a", hosts[0]])
     assert isinstance(run.exception, InputError)
     assert "Examples:" in CliRunner().invoke(platform_command, ["--help"]).output
+
+
+LINK = 1e9
+
+
+def cluster(topology: str, parameters: object, hosts: int, **options: object) -> Platform:
+    builder = tisim.PlatformBuilder("a test")
+    builder.cluster(
+        "c",
+        hosts,
+        speed="1Gf",
+        bandwidth=LINK,
+        latency="1us",
+        topology=topology,
+        parameters=parameters,  # type: ignore[arg-type]
+        **options,  # type: ignore[arg-type]
+    )
+    return builder.build()
+
+
+def least_cut(platform: Platform) -> float:
+    """The least cut over all ways to put the switches on a side.
+
+    The ends of the cables come from the names of the links alone.
+    """
+    half = len(platform.hosts) // 2
+    edges = []
+    for link in platform.links:
+        ends = re.search(r"link_from_(\d+)_(?:to_)?(\d+)_(?:\d+_)?UP", link.name)
+        if ends is not None:
+            edges.append((int(ends[1]), int(ends[2]), link.bandwidth))
+    vertices = {end for low, high, _ in edges for end in (low, high)}
+    switches = sorted(vertices - set(range(len(platform.hosts))))
+    least = math.inf
+    for sides in itertools.product((True, False), repeat=len(switches)):
+        side = {host: host < half for host in range(len(platform.hosts))}
+        side |= dict(zip(switches, sides, strict=True))
+        least = min(least, sum(rate for low, high, rate in edges if side[low] != side[high]))
+    return least
+
+
+@pytest.mark.parametrize(
+    ("topology", "parameters", "hosts"),
+    [
+        ("fat_tree", ((4, 4), (1, 2), (1, 1)), 16),
+        ("fat_tree", ((4, 3), (1, 2), (1, 2)), 12),
+        ("fat_tree", ((2, 2, 2), (1, 2, 1), (1, 1, 2)), 8),
+        ("fat_tree", ((3, 3), (2, 2), (1, 1)), 9),
+        ("torus", (4, 4), 16),
+        ("torus", (3, 5), 15),
+        ("torus", (3, 3, 3), 27),
+    ],
+)
+def test_the_cut_is_the_least_of_all(
+    topology: str, parameters: tuple[object, ...], hosts: int
+) -> None:
+    platform = cluster(topology, parameters, hosts)
+    assert describe(platform).bisection_bandwidth == pytest.approx(least_cut(platform), rel=1e-12)
+
+
+def test_a_fat_tree_of_1024_hosts_does_not_block() -> None:
+    report = describe(new.fat_tree(1024, bandwidth="50Gbps", latency="1us", speed="1Gf"))
+    assert report.bisection_bandwidth == pytest.approx(512 * 6.25e9)
+    assert "bisection  3.2 TB/s" in report.text()
+
+
+def test_an_oversubscribed_fat_tree_has_the_bandwidth_of_its_cables_up() -> None:
+    platform = new.fat_tree(
+        864, bandwidth=LINK, latency="1us", speed="1Gf", radix=36, oversubscription=2
+    )
+    assert describe(platform).bisection_bandwidth == pytest.approx(432 / 2 * LINK)
+
+
+def test_a_dragonfly_is_cut_between_its_groups() -> None:
+    # Two groups on each side, each pair of groups joined by 3 cables.
+    platform = cluster("dragonfly", ((4, 3), (2, 9), (4, 9), 2), 64)
+    assert describe(platform).bisection_bandwidth == pytest.approx(4 * 3 * LINK)
+
+
+def test_two_hosts_in_a_ring_have_one_cable() -> None:
+    platform = cluster("torus", (4, 2), 8)
+    # Messages never take the second cable of a ring of two.
+    assert describe(platform).bisection_bandwidth == pytest.approx(4 * LINK)
+
+
+def test_limiters_and_backbones_bound_the_cut() -> None:
+    limited = cluster("flat", "", 10, limiter=LINK / 2)
+    assert describe(limited).bisection_bandwidth == pytest.approx(5 * LINK / 2)
+    backbone = cluster("flat", "", 300, backbone=(7 * LINK, 0.0))
+    report = describe(backbone)
+    assert report.bisection_bandwidth == pytest.approx(7 * LINK)
+    assert report.bisection_is_exact
+    assert not report.exact
+    leaf = cluster("fat_tree", ((4, 2), (1, 2), (1, 1)), 8, limiter=LINK / 4)
+    # Each of the two switches at the top passes no more than its limiter does.
+    assert describe(leaf).bisection_bandwidth == pytest.approx(LINK / 4)
+
+
+def test_links_that_differ_count_as_they_are() -> None:
+    platform = cluster("torus", (4, 4), 16).scaled(links="c_link_from_4_to_8", bandwidth=0.5)
+    assert describe(platform).bisection_bandwidth == pytest.approx(7.5 * LINK)
+
+
+@pytest.mark.parametrize(
+    ("topology", "parameters", "hosts", "options"),
+    [
+        ("fat_tree", ((4, 6), (1, 3), (1, 1)), 24, {}),
+        ("fat_tree", ((2, 3, 4), (1, 2, 2), (1, 2, 1)), 24, {"limiter": 0.7 * LINK}),
+        ("torus", (3, 4, 2), 24, {"sharing": "SHARED"}),
+        ("dragonfly", ((3, 2), (2, 1), (3, 2), 2), 36, {}),
+    ],
+)
+def test_the_cut_is_that_of_networkx_where_all_links_differ(
+    topology: str, parameters: object, hosts: int, options: dict[str, object]
+) -> None:
+    platform = cluster(topology, parameters, hosts, **options)
+    bandwidths = np.random.default_rng(7).uniform(0.2, 1.0, len(platform.links)) * LINK
+    numbers = platform.resources.replaced(link_bandwidth=bandwidths)
+    zone = platform.root
+    assert isinstance(zone, ClusterZone)
+    wiring, half = zone.wiring(), hosts // 2
+    graph = nx.DiGraph()
+    limiters = dict(zip(wiring.limited.tolist(), wiring.limiters.tolist(), strict=True))
+    for vertex in range(hosts):
+        before, after = ("all", (vertex, "in")) if vertex < half else ((vertex, "out"), "others")
+        graph.add_edge(before, after)  # without a capacity: unbounded
+    for vertex, limiter in limiters.items():
+        graph.add_edge((vertex, "in"), (vertex, "out"), capacity=bandwidths[limiter])
+    rows = zip(wiring.tails.tolist(), wiring.heads.tolist(), wiring.links.tolist(), strict=True)
+    for place, (tail, head, link) in enumerate(rows):
+        # A vertex between: cables side by side are edges of their own.
+        first = (tail, "out" if tail in limiters else "in")
+        last = (head, "in")
+        graph.add_edge(first, place, capacity=bandwidths[link])
+        graph.add_edge(place, last)
+    for vertex in range(half, hosts):
+        if vertex not in limiters:
+            graph.add_edge((vertex, "in"), (vertex, "out"))
+    least = nx.minimum_cut_value(graph, "all", "others")
+    report = describe(platform.with_numbers(numbers, ()))
+    assert report.bisection_bandwidth == pytest.approx(least, rel=1e-3)

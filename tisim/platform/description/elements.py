@@ -88,13 +88,7 @@ class Elements:
         }
 
     def add(self, node: Node) -> None:
-        """Take an element; those that describe no platform are passed over.
-
-        Raises
-        ------
-        InputError
-            If it does not make sense where it stands.
-        """
+        """Take an element; those that describe no platform are passed over."""
         if node.tag == "zone":
             self.open_zone(node)
             for child in node.children:
@@ -107,13 +101,7 @@ class Elements:
             self._open_nodes[-1].children.append(node)
 
     def open_zone(self, node: Node) -> None:
-        """Begin a zone; what follows is in it.
-
-        Raises
-        ------
-        InputError
-            If there is no such routing, or the zone cannot be where it is.
-        """
+        """Begin a zone; what follows is in it."""
         routing = _ROUTINGS.get(node["routing"].lower())
         if routing is None:
             known = "Full, Floyd, Dijkstra, DijkstraCache, Cluster, Vivaldi and None"
@@ -129,13 +117,7 @@ class Elements:
         self._zones.append(opened)
 
     def close_zone(self) -> None:
-        """End the innermost zone.
-
-        Raises
-        ------
-        InputError
-            If something in it does not fit together.
-        """
+        """End the innermost zone."""
         zone = self.construction.leave()
         self._open_nodes.pop()
         if isinstance(zone, VivaldiZone):
@@ -144,13 +126,7 @@ class Elements:
             connect_star(self.construction, zone, self._star_parts.pop(id(zone), []))
 
     def finish(self, node: Node, *, is_deployment: bool = False) -> None:
-        """Check the whole, of which `node` is the outermost element, and connect its parts.
-
-        Raises
-        ------
-        InputError
-            If it is no platform.
-        """
+        """Check the whole, of which `node` is the outermost element, and connect its parts."""
         topology = self.construction.topology
         if topology.root is None:
             hint = "; it is a deployment" if is_deployment else ""

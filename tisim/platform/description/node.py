@@ -219,13 +219,7 @@ class Node:
 def make_node(
     tag: str, attributes: Mapping[str, Value], properties: Mapping[str, str] | None = None
 ) -> Node:
-    """An element that no file has.
-
-    Raises
-    ------
-    InputError
-        If the element has no such attribute, lacks one, or does not accept a value.
-    """
+    """An element that no file has."""
     for name, value in attributes.items():
         if not isinstance(value, str):
             if name not in _READERS and name != "coordinates":
@@ -241,13 +235,7 @@ def make_node(
 def checked_attributes(
     written: Mapping[str, Value], tag: str, schema: Element, file: str | None, line: int | None
 ) -> dict[str, Value]:
-    """The attributes of an element in the words of version 4.1, with the defaults.
-
-    Raises
-    ------
-    InputError
-        If the element has no such attribute, lacks one, or does not accept a value.
-    """
+    """The attributes of an element in the words of version 4.1, with the defaults."""
     values = dict(schema.defaults)
     for key, value in written.items():
         attribute = schema.attributes.get(key)
@@ -279,13 +267,7 @@ def checked_attributes(
 def refuse_unknown(
     message: str, word: str, known: Iterable[str], file: str | None, line: int | None
 ) -> NoReturn:
-    """Refuse a word, with the known one that looks like it.
-
-    Raises
-    ------
-    InputError
-        Always.
-    """
+    """Refuse a word, with the known one that looks like it."""
     import difflib
 
     close = difflib.get_close_matches(word, list(known), n=1)
@@ -302,13 +284,7 @@ def read_burst(node: Node) -> float:
 def _number(
     values: Mapping[str, Value], name: str, tag: str, file: str | None, line: int | None
 ) -> float:
-    """The number that an attribute is; a text is kept with it.
-
-    Raises
-    ------
-    InputError
-        If it is not such a number.
-    """
+    """The number that an attribute is; a text is kept with it."""
     given = values[name]
     what = f"{name} of {tag} {text_of(values.get('id', ''))}".rstrip()
     try:

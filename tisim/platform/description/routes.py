@@ -170,13 +170,7 @@ def route_node(
     gateways: tuple[str, str] | None = None,
     symmetrical: bool | None = None,
 ) -> Node:
-    """A route or a bypass; None stands for attributes that its element does not have.
-
-    Raises
-    ------
-    InputError
-        If the links or the gateways are something else.
-    """
+    """A route or a bypass; None stands for attributes that its element does not have."""
     attributes = {"src": src, "dst": dst}
     if gateways is not None:
         first, last = pair_of(gateways, "gateways are two names")
@@ -190,13 +184,7 @@ def route_node(
 
 
 def _hops_of(links: Sequence[Hop]) -> Iterator[tuple[str, str]]:
-    """The links of a route, each with its direction.
-
-    Raises
-    ------
-    InputError
-        If they are no list of links.
-    """
+    """The links of a route, each with its direction."""
     for hop in listed(links, "links"):
         if isinstance(hop, str):
             yield hop, "NONE"
@@ -205,13 +193,7 @@ def _hops_of(links: Sequence[Hop]) -> Iterator[tuple[str, str]]:
 
 
 def pair_of(given: Sequence[_T], what: str) -> tuple[_T, _T]:
-    """Two values; `what` says so in the message of an error.
-
-    Raises
-    ------
-    InputError
-        If there are not two.
-    """
+    """Two values; `what` says so in the message of an error."""
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
         raise InputError(f"{what}, not {given!r}")
     return given[0], given[1]

@@ -37,13 +37,7 @@ def add_disks(disks: DiskTable, node: Node, hosts: Iterable[int]) -> None:
 
 
 def described_disk(node: Node) -> Node | None:
-    """The ``<disk>`` that the property of a host or cluster stands for; None: it has none.
-
-    Raises
-    ------
-    InputError
-        If the property does not say what a disk needs.
-    """
+    """The ``<disk>`` that the property of a host or cluster stands for; None: it has none."""
     text = node.properties().get(DISK)
     if text is None:
         return None
@@ -107,13 +101,7 @@ _MOST_BYTES_OF_A_CACHE: Final = 2**53
 
 
 def read_words(text: str, known: tuple[str, ...], what: str) -> dict[str, str]:
-    """The words ``WORD=VALUE`` of a line, with commas between them.
-
-    Raises
-    ------
-    InputError
-        If something else stands there, or a word is not known.
-    """
+    """The words ``WORD=VALUE`` of a line, with commas between them."""
     words: dict[str, str] = {}
     for part in text.split(","):
         word, equals, value = (piece.strip() for piece in part.partition("="))
@@ -127,26 +115,14 @@ def read_words(text: str, known: tuple[str, ...], what: str) -> dict[str, str]:
 
 
 def refuse_file_system(node: Node) -> None:
-    """Refuse a file system where no zone is.
-
-    Raises
-    ------
-    InputError
-        If an element that is no ``<zone>`` has such a property.
-    """
+    """Refuse a file system where no zone is."""
     for name in node.properties():
         if name.startswith(FILE_SYSTEM):
             raise node.error(f"the property {name} stands in a <zone>, not in a <{node.tag}>")
 
 
 def add_file_systems(topology: Topology, node: Node) -> None:
-    """Add the file systems that the properties of a zone describe.
-
-    Raises
-    ------
-    InputError
-        If a property does not make sense.
-    """
+    """Add the file systems that the properties of a zone describe."""
     for key, text in node.properties().items():
         if not key.startswith(FILE_SYSTEM):
             continue

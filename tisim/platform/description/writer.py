@@ -185,13 +185,7 @@ def short_cabinet(node: Node, numbers: Numbers) -> Node | None:
 
 
 def short_peer(node: Node, numbers: Numbers) -> Node:
-    """The element of a peer with its present numbers.
-
-    Raises
-    ------
-    InputError
-        If the format cannot give them.
-    """
+    """The element of a peer with its present numbers."""
     name = node["id"]
     host = numbers.host(numbers.host_index(name))
     up = numbers.link(numbers.link_index(f"link_{name}_UP"))
@@ -243,13 +237,7 @@ def long_cabinet(node: Node, numbers: Numbers) -> Iterator[Node]:
 
 
 def long_cluster(node: Node, zone: ClusterZone, numbers: Numbers) -> Node:
-    """A cluster as a zone: a star where it is one, else with a route for each pair of hosts.
-
-    Raises
-    ------
-    InputError
-        If a platform file cannot say it, or only with too many routes.
-    """
+    """A cluster as a zone: a star where it is one, else with a route for each pair of hosts."""
     first, count = zone.first_link, len(zone.make_links())
     names = [numbers.topology.links.name(index) for index in range(first, first + count)]
     if len(set(names)) < count:
@@ -345,13 +333,7 @@ class Rewriter:
         self._expanded: set[str] = set()
 
     def rewritten(self, node: Node) -> Iterator[Node]:
-        """What stands in the place of an element; profiles are left out.
-
-        Raises
-        ------
-        InputError
-            If no element can say the numbers.
-        """
+        """What stands in the place of an element; profiles are left out."""
         if node.tag in _ROUTES:
             yield from self._routes(node)
             return
@@ -488,11 +470,6 @@ def write_xml(
         The elements of the platform.
     topology, resources, profiles
         What they came to; the numbers may have changed since.
-
-    Raises
-    ------
-    InputError
-        If the format cannot say the numbers.
     """
     rewriter = Rewriter(topology, resources)
     lines = [*_HEAD]

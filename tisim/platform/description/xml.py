@@ -55,14 +55,7 @@ class Document:
 
 
 def read_document(path: str | os.PathLike[str]) -> Document:
-    """Read a platform or deployment file, without its included files.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not well-formed, declares entities, is of a version that
-        is not understood, or has an element or attribute that does not belong there.
-    """
+    """Read a platform or deployment file, without its included files."""
     file = os.fspath(path)
     return parse_document(_read(file), file)
 

@@ -37,13 +37,7 @@ def refusal(nodes: int, what: str, fits: Callable[[int], bool], remedy: str = ""
 
 
 def checked_count(value: int, what: str, least: int = 1) -> int:
-    """A whole number that is large enough.
-
-    Raises
-    ------
-    InputError
-        If it is not.
-    """
+    """A whole number that is large enough."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"{what} is a whole number, at least {least}, not {value!r}")
     return value
@@ -63,11 +57,6 @@ def torus_sizes(nodes: int, sizes: Sequence[int] | None = None) -> tuple[int, ..
         Number of hosts.
     sizes
         The sizes, if they are given; three nearly equal ones if None.
-
-    Raises
-    ------
-    InputError
-        If they do not multiply to `nodes`, or there are no nearly equal ones.
     """
     checked_count(nodes, "the number of hosts")
     if sizes is not None:
@@ -123,11 +112,6 @@ def fat_tree_shape(
         Ports of a switch; the smallest of `RADICES` that gives the fewest levels if None.
     oversubscription
         Hosts of a switch for each of its cables up.
-
-    Raises
-    ------
-    InputError
-        If none has that many hosts, or the ports cannot be divided so.
     """
     checked_count(nodes, "the number of hosts")
     if radix is not None:
@@ -225,11 +209,6 @@ def dragonfly_shape(
     cables
         Cables bundled between two groups, between the same blades of two chassis, and between two
         blades of a chassis. If None, as many as uniform traffic of all hosts fills.
-
-    Raises
-    ------
-    InputError
-        If no such sizes give that many hosts, or there are more groups than blades a chassis.
     """
     checked_count(nodes, "the number of hosts")
     given = (groups, chassis, blades, hosts)

@@ -104,13 +104,7 @@ class Zone:
         return zone is self
 
     def local_route(self, src: int, dst: int) -> LocalRoute:
-        """The route between two vertices of this zone.
-
-        Raises
-        ------
-        NoRoute
-            If this zone knows none.
-        """
+        """The route between two vertices of this zone; raises `NoRoute` if there is none."""
         raise NoRoute(f"zone {self.name} has no routing (routing=None)")
 
     def walk(self) -> list[Zone]:

@@ -41,39 +41,6 @@ class Wiring(NamedTuple):
     limiters: Integers
 
 
-def wire_cables(
-    lower: Integers,
-    upper: Integers,
-    first_links: Integers,
-    wires: int,
-    limited: Integers | None = None,
-    limiters: Integers | None = None,
-) -> Wiring:
-    """The wiring of cables that carry messages in both directions.
-
-    Parameters
-    ----------
-    lower, upper
-        The two ends of each cable.
-    first_links
-        Index of the link from the lower end to the upper one.
-    wires
-        2 if the next link is the way back, 1 if the same link is.
-    limited, limiters
-        As of a `Wiring`; none if None.
-    """
-    import numpy as np
-
-    nothing = np.zeros(0, dtype=np.int64)
-    return Wiring(
-        np.concatenate([lower, upper]),
-        np.concatenate([upper, lower]),
-        np.concatenate([first_links, first_links + (wires - 1)]),
-        nothing if limited is None else limited,
-        nothing if limiters is None else limiters,
-    )
-
-
 _Number = TypeVar("_Number", int, float)
 
 
@@ -219,6 +186,10 @@ class ClusterZone(Zone, ABC):
         #: Index of the first host, once it is in the platform's table.
         self.first_host = -1
         self.hosts = len(spec.radical)
+        # Links of a host beside its cables, the place of its limiter among these, links of a cable.
+        self._own = len(self._own_links())
+        self._limiter = None if spec.limiter is None else self._own - 1
+        self._wires = 2 if spec.split else 1
 
     @property
     def size(self) -> int:
@@ -251,12 +222,40 @@ class ClusterZone(Zone, ABC):
     def wiring(self) -> Wiring:
         """How hosts and switches are joined; links have the numbers of the platform."""
 
-    def _limited_hosts(self, row: int, column: int) -> tuple[Integers, Integers]:
-        """Hosts with a limiter, and these: the `column`-th of the `row` links of each host."""
+    def _wired(
+        self, lower: Integers, upper: Integers, links: Integers, row: int, switches: int = 0
+    ) -> Wiring:
+        """The wiring of cables that carry messages in both directions.
+
+        Parameters
+        ----------
+        lower, upper, links
+            The two ends of each cable, and the index of its link from the lower end to the upper.
+        row
+            How many links there are of each host, the limiter at its place among them.
+        switches
+            How many switches there are, whose limiters come after the links of the hosts.
+        """
         import numpy as np
 
-        hosts = np.arange(self.hosts if self.spec.limiter is not None else 0)
-        return hosts, self.first_link + hosts * row + column
+        back = links + (self._wires - 1)
+        limited, limiters = self._limiters(row, self._limiter or 0, switches)
+        return Wiring(
+            np.concatenate([lower, upper]),
+            np.concatenate([upper, lower]),
+            np.concatenate([links, back]),
+            limited,
+            limiters,
+        )
+
+    def _limiters(self, row: int, column: int, switches: int = 0) -> tuple[Integers, Integers]:
+        """The hosts and switches with a limiter, and these links."""
+        import numpy as np
+
+        limited = np.arange(self.hosts + switches if self.spec.limiter is not None else 0)
+        of_hosts = self.first_link + limited[: self.hosts] * row + column
+        of_switches = self.first_link + limited[self.hosts :] + self.hosts * (row - 1)
+        return limited, np.concatenate([of_hosts, of_switches])
 
     def _own_links(self) -> tuple[LinkKind, ...]:
         """The columns that every host has: its loopback and its limiter, where declared."""

@@ -41,13 +41,7 @@ class DragonflyShape(NamedTuple):
 
 
 def parse_dragonfly(text: str) -> DragonflyShape:
-    """Read ``topo_parameters``: groups, chassis, blades with their cables, then hosts a blade.
-
-    Raises
-    ------
-    ValueError
-        If it is not of the form ``3,4;4,3;5,1;2``, or has more groups than a chassis has blades.
-    """
+    """Read ``topo_parameters``: groups, chassis, blades with their cables, then hosts a blade."""
     wanted = (
         "topo_parameters of a dragonfly are groups,cables;chassis,cables;blades,cables;hosts, "
         f"such as 3,4;4,3;5,1;2, not {text!r}"
@@ -94,9 +88,6 @@ class DragonflyCluster(ClusterZone):
         super().__init__(spec, parent, first_link)
         self.shape = shape
         self._cables_before = cables_before
-        self._own = len(self._own_links())
-        self._limiter = None if spec.limiter is None else self._own - 1
-        self._wires = 2 if spec.split else 1
         self._blade_pairs = shape.blades * (shape.blades - 1) // 2
         self._chassis_pairs = shape.chassis * (shape.chassis - 1) // 2
         counts = (
@@ -140,8 +131,6 @@ class DragonflyCluster(ClusterZone):
     def wiring(self) -> Wiring:
         import numpy as np
 
-        from tisim.platform.zones.cluster import wire_cables
-
         shape = self.shape
         blades = np.arange(shape.routers).reshape(shape.groups, shape.chassis, shape.blades)
         hosts, groups = np.arange(self.hosts), np.arange(shape.groups)
@@ -161,12 +150,7 @@ class DragonflyCluster(ClusterZone):
         )
         lower, upper = (np.concatenate(side) for side in zip(*levels, strict=True))
         links = self._first_cable + np.arange(self.cables) * self._wires
-        limited, limiters = self._limited_hosts(self._own, self._limiter or 0)
-        if self._limiter is not None:
-            routers = np.arange(shape.routers)
-            limited = np.concatenate([limited, self.hosts + routers])
-            limiters = np.concatenate([limiters, self._first_router + routers])
-        return wire_cables(lower, upper, links, self._wires, limited, limiters)
+        return self._wired(lower, upper, links, self._own, shape.routers)
 
     def _router_limiter_name(self, router: int, column: int) -> str:
         return f"{self.spec.name}_link_{2 * self.hosts - 1 - router}_limiter"

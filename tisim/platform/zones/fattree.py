@@ -35,13 +35,7 @@ class FatTreeShape(NamedTuple):
 
 
 def parse_fat_tree(text: str) -> FatTreeShape:
-    """Read ``topo_parameters``: levels; children; parents; ports, as in ``2;4,4;1,2;1,2``.
-
-    Raises
-    ------
-    ValueError
-        If it is anything else.
-    """
+    """Read ``topo_parameters``: levels; children; parents; ports, as in ``2;4,4;1,2;1,2``."""
     wanted = (
         "topo_parameters of a fat tree are its levels, then for each level the children, parents "
         f"and parallel ports, such as 2;4,4;1,2;1,2, not {text!r}"
@@ -96,13 +90,9 @@ class FatTreeCluster(ClusterZone):
         cables = [count * width for count, width in zip(nodes[:-1], fan, strict=True)]
         self._cables_below = [sum(cables[:level]) for level in range(self._levels + 1)]
         self._fan = fan
-        own = len(self._own_links())
-        self._own = own
-        self._limiter = None if spec.limiter is None else own - 1
-        self._first_switch = first_link + self.hosts * own
+        self._first_switch = first_link + self.hosts * self._own
         switch_links = 0 if spec.limiter is None else sum(nodes[1:])
         self._first_cable = self._first_switch + switch_links
-        self._wires = 2 if spec.split else 1
         self._strides = [
             tuple(math.prod(shape.radices(level)[:digit]) for digit in range(self._levels))
             for level in range(self._levels + 1)
@@ -130,8 +120,6 @@ class FatTreeCluster(ClusterZone):
     def wiring(self) -> Wiring:
         import numpy as np
 
-        from tisim.platform.zones.cluster import wire_cables
-
         lower, upper, links = [], [], []
         for level in range(self._levels):
             count = (self._cables_below[level + 1] - self._cables_below[level]) // self._fan[level]
@@ -146,13 +134,8 @@ class FatTreeCluster(ClusterZone):
             upper.append(self._vertices(level + 1, parents))
             cables = self._cables_below[level] + children * self._fan[level] + ports
             links.append(self._first_cable + cables * self._wires)
-        limited, limiters = self._limited_hosts(self._own, self._limiter or 0)
-        if self._limiter is not None:
-            switches = np.arange(self._switches_below[-1])
-            limited = np.concatenate([limited, self.hosts + switches])
-            limiters = np.concatenate([limiters, self._first_switch + switches])
         ends = np.concatenate(lower), np.concatenate(upper)
-        return wire_cables(*ends, np.concatenate(links), self._wires, limited, limiters)
+        return self._wired(*ends, np.concatenate(links), self._own, self._switches_below[-1])
 
     def _vertices(self, level: int, positions: Integers) -> Integers:
         """Numbers of nodes of a level among the hosts and switches."""

@@ -49,7 +49,7 @@ class FlatCluster(ClusterZone):
         base, hosts = self.first_link + self.head, np.arange(self.hosts)
         up, down = self.hosts, self.hosts + self.head
         limiter, column = self.up_columns[0], self.up_columns[-1]
-        limited, limiters = self._limited_hosts(self.row, self.head + limiter)
+        limited, limiters = self._limiters(self.row, self.head + limiter)
         rows = base + hosts * self.row
         backbone = np.array(self.backbone_links, dtype=np.int64)
         return Wiring(

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 def parse_torus(text: str) -> tuple[int, ...]:
     """Read ``topo_parameters`` of a torus: the number of hosts in each dimension, ``8,8,4``.
 
-    Raises
-    ------
-    ValueError
-        If it is anything else.
+    Raises ValueError if it is anything else, as the readers of the other topologies do.
     """
     try:
         sizes = tuple(int(part) for part in text.split(","))
@@ -46,11 +43,7 @@ class TorusCluster(ClusterZone):
         super().__init__(spec, parent, first_link)
         self.sizes = sizes
         self._strides = tuple(math.prod(sizes[:d]) for d in range(len(sizes)))
-        self._cables = len(self._own_links())
-        self._wires = 2 if spec.split else 1
-        self._row = self._cables + self._wires * len(sizes)
-        self._loopback = None if spec.loopback is None else 0
-        self._limiter = None if spec.limiter is None else self._cables - 1
+        self._row = self._own + self._wires * len(sizes)
 
     def make_links(self) -> BandedLinks:
         spec = self.spec
@@ -60,8 +53,6 @@ class TorusCluster(ClusterZone):
     def wiring(self) -> Wiring:
         import numpy as np
 
-        from tisim.platform.zones.cluster import wire_cables
-
         hosts = np.arange(self.hosts)
         ends, links = [], []
         for dimension, (size, stride) in enumerate(zip(self.sizes, self._strides, strict=True)):
@@ -70,17 +61,15 @@ class TorusCluster(ClusterZone):
             used = hosts[place < size - 1] if size <= 2 else hosts
             step = np.where(place == size - 1, (1 - size) * stride, stride)[used]
             ends.append((used, used + step))
-            column = self._cables + self._wires * dimension
+            column = self._own + self._wires * dimension
             links.append(self.first_link + used * self._row + column)
         lower, upper = (np.concatenate(side) for side in zip(*ends, strict=True))
-        limiter = 0 if self._limiter is None else self._limiter
-        limited = self._limited_hosts(self._row, limiter)
-        return wire_cables(lower, upper, np.concatenate(links), self._wires, *limited)
+        return self._wired(lower, upper, np.concatenate(links), self._row)
 
     def _name(self, host: int, column: int) -> str:
-        if column < self._cables:
+        if column < self._own:
             return self._own_name(host, column)
-        dimension, wire = divmod(column - self._cables, self._wires)
+        dimension, wire = divmod(column - self._own, self._wires)
         neighbour = self._next(host, dimension)
         return f"{self.spec.name}_link_from_{host}_to_{neighbour}{self._direction(wire)}"
 
@@ -91,8 +80,8 @@ class TorusCluster(ClusterZone):
 
     def local_route(self, src: int, dst: int) -> LocalRoute:
         base, row = self.first_link, self._row
-        if src == dst and self._loopback is not None:
-            return LocalRoute((base + src * row + self._loopback,))
+        if src == dst and self.spec.loopback is not None:
+            return LocalRoute((base + src * row,))
         links: list[int] = []
         host = src
         for dimension, (size, stride) in enumerate(zip(self.sizes, self._strides, strict=True)):
@@ -111,7 +100,7 @@ class TorusCluster(ClusterZone):
     ) -> int:
         """Append the links of some hops along one dimension; return the host at their end."""
         size, stride, row = self.sizes[dimension], self._strides[dimension], self._row
-        column = self.first_link + self._cables + self._wires * dimension
+        column = self.first_link + self._own + self._wires * dimension
         if not rightwards:
             column += self._wires - 1
         at = host // stride % size

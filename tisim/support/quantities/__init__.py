@@ -1,15 +1,19 @@
-"""Quantities with units: read from text, and written for people."""
+"""Quantities with units: read as SimGrid's platform files write them, and written for people.
 
-from tisim.support.quantities.formatting import (
-    count_of,
-    format_bytes,
-    format_quantity,
-    format_seconds,
-    format_time,
-    prefix_of,
-    unit_of_time,
-)
-from tisim.support.quantities.parsing import parse_bandwidth, parse_size, parse_speed, parse_time
+The units are those of the comment in ``simgrid.dtd``; a bare number is in base units (flop/s,
+bytes/s, seconds, bytes). Prefixes without ``i`` are powers of 1000, those with it powers of
+1024; ``B`` is a byte and ``b`` a bit. What is written for people has a unit that makes it short,
+and a few digits.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from tisim.errors import InputError
 
 __all__ = [
     "count_of",
@@ -24,3 +28,203 @@ __all__ = [
     "prefix_of",
     "unit_of_time",
 ]
+
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
+
+_DECIMAL: Final = ("k", "M", "G", "T", "P", "E", "Z", "Y")
+_BINARY: Final = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi")
+_WORDS: Final = ("kilo", "mega", "giga", "tera", "peta", "exa", "zetta", "yotta")
+
+
+def _scale(unit: str, value: float, prefixes: tuple[str, ...], step: float) -> dict[str, float]:
+    """`unit` and its multiples; each is the one before times `step`, as SimGrid computes them."""
+    units = {unit: value}
+    for prefix in prefixes:
+        value *= step
+        units[prefix + unit] = value
+    return units
+
+
+def _bits_and_bytes(suffix: str) -> dict[str, float]:
+    units: dict[str, float] = {}
+    for name, value in (("b" + suffix, 0.125), ("B" + suffix, 1.0)):
+        units |= _scale(name, value, _DECIMAL, 1000.0)
+        units |= _scale(name, value, _BINARY, 1024.0)
+    return units
+
+
+_SPEED: Final = _scale("f", 1.0, _DECIMAL, 1000.0) | _scale("flops", 1.0, _WORDS, 1000.0)
+_BANDWIDTH: Final = _bits_and_bytes("ps")
+_SIZE: Final = _bits_and_bytes("")
+_TIME: Final = {
+    "w": 7 * 24 * 3600.0,
+    "d": 24 * 3600.0,
+    "h": 3600.0,
+    "m": 60.0,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "ns": 1e-9,
+    "ps": 1e-12,
+}
+
+
+def parse_speed(
+    text: str,
+    what: str = "speed",
+    *,
+    file: str | os.PathLike[str] | None = None,
+    line: int | None = None,
+) -> float:
+    """Read a speed such as ``3.68Gf`` or ``2megaflops``.
+
+    Parameters
+    ----------
+    text
+        The number and its unit; no unit stands for flop/s.
+    what
+        What the quantity is, for the message of an error.
+    file, line
+        Where the text stands, for the message of an error.
+
+    Returns
+    -------
+    float
+        The speed in flop/s.
+
+    Raises
+    ------
+    InputError
+        If there is no number, the unit is unknown, or the quantity is negative or not finite.
+    """
+    return _parse(text, _SPEED, "f", what, file, line)
+
+
+def parse_bandwidth(
+    text: str,
+    what: str = "bandwidth",
+    *,
+    file: str | os.PathLike[str] | None = None,
+    line: int | None = None,
+) -> float:
+    """Read a bandwidth such as ``125MBps`` or ``1Gbps``, in bytes/s; see `parse_speed`."""
+    return _parse(text, _BANDWIDTH, "Bps", what, file, line)
+
+
+def parse_time(
+    text: str,
+    what: str = "time",
+    *,
+    file: str | os.PathLike[str] | None = None,
+    line: int | None = None,
+) -> float:
+    """Read a duration such as ``15us`` or ``2h``, in seconds; see `parse_speed`."""
+    return _parse(text, _TIME, "s", what, file, line)
+
+
+def parse_size(
+    text: str,
+    what: str = "size",
+    *,
+    file: str | os.PathLike[str] | None = None,
+    line: int | None = None,
+) -> float:
+    """Read a size such as ``64KiB`` or ``8kb``, in bytes; see `parse_speed`."""
+    return _parse(text, _SIZE, "B", what, file, line)
+
+
+def _parse(
+    text: str,
+    units: Mapping[str, float],
+    base: str,
+    what: str,
+    file: str | os.PathLike[str] | None,
+    line: int | None,
+) -> float:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        message = f"{what} must be a number with a unit, such as 1{base}, not {text!r}"
+        raise InputError(message, file=file, line=line)
+    number, unit = match.groups()
+    factor = units.get(unit or base)
+    if factor is None:
+        message = f"unknown unit {unit!r} in the {what} {text!r}: {_suggestion(unit, units, base)}"
+        raise InputError(message, file=file, line=line)
+    value = float(number) * factor
+    if value < 0 or value == float("inf"):
+        raise InputError(
+            f"{what} must be finite and not negative, not {text!r}", file=file, line=line
+        )
+    return value
+
+
+def _suggestion(unit: str, units: Mapping[str, float], base: str) -> str:
+    import difflib
+
+    folded = unit.casefold()
+    alike = [known for known in units if known.casefold() == folded]
+    alike = alike or difflib.get_close_matches(unit, units, n=3)
+    if alike:
+        return "did you mean " + " or ".join(alike) + "?"
+    return f"use {base}, or a multiple of it such as {next(u for u in units if u != base)}"
+
+
+def unit_of_time(seconds: float) -> tuple[str, float]:
+    """The unit in which a time has digits before the point, and how many of it are a second."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if abs(seconds) * factor >= 1:
+            return unit, factor
+    return ("ns", 1e9) if seconds else ("s", 1.0)
+
+
+def format_time(seconds: float, digits: int = 4, *, signed: bool = False) -> str:
+    """A time such as ``1.25 ms``.
+
+    Parameters
+    ----------
+    seconds
+        The time.
+    digits
+        Significant digits.
+    signed
+        Whether positive times get a sign too, as differences do.
+    """
+    unit, factor = unit_of_time(seconds)
+    return f"{seconds * factor:{'+' if signed else ''}.{digits}g} {unit}"
+
+
+def format_seconds(seconds: float) -> str:
+    """A time in seconds with nine significant digits, so that times can be compared."""
+    return f"{seconds:.9g} s"
+
+
+def prefix_of(value: float) -> tuple[float, str]:
+    """The factor and the name of the prefix that makes a number short: ``1e9``, ``G``."""
+    for power, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= power:
+            return power, prefix
+    return 1.0, ""
+
+
+def format_quantity(value: float, unit: str) -> str:
+    """A number with the prefix of its unit that makes it short, such as ``1.25 GB/s``.
+
+    Parameters
+    ----------
+    value
+        The number, in `unit`.
+    unit
+        The unit without a prefix: ``B``, ``B/s``, ``flop/s``.
+    """
+    power, prefix = prefix_of(value)
+    return f"{value / power:.4g} {prefix}{unit}"
+
+
+def format_bytes(count: float) -> str:
+    """A number of bytes such as ``64 B`` or ``1.5 MB``."""
+    return format_quantity(count, "B")
+
+
+def count_of(number: int, what: str, plural: str = "s") -> str:
+    """A number of things such as ``1 rank`` or ``2,048 ranks``."""
+    return f"{number:,} {what}{'' if number == 1 else plural}"
