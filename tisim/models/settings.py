@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tisim.actions.collectives.catalogue import ALGORITHMS, SELECTORS, Algorithm
@@ -47,8 +48,6 @@ class Settings:
     speedups
         Factors by which computations between two calls are shortened; the key is
         ``file:line:file:line`` of the calls.
-    model, data
-        The core's parameters, and its arrays of the platform.
     routes
         The compiled platform.
     warnings
@@ -61,8 +60,6 @@ class Settings:
         config: ConfigLike = None,
         registry: Registry | None = None,
     ) -> None:
-        from tisim.kernel.records import core_model, core_platform
-
         given = config if isinstance(config, Config) else Config(config)
         self.platform = platform
         self.registry = default_registry if registry is None else registry
@@ -75,20 +72,38 @@ class Settings:
         self.files = CollectiveFiles.from_config(self.config)
         path = self.cpu.adjustment_file
         self.speedups: Mapping[str, float] = read_speedups(path) if path else {}
-        overheads, numbers = overheads_by_host(Overheads.from_config(self.config), platform)
+        self._overheads, self._overhead_of_host = overheads_by_host(
+            Overheads.from_config(self.config), platform
+        )
         self.routes = platform.compiled.with_loopback(
             network.loopback_bandwidth, network.loopback_latency
         )
-        self.model: Model = core_model(
-            (network, self.cpu, self.protocol),
-            overheads,
+        self._collectives: dict[str, str] = {}
+
+    @cached_property
+    def model(self) -> Model:
+        """The core's parameters."""
+        from tisim.kernel.records import core_model
+
+        return core_model(
+            (self.network, self.cpu, self.protocol),
+            self._overheads,
             self.protocol.synchronised,
             files=self.files.model_fields(),
         )
-        self.data: PlatformData = core_platform(
-            self.routes, array("i", numbers), platform.file_systems
-        )
-        self._collectives: dict[str, str] = {}
+
+    @cached_property
+    def data(self) -> PlatformData:
+        """The core's arrays of the platform."""
+        from tisim.kernel.records import core_platform
+
+        numbers = array("i", self._overhead_of_host)
+        return core_platform(self.routes, numbers, self.platform.file_systems)
+
+    def overheads_of(self, host: int) -> Overheads:
+        """The overheads of the calls on a host."""
+        number = self._overhead_of_host[host] if self._overhead_of_host else 0
+        return self._overheads[number]
 
     @property
     def unsteady(self) -> str | None:

@@ -1,0 +1,302 @@
+r"""Transfers that share the links of their routes.
+
+A message of :math:`s` bytes (its envelope included) pays the latency
+:math:`f_\lambda(s)\,\lambda`, then moves until
+
+.. math:: \int f_\beta(s)\, \rho(t)\, dt = s
+
+with the share :math:`\rho` of its pair of hosts (`tisim.models.sharing`), whose penalty and bound
+are
+
+.. math::
+
+   p = \lambda + \sum_l \frac{S}{C_l}, \qquad
+   b = \min\left(\min_l C_l, \frac{\gamma}{2\lambda}\right)
+
+(Casanova and Marchal, INRIA RR-4596, 2002; Velho and Legrand, SimuTools, 2009). All flows from one
+host to another have the same share, so that they are one variable (ADR 2).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tisim.models.clock import Clock
+from tisim.models.sharing import Sharing
+
+if TYPE_CHECKING:
+    import simpy
+
+    from tisim.models.settings import Settings
+
+# What a flow takes from the links of the way back (network/crosstraffic).
+_CROSSTRAFFIC = 0.05
+# Flows whose dates differ by some thirty roundings end together.
+_SAME_DATE = 1 + 4e-15
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way from one host to another.
+
+    Attributes
+    ----------
+    source, destination
+        Names of hosts.
+    links, back
+        Numbers of the links on it, and of those on the way back, which it loads too with
+        ``network/crosstraffic``.
+    latency
+        In seconds.
+    bandwidths
+        Of its links, in bytes/s.
+    """
+
+    source: str
+    destination: str
+    links: tuple[int, ...]
+    back: tuple[int, ...]
+    latency: float
+    bandwidths: tuple[float, ...]
+
+
+@dataclass(slots=True)
+class _Pair:
+    """The flows under way from one host to another."""
+
+    penalty: float
+    bound: float
+    links: np.ndarray[tuple[int], np.dtype[np.intp]]
+    weights: np.ndarray[tuple[int], np.dtype[np.float64]]
+    share: float = 0.0  # of each flow, bytes/s
+    moved: float = 0.0  # by each flow since the pair was idle, bytes
+    updated: float = 0.0  # when that was right, in seconds
+    end: float = float("inf")  # of the next flow, in seconds
+    # By the reading of `moved` at their end, and in the order of their starts.
+    flows: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
+
+    def advance(self, now: float) -> None:
+        self.moved += self.share * (now - self.updated)
+        self.updated = now
+
+    def date_end(self, now: float) -> None:
+        left = self.flows[0][0] - self.moved
+        if left <= 0:
+            self.end = now
+        else:
+            self.end = self.updated + left / self.share if self.share > 0 else float("inf")
+
+
+class NetworkModel:
+    """Max-min fair sharing with factors that depend on the size of the message.
+
+    A model of your own overrides `latency`, `length`, `penalty` or `bound`, which are asked for
+    once for each message, or each pair of hosts, or `shares`.
+    """
+
+    def latency(self, route: Route, size: float) -> float:
+        """Seconds before the first byte of a message of `size` bytes moves."""
+        return route.latency * self.parameters.latency_factor.at(size)
+
+    def length(self, route: Route, size: float) -> float:
+        """Bytes that a message of `size` bytes moves at its share of the links."""
+        return size / self.parameters.bandwidth_factor.at(size)
+
+    def penalty(self, route: Route) -> float:
+        """What the level is divided by for the share: ``latency + sum(S / bandwidth)``."""
+        penalty = route.latency
+        for bandwidth in route.bandwidths:
+            penalty += self.parameters.weight_s / bandwidth if bandwidth > 0 else 0.0
+        return penalty
+
+    def bound(self, route: Route) -> float:
+        """The most that a flow gets, in bytes/s; infinite: there is no bound.
+
+        With ``network/TCP-gamma:0`` a flow that has a latency has none, as in SimGrid.
+        """
+        least = min(route.bandwidths, default=float("inf"))
+        if route.latency <= 0:
+            return least
+        by_latency = self.parameters.tcp_gamma / (2.0 * route.latency)
+        return min(least, by_latency) if by_latency > 0 else float("inf")
+
+    def shares(self, sharing: Sharing) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        """The share of each flow of every pair of hosts that has some, in bytes/s."""
+        return sharing.shares(self.parameters.precision_maxmin)
+
+    def attach(self, clock: Clock, settings: Settings) -> None:
+        """Begin a simulation on the links of a platform."""
+        self.parameters = settings.network
+        self._clock = clock
+        self._routes = _Routes(settings)
+        self._pairs: dict[tuple[int, int, bool], _Pair] = {}
+        self._active: dict[int, _Pair] = {}  # by identity, in the order of their first flows
+        self._order = 0
+        self._is_solved = True
+        self.in_progress = 0  # transfers, also those that still pay their latency
+
+    def transfer(self, source: int, destination: int, size: float, done: Callable[[], None]) -> None:
+        """Move bytes from one host to another, and call `done` when they have arrived."""
+        route = self._routes.find(source, destination)
+        latency = self.latency(route, size)
+        length = self.length(route, size)
+        pair = self._pair(source, destination, route, pays=latency > 0)
+        self._order += 1
+        self.in_progress += 1
+        order = self._order
+        if latency <= 0:
+            self._activate(pair, length, order, done)
+            return
+
+        def pay() -> list[simpy.Event]:
+            self._activate(pair, length, order, done)
+            return []
+
+        self._clock.at(self._clock.now + latency, pay)
+
+    def settle(self) -> None:
+        """Share the links anew if flows have started or ended."""
+        if self._is_solved:
+            return
+        self._is_solved = True
+        now = self._clock.now
+        shared = [pair for pair in self._active.values() if len(pair.links)]
+        if shared:
+            shares = self.shares(self._system(shared)).tolist()
+            for pair, share in zip(shared, shares, strict=True):
+                if share != pair.share:
+                    pair.advance(now)
+                    pair.share = share
+        for pair in self._active.values():
+            pair.date_end(now)
+
+    def next_end(self) -> float:
+        """The date of the next end of a flow, in seconds; infinite: there is none."""
+        return min((pair.end for pair in self._active.values()), default=float("inf"))
+
+    def end(self) -> list[Callable[[], None]]:
+        """End the flows that end now, in the order in which they started."""
+        now = self._clock.now
+        ended: list[tuple[int, Callable[[], None]]] = []
+        for pair in [pair for pair in self._active.values() if pair.end <= now * _SAME_DATE]:
+            pair.advance(now)
+            pair.moved = pair.flows[0][0]
+            latest = pair.moved * _SAME_DATE
+            while pair.flows and pair.flows[0][0] <= latest:
+                ended.append(heapq.heappop(pair.flows)[1:])
+            pair.end = float("inf")  # until all links are shared anew
+            if not pair.flows:
+                del self._active[id(pair)]
+            self._is_solved = False
+        self.in_progress -= len(ended)
+        ended.sort(key=lambda flow: flow[0])
+        return [done for _, done in ended]
+
+    def _pair(self, source: int, destination: int, route: Route, *, pays: bool) -> _Pair:
+        """The flows between two hosts; those that pay no latency are another variable."""
+        pays = pays and route.latency > 0
+        pair = self._pairs.get((source, destination, pays))
+        if pair is None:
+            weights: dict[int, float] = {}
+            for link in route.links:
+                self._load(weights, link, 1.0)
+            for link in route.back:
+                self._load(weights, link, _CROSSTRAFFIC)
+            pair = self._pairs[source, destination, pays] = _Pair(
+                penalty=self.penalty(route) if pays else 1.0,
+                bound=self.bound(route),
+                links=np.array(list(weights), np.intp),
+                weights=np.array(list(weights.values())),
+            )
+        return pair
+
+    def _load(self, weights: dict[int, float], link: int, weight: float) -> None:
+        before = weights.get(link, 0.0)
+        is_pipe = self._routes.fatpipe[link]
+        weights[link] = max(before, weight) if is_pipe else before + weight
+
+    def _activate(
+        self, pair: _Pair, length: float, order: int, done: Callable[[], None]
+    ) -> None:
+        pair.advance(self._clock.now)
+        if not pair.flows:
+            pair.moved = 0.0
+            self._active[id(pair)] = pair
+        reading = pair.moved + length if len(pair.links) else pair.moved
+        heapq.heappush(pair.flows, (reading, order, done))
+        self._is_solved = False
+
+    def _system(self, pairs: list[_Pair]) -> Sharing:
+        links = np.concatenate([pair.links for pair in pairs])
+        used, link = np.unique(links, return_inverse=True)
+        sizes = [len(pair.links) for pair in pairs]
+        return Sharing(
+            capacity=self._routes.bandwidth[used],
+            fatpipe=self._routes.fatpipe[used],
+            count=np.array([float(len(pair.flows)) for pair in pairs]),
+            penalty=np.array([pair.penalty for pair in pairs]),
+            bound=np.array([pair.bound for pair in pairs]),
+            variable=np.repeat(np.arange(len(pairs)), sizes),
+            link=link,
+            weight=np.concatenate([pair.weights for pair in pairs]),
+        )
+
+
+class _Routes:
+    """The routes of a compiled platform (`tisim.platform.compiled`)."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._platform = platform = settings.routes
+        self._integers = {
+            name: list(platform.integers(name))
+            for name in ("host_group", "host_up", "host_down", "host_loopback")
+        }
+        pairs = zip(platform.integers("pair_src"), platform.integers("pair_dst"), strict=True)
+        self._middle = dict(zip(pairs, platform.integers("pair_segment"), strict=True))
+        self._offsets = list(platform.integers("segment_offset"))
+        self._links = list(platform.integers("segment_links"))
+        self._latencies = list(platform.floats("segment_latency"))
+        self._found: dict[tuple[int, int], Route] = {}
+        self.bandwidth = np.array(platform.floats("link_bandwidth"), float)
+        self.fatpipe = np.array(platform.link_fatpipe, bool)
+
+    def find(self, source: int, destination: int) -> Route:
+        """The route between two hosts."""
+        route = self._found.get((source, destination))
+        if route is None:
+            links, latency = self._way(source, destination)
+            crosses = self._settings.network.crosstraffic
+            route = self._found[source, destination] = Route(
+                self._settings.host_name(source),
+                self._settings.host_name(destination),
+                tuple(links),
+                tuple(self._way(destination, source)[0]) if crosses else (),
+                latency,
+                tuple(self.bandwidth[links].tolist()),
+            )
+        return route
+
+    def _way(self, source: int, destination: int) -> tuple[list[int], float]:
+        group, loopback = self._integers["host_group"], self._integers["host_loopback"]
+        if source == destination and loopback[source] >= 0:
+            segments = [loopback[source]]
+        else:
+            middle = self._middle.get((group[source], group[destination]))
+            if group[source] < 0 or group[destination] < 0 or middle is None:
+                links, latency = self._platform.route(source, destination)
+                return list(links), latency
+            up, down = self._integers["host_up"], self._integers["host_down"]
+            segments = [up[source], middle, down[destination]]
+        found: list[int] = []
+        latency = 0.0
+        for segment in segments:
+            if segment >= 0:
+                found += self._links[self._offsets[segment] : self._offsets[segment + 1]]
+                latency += self._latencies[segment]
+        return found, latency
