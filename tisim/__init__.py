@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 from importlib.util import find_spec
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -69,15 +68,21 @@ if find_spec("tisim._core") is None:
     from pkgutil import extend_path
 
     __path__ = extend_path(__path__, __name__)
+    if find_spec("tisim._core") is None:
+        import sys
+
+        from tisim.support import missing_core
+
+        sys.modules["tisim._core"] = missing_core
 
 
 if not TYPE_CHECKING:  # a type checker sees the imports above
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
-            value: object = _compiled_core().VERSION
+            value: object = _version()
         elif name == "_core":
-            value = _compiled_core()
+            value = importlib.import_module("tisim._core")
         elif name in _HOME_OF:
             value = getattr(importlib.import_module(_HOME_OF[name]), name)
         else:
@@ -86,16 +91,16 @@ if not TYPE_CHECKING:  # a type checker sees the imports above
         return value
 
 
-def _compiled_core() -> ModuleType:
+def _version() -> str:
+    core = importlib.import_module("tisim._core")
+    if hasattr(core, "VERSION"):
+        return str(core.VERSION)
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return importlib.import_module("tisim._core")
-    except ModuleNotFoundError as error:
-        if error.name != "tisim._core":
-            raise
-        raise ImportError(
-            "the compiled core of tisim is missing; run `make build` in a checkout, "
-            "or `pip install .`"
-        ) from None
+        return version("tisim")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def __dir__() -> list[str]:

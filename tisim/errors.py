@@ -49,6 +49,16 @@ class InputError(TisimError):
         return _input_error, (type(self), self.message, self.file, self.line)
 
 
+class MissingCoreError(TisimError, ImportError):
+    """The compiled core, which is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the compiled core of tisim is missing; run `make build` in a checkout, or "
+            "`pip install .`"
+        )
+
+
 class SimulationError(TisimError):
     """A simulation that started and cannot go on, such as a deadlock."""
 

@@ -22,7 +22,7 @@ from tisim.errors import DiskFullError, InputError, SimulationError
 from tisim.kernel.steady import check_tolerance, not_skipped
 from tisim.platform import Platform
 from tisim.platform.deployment import Deployment
-from tisim.simulation.replay import replay
+from tisim.simulation.replay import choose_kernel, replay
 from tisim.support.files import check_writable, write_file
 from tisim.support.progress import ProgressBar
 from tisim.support.quantities import format_bytes, format_seconds, parse_time
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tisim.analysis.result import Result
     from tisim.analysis.result_json import TimeName
     from tisim.kernel.file_sums import ServersDict
+    from tisim.models.program import TextTrace
     from tisim.studies.uncertainty import ParameterSets
 
 # What a replay needs beside the modules above.
@@ -167,6 +168,7 @@ Examples:
 )
 @parameter_option(replay, "jitter", "--jitter", metavar="N")
 @parameter_option(replay, "skip_steady", "--skip-steady", metavar="E")
+@parameter_option(replay, "kernel", "--kernel", metavar="NAME")
 @click.argument("traces", nargs=-1, required=True)
 def replay_command(
     platform_file: str,
@@ -191,6 +193,7 @@ def replay_command(
     seed: int,
     jitter: int | None,
     skip_steady: float | None,
+    kernel: str | None,
     traces: tuple[str, ...],
 ) -> int:
     """Predict the run time of an MPI program from its time-independent trace.
@@ -213,9 +216,21 @@ def replay_command(
     platform = Platform.load(platform_file)
     if (bandwidth, latency, speed) != (None, None, None):
         platform = platform.scaled(bandwidth=bandwidth, latency=latency, speed=speed)
+    kernel, notes = choose_kernel(kernel)
+    if kernel == "simpy" and uncertainty is not None:
+        raise InputError("--uncertainty needs --kernel core")
     with ProgressBar("open") as bar:
-        trace = Trace.open(traces[0] if len(traces) == 1 else list(traces), progress=bar.show)
-    sets = None if uncertainty is None else _parameter_sets(platform_file, trace)
+        source = traces[0] if len(traces) == 1 else list(traces)
+        trace: Trace | TextTrace
+        if kernel == "simpy":
+            from tisim.models.program import TextTrace
+
+            trace = TextTrace(source, null_is_any=config["tisim/null-source"] == "any")
+        else:
+            trace = Trace.open(source, progress=bar.show)
+    sets = None
+    if uncertainty is not None and isinstance(trace, Trace):
+        sets = _parameter_sets(platform_file, trace)
     deployment = _deployment(deployment_file, hostfile, mapping_rule, platform, trace.ranks)
     with ProgressBar("replay") as bar, _failure_in_json(json_file):
         result = replay(
@@ -231,10 +246,12 @@ def replay_command(
             registry=ignoring_unsupported() if ignore_unsupported else None,
             jitter=jitter,
             skip_steady=None if uncertainty else skip_steady,
+            kernel=kernel,
         )
+    result.warnings += notes
     result.wall_time = time.perf_counter() - start
     interval = None
-    if uncertainty is not None:
+    if uncertainty is not None and isinstance(trace, Trace):
         from tisim.studies.uncertainty import replay_with_sets
 
         interval = replay_with_sets(

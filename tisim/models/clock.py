@@ -17,6 +17,8 @@ from typing import Protocol
 
 import simpy
 
+from tisim.errors import TisimError
+
 #: What happens at a date of the agenda: returns the events that wake those who waited for it.
 Ending = Callable[[], list[simpy.Event]]
 
@@ -109,11 +111,14 @@ class Clock:
     def run(self, hosts: Resource, network: Transfers) -> None:
         """Simulate until nothing more can happen."""
         self.env.process(self._instants(hosts, network))
-        self.env.run()
+        try:
+            self.env.run()
+        except TisimError as error:
+            # SimPy raises a copy of what a process has raised, without the place in the trace.
+            original = error.__cause__
+            raise (original if isinstance(original, TisimError) else error) from None
 
-    def _instants(
-        self, hosts: Resource, network: Transfers
-    ) -> Generator[simpy.Event, None, None]:
+    def _instants(self, hosts: Resource, network: Transfers) -> Generator[simpy.Event, None, None]:
         while True:
             while self.env.peek() <= self.env.now:  # somebody has still to act
                 yield self.env.timeout(0)

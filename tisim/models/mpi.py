@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tisim.config.table import Overheads, Protocol
+    from tisim.kernel.driver import Group
     from tisim.models.network import NetworkModel
 
 
@@ -161,27 +162,21 @@ class Communicator:
         The collectives that some have entered: the name, and what members said (`comm_split`).
     gathered
         Who waits for the others before a collective (``smpi/barrier-collectives``).
-    surveyed
-        See `tisim.actions.script.Script`, by member.
+    group
+        What algorithms may know of it.
     """
 
     members: list[int]
     context: int
-    hosts: list[int]
+    group: Group
     entered: list[int] = field(init=False)
     begun: dict[int, Begun] = field(default_factory=dict)
     gathered: list[simpy.Event] = field(default_factory=list)
-    surveyed: dict[int, frozenset[int]] = field(default_factory=dict)
     number: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.entered = [0] * len(self.members)
         self.number = {rank: number for number, rank in enumerate(self.members)}
-
-    @property
-    def order(self) -> list[int] | None:
-        """The members, where they are not in ascending order."""
-        return None if self.members == sorted(self.members) else self.members
 
 
 @dataclass(slots=True, eq=False)

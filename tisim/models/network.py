@@ -140,7 +140,9 @@ class NetworkModel:
         self._is_solved = True
         self.in_progress = 0  # transfers, also those that still pay their latency
 
-    def transfer(self, source: int, destination: int, size: float, done: Callable[[], None]) -> None:
+    def transfer(
+        self, source: int, destination: int, size: float, done: Callable[[], None]
+    ) -> None:
         """Move bytes from one host to another, and call `done` when they have arrived."""
         route = self._routes.find(source, destination)
         latency = self.latency(route, size)
@@ -220,9 +222,7 @@ class NetworkModel:
         is_pipe = self._routes.fatpipe[link]
         weights[link] = max(before, weight) if is_pipe else before + weight
 
-    def _activate(
-        self, pair: _Pair, length: float, order: int, done: Callable[[], None]
-    ) -> None:
+    def _activate(self, pair: _Pair, length: float, order: int, done: Callable[[], None]) -> None:
         pair.advance(self._clock.now)
         if not pair.flows:
             pair.moved = 0.0

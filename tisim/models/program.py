@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
@@ -198,7 +199,7 @@ class TextTrace:
             for number, line in enumerate(lines, 1):
                 words = line.partition("#")[0].split(None, 1)
                 if words:
-                    rank = self._read(lambda w=words: _whole(w[0]), name, number)
+                    rank = self._read(partial(_whole, words[0]), name, number)
                     self._files.setdefault(rank, name)
                     self._lines.setdefault(rank, []).append((number, "".join(words[1:])))
         self.ranks = len(self._lines)
@@ -216,7 +217,9 @@ class TextTrace:
         except InputError as error:
             raise InputError(error.message, file=file, line=line) from None
         except (ValueError, IndexError, StopIteration):
-            raise InputError("these arguments do not fit the action", file=file, line=line) from None
+            raise InputError(
+                "these arguments do not fit the action", file=file, line=line
+            ) from None
 
     def place(self, rank: int, line: int) -> tuple[str, int]:
         """The file and line of an action, for messages."""
@@ -226,9 +229,7 @@ class TextTrace:
         """The actions of a rank."""
         double = False
         for number, text in self._lines[rank]:
-            action = self._read(
-                lambda text=text, d=double: self._parse(text, rank, d), self._files[rank], number
-            )
+            action = self._read(partial(self._parse, text, rank, double), self._files[rank], number)
             action.line = number
             if action.name == "init":
                 double = bool(action.words)

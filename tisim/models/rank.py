@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import simpy
 
 from tisim.actions import script as rows
+from tisim.actions.collectives.communicators import Stage
 from tisim.errors import InputError, SimulationError
 from tisim.models.mpi import (
     Begun,
@@ -28,36 +29,16 @@ from tisim.models.program import (
     COLLECTIVES,
     PROC_NULL,
     Action,
-    CollectiveCall,
     collective_call,
 )
 
 if TYPE_CHECKING:
-    from tisim.models.kernel import World
+    from tisim.models.world import World
 
 #: What a rank does while it may wait.
 Steps = Generator[simpy.Event, None, None]
 
 _MODES: Final = {"": Mode.STANDARD, "s": Mode.SYNCHRONOUS, "b": Mode.BUFFERED}
-
-
-class PollingCosts:
-    """What tests and probes cost: one counter for all ranks, as in SimGrid.
-
-    A test takes ``smpi/test`` times 1 plus the tests that have failed since one succeeded
-    (``smpi/grow-injected-times``); so does a probe, which computes for ``smpi/iprobe``.
-    """
-
-    def __init__(self, *, grow: bool) -> None:
-        self._grow = grow
-        self.count = {"test": 1, "testany": 1, "probe": 1}
-
-    def note(self, kind: str, *, success: bool) -> None:
-        """Note how a test or a probe ended."""
-        if success:
-            self.count[kind] = 1
-        elif self._grow or kind == "testany":
-            self.count[kind] += 1
 
 
 class Rank:
@@ -222,9 +203,7 @@ class Rank:
         yield event
         self.waits_for = None
 
-    def _send_action(
-        self, action: Action, persistent: Persistent | None = None
-    ) -> Steps:
+    def _send_action(self, action: Action, persistent: Persistent | None = None) -> Steps:
         prefix = action.name.removesuffix("_init").removesuffix("send")
         immediate = prefix.startswith("i") or persistent is not None
         mode = _MODES[prefix.removeprefix("i")]
@@ -244,9 +223,7 @@ class Rank:
         elif message is not None:
             yield from self._block(message, Side.SENDER)
 
-    def _receive_action(
-        self, action: Action, persistent: Persistent | None = None
-    ) -> Steps:
+    def _receive_action(self, action: Action, persistent: Persistent | None = None) -> Steps:
         nbytes = action.nbytes
         if nbytes < 0 and action.peer != PROC_NULL:
             found = yield from self._probe_until_found(action)
@@ -395,9 +372,7 @@ class Rank:
         """Let a complete request go; a receive costs its overhead."""
         self._drop(request)
         if request.side is Side.RECEIVER and request.message is not None:
-            yield from self._overhead(
-                self._messages.receive_overhead(self.number, request.message)
-            )
+            yield from self._overhead(self._messages.receive_overhead(self.number, request.message))
 
     def _wait_for(self, request: Request) -> Steps:
         """Wait for one request; of a collective for all of its messages."""
@@ -544,11 +519,10 @@ class Rank:
             if found is not None:
                 self.probed = None
                 return found
-            if (self._probe_flops() <= 0 or self._world.nothing_will_come()) and self.is_stuck:
+            if (self._probe_flops() <= 0 or self._world.nothing_will_come()) and self.is_stuck():
                 event = self._messages.probing[self.number] = self._clock.env.event()
                 yield from self._wait_for_others(event)
 
-    @property
     def is_stuck(self) -> bool:
         """Whether only other ranks can make this one go on, or it has finished."""
         if self.waits_for is not None:
@@ -574,10 +548,10 @@ class Rank:
         if flops > 0:
             yield self._hosts.execute(self.host, flops)
         found = self._find(action)
-        if self._world.protocol.eager_threshold > 0:
-            if found is None or not found.is_flowing:
-                yield self._clock.turn()
-                found = self._find(action)
+        is_short = found is not None and found.is_flowing
+        if self._world.protocol.eager_threshold > 0 and not is_short:
+            yield self._clock.turn()
+            found = self._find(action)
         yield self._clock.turn()
         self._world.polling.note("probe", success=found is not None)
         return found
@@ -766,7 +740,7 @@ class Rank:
             number, *members = arguments
             made = self._world.group(members, self.number)
             self.comms[number] = made
-            yield from self._follow(self._world.agree_on_number(made, self.number), made)
+            yield from self._follow(self._world.stage(Stage.NUMBER, made, self.number), made)
         else:
             parent = self._comm(arguments[0])
             begun = self._enter(parent, action.name)
@@ -780,17 +754,17 @@ class Rank:
                 return
             made = self.comms[arguments[1]] = begun.made[self.number]
             if action.name != "comm_idup":
-                yield from self._follow(self._world.agree_on_number(made, self.number), made)
+                yield from self._follow(self._world.stage(Stage.NUMBER, made, self.number), made)
 
     def _agree_on_colors(self, parent: Communicator, begun: Begun, *, joins: bool) -> Steps:
         """Rank 0 gathers the colors and keys, then tells every other rank its communicator."""
         groups: list[list[int]] = []
         if parent.members[0] == self.number:
-            colors = self._world.gather_colors(parent, self.number)
+            colors = self._world.stage(Stage.COLORS, parent, self.number)
             yield from self._follow(colors, parent)
             groups = self._world.split(parent, begun)
-        schedule = self._world.tell_groups(parent, self.number, groups, joins=joins)
-        yield from self._follow(schedule, parent)
+        told = self._world.stage(Stage.GROUPS, parent, self.number, groups, joins=joins)
+        yield from self._follow(told, parent)
 
     _METHODS: Final[dict[str, Callable[[Rank, Action], Steps]]] = {
         "wait": _wait,

@@ -78,8 +78,9 @@ class Sharing:
             if level == np.inf:
                 share[is_open] = limit[is_open]
                 return share
-            fixed = self._reach_bounds(np.where(is_open, limit * self.penalty, np.inf), level,
-                                       precision)
+            fixed = self._reach_bounds(
+                np.where(is_open, limit * self.penalty, np.inf), level, precision
+            )
             if fixed.any():
                 share[fixed] = limit[fixed]
             else:
@@ -109,7 +110,9 @@ class Sharing:
             np.maximum.at(most, self.link, self.weight * priority[self.variable])
             usage = np.where(self.fatpipe, most, usage)
         links_open &= (usage > precision) & (room > self.capacity * precision)
-        return np.divide(room, usage, out=np.full(links, np.inf), where=links_open)
+        levels = np.full(links, np.inf)
+        np.divide(room, usage, out=levels, where=links_open)
+        return levels
 
     @staticmethod
     def _reach_bounds(reached_at: Floats, level: float, precision: float) -> NDArray[np.bool_]:

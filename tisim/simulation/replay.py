@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import tisim
 from tisim._core import Stop
 from tisim.analysis.result import Result
 from tisim.config import Config
-from tisim.errors import InputError
+from tisim.errors import InputError, MissingCoreError
 from tisim.kernel.driver import Driver, Progress
 from tisim.kernel.report import check_alive, check_progress, check_whole, interruption
 from tisim.kernel.steady import check_tolerance, not_skipped, skipped
@@ -26,12 +27,15 @@ from tisim.traces import Trace
 if TYPE_CHECKING:
     from tisim.actions.registry import Registry
     from tisim.analysis.timeline.capture import EventCapture
+    from tisim.models.network import NetworkModel
+    from tisim.models.processors import HostModel
+    from tisim.models.program import TextTrace
 
 _Path = str | os.PathLike[str]
 
 
 def replay(
-    trace: TraceLike,
+    trace: TraceLike | TextTrace,
     *,
     platform: Platform | _Path,
     deployment: Deployment | _Path | None = None,
@@ -45,6 +49,9 @@ def replay(
     registry: Registry | None = None,
     jitter: int | None = None,
     skip_steady: float | None = None,
+    kernel: str | None = None,
+    network_model: NetworkModel | None = None,
+    host_model: HostModel | None = None,
 ) -> Result:
     """Predict how long the run that a trace was taken from takes on a platform.
 
@@ -97,6 +104,13 @@ def replay(
         repetitions, such as 1e-6, and about the error of the result. Needs a packed trace.
 
         `Result.steady` says how many iterations were skipped, or why none were.
+    kernel
+        Simulator: core, the compiled core (default), or simpy, the readable kernel in Python, which
+        is slow and takes traces in text.
+
+        Without an installed core, simpy is the default (`tisim.models`).
+    network_model, host_model
+        Models of your own (`tisim.models`), for the SimPy kernel.
 
     Returns
     -------
@@ -118,9 +132,27 @@ def replay(
     0.036659044
     """
     start = time.perf_counter()
-    opened = _opened(trace, ranks)
     machine = platform if isinstance(platform, Platform) else Platform.load(platform)
     settings = Settings(machine, config, registry)
+    kernel, notes = choose_kernel(kernel)
+    if kernel == "simpy":
+        if event_log or timeline or jitter is not None or skip_steady is not None:
+            raise InputError(
+                "the SimPy kernel writes no event logs and timelines, and has neither jitter nor "
+                "skip_steady; use --kernel core"
+            )
+        from tisim.simulation.simpy_replay import replay_on_simpy, text_of
+
+        text = text_of(trace, settings)
+        _check_ranks(text.ranks, ranks, text.name)
+        placements = _placements(machine, deployment, hosts, text.ranks)
+        result = replay_on_simpy(text, settings, placements, network_model, host_model)
+        result.warnings += notes
+        result.wall_time = time.perf_counter() - start
+        return result
+    if network_model is not None or host_model is not None:
+        raise InputError('models of your own need kernel="simpy"')
+    opened = _opened(trace, ranks)
     if skip_steady is not None:
         check_tolerance(skip_steady)
     placements = _placements(machine, deployment, hosts, opened.ranks)
@@ -167,16 +199,41 @@ def _median(
     return chosen, spread
 
 
-def _opened(trace: TraceLike, ranks: int | None) -> Trace:
+def _opened(trace: TraceLike | TextTrace, ranks: int | None) -> Trace:
     """The trace, which has as many ranks as were asked for."""
+    if not isinstance(trace, Trace | str | os.PathLike | Sequence):
+        raise InputError('a TextTrace needs kernel="simpy"')
     opened = trace if isinstance(trace, Trace) else Trace.open(trace)
-    if ranks is not None and opened.ranks != ranks:
-        raise InputError(
-            f"is a trace of {opened.ranks} ranks, not of {ranks} as asked for; change that number "
-            "or name the other trace",
-            file=opened.name,
-        )
+    _check_ranks(opened.ranks, ranks, str(opened.name))
     return opened
+
+
+def _check_ranks(found: int, wanted: int | None, trace: str) -> None:
+    if wanted is not None and found != wanted:
+        raise InputError(
+            f"is a trace of {found} ranks, not of {wanted} as asked for; change that number "
+            "or name the other trace",
+            file=trace,
+        )
+
+
+def choose_kernel(kernel: str | None = None) -> tuple[str, list[str]]:
+    """What simulates, ``"core"`` or ``"simpy"``, and what a user should be told of the choice.
+
+    Raises
+    ------
+    MissingCoreError
+        When the core is asked for and not installed.
+    """
+    if kernel not in (None, "core", "simpy"):
+        raise InputError(f"kernel is core or simpy, not {kernel!r}")
+    if hasattr(tisim._core, "VERSION"):
+        return kernel or "core", []
+    if kernel == "core":
+        raise MissingCoreError
+    if kernel == "simpy":
+        return kernel, []
+    return "simpy", [f"{MissingCoreError()}; this was simulated on the SimPy kernel, which is slow"]
 
 
 def _capture(

@@ -9,9 +9,9 @@ import pytest
 import tisim
 from tisim import _core
 from tisim.config import Config
-from tisim.config.table import CollectiveFiles
+from tisim.config.kinds import OverheadTable, StepTable
+from tisim.config.table import CollectiveFiles, CpuModel, NetworkModel, Overheads, Protocol
 from tisim.errors import InputError
-from tisim.models import CpuModel, NetworkModel, Overheads, OverheadTable, Protocol, StepTable
 from tisim.models.hosts import overheads_by_host
 from tisim.models.settings import Settings
 from tisim.platform import Platform

@@ -74,11 +74,11 @@ def test_a_checkout_uses_the_core_of_an_installation(tmp_path: Path) -> None:
 
 
 def test_a_missing_core_is_one_sentence() -> None:
-    run = in_a_checkout("import tisim; tisim.__version__")
+    run = in_a_checkout("import tisim; tisim._core.Simulation()")
     last = run.stderr.splitlines()[-1]
     assert last == (
-        "ImportError: the compiled core of tisim is missing; run `make build` in a checkout, "
-        "or `pip install .`"
+        "tisim.errors.MissingCoreError: the compiled core of tisim is missing; run `make build` "
+        "in a checkout, or `pip install .`"
     )
 
 

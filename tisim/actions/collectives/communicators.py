@@ -8,6 +8,8 @@ from tisim._core import Stage
 from tisim.actions.collectives import nonblocking
 from tisim.actions.script import Endpoint
 
+__all__ = ["Stage", "write_stage"]
+
 _COLOR_AND_KEY = 8  # bytes of two integers
 _GROUP = 8  # bytes of SimGrid's message that tells a rank its new communicator
 _NUMBER = 4  # bytes of the number of a communicator
