@@ -120,17 +120,23 @@ fuzzers: $(BUILT) ## compile the fuzzers of the readers (needs clang)
 fuzz: fuzzers ## feed rubbish to the readers for FUZZ_SECONDS each (needs clang)
 	for target in build/fuzz/fuzz_*; do dictionary=build/fuzz/dictionaries/$${target#build/fuzz/fuzz_}.dict; $$target $$(test ! -f $$dictionary || echo -dict=$$dictionary) -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -artifact_prefix=build/fuzz/ || exit 1; done
 
-lint: $(BUILT) ## ruff, mypy --strict, clang-format, codespell
+# Formats and lints JavaScript, where node is installed.
+BIOME ?= npx --yes @biomejs/biome@1.9.4
+
+lint: $(BUILT) ## ruff, mypy --strict, clang-format, codespell, Biome (needs node)
 	$(BIN)/ruff check $(PY_FILES)
 	$(BIN)/ruff format --check $(PY_FILES)
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
 	$(BIN)/codespell
+	@if $(BIOME) --version > /dev/null 2>&1; then $(BIOME) ci; \
+	else echo "tisim: Biome cannot be run (it needs node): JavaScript is not checked" >&2; fi
 
 format: $(BUILT) ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix $(PY_FILES)
 	$(BIN)/ruff format $(PY_FILES)
 	$(BIN)/clang-format -i $(NATIVE)
+	@if $(BIOME) --version > /dev/null 2>&1; then $(BIOME) check --write; fi
 
 $(VENV)/.tisim-docs: $(BUILT)
 	$(PY) -m pip install -q $$($(PY) .ci/requirements docs)

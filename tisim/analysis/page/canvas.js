@@ -1,4 +1,4 @@
-// What pictures are drawn with: the colours of the page, arrows, an axis of time.
+// Canvases in pixels of the page: colours, arrows, the critical path, an axis of time, tooltips.
 
 import { instant, ticks } from "./format.js";
 
@@ -13,12 +13,37 @@ export function themed(name) {
 
 // A colour such as #0170A9 as a pixel.
 export function pixel(colour) {
-  const value = parseInt(colour.slice(1), 16);
+  const value = Number.parseInt(colour.slice(1), 16);
   return (0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;
 }
 
-// Sizes are in units of `ratio` pixels of the canvas.
-export function drawArrow(context, [x0, y0], [x1, y1], ratio = 1) {
+// The size of a canvas without its border: whole pixels of the screen.
+export function sizeOf(canvas) {
+  const ratio = window.devicePixelRatio || 1;
+  const box = canvas.getBoundingClientRect();
+  const whole = (length) => Math.round(length * ratio) / ratio;
+  const width = whole(box.width - canvas.offsetWidth + canvas.clientWidth);
+  return { width, height: whole(box.height - canvas.offsetHeight + canvas.clientHeight), ratio };
+}
+
+// An empty canvas with the resolution of the screen. Without a height it has the one of its style.
+export function prepared(canvas, height = null) {
+  if (height !== null) canvas.style.height = `${height}px`; // may change the room that there is
+  const size = sizeOf(canvas);
+  const { ratio } = size;
+  const [columns, rows] = [size.width, size.height].map((length) => Math.round(length * ratio));
+  if (canvas.width !== columns) canvas.width = columns;
+  if (canvas.height !== rows) canvas.height = rows;
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, size.width, size.height);
+  context.font = "12px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  return { context, ...size };
+}
+
+export function drawArrow(context, [x0, y0], [x1, y1]) {
   context.beginPath();
   context.moveTo(x0, y0);
   context.lineTo(x1, y1);
@@ -27,18 +52,18 @@ export function drawArrow(context, [x0, y0], [x1, y1], ratio = 1) {
   context.beginPath();
   context.moveTo(x1, y1);
   for (const side of [-0.4, 0.4]) {
-    context.lineTo(x1 - 7 * ratio * Math.cos(angle + side), y1 - 7 * ratio * Math.sin(angle + side));
+    context.lineTo(x1 - 7 * Math.cos(angle + side), y1 - 7 * Math.sin(angle + side));
   }
   context.fill();
 }
 
-// The critical path: lines [x, y, to x, to y] in a picture so wide. Where it turns too often to be
-// followed, the turns are faint, and only where it stays for a while is it heavy.
-export function drawPathLine(context, lines, pictureWidth, ratio = 1) {
-  const isDense = lines.length * PATH_TURN * ratio > pictureWidth;
-  const heavy = isDense ? lines.filter(([x, y, toX, toY]) => y === toY && toX - x > PATH_STAY * ratio) : lines;
+// The critical path as lines [x, y, to x, to y] in a picture of some width. Where it turns too
+// often to be followed, the turns are faint, and it is heavy only where it stays for a while.
+export function drawPathLine(context, lines, pictureWidth) {
+  const isDense = lines.length * PATH_TURN > pictureWidth;
+  const stays = ([x, y, toX, toY]) => y === toY && toX - x > PATH_STAY;
   const stroke = (drawn, width, name) => {
-    context.lineWidth = width * ratio;
+    context.lineWidth = width;
     context.strokeStyle = themed(name);
     context.beginPath();
     for (const [x, y, toX, toY] of drawn) {
@@ -54,22 +79,38 @@ export function drawPathLine(context, lines, pictureWidth, ratio = 1) {
     stroke(lines, 1, "--path");
     context.globalAlpha = 1;
   }
+  const heavy = isDense ? lines.filter(stays) : lines;
   stroke(heavy, 5, "--ground");
   stroke(heavy, 2.5, "--path");
   context.restore();
 }
 
-// Instants below a picture from `left` on, whose lower edge is `top`.
-export function drawTimes(context, { begin, end, left, width, top, ratio = 1 }) {
+// Instants below a picture whose lower edge is `top`.
+export function drawTimes(context, { begin, end, left, width, top }) {
   context.fillStyle = themed("--ink");
   context.textBaseline = "top";
   context.textAlign = "left";
-  const { step, found } = ticks(begin, end, width / (110 * ratio));
-  for (const time of found) {
+  const { step, values } = ticks(begin, end, width / 110);
+  for (const time of values) {
     const text = instant(time, step, end);
     const size = context.measureText(text).width;
     const x = left + ((time - begin) / (end - begin)) * width;
-    context.fillRect(x, top, ratio, 4 * ratio);
-    context.fillText(text, Math.max(left, Math.min(x - size / 2, left + width - size)), top + 6 * ratio);
+    context.fillRect(x, top, 1, 4);
+    context.fillText(text, Math.max(left, Math.min(x - size / 2, left + width - size)), top + 6);
   }
 }
+
+export const tip = {
+  show(event, text) {
+    const box = document.getElementById("tip");
+    box.textContent = text;
+    box.hidden = text === "";
+    const left = Math.min(event.clientX + 14, window.innerWidth - box.offsetWidth - 8);
+    const top = Math.min(event.clientY + 14, window.innerHeight - box.offsetHeight - 8);
+    box.style.left = `${Math.max(left, 4)}px`;
+    box.style.top = `${Math.max(top, 4)}px`;
+  },
+  hide() {
+    document.getElementById("tip").hidden = true;
+  },
+};

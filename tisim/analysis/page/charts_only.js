@@ -1,4 +1,4 @@
-// Pages of charts and tables that are drawn already.
+// Pages of tables, and of charts that are drawn already.
 
 import { wireTables } from "./tables.js";
 

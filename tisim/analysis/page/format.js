@@ -1,6 +1,11 @@
 // Numbers in words: one unit for all times of a window, so that they can be compared.
 
-const UNITS = [[1, "s"], [1e-3, "ms"], [1e-6, "us"], [1e-9, "ns"]];
+const UNITS = [
+  [1, "s"],
+  [1e-3, "ms"],
+  [1e-6, "us"],
+  [1e-9, "ns"],
+];
 
 export function unitOf(seconds) {
   return UNITS.find(([size]) => Math.abs(seconds) >= size) || UNITS[seconds === 0 ? 0 : 3];
@@ -20,7 +25,12 @@ export function instant(seconds, step, like = seconds) {
 }
 
 export function bytes(count) {
-  for (const [size, name] of [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
+  for (const [size, name] of [
+    [1e12, "TB"],
+    [1e9, "GB"],
+    [1e6, "MB"],
+    [1e3, "kB"],
+  ]) {
     if (count >= size) return `${Number((count / size).toPrecision(4))} ${name}`;
   }
   return `${count} B`;
@@ -42,8 +52,9 @@ export function whole(count) {
 export function ticks(begin, end, most) {
   const raw = (end - begin) / Math.max(most, 1);
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= raw) || raw;
-  const found = [];
-  for (let n = Math.ceil(begin / step - 1e-9); n * step <= end * (1 + 1e-12); n += 1) found.push(n * step);
-  return { step, found };
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((value) => value >= raw) || raw;
+  const values = [];
+  for (let n = Math.ceil(begin / step - 1e-9); n * step <= end * (1 + 1e-12); n += 1)
+    values.push(n * step);
+  return { step, values };
 }

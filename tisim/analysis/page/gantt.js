@@ -1,269 +1,312 @@
-// The Gantt chart: rows of ranks, messages and the critical path over them; zoom in time and ranks.
-// A row is one rank, or several where more are shown.
+// The Gantt chart of the report and the viewer: ranks over time, messages, the critical path.
+// A run (embedded.js or server.js) answers what a window shows.
 
-import { drawArrow, drawPathLine, drawTimes, pixel, themed } from "./canvas.js";
-import { prepared, tip } from "./data.js";
-import { instant, percent, time as duration, whole } from "./format.js";
-import { listenToMouse, windowKeys } from "./gestures.js";
-import { nameOf, ranksOfARow, sourceOf, tileOf } from "./sources.js";
+import {
+  drawArrow,
+  drawPathLine,
+  drawTimes,
+  pixel,
+  prepared,
+  sizeOf,
+  themed,
+  tip,
+} from "./canvas.js";
+import { ticks } from "./format.js";
+import { listenToMouse } from "./gestures.js";
 import { paint } from "./tile.js";
-import { fitted, moved, zoomedInRows, zoomedInTime } from "./window.js";
 
-const MOST_ARROWS = 100;
+const LEAST_LANE = 4; // pixels
+const MOST = { columns: 4096, lanes: 2048 };
+const ARROWS = 2000;
+const ARROW = 10; // pixels: of the arrows that begin and end in the same cells, one is drawn
 const MOST_LABELS = 3;
-const KEPT = 100; // windows that can be gone back to
 
 export class Gantt {
-  constructor(canvas, page) {
-    Object.assign(this, { canvas, page, lanes: page.lanes, source: sourceOf(page), past: [], box: null });
-    const [begin, end] = page.typical;
-    this.view = { begin, end, first: 0, last: page.ranks - 1 };
-    this.plotHeight = this.lanes.count * Math.max(8, Math.min(110, Math.floor(620 / this.lanes.count)));
-    this.left = 74;
-    this.top = 6;
-    this.shown = { messages: page.messages.count <= MOST_ARROWS, path: false };
+  // `say` shows an error; `of` is "a" or "b", one of two runs; `margins` and `height` are those of
+  // the picture in pixels. Without a height it has that of its style.
+  constructor(canvas, view, run, { say, of = "a", margins = {}, height = null } = {}) {
+    Object.assign(this, { canvas, view, run, of, height, messages: [], notes: {} });
+    this.margins = { left: 64, right: 0, top: 0, bottom: 22, ...margins };
+    this.tile = null;
+    this.image = null;
+    this.path = null; // the critical path of the window
+    this.record = null; // the selected state
+    this.frame = null; // of a window that is being selected
+    this.tiles = run.asker((tile) => this.useTile(tile), say);
+    this.arrows = run.asker((answer) => this.useMessages(answer), say);
+    this.paths = run.asker((answer) => {
+      if (answer.unknown) say(new Error(answer.unknown));
+      this.path = answer.drawn ?? null;
+      this.notes.path = answer.note;
+      this.draw();
+    }, say);
+    new ResizeObserver(() => this.request()).observe(canvas);
     this.listen();
   }
 
-  // Ranks of a row.
-  get size() { return ranksOfARow(this.view, this.lanes.size); }
-
-  get rows() { return Math.ceil((this.view.last - this.view.first + 1) / this.size); }
-
-  get rowHeight() { return this.plotHeight / this.rows; }
-
-  // First and last rank of a row.
-  ranksOf(row) {
-    const first = this.view.first + row * this.size;
-    return [first, Math.min(first + this.size - 1, this.view.last)];
+  // Finds the part of the canvas in which time and ranks are drawn.
+  measure() {
+    const { left, right, top, bottom } = this.margins;
+    const size = sizeOf(this.canvas);
+    const width = Math.max(size.width - left - right, 1);
+    const height = this.height ?? Math.max(size.height - top - bottom, 1);
+    this.area = { left, top, width, height, ratio: size.ratio };
   }
 
-  get plotWidth() { return Math.max(this.canvas.clientWidth - this.left - 8, 10); }
-
-  xOf(time) {
-    return this.left + ((time - this.view.begin) / (this.view.end - this.view.begin)) * this.plotWidth;
+  // Asks for what the window shows; until it is there, the picture before is stretched.
+  request() {
+    if (!this.canvas.clientWidth) return; // its tab is not shown
+    const { of, view } = this;
+    this.measure();
+    const { width, height, ratio } = this.area;
+    const lanes = Math.min(view.ranks, Math.max(1, Math.floor(height / LEAST_LANE)), MOST.lanes);
+    const columns = Math.min(Math.round(width * ratio), MOST.columns);
+    const cells = Math.min(Math.ceil(width / ARROW), MOST.columns);
+    const shown = { of, ...view.window() };
+    this.isAsking = true;
+    this.tiles.ask("tile", { ...shown, columns, lanes, ...view.colouring });
+    if (view.arrows) this.arrows.ask("messages", { ...shown, most: ARROWS, columns: cells, lanes });
+    else this.messages = [];
+    if (view.path) this.paths.ask("path", shown);
+    else this.path = null;
+    this.isAsking = false;
+    this.draw();
   }
 
-  yOf(rank) {
-    return this.top + ((rank + 0.5 - this.view.first) / this.size) * this.rowHeight;
+  useTile(tile) {
+    this.tile = tile;
+    const { height, ratio } = this.area;
+    const colours = this.run.legend(tile).map(({ colour }) => pixel(colour));
+    const image = paint(tile, Math.round(height * ratio), colours, pixel(themed("--empty")));
+    this.image = document.createElement("canvas");
+    [this.image.width, this.image.height] = [image.width, image.height];
+    this.image.getContext("2d").putImageData(image, 0, 0);
+    this.canvas.dispatchEvent(new CustomEvent("tile", { detail: tile }));
+    this.canvas.dataset.drawn = String(Number(this.canvas.dataset.drawn || 0) + 1);
+    this.draw();
   }
 
-  // The point under the mouse; positions are ranks.
+  useMessages({ messages, note }) {
+    this.messages = messages;
+    this.notes.messages = note;
+    this.draw();
+  }
+
+  x(time) {
+    const { left, width } = this.area;
+    const { begin, end } = this.view;
+    return left + ((time - begin) / (end - begin)) * width;
+  }
+
+  // Rows have one rank each, or as many as the run says: the last one may have fewer.
+  get rowSize() {
+    return this.run.rowSize ? this.run.rowSize(this.view) : 1;
+  }
+
+  // Positions that the height is divided into.
+  get positions() {
+    return Math.ceil(this.view.ranks / this.rowSize) * this.rowSize;
+  }
+
+  y(position) {
+    const { top, height } = this.area;
+    return top + ((position - this.view.first) / this.positions) * height;
+  }
+
+  middle(rank) {
+    return this.y(this.view.positionOf(rank) + 0.5);
+  }
+
+  // The point under the mouse.
   at(event) {
     const { begin, end, first, last } = this.view;
-    const share = (event.offsetX - this.left) / this.plotWidth;
-    const exactPosition = first + ((event.offsetY - this.top) / this.rowHeight) * this.size;
+    const { left, top, width, height } = this.area;
+    const box = this.canvas.getBoundingClientRect();
+    const share = (event.clientX - box.left - left) / width;
+    const down = (event.clientY - box.top - top) / height;
+    const exactPosition = first + down * this.positions;
     const position = Math.max(first, Math.min(Math.floor(exactPosition), last));
-    const inside = share >= 0 && share <= 1 && exactPosition >= first && exactPosition < last + 1;
-    return { time: begin + share * (end - begin), position, exactPosition, inside };
-  }
-
-  // Show this part of the time and of the ranks, as far as there is anything; `remember`: "back"
-  // leads to the one before.
-  show(wanted, remember = true) {
-    const next = { ...this.view, ...wanted };
-    const least = Math.max(this.source.finest((next.begin + next.end) / 2), this.page.end * 1e-9);
-    const now = fitted(next, { end: this.page.end, rows: this.page.ranks, least });
-    if (remember && Object.keys(now).some((name) => now[name] !== this.view[name])) this.remember(this.view);
-    this.view = now;
-    this.draw();
-  }
-
-  remember(view) {
-    this.past.push(view);
-    if (this.past.length > KEPT) this.past.shift();
-  }
-
-  back() {
-    if (!this.past.length) return;
-    this.view = this.past.pop();
-    this.draw();
-  }
-
-  zoomTime(factor, around = undefined, remember = true) { this.show(zoomedInTime(this.view, factor, around), remember); }
-
-  zoomRanks(factor, around = undefined, remember = true) { this.show(zoomedInRows(this.view, factor, around), remember); }
-
-  move(share, shareOfRanks = 0) { this.show(moved(this.view, share, shareOfRanks)); }
-
-  all() { this.show({ begin: 0, end: this.page.end, first: 0, last: this.page.ranks - 1 }); }
-
-  typical() {
-    const [begin, end] = this.page.typical;
-    this.show({ begin, end, first: 0, last: this.page.ranks - 1 });
-  }
-
-  // Show a part of the time of a rank, with a few ranks beside it.
-  lookAt(begin, end, rank) {
-    const beside = Math.max(4, Math.min(8, this.page.ranks >> 2));
-    const around = end - begin;
-    this.show({ begin: begin - around, end: end + around, first: rank - beside, last: rank + beside });
+    const isInside = share >= 0 && share <= 1 && down >= 0 && exactPosition <= last + 1;
+    const rank = this.view.rankAt(position);
+    return { time: begin + share * (end - begin), rank, position, exactPosition, isInside };
   }
 
   draw() {
-    const height = this.top + this.plotHeight + 34;
-    const screen = prepared(this.canvas, height);
-    if (screen.width === 0) return; // its tab is not shown
-    this.paintRows(screen);
-    this.drawAxes(screen);
-    const notes = [];
-    screen.context.save();
-    screen.context.beginPath();
-    screen.context.rect(this.left, this.top, this.plotWidth, this.plotHeight);
-    screen.context.clip();
-    if (this.shown.messages) notes.push(this.drawMessages(screen.context));
-    if (this.shown.path) notes.push(this.drawPath(screen.context));
-    this.drawOutliers(screen.context);
-    if (this.box) this.drawFrame(screen.context);
-    screen.context.restore();
-    this.tell(notes);
-  }
-
-  // Of the window that is being selected.
-  drawFrame(context) {
-    context.strokeStyle = themed("--mark");
-    context.lineWidth = 2;
-    context.strokeRect(...this.box);
-  }
-
-  tell(notes) {
+    if (this.isAsking || !this.canvas.clientWidth) return;
+    const { margins, height: rows } = this;
+    const whole = rows === null ? null : margins.top + rows + margins.bottom;
+    const { context } = prepared(this.canvas, whole);
+    this.measure();
+    const { left, top, width, height } = this.area;
     const { begin, end, first, last } = this.view;
-    Object.assign(this.canvas.dataset, { begin, end, first, last });
-    this.canvas.dispatchEvent(new CustomEvent("looked", { detail: this.view }));
-    const step = (end - begin) / 1000;
-    document.getElementById("range").textContent =
-      `${instant(begin, step, end)} to ${instant(end, step)} (${duration(end - begin)}, ${percent((end - begin) / this.page.end)})${this.rankText()}`;
-    const perPixel = (end - begin) / this.plotWidth;
-    const { step: width, size, part } = this.source.of(this.view, this.size);
-    const outside = part ? [begin < part.begin && `before ${instant(part.begin, step)}`, end > part.end && `after ${instant(part.end, step)}`] : [];
-    const where = outside.filter(Boolean).map((words, place) => `${place ? " and" : ""} ${words}`).join("");
-    if (width > perPixel) notes.push(`Columns are means over ${duration(width)}${where}.`);
-    if (size > this.size) notes.push(`Rows are means over ${whole(size)} ranks${where}: tisim view shows every rank at any time.`);
-    else if (this.size > 1) notes.push(`A row is ${whole(this.size)} ranks.`);
-    document.getElementById("gantt-note").textContent = notes.join(" ");
-  }
-
-  rankText() {
-    const { first, last } = this.view;
-    return last - first + 1 === this.page.ranks ? "" : `, ranks ${first} to ${last}`;
-  }
-
-  paintRows({ context, ratio }) {
-    const columns = Math.round(this.plotWidth * ratio);
-    const colours = this.page.states.map(({ colour }) => pixel(colour));
-    const tile = tileOf(this.source, this.view, columns, colours.length, this.size);
-    const image = paint(tile, Math.round(this.plotHeight * ratio), colours, pixel(themed("--empty")));
-    context.putImageData(image, Math.round(this.left * ratio), Math.round(this.top * ratio));
-  }
-
-  drawAxes({ context }) {
-    const { begin, end } = this.view;
-    const bottom = this.top + this.plotHeight;
-    context.fillStyle = themed("--faint");
-    context.textAlign = "right";
+    context.save();
+    context.beginPath();
+    context.rect(left, top, width, height);
+    context.clip();
+    context.fillStyle = themed("--empty");
+    context.fillRect(left, top, width, height);
+    this.drawImage(context);
+    this.drawMessages(context);
+    if (this.path) this.drawPath(context, width);
+    this.drawOutliers(context);
+    this.drawSelection(context);
+    context.restore();
+    drawTimes(context, { begin, end, left, width, top: top + height });
     context.textBaseline = "middle";
-    const every = Math.max(1, Math.ceil(15 / this.rowHeight));
-    for (let row = 0; row < this.rows; row += every) {
-      context.fillText(nameOf(...this.ranksOf(row)), this.left - 7, this.top + (row + 0.5) * this.rowHeight);
-    }
-    drawTimes(context, { begin, end, left: this.left, width: this.plotWidth, top: bottom + 1 });
+    context.textAlign = "right";
+    if (this.run.rowSize) this.nameRows(context);
+    else this.nameRanks(context);
+    this.drawGroups(context);
+    const path = this.path ? this.path.start.length : 0; // parts that are drawn
+    Object.assign(this.canvas.dataset, { begin, end, first, last, path });
+    this.canvas.dispatchEvent(new CustomEvent("drawn"));
   }
 
-  // Those that were waited for longest come first.
+  drawImage(context) {
+    if (!this.image) return;
+    const { begin, end, first, last } = this.tile;
+    const [x, right] = [this.x(begin), this.x(end)];
+    const [y, bottom] = [this.y(first), this.y(last + 1)];
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.image, x, y, right - x, bottom - y);
+  }
+
+  // Those that were waited for longest are drawn last, on top.
   drawMessages(context) {
-    const { started, arrived, source, destination, part } = this.page.messages;
-    const { begin, end, first, last } = this.view;
-    const inside = (rank) => rank >= first && rank <= last;
-    let seen = 0;
     context.strokeStyle = context.fillStyle = themed("--ink");
-    context.lineWidth = 0.8;
-    for (let i = 0; i < started.length; i += 1) {
-      if (started[i] > end || arrived[i] < begin || !(inside(source[i]) || inside(destination[i]))) continue;
-      seen += 1;
-      if (seen > MOST_ARROWS) continue;
-      const tail = [this.xOf(started[i]), this.yOf(source[i])];
-      drawArrow(context, tail, [this.xOf(arrived[i]), this.yOf(destination[i])]);
+    context.lineWidth = 1;
+    for (const { source, destination, started, arrived } of [...this.messages].reverse()) {
+      if (arrived === null || started === null) continue;
+      const tail = [this.x(started), this.middle(source)];
+      drawArrow(context, tail, [this.x(arrived), this.middle(destination)]);
     }
-    if (part === 1 && seen <= MOST_ARROWS) return "Arrows: all messages in view, while they are on their way.";
-    const of = part === 1 ? ` of ${whole(seen)}` : "";
-    return `Arrows: the ${Math.min(seen, MOST_ARROWS)}${of} messages in view that were waited for longest.`;
+  }
+
+  drawPath(context, width) {
+    const { start, end, source, destination } = this.path;
+    const line = (time, i) => [
+      this.x(time),
+      this.middle(source[i]),
+      this.x(end[i]),
+      this.middle(destination[i]),
+    ];
+    drawPathLine(context, Array.from(start, line), width);
   }
 
   // Computations that took far longer than others like them.
   drawOutliers(context) {
-    const { begin, end, first, last } = this.view;
-    const { rowHeight } = this;
-    const labels = this.page.outliers.filter((one) => one.begin < end && one.end > begin && one.rank >= first && one.rank <= last);
-    context.textBaseline = "middle";
-    context.textAlign = "left";
-    for (const one of labels.slice(0, MOST_LABELS)) {
-      const row = Math.floor((one.rank - first) / this.size);
-      const [x, right, y] = [this.xOf(one.begin), this.xOf(one.end), this.top + (row + 0.5) * rowHeight];
-      const width = context.measureText(one.text).width + 12;
-      const above = y - rowHeight / 2 > this.top + 22;
-      const place = y + (above ? -1 : 1) * (rowHeight / 2 + 8);
-      const left = Math.max(this.left, Math.min((x + right) / 2 - width / 2, this.left + this.plotWidth - width));
-      context.strokeStyle = themed("--mark");
-      context.lineWidth = 2;
-      context.strokeRect(x, y - rowHeight / 2 + 1, Math.max(right - x, 2), Math.max(rowHeight - 2, 2));
-      context.fillStyle = themed("--ground");
-      context.fillRect(left, place - 10, width, 20);
-      context.lineWidth = 1;
-      context.strokeRect(left, place - 10, width, 20);
-      context.fillStyle = themed("--ink");
-      context.fillText(one.text, left + 6, place);
+    const { view, rowSize } = this;
+    const { begin, end, first, last } = view;
+    const isSeen = (outlier) =>
+      outlier.begin < end && outlier.end > begin && outlier.rank >= first && outlier.rank <= last;
+    for (const outlier of (this.run.outliers ?? []).filter(isSeen).slice(0, MOST_LABELS)) {
+      const row = first + Math.floor((outlier.rank - first) / rowSize) * rowSize;
+      this.drawOutlier(context, outlier, this.y(row), this.y(row + rowSize));
     }
   }
 
-  drawPath(context) {
-    const { time, rank, merged } = this.page.path;
-    const lines = [];
-    for (let i = 0; i + 1 < time.length && time[i] <= this.view.end; i += 1) {
-      if (time[i + 1] >= this.view.begin) lines.push([this.xOf(time[i]), this.yOf(rank[i]), this.xOf(time[i + 1]), this.yOf(rank[i + 1])]);
+  drawOutlier(context, outlier, rowTop, rowBottom) {
+    const { left, top, width } = this.area;
+    const [x, right] = [this.x(outlier.begin), this.x(outlier.end)];
+    const size = context.measureText(outlier.text).width + 12;
+    const y = rowTop > top + 22 ? rowTop - 8 : rowBottom + 8;
+    const from = Math.max(left, Math.min((x + right) / 2 - size / 2, left + width - size));
+    context.strokeStyle = themed("--mark");
+    context.lineWidth = 2;
+    const rowHeight = Math.max(rowBottom - rowTop - 2, 2);
+    context.strokeRect(x, rowTop + 1, Math.max(right - x, 2), rowHeight);
+    context.fillStyle = themed("--ground");
+    context.fillRect(from, y - 10, size, 20);
+    context.lineWidth = 1;
+    context.strokeRect(from, y - 10, size, 20);
+    context.fillStyle = themed("--ink");
+    context.fillText(outlier.text, from + 6, y);
+  }
+
+  // The selected state with the chain of its causes, and a window that is being selected.
+  drawSelection(context) {
+    context.strokeStyle = themed("--mark");
+    context.lineWidth = 2;
+    if (this.frame) context.strokeRect(...this.frame);
+    if (!this.record) return;
+    const { state, chain } = this.record;
+    const position = this.view.positionOf(state.rank);
+    const [x, y] = [this.x(state.start), this.y(position)];
+    const size = [this.x(state.end) - x, this.y(position + 1) - y - 1];
+    context.strokeRect(x, y, Math.max(size[0], 2), Math.max(size[1], 3));
+    context.setLineDash([4, 3]);
+    context.beginPath();
+    for (const { start, end, rank } of [state, ...chain]) {
+      context.lineTo(this.x((start + end) / 2), this.middle(rank));
     }
-    drawPathLine(context, lines, this.plotWidth);
-    const detail = merged ? ` Its turns within ${duration(merged)} are not drawn.` : "";
-    return `Red line: the critical path.${detail}`;
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  nameRows(context) {
+    const { left, top, height } = this.area;
+    const { view, rowSize } = this;
+    const rows = this.positions / rowSize;
+    context.fillStyle = themed("--faint");
+    const every = Math.max(1, Math.ceil((15 * rows) / height));
+    for (let row = 0; row < rows; row += every) {
+      const first = view.first + row * rowSize;
+      const name = this.run.nameOf(first, Math.min(first + rowSize - 1, view.last));
+      context.fillText(name, left - 7, top + ((row + 0.5) / rows) * height);
+    }
+  }
+
+  nameRanks(context) {
+    const { left, height } = this.area;
+    const { first, last, ranks } = this.view;
+    const every = Math.max(1, Math.round(ticks(first, last + 1, height / 22).step));
+    for (let at = Math.ceil(first / every) * every; at <= last; at += every) {
+      const rank = this.view.rankAt(at);
+      const fits = every === 1 && context.measureText(`rank ${rank}`).width < left - 8;
+      const y = this.y(at + Math.min(0.5, ranks / 2));
+      context.fillText(fits ? `rank ${rank}` : String(rank), left - 6, Math.max(y, 7));
+    }
+  }
+
+  // Where groups of ranks begin, with their names where there is room.
+  drawGroups(context) {
+    const { groups } = this.view.arrangement || { groups: [] };
+    const { left, width, height } = this.area;
+    context.textAlign = "left";
+    groups.forEach(([name, first], place) => {
+      const [, after] = groups[place + 1] ?? ["", this.run.ranks];
+      const [top, next] = [this.y(first), this.y(after)];
+      if (next < 0 || top > height || next - top < 4) return;
+      context.fillStyle = themed("--ink");
+      context.fillRect(left, top, width, 1);
+      const y = Math.max(top, 0) + 9;
+      if (next - y < 6) return;
+      context.fillStyle = themed("--ground");
+      context.fillRect(left, y - 8, context.measureText(name).width + 8, 16);
+      context.fillStyle = themed("--ink");
+      context.fillText(name, left + 4, y);
+    });
   }
 
   listen() {
-    const { canvas } = this;
-    listenToMouse(canvas, {
+    listenToMouse(this.canvas, this.view, {
       at: (event) => this.at(event),
-      room: () => ({ width: this.plotWidth, height: this.plotHeight }),
-      window: () => this.view,
-      show: (view, remember) => {
-        tip.hide();
-        this.show(view, remember);
-      },
-      zoomTime: (...how) => this.zoomTime(...how),
-      zoomRanks: (...how) => this.zoomRanks(...how),
+      room: () => this.area,
       pointed: (event, point) => this.point(event, point),
-      clicked: () => {},
-      frame: (box) => {
-        this.box = box;
+      select: (frame) => {
+        this.frame = frame;
         this.draw();
       },
-      remember: (view) => this.remember(view),
-    });
-    canvas.addEventListener("dblclick", (event) => this.zoomTime(1 / 3, this.at(event).time));
-    canvas.addEventListener("pointerleave", () => tip.hide());
-    const keys = {
-      ...windowKeys(this), "*": () => this.zoomRanks(0.5), "/": () => this.zoomRanks(2), t: () => this.typical(), Backspace: () => this.back(),
-    };
-    canvas.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
-      event.preventDefault();
-      keys[event.key]();
     });
   }
 
-  point(event, { inside, position, time }) {
-    if (!inside || time > this.page.end) {
-      tip.hide();
-      return;
-    }
-    const ranks = this.ranksOf(Math.floor((position - this.view.first) / this.size));
-    tip.show(event, this.source.of(this.view, this.size).describe(...ranks, time, this.page));
+  // A run that describes its rows does so where the mouse is.
+  point(event, { isInside, position, time }) {
+    const { run, view, rowSize } = this;
+    if (!run.describe) return;
+    const first = view.first + Math.floor((position - view.first) / rowSize) * rowSize;
+    const last = Math.min(first + rowSize - 1, view.last);
+    if (isInside && time <= run.end) tip.show(event, run.describe(view, first, last, time));
+    else tip.hide();
   }
 }

@@ -1,25 +1,25 @@
-// The mouse and the keyboard on a picture of ranks over time: the wheel zooms in time, with Shift in
-// ranks; a drag moves, with Shift it selects a window; a click selects a point.
+// The mouse and the keyboard on a picture of ranks over time: the wheel zooms in time, with Shift
+// in ranks; a drag moves, with Shift it selects a window; a click selects a point.
 
 const STILL = 4; // pixels that a click may move
 
-// `picture`: `at(event)`: what is under the mouse, { time, position, exactPosition };
-// `room()`: width and height of what is drawn, in pixels of the page;
-// `window()`, `show(window, remember)`, `zoomTime` and `zoomRanks(factor, around, remember)`;
-// `pointed(event, point)`, `clicked(point)`, `frame(box or null)`, `remember(window)`.
-export function listenToMouse(canvas, picture) {
-  canvas.addEventListener("wheel", (event) => {
+// `picture`: `at(event)`, the point under the mouse; `room()`, its width and height in pixels;
+// `pointed(event, point)`; `select(frame)`, the frame of a window that is being selected, or null.
+export function listenToMouse(canvas, view, picture) {
+  const zoom = (event) => {
     event.preventDefault();
-    const point = picture.at(event);
+    const { time, exactPosition } = picture.at(event);
     const factor = Math.exp(Math.max(-1, Math.min((event.deltaY || event.deltaX) / 300, 1)));
-    if (event.shiftKey) picture.zoomRanks(factor, point.exactPosition, false);
-    else picture.zoomTime(factor, point.time, false);
-  }, { passive: false });
+    if (event.shiftKey) view.zoomRanks(factor, exactPosition, false);
+    else view.zoomTime(factor, time, false);
+  };
+  canvas.addEventListener("wheel", zoom, { passive: false });
   let from = null;
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     canvas.setPointerCapture(event.pointerId);
-    from = { x: event.clientX, y: event.clientY, point: picture.at(event), window: picture.window(), moved: false, framed: false };
+    const { clientX: x, clientY: y } = event;
+    from = { x, y, point: picture.at(event), span: view.span(), isMoved: false, isFramed: false };
   });
   canvas.addEventListener("pointermove", (event) => {
     if (!from) {
@@ -27,32 +27,29 @@ export function listenToMouse(canvas, picture) {
       return;
     }
     const [x, y] = [event.clientX - from.x, event.clientY - from.y];
-    if (Math.hypot(x, y) > STILL) from.moved = true;
-    if (!from.moved) return;
-    if (from.framed && !event.shiftKey) picture.frame(null);
-    from.framed = event.shiftKey;
-    if (from.framed) picture.frame(frameOf(canvas, from, x, y));
-    else picture.show(dragged(from.window, picture.room(), x, y), false);
+    if (Math.hypot(x, y) > STILL) from.isMoved = true;
+    if (!from.isMoved) return;
+    if (from.isFramed && !event.shiftKey) picture.select(null);
+    from.isFramed = event.shiftKey;
+    if (from.isFramed) {
+      const box = canvas.getBoundingClientRect();
+      picture.select([from.x - box.left, from.y - box.top, x, y]);
+    } else view.show(dragged(from.span, picture.room(), x, y), false);
   });
   canvas.addEventListener("pointerup", (event) => {
     if (!from) return;
     const [start, point] = [from, picture.at(event)];
     from = null;
-    if (!start.moved) picture.clicked(point);
-    else if (start.framed) {
-      picture.frame(null);
-      picture.show(between(start.point, point), true);
-    } else picture.remember(start.window);
+    if (start.isFramed) {
+      picture.select(null);
+      view.show(between(start.point, point));
+    } else if (start.isMoved) view.remember(start.span);
+    else if (point.isInside) view.select({ rank: point.rank, time: point.time });
   });
   canvas.addEventListener("pointercancel", () => {
     from = null;
-    picture.frame(null);
+    picture.select(null);
   });
-}
-
-function frameOf(canvas, from, x, y) {
-  const box = canvas.getBoundingClientRect();
-  return [from.x - box.left, from.y - box.top, x, y];
 }
 
 function dragged({ begin, end, first, last }, { width, height }, x, y) {
@@ -62,21 +59,41 @@ function dragged({ begin, end, first, last }, { width, height }, x, y) {
 }
 
 function between(a, b) {
-  return {
-    begin: Math.min(a.time, b.time), end: Math.max(a.time, b.time),
-    first: Math.min(a.position, b.position), last: Math.max(a.position, b.position),
-  };
+  const [first, last] = [a.position, b.position].sort((one, other) => one - other);
+  return { begin: Math.min(a.time, b.time), end: Math.max(a.time, b.time), first, last };
 }
 
-// Keys that change the window, by their names; `picture` as above, with `move(share, shareOfRanks)`
-// and `all()`.
-export function windowKeys(picture) {
-  const keys = {
-    w: () => picture.zoomTime(0.5), s: () => picture.zoomTime(2), a: () => picture.move(-0.25), d: () => picture.move(0.25),
-    W: () => picture.zoomRanks(0.5), S: () => picture.zoomRanks(2), A: () => picture.move(0, -0.25), D: () => picture.move(0, 0.25),
-    ArrowLeft: () => picture.move(-0.1), ArrowRight: () => picture.move(0.1),
-    ArrowUp: () => picture.move(0, -0.1), ArrowDown: () => picture.move(0, 0.1),
-    0: () => picture.all(),
+// Calls the action of a key, by its name, unless someone writes or it belongs to the browser.
+export function listenToKeys(target, actions) {
+  target.addEventListener("keydown", (event) => {
+    const isWriting = /^(INPUT|SELECT)$/.test(event.target.tagName);
+    if (isWriting || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!Object.hasOwn(actions, event.key)) return;
+    event.preventDefault();
+    actions[event.key](event);
+  });
+}
+
+// Keys that change the window.
+export function windowKeys(view) {
+  const nearer = () => view.zoomTime(0.5);
+  const farther = () => view.zoomTime(2);
+  return {
+    w: nearer,
+    "+": nearer,
+    "=": nearer,
+    s: farther,
+    "-": farther,
+    a: () => view.move(-0.25),
+    d: () => view.move(0.25),
+    W: () => view.zoomRanks(0.5),
+    S: () => view.zoomRanks(2),
+    A: () => view.move(0, -0.25),
+    D: () => view.move(0, 0.25),
+    ArrowLeft: () => view.move(-0.1),
+    ArrowRight: () => view.move(0.1),
+    ArrowUp: () => view.move(0, -0.1),
+    ArrowDown: () => view.move(0, 0.1),
+    0: () => view.all(),
   };
-  return { ...keys, "+": keys.w, "=": keys.w, "-": keys.s };
 }

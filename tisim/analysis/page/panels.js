@@ -1,318 +1,354 @@
-// What stands beside the picture: the selected state, and tables of the window.
+// The tables beside the picture: one a tab, of what the window shows.
 
-import { ask, Asker } from "./ask.js";
-import { Bookmarks } from "./bookmarks.js";
-import { Differences } from "./differences.js";
 import { bytes, instant, percent, time, whole } from "./format.js";
-import { NetworkPanel, route } from "./network.js";
-import { PathPanel } from "./path.js";
-import { CallSites } from "./sites.js";
-import { element } from "./cells.js";
-import { table } from "./table.js";
+import { Selection, linkColumn } from "./selected.js";
+import { Asker } from "./server.js";
+import { counts, element, instants, note, numbers, table, times, title, words } from "./tables.js";
 
 // Rows of the table of ranks; of more ranks, a row is several.
 const MOST_RANKS = 2048;
-const rank = (number) => (number < 0 ? "" : String(number));
+const SEARCH = "Search for states of the window, such as: state = late sender and wait > 1ms";
+const GAIN = "Only what makes one of them shorter makes the run shorter.";
+const NO_SITES =
+  "The trace of this run has neither call sites nor samples, or is not there any more. tisim " +
+  "record --call-sites --sample writes them.";
+
+// Questions and answers of the tabs: `ask(view)` gives the name and the query of a question,
+// `show(answer, panels)` what stands in the panel.
+const TABS = {
+  statistics: { ask: (view) => ["statistics", { ...view.window(), lanes: 1 }], show: statistics },
+  ranks: { ask: (view) => ["statistics", { ...view.window(), lanes: MOST_RANKS }], show: ranks },
+  sites: { ask: (view) => ["sites", view.window()], show: sites },
+  path: { ask: (view) => ["path", view.window()], show: path },
+  links: { ask: ({ begin, end }) => ["links", { begin, end }], show: links },
+  messages: { ask: (view) => ["messages", { ...view.window(), most: 400 }], show: messages },
+  found: { ask: (view) => ["search", { ...view.window(), q: view.query }], show: found },
+  differences: { ask: (view) => ["differences", view.window()], show: differences },
+};
 
 export class Panels {
-  // `second`: the chart, view and run of a second run, if there is one.
-  constructor(box, tabs, view, run, chart, say, second = null) {
-    Object.assign(this, { box, tabs, view, run, chart, say, second });
-    this.differences = new Differences(box, view, say);
-    this.bookmarks = new Bookmarks(box, view);
-    this.path = new PathPanel(box, view, say);
-    this.links = new NetworkPanel(box, view, say);
-    this.sites = new CallSites(box, view, say);
-    this.sums = new Asker((answer) => this.showSums(answer), say);
-    this.found = new Asker((answer) => this.showFound(answer), say);
-    this.record = new Asker((answer) => this.showRecord(answer), (error) => {
-      this.forget();
-      this.box.replaceChildren(element("p", { class: "note" }, error.message));
-    });
+  // `second`: the chart, view, run and delays of a second run, if there is one.
+  constructor(box, tabs, chart, say, second = null) {
+    const { view, run } = chart;
+    Object.assign(this, { box, tabs, view, run, say, second });
+    this.selection = new Selection(box, chart, second);
+    this.asker = new Asker((answer) => this.show(answer), say);
     for (const tab of tabs) tab.addEventListener("click", () => view.set({ tab: tab.dataset.tab }));
-    chart.canvas.addEventListener("messages", (event) => this.showMessages(event.detail));
   }
 
-  update(what) {
-    const { tab } = this.view;
+  async update(what) {
+    const { box, view } = this;
+    const { tab } = view;
     for (const one of this.tabs) one.setAttribute("aria-selected", String(one.dataset.tab === tab));
-    if (this.view.selected) {
-      if (what !== "window" || !this.selectedChart().record) this.record.ask("record", this.view.selected);
-    } else this.forget();
-    if (tab === "selected" && !this.view.selected) {
-      this.say(null);
-      this.box.replaceChildren(element("p", { class: "note" }, "Click a state in the picture: its call, its message and its cause are shown here."));
-    } else if (tab === "statistics") this.sums.ask("statistics", { ...this.view.window(), lanes: 1 });
-    else if (tab === "ranks") this.sums.ask("statistics", { ...this.view.window(), lanes: MOST_RANKS });
-    else if (tab === "messages") this.askMessages();
-    else if (tab === "bookmarks") this.bookmarks.show();
-    else if (tab === "path") this.path.request();
-    else if (tab === "links") this.links.request();
-    else if (tab === "sites") this.sites.request();
-    else if (tab === "differences" && this.second) this.differences.request();
-    else if (tab === "found") {
-      if (this.view.query) this.found.ask("search", { ...this.view.window(), q: this.view.query });
-      else this.box.replaceChildren(element("p", { class: "note" }, "Search for states of the window, such as: state = late sender and wait > 1ms"));
+    this.selection.update(what);
+    this.asker.stop();
+    if (tab === "selected") return;
+    if (tab === "bookmarks") box.replaceChildren(...bookmarks(view));
+    else if (tab === "found" && !view.query) box.replaceChildren(note(SEARCH));
+    else if (tab in TABS && (tab !== "differences" || this.second)) {
+      if (tab === "differences") await this.second.delays.known;
+      if (tab === view.tab) this.asker.ask(...TABS[tab].ask(view));
     }
   }
 
-  // The chart with the selected state, and no other selects one.
-  selectedChart() { return this.view.selected && this.view.selected.of === "b" && this.second ? this.second.chart : this.chart; }
-
-  forget() {
-    for (const chart of [this.chart, this.second && this.second.chart]) {
-      if (!chart || !chart.record) continue;
-      chart.record = null;
-      chart.draw();
-    }
-  }
-
-  async askMessages() {
-    try {
-      this.showMessages(await ask("messages", { ...this.view.window(), most: 400 }));
-    } catch (error) {
-      this.say(error);
-    }
-  }
-
-  swatch(name) {
-    const box = element("i", { class: "swatch" });
-    const known = this.run.states.find((one) => one.name === name);
-    if (known) box.style.background = known.colour;
-    return box;
-  }
-
-  showSums(answer) {
-    if (this.view.tab === "ranks") return this.showRanks(answer);
-    if (this.view.tab !== "statistics") return undefined;
-    const rows = answer.keys.map((row) => ({ ...row, state: this.run.states[row.state].name, kind: this.run.kinds[row.kind] }));
-    const states = new Map();
-    for (const row of rows) {
-      const sum = states.get(row.state) || { state: row.state, kind: "", seconds: 0, count: 0, longest: 0 };
-      sum.seconds += row.seconds;
-      sum.count += row.count;
-      sum.longest = Math.max(sum.longest, row.longest);
-      states.set(row.state, sum);
-    }
-    const columns = (kinds) => [
-      ...(kinds ? [{ name: "call", value: (row) => row.kind, left: true }] : []),
-      { name: "state", value: (row) => row.state, left: true },
-      { name: "sum", value: (row) => row.seconds, text: (value) => time(value) },
-      { name: "share", value: (row) => row.seconds / answer.seconds, text: percent },
-      { name: "times", value: (row) => row.count, text: whole },
-      { name: "longest", value: (row) => row.longest, text: (value) => time(value) },
-    ];
-    const search = (row) => {
-      const call = row.kind ? `call = ${row.kind} and ` : "";
-      this.view.set({ tab: "found", query: `${call}state = ${row.state}` });
-    };
-    return this.box.replaceChildren(
-      element("h3", {}, "States of the window, summed over its ranks"),
-      table(columns(false), [...states.values()], { sorted: 1, click: search, filter: false }),
-      element("h3", {}, "By call and state"),
-      table(columns(true), rows, { sorted: 2, click: search }),
-      element("p", { class: "note" }, "A click on a row finds its longest states. Longest: of the whole state, also where the window shows a part of it."),
-    );
-  }
-
-  showRanks(answer) {
-    const lanes = new Map();
-    for (const [first, last, state, seconds, longest] of answer.lanes) {
-      const lane = lanes.get(first) || { first, last, computing: 0, waiting: 0, longest: 0 };
-      if (this.run.states[state].wait) {
-        lane.waiting += seconds;
-        lane.longest = Math.max(lane.longest, longest);
-      } else if (this.run.states[state].name === "compute") lane.computing += seconds;
-      lanes.set(first, lane);
-    }
-    const go = (lane) => this.view.show({ first: lane.first, last: lane.last });
-    const mean = (name) => (lane) => lane[name] / (lane.last - lane.first + 1);
-    const groups = [...lanes.values()].some((lane) => lane.first < lane.last);
-    const host = (lane) => this.run.hosts[this.run.hostOf[this.view.rankAt(lane.first)]];
-    this.box.replaceChildren(
-      element("h3", {}, "Ranks of the window"),
-      table([
-        { name: "rank", value: (lane) => lane.first, text: (value, lane) => (lane.first === lane.last ? String(this.view.rankAt(value)) : `${value} to ${lane.last}`) },
-        ...(groups ? [] : [{ name: "host", value: host, text: (value) => value.split(".")[0], title: host, left: true, narrow: true }]),
-        { name: "computing", value: mean("computing"), text: (value) => time(value) },
-        { name: "waiting", value: mean("waiting"), text: (value) => time(value) },
-        { name: "longest", value: (lane) => lane.longest, text: (value) => time(value) },
-      ], [...lanes.values()], { sorted: groups ? 1 : 2, click: go }),
-      element("p", { class: "note" }, `${groups ? "A row is several ranks: their means, and the longest wait of all. " : ""}Waiting: in the wait states, for another rank; longest: of these states. A click on a row shows these ranks only; Back returns.`),
-    );
-  }
-
-  showMessages(answer) {
-    if (this.view.tab !== "messages") return;
-    if (answer.all === null) {
-      this.box.replaceChildren(element("p", { class: "note" }, "The window has too many messages to list; zoom in."));
-      return;
-    }
-    const waited = (one) => (one.arrived === null || one.received === null ? 0 : one.arrived - one.received);
-    const go = (one) => this.view.select({ rank: one.destination, time: one.arrived - Math.min(1e-9, waited(one) / 2) }, { bring: true });
-    this.box.replaceChildren(
-      element("h3", {}, `${whole(answer.messages.length)} of ${whole(answer.all)} messages of the window, the longest waits first`),
-      table([
-        { name: "from", value: (one) => one.source },
-        { name: "to", value: (one) => one.destination },
-        { name: "size", value: (one) => one.bytes, text: bytes },
-        { name: "tag", value: (one) => one.tag },
-        { name: "under way", value: (one) => (one.arrived ?? 0) - (one.started ?? one.arrived ?? 0), text: (value) => time(value) },
-        { name: "waited for", value: waited, text: (value) => time(value) },
-      ], answer.messages, { sorted: 5, click: go }),
-    );
-  }
-
-  showFound(answer) {
-    if (this.view.tab !== "found") return;
-    const go = (one) => this.view.select({ rank: one.rank, time: (one.start + one.end) / 2 }, { bring: true });
-    const step = (this.view.end - this.view.begin) / 1000;
-    this.box.replaceChildren(
-      element("h3", {}, `${whole(answer.matches)} states of the window, ${time(answer.seconds)} in all`),
-      element("p", { class: "note" }, `${this.view.query}; the longest first`),
-      table([
-        { name: "rank", value: (one) => one.rank },
-        { name: "state", value: (one) => one.state, left: true },
-        { name: "call", value: (one) => one.kind, left: true },
-        { name: "begins", value: (one) => one.start, text: (value) => instant(value, step) },
-        { name: "lasts", value: (one) => one.end - one.start, text: (value) => time(value) },
-        { name: "for rank", value: (one) => one.cause, text: rank },
-      ], answer.states, { sorted: 4, click: go }),
-    );
-  }
-
-  showRecord(answer) {
-    this.forget();
-    const chart = this.selectedChart();
-    chart.record = answer;
-    chart.draw();
-    if (this.view.tab !== "selected") return;
-    const { state, call, message, messages, chain, host } = answer;
-    const step = Math.max((state.end - state.start) / 100, 1e-12);
-    const list = (pairs) => element("dl", {}, ...pairs.filter(([, value]) => value !== "").flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
-    const parts = [
-      element("h3", {}, this.swatch(state.state), `${state.state}, ${time(state.end - state.start)}`),
-      list([
-        ["rank", `${state.rank} on ${host}`],
-        ["from", instant(state.start, step)],
-        ["to", instant(state.end, step)],
-        ["waits for", state.cause < 0 ? "" : `rank ${state.cause}`],
-      ]),
-    ];
-    if (call) {
-      parts.push(element("h3", {}, `Call: ${call.kind}, ${time(call.end - call.start)}`), list([
-        ["line", `${call.line} of the trace of rank ${state.rank}`],
-        ["source", this.source(answer.site || "")],
-        ["text", answer.text || ""],
-        ["peer", call.peer < 0 ? "" : `rank ${call.peer}`],
-        ["size", call.bytes < 0 ? "" : bytes(call.bytes)],
-        ["volume", call.volume ? call.volume.toPrecision(6) : ""],
-        ["communicator", call.communicator ? String(call.communicator) : ""],
-      ]));
-    }
-    if (answer.sampled.length) parts.push(...this.sampledIn(state, answer.sampled));
-    if (chain.length) {
-      const items = chain.map((one) => {
-        const all = one.end - one.start;
-        const part = one.within < 0.995 * all ? `, ${time(one.within)} of it ${one.longer === null ? "meanwhile" : "since both last met"}` : "";
-        const text = `rank ${one.rank}: ${one.state} in ${one.kind} (line ${one.line}), ${time(all).replace(" ", "\u00a0")}${part}`;
-        return element("li", {}, element("button", { onclick: () => this.goTo(one) }, this.swatch(one.state), text));
-      });
-      const origin = chain[chain.length - 1];
-      parts.push(element("h3", {}, "What it waited for"), element("p", {}, this.run.states.find((one) => one.name === origin.state).wait
-        ? "The chain ends here: nothing else is known of the last cause."
-        : this.originOf(origin, chain.length > 1 ? chain[chain.length - 2].rank : state.rank)), element("ol", { class: "chain" }, ...items));
-    }
-    if (message) {
-      parts.push(element("h3", {}, "The message"), list([
-        ["from", `rank ${message.source} to rank ${message.destination}`],
-        ["size", `${bytes(message.bytes)}, tag ${message.tag}${message.collective ? ", of a collective" : ""}`],
-        ["send posted", message.posted === null ? "never" : instant(message.posted, step)],
-        ["receive posted", message.received === null ? "never" : instant(message.received, step)],
-        ["under way", message.started === null ? "" : `${instant(message.started, step)} to ${instant(message.arrived, step)}`],
-      ]));
-    }
-    if (messages.length > 1) parts.push(...this.messagesOf(state.rank, messages));
-    if (answer.route) parts.push(...route(answer.route));
-    if (answer.waiting === null) parts.push(element("p", { class: "note" }, "Too many states are under way meanwhile to find those that wait for it."));
-    else if (answer.waiting.length) parts.push(...this.waitingFor(answer));
+  show(answer) {
+    const { unknown } = answer;
+    const parts = unknown ? [note(unknown)] : TABS[this.view.tab].show(answer, this);
     this.box.replaceChildren(...parts);
   }
 
-  // What is said of the end of a chain; `other` waits for it.
-  originOf({ rank, state, longer }, other) {
-    const { run } = this.selectedChart();
-    const busy = longer > 0 ? ` Since both last met, it was busy, computing or transferring, for ${time(longer)} longer than rank ${other}.` : "";
-    return `The origin: rank ${rank} was in ${state}, on ${run.hosts[run.hostOf[rank]]}.${busy}`;
+  // Shows the longest states of a row's call and state.
+  search({ kind, state }) {
+    const call = kind ? `call = ${kind} and ` : "";
+    this.view.set({ tab: "found", query: `${call}state = ${state}` });
   }
 
-  // The functions that a computation was in, by its samples.
-  sampledIn({ start, end }, sampled) {
-    return [
-      element("h3", {}, "Sampled in"),
-      table([
-        { name: "call path", value: ([path]) => path, left: true },
-        { name: "share", value: ([, share]) => share, text: percent },
-        { name: "time", value: ([, share]) => share * (end - start), text: (value) => time(value) },
-      ], sampled, { sorted: 1, filter: false }),
-    ];
+  select(rank, at) {
+    this.view.select({ rank, time: at }, { bring: true });
   }
+}
 
-  // Who waits for the selected state.
-  waitingFor({ state, waiting }) {
-    const all = waiting.reduce((sum, one) => sum + one.seconds, 0);
-    const go = (one) => this.selectedChart().view.select({ rank: one.rank, time: state.end - (state.end - state.start) * 1e-6 }, { bring: true });
-    return [
-      element("h3", {}, `Who waits meanwhile: ${whole(waiting.length)} rank${waiting.length === 1 ? "" : "s"}, ${time(all)} in all`),
-      table([
-        { name: "rank", value: (one) => one.rank },
-        { name: "waits", value: (one) => one.seconds, text: (value) => time(value) },
-      ], waiting, { sorted: 1, filter: false, click: go, most: 50 }),
-      element("p", { class: "note" }, "For this rank, or for one that waits for it, while the state lasts. A click shows what the rank does at its end."),
-    ];
+const CALL = words("call", "kind");
+const STATE = words("state", "state");
+const SUM = times("sum", "seconds");
+
+function statistics({ keys, seconds }, panels) {
+  const { states, kinds } = panels.run;
+  const rows = keys.map((row) => ({
+    ...row,
+    state: states[row.state].name,
+    kind: kinds[row.kind],
+  }));
+  const sums = new Map();
+  for (const { state, ...row } of rows) {
+    const sum = sums.get(state) || { state, kind: "", seconds: 0, count: 0, longest: 0 };
+    sum.seconds += row.seconds;
+    sum.count += row.count;
+    sum.longest = Math.max(sum.longest, row.longest);
+    sums.set(state, sum);
   }
+  const share = numbers("share", (row) => row.seconds / seconds, percent);
+  const columns = [STATE, SUM, share, counts("times", "count"), times("longest", "longest")];
+  const click = (row) => panels.search(row);
+  return [
+    title("States of the window, summed over its ranks"),
+    table(columns, [...sums.values()], { sorted: 1, click, filter: false }),
+    title("By call and state"),
+    table([CALL, ...columns], rows, { sorted: 2, click }),
+    note(
+      "A click on a row finds its longest states. Longest: of the whole state, also where the " +
+        "window shows a part of it.",
+    ),
+  ];
+}
 
-  // A call path: a function a line, the outermost first.
-  source(path) {
-    if (!path.includes(" > ") || /^(between|behind|before) /.test(path)) return path;
-    return element("ol", { class: "source" }, ...path.split(" > ").map((one) => element("li", {}, one)));
+function ranks(answer, { view, run }) {
+  const lanes = new Map();
+  for (const [first, last, state, seconds, longest] of answer.lanes) {
+    const lane = lanes.get(first) || { first, last, computing: 0, waiting: 0, longest: 0 };
+    const { name, wait } = run.states[state];
+    if (name === "compute") lane.computing += seconds;
+    if (wait) {
+      lane.waiting += seconds;
+      lane.longest = Math.max(lane.longest, longest);
+    }
+    lanes.set(first, lane);
   }
+  const rows = [...lanes.values()];
+  const areGroups = rows.some(({ first, last }) => first < last);
+  const mean = (name) => (lane) => lane[name] / (lane.last - lane.first + 1);
+  const nameOf = (value, { first, last }) =>
+    first === last ? String(view.rankAt(value)) : `${value} to ${last}`;
+  const host = ({ first }) => run.hosts[run.hostOf[view.rankAt(first)]];
+  const look = { text: (name) => name.split(".")[0], title: host, narrow: true };
+  const columns = [
+    numbers("rank", "first", nameOf),
+    ...(areGroups ? [] : [words("host", host, look)]),
+    times("computing", mean("computing")),
+    times("waiting", mean("waiting")),
+    times("longest", "longest"),
+  ];
+  const click = ({ first, last }) => view.show({ first, last });
+  const means = "A row is several ranks: their means, and the longest wait of all. ";
+  const meaning =
+    "Waiting: in the wait states, for another rank; longest: of these states. A click on a row " +
+    "shows these ranks only; Back returns.";
+  return [
+    title("Ranks of the window"),
+    table(columns, rows, { sorted: areGroups ? 1 : 2, click }),
+    note(`${areGroups ? means : ""}${meaning}`),
+  ];
+}
 
-  // Those of one call: a collective, or a receive and a send.
-  messagesOf(rank, messages) {
-    const first = Math.min(...messages.map((one) => one.posted ?? Infinity));
-    return [
-      element("h3", {}, `Messages of this call: ${whole(messages.length)}`),
-      table([
-        { name: "from", value: (one) => one.source },
-        { name: "to", value: (one) => one.destination },
-        { name: "size", value: (one) => one.bytes, text: bytes },
-        { name: "sent after", value: (one) => (one.posted ?? first) - first, text: (value) => time(value) },
-        { name: "under way", value: (one) => (one.arrived ?? 0) - (one.started ?? one.arrived ?? 0), text: (value) => time(value) },
-      ], messages, { sorted: 4, filter: false, click: (one) => this.toOtherEnd(rank, one) }),
-    ];
+// The innermost function of a call path; the whole path is the title of its cell.
+function innermost(callPath) {
+  const functions = callPath.split(" > ");
+  return functions.length > 1 ? `\u2026 > ${functions.at(-1)}` : callPath;
+}
+
+// Where in the program the time of the window goes.
+function sites({ known, rows }, panels) {
+  if (!known) return [note(NO_SITES)];
+  if (rows === null) {
+    return [note("The window has too many states to look up their call sites; zoom in.")];
   }
+  const all = rows.reduce((sum, row) => sum + row.seconds, 0) || 1;
+  const look = { text: innermost, title: (row) => row.path || null };
+  const columns = [
+    words("call path", (row) => row.path || "between calls", look),
+    CALL,
+    STATE,
+    SUM,
+    numbers("share", (row) => row.seconds / all, percent),
+    counts("times", "count"),
+    times("longest", "longest"),
+  ];
+  return [
+    title("States of the window by call path"),
+    table(columns, rows, { sorted: 3, click: (row) => panels.search(row) }),
+    note(
+      "Calls have the path that they were made from; the pointer over a row shows all of it. " +
+        "Computations that were sampled (tisim record --sample) are divided among their paths as " +
+        "the samples are; the others are between calls.",
+    ),
+  ];
+}
 
-  // Selects what the other end of a message does when it posts it.
-  toOtherEnd(rank, one) {
-    const sends = one.source !== rank;
-    const at = sends ? one.posted : one.received;
-    if (at !== null) this.selectedChart().view.select({ rank: sends ? one.source : one.destination, time: at }, { bring: true });
-  }
+// What the simulated time consists of.
+function path(answer, panels) {
+  const { view } = panels;
+  const step = (view.end - view.begin) / 1000;
+  const share = numbers("share", (row) => row.seconds / (answer.seconds || 1), percent);
+  const where = (rank, { destination }) =>
+    destination === rank ? String(rank) : `${rank} to ${destination}`;
+  const showRank = ({ rank }) => {
+    const position = view.positionOf(rank);
+    view.show({ first: position, last: position });
+  };
+  const parts = [
+    numbers("rank", "rank", where),
+    STATE,
+    CALL,
+    instants("begins", "start", step),
+    times("lasts", ({ start, end }) => end - start),
+  ];
+  const select = ({ rank, start, end }) => panels.select(rank, (start + end) / 2);
+  const kinds = [STATE, CALL, SUM, share, counts("times", "count")];
+  const options = { sorted: 1, click: showRank, filter: false, most: 20 };
+  return [
+    note(`The path has ${whole(answer.parts)} parts in this time, on all ranks. ${GAIN}`),
+    title("What it consists of"),
+    table(kinds, answer.kinds, { sorted: 2, filter: false }),
+    title("Ranks that it is on"),
+    table([numbers("rank", "rank"), SUM, share], answer.ranks, options),
+    title("Its longest parts"),
+    table(parts, answer.longest, { sorted: 4, click: select }),
+  ];
+}
 
-  goTo(state) { this.selectedChart().view.select({ rank: state.rank, time: (state.start + state.end) / 2 }, { bring: true }); }
+// What the links carry, on the drawn topology.
+function links({ all, picture, rows }) {
+  const drawn = element("img", {
+    class: "platform",
+    title: "Larger, and smaller again",
+    alt: "The platform; links are coloured by their mean load in the window",
+    src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(picture)}`,
+    onclick: (event) => event.target.classList.toggle("large"),
+  });
+  const columns = [
+    linkColumn,
+    numbers("load", "load", percent),
+    numbers("carried", "bytes", (value) => bytes(Math.round(value))),
+    counts("messages", "messages"),
+    numbers("bandwidth", "bandwidth", (value) => `${bytes(value)}/s`),
+  ];
+  return [
+    title(`Links that are used in this time: ${whole(all)}`),
+    drawn,
+    table(columns, rows, { sorted: 1, most: 100 }),
+    note(
+      "Load: the mean part of the bandwidth that is used in the window, by messages of all ranks.",
+    ),
+  ];
+}
 
-  toCause() {
-    const { record } = this.selectedChart();
-    if (record && record.chain.length) this.goTo(record.chain[0]);
-  }
+function messages({ all, messages: rows }, panels) {
+  if (all === null) return [note("The window has too many messages to list; zoom in.")];
+  const waited = ({ arrived, received }) =>
+    arrived === null || received === null ? 0 : arrived - received;
+  const columns = [
+    numbers("from", "source"),
+    numbers("to", "destination"),
+    numbers("size", "bytes", bytes),
+    numbers("tag", "tag"),
+    times("under way", ({ arrived, started }) => (arrived ?? 0) - (started ?? arrived ?? 0)),
+    times("waited for", waited),
+  ];
+  const click = (row) =>
+    panels.select(row.destination, row.arrived - Math.min(1e-9, waited(row) / 2));
+  const number = `${whole(rows.length)} of ${whole(all)}`;
+  return [
+    title(`${number} messages of the window, the longest waits first`),
+    table(columns, rows, { sorted: 5, click }),
+  ];
+}
 
-  step(direction) {
-    const { record, run, view } = this.selectedChart();
-    if (!record) return;
-    const { rank: of, start, end } = record.state;
-    const little = Math.max(end, 1e-9) * 1e-12;
-    const at = direction > 0 ? end + little : start - little;
-    if (at > 0 && at < run.end) view.select({ rank: of, time: at }, { bring: true });
-  }
+function found({ matches, seconds, states }, panels) {
+  const { view } = panels;
+  const columns = [
+    numbers("rank", "rank"),
+    STATE,
+    CALL,
+    instants("begins", "start", (view.end - view.begin) / 1000),
+    times("lasts", ({ start, end }) => end - start),
+    numbers("for rank", "cause", (rank) => (rank < 0 ? "" : String(rank))),
+  ];
+  const click = ({ rank, start, end }) => panels.select(rank, (start + end) / 2);
+  return [
+    title(`${whole(matches)} states of the window, ${time(seconds)} in all`),
+    note(`${view.query}; the longest first`),
+    table(columns, states, { sorted: 4, click }),
+  ];
+}
+
+function signed(seconds) {
+  const sign = seconds > 0 ? "+" : "\u2212";
+  return `${seconds ? sign : ""}${time(Math.abs(seconds))}`;
+}
+
+// Where the time of two runs differs: in the window, and in all of them.
+function differences({ a, b, ranks: count, rows }, panels) {
+  const { steps } = panels.second.delays.answer ?? { steps: [] };
+  const [inA, inB] = [a.end - a.begin, b.end - b.begin];
+  const change = (row) => (row.b - row.a) / count;
+  const columns = [
+    CALL,
+    STATE,
+    times("A", (row) => row.a / count),
+    times("B", (row) => row.b / count),
+    numbers(
+      "B \u2212 A",
+      (row) => Math.abs(change(row)),
+      (_, row) => signed(change(row)),
+    ),
+  ];
+  const step = inA / 1000;
+  const stepColumns = [
+    instants("in A from", "begin", step),
+    instants("to", "end", step),
+    numbers(
+      "B takes",
+      ({ seconds }) => Math.abs(seconds),
+      (_, row) => signed(row.seconds),
+    ),
+    numbers("most on rank", "rank"),
+  ];
+  const changed = rows.filter((row) => row.a !== row.b);
+  const options = { sorted: 4, click: (row) => panels.search(row), filter: rows.length > 20 };
+  const show = ({ begin, end }) => panels.view.show({ begin, end });
+  const longer = `The calls of the window take ${signed(inB - inA)} in B`;
+  return [
+    title(`${longer}: ${time(inB)}, in A ${time(inA)}`),
+    table(columns, changed, options),
+    note(
+      "Seconds are means over the ranks of the window. A click on a row finds its longest " +
+        "states in A.",
+    ),
+    title("Where B falls behind, or catches up"),
+    table(stepColumns, steps, { sorted: 2, filter: false, click: show }),
+    note("By the median of the ranks, to a 256th of A. A click shows the part."),
+  ];
+}
+
+// Keeps the window under a name that can be changed.
+export function addBookmark(view) {
+  const taken = view.marks.map(({ name }) => Number(/^window (\d+)$/.exec(name)?.[1] ?? 0));
+  const name = `window ${Math.max(0, ...taken) + 1}`;
+  view.set({ marks: [...view.marks, { name, ...view.span() }], tab: "bookmarks" });
+}
+
+// Windows with names, which the address of the page keeps.
+function bookmarks(view) {
+  const button = (attributes, text) => element("button", { type: "button", ...attributes }, text);
+  const change = (mark, changed) => {
+    const marks = view.marks.map((one) => (one === mark ? changed : one)).filter(Boolean);
+    view.set({ marks });
+  };
+  const step = (view.end - view.begin) / 1000;
+  const rows = view.marks.map((mark) => {
+    const { name, begin, end, first, last } = mark;
+    const input = element("input", { value: name, "aria-label": "Name", maxlength: "60" });
+    const rename = () => change(mark, { ...mark, name: input.value.trim() || name });
+    input.addEventListener("change", rename);
+    const span = `${instant(begin, step)}, ${time(end - begin, 3)}, ranks ${first} to ${last}`;
+    const show = button({ onclick: () => view.show({ begin, end, first, last }) }, span);
+    const forget = button({ title: "Forget it", onclick: () => change(mark, null) }, "\u00d7");
+    return element("li", {}, input, show, forget);
+  });
+  const add = { id: "bookmark", onclick: () => addBookmark(view) };
+  return [
+    button(add, "Keep this window (b)"),
+    element("ul", { class: "bookmarks" }, ...rows),
+    note("The address of the page holds bookmarks: they are where it is kept or sent."),
+  ];
 }

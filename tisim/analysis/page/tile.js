@@ -22,17 +22,22 @@ export function readTile(buffer) {
   };
 }
 
-// Draws a tile as pixels: each column of a lane is divided as its time is. A class with a state that
-// is longer than the column has a pixel at least, however many ranks the lane has.
+// Draws a tile as pixels: each column of a lane is divided as its time is. A class with a state
+// that is longer than the column has a pixel at least, however many ranks the lane has.
 export function paint(tile, height, colours, ground) {
   const { columns, lanes } = tile;
   const image = new ImageData(columns, height);
   const pixels = new Uint32Array(image.data.buffer);
   pixels.fill(ground);
   const edge = (lane) => Math.floor((lane * height) / lanes);
-  for (let i = 0; i < tile.cells;) {
+  for (let i = 0; i < tile.cells; ) {
     let stop = i;
-    while (stop < tile.cells && tile.column[stop] === tile.column[i] && tile.lane[stop] === tile.lane[i]) stop += 1;
+    while (
+      stop < tile.cells &&
+      tile.column[stop] === tile.column[i] &&
+      tile.lane[stop] === tile.lane[i]
+    )
+      stop += 1;
     const top = edge(tile.lane[i]);
     const gap = height / lanes >= 8 ? 1 : 0;
     const room = edge(tile.lane[i] + 1) - top - gap;

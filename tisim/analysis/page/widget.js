@@ -11,22 +11,30 @@ function asker(model) {
     if (!waiting.has(id)) return; // of another view, or given up
     const { resolve, reject } = waiting.get(id);
     waiting.delete(id);
-    if (error !== undefined) reject(new Error(error));
-    else resolve(new Uint8Array(buffers[0].buffer, buffers[0].byteOffset, buffers[0].byteLength).slice().buffer);
+    if (error !== undefined) {
+      reject(new Error(error));
+      return;
+    }
+    const { buffer, byteOffset, byteLength } = buffers[0];
+    resolve(buffer.slice(byteOffset, byteOffset + byteLength));
   };
   model.on("msg:custom", take);
-  const ask = (name, query = {}, signal = undefined) => new Promise((resolve, reject) => {
-    const id = `${view}-${asked += 1}`;
-    waiting.set(id, { resolve, reject });
-    if (signal) {
-      signal.addEventListener("abort", () => {
-        waiting.delete(id);
-        reject(new DOMException("not wanted any more", "AbortError"));
-      });
-    }
-    const texts = Object.fromEntries(Object.entries(query).map(([key, value]) => [key, String(value)]));
-    model.send({ id, name, query: texts });
-  });
+  const ask = (name, query = {}, signal = undefined) =>
+    new Promise((resolve, reject) => {
+      asked += 1;
+      const id = `${view}-${asked}`;
+      waiting.set(id, { resolve, reject });
+      if (signal) {
+        signal.addEventListener("abort", () => {
+          waiting.delete(id);
+          reject(new DOMException("not wanted any more", "AbortError"));
+        });
+      }
+      const texts = Object.fromEntries(
+        Object.entries(query).map(([key, value]) => [key, String(value)]),
+      );
+      model.send({ id, name, query: texts });
+    });
   return { ask, end: () => model.off("msg:custom", take) };
 }
 
@@ -37,11 +45,15 @@ function addressesOf(files) {
     made.set(name, URL.createObjectURL(new Blob([text], { type })));
     return made.get(name);
   };
-  const module = (name) => made.get(name) || add(name, "text/javascript", files[name].replace(
-    /(from ")\.\/([\w-]+\.js)"/g, (_, before, other) => `${before}${module(other)}"`,
-  ));
+  const module = (name) => {
+    if (made.has(name)) return made.get(name);
+    const address = (_, before, other) => `${before}${module(other)}"`;
+    const text = files[name].replace(/(from ")\.\/([\w-]+\.js)"/g, address);
+    return add(name, "text/javascript", text);
+  };
+  const link = '<link rel="stylesheet" href="page/viewer.css">';
   const html = files["viewer.html"]
-    .replace('<link rel="stylesheet" href="page/viewer.css">', () => `<style>${files["viewer.css"]}</style>`)
+    .replace(link, () => `<style>${files["viewer.css"]}</style>`)
     .replace("page/viewer.js", module("viewer.js"));
   return { page: add("viewer.html", "text/html", html), all: [...made.values()] };
 }
@@ -53,12 +65,12 @@ async function render({ model, el }) {
   const frame = document.createElement("iframe");
   Object.assign(frame.style, { width: "100%", height: `${height}px`, border: "0" });
   frame.title = "tisim view";
-  frame.askKernel = ask; // ask.js finds it
+  frame.askKernel = ask; // server.js finds it
   frame.src = page;
   el.append(frame);
   return () => {
     end();
-    all.forEach((address) => URL.revokeObjectURL(address));
+    for (const address of all) URL.revokeObjectURL(address);
   };
 }
 

@@ -1,0 +1,266 @@
+// The selected state: its call, its message, the chain of its causes, and who waits for it.
+
+import { bytes, instant, percent, time, whole } from "./format.js";
+import { Asker } from "./server.js";
+import { element, note, numbers, table, times, title, words } from "./tables.js";
+
+const HINT = "Click a state in the picture: its call, its message and its cause are shown here.";
+
+// Links have long names: what they join is shown, and the name where the mouse is.
+export const linkColumn = words("link", (row) => row.words || row.link, {
+  title: (row) => row.link,
+});
+
+// Names and values, without those that are empty.
+function list(...pairs) {
+  const known = pairs.filter(([, value]) => value !== "");
+  const cells = ([name, value]) => [element("dt", {}, name), element("dd", {}, value)];
+  return element("dl", {}, ...known.flatMap(cells));
+}
+
+const plural = (count, noun) => `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
+const rankOf = (rank) => (rank < 0 ? "" : `rank ${rank}`);
+const underWay = ({ arrived, started }) => (arrived ?? 0) - (started ?? arrived ?? 0);
+
+export class Selection {
+  // The state may be selected in the chart of the first run or of the second.
+  constructor(box, chart, second) {
+    Object.assign(this, { box, first: chart, second: second?.chart ?? null, view: chart.view });
+    this.asker = new Asker(
+      (answer) => this.show(answer),
+      (error) => {
+        this.forget();
+        this.box.replaceChildren(note(error.message));
+      },
+    );
+  }
+
+  // Called when something has changed; `what` as of View.
+  update(what) {
+    const { selected, tab } = this.view;
+    if (selected) {
+      if (what !== "window" || !this.chart.record) this.asker.ask("record", selected);
+      return;
+    }
+    this.asker.stop();
+    this.forget();
+    if (tab === "selected") this.box.replaceChildren(note(HINT));
+  }
+
+  // The chart with the selected state.
+  get chart() {
+    return this.second && this.view.selected?.of === "b" ? this.second : this.first;
+  }
+
+  forget() {
+    for (const chart of [this.first, this.second]) {
+      if (!chart?.record) continue;
+      chart.record = null;
+      chart.draw();
+    }
+  }
+
+  go(rank, at) {
+    this.chart.view.select({ rank, time: at }, { bring: true });
+  }
+
+  goTo({ rank, start, end }) {
+    this.go(rank, (start + end) / 2);
+  }
+
+  toCause() {
+    const { record } = this.chart;
+    if (record?.chain.length) this.goTo(record.chain[0]);
+  }
+
+  // Selects the rank's next state, or its previous one.
+  step(direction) {
+    const { record, run } = this.chart;
+    if (!record) return;
+    const { rank, start, end } = record.state;
+    const little = Math.max(end, 1e-9) * 1e-12;
+    const at = direction > 0 ? end + little : start - little;
+    if (at > 0 && at < run.end) this.go(rank, at);
+  }
+
+  show(answer) {
+    this.forget();
+    this.chart.record = answer;
+    this.chart.draw();
+    if (this.view.tab !== "selected") return;
+    const { state, sampled, messages, route, waiting } = answer;
+    const length = state.end - state.start;
+    const step = Math.max(length / 100, 1e-12);
+    this.box.replaceChildren(
+      title(this.swatch(state.state), `${state.state}, ${time(length)}`),
+      list(
+        ["rank", `${state.rank} on ${answer.host}`],
+        ["from", instant(state.start, step)],
+        ["to", instant(state.end, step)],
+        ["waits for", rankOf(state.cause)],
+      ),
+      ...callParts(answer),
+      ...(sampled.length ? sampledParts(length, sampled) : []),
+      ...this.chainParts(answer),
+      ...messageParts(answer.message, step),
+      ...(messages.length > 1 ? this.messagesParts(state.rank, messages) : []),
+      ...(route ? routeParts(route) : []),
+      ...this.waitingParts(state, waiting),
+    );
+  }
+
+  swatch(name) {
+    const box = element("i", { class: "swatch" });
+    const known = this.first.run.states.find((state) => state.name === name);
+    if (known) box.style.background = known.colour;
+    return box;
+  }
+
+  // What it waited for, up to the origin.
+  chainParts({ state, chain }) {
+    if (!chain.length) return [];
+    const items = chain.map((cause) => {
+      const all = cause.end - cause.start;
+      const since = cause.longer === null ? "meanwhile" : "since both last met";
+      const part = cause.within < 0.995 * all ? `, ${time(cause.within)} of it ${since}` : "";
+      const what = `${cause.state} in ${cause.kind} (line ${cause.line})`;
+      const text = `rank ${cause.rank}: ${what}, ${time(all).replace(" ", "\u00a0")}${part}`;
+      const button = { onclick: () => this.goTo(cause) };
+      return element("li", {}, element("button", button, this.swatch(cause.state), text));
+    });
+    const end = this.originWords(chain.at(-1), (chain.at(-2) ?? state).rank);
+    return [
+      title("What it waited for"),
+      element("p", {}, end),
+      element("ol", { class: "chain" }, ...items),
+    ];
+  }
+
+  // The end of a chain in words; `other` waits for it.
+  originWords({ rank, state, longer }, other) {
+    const { run } = this.chart;
+    if (run.states.find(({ name }) => name === state).wait) {
+      return "The chain ends here: nothing else is known of the last cause.";
+    }
+    const than = `for ${time(longer)} longer than rank ${other}`;
+    const how = ` Since both last met, it was busy, computing or transferring, ${than}.`;
+    const busy = longer > 0 ? how : "";
+    return `The origin: rank ${rank} was in ${state}, on ${run.hosts[run.hostOf[rank]]}.${busy}`;
+  }
+
+  // The messages of one call: a collective, or a receive and a send.
+  messagesParts(rank, messages) {
+    const first = Math.min(...messages.map(({ posted }) => posted ?? Number.POSITIVE_INFINITY));
+    const columns = [
+      numbers("from", "source"),
+      numbers("to", "destination"),
+      numbers("size", "bytes", bytes),
+      times("sent after", ({ posted }) => (posted ?? first) - first),
+      times("under way", underWay),
+    ];
+    // What the other end does when it posts the message.
+    const click = ({ source, destination, posted, received }) => {
+      const [other, at] = source === rank ? [destination, received] : [source, posted];
+      if (at !== null) this.go(other, at);
+    };
+    return [
+      title(`Messages of this call: ${whole(messages.length)}`),
+      table(columns, messages, { sorted: 4, filter: false, click }),
+    ];
+  }
+
+  waitingParts({ start, end }, waiting) {
+    if (waiting === null) {
+      return [note("Too many states are under way meanwhile to find those that wait for it.")];
+    }
+    if (!waiting.length) return [];
+    const all = waiting.reduce((sum, { seconds }) => sum + seconds, 0);
+    const click = ({ rank }) => this.go(rank, end - (end - start) * 1e-6);
+    const columns = [numbers("rank", "rank"), times("waits", "seconds")];
+    return [
+      title(`Who waits meanwhile: ${plural(waiting.length, "rank")}, ${time(all)} in all`),
+      table(columns, waiting, { sorted: 1, filter: false, click, most: 50 }),
+      note(
+        "For this rank, or for one that waits for it, while the state lasts. A click shows " +
+          "what the rank does at its end.",
+      ),
+    ];
+  }
+}
+
+function callParts({ state, call, site, text }) {
+  if (!call) return [];
+  return [
+    title(`Call: ${call.kind}, ${time(call.end - call.start)}`),
+    list(
+      ["line", `${call.line} of the trace of rank ${state.rank}`],
+      ["source", sourceOf(site || "")],
+      ["text", text || ""],
+      ["peer", rankOf(call.peer)],
+      ["size", call.bytes < 0 ? "" : bytes(call.bytes)],
+      ["volume", call.volume ? call.volume.toPrecision(6) : ""],
+      ["communicator", call.communicator ? String(call.communicator) : ""],
+    ),
+  ];
+}
+
+// A call path: a function a line, the outermost first.
+function sourceOf(path) {
+  if (!path.includes(" > ") || /^(between|behind|before) /.test(path)) return path;
+  const functions = path.split(" > ").map((name) => element("li", {}, name));
+  return element("ol", { class: "source" }, ...functions);
+}
+
+// The functions that a computation was in, by its samples.
+function sampledParts(length, sampled) {
+  const columns = [
+    words("call path", ([path]) => path),
+    numbers("share", ([, share]) => share, percent),
+    times("time", ([, share]) => share * length),
+  ];
+  return [title("Sampled in"), table(columns, sampled, { sorted: 1, filter: false })];
+}
+
+function messageParts(message, step) {
+  if (!message) return [];
+  const { source, destination, tag, collective, posted, received, started, arrived } = message;
+  const when = (at) => (at === null ? "never" : instant(at, step));
+  const kind = `tag ${tag}${collective ? ", of a collective" : ""}`;
+  return [
+    title("The message"),
+    list(
+      ["from", `rank ${source} to rank ${destination}`],
+      ["size", `${bytes(message.bytes)}, ${kind}`],
+      ["send posted", when(posted)],
+      ["receive posted", when(received)],
+      ["under way", started === null ? "" : `${when(started)} to ${when(arrived)}`],
+    ),
+  ];
+}
+
+// The links of the route of a message, and its part of each.
+function routeParts(rows) {
+  const columns = [
+    linkColumn,
+    numbers("bandwidth", "bandwidth", (value) => `${bytes(value)}/s`),
+    numbers("its share", "share", percent),
+    numbers(
+      "all",
+      (row) => row.load ?? -1,
+      (value) => (value < 0 ? "unknown" : percent(value)),
+    ),
+    numbers(
+      "messages",
+      (row) => row.messages ?? -1,
+      (value) => (value < 0 ? "" : whole(value)),
+    ),
+  ];
+  return [
+    title(`Its route: ${plural(rows.length, "link")}`),
+    table(columns, rows, { sorted: 3, filter: false }),
+    note(
+      "Means over the time in which the message is under way: its part of the bandwidth, and " +
+        "that of all messages.",
+    ),
+  ];
+}

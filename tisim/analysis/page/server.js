@@ -1,0 +1,54 @@
+// Questions to the viewer's server, or, in a widget of a notebook, to its kernel.
+
+import { readTile } from "./tile.js";
+
+export async function ask(name, query = {}, { signal } = {}) {
+  // Null where the page is not in a frame, or in one of a page of another origin.
+  const carry = window.frameElement?.askKernel;
+  if (carry) {
+    const bytes = await carry(name, query, signal);
+    return name === "tile" ? readTile(bytes) : JSON.parse(new TextDecoder().decode(bytes));
+  }
+  const response = await fetch(`ask/${name}?${new URLSearchParams(query)}`, { signal });
+  const type = response.headers.get("Content-Type");
+  if (type.startsWith("application/octet-stream")) return readTile(await response.arrayBuffer());
+  if (!type.startsWith("application/json")) throw new Error(await response.text());
+  const answer = await response.json();
+  if (answer.error) throw new Error(answer.error);
+  return answer;
+}
+
+// Asks again and again; only the answer to the last question is used.
+export class Asker {
+  constructor(use, fail) {
+    this.use = use;
+    this.fail = fail;
+    this.running = null;
+  }
+
+  async ask(name, query) {
+    this.stop();
+    const own = new AbortController();
+    this.running = own;
+    try {
+      const answer = await ask(name, query, { signal: own.signal });
+      if (this.running === own) this.use(answer);
+    } catch (error) {
+      if (error.name !== "AbortError" && this.running === own) this.fail(error);
+    }
+  }
+
+  // Uses no answer any more until it asks again.
+  stop() {
+    this.running?.abort();
+    this.running = null;
+  }
+}
+
+// A run that the server tells about: its facts, its colours, and where its pictures come from.
+export async function serverRun(of) {
+  const run = await ask("run", { of });
+  run.asker = (use, fail) => new Asker(use, fail);
+  run.least = () => run.end * 1e-12;
+  return run;
+}
